@@ -184,13 +184,13 @@ def _build_row(filling: Filling, number: int, value: str, at: datetime) -> tuple
     import json
 
     from config.ids import uuid7
-    from memory.core.values import search_text
+    from memory.core.values import build_search_text
     from memory.providers.postgres.rebuilding import NumberedEntry
 
     group, position = f"g{number // 20}", number % 20 + 1
     before = number - 1 if position > 1 else None
     key, pk = f"k{number}", uuid7()
-    text = search_text(key, value)
+    text = build_search_text(key, value)
     filling.entries.append(NumberedEntry(pk, number, text, True, True, before, group, position))
     json_value, metadata = json.dumps(value), json.dumps({"group": group})
     head = (pk, filling.team_id, filling.id, key, json_value, text, metadata)

@@ -62,7 +62,7 @@ def parse_filter(raw: Mapping[str, Json] | None) -> Filter:
     return parsed
 
 
-def document_of(entry: MemoryEntry) -> dict[str, Json]:
+def build_filter_document(entry: MemoryEntry) -> dict[str, Json]:
     return {"category": entry.category, "tier": str(entry.tier), **entry.metadata}
 
 

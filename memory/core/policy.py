@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from memory.core.errors import AccessDenied, QuotaExceeded, ValueTooLarge
 from memory.core.records import Json
-from memory.core.values import size_of
+from memory.core.values import count_bytes
 
 
 Prefixes = tuple[str, ...]
@@ -40,7 +40,7 @@ def check_namespace(policy: MemorySecurityPolicy, namespace: str) -> None:
 
 def check_value(policy: MemorySecurityPolicy, value: Json) -> int:
     """Return the size of the value; raise ValueTooLarge if the policy does not allow it."""
-    size = size_of(value)
+    size = count_bytes(value)
     if policy.max_value_bytes is not None and size > policy.max_value_bytes:
         raise ValueTooLarge(f"The value has {size} bytes; {policy.max_value_bytes} are allowed.")
     return size

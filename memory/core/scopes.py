@@ -74,15 +74,15 @@ def parse_namespace(text: str) -> ParsedNamespace:
     raise InvalidInput(f"{text!r} is not a namespace.")
 
 
-def notes_namespace(run_id: str) -> str:
+def build_notes_namespace(run_id: str) -> str:
     return ParsedNamespace(Scope.RUN, (_check_id(run_id, "A run's notes"),)).text
 
 
-def metadata_namespace(run_id: str) -> str:
+def build_metadata_namespace(run_id: str) -> str:
     return ParsedNamespace(Scope.RUN_METADATA, (_check_id(run_id, "What a run is about"),)).text
 
 
-def stream_of(names: Sequence[str]) -> str:
+def build_stream_name(names: Sequence[str]) -> str:
     """Return the name of the stream of merged workflows: ``chat`` and ``desktop`` make ``chat-desktop``.
 
     The order matters: the first name leads. A server that must keep streams apart passes ids, which have the same
@@ -160,7 +160,7 @@ def _build_workflow_ids(identity: Mapping[str, Json]) -> tuple[str, ...]:
     names = identity.get("workflow_names")
     if isinstance(names, list | tuple) and names:
         parts = [_check_id(_to_text(name), "sys.workflow_names") for name in names]
-        stream = stream_of(parts)
+        stream = build_stream_name(parts)
     else:
         stream = require_variable(Scope.WORKFLOW, "workflow_id", identity)
     return (stream, require_variable(Scope.WORKFLOW, "group_id", identity))

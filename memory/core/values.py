@@ -21,12 +21,12 @@ def to_compact_json(value: Json) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
-def size_of(value: Json) -> int:
+def count_bytes(value: Json) -> int:
     """Return the number of bytes of the compact JSON in UTF-8, which the quotas count."""
     return len(to_compact_json(value).encode())
 
 
-def search_text(key: str, value: Json) -> str:
+def build_search_text(key: str, value: Json) -> str:
     """Return the text that a search reads: the key, and the value as a person would read it."""
     return f"{key}\n{value if isinstance(value, str) else to_compact_json(value)}"
 

@@ -15,9 +15,9 @@ from memory.core.provider import NamespaceStore, utc_now
 from memory.core.records import Json, MemoryEntry, MemoryQuery, Source, StoreParams, Tier
 from memory.core.scopes import (
     Scope,
+    build_notes_namespace,
     check_target,
     compute_lifetime,
-    notes_namespace,
     parse_tier,
     replace_group,
     require_variable,
@@ -236,7 +236,7 @@ class ProviderPort(EnginePort):
 
     async def end_run(self, run_id: str) -> None:
         """Clear the run's notes; if that fails, they expire automatically."""
-        notes = notes_namespace(run_id)
+        notes = build_notes_namespace(run_id)
         if notes not in self._runs_with_notes:
             return
         self._runs_with_notes.discard(notes)

@@ -7,7 +7,7 @@ from enum import StrEnum
 from memory.core.errors import InvalidInput, NotFound
 from memory.core.provider import NamespaceStore
 from memory.core.records import Json, MemoryQuery, Source, StoreParams, Tier
-from memory.core.scopes import METADATA_LIFETIME, metadata_namespace
+from memory.core.scopes import METADATA_LIFETIME, build_metadata_namespace
 from memory.notes.notebook import Note, Notebook
 
 
@@ -52,7 +52,7 @@ def save_metadata(entries: NamespaceStore, metadata: RunMetadata) -> None:
         raise InvalidInput("todos: duplicate id.")
     entries.store(
         StoreParams(
-            namespace=metadata_namespace(metadata.run_id),
+            namespace=build_metadata_namespace(metadata.run_id),
             key=KEY,
             value={
                 "id": metadata.run_id,
@@ -79,7 +79,7 @@ class RunBook:
         save_metadata(self._entries, metadata)
 
     def get(self, run_id: str) -> RunMetadata | None:
-        entries = self._entries.recall(MemoryQuery(metadata_namespace(run_id), key=KEY))
+        entries = self._entries.recall(MemoryQuery(build_metadata_namespace(run_id), key=KEY))
         if not entries:
             return None
         value = entries[0].value

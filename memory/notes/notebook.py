@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from memory.core.errors import InvalidInput
 from memory.core.provider import Clock, NamespaceStore, utc_now
 from memory.core.records import Json, MemoryEntry, MemoryQuery, Source, StoreParams, Tier
-from memory.core.scopes import METADATA_LIFETIME, NOTES_LIFETIME, notes_namespace
+from memory.core.scopes import METADATA_LIFETIME, NOTES_LIFETIME, build_notes_namespace
 
 
 _FIELDS = ("content", "source", "time", "temporary")
@@ -56,7 +56,7 @@ class Notebook:
         note = Note(content, step_id, round(self._clock().timestamp() * 1000), temporary)
         self._entries.store(
             StoreParams(
-                namespace=notes_namespace(run_id),
+                namespace=build_notes_namespace(run_id),
                 key=f"note:{self._new_id()}",
                 value=note.to_json(),
                 category="note",
@@ -69,13 +69,13 @@ class Notebook:
 
     def list_notes(self, run_id: str) -> list[Note]:
         """Return the readable notes of the run, newest first."""
-        query = MemoryQuery(notes_namespace(run_id), filter={"category": "note"})
+        query = MemoryQuery(build_notes_namespace(run_id), filter={"category": "note"})
         entries = self._entries.recall(query)
         return [Note.from_json(entry.value) for entry in entries if _is_note(entry)]
 
     def clear_notes(self, run_id: str) -> int:
         """Delete all entries of the run's notes namespace, and return their number."""
-        return self._entries.clear_namespace(notes_namespace(run_id))
+        return self._entries.clear_namespace(build_notes_namespace(run_id))
 
 
 def format_notes(notes: Sequence[Note]) -> str:

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from config.ids import uuid7
 from memory.core.entry_codec import CONTENT, get_state
-from memory.core.filters import document_of, matches, parse_filter
+from memory.core.filters import build_filter_document, matches, parse_filter
 from memory.core.policy import (
     NO_LIMITS,
     MemorySecurityPolicy,
@@ -28,7 +28,7 @@ from memory.core.recall.groups import get_group
 from memory.core.recall.selection import answer, is_search, is_visible
 from memory.core.recall.similarity import cosine
 from memory.core.records import MemoryEntry, MemoryQuery, StoreParams
-from memory.core.values import check_params, search_text, size_of
+from memory.core.values import build_search_text, check_params, count_bytes
 from memory.providers.base import MemoryProvider
 
 
@@ -86,7 +86,7 @@ class InMemoryProvider(MemoryProvider):
             for entry in newest
             if is_visible(entry, now)
             and (query.key is None or entry.key == query.key)
-            and matches(filter_, document_of(entry))
+            and matches(filter_, build_filter_document(entry))
         ]
         return deepcopy(answer(query, candidates, now, self._cosines(query, candidates)))
 
@@ -114,7 +114,7 @@ class InMemoryProvider(MemoryProvider):
         """Embed all candidates for each query and return their similarity by id. Nothing is cached."""
         if self._embedder is None or not candidates or not is_search(query):
             return {}
-        texts = [search_text(entry.key, entry.value) for entry in candidates]
+        texts = [build_search_text(entry.key, entry.value) for entry in candidates]
         embed = partial(embed_texts, self._embedder, seconds=60)
         (question,) = embed([query.query_text or ""], question=True)
         vectors = embed(texts, question=False)
@@ -157,7 +157,7 @@ class InMemoryProvider(MemoryProvider):
 
     def _check_room(self, namespace: str, entry: MemoryEntry) -> None:
         other_entries = [v[-1] for k, v in self._values[namespace].items() if k != entry.key]
-        size = sum(size_of(other.value) for other in other_entries) + size_of(entry.value)
+        size = sum(count_bytes(other.value) for other in other_entries) + count_bytes(entry.value)
         check_room(self._policy, namespace, entries=len(other_entries) + 1, size=size)
 
     def _list_states(self, query: MemoryQuery) -> list[MemoryEntry]:

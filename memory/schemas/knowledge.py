@@ -10,7 +10,7 @@ from config.http.openapi import Body, with_example
 from memory.core.provider import MAX_QUERY_LENGTH
 from memory.core.records import MemoryEntry
 from memory.logic.conversations.messages import to_json
-from memory.logic.knowledge.page_index import StaleMark
+from memory.logic.knowledge.page_index import OutdatedReference
 from memory.logic.knowledge.page_requests import PageHit, PageWriteResult
 from memory.logic.knowledge.pages import KnowledgePage
 from memory.schemas.entries import Json, Moment
@@ -231,19 +231,19 @@ def page_out(page: KnowledgePage, entry: MemoryEntry | PageEntry) -> KnowledgePa
 
 def opened_out(view: PageView) -> OpenedOut:
     return OpenedOut.from_object(
-        view, page=page_out(view.page, view.entry), stale=_build_stale_references(view.stale)
+        view, page=page_out(view.page, view.entry), stale=_build_outdated(view.outdated)
     )
 
 
 def links_out(view: PageView) -> LinksOut:
-    return LinksOut.from_object(view, stale=_build_stale_references(view.stale))
+    return LinksOut.from_object(view, stale=_build_outdated(view.outdated))
 
 
 def knowledge_base_out(knowledge_base: KnowledgeBase) -> KnowledgeBaseOut:
     return KnowledgeBaseOut(
         pages=[page_out(page, knowledge_base.entries[page.id]) for page in knowledge_base.pages],
         links={page: list(targets) for page, targets in knowledge_base.index.links.items()},
-        stale=_build_stale_references(knowledge_base.index.stale),
+        stale=_build_outdated(knowledge_base.index.outdated),
     )
 
 
@@ -269,8 +269,8 @@ def history_out(view: HistoryView) -> FoldedHistoryOut:
     )
 
 
-def _build_stale_references(marks: Sequence[StaleMark]) -> list[StaleOut]:
-    return [StaleOut.from_object(mark, page=mark.page_id) for mark in marks]
+def _build_outdated(marks: Sequence[OutdatedReference]) -> list[StaleOut]:
+    return [StaleOut.from_object(mark, page=mark.page_id, why=mark.reason) for mark in marks]
 
 
 def _build_fold(view: FoldView) -> FoldOut:

@@ -12,7 +12,7 @@ from django.utils import timezone
 from accounts import audit
 from accounts.models import Team
 from accounts.tenancy import tenant
-from memory.core.scopes import Scope, notes_namespace, parse_namespace
+from memory.core.scopes import Scope, build_notes_namespace, parse_namespace
 from memory.host import get_host
 from memory.models import Namespace
 from memory.models.entries import Operation
@@ -24,7 +24,7 @@ REASON = "the run ended"
 
 def clear_run_notes(team_id: UUID, run_id: UUID | str, *, now: datetime | None = None) -> int:
     """Clear the run's notes and return their number. A run without notes leaves no audit entry."""
-    text = notes_namespace(str(run_id))
+    text = build_notes_namespace(str(run_id))
     with tenant([team_id]):
         namespace = rows.lock_namespace(team_id, text)
         notes = list(rows.find_living(namespace).order_by("id")) if namespace else []

@@ -15,7 +15,7 @@ from memory.core.recall.ranking import Text, rank
 from memory.core.recall.scoring import ScoreParts, compute_recency
 from memory.core.recall.similarity import scale_cosines
 from memory.core.records import Json, MemoryEntry, MemoryQuery, Tier
-from memory.core.values import search_text
+from memory.core.values import build_search_text
 
 
 _WORD = re.compile(r"[^\W_]+")
@@ -77,7 +77,7 @@ class RankedEntry:
 
 
 def build_candidate(entry: MemoryEntry, cosine: float | None = None) -> Candidate:
-    text = search_text(entry.key, entry.value)
+    text = build_search_text(entry.key, entry.value)
     return Candidate(entry.updated_at, entry.id, text, get_group_position(entry), cosine)
 
 
@@ -143,7 +143,7 @@ def add_score(entry: MemoryEntry, hit: RankedEntry) -> MemoryEntry:
     return replace(entry, score=hit.score, explain=hit.explain)
 
 
-def category_of(metadata: Mapping[str, Json], default: str = "fact") -> str:
+def get_category(metadata: Mapping[str, Json], default: str = "fact") -> str:
     """Return the category that the author wrote into the metadata, or the default."""
     category = metadata.get("category")
     return category if isinstance(category, str) and _CATEGORY.fullmatch(category) else default

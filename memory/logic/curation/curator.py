@@ -67,7 +67,7 @@ class CurationResult:
     """The drafts of one piece of work, or the ``problem`` that prevented them; the problem isn't raised."""
 
     drafts: tuple[StoreParams, ...]
-    by: str
+    curator: str
     repairs: tuple[str, ...] = ()
     problem: str = ""
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from memory.core.recall.tokens import extract_terms
 from memory.core.records import Json, MemoryEntry, StoreParams, Tier
-from memory.core.values import size_of, to_compact_json
+from memory.core.values import count_bytes, to_compact_json
 from memory.logic.entries.duplicates import (
     Duplicate,
     Likeness,
@@ -171,7 +171,7 @@ def check_secret(incoming: Incoming) -> RuleFinding | None:
 
 
 def check_size(incoming: Incoming) -> RuleFinding | None:
-    size, limit = size_of(incoming.params.value), incoming.limits.max_bytes
+    size, limit = count_bytes(incoming.params.value), incoming.limits.max_bytes
     if size <= limit:
         return None
     detail = f"{size} bytes of {limit}"

@@ -66,7 +66,7 @@ class KnowledgeStore:
             return False
         return self._entries.delete(self._namespace, build_page_key(page_id))
 
-    def write(self, page: KnowledgePage) -> PageWrite:
+    def merge_or_store(self, page: KnowledgePage) -> PageWrite:
         """Merge the page into one about the same subject, replace the page of its id, or store it as a new page."""
         pages = self.list_pages()
         match = find_matching_page(page, pages)
@@ -93,12 +93,12 @@ class KnowledgeStore:
         return [page for hits, page in sorted(matches, key=lambda item: (-item[0], item[1].id))]
 
     def build_index(self) -> PageIndex:
-        return PageIndex.of(self.list_pages())
+        return PageIndex.from_pages(self.list_pages())
 
     def get_index(self) -> tuple[PageIndexEntry, ...]:
         return self.build_index().entries
 
-    def confirm(self, page_id: str) -> KnowledgePage:
+    def mark_checked(self, page_id: str) -> KnowledgePage:
         """Mark the page as checked, so that it is no longer outdated; other pages aren't affected."""
         page = self._require_page(page_id)
         return self.put_page(replace(page, checked_at=self._clock()))

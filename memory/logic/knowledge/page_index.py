@@ -23,16 +23,16 @@ class PageIndexEntry:
     updated_at: datetime | None
 
 
-class Staleness(StrEnum):
+class OutdatedReason(StrEnum):
     CHANGED = "changed"  # the referenced page changed later
     VANISHED = "vanished"  # the referenced page does not exist
 
 
 @dataclass(frozen=True, slots=True)
-class StaleMark:
+class OutdatedReference:
     page_id: str
     reference: str
-    why: Staleness
+    reason: OutdatedReason
     since: datetime | None = None  # when the referenced page changed
 
 
@@ -43,10 +43,10 @@ class PageIndex:
     entries: tuple[PageIndexEntry, ...]
     links: Mapping[str, tuple[str, ...]]
     backlinks: Mapping[str, tuple[str, ...]]
-    stale: tuple[StaleMark, ...]
+    outdated: tuple[OutdatedReference, ...]
 
     @classmethod
-    def of(cls, pages: Iterable[KnowledgePage]) -> "PageIndex":
+    def from_pages(cls, pages: Iterable[KnowledgePage]) -> "PageIndex":
         ordered = sorted(pages, key=lambda page: (page.title.casefold(), page.id))
         by_id = {page.id: page for page in ordered}
         by_name = _map_names(ordered)
@@ -58,7 +58,9 @@ class PageIndex:
             ),
             links=links,
             backlinks=_invert_links(links),
-            stale=tuple(mark for page in ordered for mark in _find_stale_marks(page, links, by_id)),
+            outdated=tuple(
+                mark for page in ordered for mark in _find_outdated_references(page, links, by_id)
+            ),
         )
 
 
@@ -89,13 +91,13 @@ def _invert_links(links: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, 
     return {target: tuple(sorted(pages)) for target, pages in backlinks.items()}
 
 
-def _find_stale_marks(
+def _find_outdated_references(
     page: KnowledgePage, links: Mapping[str, tuple[str, ...]], by_id: Mapping[str, KnowledgePage]
-) -> Iterable[StaleMark]:
+) -> Iterable[OutdatedReference]:
     confirmed_at = max(filter(None, (page.updated_at, page.checked_at)), default=None)
     for target in links[page.id]:
         reference = by_id.get(target)
         if reference is None:
-            yield StaleMark(page.id, target, Staleness.VANISHED)
+            yield OutdatedReference(page.id, target, OutdatedReason.VANISHED)
         elif confirmed_at and reference.updated_at and reference.updated_at > confirmed_at:
-            yield StaleMark(page.id, target, Staleness.CHANGED, reference.updated_at)
+            yield OutdatedReference(page.id, target, OutdatedReason.CHANGED, reference.updated_at)

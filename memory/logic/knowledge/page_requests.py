@@ -177,7 +177,7 @@ def _write_page(store: KnowledgeStore, page: KnowledgePage, mode: str) -> PageWr
         return _write_by_title(store, page, mode)
     existing = store.get_page(page.id)
     if existing is None:
-        return store.write(page) if mode == MERGE else PageWrite(store.add_page(page))
+        return store.merge_or_store(page) if mode == MERGE else PageWrite(store.add_page(page))
     if mode == MERGE:
         return PageWrite(store.merge_page(existing, page), MatchReason.TITLE)
     return PageWrite(_replace_page(store, existing, page))
@@ -187,7 +187,7 @@ def _write_by_title(store: KnowledgeStore, page: KnowledgePage, mode: str) -> Pa
     pages, title = store.list_pages(), normalize(page.title)
     page = replace(page, id=_pick_free_id(page.title, {existing.id for existing in pages}))
     if mode == MERGE:
-        return store.write(page)
+        return store.merge_or_store(page)
     existing = next((other for other in pages if normalize(other.title) == title), None)
     return PageWrite(_replace_page(store, existing, page) if existing else store.add_page(page))
 

@@ -21,25 +21,27 @@ from memory.logic.review.proposals import ChangeKind, Proposal, Target
 _MAX_MERGED = 20
 
 
-def propose_addition(draft: StoreParams, new_id: NewId, *, by: str, reason: str = "") -> Proposal:
+def propose_addition(
+    draft: StoreParams, new_id: NewId, *, author: str, reason: str = ""
+) -> Proposal:
     """Propose a draft that is stored only after a review."""
     return Proposal(
-        new_id(), ChangeKind.ADD, draft.namespace, (), draft, reason, by, score=draft.importance
+        new_id(), ChangeKind.ADD, draft.namespace, (), draft, reason, author, score=draft.importance
     )
 
 
-def propose_replacement(contradiction: Contradiction, new_id: NewId, *, by: str) -> Proposal:
+def propose_replacement(contradiction: Contradiction, new_id: NewId, *, author: str) -> Proposal:
     """Propose that the newer entry replaces the older one, which it then lists as superseded."""
     older, newer = contradiction.older, contradiction.newer
     metadata = {"supersedes": older.key}
-    new = replace(build_restore_params(newer), metadata=metadata, source=Source(rule=by))
+    new = replace(build_restore_params(newer), metadata=metadata, source=Source(rule=author))
     namespace, reason = newer.namespace, f"{contradiction.kind}: {contradiction.subject}"
     targets = (Target.from_entry(newer), Target.from_entry(older))
-    return Proposal(new_id(), ChangeKind.MERGE, namespace, targets, new, reason, by)
+    return Proposal(new_id(), ChangeKind.MERGE, namespace, targets, new, reason, author)
 
 
 def propose_merges(
-    entries: Sequence[MemoryEntry], new_id: NewId, *, by: str, min_similarity: float = 0.6
+    entries: Sequence[MemoryEntry], new_id: NewId, *, author: str, min_similarity: float = 0.6
 ) -> list[Proposal]:
     """Propose merges of similar entries that the write-time duplicate check left apart."""
     proposals = []
@@ -53,14 +55,16 @@ def propose_merges(
             merged_ids |= {entry.id for entry in merged}
             targets = tuple(map(Target.from_entry, merged))
             score = round(min(score for _, score in similar), 4)
-            new = replace(build_restore_params(newer), source=Source(rule=by))
+            new = replace(build_restore_params(newer), source=Source(rule=author))
             kind, namespace = ChangeKind.MERGE, newer.namespace
-            proposals.append(Proposal(new_id(), kind, namespace, targets, new, "alike", by, score))
+            proposals.append(
+                Proposal(new_id(), kind, namespace, targets, new, "alike", author, score)
+            )
     return proposals
 
 
 def propose_links(
-    links: Iterable[TermLink], entries: Iterable[MemoryEntry], new_id: NewId, *, by: str
+    links: Iterable[TermLink], entries: Iterable[MemoryEntry], new_id: NewId, *, author: str
 ) -> list[Proposal]:
     """Propose links between entries of one namespace that share rare terms."""
     by_id = {entry.id: entry for entry in entries}
@@ -73,7 +77,9 @@ def propose_links(
                 ", ".join(link.terms[:8]),
             )
             kind, namespace, score = ChangeKind.LINK, first.namespace, link.weight
-            proposals.append(Proposal(new_id(), kind, namespace, targets, None, reason, by, score))
+            proposals.append(
+                Proposal(new_id(), kind, namespace, targets, None, reason, author, score)
+            )
     return proposals
 
 

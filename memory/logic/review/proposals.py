@@ -71,7 +71,7 @@ class Proposal:
     targets: tuple[Target, ...] = ()
     new: StoreParams | None = None
     reason: str = ""
-    by: str = ""
+    author: str = ""
     score: float = 0.5
     state: ReviewState = ReviewState.OPEN
 

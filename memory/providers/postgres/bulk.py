@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from config.sql import read_queries
 from memory.core.errors import AlreadyExists
 from memory.core.policy import MemorySecurityPolicy
-from memory.core.values import size_of
+from memory.core.values import count_bytes
 from memory.models import Entry, Namespace, Revision
 from memory.providers.postgres import rows
 from memory.providers.postgres.fixed_queries import encode_for_json
@@ -67,7 +67,7 @@ def restore_entries(
     """Restore all entries to their revisions, as new revisions, or none. An expiry that has passed is dropped."""
     forgotten = [entry for entry, _revision in pairs if entry.is_forgotten]
     _check_keys(namespace, forgotten)
-    sizes = [size_of(revision.value) for _entry, revision in pairs]
+    sizes = [count_bytes(revision.value) for _entry, revision in pairs]
     freed_bytes = sum(entry.size for entry, _revision in pairs if not entry.is_forgotten)
     new_bytes = sum(sizes) - freed_bytes
     rows.reserve_space(namespace, policy, entries=len(forgotten), size=new_bytes)

@@ -19,7 +19,7 @@ from memory.core.errors import AlreadyExists, QuotaExceeded
 from memory.core.policy import MemorySecurityPolicy, check_room
 from memory.core.records import MemoryEntry, Source, StoreParams, Tier
 from memory.core.scopes import Scope, parse_namespace
-from memory.core.values import search_text, size_of
+from memory.core.values import build_search_text, count_bytes
 from memory.models import Entry, Group, Namespace, Revision
 from memory.models.entries import Operation
 from memory.providers.postgres.fixed_queries import Select
@@ -127,7 +127,7 @@ def write(
     old_revision, old_size = (entry.revision, entry.size) if old else (0, 0)
     index = Index(namespace, state.next_number)
     index.take_out(entry)
-    _apply_params(entry, params, context, size_of(params.value))
+    _apply_params(entry, params, context, count_bytes(params.value))
     entry.revision = old_revision + 1
     index.put_in(entry)
     usage = UsageChange(int(old is None), entry.size - old_size)
@@ -162,7 +162,7 @@ def restore_state(entry: Entry, revision: Revision, context: WriteContext, size:
     _set_content(entry, revision)
     expires_at = revision.expires_at
     entry.expires_at = expires_at if expires_at is None or expires_at > context.at else None
-    entry.text, entry.size = search_text(entry.key, entry.value), size
+    entry.text, entry.size = build_search_text(entry.key, entry.value), size
     entry.deleted_at, entry.updated_at = None, context.at
     entry.revision += 1
 
@@ -254,7 +254,11 @@ def record_revisions(entries: Sequence[Entry], context: WriteContext) -> None:
 
 
 def _apply_params(entry: Entry, params: StoreParams, context: WriteContext, size: int) -> None:
-    entry.key, entry.text, entry.size = params.key, search_text(params.key, params.value), size
+    entry.key, entry.text, entry.size = (
+        params.key,
+        build_search_text(params.key, params.value),
+        size,
+    )
     _set_content(entry, params)
     entry.updated_at = context.at
     ttl = params.ttl_seconds

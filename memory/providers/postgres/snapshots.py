@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from memory.core.entry_codec import get_state
-from memory.core.filters import document_of, matches, parse_filter
+from memory.core.filters import build_filter_document, matches, parse_filter
 from memory.core.recall.selection import answer, is_visible
 from memory.core.records import MemoryEntry, MemoryQuery
 from memory.models import Namespace, Revision
@@ -36,7 +36,7 @@ def search(namespace: Namespace, query: MemoryQuery, at: datetime) -> list[Memor
         if revision.operation in REMOVING_OPERATIONS:
             continue
         entry = build_entry_as_of(rows.build_entry(revision.entry, namespace.text), revision)
-        if is_visible(entry, at) and matches(filter_, document_of(entry)):
+        if is_visible(entry, at) and matches(filter_, build_filter_document(entry)):
             candidates.append((revision.entry.number, entry))
     cosines = vectors.compute_cosines_as_of(namespace, query.meaning, candidates)
     return answer(query, [entry for _number, entry in candidates], at, cosines)

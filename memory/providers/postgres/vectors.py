@@ -20,7 +20,7 @@ from config.sql import read_queries
 from memory.core.recall.similarity import MAX_SIMILAR, scale_cosines
 from memory.core.records import MemoryEntry, QueryEmbedding
 from memory.core.scopes import Scope
-from memory.core.values import search_text
+from memory.core.values import build_search_text
 from memory.embedding import notify
 from memory.embedding.embedders import get_embedder
 from memory.models import Entry, Namespace
@@ -133,7 +133,7 @@ def compute_cosines_as_of(
     return {
         entry.id: by_text[text]
         for number, entry in (candidates if rows else ())
-        if (text := (number, hash_text(search_text(entry.key, entry.value)))) in by_text
+        if (text := (number, hash_text(build_search_text(entry.key, entry.value)))) in by_text
     }
 
 

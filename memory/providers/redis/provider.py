@@ -6,7 +6,7 @@ from typing import Any
 
 from config.ids import uuid7
 from memory.core.errors import InvalidInput, ProviderError
-from memory.core.filters import document_of, matches, parse_filter
+from memory.core.filters import build_filter_document, matches, parse_filter
 from memory.core.policy import (
     NO_LIMITS,
     MemorySecurityPolicy,
@@ -111,7 +111,7 @@ class RedisProvider(MemoryProvider):
             for entry in (parse_entry(query.namespace, row) for row in rows)
             if is_visible(entry, now)
             and (query.key is None or entry.key == query.key)
-            and matches(filter_, document_of(entry))
+            and matches(filter_, build_filter_document(entry))
         ]
         return answer(query, candidates, now)
 

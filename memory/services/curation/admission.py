@@ -41,7 +41,7 @@ def admit(
     direct_drafts: list[StoreParams] = []
     review_drafts: list[StoreParams] = []
     for draft in curation_result.drafts:
-        proposal = _build_proposal(draft, curation_result.by)
+        proposal = _build_proposal(draft, curation_result.curator)
         is_reviewed = needs_review(proposal, learning.review, sample_share=learning.sampled)
         (review_drafts if is_reviewed else direct_drafts).append(draft)
     stored_result = store_drafts(
@@ -56,7 +56,7 @@ def admit(
     for draft in review_drafts:
         decision = decide_draft(draft, batch.store, rejected_values, known_secrets, LIMITS)
         if decision.outcome is IngressOutcome.ADMIT and decision.params:
-            proposals.append(_build_proposal(decision.params, curation_result.by))
+            proposals.append(_build_proposal(decision.params, curation_result.curator))
             continue
         decisions.append(decision)
         if decision.params:  # quarantined, or one more proof: neither needs a proposal
@@ -70,4 +70,4 @@ def admit(
 
 
 def _build_proposal(draft: StoreParams, by: str) -> Proposal:
-    return propose_addition(draft, lambda: str(uuid7()), by=by)
+    return propose_addition(draft, lambda: str(uuid7()), author=by)

@@ -127,7 +127,7 @@ def curate(team_id: UUID, curation_id: UUID, gather: Gather) -> Curation | None:
         job = _Job(row, replace(run, work=work, known_secrets=secrets), learning, namespace)
         result = asyncio.run(_analyse(job))
         if result.problem:
-            return _fail(row, result.problem, secrets, by=result.by)
+            return _fail(row, result.problem, secrets, by=result.curator)
         row, keys = _store(job, result)
     except Exception as error:  # the run has ended long ago; its curation shows the error
         log.exception("curation_broke", extra={"curation": str(curation_id)})
@@ -260,7 +260,7 @@ def _store(job: _Job, result: CurationResult) -> tuple[Curation, Sequence[str]]:
         if row is None:
             raise AlreadyExists("Another worker has taken over this curation.")
         row.status, row.finished_at = JobStatus.DONE, access.now
-        row.place, row.curator, row.repairs = job.namespace, result.by, list(result.repairs)
+        row.place, row.curator, row.repairs = job.namespace, result.curator, list(result.repairs)
         row.counts = {**Counter(map(str, admission.outcomes)), "proposed": admission.proposed}
         row.change_id = batch.change_id
         row.save()

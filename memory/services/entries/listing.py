@@ -10,7 +10,7 @@ from accounts.tenancy import tenant
 from config.retry import retry_on_conflict
 from memory.core.filters import parse_filter
 from memory.core.records import Json, MemoryEntry, MemoryQuery
-from memory.core.values import search_text
+from memory.core.values import build_search_text
 from memory.models import Namespace
 from memory.providers.postgres import rows
 from memory.providers.postgres.filters import apply_filter
@@ -87,7 +87,7 @@ def list_entries(
             matching = [
                 entry
                 for entry in access.store().recall(MemoryQuery(row.text, filter=filter))
-                if text.casefold() in search_text(entry.key, entry.value).casefold()
+                if text.casefold() in build_search_text(entry.key, entry.value).casefold()
                 and category in (None, "", entry.category)
                 and tier in (None, "", entry.tier.value)
             ]

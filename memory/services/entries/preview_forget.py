@@ -14,7 +14,7 @@ from config.retry import retry_on_conflict
 from config.sql import read_queries
 from memory.core.errors import NotFound
 from memory.core.records import Json, MemoryQuery
-from memory.core.values import size_of
+from memory.core.values import count_bytes
 from memory.models import Entry
 from memory.providers.postgres import rows
 from memory.services.entries.forget import check_entry_count, check_selection, filter_by
@@ -91,7 +91,7 @@ def _plan(
         row = access.target.row
         if access.external is not None:  # it keeps nothing for undo
             external_entries = access.store().recall(query(access.text))
-            size = sum(size_of(entry.value) for entry in external_entries)
+            size = sum(count_bytes(entry.value) for entry in external_entries)
             tables = {"elsewhere": len(external_entries)}
             plan = ForgetPreview(len(external_entries), size, tables, {})
         elif row is None:

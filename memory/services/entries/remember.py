@@ -7,7 +7,7 @@ from typing import Any
 
 from config.retry import retry_on_conflict
 from memory.core.policy import check_value
-from memory.core.recall.selection import category_of
+from memory.core.recall.selection import get_category
 from memory.core.records import Json, MemoryEntry, Source, StoreParams
 from memory.core.scopes import compute_lifetime, parse_tier
 from memory.core.values import check_params
@@ -52,7 +52,7 @@ def remember(
             key=key,
             value=value,
             metadata=metadata or {},
-            category=category or category_of(metadata or {}),
+            category=category or get_category(metadata or {}),
             tier=parse_tier(tier),
             ttl_seconds=ttl_seconds,
             source=_sign(source or Source(), caller),

@@ -9,7 +9,7 @@ from accounts.principals import load_run_principal
 from config.ids import uuid7
 from config.retry import retry_on_conflict
 from memory.core.policy import NO_LIMITS
-from memory.core.scopes import metadata_namespace, notes_namespace, parse_namespace
+from memory.core.scopes import build_metadata_namespace, build_notes_namespace, parse_namespace
 from memory.notes.metadata import RunBook, RunMetadata, save_metadata
 from memory.notes.notebook import Notebook
 from memory.permissions import Verb
@@ -37,14 +37,14 @@ _ACTIONS: Final[Mapping[Verb, str]] = {
 @contextmanager
 def open_notebook(team_id: UUID, run_id: UUID | str, verb: Verb) -> Iterator[Notebook]:
     """Open the run's notes to read ("view") or to add to them ("write")."""
-    with _open(team_id, run_id, verb, notes_namespace(str(run_id))) as access:
+    with _open(team_id, run_id, verb, build_notes_namespace(str(run_id))) as access:
         yield Notebook(access.store(), new_id=lambda: str(uuid7()))
 
 
 @contextmanager
 def open_run_book(team_id: UUID, run_id: UUID | str, verb: Verb) -> Iterator[RunBook]:
     """Open the metadata and the notes of a run."""
-    metadata_access = _open(team_id, run_id, verb, metadata_namespace(str(run_id)))
+    metadata_access = _open(team_id, run_id, verb, build_metadata_namespace(str(run_id)))
     with open_notebook(team_id, run_id, "view") as notebook, metadata_access as access:
         yield RunBook(access.store(), notebook)
 
@@ -53,14 +53,14 @@ def open_run_book(team_id: UUID, run_id: UUID | str, verb: Verb) -> Iterator[Run
 def save_run_metadata(team_id: UUID, run_id: UUID | str, *, goal: str, stream: str) -> None:
     """Store the metadata of a run when it starts. Its steps add their todos."""
     metadata = RunMetadata(str(run_id), goal[:MAX_GOAL_LENGTH], stream_name=stream)
-    with _open(team_id, run_id, "write", metadata_namespace(str(run_id))) as access:
+    with _open(team_id, run_id, "write", build_metadata_namespace(str(run_id))) as access:
         access.detail["keys"] = 1
         save_metadata(access.store(), metadata)
 
 
 def clear_run_notes(team_id: UUID, run_id: UUID | str) -> int:
     """Clear the notes of an ended run, whichever provider stores them."""
-    namespace = parse_namespace(notes_namespace(str(run_id)))
+    namespace = parse_namespace(build_notes_namespace(str(run_id)))
     if find_external_provider(team_id, namespace, NO_LIMITS) is None:
         return clear_in_postgres(team_id, run_id)
     return clear(_build_caller(team_id, run_id), namespace=namespace.text, reason=REASON).count
@@ -83,5 +83,5 @@ def _build_caller(team_id: UUID, run_id: UUID | str) -> MemoryCaller:
         team_id,
         identity={"run_id": run_text},
         origin=CallOrigin(run_id=run_text),
-        reach=frozenset({notes_namespace(run_text), metadata_namespace(run_text)}),
+        reach=frozenset({build_notes_namespace(run_text), build_metadata_namespace(run_text)}),
     )

@@ -44,7 +44,7 @@ def load_knowledge_base(access: NamespaceAccess) -> KnowledgeBase:
     pages_by_entry = dict(read_pages(access))
     by_id = {page.id: page for page in pages_by_entry.values()}
     entries = {page.id: PageEntry(pk, access.text) for pk, page in pages_by_entry.items()}
-    index = PageIndex.of(by_id.values())
+    index = PageIndex.from_pages(by_id.values())
     return KnowledgeBase(tuple(by_id[entry.id] for entry in index.entries), index, entries)
 
 

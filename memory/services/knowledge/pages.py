@@ -11,7 +11,7 @@ from memory.core.errors import InvalidInput, NotFound
 from memory.core.records import Json, MemoryEntry, MemoryQuery
 from memory.logic.knowledge.knowledge_base import KnowledgeStore
 from memory.logic.knowledge.page_gate import build_quarantined_page, screen_page
-from memory.logic.knowledge.page_index import StaleMark
+from memory.logic.knowledge.page_index import OutdatedReference
 from memory.logic.knowledge.page_requests import (
     MERGE,
     PageHit,
@@ -43,13 +43,13 @@ _WRITABLE = {"title", "summary", "content", "tags", "references", "aliases"}
 
 @dataclass(frozen=True, slots=True)
 class PageView:
-    """A page with the ids of linked pages, which may be missing; ``stale`` are the reasons why it is outdated."""
+    """A page with the ids of linked pages, which may be missing; ``outdated`` are the reasons why it is outdated."""
 
     page: KnowledgePage
     entry: MemoryEntry
     links: tuple[str, ...]
     backlinks: tuple[str, ...]
-    stale: tuple[StaleMark, ...]
+    outdated: tuple[OutdatedReference, ...]
     knowledge_base: KnowledgeBase  # with the names of the other pages
     held_for: tuple[str, ...] = ()  # the reasons for which the new content waits in quarantine
 
@@ -175,7 +175,7 @@ def confirm_page(caller: MemoryCaller, *, entry_id: UUID | str) -> PageView:
     with open_entry(caller, "write", "memory.edited", entry_id) as access:
         access.claim()
         page = from_entry(get_page_entry(access, entry_id))
-        _build_store(access, "confirmed").confirm(page.id)
+        _build_store(access, "confirmed").mark_checked(page.id)
         access.detail.update(entry=str(entry_id), keys=1)
         return _build_view(access, get_page_entry(access, entry_id))
 
@@ -212,7 +212,7 @@ def _build_view(access: NamespaceAccess, entry: MemoryEntry) -> PageView:
     knowledge_base, page = load_knowledge_base(access), from_entry(entry)
     index = knowledge_base.index
     links, backlinks = index.links.get(page.id, ()), index.backlinks.get(page.id, ())
-    marks = tuple(mark for mark in index.stale if mark.page_id == page.id)
+    marks = tuple(mark for mark in index.outdated if mark.page_id == page.id)
     return PageView(page, entry, links, backlinks, marks, knowledge_base)
 
 

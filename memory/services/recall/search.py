@@ -14,9 +14,9 @@ from uuid import UUID
 from django.db.models import F, Q, QuerySet
 
 from config.retry import retry_on_conflict
-from memory.core.filters import document_of, matches, parse_filter
+from memory.core.filters import build_filter_document, matches, parse_filter
 from memory.core.records import Json, MemoryEntry, MemoryQuery, Tier
-from memory.core.values import search_text
+from memory.core.values import build_search_text
 from memory.models import Namespace, Revision
 from memory.providers.postgres import rows
 from memory.providers.postgres.filters import apply_filter
@@ -167,13 +167,13 @@ def matches_search(criteria: EntrySearch, entry: MemoryEntry) -> bool:
     at = entry.updated_at
     return (
         criteria.key.casefold() in entry.key.casefold()
-        and criteria.text.casefold() in search_text(entry.key, entry.value).casefold()
+        and criteria.text.casefold() in build_search_text(entry.key, entry.value).casefold()
         and criteria.category in ("", entry.category)
         and criteria.tier in ("", str(entry.tier))
         and criteria.actor in ("", entry.source.actor)
         and (criteria.since is None or at is None or at >= criteria.since)
         and (criteria.until is None or at is None or at < criteria.until)
-        and matches(parse_filter(criteria.filter), document_of(entry))
+        and matches(parse_filter(criteria.filter), build_filter_document(entry))
     )
 
 

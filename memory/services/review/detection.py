@@ -99,7 +99,7 @@ def _propose_replacements(
 ) -> list[Proposal]:
     long_term = [entry for entry in candidates if entry.tier is Tier.LONG_TERM]
     return [
-        propose_replacement(conflict, _new_id, by=PROPOSED_BY)
+        propose_replacement(conflict, _new_id, author=PROPOSED_BY)
         for group in similar_groups
         for conflict in find_contradictions(group[0], long_term)
     ]
@@ -111,7 +111,7 @@ def _propose_merges(
     return [
         proposal
         for group in similar_groups
-        for proposal in propose_merges(group, _new_id, by=PROPOSED_BY)
+        for proposal in propose_merges(group, _new_id, author=PROPOSED_BY)
         if keys & _get_keys(proposal)
     ]
 
@@ -119,7 +119,7 @@ def _propose_merges(
 def _propose_links(candidates: Sequence[MemoryEntry], keys: frozenset[str]) -> list[Proposal]:
     new_ids = {entry.id for entry in candidates if entry.key in keys}
     links = [link for link in find_term_links(candidates) if {link.first, link.second} & new_ids]
-    return propose_links(links, candidates, _new_id, by=PROPOSED_BY)
+    return propose_links(links, candidates, _new_id, author=PROPOSED_BY)
 
 
 def _get_keys(proposal: Proposal) -> frozenset[str]:

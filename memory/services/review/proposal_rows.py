@@ -26,7 +26,7 @@ def to_row_fields(proposal: Proposal) -> dict[str, Any]:  # Any: a row's fields
         "targets": [asdict(target) for target in proposal.targets],
         "new": to_json(proposal.new, _FIELDS) if proposal.new else None,
         "reason": proposal.reason[:MAX_REASON_LENGTH],
-        "by": proposal.by[:120],
+        "by": proposal.author[:120],
         "score": proposal.score,
         "fingerprint": compute_fingerprint(proposal),
     }
@@ -41,7 +41,7 @@ def to_proposal(row: Row) -> Proposal:
         targets=tuple(Target(**target) for target in row.targets),
         new=from_json(StoreParams, row.new, namespace=namespace) if row.new else None,
         reason=row.reason,
-        by=row.by,
+        author=row.by,
         score=row.score,
         state=ReviewState(row.state),
     )

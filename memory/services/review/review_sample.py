@@ -88,7 +88,7 @@ def _propose_drafts(caller: MemoryCaller, namespace: str) -> int:
     ]
     with open_namespace(caller, "write", "memory.proposed", namespace=namespace) as access:
         proposals = [
-            replace(propose_addition(draft, lambda: str(uuid7()), by=SAMPLE), reason="sample")
+            replace(propose_addition(draft, lambda: str(uuid7()), author=SAMPLE), reason="sample")
             for draft in drafts
         ]
         count = save_proposals(access, proposals, run_id="", learning=REVIEW_ALL)

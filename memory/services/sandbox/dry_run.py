@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 from memory.core.entry_codec import ENTRY, from_json, to_json
-from memory.core.filters import document_of, matches, parse_filter
+from memory.core.filters import build_filter_document, matches, parse_filter
 from memory.core.records import Json, MemoryEntry, MemoryQuery, Source, StoreParams
 from memory.providers.in_memory import InMemoryProvider
 from memory.providers.postgres import rows
@@ -119,7 +119,7 @@ class DryRunStore(InMemoryProvider):
             for entry in self.living(self._access.text).values()
             if not repeated
             and (key is None or entry.key == key)
-            and matches(condition, document_of(entry))
+            and matches(condition, build_filter_document(entry))
         ]
         for entry in sorted(selected, key=lambda entry: entry.id):
             self.delete(self._access.text, entry.key)

@@ -13,7 +13,7 @@ from functools import partial
 from config.ids import uuid7
 from memory.core.policy import check_value
 from memory.core.provider import check_query
-from memory.core.recall.selection import category_of
+from memory.core.recall.selection import get_category
 from memory.core.records import Json, MemoryEntry, MemoryQuery, StoreParams, Tier
 from memory.core.scopes import compute_lifetime, parse_tier
 from memory.core.values import check_params
@@ -80,7 +80,7 @@ class SandboxMemory(RunMemory):
                 key=request.key,
                 value=request.value,
                 metadata=request.metadata,
-                category=category_of(request.metadata),
+                category=get_category(request.metadata),
                 tier=parse_tier(request.tier),
                 ttl_seconds=compute_lifetime(step.scope, request.ttl_seconds, request.tier),
                 source=access.caller.source,

@@ -14,7 +14,7 @@ from memory.core.entry_codec import CONTENT, get_columns, get_state
 from memory.core.errors import InvalidInput, MemoryFault, QuotaExceeded
 from memory.core.policy import check_room, check_value
 from memory.core.records import Source, StoreParams, Tier
-from memory.core.values import check_params, search_text
+from memory.core.values import build_search_text, check_params
 from memory.logic.entries.held_entries import build_held_key
 from memory.models import Change, Entry, Namespace, Revision
 from memory.models.entries import Operation
@@ -228,7 +228,7 @@ class ImportBatch:
             team_id=self.namespace.team_id,
             namespace=self.namespace,
             key=line.key,
-            text=search_text(line.key, line.value),
+            text=build_search_text(line.key, line.value),
             size=size,
             revision=line.revision,
             created_at=min(line.created_at, now),

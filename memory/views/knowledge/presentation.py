@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.principals import Principal
 from memory.logic.entries.duplicates import normalize
-from memory.logic.knowledge.page_index import StaleMark, Staleness
+from memory.logic.knowledge.page_index import OutdatedReason, OutdatedReference
 from memory.logic.knowledge.page_requests import PageHit
 from memory.logic.knowledge.pages import KnowledgePage
 from memory.logic.text_diff import diff_values
@@ -26,9 +26,9 @@ from memory.views.knowledge.forms import index_names
 
 
 MAX_TAGS: Final = 30
-OUTDATED_LABELS: Final[Mapping[Staleness, Promise]] = {
-    Staleness.CHANGED: _("changed after this page was written"),
-    Staleness.VANISHED: _("no longer exists"),
+OUTDATED_LABELS: Final[Mapping[OutdatedReason, Promise]] = {
+    OutdatedReason.CHANGED: _("changed after this page was written"),
+    OutdatedReason.VANISHED: _("no longer exists"),
 }
 _LABELS: Final[Mapping[str, Promise]] = {
     "title": _("Title"),
@@ -69,7 +69,7 @@ class LinkRow:
 class OutdatedRow:
     label: str | Promise
     link: LinkRow
-    mark: StaleMark
+    mark: OutdatedReference
 
 
 def build_page_url(entry_id: str) -> str:
@@ -81,7 +81,7 @@ def build_knowledge_base_url(namespace_id: UUID) -> str:
 
 
 def find_outdated_ids(knowledge_base: KnowledgeBase) -> set[str]:
-    return {mark.page_id for mark in knowledge_base.index.stale}
+    return {mark.page_id for mark in knowledge_base.index.outdated}
 
 
 def list_pages(
@@ -168,10 +168,10 @@ def build_links(view: PageView, ids: Iterable[str]) -> list[LinkRow]:
 
 
 def build_outdated_rows(view: PageView) -> list[OutdatedRow]:
-    links = build_links(view, (mark.reference for mark in view.stale))
+    links = build_links(view, (mark.reference for mark in view.outdated))
     return [
-        OutdatedRow(OUTDATED_LABELS[mark.why], link, mark)
-        for mark, link in zip(view.stale, links, strict=True)
+        OutdatedRow(OUTDATED_LABELS[mark.reason], link, mark)
+        for mark, link in zip(view.outdated, links, strict=True)
     ]
 
 

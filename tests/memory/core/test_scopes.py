@@ -8,15 +8,15 @@ from memory.core.scope_kinds import ScopeKind, SeenBy
 from memory.core.scopes import (
     ParsedNamespace,
     Scope,
+    build_metadata_namespace,
+    build_notes_namespace,
+    build_stream_name,
     compute_lifetime,
     list_scope_kinds,
-    metadata_namespace,
-    notes_namespace,
     parse_namespace,
     plug_in,
     require_variable,
     resolve_namespace,
-    stream_of,
 )
 
 
@@ -182,13 +182,15 @@ def test_every_stream_and_group_has_a_namespace_of_its_own() -> None:
 
 
 def test_order_of_merged_streams_is_part_of_the_name() -> None:
-    assert stream_of(["chat", "desktop"]) == "chat-desktop"
-    assert stream_of(["desktop", "chat"]) == "desktop-chat"
+    assert build_stream_name(["chat", "desktop"]) == "chat-desktop"
+    assert build_stream_name(["desktop", "chat"]) == "desktop-chat"
 
 
 def test_long_merged_stream_still_fits_and_still_differs() -> None:
     ids = [f"019a{n:032x}" for n in range(5)]
-    names = {stream_of(ids[:n]) for n in range(1, 6)} | {stream_of([*ids[:4], "other"])}
+    names = {build_stream_name(ids[:n]) for n in range(1, 6)} | {
+        build_stream_name([*ids[:4], "other"])
+    }
 
     assert len(names) == 6
     assert all(len(name) <= 80 for name in names)
@@ -205,8 +207,8 @@ def test_stream_of_names_that_can_name_none_is_refused(names: list[Any]) -> None
 def test_namespaces_of_a_run_are_its_notes_and_what_it_is_about() -> None:
     run = "workflow_1234567890_abc123"
 
-    assert notes_namespace(run) == f"ai:notes:{run}"
-    assert metadata_namespace(run) == f"ai:workflow:{run}"
+    assert build_notes_namespace(run) == f"ai:notes:{run}"
+    assert build_metadata_namespace(run) == f"ai:workflow:{run}"
     assert parse_namespace(f"ai:workflow:{run}") == ParsedNamespace("run_metadata", (run,))
     assert parse_namespace(f"ai:workflow:{run}").seen_by is SeenBy.RUN
 

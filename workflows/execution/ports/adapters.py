@@ -106,7 +106,9 @@ async def record_run_start(claim: Claim, document: Document) -> None:
             claim.team_id,
             claim.run_id,
             goal=str(system.get("query") or document.name),
-            stream=memory_app.stream_of(system.get("workflow_names") or [system["workflow_id"]]),
+            stream=memory_app.build_stream_name(
+                system.get("workflow_names") or [system["workflow_id"]]
+            ),
         )
     except (DatabaseError, memory_app.MemoryFault) as error:
         log.warning("run_not_noted", extra={"run": str(claim.run_id), "why": str(error)})

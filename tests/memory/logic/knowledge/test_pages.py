@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from memory.core.errors import AlreadyExists, InvalidInput, NotFound, Serialization
 from memory.core.records import MemoryEntry, StoreParams
 from memory.logic.knowledge.knowledge_base import KnowledgeStore
-from memory.logic.knowledge.page_index import PageIndexEntry, Staleness
+from memory.logic.knowledge.page_index import OutdatedReason, PageIndexEntry
 from memory.logic.knowledge.page_merge import MatchReason, find_matching_page, merge_contents
 from memory.logic.knowledge.pages import KnowledgePage, build_slug, from_entry, list_wiki_links
 from memory.providers.in_memory import InMemoryProvider
@@ -73,7 +73,7 @@ def test_page_is_added_once_and_updated_only_where_it_is():
     with pytest.raises(NotFound):
         wiki.update_page(page("b"))
     with pytest.raises(NotFound):
-        wiki.confirm("b")
+        wiki.mark_checked("b")
 
 
 @pytest.mark.parametrize(
@@ -150,17 +150,18 @@ def test_page_is_stale_once_what_it_refers_to_changed_or_vanished():
     wiki.add_page(page("b"))
     wiki.add_page(page("c"))
     wiki.add_page(page("a", references=("b", "c")))
-    assert wiki.build_index().stale == ()
+    assert wiki.build_index().outdated == ()
 
     changed = wiki.update_page(page("b", "B again"))
     wiki.delete_page("c")
 
     marks = [
-        (mark.page_id, mark.reference, mark.why, mark.since) for mark in wiki.build_index().stale
+        (mark.page_id, mark.reference, mark.reason, mark.since)
+        for mark in wiki.build_index().outdated
     ]
     assert marks == [
-        ("a", "b", Staleness.CHANGED, changed.updated_at),
-        ("a", "c", Staleness.VANISHED, None),
+        ("a", "b", OutdatedReason.CHANGED, changed.updated_at),
+        ("a", "c", OutdatedReason.VANISHED, None),
     ]
 
 
@@ -172,13 +173,13 @@ def test_confirming_a_page_clears_it_and_makes_nobody_else_stale():
     wiki.update_page(page("b", "B again"))
 
     before = wiki.get_page("a")
-    confirmed = wiki.confirm("a")
+    confirmed = wiki.mark_checked("a")
 
-    assert wiki.build_index().stale == ()
+    assert wiki.build_index().outdated == ()
     assert before is not None
     assert confirmed.updated_at == before.updated_at
     with pytest.raises(NotFound):
-        wiki.confirm("nobody")
+        wiki.mark_checked("nobody")
 
 
 def test_rewriting_a_stale_page_clears_it():
@@ -189,7 +190,7 @@ def test_rewriting_a_stale_page_clears_it():
 
     wiki.update_page(page("a", "A again", references=("b",)))
 
-    assert wiki.build_index().stale == ()
+    assert wiki.build_index().outdated == ()
 
 
 def test_old_states_of_a_page_stay_readable():
@@ -255,7 +256,7 @@ def test_writing_merges_into_the_page_that_is_there():
         aliases=("Sencha",),
     )
 
-    written = wiki.write(new)
+    written = wiki.merge_or_store(new)
 
     assert written.merged_for is MatchReason.TITLE
     [kept] = wiki.list_pages()
@@ -269,9 +270,9 @@ def test_writing_merges_into_the_page_that_is_there():
 def test_writing_something_else_adds_a_page_and_its_own_id_updates_it():
     wiki = store()
 
-    assert (wiki.write(page("a", "Tea"))).merged_for is None
-    assert (wiki.write(page("b", "Coffee"))).merged_for is None
-    written = wiki.write(page("b", "Strong coffee"))
+    assert (wiki.merge_or_store(page("a", "Tea"))).merged_for is None
+    assert (wiki.merge_or_store(page("b", "Coffee"))).merged_for is None
+    written = wiki.merge_or_store(page("b", "Strong coffee"))
 
     assert (written.page.title, written.page.revision) == ("Strong coffee", 2)
     assert len(wiki.list_pages()) == 2

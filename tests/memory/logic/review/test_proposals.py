@@ -412,7 +412,7 @@ def test_contradiction_is_proposed_and_settled_only_by_a_person():
     newer = stored(entries, "newer", "Alice lives in Berlin", source=Source(run_id="r2"))
     [found] = find_contradictions(newer, [old])
 
-    one = propose_replacement(found, counting(), by="curation")
+    one = propose_replacement(found, counting(), author="curation")
     assert set(state(entries)) == {"old", "newer"}
     apply_proposal(one, entries)
 
@@ -432,7 +432,7 @@ def test_what_looks_alike_is_proposed_to_be_merged():
     ]:
         stored(entries, key, text)
 
-    [one] = propose_merges(entries.recall(MemoryQuery(NAMESPACE)), counting(), by="curation")
+    [one] = propose_merges(entries.recall(MemoryQuery(NAMESPACE)), counting(), author="curation")
 
     assert [target.key for target in one.targets] == ["b", "a"]
     assert 0.6 <= one.score < 1
@@ -443,7 +443,7 @@ def test_the_same_in_two_categories_is_not_proposed_to_be_merged():
     for key, category in [("a", "fact"), ("b", "error"), ("c", "fact")]:
         stored(entries, key, "Bob bakes bread", category=category)
 
-    [one] = propose_merges(entries.recall(MemoryQuery(NAMESPACE)), counting(), by="curation")
+    [one] = propose_merges(entries.recall(MemoryQuery(NAMESPACE)), counting(), author="curation")
 
     assert [target.key for target in one.targets] == ["c", "a"]
     assert one.score == 1.0
@@ -455,7 +455,7 @@ def test_links_are_proposed():
         stored(entries, key, text, source=Source(run_id=key))
     found = entries.recall(MemoryQuery(NAMESPACE))
 
-    [one] = propose_links(find_term_links(found), found, counting(), by="curation")
+    [one] = propose_links(find_term_links(found), found, counting(), author="curation")
 
     assert {target.key for target in one.targets} == {"a", "b"}
     apply_proposal(one, entries)
@@ -465,6 +465,6 @@ def test_links_are_proposed():
 def test_draft_becomes_a_proposal():
     draft = new("Alice likes tea", importance=0.7)
 
-    one = propose_addition(draft, counting("p"), by="extractive", reason="sampled")
+    one = propose_addition(draft, counting("p"), author="extractive", reason="sampled")
 
     assert (one.id, one.kind, one.new, one.score) == ("p000001", ChangeKind.ADD, draft, 0.7)

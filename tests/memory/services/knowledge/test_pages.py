@@ -83,7 +83,7 @@ def test_what_says_nothing_new_writes_no_revision_and_makes_nobody_stale(alice: 
     (again,) = write(alice, DEPLOY)
 
     assert again.write.page.revision == 1
-    assert services.get_knowledge_base(at_door(alice), namespace=WIKI).index.stale == ()
+    assert services.get_knowledge_base(at_door(alice), namespace=WIKI).index.outdated == ()
 
 
 def test_replaced_says_only_the_new_and_the_old_stays_a_revision(alice: Person) -> None:
@@ -122,12 +122,12 @@ def test_references_are_walked_both_ways_and_stale_is_told_and_confirmed(alice: 
 
     assert opened.links == ("gone", "build")
     assert services.open_page(door, entry_id=build.entry.id).backlinks == ("guide",)
-    assert [(m.reference, str(m.why)) for m in opened.stale] == [
+    assert [(mark.reference, str(mark.reason)) for mark in opened.outdated] == [
         ("gone", "vanished"),
         ("build", "changed"),
     ]
     confirmed = services.confirm_page(door, entry_id=guide.entry.id)
-    assert [str(mark.why) for mark in confirmed.stale] == ["vanished"]
+    assert [str(mark.reason) for mark in confirmed.outdated] == ["vanished"]
 
 
 def test_deleted_page_is_out_of_the_index_and_back_after_undo(alice: Person) -> None:

@@ -258,7 +258,7 @@ def test_agreement_counts_what_people_said_of_quarantine_and_took_back_unasked(
             found = propose_addition(
                 StoreParams("global:app", f"k{number}", value=value),
                 lambda: str(uuid7()),
-                by="rule",
+                author="rule",
             )
             save_proposals(door, [found], run_id="", learning=LearningRule(review=ReviewMode.OFF))
     assert agreement.measure_agreement(caller) == {}
