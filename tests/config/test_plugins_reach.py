@@ -157,7 +157,7 @@ def test_provider_that_nobody_offers_is_named_with_those_there_are(plugin: Plugi
         make_provider("nothing")
 
 
-@pytest.mark.parametrize("name", sorted(PROVIDERS))
+@pytest.mark.parametrize("name", ["http", "in_memory", "postgres", "redis"])
 def test_built_in_provider_is_made_by_name(name: str) -> None:
     made = make_provider(name, **OPTIONS[name])
 
