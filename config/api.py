@@ -14,7 +14,7 @@ from config.http.openapi import refuse_unknown_parameters
 
 
 class StrictParser(Parser):
-    """Parses JSON strictly, with an object or a list at the top."""
+    """Parses request bodies as strict JSON (``strict_json.loads``)."""
 
     # Any: ninja says dict, and takes lists as well
     def parse_body(self, request: HttpRequest) -> Any:

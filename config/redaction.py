@@ -1,4 +1,4 @@
-"""Replaces live secrets in logged, stored and displayed data, in every form in which they occur.
+"""Replaces secrets in logged, stored and displayed data, in each of the forms that ``list_forms`` returns.
 
 It doesn't depend on Django: the log, a run's rows, a model's responses and the memory gateway use the same redactor.
 """
@@ -109,7 +109,7 @@ class StreamRedactor:
         return self._table.replace(rest)
 
     def _find_start_of_secret(self, text: str, position: int) -> int:
-        """Return the position from which the text may become a secret; its end, if it can't."""
+        """Return the first position from which the text may become a secret; the text's length if there is none."""
         for start in range(max(position, len(text) - self._longest + 1), len(text)):
             if text[start:] in self._beginnings:
                 return start
@@ -117,7 +117,7 @@ class StreamRedactor:
 
 
 class LogRedactor:
-    """Redacts the secrets that this process has used from its log. The oldest secrets are dropped first."""
+    """Redacts, in the log of this process, the last ``_MAX_LIVE`` secrets that it has used."""
 
     def __init__(self) -> None:
         self._forms: dict[str, list[str]] = {}
@@ -176,9 +176,10 @@ def list_forms(secret: str) -> list[str]:
 
 
 def _list_base64_forms(raw: bytes, offset: int) -> Iterator[str]:
-    """Yield the parts of a base64 text that depend only on the secret, if it starts ``offset`` bytes into a group.
+    """Yield the part of a base64 text that depends only on the secret, in the standard and in the URL-safe alphabet.
 
-    ``user:secret`` encoded as a whole doesn't contain the encoding of ``secret``, but it contains this part.
+    ``offset`` is the position of the secret's first byte in its group of three. The encoding of ``user:secret`` may not
+    contain that of ``secret``, but it contains this part for the offset that the prefix causes.
     """
     encoded = base64.b64encode(b"\0" * offset + raw).decode().rstrip("=")
     start = -(-offset * 8 // 6)

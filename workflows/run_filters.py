@@ -16,8 +16,9 @@ from workflows.models import Run, Step
 class RunFilter:
     """Filters of a list of runs.
 
-    ``workflow_name`` and ``person`` match part of a name; ``user`` is the exact id that programs
-    use. ``since`` and ``until`` are days in the reader's time zone, both included.
+    ``workflow_name`` and ``person`` match a part of a name, ``person`` also of an email address or of an external id.
+    ``user`` is the exact id that API clients use. ``since`` and ``until`` are days in the current time zone, both
+    included.
     """
 
     status: str = ""
@@ -47,7 +48,7 @@ class RunFilter:
         if self.user:
             rows = rows.filter(_match_user(self.user))
         if self.text:
-            # Inputs are stored as JSON text, which may contain non-ASCII characters as escapes.
+            # The JSON text of inputs may contain quotes, line breaks and non-ASCII characters as escapes.
             rows = rows.alias(inputs_text=Cast("inputs", TextField())).filter(
                 Q(inputs_text__icontains=self.text)
                 | Q(inputs_text__icontains=json.dumps(self.text)[1:-1])
@@ -74,5 +75,5 @@ def _get_day_start(day: date, *, days: int = 0) -> datetime:
     try:
         moved = date.fromordinal(day.toordinal() + days)
         return timezone.make_aware(datetime.combine(moved, time.min))
-    except (ValueError, OverflowError):  # a day at the limits of the calendar
+    except (ValueError, OverflowError):  # the calendar ends before the next day
         return timezone.make_aware(datetime.combine(day, time.min))

@@ -38,7 +38,7 @@ class FolderNotOurs(EmbeddedFault):
 
 
 class NoFreePort(EmbeddedFault):
-    """Every tried port is taken, or this machine has no such address."""
+    """No port in the tried range is free, or this machine has no such address."""
 
     def __init__(self, host: str, port: int) -> None:
         super().__init__(

@@ -1,6 +1,7 @@
-"""Valkey from a wheel, as a child process: broker and token bus, on a unix socket, its queue kept on disk.
+"""Runs Valkey from a wheel as a child process on a unix socket, as the broker and the token bus.
 
-Append-only with a sync each second and no eviction: after a kill -9 no queued message is missing.
+It appends every write to a file, syncs that each second, and evicts nothing. A kill -9 therefore loses no queued
+message; a crash of the machine loses at most the last seconds.
 """
 
 import importlib.util

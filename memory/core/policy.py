@@ -1,4 +1,4 @@
-"""The limits of a team's policy: namespaces, entries and bytes."""
+"""Checks the limits of a memory policy: allowed namespaces, entries per namespace, and bytes."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ Prefixes = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class MemorySecurityPolicy:
-    """The limits of a team or of an app; ``None`` means no limit of this kind."""
+    """The limits of a team or an app. None means that there is no such limit."""
 
     allowed_namespace_prefixes: Prefixes | None = None
     max_entries_per_namespace: int | None = None
@@ -47,7 +47,7 @@ def check_value(policy: MemorySecurityPolicy, value: Json) -> int:
 
 
 def check_room(policy: MemorySecurityPolicy, namespace: str, *, entries: int, size: int) -> None:
-    """Raise QuotaExceeded if the limits allow less than ``entries`` and ``size``, the namespace's after a write."""
+    """Raise QuotaExceeded if ``entries`` or ``size``, the namespace's totals after the write, exceed their limits."""
     max_entries = policy.max_entries_per_namespace
     if max_entries is not None and entries > max_entries:
         raise QuotaExceeded(f"{namespace} is full: {max_entries} entries are allowed.")

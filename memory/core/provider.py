@@ -60,7 +60,7 @@ class NamespaceStore(Protocol):
 
     @abstractmethod
     def history(self, namespace: str, key: str) -> Sequence[MemoryEntry]:
-        """Return every value of the living entry, oldest first, the present one last."""
+        """Return every value of the current entry under a key, oldest first, the present value last."""
         ...
 
 

@@ -62,11 +62,11 @@ class CurationQuerySet(TenantQuerySet["Curation"]):
 
 
 class ProposalQuerySet(NamespacedQuerySet["Proposal"]):
-    """The proposals of visible namespaces."""
+    """Proposals, which are as visible as their namespace."""
 
 
 class CurationRule(TenantModel):
-    """An application's rule for the curation of its runs. The rule without an application is the team's default."""
+    """The settings for the curation of an application's runs. Those without an application are the team's default."""
 
     app_id = models.CharField(_("application"), max_length=80, blank=True)
     auto_memory = models.BooleanField(_("learns from runs"), default=False)

@@ -1,4 +1,4 @@
-"""Functions that memory pages use to read a request: the caller, the requested object, and the permissions."""
+"""Helpers of the memory pages: the caller and the objects of a request, their titles, permissions, and rendering."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -34,9 +34,9 @@ def find_entry(request: HttpRequest, entry_id: UUID) -> Entry:
 
 
 def find_undoable_change(request: HttpRequest, change_id: str | None = None) -> Change | None:
-    """Return the change that the page offers to undo, by default that of the query.
+    """Return the change with this id, by default that in the query's ``undo``, if it can still be undone.
 
-    It is None if the id is invalid or not visible, or the change was undone.
+    It is None if the id is missing or invalid, or if the change is not visible or already undone.
     """
     team_id, text = get_current_team_id(request), change_id or request.GET.get("undo", "")
     try:
@@ -62,7 +62,7 @@ def get_title(request: HttpRequest, row: Namespace) -> str:
 
 
 def name_applications(request: HttpRequest, app_ids: Iterable[str]) -> list[str]:
-    """Return the titles of applications: those of their shared memory, even if there is none yet."""
+    """Return the titles of the applications in order, which are those of their global memory, even if it is empty."""
     team_id = get_current_team_id(request)
     rows = [Namespace(team_id=team_id, scope="global", text=f"global:{id_}") for id_ in app_ids]
     return [item.title for item in naming.name_namespaces(rows, reader_id=None)]

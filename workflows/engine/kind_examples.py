@@ -1,4 +1,4 @@
-"""Builds examples from a kind's description, for the reference and for the editor's help on a node."""
+"""Builds example data from a kind's fields, and lists a node's outputs, for the reference and for the editor."""
 
 from collections.abc import Iterable, Mapping
 
@@ -12,7 +12,7 @@ def build_example_data(kind: AnyKind) -> dict[str, Json]:
 
 
 def list_outputs(kind: AnyKind, data: Mapping[str, Json] | None = None) -> tuple[Output, ...]:
-    """Return the outputs of a node of the kind, with these settings or those of the example."""
+    """Return the outputs of a node of the kind, with this data or the example's. An invalid configuration has none."""
     spec = NodeSpec("example", kind.name, data if data is not None else build_example_data(kind))
     try:
         return tuple(kind.list_outputs(spec))

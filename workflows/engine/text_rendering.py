@@ -8,7 +8,10 @@ from workflows.engine.language.values import get_file_attribute, is_file, to_jso
 
 
 def as_text(value: Json) -> str:
-    """Return strings unchanged, numbers and booleans Python style, objects as compact JSON."""
+    """Return strings unchanged, numbers and booleans as Python prints them, and objects and lists of strings as JSON.
+
+    Other lists are returned as Python prints them. None, files, empty lists and lists of files are empty text.
+    """
     plain = _PLAIN.get(type(value))
     if plain is not None:
         return plain(value)
@@ -18,7 +21,7 @@ def as_text(value: Json) -> str:
 
 
 def as_markdown(value: Json) -> str:
-    """Return text, but with objects indented, lists as bullets and files as links."""
+    """Return text as ``as_text`` does, but objects as indented JSON, lists as bullets, files as links or images."""
     plain = _PLAIN.get(type(value))
     if plain is not None:
         return plain(value)
@@ -37,7 +40,7 @@ def _file_as_markdown(file: Mapping[str, Json]) -> str:
 
 
 def _list_as_text(items: list[Json]) -> str:
-    # An empty list prints nothing instead of [], because users should not see brackets in an answer.
+    # An empty list prints nothing, not [].
     if not items or all(map(is_file, items)):
         return ""
     if all(isinstance(item, str) for item in items):

@@ -19,7 +19,7 @@ from workflows.models.personal import Personal
 
 
 class RunStatus(models.TextChoices):
-    """The labels of ``engine.runtime.step_records.RunStatus``."""
+    """The statuses of ``engine.runtime.step_records.RunStatus`` with their labels."""
 
     QUEUED = step_records.RunStatus.QUEUED.value, _("Queued")
     RUNNING = step_records.RunStatus.RUNNING.value, _("Running")
@@ -31,7 +31,7 @@ class RunStatus(models.TextChoices):
 
 
 class StepStatus(models.TextChoices):
-    """The labels of ``engine.runtime.step_records.StepStatus``, and ``running``: started, not finished."""
+    """The statuses of ``engine.runtime.step_records.StepStatus`` with their labels, and ``running``."""
 
     RUNNING = "running", _("Running")
     SUCCEEDED = step_records.StepStatus.SUCCEEDED.value, _("Succeeded")
@@ -53,7 +53,7 @@ STEP_ENDED = (
 
 
 class Run(Personal):
-    """One execution of a pinned document. The row is also the outbox: a queued run is waiting for a worker."""
+    """One execution of a snapshot. The row is also the outbox: while it is queued, it waits for a worker."""
 
     workflow = link_to_workflow("runs")
     snapshot = models.ForeignKey(
@@ -163,7 +163,7 @@ class Run(Personal):
 
     @property
     def person(self) -> str:
-        """Return the name of the person that the run is for."""
+        """Return the name or email address of the account that the run is for, else the external or test user's name."""
         user = self.subject_user
         return (user.name or user.email) if user else strip_player(self.subject)
 

@@ -36,5 +36,5 @@ def decode(body: bytes) -> dict[str, Any]:
 
 
 def make_storable(text: str) -> str:
-    """Replace NUL and lone surrogates in a runner's text, which no later stage can store."""
+    """Replace NUL and lone surrogates, which the database cannot store."""
     return text.encode("utf-8", "replace").decode().replace("\x00", "\ufffd")

@@ -23,7 +23,7 @@ _UNSPACED = (
 
 
 def extract_keywords(query: str, language: str = DEFAULT_LANGUAGE) -> tuple[str, ...]:
-    """Return the significant terms, each once: no stop words, no single characters."""
+    """Return the significant terms of ``list_significant_terms``, each once."""
     return tuple(dict.fromkeys(list_significant_terms(query, language)))
 
 
@@ -34,7 +34,10 @@ def build_grams(text: str, language: str = DEFAULT_LANGUAGE) -> Grams:
 
 
 def list_significant_terms(text: str, language: str = DEFAULT_LANGUAGE) -> list[str]:
-    """Return the significant terms in order; a text of one Chinese character keeps it."""
+    """Return the terms in order, without stop words and single characters.
+
+    If nothing else is left, single characters of scripts without spaces are returned, such as one Chinese character.
+    """
     # ``extract_query_terms`` returns stop words if there are no other words; an appended other word prevents that.
     terms = extract_query_terms(f"{text} {_NO_STOP_WORD}", language)[:-1]
     longer = [term for term in terms if len(term) > 1]
@@ -49,7 +52,7 @@ def compute_dice_coefficient(first: Set[tuple[str, ...]], second: Set[tuple[str,
 
 
 def is_unspaced(term: str) -> bool:
-    """Return whether the term is of a script that is written without spaces."""
+    """Return whether the term is of a script that the tokenizer splits into characters and pairs, such as Chinese."""
     if not term or term.isascii():
         return False
     return all(any(first <= sign <= last for first, last in _UNSPACED) for sign in term)

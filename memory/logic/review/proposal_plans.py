@@ -35,6 +35,8 @@ class EntryChange:
 
 @dataclass(frozen=True, slots=True)
 class ProposalDiff:
+    """The changes of a proposal, or the problems that prevent them, each with the key or namespace that it concerns."""
+
     changes: tuple[EntryChange, ...] = ()
     problems: tuple[tuple[str, PlanProblem], ...] = ()
 
@@ -78,7 +80,7 @@ def _add(proposal: Proposal, _entries: list[MemoryEntry]) -> Iterable[EntryChang
 
 
 def _edit(proposal: Proposal, entries: list[MemoryEntry]) -> Iterable[EntryChange]:
-    """Replace value, category, importance and metadata; key, tier and expiry stay."""
+    """Replace value, category, importance and source, and merge the metadata; key, tier and expiry stay."""
     [entry] = entries
     if proposal.new is None:
         return

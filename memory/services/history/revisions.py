@@ -22,7 +22,7 @@ def list_revisions(caller: MemoryCaller, *, entry_id: UUID | str) -> list[Revisi
 
 @retry_on_conflict
 def list_values(caller: MemoryCaller, *, namespace: str, key: str) -> list[MemoryEntry]:
-    """Return every value of the living entry under a key, oldest first, the present one last."""
+    """Return every value of the current entry under a key, oldest first."""
     with open_namespace(caller, "view", "memory.listed", namespace=namespace) as access:
         entries = list(access.store().history(access.text, key))
         access.detail.update(key=hash_key(key))

@@ -40,8 +40,10 @@ MESSAGES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingState:
-    """``missing`` is the reason why nothing can be embedded at all; ``problem`` is that of the failed entry with the
-    most attempts.
+    """The counts and problems of a team's embeddings.
+
+    ``missing`` is the reason why nothing can be embedded at all. ``problem`` is the last problem of the failing entry
+    that was tried most often.
     """
 
     embedder: str
@@ -54,6 +56,7 @@ class EmbeddingState:
 
     @property
     def waiting(self) -> int:
+        """Return the number of entries without a vector of the current embedder, failing ones included."""
         return self.entries - self.embedded
 
     @property
@@ -62,7 +65,7 @@ class EmbeddingState:
 
 
 def load_embedding_state(team_id: UUID) -> EmbeddingState | None:
-    """Return the state of the team's embeddings; none without an embedder. The caller has checked the permission."""
+    """Return the state of the team's embeddings, or None without an embedder. The caller must check the permission."""
     embedder = get_configured_embedder()
     if embedder is None:
         return None

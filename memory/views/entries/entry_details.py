@@ -132,7 +132,7 @@ class EntryDetails:
     origin: Origin
     rule: str
     revisions: tuple[RevisionRow, ...]
-    older: int | None  # the number before which there are more
+    older: int | None  # the lowest number shown, if there are older revisions
     reads: tuple[ReadRow, ...]
     links: tuple[EntryLink, ...]
     moves: tuple[TierMove, ...]
@@ -140,7 +140,7 @@ class EntryDetails:
 
 
 def build_details(principal: Principal, entry: Entry, before: int | None = None) -> EntryDetails:
-    """Build the details; ``before`` limits the revisions to older ones."""
+    """Build the details of an entry, with the newest revisions, or the newest with a number below ``before``."""
     revisions = list_revisions_before(entry, before, REVISIONS_PER_PAGE)
     reads = selectors.list_reads(entry)
     provenance = load_provenance(
@@ -166,7 +166,7 @@ def label_parts(parts: Mapping[str, float]) -> Parts:
 
 
 def list_moves(entry: Entry) -> tuple[TierMove, ...]:
-    """Return the moves from its tier; an entry that was rejected already can't be rejected again."""
+    """Return the moves that the entry's tier allows, without rejecting if the entry is rejected already."""
     rejected = entry.metadata.get("review") == TierAction.REJECT
     return tuple(
         row

@@ -29,7 +29,8 @@ MARGIN: Final = 8.0
 def expand_paste(store: Store, op: Paste, context: Context) -> Iterator[Op]:
     """Yield additions of the nodes, the edges between them, and missing variables.
 
-    A second start is left out; its successors follow the existing start.
+    A start is left out if the workflow has one already, or if the target is a container. At the top level, its edges
+    then leave the existing start; in a container they are dropped.
     """
     pasted = InMemoryStore(read_fragment(op.text))
     parent = guards.get_container(store, "", op.parent, context)
@@ -141,7 +142,7 @@ def _create_id(store: Store, item: Item, context: Context) -> str:
 
 
 def _rename_entries(items: list[Item], ids: Mapping[str, str]) -> dict[str, str]:
-    """Return the ids of container entries, which follow from their container's id."""
+    """Return the new ids of the containers' starts, each built from the new id of its container."""
     containers = {
         str(item.data.get("start_node_id")): item.id for item in items if not item.is_note
     }

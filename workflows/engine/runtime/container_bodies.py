@@ -1,4 +1,4 @@
-"""Runs the body of a container, one scope per round, for the kind that decides how many rounds there are."""
+"""Runs the body of a container, each round in its own frame; the container's kind decides on the rounds."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -15,7 +15,7 @@ from workflows.engine.runtime.step_records import StepError, StepRecord, Write
 
 
 class BodyRounds:
-    """Implements ``run_context.Body``."""
+    """Runs the rounds of one step of a container and publishes their events."""
 
     def __init__(self, frame: Frame, node: PlanNode, plan: Plan) -> None:
         self._frame, self._node, self._plan = frame, node, plan
@@ -87,7 +87,7 @@ class BodyRounds:
         return node.id, node.title, frame.rounds, self._total, frame.run_context.now()
 
     def _build_pool(self, heads: Heads, rounds: tuple[int, ...]) -> VariablePool:
-        """Return the pool for a round, with the variables it starts with: the recorded ones if it started before."""
+        """Return the pool for a round with its initial variables, which are the recorded ones if it started before."""
         pool = self._frame.state.pool
         if self._shares_pool:
             pool.discard(self._plan.inside)
@@ -101,7 +101,7 @@ class BodyRounds:
         return pool
 
     def _get_start_inputs(self, rounds: tuple[int, ...]) -> Mapping[str, Json]:
-        """Return the inputs that the start of the round recorded. Other branches may have changed its source since."""
+        """Return the inputs that the round's start node recorded, if any; their sources may have changed."""
         steps = self._frame.run_context.step_history.list_steps(self._node.id, rounds)
         root = self._plan.nodes[self._plan.root].id
         return next((record.inputs for record in steps if record.key.node_id == root), {})
@@ -117,7 +117,7 @@ class BodyRounds:
 
 
 class ScopedBodies:
-    """Implements ``run_context.Bodies``."""
+    """Opens the bodies of containers, and restores what their earlier rounds did."""
 
     def open(self, frame: Frame, node: PlanNode) -> Body:
         if node.body is None:
@@ -161,7 +161,7 @@ def _has_answer(node: PlanNode, plan: Plan, record: StepRecord) -> bool:
 def _iter_inner_nodes(
     plan: Plan, *, shares: bool
 ) -> Iterator[tuple[str, tuple[PlanNode, Plan, bool]]]:
-    """Yield the nodes of a body at every depth, with their scope and whether that shares the outer pool."""
+    """Yield the nodes of a body at every depth by id, with their plan and whether it shares the outermost pool."""
     for node in plan.nodes:
         yield node.id, (node, plan, shares)
         if node.body is not None:

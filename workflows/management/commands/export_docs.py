@@ -1,4 +1,4 @@
-"""Writes docs/reference from the code; with --check, it only lists the outdated pages."""
+"""Writes docs/reference from the code; with --check, it fails and lists the outdated pages instead."""
 
 from pathlib import Path
 from typing import Any
@@ -13,14 +13,18 @@ class Command(BaseCommand):
     help = "Write docs/reference/*.md from the code."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--check", action="store_true", help="only report outdated files")
+        parser.add_argument(
+            "--check",
+            action="store_true",
+            help="fail and list outdated files, write nothing",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         folder = ROOT / "docs" / "reference"
         outdated = [name for name, render in PAGES.items() if _is_outdated(folder / name, render())]
         if options["check"]:
             if outdated:
-                raise CommandError(f"Stale: {', '.join(outdated)}. Run: manage.py export_docs")
+                raise CommandError(f"Outdated: {', '.join(outdated)}. Run: manage.py export_docs")
             return
         folder.mkdir(parents=True, exist_ok=True)
         for name in outdated:

@@ -28,9 +28,9 @@ class FolderTile:
 
 @dataclass(frozen=True)
 class FolderLocation:
-    """An open folder, None at the top, and a search text.
+    """The open folder, which is None at the top, and the search text.
 
-    Pages that are opened from it have ``query_string`` in their address to return to it.
+    The URLs of pages that are opened from here end with ``query_string``, so that they can lead back.
     """
 
     tree: FolderTree

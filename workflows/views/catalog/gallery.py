@@ -36,19 +36,20 @@ class CardNode:
 class SampleCard:
     sample: Sample
     nodes: tuple[CardNode, ...]
-    more: int
+    more: int  # the number of kinds that the picture leaves out
     scopes: tuple[Promise, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Gallery:
-    """The cards of the samples with a memory scope, or of all if ``scope`` is empty."""
+    """The cards of the samples that use the memory scope, or of all samples if ``scope`` is empty."""
 
     cards: tuple[SampleCard, ...]
     scope: str
 
     @property
     def choices(self) -> list[tuple[str, Promise, bool]]:
+        """Return each scope with its label and whether it is selected; the empty scope stands for all."""
         return [
             ("", _("All"), not self.scope),
             *((word, name, word == self.scope) for word, name in SCOPES.items()),

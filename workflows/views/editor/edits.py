@@ -1,4 +1,4 @@
-"""Edits from the editor page: the API's operations, whose responses contain the HTML of the changed parts."""
+"""Applies edits from the editor page, as the API does; the responses also contain the HTML of the changed parts."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
@@ -51,9 +51,9 @@ STATUS: Mapping[type[Exception], int] = {
 
 
 class EditRequest(BaseModel):
-    """The body of every write request.
+    """The body of a request to edit, undo or redo.
 
-    The engine reads the operations itself because it addresses each problem.
+    ``read_ops`` validates the operations, because its problems name the operation that they concern.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -62,13 +62,13 @@ class EditRequest(BaseModel):
     key: str | None = Field(None, max_length=100)
     client: str = Field("", max_length=100)
     label: str = Field("", max_length=255)
-    ops: Any = []  # Any: see ``read_ops``
+    ops: Any = []  # Any: JSON that ``read_ops`` validates
     resolve: dict[int, gestures.Choice] = {}
-    undoes: int | None = Field(None, ge=0)  # the undone revision if a conflict was decided
+    undoes: int | None = Field(None, ge=0)  # the reverted revision that ``resolve`` is about
 
 
 def render_errors_as_json(view: Callable[P, HttpResponse]) -> Callable[P, HttpResponse]:
-    """Decorate a view to respond to errors with JSON for the scripts instead of a page."""
+    """Make a view respond with JSON, not with a page, to the errors that have a status here."""
 
     @wraps(view)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> HttpResponse:
@@ -206,7 +206,7 @@ def _read_request(request: HttpRequest) -> EditRequest:
 def _render_conflict(
     principal: Principal, workflow: Workflow, conflict: EditConflict
 ) -> HttpResponse:
-    """Return both values of each conflict; the tab requests other changes that it missed separately."""
+    """Return both values of each conflict, and the draft's revision; the editor then requests the changes it missed."""
     own_flags = [
         field_conflict.author.id is not None and field_conflict.author.id == principal.user_id
         for field_conflict in conflict.conflicts

@@ -1,7 +1,7 @@
-"""Checks that every reference leads to something that can exist when it is read.
+"""Warns of references to variables that don't exist, or that are not available when the node reads them.
 
-All of these are warnings: a reference to nothing prints its name, ends up null or fails its node, depending on the
-field, and a document may intend just that.
+These are warnings and not errors, because a document may intend them: depending on the field, a reference to nothing
+prints its name, becomes null or fails the node.
 """
 
 import re
@@ -70,7 +70,7 @@ class _ReferenceChecker:
             "rag": None,
             "__scope__": None,
         }
-        # A loop of xworkflow's shows its variables under this head.
+        # Under this head, a loop of the xworkflow dialect offers its variables; their names are not checked.
         if any(node.kind == "loop" and "condition" in node.data for node in self.document.nodes):
             self._names["loop"] = None
 
@@ -96,7 +96,7 @@ class _ReferenceChecker:
             yield from self._check_name(node, selector, self._list_names(node, head), field)
 
     def _list_names(self, node: NodeSpec, head: str) -> frozenset[str] | None:
-        """Return the names under a node's id; a container has others for its inner nodes."""
+        """Return the names that the node can read under ``head``, a node's id; None if they are unknown."""
         if head in self.graph.list_containers(node.id):
             return self._list_inner_outputs(head)
         names = self._list_outputs(head)

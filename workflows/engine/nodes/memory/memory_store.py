@@ -1,4 +1,4 @@
-"""Remember: stores a value in memory, which later nodes and runs can read at once."""
+"""Remember: stores a value in memory, where later nodes and runs can read it unless it is quarantined."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -150,7 +150,7 @@ class MemoryStore(NodeKind[StoreConfig, Prepared]):
 
 
 def _choose_tier(prepared: Prepared, ctx: NodeContext, metadata: dict[str, Any]) -> str:
-    """Return the tier, and mark the metadata of untrusted content; the author's setting is trusted."""
+    """Return the tier, and mark untrusted content in ``metadata`` itself; what the author set is trusted."""
     config = prepared.config
     if not has_untrusted_source(prepared.selectors, ctx.untrusted):
         return config.tier
