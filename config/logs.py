@@ -11,7 +11,7 @@ from structlog.typing import Processor
 from config.redaction import log_redactor
 
 
-SHARED: list[Processor] = [
+SHARED_PROCESSORS: list[Processor] = [
     structlog.contextvars.merge_contextvars,
     structlog.stdlib.add_logger_name,
     structlog.stdlib.add_log_level,
@@ -20,19 +20,20 @@ SHARED: list[Processor] = [
 ]
 
 
-def build_logging_config(form: str, level: str) -> dict[str, Any]:
+def build_logging_config(log_format: str, level: str) -> dict[str, Any]:
+    """Return the configuration of the log on standard error; ``log_format`` is ``json`` or ``console``."""
     return {
         "version": 1,
         "disable_existing_loggers": False,
         "formatters": {
             "events": {
                 "()": structlog.stdlib.ProcessorFormatter,
-                "foreign_pre_chain": SHARED,
+                "foreign_pre_chain": SHARED_PROCESSORS,
                 "processors": [
                     structlog.stdlib.ProcessorFormatter.remove_processors_meta,
                     log_redactor.process,  # after the exception has become text
                     structlog.processors.JSONRenderer()
-                    if form == "json"
+                    if log_format == "json"
                     else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty()),
                 ],
             }
@@ -51,11 +52,12 @@ def build_logging_config(form: str, level: str) -> dict[str, Any]:
 
 
 def configure(config: Mapping[str, Any]) -> None:
+    """Configure logging and structlog, both with the same output; Django calls this with ``settings.LOGGING``."""
     logging.config.dictConfig(dict(config))
     structlog.configure(
         processors=[
             structlog.stdlib.filter_by_level,
-            *SHARED,
+            *SHARED_PROCESSORS,
             structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
         ],
         logger_factory=structlog.stdlib.LoggerFactory(),

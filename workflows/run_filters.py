@@ -55,8 +55,8 @@ class RunFilter:
                 | Q(pk__in=rows.filter(messages__query__icontains=self.text).values("pk"))
             )
         if self.node:
-            reached = Step.objects.unscoped().filter(run=OuterRef("pk"), node_key=self.node)
-            rows = rows.filter(Exists(reached))
+            steps = Step.objects.unscoped().filter(run=OuterRef("pk"), node_key=self.node)
+            rows = rows.filter(Exists(steps))
         if self.since:
             rows = rows.filter(created_at__gte=_get_day_start(self.since))
         if self.until:

@@ -51,10 +51,10 @@ def create_invitation(
 
 def find_invitation(token: str) -> Invitation:
     """Return the usable invitation of a link, with its team."""
-    stored = tokens.hash_secret("invitation", token)
-    with lookup(stored):
-        rows = Invitation.objects.unscoped().select_related("team", "created_by")
-        invitation = rows.filter(token_hash=stored).first()
+    token_hash = tokens.hash_secret("invitation", token)
+    with lookup(token_hash):
+        query = Invitation.objects.unscoped().select_related("team", "created_by")
+        invitation = query.filter(token_hash=token_hash).first()
     if invitation is None or not tokens.is_match("invitation", token, invitation.token_hash):
         raise InvitationUnusable
     return _check_usable(invitation)

@@ -27,7 +27,7 @@ class ServiceMissing(EmbeddedFault):
         )
 
 
-class FolderNotOurs(EmbeddedFault):
+class FolderOwnedByAnotherUser(EmbeddedFault):
     """The folder belongs to another OS user."""
 
     def __init__(self, folder: Path, owner: int) -> None:
@@ -46,7 +46,7 @@ class NoFreePort(EmbeddedFault):
         )
 
 
-class AlreadyUp(EmbeddedFault):
+class AlreadyRunning(EmbeddedFault):
     """Another `manage.py up` runs on the same folder."""
 
     def __init__(self, url: str) -> None:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from config.embedded.errors import FolderNotOurs
+from config.embedded.errors import FolderOwnedByAnotherUser
 from config.embedded.processes import PopenIdentity
 
 
@@ -32,7 +32,7 @@ class OsUser:
         if self.changed and owner != self.uid:
             os.chown(folder, self.uid, self.gid)
         elif owner != self.uid:
-            raise FolderNotOurs(folder, owner)
+            raise FolderOwnedByAnotherUser(folder, owner)
         folder.chmod(0o700)
 
 

@@ -33,14 +33,15 @@ class Valkey:
     def pid_file(self) -> Path:
         return self.data / "valkey.pid"
 
-    def process(self) -> psutil.Process | None:
+    def find_process(self) -> psutil.Process | None:
+        """Return the running server, even if another process started it."""
         with suppress(OSError, ValueError):
             return processes.find_process(int(self.pid_file.read_text()), argument="valkey-server")
         return None
 
     def start(self) -> bool:
         """Start the server, and return whether that was necessary."""
-        if self.process() and self._is_responding(timeout=10):
+        if self.find_process() and self._is_responding(timeout=10):
             return False
         binary = find_binary()
         self.data.mkdir(parents=True, exist_ok=True)
@@ -52,7 +53,7 @@ class Valkey:
         return True
 
     def stop(self) -> None:
-        if process := self.process():
+        if process := self.find_process():
             processes.end_process(process, first=signal.SIGTERM)
         self.pid_file.unlink(missing_ok=True)
 

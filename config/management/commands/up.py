@@ -16,7 +16,7 @@ from django.db import connections
 from django.db.migrations.executor import MigrationExecutor
 
 from accounts.services import prepare_first_run
-from config.embedded.errors import AlreadyUp, EmbeddedFault
+from config.embedded.errors import AlreadyRunning, EmbeddedFault
 from config.embedded.layout import find_layout
 from config.embedded.ports import find_free_port
 from config.embedded.programs import build_beat, build_web, build_worker
@@ -104,7 +104,7 @@ def hold_lock(locks: Path) -> Iterator[IO[str]]:
             fcntl.flock(note, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             note.seek(0)
-            raise AlreadyUp(note.read()) from None
+            raise AlreadyRunning(note.read()) from None
         yield note
 
 

@@ -47,18 +47,18 @@ class ProposalDiff:
 
 def plan_changes(proposal: Proposal, lookup: Lookup) -> ProposalDiff:
     """Compute the changes that applying the proposal would make now, without writing."""
-    present = {target.key: lookup(target.key) for target in proposal.targets}
+    current_entries = {target.key: lookup(target.key) for target in proposal.targets}
     problems = [
         (target.key, problem)
         for target in proposal.targets
-        if (problem := _find_problem(target, present[target.key]))
+        if (problem := _find_problem(target, current_entries[target.key]))
     ]
     addition = proposal.new if proposal.kind is ChangeKind.ADD else None
     if addition and lookup(addition.key):
         problems.append((addition.key, PlanProblem.EXISTS))
     if problems:
         return ProposalDiff(problems=tuple(problems))
-    entries = [entry for entry in present.values() if entry is not None]
+    entries = [entry for entry in current_entries.values() if entry is not None]
     changes = tuple(_CHANGES[proposal.kind](proposal, entries))
     if not changes:
         return ProposalDiff(problems=((proposal.namespace, PlanProblem.NOTHING_TO_DO),))

@@ -21,7 +21,7 @@ from memory.logic.text_diff import DiffSegment, diff_values
 from memory.models import Entry
 from memory.views.entries.browsing import ActionOutcome, show_namespace
 from memory.views.entries.changes import restore_entry, show_undo
-from memory.views.entries.entry_details import TIER_HINTS, build_details, is_page, list_moves
+from memory.views.entries.entry_details import TIER_HINTS, build_details, is_page_row, list_moves
 from memory.views.entries.revisions import parse_number
 from memory.views.entries.search_results import is_waiting
 from memory.views.request_context import (
@@ -129,7 +129,7 @@ def _show_entry(
         "form": form,
         "conflict": conflict,
         "is_text": isinstance(row.value, str),
-        "is_page": is_page(row) and not row.is_forgotten,
+        "is_page": is_page_row(row) and not row.is_forgotten,
         "is_message": row.key.startswith(KEY_PREFIX),
         "may_write": may(request, "write", row.namespace),
         "may_forget": may(request, "forget", row.namespace),

@@ -213,5 +213,5 @@ def _to_list(value: Json) -> list[Json]:
     return value if isinstance(value, list) else []
 
 
-def is_page(entry: Entry) -> bool:
+def is_page_row(entry: Entry) -> bool:
     return entry.category == CATEGORY and entry.key.startswith(build_page_key(""))

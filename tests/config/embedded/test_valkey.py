@@ -20,7 +20,7 @@ def test_valkey_killed_and_started_again_has_the_queue(home: Path):
         client.lpush("queue", *range(1_000))
         # The log is written with each command, synced each second: a killed process loses nothing.
         time.sleep(0.05)
-    process = first.process()
+    process = first.find_process()
     assert process is not None
     process.send_signal(signal.SIGKILL)
     process.wait(5)

@@ -34,18 +34,20 @@ def expand_paste(store: Store, op: Paste, context: Context) -> Iterator[Op]:
     """
     pasted = InMemoryStore(read_fragment(op.text))
     parent = guards.get_container(store, "", op.parent, context)
-    items, stand_ins = _select_items(store, pasted, parent)
+    items, replaced_starts = _select_items(store, pasted, parent)
     if not items and not pasted.variables:
         raise build_refusal("paste_empty", "There are no nodes to paste")
     ids = {item.id: _create_id(store, item, context) for item in items}
-    ids |= _rename_entries(items, ids)
-    names: Names = {(old,): (new,) for old, new in {**stand_ins, **ids}.items()}
+    ids |= _rename_container_starts(items, ids)
+    names: Names = {(old,): (new,) for old, new in {**replaced_starts, **ids}.items()}
     outer = [item for item in items if item.parent not in ids]
     shift = _find_free_shift(store, op, parent, outer, context)
     for item in items:
         yield Add(_copy_item(item, ids, names, shift, parent))
     for edge in sorted(pasted.edges.values(), key=lambda edge: (edge.rank, edge.id)):
-        source = ids.get(edge.source) or (stand_ins.get(edge.source) if parent is None else None)
+        source = ids.get(edge.source) or (
+            replaced_starts.get(edge.source) if parent is None else None
+        )
         if source and edge.target in ids:
             extra = rename_references(edge.extra, names)
             copy = EdgeRecord("", source, ids[edge.target], edge.handle, edge.target_handle, extra)
@@ -117,7 +119,7 @@ def _select_items(
     """Return the items to paste, containers first, and the existing start for a start that is left out."""
     roots = [root for root in store.list_roots() if root.parent is None]
     items: list[Item] = []
-    stand_ins: dict[str, str] = {}
+    replaced_starts: dict[str, str] = {}
     containers = {
         item.id: item.parent for item in pasted.items.values() if item.parent in pasted.items
     }
@@ -127,10 +129,10 @@ def _select_items(
         if not is_root(item):
             items.append(item)
         elif parent is not None or roots:
-            stand_ins |= {item.id: roots[0].id} if roots else {}
+            replaced_starts |= {item.id: roots[0].id} if roots else {}
         else:
             items.append(item)
-    return items, stand_ins
+    return items, replaced_starts
 
 
 def _create_id(store: Store, item: Item, context: Context) -> str:
@@ -141,7 +143,7 @@ def _create_id(store: Store, item: Item, context: Context) -> str:
     raise build_refusal("fresh", "No free ID was found; try again")
 
 
-def _rename_entries(items: list[Item], ids: Mapping[str, str]) -> dict[str, str]:
+def _rename_container_starts(items: list[Item], ids: Mapping[str, str]) -> dict[str, str]:
     """Return the new ids of the containers' starts, each built from the new id of its container."""
     containers = {
         str(item.data.get("start_node_id")): item.id for item in items if not item.is_note

@@ -91,7 +91,7 @@ def is_untrusted_memory(metadata: Mapping[str, Json] | None) -> bool:
     return metadata.get("origin") in _UNTRUSTED_ORIGINS and metadata.get("review") != "approve"
 
 
-def needs_review(scope: str, *, trusted: bool) -> bool:
+def needs_scope_review(scope: str, *, trusted: bool) -> bool:
     """Return whether untrusted content has to be reviewed before it is stored in the scope."""
     return scope in _REVIEWED_SCOPES and not trusted
 

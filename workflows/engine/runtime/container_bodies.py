@@ -28,7 +28,9 @@ class BodyRounds:
         self._total = total
         run_context = self._frame.run_context
         if not run_context.step_history.list_inner_steps(self._node.id, self._frame.rounds):
-            run_context.journal.note(self._node.kind.round_events.started(*self._describe()))
+            run_context.journal.note(
+                self._node.kind.round_events.started(*self._list_event_fields())
+            )
 
     async def run(self, index: int, heads: Heads) -> Round:
         run_context = self._frame.run_context
@@ -36,8 +38,8 @@ class BodyRounds:
         frame = Frame(run_context, self._plan, self._build_pool(heads, rounds), rounds)
         self._count += 1
         if not run_context.step_history.list_steps(self._node.id, rounds):
-            begun = self._node.kind.round_events.next(*self._describe(), index=index)
-            run_context.journal.note(begun)
+            event = self._node.kind.round_events.next(*self._list_event_fields(), index=index)
+            run_context.journal.note(event)
         try:
             failure = await frame.run()
         except Exception as fault:  # an error of the journal or a bug, not a failure of a node
@@ -70,7 +72,7 @@ class BodyRounds:
             for name in sorted(self._changed_variables)
         )
         event = self._node.kind.round_events.ended(
-            *self._describe(),
+            *self._list_event_fields(),
             count=self._count,
             failed=self._failed,
             elapsed=run_context.now() - self._started_at,
@@ -82,7 +84,7 @@ class BodyRounds:
     def _shares_pool(self) -> bool:
         return self._node.kind.shares_pool(self._node.prepared)
 
-    def _describe(self) -> tuple[str, str, tuple[int, ...], int | None, float]:
+    def _list_event_fields(self) -> tuple[str, str, tuple[int, ...], int | None, float]:
         node, frame = self._node, self._frame
         return node.id, node.title, frame.rounds, self._total, frame.run_context.now()
 
@@ -124,7 +126,7 @@ class ScopedBodies:
             raise ValueError(f"{node.id} has no body")
         return BodyRounds(frame, node, node.body)
 
-    def absorb(self, frame: Frame, node: PlanNode) -> None:
+    def restore(self, frame: Frame, node: PlanNode) -> None:
         if node.body is None:
             return
         run_context = frame.run_context
@@ -135,14 +137,14 @@ class ScopedBodies:
         for record in run_context.step_history.list_inner_steps(node.id, frame.rounds):
             if record.key.node_id not in inner_nodes:
                 continue
-            inner, plan, shares = inner_nodes[record.key.node_id]
+            inner, plan, inner_shares = inner_nodes[record.key.node_id]
             run_context.state.add_record(inner, record)
             if inner.kind.execution is not Execution.ENTRY:
                 run_context.steps += record.tries
             if _has_answer(inner, plan, record):
                 session = build_finished_session(inner.index, inner.id, record.outputs["answer"])
                 sessions.append((record.key.rounds[len(frame.rounds)], session))
-            if not shares or plan.container is None:
+            if not inner_shares or plan.container is None:
                 continue
             pool = frame.state.pool
             if last_rounds.get(plan.container) != record.key.rounds:

@@ -191,7 +191,7 @@ class Frame:
             if index in self._ready:
                 self._ready.remove(index)
             if node.body is not None:
-                self.run_context.bodies.absorb(self, node)
+                self.run_context.bodies.restore(self, node)
             self.state.move(index, NodeState.RUNNING)
             self._add_record(node, record)
             self._settle(node, record)

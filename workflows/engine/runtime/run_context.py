@@ -64,7 +64,7 @@ class Bodies(Protocol):
 
     def open(self, frame: "Frame", node: PlanNode) -> Body: ...
 
-    def absorb(self, frame: "Frame", node: PlanNode) -> None:
+    def restore(self, frame: "Frame", node: PlanNode) -> None:
         """Restore the state after a finished container's rounds in an earlier attempt."""
 
 

@@ -16,7 +16,7 @@ from workflows import permissions, selectors
 from workflows.models import Workflow
 from workflows.services.editor import drafts
 from workflows.views.canvas.drawing import draw
-from workflows.views.catalog.folder_location import build_address, format_count, get_location
+from workflows.views.catalog.folder_location import build_folder_url, format_selection, get_location
 from workflows.views.catalog.workflow_page import get_document
 from workflows.views.request_context import parse_ids, read_text, workflow_for
 
@@ -47,7 +47,7 @@ def archive(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id)
     drafts.archive(principal, workflow=workflow)
     _add_archived_message(request, [workflow])
-    return redirect(build_address(workflow.folder_id))
+    return redirect(build_folder_url(workflow.folder_id))
 
 
 @login_required
@@ -85,7 +85,7 @@ def restore_selected(request: HttpRequest) -> HttpResponse:
     if selected:
         _add_restored_message(request, selected)
     if "undo" in request.POST and selected:
-        return redirect(build_address(selected[0].folder_id))
+        return redirect(build_folder_url(selected[0].folder_id))
     return redirect("workflows:archived")
 
 
@@ -109,7 +109,7 @@ def _list_selected(request: HttpRequest, principal: Principal) -> list[Workflow]
 def _add_archived_message(request: HttpRequest, workflows: list[Workflow]) -> None:
     """Add a message with a button to undo the archiving."""
     text = _("“%(name)s” is archived."), _("Archived %(count)d workflows.")
-    context = {"message": format_count(workflows, *text), "workflows": workflows}
+    context = {"message": format_selection(workflows, *text), "workflows": workflows}
     messages.success(
         request, render_to_string("workflows/catalog/_archived_message.html", context, request)
     )
@@ -117,4 +117,4 @@ def _add_archived_message(request: HttpRequest, workflows: list[Workflow]) -> No
 
 def _add_restored_message(request: HttpRequest, workflows: list[Workflow]) -> None:
     text = _("Restored “%(name)s”."), _("Restored %(count)d workflows.")
-    messages.success(request, format_count(workflows, *text))
+    messages.success(request, format_selection(workflows, *text))

@@ -18,12 +18,12 @@ from workflows.views.request_context import parse_id, read_text
 
 @dataclass(frozen=True)
 class FolderTile:
-    """A folder on the page; ``path`` is the path of its parent."""
+    """A folder on the page, with the numbers of workflows and folders directly in it."""
 
     folder: Folder
-    workflows: int
-    folders: int
-    path: str
+    workflow_count: int
+    folder_count: int
+    parent_path: str
 
 
 @dataclass(frozen=True)
@@ -79,23 +79,23 @@ def get_location(request: HttpRequest) -> FolderLocation:
     )
 
 
-def find_folder(tree: FolderTree, text: str) -> Folder | None:
-    """Return the folder with this id as text, or None for an empty text."""
-    if not text:
+def find_folder(tree: FolderTree, folder_id: str) -> Folder | None:
+    """Return the folder with this id, or None for an empty id; raise NotFound if there is none."""
+    if not folder_id:
         return None
-    folder = tree.folders.get(parse_id(text))
+    folder = tree.folders.get(parse_id(folder_id))
     if folder is None:
         raise NotFound
     return folder
 
 
-def format_count(workflows: Sequence[Workflow], single: str, several: str) -> str:
+def format_selection(workflows: Sequence[Workflow], single: str, several: str) -> str:
     """Return the sentence for one workflow with its name, or for several with their number."""
     if len(workflows) == 1:
         return single % {"name": workflows[0].name}
     return several % {"count": len(workflows)}
 
 
-def build_address(folder_id: UUID | None) -> str:
+def build_folder_url(folder_id: UUID | None) -> str:
     top = reverse("workflows:list")
     return f"{top}?folder={folder_id}" if folder_id else top

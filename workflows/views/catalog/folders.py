@@ -21,9 +21,9 @@ from workflows.models.folder import MAX_DEPTH
 from workflows.services.catalog import folders
 from workflows.views.catalog.folder_location import (
     FolderLocation,
-    build_address,
+    build_folder_url,
     find_folder,
-    format_count,
+    format_selection,
     get_location,
 )
 from workflows.views.request_context import get_form_data, is_htmx, parse_ids, read_text
@@ -89,7 +89,7 @@ def delete(request: HttpRequest, folder_id: UUID) -> HttpResponse:
     is_inside = location.folder is not None and location.tree.is_within(
         location.folder.pk, folder.pk
     )
-    return redirect(build_address(folder.parent_id) if is_inside else location.address)
+    return redirect(build_folder_url(folder.parent_id) if is_inside else location.address)
 
 
 @login_required
@@ -107,7 +107,7 @@ def move_workflows(request: HttpRequest) -> HttpResponse:
         request,
         location,
         lambda into: folders.move_workflows(principal, workflows=selected, into=into),
-        title=format_count(selected, _("Move “%(name)s”"), _("Move %(count)d workflows")),
+        title=format_selection(selected, _("Move “%(name)s”"), _("Move %(count)d workflows")),
         workflows=selected,
         parent_ids={workflow.folder_id for workflow in selected},
     )

@@ -18,7 +18,7 @@ from workflows.templatetags.kind_words import kind_in_words
 
 MAX_NODES: Final = 7  # in a picture; the number of further nodes is shown
 
-SCOPES: Final[Mapping[str, Promise]] = {
+SCOPE_LABELS: Final[Mapping[str, Promise]] = {
     "user": _("User memory"),
     "conversation": _("Conversation memory"),
     "global": _("Global memory"),
@@ -52,12 +52,12 @@ class Gallery:
         """Return each scope with its label and whether it is selected; the empty scope stands for all."""
         return [
             ("", _("All"), not self.scope),
-            *((word, name, word == self.scope) for word, name in SCOPES.items()),
+            *((scope, label, scope == self.scope) for scope, label in SCOPE_LABELS.items()),
         ]
 
 
 def build_gallery(scope: str) -> Gallery:
-    selected_scope = scope if scope in SCOPES else ""
+    selected_scope = scope if scope in SCOPE_LABELS else ""
     matches = [
         sample
         for sample in samples.list_offered()
@@ -70,7 +70,7 @@ def build_card(sample: Sample) -> SampleCard:
     kinds = load_kinds()
     nodes = tuple(_build_node(name, kinds) for name in _list_kinds(sample)[:MAX_NODES])
     more = max(0, len(_list_kinds(sample)) - MAX_NODES)
-    return SampleCard(sample, nodes, more, tuple(SCOPES[scope] for scope in sample.scopes))
+    return SampleCard(sample, nodes, more, tuple(SCOPE_LABELS[scope] for scope in sample.scopes))
 
 
 @cache

@@ -26,7 +26,8 @@ from workflows.views.runs.options import read_options
 
 @login_required
 @require_POST
-def say(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
+def send_message(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
+    """Start a run with the message; return the turn for HTMX, or redirect to the conversation."""
     principal, workflow = workflow_for(request, workflow_id)
     query, person = read_text(request.POST, "query"), read_person(request.POST)
     if not query:
@@ -42,12 +43,12 @@ def say(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
         version=choose_version(principal, workflow),
         stream=read_memory_stream(request.POST),
     )
-    key = run.conversation.key if run.conversation else ""
-    path = reverse("workflows:detail", args=[workflow.pk])
+    conversation_key = run.conversation.key if run.conversation else ""
+    page_url = reverse("workflows:detail", args=[workflow.pk])
     group = read_text(request.POST, GROUP_FIELD)
-    values = {"person": person, "conversation": key, GROUP_FIELD: group}
+    values = {"person": person, "conversation": conversation_key, GROUP_FIELD: group}
     parameters = {name: value for name, value in values.items() if value}
-    url = f"{path}?{urlencode(parameters)}"
+    url = f"{page_url}?{urlencode(parameters)}"
     if not is_htmx(request):
         return redirect(url)
     (turn,) = build_pane_turns(principal, workflow, [run])

@@ -41,7 +41,7 @@ from workflows.views.request_context import workflow_for
 
 P = ParamSpec("P")
 
-STATUS: Mapping[type[Exception], int] = {
+HTTP_STATUS: Mapping[type[Exception], int] = {
     EditRefused: 422,
     InvalidValue: 422,
     NothingToUndo: 409,
@@ -74,8 +74,8 @@ def render_errors_as_json(view: Callable[P, HttpResponse]) -> Callable[P, HttpRe
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> HttpResponse:
         try:
             return view(*args, **kwargs)
-        except tuple(STATUS) as error:
-            return JsonResponse({"error": _build_error(error)}, status=STATUS[type(error)])
+        except tuple(HTTP_STATUS) as error:
+            return JsonResponse({"error": _build_error(error)}, status=HTTP_STATUS[type(error)])
 
     return wrapper
 
@@ -83,7 +83,7 @@ def render_errors_as_json(view: Callable[P, HttpResponse]) -> Callable[P, HttpRe
 @login_required
 @require_http_methods(["PATCH", "POST"])
 @render_errors_as_json
-def draft(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
+def edit_draft(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     """Apply one edit."""
     principal, workflow = workflow_for(request, workflow_id, "edit")
     payload = _read_request(request)
@@ -126,7 +126,7 @@ def redo(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
 @login_required
 @require_safe
 @render_errors_as_json
-def changes(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
+def list_draft_changes(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     """Return the changes after a revision; ``reload`` is true if operations can't describe them.
 
     With ``part=<id>``, repeated as needed, also return the HTML of these nodes and edges.
@@ -175,10 +175,10 @@ def _undo_or_redo(
 ) -> HttpResponse:
     principal, workflow = workflow_for(request, workflow_id, "edit")
     payload = _read_request(request)
-    decision = (
+    resolution = (
         None if payload.undoes is None else undoing.Resolution(payload.undoes, payload.resolve)
     )
-    options = {"client": payload.client, "key": payload.key, "resolution": decision}
+    options = {"client": payload.client, "key": payload.key, "resolution": resolution}
     try:
         change = operation(principal, workflow=workflow, **options)
     except EditConflict as conflict:

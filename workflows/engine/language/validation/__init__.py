@@ -59,7 +59,7 @@ def validate_node(document: Document, kinds: Mapping[str, AnyKind], node_id: str
     invalid_nodes = {node_id} if select_errors(config_problems) else set()
     problems = [
         *config_problems,
-        *find_reference_problems(document, graph, kinds, invalid_nodes, only=node_id),
+        *find_reference_problems(document, graph, kinds, invalid_nodes, only_node=node_id),
         *list_review_problems(document, kinds, invalid_nodes, only=node_id),
     ]
     return _sort_problems(problems)

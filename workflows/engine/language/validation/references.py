@@ -36,12 +36,12 @@ def find_reference_problems(
     graph: Graph,
     kinds: Mapping[str, AnyKind],
     invalid_nodes: Container[str],
-    only: str | None = None,
+    only_node: str | None = None,
     disabled: Container[str] = frozenset(),
 ) -> Iterator[Problem]:
     """Yield the problems of references. ``disabled`` are the nodes that were left out because they are disabled."""
     checker = _ReferenceChecker(document, graph, kinds, invalid_nodes, disabled)
-    for node in graph.nodes.values() if only is None else [graph.nodes[only]]:
+    for node in graph.nodes.values() if only_node is None else [graph.nodes[only_node]]:
         reported: set[Selector] = set()
         for field, selector in _iter_references(node, kinds, invalid_nodes):
             if selector not in reported:

@@ -11,7 +11,7 @@ from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.memory_usage import get_scope_label
 from workflows.engine.language.problems import Problem
 from workflows.engine.language.templating import Template
-from workflows.engine.language.untrusted import WEB, has_untrusted_source, needs_review
+from workflows.engine.language.untrusted import WEB, has_untrusted_source, needs_scope_review
 from workflows.engine.memory_ports import StoredPage
 from workflows.engine.nodes.memory.memory_access import (
     PAGE_SCOPES,
@@ -128,7 +128,7 @@ class KnowledgeWrite(NodeKind[WriteConfig, Prepared]):
         prepared = self.prepare(spec)
         config = prepared.config
         selectors = [*prepared.selectors, config.pages_selector]
-        return has_untrusted_source(selectors, untrusted) and needs_review(
+        return has_untrusted_source(selectors, untrusted) and needs_scope_review(
             config.scope, trusted=config.trusts_outside
         )
 
@@ -194,5 +194,5 @@ def _add_origin(
     plain = {name: value for name, value in draft.items() if name not in ("origin", "hold")}
     if not has_untrusted_source(selectors, ctx.untrusted):
         return plain
-    hold = needs_review(prepared.config.scope, trusted=prepared.config.trusts_outside)
+    hold = needs_scope_review(prepared.config.scope, trusted=prepared.config.trusts_outside)
     return plain | {"origin": WEB, "hold": hold}

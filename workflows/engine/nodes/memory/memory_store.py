@@ -13,7 +13,7 @@ from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.document import NodeSpec, Selector
 from workflows.engine.language.memory_usage import get_scope_label
 from workflows.engine.language.templating import Template
-from workflows.engine.language.untrusted import WEB, has_untrusted_source, needs_review
+from workflows.engine.language.untrusted import WEB, has_untrusted_source, needs_scope_review
 from workflows.engine.nodes.memory.memory_access import (
     SCOPE_FIELD,
     TRUSTS_OUTSIDE,
@@ -48,7 +48,7 @@ class StoreConfig(NodeConfig):
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedStore:
     config: StoreConfig
     key: Template
 
@@ -58,7 +58,7 @@ class Prepared:
         return (*self.config.selectors, *self.key.references)
 
 
-class MemoryStore(NodeKind[StoreConfig, Prepared]):
+class MemoryStore(NodeKind[StoreConfig, PreparedStore]):
     name = "memory-store"
     title = gettext_noop("Remember")
     description = gettext_noop("Stores a memory")
@@ -92,9 +92,9 @@ class MemoryStore(NodeKind[StoreConfig, Prepared]):
     def summarize(self, data: Data) -> Iterable[Text]:
         return [get_scope_label(data.get("scope")), as_text(data.get("key"))]
 
-    def prepare(self, spec: NodeSpec) -> Prepared:
+    def prepare(self, spec: NodeSpec) -> PreparedStore:
         config = self.configure(spec)
-        return Prepared(config, Template.of(config.key))
+        return PreparedStore(config, Template.of(config.key))
 
     def list_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         return (
@@ -112,17 +112,17 @@ class MemoryStore(NodeKind[StoreConfig, Prepared]):
         return (
             config.tier != QUARANTINE
             and has_untrusted_source(prepared.selectors, untrusted)
-            and needs_review(config.scope, trusted=config.trusts_outside)
+            and needs_scope_review(config.scope, trusted=config.trusts_outside)
         )
 
-    async def run(self, prepared: Prepared, ctx: NodeContext) -> NodeResult:
+    async def run(self, prepared: PreparedStore, ctx: NodeContext) -> NodeResult:
         config = prepared.config
         key = prepared.key.render_text(ctx.pool)
         metadata = dict(config.metadata or {})
         for name, selector in (config.metadata_selectors or {}).items():
             metadata[name] = ctx.pool.get_or_none(selector)
         value = ctx.pool.get_or_none(config.value_selector)
-        tier = _choose_tier(prepared, ctx, metadata)
+        tier = _apply_trust(prepared, ctx, metadata)
         ctx.record_inputs({"scope": config.scope, "key": key, "metadata": metadata, "value": value})
         try:
             entry = await get_memory(ctx, config.scope).store(
@@ -142,14 +142,14 @@ class MemoryStore(NodeKind[StoreConfig, Prepared]):
             outputs = {"stored": False, "key": key, "reason": str(fault)}
             return NodeResult(outputs, events=(rejection,))
         if config.tier != QUARANTINE and getattr(entry, "tier", config.tier) == QUARANTINE:
-            held_event = build_held_event(entry, ctx.node_id, config.scope, key)
-            outputs = {"stored": False, "key": key, "reason": ", ".join(held_event.reasons)}
-            return NodeResult(outputs, events=(held_event,))
+            quarantine_event = build_held_event(entry, ctx.node_id, config.scope, key)
+            outputs = {"stored": False, "key": key, "reason": ", ".join(quarantine_event.reasons)}
+            return NodeResult(outputs, events=(quarantine_event,))
         event = build_written_event(entry, ctx.node_id, config.scope)
         return NodeResult({"stored": True, "key": key}, events=(event,))
 
 
-def _choose_tier(prepared: Prepared, ctx: NodeContext, metadata: dict[str, Any]) -> str:
+def _apply_trust(prepared: PreparedStore, ctx: NodeContext, metadata: dict[str, Any]) -> str:
     """Return the tier, and mark untrusted content in ``metadata`` itself; what the author set is trusted."""
     config = prepared.config
     if not has_untrusted_source(prepared.selectors, ctx.untrusted):
@@ -159,7 +159,9 @@ def _choose_tier(prepared: Prepared, ctx: NodeContext, metadata: dict[str, Any])
         metadata["origin"] = WEB
     if "review" not in author_metadata:
         metadata.pop("review", None)  # untrusted content must not state that it was reviewed
-    if config.tier == QUARANTINE or not needs_review(config.scope, trusted=config.trusts_outside):
+    if config.tier == QUARANTINE or not needs_scope_review(
+        config.scope, trusted=config.trusts_outside
+    ):
         return config.tier
     metadata["quarantined_for"] = [{"reason": FROM_OUTSIDE, "detail": ""}]
     return QUARANTINE
