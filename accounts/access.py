@@ -107,7 +107,9 @@ def revoke_all(user: User, team_id: UUID) -> None:
             shared = rows.filter(content_type_id=type_id)
             pks = [UUID(pk) for pk in shared.values_list("object_pk", flat=True)]
             in_team = model._base_manager.filter(team_id=team_id, pk__in=pks)
-            shared.filter(object_pk__in=[str(row.pk) for row in in_team.only("pk")]).delete()
+            shared.filter(
+                object_pk__in=list(map(str, in_team.values_list("pk", flat=True)))
+            ).delete()
 
 
 def count_shared(objects: Sequence[models.Model]) -> int:

@@ -184,7 +184,7 @@ def explain(error: ValidationError) -> str:
     lines = ["Invalid environment variables (see .env.example):"]
     for problem in error.errors():
         name = str(problem["loc"][0])
-        lines.append(f"  {name.upper()}: {problem['msg']}. Meaning: {descriptions[name]}")
+        lines.append(f"  {name.upper()}: {problem['msg']}. Meaning: {descriptions[name.lower()]}")
     return "\n".join(lines)
 
 

@@ -192,7 +192,7 @@ def handle_validation_error(request: HttpRequest, error: Any) -> HttpResponse:
 
 def _format_location(loc: Sequence[object]) -> str:
     """Join the location of an error for the client, without the parts that Ninja adds: source and view parameter."""
-    _source, *parts = map(str, loc)
+    parts = [str(part) for part in loc[1:]]
     return ".".join(parts[1:] if len(parts) > 1 and parts[0] in _VIEW_PARAMETERS else parts)
 
 

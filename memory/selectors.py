@@ -95,7 +95,7 @@ def list_scope_totals(principal: Principal, team_id: UUID) -> Sequence[ScopeTota
 def list_namespace_page(
     principal: Principal, team_id: UUID, *, scopes: Sequence[str], limit: int, offset: int
 ) -> Sequence[Namespace]:
-    """List namespaces by scope: the caller's own first, then the fullest, or in transient scopes the newest."""
+    """List namespaces in the order of ``scopes``: in each the caller's own first, then the fullest, or in transient scopes the newest."""
     namespaces = Namespace.objects.visible_to(principal).filter(team_id=team_id, scope__in=scopes)
     ranks = (When(scope=scope, then=rank) for rank, scope in enumerate(scopes))
     rows = namespaces.alias(

@@ -88,7 +88,8 @@ def delete(request: HttpRequest, group_id: UUID) -> HttpResponse:
 
 
 def _list_candidates(members: list[Membership], group: selectors.GroupOfPeople) -> list[object]:
-    return [member.user for member in members if member.user not in group.people]
+    ids = {person.pk for person in group.people}
+    return [member.user for member in members if member.user_id not in ids]
 
 
 def _find_typed_member(

@@ -171,8 +171,8 @@ class Run(Personal):
 class JournalModel(TenantModel):
     """A row of a run's journal, with few indexes and constraints, because each costs time for every row.
 
-    The run implies the team. Rows come from functions that have just found their run and hold its lock: a foreign key
-    would look the same row up again.
+    The run implies the team. Rows are written by code that has just found their run: a foreign key would look the
+    same row up again.
     """
 
     team = models.ForeignKey(

@@ -144,5 +144,5 @@ def _contradicts(claim: Claim, other: Claim) -> bool:
 
 def _contains_phrase(phrase: str, text: str) -> bool:
     """Return whether the text contains the phrase as whole words, or without spaces in Chinese, but not 5 within 50."""
-    is_word_itself = not phrase.isascii() and not any(map(str.isdigit, phrase))
-    return f" {phrase} " in f" {text} " or (is_word_itself and phrase in text)
+    is_unspaced = not phrase.isascii() and not any(map(str.isdigit, phrase))
+    return f" {phrase} " in f" {text} " or (is_unspaced and phrase in text)

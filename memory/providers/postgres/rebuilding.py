@@ -94,7 +94,7 @@ def _number_entries(cursor: Any, team_id: UUID, namespace_id: UUID) -> list[Numb
         cursor.execute(QUERIES["number_entries"], columns)
     if new_entries and allocator.groups:
         groups = [(name, *last) for name, last in allocator.groups.items()]
-        columns = [[group[n] for group in groups] for n in range(3)]
+        columns = [list(column) for column in zip(*groups, strict=True)]
         cursor.execute(QUERIES["save_groups"], [team_id, namespace_id, *columns])
     return entries
 

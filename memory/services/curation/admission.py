@@ -1,4 +1,4 @@
-"""Admit the drafts of a curator through the gate: store them, or propose those that need a review."""
+"""Admit the drafts of a curator through the content filter: store them, or propose those that need a review."""
 
 from dataclasses import dataclass, replace
 

@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts import audit
+from accounts.errors import AccountsFault
 from accounts.models import Membership, User
 from accounts.principals import load_user_principal
 from accounts.tenancy import tenant
@@ -115,7 +116,7 @@ def carry_out_erasure(team_id: UUID, erasure_id: UUID) -> None:
     except Exception as fault:
         # An error of the host or the database must not leave the job running.
         log.exception("erasure_failed", extra={"erasure": str(erasure_id)})
-        is_of_product = getattr(fault, "retryable", None) is not None
+        is_of_product = isinstance(fault, AccountsFault) or hasattr(fault, "retryable")
         is_shown = is_of_product and not isinstance(fault, DatabaseError)
         _fail(team_id, row, str(fault) if is_shown else _("Something went wrong on the server."))
     if receipt is not None:

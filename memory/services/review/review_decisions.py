@@ -67,7 +67,7 @@ def accept(
 
 @retry_on_conflict
 def reject(caller: MemoryCaller, *, item_id: UUID, always: bool = False, reason: str = "") -> None:
-    """Reject the item. A quarantined entry is kept as rejected, so that the gate recognizes it from then on."""
+    """Reject the item. A quarantined entry is kept as rejected, so that the content filter recognizes it from then on."""
     row = _load_item(caller, item_id)
     if isinstance(row, Proposal):
         reject_proposal(caller, proposal_id=item_id, always=always, reason=reason)

@@ -25,7 +25,6 @@ METADATA: Final[Mapping[str, Json]] = {SAMPLE: True}
 REVIEW_ALL: Final = LearningRule(review=ReviewMode.ALL, sampled=1.0)
 
 
-@retry_on_conflict
 def add_sample_items(caller: MemoryCaller) -> int:
     """Add the sample and return the number of new proposals. A repeated call adds none that is open already."""
     if caller.principal.user_id is None:
@@ -68,6 +67,7 @@ def _list_texts() -> Sequence[tuple[str, str]]:
     )
 
 
+@retry_on_conflict
 def _propose_drafts(caller: MemoryCaller, namespace: str) -> int:
     """Propose new entries and return how many."""
     texts = (

@@ -255,7 +255,7 @@ class ImportBatch:
         return self.destination.change.pk
 
     def _report_findings(self, unit: ImportUnit) -> None:
-        """Report the gate's findings in an imported unit."""
+        """Report the content filter's findings in an imported unit."""
         target, line = self.destination.target, unit.line
         held_count = int(unit.is_held and line.forgotten_at is None)
         target.redacted_count += unit.secret_line_count
@@ -277,7 +277,7 @@ class ImportBatch:
 
 
 def _is_unchanged(unit: ImportUnit, existing: Entry) -> bool:
-    """Return whether the existing entry equals the unit, before the gate (a member may have approved it) or after."""
+    """Return whether the existing entry equals the unit, before the filter (a member may have approved it) or after."""
     return any(_is_same_state(line, existing) for line in (unit.original, unit.line))
 
 

@@ -1,4 +1,4 @@
-"""The gate for imports: secrets are removed from every line, and what looks like instructions waits for a review.
+"""The content filter for imports: secrets are removed from every line, and what looks like instructions waits for a review.
 
 A file is always untrusted. That a person wrote or approved an entry is only a claim of the file and has no effect.
 Harmless entries are imported unchanged.
@@ -46,7 +46,7 @@ class LineFinding:
 
 @dataclass(slots=True)
 class ImportUnit:
-    """An entry with its revisions after the gate, its line number, and the ``original`` line."""
+    """An entry with its revisions after the content filter, its line number, and the ``original`` line."""
 
     number: int
     line: EntryLine
@@ -74,7 +74,7 @@ class ImportUnit:
 
 @dataclass(slots=True)
 class ImportGate:
-    """The gate for consecutive lines. A line that equals the entry or the previous line isn't screened again."""
+    """The content filter for consecutive lines. A line that equals the entry or the previous line isn't screened again."""
 
     _entry: _ScreenedLine | None = None
     _previous: _ScreenedLine | None = None
@@ -119,7 +119,7 @@ class ImportGate:
 
 
 def _is_same(line: EntryLine | RevisionLine, other: EntryLine | RevisionLine) -> bool:
-    """Return whether the gate can't tell the lines apart. They are compared as JSON, where true and 1 differ."""
+    """Return whether the filter can't tell the lines apart. They are compared as JSON, where true and 1 differ."""
     same = is_same_json([line.value, line.metadata], [other.value, other.metadata])
     return same and line.tier is other.tier
 

@@ -44,7 +44,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class ImportFinding:
-    """The findings of the gate in an imported line. An entry with ``orders``, the rule that recognized instructions,
+    """The findings of the content filter in an imported line. An entry with ``orders``, the rule that recognized instructions,
     waits for a review.
     """
 

@@ -1,4 +1,4 @@
-"""Pages as a ZIP archive of Markdown files, exported and imported byte for byte unless the gate removes something."""
+"""Pages as a ZIP archive of Markdown files, exported and imported byte for byte unless the content filter removes something."""
 
 import io
 import zipfile
@@ -47,7 +47,7 @@ class PageFinding:
 
 @dataclass(frozen=True, slots=True)
 class PageImport:
-    """The result of an import: the pages, the names of files that are no pages, and the findings of the gate."""
+    """The result of an import: the pages, the names of files that are no pages, and the findings of the content filter."""
 
     pages: tuple[KnowledgePage, ...]
     skipped: tuple[str, ...]

@@ -21,7 +21,7 @@ from workflows.engine.text_rendering import as_text
 from workflows.execution.claims import Claim
 from workflows.execution.curation.reminder import extract_question
 from workflows.execution.debugging.run_options import Debug
-from workflows.execution.journal.masking import load_secrets
+from workflows.execution.journal.masking import load_secret_values
 from workflows.execution.kinds import load_kinds
 from workflows.execution.ports.adapters import build_memory_caller
 from workflows.execution.ports.models import load_configs
@@ -62,7 +62,7 @@ def summarize_run(
         runs = Run.objects.unscoped().select_related("workflow", "snapshot", "conversation")
         run = runs.get(team_id=team_id, pk=run_id)
         steps = list(Step.objects.unscoped().filter(run=run).order_by("id"))
-        secrets = tuple(load_secrets(run.workflow_id).values())
+        secrets = load_secret_values(run.workflow_id)
     columns = ("system", "subject_user_id", "started_by_id", "api_key_id")
     row = {column: getattr(run, column) for column in columns}
     uses_model = bool(rule.provider) and not run.offline

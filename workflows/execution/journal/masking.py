@@ -25,6 +25,12 @@ def load_secrets(workflow_id: UUID, names: Collection[str] | None = None) -> dic
     return {row.name: decrypt(bytes(row.secret)) for row in rows}
 
 
+def load_secret_values(workflow_id: UUID) -> tuple[str, ...]:
+    """Return the values of all secrets; an environment and a conversation variable may share a name."""
+    rows = WorkflowSecret.objects.unscoped().filter(workflow_id=workflow_id)
+    return tuple(decrypt(bytes(row.secret)) for row in rows)
+
+
 def build_run_redactor(run_id: str, secrets: Mapping[str, str]) -> Redactor:
     """Return the redactor for secrets by name; if two names have the same value, the first in order counts."""
     masks: dict[str, str] = {}

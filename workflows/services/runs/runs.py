@@ -116,30 +116,38 @@ def check_startable(principal: Principal, workflow: Workflow) -> None:
 
 
 def check_request(
-    principal: Principal, request: RunRequest, **arguments: Unpack[RunArguments]
+    principal: Principal,
+    request: RunRequest,
+    *,
+    inputs: Mapping[str, Json] | None = None,
+    query: str | None = None,
+    conversation: str | None = None,
+    mocks: Mapping[str, Json] | None = None,
+    offline: bool = False,
+    stream: MemoryStream | None = None,
 ) -> RunRequest:
     """Return the request with these arguments, checked, and open the conversation. The caller holds the transaction."""
     workflow, document = request.workflow, from_json(request.snapshot.document)
-    query, key = arguments.get("query"), arguments.get("conversation")
-    checked = check_start(document, arguments.get("inputs") or {})
-    mocks = arguments.get("mocks")
+    checked = check_start(document, inputs or {})
     if mocks:
         Mocks(mocks)  # raises NodeFailed for an invalid mock
     if workflow.is_chat and not (query or "").strip():
         raise InvalidValue(_("A chat workflow needs a message."), field="query")
     has_conversation = (
         workflow.is_chat
-        or key is not None
+        or conversation is not None
         or "conversation" in list_memory_scopes(document, load_kinds())
     )
     return replace(
         request,
         inputs=checked,
         query=query,
-        conversation=_open_conversation(principal, request, key) if has_conversation else None,
+        conversation=(
+            _open_conversation(principal, request, conversation) if has_conversation else None
+        ),
         mocks=mocks,
-        offline=arguments.get("offline", False),
-        system=build_stream_variables(principal, workflow, arguments.get("stream")),
+        offline=offline,
+        system=build_stream_variables(principal, workflow, stream),
     )
 
 
