@@ -1,4 +1,4 @@
-"""The content filter for imports: secrets are removed from every line, and what looks like instructions waits for a review.
+"""The content filter for imports: it removes secrets from every line and holds what looks like instructions for review.
 
 A file is always untrusted. That a person wrote or approved an entry is only a claim of the file and has no effect.
 Harmless entries are imported unchanged.

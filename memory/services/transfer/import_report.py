@@ -44,8 +44,9 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class ImportFinding:
-    """The findings of the content filter in an imported line. An entry with ``orders``, the rule that recognized instructions,
-    waits for a review.
+    """The findings of the content filter in an imported line.
+
+    An entry with ``orders``, the rule that recognized instructions, waits for a review.
     """
 
     line: int

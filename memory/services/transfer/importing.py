@@ -1,8 +1,8 @@
 """Import of a memory file: it is checked line by line, then imported in batches of one transaction each.
 
 A dry run does all of it and rolls it back, so that its report is exact. A file with a line that can't be read changes
-nothing. Entries refused by permission, policy or quota are left out and reported; the others pass the content filter and become
-one change a namespace, and these are undone together.
+nothing. Entries refused by permission, policy or quota are left out and reported; the others pass the content filter
+and become one change a namespace, and these are undone together.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Pages as a ZIP archive of Markdown files, exported and imported byte for byte unless the content filter removes something."""
+"""Pages as a ZIP archive of Markdown files, exported and imported byte for byte, but for what the content filter removes."""
 
 import io
 import zipfile
