@@ -180,7 +180,8 @@ def test_what_went_along_an_edge_is_one_press_away(signed_in: Page) -> None:
 
     label = page.locator(".wf-label[data-edge=e2]")
     expect(page.locator(".wf-edge[data-id=e2]")).to_have_attribute("data-taken", "yes")
-    expect(label).to_have_text("a(tea)")  # a label that is drawn again while it is pressed loses the click
+    # A label that is drawn again while it is pressed loses the click.
+    expect(label).to_have_text("a(tea)")
     label.click()
 
     expect(page.locator("#edge-data")).to_contain_text("a(tea)")
