@@ -7,13 +7,11 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from typing import TypeVar
 
-from config.ids import uuid7
-from memory.core.entry_codec import CONTENT, get_state
 from memory.core.filters import build_filter_document, matches, parse_filter
 from memory.core.policy import (
     NO_LIMITS,
@@ -28,6 +26,7 @@ from memory.core.recall.groups import get_group
 from memory.core.recall.selection import answer, is_search, is_visible
 from memory.core.recall.similarity import cosine
 from memory.core.records import MemoryEntry, MemoryQuery, StoreParams
+from memory.core.revisions import build_revision, is_expired
 from memory.core.values import build_search_text, check_params, count_bytes
 from memory.providers.base import MemoryProvider
 
@@ -66,10 +65,11 @@ class InMemoryProvider(MemoryProvider):
             self._drop_expired(params.namespace, now)
             entries = self._values.setdefault(params.namespace, {})
             revisions = entries.get(params.key, [])
-            before = revisions[-1] if revisions else None
-            entry = _build_entry(params, before, now)
+            previous = revisions[-1] if revisions else None
+            last = self._last_positions[params.namespace, get_group(params.metadata)]
+            entry = build_revision(params, previous, now, last_position=last)
             self._check_room(params.namespace, entry)
-            entry = self._with_position(entry, before)
+            self._reserve(params.namespace, get_group(params.metadata), entry.position)
             entries[params.key] = [*revisions, entry]
             self._log_state(entry, now)
         return deepcopy(entry)
@@ -142,15 +142,6 @@ class InMemoryProvider(MemoryProvider):
             values = self._values.get(namespace, {})
             return {key: deepcopy(revisions[-1]) for key, revisions in values.items()}
 
-    def _with_position(self, entry: MemoryEntry, before: MemoryEntry | None) -> MemoryEntry:
-        group = get_group(entry.metadata)
-        if not group:
-            return entry
-        if before is not None and get_group(before.metadata) == group:
-            return replace(entry, position=before.position)
-        self._last_positions[entry.namespace, group] += 1
-        return replace(entry, position=self._last_positions[entry.namespace, group])
-
     def _reserve(self, namespace: str, group: str, position: int) -> None:
         last = self._last_positions[namespace, group]
         self._last_positions[namespace, group] = max(last, position)
@@ -184,7 +175,7 @@ class InMemoryProvider(MemoryProvider):
 
     def _drop_expired(self, namespace: str, now: datetime) -> None:
         entries = self._values.get(namespace, {})
-        expired_keys = [key for key, values in entries.items() if _is_expired(values[-1], now)]
+        expired_keys = [key for key, values in entries.items() if is_expired(values[-1], now)]
         self._drop(namespace, expired_keys, now)
 
 
@@ -194,23 +185,3 @@ class _State:
 
     at: datetime
     entry: MemoryEntry | None
-
-
-def _is_expired(entry: MemoryEntry, now: datetime) -> bool:
-    return entry.expires_at is not None and entry.expires_at <= now
-
-
-def _build_entry(params: StoreParams, before: MemoryEntry | None, now: datetime) -> MemoryEntry:
-    entry = MemoryEntry(
-        id=before.id if before else str(uuid7()),
-        namespace=params.namespace,
-        key=params.key,
-        **deepcopy({**get_state(params, CONTENT), "metadata": dict(params.metadata)}),
-        created_at=(before and before.created_at) or now,
-        updated_at=now,
-        source=params.source,
-        revision=before.revision + 1 if before else 1,
-    )
-    if params.ttl_seconds is None:
-        return entry
-    return replace(entry, expires_at=now + timedelta(seconds=params.ttl_seconds))

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any, TypeVar
 from uuid import UUID, uuid4
 
@@ -93,6 +94,7 @@ KINDS = [
     pytest.param("postgres", marks=COMMITTED),
     "redis",
     pytest.param("http", marks=COMMITTED),
+    "documented",
 ]
 
 
@@ -220,6 +222,33 @@ def make_redis(valkey_url: str) -> Iterator[Make]:
         for space in spaces:
             for key in server.scan_iter(f"mnemoflow:memory:{{{space}:*"):
                 server.delete(key)
+
+
+@pytest.fixture(scope="session")
+def documented_provider() -> type[MemoryProvider]:
+    """The example of the guide to new providers, as it is printed there."""
+    guide = (
+        Path(__file__)
+        .parents[3]
+        .joinpath("docs/extend/add-a-memory-provider.md")
+        .read_text("utf-8")
+    )
+    example = guide.partition("```python\n")[2].partition("```")[0]
+    names: dict[str, Any] = {}
+    exec(compile(example, "add-a-memory-provider.md", "exec"), names)
+    provider: type[MemoryProvider] = names["FileProvider"]
+    return provider
+
+
+@pytest.fixture
+def make_documented(documented_provider: type[MemoryProvider], tmp_path: Path) -> Make:
+    def make(policy: MemorySecurityPolicy = NO_LIMITS, clock: Ticking | None = None) -> Memory:
+        clock = clock or Ticking()
+        space, folder = uuid4().hex, str(tmp_path)
+        provider = documented_provider(space=space, folder=folder, policy=policy, clock=clock)  # type: ignore[call-arg]
+        return Memory(provider, clock)
+
+    return make
 
 
 @pytest.fixture
