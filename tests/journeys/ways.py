@@ -239,8 +239,11 @@ class Outline:
         page = self.draft.page
         self._in_row(page.locator(f"#outline [data-row='{id_}']"), "open")
         name = settings_of(page, id_).locator(".insp-title")
+        kept(page)  # the panel of a new node is drawn again when the server has checked it
         name.click(click_count=3)
+        expect(name).to_be_focused()
         page.keyboard.type(title)
+        expect(name).to_have_value(title)
         page.keyboard.press("Enter")
         page.locator(".ed-bar [data-view=outline]").click()
         expect(self._row(title)).to_be_visible()
