@@ -26,9 +26,9 @@ from memory.core.recall.groups import get_group
 from memory.core.recall.selection import answer, is_search, is_visible
 from memory.core.recall.similarity import cosine
 from memory.core.records import MemoryEntry, MemoryQuery, StoreParams
-from memory.core.revisions import build_revision, is_expired
 from memory.core.values import build_search_text, check_params, count_bytes
 from memory.providers.base import MemoryProvider
+from memory.providers.revisions import build_revision, is_expired
 
 
 T = TypeVar("T")
