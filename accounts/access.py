@@ -1,8 +1,8 @@
-"""Decides whether a principal may access an object. Only this module decides and imports django-guardian.
+"""Decides whether a principal may access an object. Only this module makes such decisions and imports django-guardian.
 
-A question is answered in this order: is the team one of the principal's; does the role (or the key's scope) have the
-verb; was this very object shared with them. Grants reach members of the object's team only: sharing widens what a
-role may do, it never opens a team.
+``can`` checks in this order: the team must be one of the principal's; the role (or the key's scope) must have the
+verb; if it doesn't, this very object must have been shared with them. An object can be shared only with members of its
+team, so that sharing never opens a team to others.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from config.sql import read_queries
 
 QUERIES: Final = read_queries("accounts/sql/queries/grants.sql")
 # The query by ``in_person``, and how often it takes the parameters user, codename and content type.
-_GRANTED: Final = {
+_GRANT_QUERIES: Final = {
     True: (QUERIES["in_person"], 1),
     False: (f"{QUERIES['in_person']} UNION ALL {QUERIES['by_group']}", 2),
 }
@@ -68,73 +68,62 @@ def check_key(principal: Principal, scope: str | None) -> None:
         raise NotAllowed(message % {"scope": scope})
 
 
-def grant(who: User | Group, verb: str, obj: models.Model) -> None:
+def grant(grantee: User | Group, verb: str, obj: models.Model) -> None:
     """Share one object with a member (or a group of the team's members) for one verb."""
     team_id = _get_team_id(obj)
     permission = _get_permission(verb, type(obj))
     with tenant([team_id]):  # guardian reads the object again when it saves
-        if not _is_in_team(who, team_id):
+        if not _is_in_team(grantee, team_id):
             raise NotAllowed(_("You can share only with members of the team."))
-        if isinstance(who, User):
+        if isinstance(grantee, User):
             UserObjectPermission.objects.get_or_create(
-                user=who, permission=permission, **_get_object_fields(obj)
+                user=grantee, permission=permission, **_get_object_fields(obj)
             )
         else:
             GroupObjectPermission.objects.get_or_create(
-                group=who, permission=permission, **_get_object_fields(obj)
+                group=grantee, permission=permission, **_get_object_fields(obj)
             )
 
 
-def revoke(who: User | Group, verb: str, obj: models.Model) -> None:
+def revoke(grantee: User | Group, verb: str, obj: models.Model) -> None:
     """Revoke the permission that ``grant`` gave; do nothing if there was no grant."""
-    rows = {_CODENAME: _get_codename(verb), **_get_object_fields(obj)}
-    if isinstance(who, User):
-        UserObjectPermission.objects.filter(user=who, **rows).delete()
+    conditions = {_CODENAME: _get_codename(verb), **_get_object_fields(obj)}
+    if isinstance(grantee, User):
+        UserObjectPermission.objects.filter(user=grantee, **conditions).delete()
     else:
-        GroupObjectPermission.objects.filter(group=who, **rows).delete()
+        GroupObjectPermission.objects.filter(group=grantee, **conditions).delete()
 
 
 def revoke_all(user: User, team_id: UUID) -> None:
     """Remove all grants and groups of a user who leaves the team, so that they have no rights if they return."""
-    rows = UserObjectPermission.objects.filter(user=user)
+    grants = UserObjectPermission.objects.filter(user=user)
     with tenant([team_id]):
         groups = TeamGroup.objects.unscoped().filter(team_id=team_id, group__user=user)
         user.groups.remove(*groups.values_list("group_id", flat=True))
-        for type_id in rows.order_by().values_list("content_type_id", flat=True).distinct():
+        for type_id in grants.order_by().values_list("content_type_id", flat=True).distinct():
             model = ContentType.objects.get_for_id(type_id).model_class()
             if model is None or not hasattr(model, "team_id"):
                 continue
-            shared = rows.filter(content_type_id=type_id)
-            pks = [UUID(pk) for pk in shared.values_list("object_pk", flat=True)]
+            grants_of_type = grants.filter(content_type_id=type_id)
+            pks = [UUID(pk) for pk in grants_of_type.values_list("object_pk", flat=True)]
             in_team = model._base_manager.filter(team_id=team_id, pk__in=pks)
-            shared.filter(
-                object_pk__in=list(map(str, in_team.values_list("pk", flat=True)))
-            ).delete()
+            pks_in_team = [str(pk) for pk in in_team.values_list("pk", flat=True)]
+            grants_of_type.filter(object_pk__in=pks_in_team).delete()
 
 
 def count_shared(objects: Sequence[models.Model]) -> int:
-    """Return the number of grants on these objects, which are all of one kind."""
-    return sum(rows.count() for rows in _query_grants(objects))
+    """Return the number of grants on these objects, which are all of one model."""
+    return sum(grants.count() for grants in _query_grants(objects))
 
 
 def end_sharing(objects: Sequence[models.Model]) -> int:
-    """Remove all grants on these objects and return how many there were."""
-    return sum(rows.delete()[0] for rows in _query_grants(objects))
+    """Remove all grants on these objects, which are all of one model, and return how many there were."""
+    return sum(grants.delete()[0] for grants in _query_grants(objects))
 
 
 def end_sharing_with(group: Group) -> int:
     """Remove all grants of a group and return how many there were."""
     return GroupObjectPermission.objects.filter(group=group).delete()[0]
-
-
-def _query_grants(objects: Sequence[models.Model]) -> list[models.QuerySet[Any]]:
-    if not objects:
-        return []
-    content_type, pks = _get_content_type(type(objects[0])), [str(row.pk) for row in objects]
-    return [
-        grants.objects.filter(content_type=content_type, object_pk__in=pks)
-        for grants in (UserObjectPermission, GroupObjectPermission)
-    ]
 
 
 def is_granted(
@@ -147,7 +136,7 @@ def is_granted(
     if principal.user_id is None:
         return False
     params = (principal.user_id, _get_codename(verb), _get_content_type(type(obj)).pk)
-    query, times = _GRANTED[in_person]
+    query, times = _GRANT_QUERIES[in_person]
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT %s = ANY(ARRAY({query}))", [obj.pk, *params * times])
         return bool(cursor.fetchone()[0])
@@ -168,7 +157,7 @@ def filter_shared(
 
 
 class _IsGranted(Func):
-    """A condition whose ids are read once, before the plan runs, so that the compared column's index is used."""
+    """A condition that is true for granted rows. Its ids are read once per query, so that the key's index is used."""
 
     template, arity = "%(expressions)s", 1
     output_field = models.BooleanField()
@@ -177,9 +166,9 @@ class _IsGranted(Func):
         super().__init__(F("pk"))
         self.in_person, self.params = in_person, params
 
-    def as_sql(self, *how: Any, **context: Any) -> Any:  # Any: as Django's own
-        pk, params = super().as_sql(*how, **context)
-        query, times = _GRANTED[self.in_person]
+    def as_sql(self, *args: Any, **context: Any) -> Any:  # Any: as in Django's signature
+        pk, params = super().as_sql(*args, **context)
+        query, times = _GRANT_QUERIES[self.in_person]
         return f"{pk} = ANY(ARRAY({query}))", [*params, *self.params * times]
 
 
@@ -203,11 +192,23 @@ def list_grants(obj: models.Model) -> list[Grant]:
     codenames = list(rows.values_list("group_id", _CODENAME))
     with tenant([_get_team_id(obj)]):
         groups = TeamGroup.objects.unscoped().filter(group__in=[pk for pk, _name in codenames])
-        by_id = {group.group_id: group for group in groups}
+        groups_by_id = {group.group_id: group for group in groups}
     grants += [
-        Grant(_parse_verb(codename), group=by_id[pk]) for pk, codename in codenames if pk in by_id
+        Grant(_parse_verb(codename), group=groups_by_id[pk])
+        for pk, codename in codenames
+        if pk in groups_by_id
     ]
     return sorted(grants, key=_get_sort_key)
+
+
+def _query_grants(objects: Sequence[models.Model]) -> list[models.QuerySet[Any]]:
+    if not objects:
+        return []
+    content_type, pks = _get_content_type(type(objects[0])), [str(row.pk) for row in objects]
+    return [
+        model.objects.filter(content_type=content_type, object_pk__in=pks)
+        for model in (UserObjectPermission, GroupObjectPermission)
+    ]
 
 
 def _get_sort_key(grant: Grant) -> tuple[bool, str, str, str]:
@@ -224,10 +225,10 @@ def _parse_verb(codename: str) -> str:
     return codename.replace("_", ".", 1)
 
 
-def _is_in_team(who: User | Group, team_id: UUID) -> bool:
-    if isinstance(who, User):
-        return Membership.objects.unscoped().filter(team_id=team_id, user_id=who.pk).exists()
-    return TeamGroup.objects.unscoped().filter(team_id=team_id, group_id=who.pk).exists()
+def _is_in_team(grantee: User | Group, team_id: UUID) -> bool:
+    if isinstance(grantee, User):
+        return Membership.objects.unscoped().filter(team_id=team_id, user_id=grantee.pk).exists()
+    return TeamGroup.objects.unscoped().filter(team_id=team_id, group_id=grantee.pk).exists()
 
 
 def _is_shared(principal: Principal, verb: str, obj_or_team: models.Model | UUID) -> bool:

@@ -47,8 +47,8 @@ class TenantAdmin(admin.ModelAdmin[Any]):  # Any: each registered model
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         principal = get_principal(request)
-        teams = [row for row in principal.team_ids if can(principal, self.verb, row)]
-        return super().get_queryset(request).filter(team_id__in=teams)
+        team_ids = [team_id for team_id in principal.team_ids if can(principal, self.verb, team_id)]
+        return super().get_queryset(request).filter(team_id__in=team_ids)
 
 
 @admin.register(User)
@@ -75,7 +75,7 @@ class TeamAdmin(ReadOnlyAdmin):
 
 
 class ReadOnlyTenantAdmin(ReadOnlyAdmin, TenantAdmin):
-    pass
+    """The base of tenant models' admins that change nothing."""
 
 
 @admin.register(Membership)

@@ -19,11 +19,18 @@ from django.db.models.fields.json import KeyTextTransform
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models.audit import GENESIS, AuditEntry, AuditHead, hide_pending, note, write_pending
+from accounts.models.audit import (
+    GENESIS,
+    AuditEntry,
+    AuditHead,
+    pseudonymize_pending,
+    queue_entry,
+    write_pending,
+)
 from accounts.models.persons import AuditPerson, find_pseudonyms, make_unlinked_pseudonym
 from accounts.personas import find_player
 from accounts.principals import Principal
-from accounts.pseudonyms import find_external_ids, hide, list_pseudonyms, substitute_names
+from accounts.pseudonyms import find_external_ids, list_pseudonyms, replace_ids, substitute_names
 from accounts.tenancy import HasTeams, get_current_team_ids, tenant
 from config.sql import read_queries
 
@@ -141,7 +148,8 @@ class DisplayName:
     url: str = ""
 
 
-# A function of reader, team and names in the audit trail; it returns the names that it knows with their labels.
+# A function that takes the reader, the team's id and subjects in the audit trail, such as ``run:<id>``. It returns the
+# display names of those subjects that it knows.
 Namer = Callable[[HasTeams, UUID, Sequence[str]], Mapping[str, DisplayName]]
 NAMERS: dict[str, Namer] = {}
 
@@ -152,7 +160,7 @@ def register_namer(family: str, namer: Namer) -> None:
 
 
 def register_actions(actions: Mapping[str, Promise]) -> None:
-    """Add an app's own actions with their wording; called from its ``AppConfig.ready``."""
+    """Add an app's own actions with their wording. An app calls this in its ``AppConfig.ready``."""
     AUDIT_ACTIONS.update(actions)
 
 
@@ -185,7 +193,7 @@ def record(
     )
     entry.is_hidden = is_hidden
     with nullcontext() if get_current_team_ids() else tenant([team_id]):
-        note(entry)
+        queue_entry(entry)
 
 
 def record_action(
@@ -220,7 +228,7 @@ def list_written_forms(team_id: UUID, texts: Iterable[str]) -> dict[str, list[st
     pseudonyms = find_pseudonyms(team_id, persons)
     forms = {}
     for text in subjects:
-        hidden_text, _detail = hide(text, {}, lambda person: pseudonyms.get(person, person))
+        hidden_text, _detail = replace_ids(text, {}, lambda person: pseudonyms.get(person, person))
         forms[text] = [text] if hidden_text == text else [text, hidden_text]
     return forms
 
@@ -252,18 +260,18 @@ def forget_persons(team_id: UUID, persons: Sequence[str]) -> int:
 
     Call it within ``tenant``; the audit entries do not change.
     """
-    hide_pending(team_id)
+    pseudonymize_pending(team_id)
     rows = AuditPerson.objects.unscoped().filter(team_id=team_id, person__in=persons)
     return rows.delete()[0]
 
 
 def anonymize(text: str) -> str:
-    """Return the string with pseudonyms that identify no person, for the entry that records an erasure."""
-    return hide(text, {}, make_unlinked_pseudonym)[0]
+    """Replace external users' ids by pseudonyms that identify no person, for the entry that records an erasure."""
+    return replace_ids(text, {}, make_unlinked_pseudonym)[0]
 
 
 def read_head(team_id: UUID) -> tuple[int, str]:
-    """Return number and hash of the newest entry. Pending entries of this transaction are written first."""
+    """Return the sequence number and the hash of the newest entry, after writing this transaction's pending entries."""
     with tenant([team_id]):
         write_pending()
         row = AuditHead.objects.unscoped().filter(team_id=team_id).first()
@@ -279,10 +287,11 @@ def verify(team_id: UUID) -> ChainReport:
     newest = (newest_seq, newest_hash) if newest_seq else (None, None)
     if broken_link is None and newest != (head_seq, head_hash):
         # The chain is shorter or longer than its head says: the newest entries were removed or inserted.
-        last = newest_seq or 0
-        broken_link = (
-            BrokenLink(last + 1, "missing") if last < (head_seq or 0) else BrokenLink(last, "head")
-        )
+        last_seq = newest_seq or 0
+        if last_seq < (head_seq or 0):
+            broken_link = BrokenLink(last_seq + 1, "missing")
+        else:
+            broken_link = BrokenLink(last_seq, "head")
     report = ChainReport(length, newest_hash, broken_link)
     log.info(
         "audit_verified",

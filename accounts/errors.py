@@ -1,17 +1,17 @@
-"""The errors of accounts. A class has the message that people read, in ``sentence``."""
+"""The errors of accounts. The ``sentence`` of a class is the message for the user."""
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 
-class AccountsFault(Exception):  # the family's name, as in memory and workflows
-    """Something about accounts went wrong."""
+class AccountsFault(Exception):
+    """The base of all errors of accounts."""
 
     sentence: str | Promise = _("Something went wrong with the account.")
 
     def __init__(self, sentence: str | Promise | None = None, *, field: str | None = None) -> None:
         super().__init__(sentence or self.sentence)
-        self.field = field  # of the request, where it is about one
+        self.field = field  # the request's field that is wrong, if the error is about one
 
 
 class NotSignedIn(AccountsFault):
@@ -23,7 +23,7 @@ class NotAllowed(AccountsFault):
 
 
 class NotFound(AccountsFault):
-    """The object does not exist or is not visible to the caller; the two look the same."""
+    """The object does not exist or is not visible to the caller, who can't distinguish the two cases."""
 
     sentence = _("Not found.")
 

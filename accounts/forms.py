@@ -38,7 +38,7 @@ class ProfileForm(forms.Form):
 
 
 class WelcomeForm(forms.Form):
-    """The form for name and email address of the person who started the demo."""
+    """The form for the name, email address and password of the person who started the demo."""
 
     name = forms.CharField(
         label=_("Name"), max_length=120, widget=forms.TextInput(attrs={"autocomplete": "name"})

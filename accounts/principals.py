@@ -129,15 +129,14 @@ def get_principal(request: HttpRequest) -> Principal:
 
 
 def get_key_id(principal: Principal) -> UUID | None:
-    """Return the API key that acts, or with which the acting run was started."""
-    key = getattr(principal, "key", None) or getattr(
-        getattr(principal, "starter", None), "key", None
-    )
+    """Return the id of the API key that acts or that started the acting run; None if a user acts or started it."""
+    starter = getattr(principal, "starter", None)
+    key = getattr(principal, "key", None) or getattr(starter, "key", None)
     return key.pk if key else None
 
 
 def get_current_team_id(request: HttpRequest) -> UUID:
-    """Return the team of this request: the key's team, the selected team, or else the user's first team."""
+    """Return the key's team, the team that the user selected, or else the user's first. Raise ``NotAllowed`` without any."""
     principal = get_principal(request)
     session = getattr(request, "session", None)
     selected = session.get(TEAM_IN_SESSION) if session is not None else None

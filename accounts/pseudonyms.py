@@ -1,4 +1,4 @@
-"""Finds external users' ids in strings of the audit trail, and the pseudonyms that replace them.
+"""Finds and replaces external users' ids and pseudonyms in strings of the audit trail.
 
 This module handles strings only; ``accounts.models.persons`` creates pseudonyms and resolves them.
 """
@@ -11,14 +11,15 @@ from functools import cache
 from typing import Any, Final
 
 
-# The prefixes of persons' namespaces; an app whose plug-ins add prefixes registers a function that lists them.
-Prefixes = Callable[[], Iterable[str]]
-Swap = Callable[[str], str]
+# A function that lists the prefixes of persons' namespaces, such as ``user`` in ``user:zoe``.
+ListPrefixes = Callable[[], Iterable[str]]
+# A function that takes an external user's id and returns the string that replaces it.
+ReplaceId = Callable[[str], str]
 
-# Replaces strings that can't be an id: they were refused, and no person could request their erasure.
+# Stands for a string that can't be an id: requests with it were refused, and no person could request its erasure.
 INVALID_ID: Final = "~-"
-# Fields that hold prose; values of other fields are prose if they contain spaces.
-PROSE: Final = ("why", "reason")
+# Fields of a detail that hold prose. The values of other fields are prose if they contain spaces.
+PROSE_FIELDS: Final = ("why", "reason")
 
 _ID = re.compile(r"[!-9;-~]{1,80}")
 # Accounts and API keys are identified by UUIDs of version 7 and need no pseudonym. Ids of external users are mostly
@@ -26,11 +27,12 @@ _ID = re.compile(r"[!-9;-~]{1,80}")
 _OWN_UUID = re.compile(r"(?:key-)?[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
 _PSEUDONYM = re.compile(r"~[a-z2-7]{26}(?![a-z2-7])")
 _MAX_QUOTED_LENGTH = 100  # characters of an invalid id that a refusal quotes
-_PREFIXES: dict[str, Prefixes] = {"persons": lambda: ("user",)}
+_PREFIX_LISTERS: dict[str, ListPrefixes] = {"persons": lambda: ("user",)}
 
 
-def register_person_prefixes(prefixes: Prefixes) -> None:
-    _PREFIXES["persons"] = prefixes
+def register_person_prefixes(list_prefixes: ListPrefixes) -> None:
+    """Replace the function that lists the prefixes, for an app whose plug-ins add prefixes."""
+    _PREFIX_LISTERS["persons"] = list_prefixes
 
 
 def is_external(person: str) -> bool:
@@ -39,26 +41,29 @@ def is_external(person: str) -> bool:
 
 
 def find_external_ids(text: str) -> list[str]:
-    """Return the external users' ids in the name of a person's namespace."""
+    """Return the external users' ids in a string such as ``user:zoe``, the name of a person's namespace."""
     return [person for person in _split_ids(text) if is_external(person)]
 
 
 def find_persons(subject: str, detail: Mapping[str, Any]) -> set[str]:
-    """Return every external user whom an entry names."""
-    persons: list[str] = []
+    """Return the ids of all external users whom an entry names."""
+    persons: set[str] = set()
 
     def collect(person: str) -> str:
-        persons.append(person)
+        persons.add(person)
         return person
 
-    hide(subject, detail, collect)
-    return set(persons)
+    replace_ids(subject, detail, collect)
+    return persons
 
 
-def hide(subject: str, detail: Mapping[str, Any], swap: Swap) -> tuple[str, dict[str, Any]]:
-    """Return the same entry with ``swap`` applied to every external user's id."""
+def replace_ids(
+    subject: str, detail: Mapping[str, Any], replace_id: ReplaceId
+) -> tuple[str, dict[str, Any]]:
+    """Return the subject and the detail with ``replace_id`` applied to every external user's id."""
     pairs = [("", subject), *_iterate_strings(detail)]
-    if not _compile_person_pattern(_join_prefixes()).search("\n".join(text for _, text in pairs)):
+    all_text = "\n".join(text for _, text in pairs)
+    if not _compile_person_pattern(_join_prefixes()).search(all_text):
         return subject, dict(detail)  # nearly every entry names an account or no person
     texts = [subject, *(text for name, text in pairs[1:] if not _is_prose(name, text))]
     persons = {
@@ -69,12 +74,12 @@ def hide(subject: str, detail: Mapping[str, Any], swap: Swap) -> tuple[str, dict
     }
     quotations = _list_quotations(persons)
 
-    def swap_text(name: str, text: str) -> str:
+    def replace_in_field(name: str, text: str) -> str:
         if _is_prose(name, text):
-            return _swap_in_prose(text, quotations, swap)
-        return _swap_in_name(text, swap)
+            return _replace_in_prose(text, quotations, replace_id)
+        return _replace_in_name(text, replace_id)
 
-    return _swap_in_name(subject, swap), _map_strings(detail, swap_text)
+    return _replace_in_name(subject, replace_id), _map_strings(detail, replace_in_field)
 
 
 def substitute_names(value: Any, names: Mapping[str, str]) -> Any:  # Any: JSON
@@ -85,51 +90,54 @@ def substitute_names(value: Any, names: Mapping[str, str]) -> Any:  # Any: JSON
 
 
 def list_pseudonyms(value: Any) -> set[str]:  # Any: JSON
+    """Return all pseudonyms in the strings and keys of a value."""
     texts = (text for _name, text in _iterate_strings(value))
     return {pseudonym for text in texts for pseudonym in _PSEUDONYM.findall(text)}
 
 
-def replace_pseudonyms(text: str, words: str) -> str:
-    """Replace every remaining pseudonym, together with the prefix before it, by ``words``."""
-    return re.sub(rf"(?:(?:{_join_prefixes()}):)?{_PSEUDONYM.pattern}", lambda _m: words, text)
+def replace_pseudonyms(text: str, label: str) -> str:
+    """Replace every pseudonym in a text, together with the prefix before it, by a label such as "erased user"."""
+    return re.sub(rf"(?:(?:{_join_prefixes()}):)?{_PSEUDONYM.pattern}", lambda _m: label, text)
 
 
 def _split_ids(text: str) -> list[str]:
+    """Return the ids after a person's prefix, such as ``["zoe"]`` for ``user:zoe``; none without such a prefix."""
     for prefix in _load_prefixes():
         if text.startswith(f"{prefix}:"):
             return text[len(prefix) + 1 :].split(":")
     return []
 
 
-def _swap_in_name(text: str, swap: Swap) -> str:
+def _replace_in_name(text: str, replace_id: ReplaceId) -> str:
     ids = _split_ids(text)
     if not ids:
         return text
-    rest = ":".join(ids)
-    return text[: len(text) - len(rest)] + ":".join(_swap_id(person, swap) for person in ids)
+    prefix = text.removesuffix(":".join(ids))
+    return prefix + ":".join(_replace_if_external(person, replace_id) for person in ids)
 
 
-def _swap_id(person: str, swap: Swap) -> str:
+def _replace_if_external(person: str, replace_id: ReplaceId) -> str:
     if not person or _OWN_UUID.fullmatch(person):
         return person
-    return swap(person) if is_external(person) else INVALID_ID
+    return replace_id(person) if is_external(person) else INVALID_ID
 
 
-def _swap_in_prose(text: str, quotations: Mapping[str, str], swap: Swap) -> str:
+def _replace_in_prose(text: str, quotations: Mapping[str, str], replace_id: ReplaceId) -> str:
     """Replace ids that the entry names elsewhere, wherever they occur, and the word after a person's prefix."""
     alternatives = "|".join(map(re.escape, sorted(quotations, key=len, reverse=True)))
     prefix = rf"(?<![\w-])(?:{_join_prefixes()}):"
     quoted = rf"(?:{prefix}|(?<!\w))(?P<known>{alternatives})(?!\w)|" if alternatives else ""
 
-    def swap_match(match: re.Match[str]) -> str:
+    def replace_match(match: re.Match[str]) -> str:
         if alternatives and match["known"] is not None:
-            before = match[0][: -len(match["known"])]
-            return before + _swap_id(quotations[match["known"]], swap)
-        before = match[0][: -len(match["id"])]
-        bare = match["id"].rstrip("'\"’”.,;!?)]}>…")
-        return before + _swap_id(bare, swap) + match["id"][len(bare) :]
+            matched_prefix = match[0][: -len(match["known"])]
+            return matched_prefix + _replace_if_external(quotations[match["known"]], replace_id)
+        matched_prefix = match[0][: -len(match["id"])]
+        person = match["id"].rstrip("'\"’”.,;!?)]}>…")
+        punctuation = match["id"][len(person) :]
+        return matched_prefix + _replace_if_external(person, replace_id) + punctuation
 
-    return re.sub(rf"{quoted}{prefix}(?P<id>[^\s:]+)", swap_match, text)
+    return re.sub(rf"{quoted}{prefix}(?P<id>[^\s:]+)", replace_match, text)
 
 
 def _list_quotations(persons: set[str]) -> dict[str, str]:
@@ -142,18 +150,19 @@ def _list_quotations(persons: set[str]) -> dict[str, str]:
 
 
 def _is_prose(name: str, text: str) -> bool:
-    return name in PROSE or (
-        " " in text and not any(text.startswith(f"{p}:") for p in _load_prefixes())
-    )
+    if name in PROSE_FIELDS:
+        return True
+    return " " in text and not any(text.startswith(f"{prefix}:") for prefix in _load_prefixes())
 
 
-def _map_strings(value: Any, change: Callable[[str, str], str], name: str = "") -> Any:
+def _map_strings(value: Any, convert: Callable[[str, str], str], name: str = "") -> Any:
+    """Return the JSON value with ``convert``, a function of field name and string, applied to all keys and strings."""
     if isinstance(value, str):
-        return change(name, value)
+        return convert(name, value)
     if isinstance(value, Mapping):
-        return {change("", key): _map_strings(item, change, key) for key, item in value.items()}
+        return {convert("", key): _map_strings(item, convert, key) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_map_strings(item, change, name) for item in value]
+        return [_map_strings(item, convert, name) for item in value]
     return value
 
 
@@ -181,4 +190,4 @@ def _join_prefixes() -> str:
 
 
 def _load_prefixes() -> tuple[str, ...]:
-    return tuple(_PREFIXES["persons"]())
+    return tuple(_PREFIX_LISTERS["persons"]())

@@ -1,4 +1,4 @@
-"""Request and response bodies of the API. Team, owner and ids never come in a body; unknown fields are refused."""
+"""Request and response bodies of the API. A request body never names its team, owner or id."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from typing import Annotated, Literal
 from uuid import UUID
 
 from ninja import Schema
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from accounts.audit import ChainReport
 from accounts.selectors import GroupOfPeople
+from config.http.openapi import Body, with_example
 
 
-Text = Annotated[str, Field(min_length=1, max_length=120)]
+Name = Annotated[str, Field(min_length=1, max_length=120)]
 RoleName = Literal["owner", "admin", "editor", "viewer"]
 ScopeName = Literal[
     "workflows:read",
@@ -26,10 +27,6 @@ ScopeName = Literal[
     "audit:read",
     "team:read",
 ]
-
-
-class In(Schema):
-    model_config = ConfigDict(extra="forbid")
 
 
 class TeamOut(Schema):
@@ -58,10 +55,10 @@ class MeOut(Schema):
     key: KeyOut | None = Field(None, description="the key that asks; None for a session")
 
 
-class TeamIn(In):
-    model_config = ConfigDict(json_schema_extra={"example": {"name": "Support"}})
+class TeamIn(Body):
+    model_config = with_example(name="Support")
 
-    name: Text
+    name: Name
 
 
 class MemberOut(Schema):
@@ -73,16 +70,14 @@ class MemberOut(Schema):
     joined_at: dt.datetime
 
 
-class RoleIn(In):
-    model_config = ConfigDict(json_schema_extra={"example": {"role": "viewer"}})
+class RoleIn(Body):
+    model_config = with_example(role="viewer")
 
     role: RoleName
 
 
-class InvitationIn(In):
-    model_config = ConfigDict(
-        json_schema_extra={"example": {"role": "editor", "email": "ana@example.org"}}
-    )
+class InvitationIn(Body):
+    model_config = with_example(role="editor", email="ana@example.org")
 
     role: RoleName = "editor"
     email: Annotated[str, Field(max_length=254, pattern=r"^$|^[^@\s]+@[^@\s]+$")] = ""
@@ -99,12 +94,10 @@ class NewInvitationOut(InvitationOut):
     url: str = Field(description="the link; not shown again")
 
 
-class KeyIn(In):
-    model_config = ConfigDict(
-        json_schema_extra={"example": {"name": "web site", "scopes": ["runs:read", "runs:write"]}}
-    )
+class KeyIn(Body):
+    model_config = with_example(name="web site", scopes=["runs:read", "runs:write"])
 
-    name: Text
+    name: Name
     scopes: Annotated[list[ScopeName], Field(min_length=1, max_length=20)]
     expires_at: dt.datetime | None = None
 
@@ -144,8 +137,8 @@ def to_chain_out(report: ChainReport) -> ChainOut:
     )
 
 
-class GroupIn(In):
-    model_config = ConfigDict(json_schema_extra={"example": {"name": "Night shift"}})
+class GroupIn(Body):
+    model_config = with_example(name="Night shift")
 
     name: Annotated[str, Field(min_length=1, max_length=80)]
 
@@ -157,4 +150,6 @@ class GroupOut(Schema):
 
 
 def to_group_out(group: GroupOfPeople) -> GroupOut:
-    return GroupOut(id=group.row.pk, name=group.row.name, members=[who.pk for who in group.people])
+    return GroupOut(
+        id=group.row.pk, name=group.row.name, members=[user.pk for user in group.people]
+    )

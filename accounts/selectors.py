@@ -15,6 +15,8 @@ from accounts.models import ApiKey, Invitation, Membership, Team, TeamGroup, Use
 
 @dataclass(frozen=True, slots=True)
 class GroupOfPeople:
+    """A team's group with its members."""
+
     row: TeamGroup
     people: tuple[User, ...]
 
@@ -33,7 +35,7 @@ def find_team(principal: Principal, verb: str, team_id: UUID) -> Team:
 
 
 def list_members(principal: Principal, team: Team, *, search: str = "") -> QuerySet[Membership]:
-    """Return the members; ``search`` filters by a substring of name or address."""
+    """Return the members whose name or email address contains ``search``."""
     check(principal, "team.view", team)
     rows = Membership.objects.visible_to(principal).filter(team=team)
     if search:
@@ -42,7 +44,7 @@ def list_members(principal: Principal, team: Team, *, search: str = "") -> Query
 
 
 def list_invitations(principal: Principal, team: Team) -> QuerySet[Invitation]:
-    """Return open invitations, newest first."""
+    """Return the invitations that were neither accepted nor revoked, newest first."""
     check(principal, "member.manage", team)
     rows = Invitation.objects.visible_to(principal).filter(team=team)
     rows = rows.filter(accepted_at=None, revoked_at=None)
@@ -56,33 +58,33 @@ def list_keys(principal: Principal, team: Team) -> QuerySet[ApiKey]:
 
 
 def list_groups(principal: Principal, team: Team) -> list[GroupOfPeople]:
-    return load_people(principal, list_group_rows(principal, team))
+    return load_group_members(principal, list_group_rows(principal, team))
 
 
-def load_people(principal: Principal, rows: Sequence[TeamGroup]) -> list[GroupOfPeople]:
-    """Return the members of each group, in the order of the groups; two queries, however many there are."""
+def load_group_members(principal: Principal, rows: Sequence[TeamGroup]) -> list[GroupOfPeople]:
+    """Return the groups in the same order with their members. This takes two queries for any number of groups."""
     people = Prefetch("group__user_set", User.objects.order_by("name", "email", "id"))
     groups = TeamGroup.objects.visible_to(principal).filter(pk__in=[row.pk for row in rows])
     groups = groups.select_related("group").prefetch_related(people)
-    by_id = {row.pk: tuple(row.group.user_set.all()) for row in groups} if rows else {}
-    return [GroupOfPeople(row, by_id[row.pk]) for row in rows]
+    members_by_id = {row.pk: tuple(row.group.user_set.all()) for row in groups} if rows else {}
+    return [GroupOfPeople(row, members_by_id[row.pk]) for row in rows]
 
 
 def list_group_rows(principal: Principal, team: Team) -> list[TeamGroup]:
-    """Return the groups without their members."""
+    """Return the groups without loading their members."""
     check(principal, "team.view", team)
     return list(TeamGroup.objects.visible_to(principal).filter(team=team).order_by("name", "id"))
 
 
 def list_group_choices(principal: Principal, team: Team) -> list[tuple[UUID, str]]:
-    """Return id and name of each group, for a select box of up to a thousand."""
+    """Return the id and the name of each group, for a select box."""
     check(principal, "team.view", team)
     rows = TeamGroup.objects.visible_to(principal).filter(team=team).order_by("name", "id")
     return list(rows.values_list("pk", "name"))
 
 
 def find_member_by_email(principal: Principal, team_id: UUID, email: str) -> UUID:
-    """Return the account of the member with this address."""
+    """Return the account id of the member with this email address; raise ``NotFound`` if there is none."""
     rows = Membership.objects.visible_to(principal).filter(team_id=team_id)
     rows = rows.filter(user__email__iexact=email.strip())
     user_id = rows.values_list("user_id", flat=True).first()
@@ -92,7 +94,7 @@ def find_member_by_email(principal: Principal, team_id: UUID, email: str) -> UUI
 
 
 def find_group(principal: Principal, team_id: UUID, group_id: UUID) -> TeamGroup:
-    """Return a group to share something with."""
+    """Return a group of the team, to share something with it; raise ``NotFound`` for any other id."""
     rows = TeamGroup.objects.visible_to(principal).filter(team_id=team_id, pk=group_id)
     row = rows.select_related("group").first()
     if row is None:

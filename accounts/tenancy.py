@@ -37,29 +37,29 @@ M = TypeVar("M", bound=models.Model)
 def tenant(team_ids: Iterable[UUID], *, using: str = DEFAULT_DB_ALIAS) -> Iterator[None]:
     """Show only these teams' rows until the block ends; the block is one transaction.
 
-    Nested blocks replace the outer set and restore it. When a block fails, its savepoint is rolled back and
-    PostgreSQL itself restores the outer setting. ``run_at_end`` and ``run_after_failure`` register further work of
-    the outermost block.
+    A nested block replaces the outer teams and restores them at its end. When a block fails, its savepoint is rolled
+    back, and PostgreSQL itself restores the outer setting. ``run_at_end`` and ``run_after_failure`` register functions
+    that the outermost block calls.
     """
     value = "{" + ",".join(sorted(str(UUID(str(team_id))) for team_id in team_ids)) + "}"
     outermost = using == DEFAULT_DB_ALIAS and not _read_current_setting(TEAMS_SETTING, using)
-    rescued: list[Work] = []
+    rescue_work: list[Work] = []
     try:
-        with _local_setting(TEAMS_SETTING, value, using=using):
+        with _apply_setting(TEAMS_SETTING, value, using=using):
             try:
                 yield
             except OperationalError:  # a retry of the transaction records its refusals again
                 raise
             except Exception:
-                rescued = _collect_rescues(outermost)
+                rescue_work = _collect_rescue_work(outermost)
                 raise
             if connections[using].needs_rollback:
-                rescued = _collect_rescues(outermost)
+                rescue_work = _collect_rescue_work(outermost)
             elif outermost:
-                for work in _AT_THE_END:
+                for work in _WORK_AT_END:
                     work()
     finally:
-        for work in rescued:
+        for work in rescue_work:
             work()
 
 
@@ -68,43 +68,43 @@ Work = Callable[[], None]
 
 def run_at_end(work: Work) -> None:
     """Run ``work`` when an outermost ``tenant`` ends without an error, still in its transaction."""
-    _AT_THE_END.append(work)
+    _WORK_AT_END.append(work)
 
 
 def run_after_failure(rescue: Callable[[], Work]) -> None:
-    """Call ``rescue`` before an outermost ``tenant`` is rolled back, and run its result afterwards.
+    """Call ``rescue`` before an outermost ``tenant`` is rolled back, and call the function that it returns afterwards.
 
-    This doesn't happen after an ``OperationalError``: the caller then retries the whole transaction.
+    After an ``OperationalError`` neither is called, because the caller retries the whole transaction.
     """
-    _AFTER_FAILING.append(rescue)
+    _RESCUES.append(rescue)
 
 
-_AT_THE_END: list[Work] = []
-_AFTER_FAILING: list[Callable[[], Work]] = []
+_WORK_AT_END: list[Work] = []
+_RESCUES: list[Callable[[], Work]] = []
 
 
-def _collect_rescues(outermost: bool) -> list[Work]:
-    return [rescue() for rescue in _AFTER_FAILING] if outermost else []
+def _collect_rescue_work(outermost: bool) -> list[Work]:
+    return [rescue() for rescue in _RESCUES] if outermost else []
 
 
 @contextmanager
 def lookup(key: str, *, using: str = DEFAULT_DB_ALIAS) -> Iterator[None]:
-    """Show only the rows with this key: a user's memberships, or the row with this secret's hash.
+    """Show only the rows with this key until the block ends: a user's memberships, or the row with this secret's hash.
 
-    It is needed before the team is known; see ``also_by`` of ``enable_rls``.
+    It is for reads before the team is known. The tables are those that ``enable_rls`` got an ``also_by`` for.
     """
-    with _local_setting(LOOKUP_SETTING, key, using=using):
+    with _apply_setting(LOOKUP_SETTING, key, using=using):
         yield
 
 
 def get_current_team_ids(*, using: str = DEFAULT_DB_ALIAS) -> frozenset[UUID]:
     """Return the ids of the visible teams of this transaction."""
     value = _read_current_setting(TEAMS_SETTING, using).strip("{}")
-    return frozenset(UUID(part) for part in value.split(",") if part)
+    return frozenset(UUID(team_id) for team_id in value.split(",") if team_id)
 
 
 class HasTeams(Protocol):
-    """The part of a principal that tenancy needs."""
+    """The attribute of a principal that this module needs."""
 
     @property
     def team_ids(self) -> frozenset[UUID]: ...
@@ -138,23 +138,19 @@ class TenantManager(models.Manager[M]):
         return self.get_queryset().visible_to(principal)
 
     def unscoped(self) -> TenantQuerySet[M]:
-        """Return every row that the database shows: for migrations, admin checks, upkeep, and services that have checked
-        access.
-        """
+        """Return every row that the database shows, for migrations, upkeep, and services that have checked access."""
         return self.get_queryset()
 
 
 class _GuardedManager:
-    """The manager that request code gets as ``Model.objects``. Django itself uses ``_default_manager``, which has no
-    guard.
-    """
+    """The descriptor behind ``Model.objects``. Its manager refuses unscoped queries; Django's ``_default_manager`` doesn't."""
 
     def __init__(self, name: str) -> None:
         self.name = name
 
     def __get__(self, instance: models.Model | None, owner: type[models.Model]) -> Any:
         if instance is not None or owner._meta.abstract:
-            raise AttributeError(f"{self.name} is asked of a concrete model, not of a row")
+            raise AttributeError(f"{self.name} is available on concrete models only, not on rows")
         guarded = copy.copy(owner._meta.managers_map[self.name])
         manager_class: Any = type(guarded)  # Any: a class is hashable, mypy looks at its instances
         guarded.__class__ = _make_guarded_class(manager_class)
@@ -163,9 +159,8 @@ class _GuardedManager:
 
 @cache
 def _make_guarded_class(manager_class: type[models.Manager[Any]]) -> type[models.Manager[Any]]:
-    return type(
-        manager_class.__name__, (manager_class,), {name: _make_refusal(name) for name in REFUSED}
-    )
+    refusals = {name: _make_refusal(name) for name in REFUSED_METHODS}
+    return type(manager_class.__name__, (manager_class,), refusals)
 
 
 def _make_refusal(name: str) -> Any:
@@ -179,7 +174,7 @@ def _make_refusal(name: str) -> Any:
 
 # fmt: off
 # All methods that read or change many rows without naming a principal.
-REFUSED = (
+REFUSED_METHODS = (
     "all", "filter", "exclude", "get", "first", "last", "earliest", "latest", "count", "exists",
     "contains", "iterator", "in_bulk", "values", "values_list", "dates", "datetimes",
     "order_by", "reverse", "distinct", "annotate", "alias", "aggregate", "only", "defer",
@@ -209,16 +204,16 @@ class TenantModel(models.Model):
 def enable_rls(
     table: str, *, grants: str = "SELECT, INSERT, UPDATE, DELETE", also_by: str | None = None
 ) -> migrations.RunSQL:
-    """Enable row-level security on ``table``: policy, FORCE, and the app role's privileges. It is reversible.
+    """Return the reversible migration that enables row-level security on ``table`` and grants the app role privileges.
 
-    ``also_by`` names a column whose value lets its owner read the row before the team is known, see ``lookup``. The
-    setting is read in a sub-select so that it is computed once per query instead of once per row.
+    ``also_by`` names a column by whose value ``lookup`` may read rows before the team is known. The settings are read
+    in sub-selects, so that they are computed once per query instead of once per row.
     """
-    wall = "team_id = ANY ((SELECT mnemoflow_team_ids())::uuid[])"
+    condition = "team_id = ANY ((SELECT mnemoflow_team_ids())::uuid[])"
     forward = [
         f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY",
         f"ALTER TABLE {table} FORCE ROW LEVEL SECURITY",
-        f"CREATE POLICY tenant ON {table} USING ({wall}) WITH CHECK ({wall})",
+        f"CREATE POLICY tenant ON {table} USING ({condition}) WITH CHECK ({condition})",
         f"REVOKE ALL ON {table} FROM {APP_ROLE}",
         f"GRANT {grants} ON {table} TO {APP_ROLE}",
     ]
@@ -229,10 +224,10 @@ def enable_rls(
         f"ALTER TABLE {table} DISABLE ROW LEVEL SECURITY",
     ]
     if also_by:
-        condition = (
-            f"{also_by}::text = (SELECT nullif(current_setting('{LOOKUP_SETTING}', true), ''))"
+        key = f"(SELECT nullif(current_setting('{LOOKUP_SETTING}', true), ''))"
+        forward.append(
+            f"CREATE POLICY by_{also_by} ON {table} FOR SELECT USING ({also_by}::text = {key})"
         )
-        forward.append(f"CREATE POLICY by_{also_by} ON {table} FOR SELECT USING ({condition})")
         reverse.insert(0, f"DROP POLICY by_{also_by} ON {table}")
     return migrations.RunSQL(sql=[*forward], reverse_sql=[*reverse])
 
@@ -246,41 +241,40 @@ def grant_table(table: str, grants: str = "SELECT, INSERT, UPDATE, DELETE") -> m
 
 
 @contextmanager
-def _local_setting(name: str, value: str, *, using: str) -> Iterator[None]:
+def _apply_setting(name: str, value: str, *, using: str) -> Iterator[None]:
     outermost = not connections[using].in_atomic_block
     with transaction.atomic(using=using):
-        outer = "" if outermost else _get_notes(using).get(name, "")
-        _set(name, value, using)
+        outer_value = "" if outermost else _get_stored_settings(using).get(name, "")
+        _write_setting(name, value, using)
         try:
             yield
         except BaseException:
             # The rollback to the savepoint undoes set_config; only the copy in Python has to be restored.
-            _note(name, outer, using)
+            _get_stored_settings(using)[name] = outer_value
             raise
-        if outermost or connections[using].needs_rollback:  # the end of the transaction clears it
-            _note(name, outer, using)
+        if outermost or connections[using].needs_rollback:
+            _get_stored_settings(using)[name] = (
+                outer_value  # the end of the transaction clears set_config
+            )
         else:
-            _set(name, outer, using)
+            _write_setting(name, outer_value, using)
 
 
-def _set(name: str, value: str, using: str) -> None:
+def _write_setting(name: str, value: str, using: str) -> None:
     with connections[using].cursor() as cursor:
         cursor.execute("SELECT set_config(%s, %s, true)", [name, value])
-    _note(name, value, using)
-
-
-def _note(name: str, value: str, using: str) -> None:
-    _get_notes(using)[name] = value
+    _get_stored_settings(using)[name] = value
 
 
 def _read_current_setting(name: str, using: str) -> str:
-    # Stored on the connection like the setting; outside a transaction no teams are set, whatever this copy says.
-    return _get_notes(using).get(name, "") if connections[using].in_atomic_block else ""
+    # The copy may be outdated outside a transaction, where no setting is active.
+    return _get_stored_settings(using).get(name, "") if connections[using].in_atomic_block else ""
 
 
-def _get_notes(using: str) -> dict[str, str]:
+def _get_stored_settings(using: str) -> dict[str, str]:
+    """Return the copy of the active settings, which is stored on the connection to save queries."""
     connection: Any = connections[using]  # Any: a private attribute on Django's wrapper
     if not hasattr(connection, "mnemoflow_settings"):
         connection.mnemoflow_settings = {}
-    notes: dict[str, str] = connection.mnemoflow_settings
-    return notes
+    settings: dict[str, str] = connection.mnemoflow_settings
+    return settings

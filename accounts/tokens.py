@@ -15,19 +15,20 @@ from typing import Literal
 Kind = Literal["key", "invitation", "start"]
 
 KEY_PREFIX = "mf_"
-VISIBLE = len(KEY_PREFIX) + 6  # enough to distinguish keys in a list, too little to guess the rest
+# This is enough to distinguish keys in a list, and too little to guess the rest.
+VISIBLE_LENGTH = len(KEY_PREFIX) + 6
 
 
 def make_secret(kind: Kind) -> str:
-    """Make a new secret; keys are recognised by their prefix, so that leaks can be scanned for."""
+    """Return a new random secret. Keys begin with a prefix, so that scanners can recognise leaked keys."""
     return (KEY_PREFIX if kind == "key" else "") + secrets.token_urlsafe(32)
 
 
 def hash_secret(kind: Kind, secret: str) -> str:
-    """Return the hash that is stored."""
+    """Return the hash of a secret, which is stored instead of the secret."""
     return hashlib.sha256(f"mnemoflow:{kind}:{secret}".encode()).hexdigest()
 
 
-def is_match(kind: Kind, secret: str, stored: str) -> bool:
+def is_match(kind: Kind, secret: str, stored_hash: str) -> bool:
     """Compare a secret with its stored hash in constant time."""
-    return hmac.compare_digest(hash_secret(kind, secret), stored)
+    return hmac.compare_digest(hash_secret(kind, secret), stored_hash)

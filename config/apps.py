@@ -14,13 +14,11 @@ class WiringConfig(AppConfig):
         compile_outdated(settings.LOCALE_PATHS)
         for secret in self._list_secrets():
             log_redactor.add(secret)
-        # Inline import: checks need the app registry; tasks need the Celery app, or they would use a default broker.
+        # Imported here, because checks need the app registry, and tasks need the Celery app with its broker.
         from config import celery, checks  # noqa: F401, PLC0415
 
     def _list_secrets(self) -> list[str]:
         """Return the operator's secrets, which no log may contain."""
-        entered = (
-            *(settings.MEMORY_HTTP_KEY, settings.MEMORY_EMBEDDER_KEY, settings.METRICS_TOKEN),
-            *(settings.SECRET_KEY, *settings.SECRET_KEYS_AT_REST),
-        )
-        return [secret for secret in entered if secret]
+        optional = (settings.MEMORY_HTTP_KEY, settings.MEMORY_EMBEDDER_KEY, settings.METRICS_TOKEN)
+        secrets = (*optional, settings.SECRET_KEY, *settings.SECRET_KEYS_AT_REST)
+        return [secret for secret in secrets if secret]

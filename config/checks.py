@@ -14,7 +14,7 @@ OWNED_TABLES_QUERY = "select count(*) from pg_tables where schemaname = current_
 
 @checks.register(checks.Tags.database)
 def check_app_role(databases: Sequence[str] | None = None, **_: Any) -> list[checks.CheckMessage]:
-    """Check that row-level security applies to the app's role: superusers and (unless forced) owners bypass it."""
+    """Check that row-level security applies to the app's role, because superusers and table owners may bypass it."""
     if "default" not in (databases or ()):
         return []
     try:

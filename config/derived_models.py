@@ -1,4 +1,4 @@
-"""Pydantic models that follow a dataclass, so that a new field is declared once."""
+"""Derives the fields of a Pydantic model from a dataclass, so that each field is declared once."""
 
 from collections.abc import Callable
 from dataclasses import MISSING, fields
@@ -13,30 +13,30 @@ M = TypeVar("M", bound=BaseModel)
 def with_fields_of(
     record: type, *, required: bool = False, optional: bool = False
 ) -> Callable[[type[M]], type[M]]:
-    """Add the fields of a dataclass that the model doesn't declare itself with another type or limits.
+    """Decorate a model to add the fields of the dataclass ``record`` that the model doesn't declare itself.
 
-    They have the dataclass's defaults; ``required`` removes the defaults, ``optional`` sets them to None.
+    The added fields have the dataclass's defaults; ``required`` removes the defaults, ``optional`` sets them to None.
     """
     hints = get_type_hints(record)
 
     def derive(model: type[M]) -> type[M]:
-        added: dict[str, Any] = {}  # as create_model takes them
+        new_fields: dict[str, Any] = {}  # Any: a type and a default, as create_model takes them
         for field in fields(record):
             if field.name in model.model_fields:
                 continue
             hint = hints[field.name]
             if optional:
-                added[field.name] = (hint | None, None)
+                new_fields[field.name] = (hint | None, None)
             elif required or (field.default is MISSING and field.default_factory is MISSING):
-                added[field.name] = (hint, ...)
+                new_fields[field.name] = (hint, ...)
             else:
-                added[field.name] = (hint, field.default)
+                new_fields[field.name] = (hint, field.default)
         return create_model(
             model.__name__,
             __base__=model,
             __module__=model.__module__,
             __doc__=model.__doc__,
-            **added,
+            **new_fields,
         )
 
     return derive

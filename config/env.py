@@ -1,4 +1,4 @@
-"""The environment variables, one typed line each; wrong values fail at start with a hint.
+"""Declares and reads the environment variables. A wrong value ends the program at its start with a hint.
 
 `.env.example` is generated from this file (`make docs`), and a test keeps the two equal.
 """
@@ -140,22 +140,22 @@ class Env(BaseSettings):
 
     @field_validator("embed_origins")
     @classmethod
-    def are_origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        # They are written into a header and may only contain scheme, host and port.
-        if wrong := [origin for origin in value if not ORIGIN.fullmatch(origin)]:
-            raise ValueError(f"{wrong[0]} is not an origin like https://wiki.example.com")
+    def check_origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        # Origins are written into a header and may only contain scheme, host and port.
+        if invalid := [origin for origin in value if not ORIGIN.fullmatch(origin)]:
+            raise ValueError(f"{invalid[0]} is not an origin like https://wiki.example.com")
         return value
 
     @field_validator("database_url", "database_owner_url")
     @classmethod
-    def is_postgres(cls, value: str | None) -> str | None:
+    def check_postgres_url(cls, value: str | None) -> str | None:
         if value is not None and not value.startswith(("postgresql://", "postgres://")):
             raise ValueError("must be a PostgreSQL URL: postgresql://user:password@host/database")
         return value
 
     @field_validator("broker_url")
     @classmethod
-    def is_broker(cls, value: str | None) -> str | None:
+    def check_broker_url(cls, value: str | None) -> str | None:
         schemes = ("amqp://", "amqps://", "redis://", "rediss://", "redis+socket://")
         if value is not None and not value.startswith(schemes):
             raise ValueError(f"must start with one of {', '.join(schemes)}")
@@ -176,10 +176,11 @@ def env() -> Env:
     try:
         return Env(_env_file=os.environ.get("MNEMOFLOW_ENV_FILE", ROOT / ".env"))
     except ValidationError as error:
-        sys.exit(explain(error))
+        sys.exit(describe_errors(error))
 
 
-def explain(error: ValidationError) -> str:
+def describe_errors(error: ValidationError) -> str:
+    """Return a message with one line per invalid variable: its name, the problem and its description."""
     descriptions = read_descriptions()
     lines = ["Invalid environment variables (see .env.example):"]
     for problem in error.errors():
@@ -189,7 +190,7 @@ def explain(error: ValidationError) -> str:
 
 
 def read_descriptions() -> dict[str, str]:
-    """Return the text below each variable. Pydantic could read it too, but would at every start, for 30 ms."""
+    """Return the text below each variable, by name. Pydantic could read it as well, but would take 30 ms at each start."""
     descriptions = {}
     (definition,) = ast.parse(inspect.getsource(Env)).body
     for statement, following in pairwise(ast.iter_child_nodes(definition)):

@@ -1,4 +1,4 @@
-"""The one table from domain error to HTTP status, for the API and (through a middleware) for pages and fragments."""
+"""Maps domain errors to HTTP statuses in one table, and to responses of the API, of pages and of fragments."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -23,7 +23,7 @@ from ninja.errors import AuthenticationError, HttpError, ValidationError
 
 from accounts import errors as account_errors
 from config.encryption.crypto import SecretUnreadable
-from config.http.middleware import API
+from config.http.middleware import API_PREFIX
 from config.http.strict_json import NotStrictJson
 from workflows import errors as workflow_errors
 from workflows import memory_app
@@ -91,7 +91,7 @@ STATUS: Mapping[type[Exception], int] = {
 
 def find_status(error: Exception) -> int | None:
     """Return the status of a domain error, or None for any other error, which only leaves a traceback in the log."""
-    return next((STATUS[base] for base in type(error).__mro__ if base in STATUS), None)
+    return next((STATUS[parent] for parent in type(error).__mro__ if parent in STATUS), None)
 
 
 def build_body(error: Exception) -> dict[str, Any]:
@@ -122,8 +122,8 @@ def register_error_handlers(api: NinjaAPI) -> None:
 
 
 def answer_not_found(request: HttpRequest, exception: Exception) -> HttpResponseBase:
-    """Respond to a path that no route matches. Under the API the body is written by ``ApiErrorsMiddleware``."""
-    if request.path_info.startswith(API):
+    """Respond to a path that no route matches. For the API, ``ApiErrorsMiddleware`` adds the body."""
+    if request.path_info.startswith(API_PREFIX):
         return HttpResponseNotFound()
     response: HttpResponseBase = page_not_found(request, exception)
     return response
@@ -150,7 +150,7 @@ class NotAllowedMiddleware(MiddlewareMixin):
     def process_response(
         self, request: HttpRequest, response: HttpResponseBase
     ) -> HttpResponseBase:
-        if response.status_code != 405 or request.path_info.startswith(API):
+        if response.status_code != 405 or request.path_info.startswith(API_PREFIX):
             return response
         if not request.accepts("text/html") or getattr(request, "htmx", False):
             return response
@@ -182,18 +182,18 @@ def handle_not_signed_in(request: HttpRequest, error: Any) -> HttpResponse:
 
 def handle_validation_error(request: HttpRequest, error: Any) -> HttpResponse:
     problems = [
-        {"field": _format_location(each["loc"]), "message": each["msg"], "code": each["type"]}
-        for each in error.errors
+        {"field": _format_location(item["loc"]), "message": item["msg"], "code": item["type"]}
+        for item in error.errors
     ]
     message = "The request doesn't match the schema."
     body = {"type": "InvalidRequest", "message": message, "retryable": False, "problems": problems}
     return JsonResponse({"error": body}, status=422)
 
 
-def _format_location(loc: Sequence[object]) -> str:
-    """Join the location of an error for the client, without the parts that Ninja adds: source and view parameter."""
-    parts = [str(part) for part in loc[1:]]
-    return ".".join(parts[1:] if len(parts) > 1 and parts[0] in _VIEW_PARAMETERS else parts)
+def _format_location(location: Sequence[object]) -> str:
+    """Join the location of an error for the client, without the source and the view parameter, which Ninja adds."""
+    names = [str(name) for name in location[1:]]
+    return ".".join(names[1:] if len(names) > 1 and names[0] in _VIEW_PARAMETERS else names)
 
 
 def handle_http_error(request: HttpRequest, error: Any) -> HttpResponse:

@@ -1,7 +1,7 @@
 """Plug-ins: the hook specifications, and the one plug-in manager.
 
 A package registers itself with an entry point in the group "mnemoflow"; built-ins are registered in code, by their app.
-Each hook returns a mapping or a list, and all results are merged; a duplicate name is an error at start.
+Each hook returns a mapping or a list, and the results of all plug-ins are merged. A duplicate name is an error.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -39,7 +39,7 @@ class Hooks:
 
     @hookspec
     def embedders(self) -> Mapping[str, Callable[..., Any]]:  # type: ignore[empty-body]
-        """Map names to factories of a `memory.core.recall.embedding.Embedder`, which get `embedders.Options`."""
+        """Map names to functions that take `embedders.Options` and return a `memory.core.recall.embedding.Embedder`."""
 
     @hookspec
     def model_providers(self) -> Mapping[str, Callable[..., Any]]:  # type: ignore[empty-body]
@@ -62,8 +62,8 @@ def get_plugin_manager() -> pluggy.PluginManager:
 def collect_mappings(hook: str) -> dict[str, Any]:
     """Merge the results of a hook that returns mappings. Raise ``PluginConflict`` for a duplicate name."""
     merged: dict[str, Any] = {}
-    for answer in getattr(get_plugin_manager().hook, hook)():
-        for name, value in answer.items():
+    for mapping in getattr(get_plugin_manager().hook, hook)():
+        for name, value in mapping.items():
             if name in merged:
                 raise PluginConflict(hook, name)
             merged[name] = value
@@ -72,4 +72,4 @@ def collect_mappings(hook: str) -> dict[str, Any]:
 
 def collect_lists(hook: str) -> list[Any]:
     """Merge the results of a hook that returns lists."""
-    return [item for answer in getattr(get_plugin_manager().hook, hook)() for item in answer]
+    return [item for items in getattr(get_plugin_manager().hook, hook)() for item in items]

@@ -1,6 +1,6 @@
 """Replaces secrets in logged, stored and displayed data, in each of the forms that ``list_forms`` returns.
 
-It doesn't depend on Django: the log, a run's rows, a model's responses and the memory gateway use the same redactor.
+The log, a run's rows, a model's responses and the memory gateway use this module, which doesn't depend on Django.
 """
 
 import base64
@@ -17,7 +17,7 @@ from urllib.parse import quote, quote_plus
 MASK: Final = "[redacted]"
 _MIN_LENGTH: Final = 4  # shorter secrets would redact too much of every text
 _MIN_ENCODED_LENGTH: Final = 6
-_MAX_LIVE: Final = 1000  # secrets that a process redacts from its log
+_MAX_LOG_SECRETS: Final = 1000  # secrets that a process redacts from its log
 
 
 class Redactor:
@@ -27,25 +27,25 @@ class Redactor:
     """
 
     def __init__(self, replacements: Mapping[str, str]) -> None:
-        self._plain = _Table(replacements)
+        self._plain_table = _Table(replacements)
 
     def __bool__(self) -> bool:
-        return bool(self._plain.replacements)
+        return bool(self._plain_table.replacements)
 
     def redact_text(self, text: str) -> str:
-        return self._plain.replace(text)
+        return self._plain_table.replace(text)
 
     def redact_json_text(self, text: str) -> str:
         """Redact serialized JSON; keys are redacted as well."""
         return self._escaped_table.replace(text)
 
     def restore_json_text(self, text: str) -> str:
-        """Restore the secrets. This requires that each replacement belongs to exactly one form of one secret."""
+        """Restore the secrets. This works only if no two forms of secrets have the same replacement."""
         return self._restoring_table.replace(text)
 
     def find_spans(self, text: str) -> Iterator[tuple[int, int]]:
         """Yield the positions of each form of a secret in the text; they may overlap."""
-        return self._plain.find_spans(text)
+        return self._plain_table.find_spans(text)
 
     def redact(self, value: Any) -> Any:
         """Redact JSON, bytes and exceptions, keys included."""
@@ -66,11 +66,11 @@ class Redactor:
         return value
 
     def stream(self) -> "StreamRedactor":
-        return StreamRedactor(self._plain)
+        return StreamRedactor(self._plain_table)
 
     @cached_property
     def _escaped_table(self) -> "_Table":
-        pairs = self._plain.replacements.items()
+        pairs = self._plain_table.replacements.items()
         return _Table({_escape_json(form): _escape_json(mask) for form, mask in pairs})
 
     @cached_property
@@ -89,27 +89,27 @@ class StreamRedactor:
         self._pending = ""
 
     def add(self, piece: str) -> str:
-        """Return the text that may be shown now."""
+        """Add the next piece and return the text that may be shown now."""
         if self._table.pattern is None:
             return piece
         text, position = self._pending + piece, 0
         pieces: list[str] = []
         while True:
             match = self._table.pattern.search(text, position)
-            wait = self._find_start_of_secret(text, position)
-            if match is None or wait <= match.start():
-                self._pending = text[wait:]
-                return "".join((*pieces, text[position:wait]))
+            pending_start = self._find_start_of_secret(text, position)
+            if match is None or pending_start <= match.start():
+                self._pending = text[pending_start:]
+                return "".join((*pieces, text[position:pending_start]))
             pieces += [text[position : match.start()], self._table.replacements[match.group()]]
             position = match.end()
 
     def end(self) -> str:
-        """Return the text that was held back, redacted if it contains a shorter secret. No more text may follow."""
-        rest, self._pending = self._pending, ""
-        return self._table.replace(rest)
+        """Return the redacted text that was held back. No more text may be added afterwards."""
+        text, self._pending = self._pending, ""
+        return self._table.replace(text)
 
     def _find_start_of_secret(self, text: str, position: int) -> int:
-        """Return the first position from which the text may become a secret; the text's length if there is none."""
+        """Return the first position where a secret may begin that the text cuts off, or else the text's length."""
         for start in range(max(position, len(text) - self._longest + 1), len(text)):
             if text[start:] in self._beginnings:
                 return start
@@ -117,11 +117,13 @@ class StreamRedactor:
 
 
 class LogRedactor:
-    """Redacts, in the log of this process, the last ``_MAX_LIVE`` secrets that it has used."""
+    """Redacts the last ``_MAX_LOG_SECRETS`` secrets that this process has used from its log."""
 
     def __init__(self) -> None:
         self._forms: dict[str, list[str]] = {}
-        self._redactor: Redactor | None = NO_REDACTION  # None: built when the next event is logged
+        self._redactor: Redactor | None = (
+            NO_REDACTION  # None until the next event, after a new secret
+        )
         self._lock = threading.Lock()
 
     def add(self, secret: str) -> None:
@@ -129,7 +131,7 @@ class LogRedactor:
         if secret in self._forms:
             return
         with self._lock:
-            if len(self._forms) >= _MAX_LIVE:
+            if len(self._forms) >= _MAX_LOG_SECRETS:
                 del self._forms[next(iter(self._forms))]
             self._forms[secret] = list_forms(secret)
             self._redactor = None
@@ -137,7 +139,7 @@ class LogRedactor:
     def process(
         self, _logger: Any, _method: str, event: MutableMapping[str, Any]
     ) -> MutableMapping[str, Any]:
-        """Redact an event, as a structlog processor after the one that formats exceptions."""
+        """Redact an event. This is a structlog processor, which must run after the one that formats exceptions."""
         redactor = self._build_redactor() if self._redactor is None else self._redactor
         return {key: redactor.redact(value) for key, value in event.items()}
 
@@ -149,7 +151,7 @@ class LogRedactor:
 
 
 def build_redactor(secrets: Iterable[str]) -> Redactor:
-    """Return the cached redactor of these secrets; it doesn't reveal which secret was replaced."""
+    """Return the cached redactor that replaces each of these secrets by MASK."""
     return _build_cached_redactor(frozenset(secrets))
 
 
@@ -159,7 +161,7 @@ def _build_cached_redactor(secrets: frozenset[str]) -> Redactor:
 
 
 def list_forms(secret: str) -> list[str]:
-    """Return the forms of a secret, the plain secret first: in URLs, JSON, base64 and hexadecimal."""
+    """Return the plain secret, and its forms in URLs, JSON, base64 and hexadecimal. Too short secrets have no forms."""
     secret = secret.strip()
     if len(secret) < _MIN_LENGTH:
         return []
@@ -195,7 +197,7 @@ def _escape_json(text: str) -> str:
 
 
 class _Table:
-    """Strings and their replacements. If two strings start at the same position, the longer one is replaced."""
+    """Strings and their replacements. If several match at the same position, the longest one is replaced."""
 
     def __init__(self, replacements: Mapping[str, str]) -> None:
         longest_first = sorted(replacements, key=lambda text: (-len(text), text))

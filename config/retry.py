@@ -21,29 +21,29 @@ log = structlog.get_logger(__name__)
 
 CONFLICTS: Final = {"40P01": "deadlock", "40001": "serialization"}
 # Seconds before each retry, so that the transaction that won the conflict can end first.
-WAITS: Final = (0.01, 0.05, 0.25)
+RETRY_DELAYS: Final = (0.01, 0.05, 0.25)
 
 
 def retry_on_conflict(work: Callable[P, T]) -> Callable[P, T]:
-    """Decorate a function that opens a transaction, does all its work inside it, and consumes none of its arguments."""
+    """Decorate a function that does all its work in a transaction of its own and may be called again with its arguments."""
 
     @wraps(work)
-    def trying(*args: P.args, **kwargs: P.kwargs) -> T:
+    def run_with_retries(*args: P.args, **kwargs: P.kwargs) -> T:
         if connection.in_atomic_block:
             return work(*args, **kwargs)
-        for wait in WAITS:
+        for delay in RETRY_DELAYS:
             try:
                 return work(*args, **kwargs)
             except OperationalError as error:
-                if (why := find_conflict(error)) is None:
+                if (conflict := find_conflict(error)) is None:
                     raise
-                log.warning("transaction_lost", work=work.__qualname__, why=why)
-                time.sleep(wait)
+                log.warning("transaction_lost", work=work.__qualname__, why=conflict)
+                time.sleep(delay)
         return work(*args, **kwargs)
 
-    return trying
+    return run_with_retries
 
 
 def find_conflict(error: OperationalError) -> str | None:
-    """Return the name of the conflict, or None if the error had another cause, which a retry wouldn't change."""
+    """Return the name of the conflict, or None if the error has another cause, so that a retry wouldn't help."""
     return CONFLICTS.get(getattr(error.__cause__, "sqlstate", None) or "")

@@ -1,4 +1,4 @@
-"""SQL that is kept in files: functions and triggers that migrations create, and named queries.
+"""Reads SQL from files: functions and triggers that migrations create, and named queries.
 
 A path is relative to the root of the project, so that a search for it leads to the file.
 """
@@ -16,7 +16,7 @@ _COMMENT = re.compile(r"^--.*\n", re.MULTILINE)
 
 
 def run_sql_file(path: str, *, undo: str = "") -> migrations.RunSQL:
-    """Run a file in a migration. Undoing it runs ``undo`` and drops the file's functions and their dependants.
+    """Return the migration that runs a file. Its reverse runs ``undo`` and drops the file's functions with dependants.
 
     A change of such a file after a release needs a migration that replaces its functions.
     """
@@ -27,13 +27,11 @@ def run_sql_file(path: str, *, undo: str = "") -> migrations.RunSQL:
 
 def read_queries(path: str) -> dict[str, str]:
     """Return the queries of a file without comments. Each query begins with a line ``-- name: …``."""
-    _head, *parts = _NAME.split((ROOT / path).read_text(encoding="utf-8"))
-    return {
-        name: _COMMENT.sub("", text).strip()
-        for name, text in zip(parts[::2], parts[1::2], strict=True)
-    }
+    _header, *names_and_queries = _NAME.split((ROOT / path).read_text(encoding="utf-8"))
+    names, queries = names_and_queries[::2], names_and_queries[1::2]
+    return {name: _COMMENT.sub("", sql).strip() for name, sql in zip(names, queries, strict=True)}
 
 
-def named_call(function: str, *parameters: str) -> str:
-    """Return the SQL that calls a function of the database with arguments by name, in this order."""
+def build_call(function: str, *parameters: str) -> str:
+    """Return the SQL that calls a database function with named parameters, whose values are passed in this order."""
     return f"{function}({', '.join(f'{name} => %s' for name in parameters)})"

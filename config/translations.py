@@ -12,7 +12,7 @@ import polib
 
 
 def compile_outdated(folders: Iterable[Path | str]) -> list[Path]:
-    """Compile each catalog whose compiled file is missing or outdated; return the compiled files that were written."""
+    """Compile each catalog whose compiled file is missing or outdated, and return the paths of the written files."""
     compiled = []
     for folder in folders:
         for source in sorted(Path(folder).glob("*/LC_MESSAGES/*.po")):
@@ -23,7 +23,7 @@ def compile_outdated(folders: Iterable[Path | str]) -> list[Path]:
 
 
 def _is_outdated(source: Path, target: Path) -> bool:
-    """Return whether the modification times differ: compiling copies the source's, which a checkout may set back."""
+    """Return whether the modification times differ. ``_compile`` copies the source's time, which may be set back later."""
     try:
         return target.stat().st_mtime_ns != source.stat().st_mtime_ns
     except FileNotFoundError:
@@ -31,16 +31,19 @@ def _is_outdated(source: Path, target: Path) -> bool:
 
 
 def _compile(source: Path, target: Path) -> bool:
+    """Compile a catalog and return True, or return False if the folder is read-only."""
     modified_at = source.stat().st_mtime_ns
     content = polib.pofile(str(source), encoding="utf-8").to_binary()
     try:
         # Several processes may start at once: each writes a separate file, and the last rename wins.
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    except OSError:  # a read-only installation: compiled when it was built, or English
+        descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    except (
+        OSError
+    ):  # the catalogs were compiled when the installation was built, or pages are in English
         return False
     temporary = Path(name)
     try:
-        with os.fdopen(handle, "wb") as file:
+        with os.fdopen(descriptor, "wb") as file:
             file.write(content)
         temporary.chmod(0o644)
         os.utime(temporary, ns=(modified_at, modified_at))

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from config.sql import named_call
+from config.sql import build_call
 from memory.core.policy import MemorySecurityPolicy
 from memory.core.scopes import Scope
 from memory.models import Namespace, Policy
@@ -21,7 +21,7 @@ DEFAULT = MemorySecurityPolicy(
 DEFAULT_MAX_NAMESPACES = 1_000_000
 
 _FIND_NAMESPACE = FunctionCall(
-    named_call("memory_find_namespace", "p_team", "p_name", "p_app"),
+    build_call("memory_find_namespace", "p_team", "p_name", "p_app"),
     "namespace",
     Namespace,
     "policies",

@@ -16,13 +16,13 @@ from accounts.principals import get_current_team_id, get_principal
 from accounts.services import trail
 from accounts.services.checkpoints import sign_head
 from accounts.services.downloads import FileDownload
-from config.http.openapi import LongNumber
+from config.http.openapi import Body, LongNumber
 
 
 router = Router(auth=api_auth(), tags=["audit"])
 
 
-class AuditFilterIn(schemas.In):
+class AuditFilterIn(Body):
     """The filters of a request. An ``action`` that ends with a period, such as ``memory.``, matches a whole family."""
 
     actor: Annotated[str, Field(max_length=120)] = ""

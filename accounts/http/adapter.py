@@ -22,6 +22,8 @@ INVITATION_IN_SESSION = "invitation"
 
 
 class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ships no types
+    """Allauth's adapter with these rules; the setting ACCOUNT_ADAPTER names it."""
+
     def is_open_for_signup(self, request: HttpRequest) -> bool:
         """Return whether the person may sign up: with an invitation, as the very first person, or if SIGNUP_OPEN is set."""
         return (
@@ -49,7 +51,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
         if commit:
             invitation = find_pending_invitation(request)
             token = request.session.pop(INVITATION_IN_SESSION, None) if invitation else None
-            assign_first_team(user=saved, invitation=token)
+            assign_first_team(user=saved, invitation_token=token)
         return saved
 
     def post_login(self, request: HttpRequest, user: User, **kwargs: Any) -> HttpResponse:
@@ -60,7 +62,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
 
 
 def find_pending_invitation(request: HttpRequest) -> Invitation | None:
-    """Return the invitation whose link this browser opened, while it can be used."""
+    """Return the invitation whose link this browser opened, or None if there is none or it can't be used."""
     token = request.session.get(INVITATION_IN_SESSION)
     if not token:
         return None

@@ -5,12 +5,12 @@ from __future__ import annotations
 from django.http import HttpRequest
 from ninja.security import APIKeyCookie, HttpBearer
 
-from accounts.http.middleware import read_bearer
+from accounts.http.middleware import read_bearer_token
 from accounts.principals import Principal, get_principal
 
 
 class KeyAuth(HttpBearer):
-    """Authenticates ``Authorization: Bearer mf_…``. The middleware has looked the key up before the tenant was opened."""
+    """Authenticates ``Authorization: Bearer mf_…`` with the key that the middleware found before it opened the tenant."""
 
     def authenticate(self, request: HttpRequest, token: str) -> Principal | None:
         principal: Principal | None = getattr(request, "principal", None)
@@ -18,12 +18,12 @@ class KeyAuth(HttpBearer):
 
 
 class SessionAuth(APIKeyCookie):
-    """Authenticates the session of a signed-in user; writes need the CSRF token. A rejected key never falls back to it."""
+    """Authenticates a signed-in user by the session. Writes need the CSRF token; requests with a key are never accepted."""
 
     param_name = "session"
 
     def authenticate(self, request: HttpRequest, key: str | None) -> Principal | None:
-        if read_bearer(request) is not None or not request.user.is_authenticated:
+        if read_bearer_token(request) is not None or not request.user.is_authenticated:
             return None
         return get_principal(request)
 

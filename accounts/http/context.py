@@ -13,7 +13,7 @@ from accounts.selectors import list_teams
 
 
 def team(request: HttpRequest) -> dict[str, Any]:
-    """Return lazy values, so that fragments that don't use them need no query."""
+    """Return the teams as lazy values, so that fragments that don't use them need no query."""
     user = getattr(request, "user", None)
     if user is None or not user.is_authenticated:
         return {"my_teams": [], "current_team": None}

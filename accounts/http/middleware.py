@@ -1,8 +1,8 @@
 """Opens the tenant of the requesting principal: one transaction per request, which sees only their teams' rows.
 
-A response below 500 commits; 500 and above rolls back, except for the audit entries of refusals. Async views (event
-streams) get their principal here, and enter ``tenant()`` themselves around each query, because a stream may last
-hours.
+The transaction is committed if the response's status is below 500, and otherwise rolled back, except for the audit
+entries of refusals. Async views (event streams) get their principal here, and enter ``tenant()`` themselves around
+each query, because a stream may last hours.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from accounts.services import authenticate_key
 from accounts.tenancy import tenant
 
 
-# Keys are accepted by the API only, not by pages.
-KEY_PATHS = "/api/"
-_OPEN = "_tenant_stack"
+# The API accepts keys; pages don't.
+KEY_PATH_PREFIX = "/api/"
+_STACK_ATTRIBUTE = "_tenant_stack"
 
-Get = Callable[[HttpRequest], Any]  # Any: a response, or an awaitable of one
+GetResponse = Callable[[HttpRequest], Any]  # Any: a response, or an awaitable of one
 
 
 class TenantMiddleware:
     sync_capable = True
     async_capable = True
 
-    def __init__(self, get_response: Get) -> None:
+    def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
         self.is_async = iscoroutinefunction(get_response)
         if self.is_async:
@@ -45,7 +45,7 @@ class TenantMiddleware:
         try:
             response = self.get_response(request)
         finally:
-            _close(request, response)
+            _close_tenant(request, response)
         return response
 
     async def _answer_async(self, request: HttpRequest) -> HttpResponseBase:
@@ -53,8 +53,8 @@ class TenantMiddleware:
         try:
             response = await self.get_response(request)
         finally:
-            # It runs on the thread that holds the connection; after a cancelled request it first waits for the view there.
-            await sync_to_async(_close)(request, response)
+            # This runs on the thread that holds the connection, after the view, which may outlast a cancelled request.
+            await sync_to_async(_close_tenant)(request, response)
         return response
 
     def process_view(
@@ -68,27 +68,27 @@ class TenantMiddleware:
         if not iscoroutinefunction(view):
             stack = ExitStack()
             stack.enter_context(tenant(principal.team_ids))
-            setattr(request, _OPEN, stack)
+            setattr(request, _STACK_ATTRIBUTE, stack)
 
 
-def read_bearer(request: HttpRequest) -> str | None:
-    kind, _space, secret = request.headers.get("Authorization", "").partition(" ")
-    return secret.strip() if kind.lower() == "bearer" else None
+def read_bearer_token(request: HttpRequest) -> str | None:
+    scheme, _space, token = request.headers.get("Authorization", "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else None
 
 
 def _find_principal(request: HttpRequest) -> Principal | None:
-    secret = read_bearer(request) if request.path.startswith(KEY_PATHS) else None
+    secret = read_bearer_token(request) if request.path.startswith(KEY_PATH_PREFIX) else None
     if secret is not None:
         return authenticate_key(secret)
     user = getattr(request, "user", None)
     return load_user_principal(user) if user is not None and user.is_authenticated else None
 
 
-def _close(request: HttpRequest, response: HttpResponseBase | None) -> None:
-    stack: ExitStack | None = getattr(request, _OPEN, None)
+def _close_tenant(request: HttpRequest, response: HttpResponseBase | None) -> None:
+    stack: ExitStack | None = getattr(request, _STACK_ATTRIBUTE, None)
     if stack is None:
         return
-    setattr(request, _OPEN, None)
+    setattr(request, _STACK_ATTRIBUTE, None)
     with stack:
         if response is None or response.status_code >= 500:
             transaction.set_rollback(True)

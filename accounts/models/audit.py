@@ -19,7 +19,7 @@ from django.db.models.fields.json import KeyTextTransform
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models.persons import hide_persons
+from accounts.models.persons import pseudonymize_entries
 from accounts.tenancy import (
     TenantManager,
     get_current_team_ids,
@@ -56,7 +56,7 @@ class AuditEntry(models.Model):
     prev_hash = models.CharField(max_length=64, default="", editable=False)
     hash = models.CharField(max_length=64, default="", editable=False)
 
-    is_hidden = False  # whether ids were replaced by pseudonyms already
+    is_hidden = False  # whether pseudonyms have replaced the ids of external users
 
     _unscoped = models.Manager()
     objects = TenantManager()
@@ -68,7 +68,7 @@ class AuditEntry(models.Model):
         constraints = (
             models.UniqueConstraint(fields=("team_id", "seq"), name="accounts_auditentry_seq"),
         )
-        # The filters of the audit trail.
+        # One index for each filter of the audit trail.
         indexes = (
             models.Index(fields=("team_id", "subject", "-seq"), name="accounts_audit_subject"),
             models.Index(fields=("team_id", "actor", "-seq"), name="accounts_audit_actor"),
@@ -124,11 +124,11 @@ class _PendingEntry:
         """Do nothing: the entry was written before the commit."""
 
 
-def note(entry: AuditEntry) -> None:
-    """Write the entry when the outermost ``tenant`` ends; call it within a ``tenant``.
+def queue_entry(entry: AuditEntry) -> None:
+    """Queue an entry, which is written when the outermost ``tenant`` ends. Call it within a ``tenant``.
 
-    The head of a team's chain is the lock that all writers take. It is taken last, so that it is held briefly and its
-    holder waits for no other lock: docs/adr/0009-one-order-of-locks.md.
+    All writers of a team lock the head of its chain. They lock it last, so that the lock is held briefly and its holder
+    waits for no other lock: docs/adr/0009-one-order-of-locks.md.
     """
     if entry.success:
         transaction.on_commit(_PendingEntry(entry))
@@ -138,37 +138,38 @@ def note(entry: AuditEntry) -> None:
 
 
 def write_pending() -> None:
-    """Write all pending entries in their order; the entries of several teams are written in the order of team ids."""
+    """Write all pending entries: team by team in the order of the teams' ids, and each team's in their own order."""
     pending = _list_pending()
     if not pending:
         return
     _discard_pending()
     entries = sorted((item.entry for item in pending), key=attrgetter("team_id"))
-    for team_id, group in groupby(entries, key=attrgetter("team_id")):
+    for team_id, team_entries in groupby(entries, key=attrgetter("team_id")):
         with nullcontext() if team_id in get_current_team_ids() else tenant([team_id]):
-            _write(team_id, list(group))
+            _write(team_id, list(team_entries))
 
 
 def rescue_refusals() -> Callable[[], None]:
-    """Return a function that records the refusals of a transaction again, in a new transaction, after its rollback."""
+    """Return a function that records this transaction's refusals again, in a new transaction after the rollback."""
     refusals = [item.entry for item in _list_pending() if not item.entry.success]
     _discard_pending()
 
-    return lambda: _note_again(refusals)
+    return lambda: _queue_again(refusals)
 
 
-def hide_pending(team_id: UUID) -> None:
+def pseudonymize_pending(team_id: UUID) -> None:
     """Replace ids by pseudonyms in a team's pending entries now, because the keys of these persons will be deleted."""
-    _hide(team_id, [item.entry for item in _list_pending() if item.entry.team_id == team_id])
+    entries = [item.entry for item in _list_pending() if item.entry.team_id == team_id]
+    _pseudonymize(team_id, entries)
 
 
-def _note_again(refusals: list[AuditEntry]) -> None:
+def _queue_again(refusals: list[AuditEntry]) -> None:
     if not refusals:
         return
     try:
         with tenant({entry.team_id for entry in refusals}):
             for entry in refusals:
-                note(entry)
+                queue_entry(entry)
     except DatabaseError:  # this error must not hide the error that caused the rollback
         log.exception("refusals_not_written", entries=len(refusals))
 
@@ -184,31 +185,32 @@ def _discard_pending() -> None:
 
 
 def _write(team_id: UUID, entries: list[AuditEntry]) -> None:
-    _hide(team_id, entries)
+    _pseudonymize(team_id, entries)
     with connection.cursor() as cursor:
         cursor.execute(QUERIES["insert"], [json.dumps([_to_columns(entry) for entry in entries])])
 
 
 def _to_columns(entry: AuditEntry) -> dict[str, object]:
-    plain = {"id": str(entry.pk), "team_id": str(entry.team_id), "at": entry.at.isoformat()}
-    return {**{name: getattr(entry, name) for name in _COLUMNS}, **plain}
+    values = {name: getattr(entry, name) for name in _COLUMNS}
+    strings = {"id": str(entry.pk), "team_id": str(entry.team_id), "at": entry.at.isoformat()}
+    return values | strings
 
 
 _COLUMNS = [field.attname for field in AuditEntry._meta.concrete_fields]
 
 
-def _hide(team_id: UUID, entries: list[AuditEntry]) -> None:
-    """Replace ids by pseudonyms. Every entry passes through this function before it is written.
+def _pseudonymize(team_id: UUID, entries: list[AuditEntry]) -> None:
+    """Replace ids by pseudonyms and cut long texts. Every entry passes through this function before it is written.
 
-    It runs at the end of the transaction: a key that was created before a rollback would be lost, while a refusal is
-    kept.
+    It runs at the end of the transaction, because a rollback would delete a key that was created earlier, but would
+    keep the refusal that needs the key.
     """
-    fresh = [entry for entry in entries if not entry.is_hidden]
-    hide_persons(team_id, fresh)
-    for entry in fresh:
+    new_entries = [entry for entry in entries if not entry.is_hidden]
+    pseudonymize_entries(team_id, new_entries)
+    for entry in new_entries:
         entry.subject, entry.is_hidden = entry.subject[:MAX_SUBJECT_LENGTH], True
-        if isinstance(why := entry.detail.get("why"), str):
-            entry.detail["why"] = why[:MAX_REASON_LENGTH]
+        if isinstance(reason := entry.detail.get("why"), str):
+            entry.detail["why"] = reason[:MAX_REASON_LENGTH]
 
 
 run_at_end(write_pending)

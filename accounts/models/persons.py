@@ -17,7 +17,7 @@ from uuid import UUID
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from accounts.pseudonyms import find_persons, hide
+from accounts.pseudonyms import find_persons, replace_ids
 from accounts.tenancy import TenantManager
 from config.ids import uuid7
 
@@ -56,10 +56,10 @@ class TrailEntry(Protocol):
     detail: dict[str, object]
 
 
-def hide_persons(team_id: UUID, entries: Sequence[TrailEntry]) -> None:
-    """Replace ids by pseudonyms in entries that are about to be written.
+def pseudonymize_entries(team_id: UUID, entries: Sequence[TrailEntry]) -> None:
+    """Replace external users' ids by pseudonyms in entries that are about to be written.
 
-    It costs one query if a person is named, and two more if a person is new to the audit trail.
+    This takes one query if an entry names a person, and two more if a person is new to the audit trail.
     """
     persons = {person for entry in entries for person in find_persons(entry.subject, entry.detail)}
     pseudonyms = find_pseudonyms(team_id, persons)
@@ -69,7 +69,9 @@ def hide_persons(team_id: UUID, entries: Sequence[TrailEntry]) -> None:
         )
         pseudonyms = find_pseudonyms(team_id, persons)
     for entry in entries:
-        entry.subject, entry.detail = hide(entry.subject, entry.detail, pseudonyms.__getitem__)
+        entry.subject, entry.detail = replace_ids(
+            entry.subject, entry.detail, pseudonyms.__getitem__
+        )
 
 
 def find_pseudonyms(team_id: UUID, persons: Set[str]) -> dict[str, str]:

@@ -15,7 +15,7 @@ from accounts.tenancy import TenantModel
 from config.ids import uuid7
 
 
-HASH_LENGTH = 64  # hex of HMAC-SHA256
+HASH_LENGTH = 64  # hexadecimal digits of a SHA-256 hash
 
 
 class ApiKey(TenantModel):
@@ -47,8 +47,8 @@ class ApiKey(TenantModel):
     def __str__(self) -> str:
         return f"{self.name} ({self.prefix}…)"
 
-    def is_usable(self, at: dt.datetime | None = None) -> bool:
-        return self.revoked_at is None and not _is_over(self.expires_at, at)
+    def is_usable(self, now: dt.datetime | None = None) -> bool:
+        return self.revoked_at is None and not _has_expired(self.expires_at, now)
 
 
 class Invitation(TenantModel):
@@ -90,12 +90,9 @@ class Invitation(TenantModel):
     def __str__(self) -> str:
         return self.email or str(self.id)
 
-    def is_usable(self, at: dt.datetime | None = None) -> bool:
-        return (
-            self.accepted_at is None
-            and self.revoked_at is None
-            and not _is_over(self.expires_at, at)
-        )
+    def is_usable(self, now: dt.datetime | None = None) -> bool:
+        is_open = self.accepted_at is None and self.revoked_at is None
+        return is_open and not _has_expired(self.expires_at, now)
 
 
 class StartToken(models.Model):
@@ -119,5 +116,5 @@ class StartToken(models.Model):
         return str(self.id)
 
 
-def _is_over(moment: dt.datetime | None, at: dt.datetime | None) -> bool:
-    return moment is not None and moment <= (at or timezone.now())
+def _has_expired(expires_at: dt.datetime | None, now: dt.datetime | None) -> bool:
+    return expires_at is not None and expires_at <= (now or timezone.now())

@@ -38,53 +38,52 @@ class Head:
     seq: int
     hash: str
     at: datetime
-    signed: Signature
+    signature: Signature
 
     def to_json(self) -> dict[str, Any]:  # Any: JSON
-        return {**_build_claims(self.team_id, self.seq, self.hash, self.at), "key": self.signed.key, "signature": self.signed.signature}  # fmt: skip
+        claims = _build_claims(self.team_id, self.seq, self.hash, self.at)
+        return claims | {"key": self.signature.public_key, "signature": self.signature.value}
 
 
-Finding = Literal["holds", "forged", "cut", "changed", "no team"]
+Finding = Literal["valid", "forged", "cut", "changed", "no team"]
 
 
 @dataclass(frozen=True, slots=True)
 class HeadCheck:
-    """The comparison of a head with the current audit trail. ``length`` is the trail's number of entries."""
+    """The result of comparing a head with the current audit trail, which has ``length`` entries."""
 
     head: Head
     finding: Finding
     length: int
 
     @property
-    def holds(self) -> bool:
-        return self.finding == "holds"
+    def is_valid(self) -> bool:
+        return self.finding == "valid"
 
 
 def sign_head(team_id: UUID) -> Head:
-    seq, newest = audit.read_head(team_id)
-    at = timezone.now()
-    return Head(
-        team_id, seq, newest, at, sign(_serialize(_build_claims(team_id, seq, newest, at)), PURPOSE)
-    )
+    """Return the current head of a team's audit trail with a signature."""
+    (seq, hash_), at = audit.read_head(team_id), timezone.now()
+    claims = _build_claims(team_id, seq, hash_, at)
+    return Head(team_id, seq, hash_, at, sign(_serialize(claims), PURPOSE))
 
 
 def check_head(head: Head) -> HeadCheck:
-    """Compare a head with the rows of the audit trail instead of the head that the database stores."""
+    """Compare a signed head with the entries of the audit trail. The head in the database is not trusted."""
     length = _read_length(head.team_id)
     claims = _build_claims(head.team_id, head.seq, head.hash, head.at)
-    if not is_signed(_serialize(claims), PURPOSE, head.signed):
+    if not is_signed(_serialize(claims), PURPOSE, head.signature):
         return HeadCheck(head, "forged", length)
     if not Team.objects.filter(pk=head.team_id).exists():
         return HeadCheck(head, "no team", length)
     if length < head.seq:
         return HeadCheck(head, "cut", length)
-    return HeadCheck(
-        head, "holds" if _read_hash(head.team_id, head.seq) == head.hash else "changed", length
-    )
+    is_unchanged = _read_hash(head.team_id, head.seq) == head.hash
+    return HeadCheck(head, "valid" if is_unchanged else "changed", length)
 
 
 def read_heads(text: str) -> Iterator[Head]:
-    """Parse a file that holds one head as JSON, or one per line. Raise ``ValueError`` with the reason if it is invalid."""
+    """Parse the text of a file: one head as JSON, or one per line. Raise ``ValueError`` with the reason if invalid."""
     try:
         trees = [json.loads(text)]
     except json.JSONDecodeError:
@@ -96,7 +95,7 @@ def read_heads(text: str) -> Iterator[Head]:
 
 
 def write_checkpoint() -> int:
-    """Write each team's signed head to a file next to the database and to the log; return their number."""
+    """Append each team's signed head to the file AUDIT_HEADS_FILE and to the log; return the number of heads."""
     path = Path(settings.AUDIT_HEADS_FILE)
     path.parent.mkdir(parents=True, exist_ok=True)
     heads = [sign_head(pk) for pk in Team.objects.order_by("pk").values_list("pk", flat=True)]
@@ -111,9 +110,9 @@ def _build_claims(team_id: UUID, seq: int, hash_: str, at: datetime) -> dict[str
     return {"format": FORMAT, "version": 1, "team": str(team_id), "seq": seq, "hash": hash_, "at": at.isoformat()}  # fmt: skip
 
 
-def _serialize(tree: Mapping[str, Any]) -> str:
-    """Serialize the claims in the form that is signed and verified."""
-    return json.dumps(tree, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+def _serialize(claims: Mapping[str, Any]) -> str:
+    """Serialize claims in the only form that is signed and verified."""
+    return json.dumps(claims, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 
 
 def _parse_head(tree: Any) -> Head:  # Any: whatever a file holds

@@ -9,16 +9,19 @@ from django.db import connections
 from django.http import StreamingHttpResponse
 
 
-TYPES = {"jsonl": "application/jsonl; charset=utf-8", "csv": "text/csv; charset=utf-8"}
+CONTENT_TYPES = {"jsonl": "application/jsonl; charset=utf-8", "csv": "text/csv; charset=utf-8"}
 
 
 class FileDownload(StreamingHttpResponse):
-    """A streamed file. Django would read a synchronous iterator into memory before sending it to an asynchronous server."""
+    """A file of one of the kinds in CONTENT_TYPES, which is read piece by piece while it is sent.
+
+    Under an asynchronous server, Django's own class would read the whole synchronous iterator into memory first.
+    """
 
     def __init__(self, pieces: Iterator[bytes], *, name: str, kind: str) -> None:
         super().__init__(
             pieces,
-            content_type=TYPES[kind],
+            content_type=CONTENT_TYPES[kind],
             headers={
                 "Content-Disposition": f'attachment; filename="{name}.{kind}"',
                 "X-Content-Type-Options": "nosniff",
@@ -28,12 +31,12 @@ class FileDownload(StreamingHttpResponse):
         self._pieces = pieces
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        following = sync_to_async(self._next, thread_sensitive=False)
-        while piece := await following():
+        read_next = sync_to_async(self._read_next, thread_sensitive=False)
+        while piece := await read_next():
             yield piece
 
-    def _next(self) -> bytes:
-        """Return the next piece in a separate thread, which must not keep its database connection."""
+    def _read_next(self) -> bytes:
+        """Return the next piece, or b"" at the end. It runs in a thread that must not keep its database connection."""
         try:
             return next(self._pieces, b"")
         finally:

@@ -1,6 +1,4 @@
-"""Creates and deletes groups of members, and adds and removes members. Objects shared with a group are shared with all
-its members.
-"""
+"""Operations on groups of a team's members. An object that is shared with a group is shared with all its members."""
 
 from __future__ import annotations
 
@@ -39,9 +37,9 @@ def create_group(principal: Principal, *, team: Team, name: str) -> TeamGroup:
 def delete_group(principal: Principal, *, group_id: UUID) -> None:
     """Delete a group and all its grants."""
     with tenant(principal.team_ids):
-        row = _find(principal, group_id)
-        ended = end_sharing_with(row.group)
-        _record(principal, row, "group.deleted", name=row.name, grants=ended)
+        row = _lock_group(principal, group_id)
+        grant_count = end_sharing_with(row.group)
+        _record(principal, row, "group.deleted", name=row.name, grants=grant_count)
         # The grants are deleted already, so no other row of the team refers to the group.
         row.delete()
         row.group.delete()
@@ -49,7 +47,7 @@ def delete_group(principal: Principal, *, group_id: UUID) -> None:
 
 def add_to_group(principal: Principal, *, group_id: UUID, user_id: UUID) -> TeamGroup:
     with tenant(principal.team_ids):
-        row = _find(principal, group_id)
+        row = _lock_group(principal, group_id)
         members = Membership.objects.unscoped().filter(team_id=row.team_id, user_id=user_id)
         member = members.select_related("user").first()
         if member is None:
@@ -61,7 +59,7 @@ def add_to_group(principal: Principal, *, group_id: UUID, user_id: UUID) -> Team
 
 def remove_from_group(principal: Principal, *, group_id: UUID, user_id: UUID) -> TeamGroup:
     with tenant(principal.team_ids):
-        row = _find(principal, group_id)
+        row = _lock_group(principal, group_id)
         member = row.group.user_set.filter(pk=user_id).first()
         if member is None:
             raise NotFound
@@ -70,7 +68,8 @@ def remove_from_group(principal: Principal, *, group_id: UUID, user_id: UUID) ->
     return row
 
 
-def _find(principal: Principal, group_id: UUID) -> TeamGroup:
+def _lock_group(principal: Principal, group_id: UUID) -> TeamGroup:
+    """Lock and return a group whose members the principal may change. Raise ``NotFound`` or ``NotAllowed`` otherwise."""
     rows = TeamGroup.objects.visible_to(principal).select_related("group")
     row = rows.select_for_update(of=("self",)).filter(pk=group_id).first()
     if row is None:

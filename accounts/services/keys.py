@@ -17,7 +17,7 @@ from accounts.roles import SCOPES, SERVICE_SCOPES
 from accounts.tenancy import lookup, tenant
 
 
-# Without this interval, every request would update the row of its key.
+# The time of use is recorded once per interval; otherwise every request would update the row of its key.
 LAST_USED_INTERVAL = dt.timedelta(minutes=1)
 
 
@@ -40,7 +40,7 @@ def issue_key(
         key = ApiKey.objects.create(
             team=team,
             name=name.strip()[:120],
-            prefix=secret[: tokens.VISIBLE],
+            prefix=secret[: tokens.VISIBLE_LENGTH],
             secret_hash=tokens.hash_secret("key", secret),
             scopes=sorted(set(scopes)),
             created_by_id=principal.user_id,
@@ -66,12 +66,12 @@ def revoke_key(principal: Principal, *, key_id: UUID) -> ApiKey:
 
 
 def authenticate_key(secret: str) -> KeyPrincipal | None:
-    """Return the principal of this secret, if it belongs to a usable key."""
+    """Return the principal of the key with this secret, or None if there is no usable one. Record the time of use."""
     if not secret.startswith(tokens.KEY_PREFIX):
         return None
-    stored = tokens.hash_secret("key", secret)
-    with lookup(stored):
-        key = ApiKey.objects.unscoped().filter(secret_hash=stored).first()
+    secret_hash = tokens.hash_secret("key", secret)
+    with lookup(secret_hash):
+        key = ApiKey.objects.unscoped().filter(secret_hash=secret_hash).first()
     now = timezone.now()
     if key is None or not tokens.is_match("key", secret, key.secret_hash) or not key.is_usable(now):
         return None

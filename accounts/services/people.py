@@ -15,16 +15,16 @@ MAX_NAME_LENGTH = 120  # as in the column
 
 
 @transaction.atomic
-def assign_first_team(*, user: User, invitation: str | None) -> None:
-    """Make a new account a member of the team it was invited to, or else the owner of a new team."""
-    if invitation is not None:
-        accept_invitation(user=user, token=invitation)
+def assign_first_team(*, user: User, invitation_token: str | None) -> None:
+    """Make a new user a member of the team that the invitation is for, or without one the owner of a new team."""
+    if invitation_token is not None:
+        accept_invitation(user=user, token=invitation_token)
         return
     create_team(owner=user, name=_("Team of %(name)s") % {"name": user.get_short_name()})
 
 
 def change_profile(user: User, *, name: str, locale: str, email: str | None = None) -> User:
-    """Change name and language, and the sign-in address if it is given."""
+    """Change the user's name and language, and the email address unless ``email`` is None."""
     user.name, user.locale = name.strip()[:MAX_NAME_LENGTH], locale
     if email is not None:
         user.email = normalise_email(email)

@@ -47,7 +47,7 @@ def rename_team(principal: Principal, *, team: Team, name: str) -> Team:
 
 
 def add_member(*, team: Team, user: User, role: Role) -> Membership:
-    """Add a member. The caller checks the permission: an accepted invitation, or the set-up of the first team."""
+    """Add a member without checking a permission: the caller has checked an invitation or sets up the first team."""
     try:
         with tenant([team.id]):
             membership = Membership.objects.create(team=team, user=user, role=Role(role))
@@ -70,11 +70,11 @@ def change_role(principal: Principal, *, membership_id: UUID, role: str) -> Memb
     if role not in Role.values:
         raise InvalidChoice
     with _check_owner_remains(), tenant(principal.team_ids):
-        membership = _find(principal, membership_id)
+        membership = _lock_membership(principal, membership_id)
         _check_rank(principal, membership.team_id, Role(membership.role), Role(role))
-        before, membership.role = membership.role, role
+        old_role, membership.role = membership.role, role
         membership.save(update_fields=["role"])
-        detail = {"from": before, "to": role}
+        detail = {"from": old_role, "to": role}
         _record(principal, membership, "member.role_changed", **detail)
     return membership
 
@@ -82,16 +82,16 @@ def change_role(principal: Principal, *, membership_id: UUID, role: str) -> Memb
 def remove_member(principal: Principal, *, membership_id: UUID) -> None:
     """Remove a member, or leave the team. All grants to the member are removed."""
     with _check_owner_remains(), tenant(principal.team_ids):
-        membership = _find(principal, membership_id)
-        leaving = membership.user_id == principal.user_id
-        if not leaving:
+        membership = _lock_membership(principal, membership_id)
+        is_leaving = membership.user_id == principal.user_id
+        if not is_leaving:
             _check_rank(principal, membership.team_id, Role(membership.role))
         revoke_all(membership.user, membership.team_id)
         membership.delete()
-        _record(principal, membership, "member.left" if leaving else "member.removed")
+        _record(principal, membership, "member.left" if is_leaving else "member.removed")
 
 
-def _find(principal: Principal, membership_id: UUID) -> Membership:
+def _lock_membership(principal: Principal, membership_id: UUID) -> Membership:
     rows = Membership.objects.visible_to(principal).select_related("user")
     membership = rows.select_for_update(of=("self",)).filter(pk=membership_id).first()
     if membership is None:
@@ -108,7 +108,7 @@ def _check_rank(principal: Principal, team_id: UUID, *roles: Role) -> None:
 
 @contextmanager
 def _check_owner_remains() -> Iterator[None]:
-    """Check that an owner remains. The database ensures it (accounts/sql/memberships.sql); this raises the message."""
+    """Raise ``LastOwner`` if the database refuses to remove the last owner (accounts/sql/memberships.sql)."""
     try:
         yield
     except IntegrityError as error:

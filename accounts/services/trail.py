@@ -21,9 +21,9 @@ from accounts.pseudonyms import replace_pseudonyms
 from accounts.tenancy import TenantQuerySet, tenant
 
 
-PAGE: Final = 50
-BATCH: Final = 1000
-CLOCK_SET_BACK: Final = timedelta(hours=1)  # the longest tolerated step back between two entries
+PAGE_SIZE: Final = 50
+BATCH_SIZE: Final = 1000
+MAX_CLOCK_STEP: Final = timedelta(hours=1)  # how far the clock may be set back between entries
 
 Format = Literal["jsonl", "csv"]
 COLUMNS: Final = ("seq", "at", "actor_kind", "actor", "action", "subject", "success", "detail", "prev_hash", "hash")  # fmt: skip
@@ -49,7 +49,7 @@ class AuditFilter:
     success: bool | None = None
 
     @property
-    def is_anything(self) -> bool:
+    def is_active(self) -> bool:
         return self != AuditFilter()
 
 
@@ -64,7 +64,7 @@ class FieldChange:
 
 @dataclass(frozen=True, slots=True)
 class AuditLine:
-    """An entry in readable words, with ``changes`` if its detail contains values before and after."""
+    """An entry in readable words. ``changes`` are the values before and after; ``rest`` are the other details."""
 
     entry: AuditEntry
     actor: DisplayName
@@ -88,13 +88,12 @@ def read_page(
     team: Team,
     filters: AuditFilter,
     before: int | None = None,
-    limit: int = PAGE,
+    limit: int = PAGE_SIZE,
 ) -> AuditPage:
-    """Return a page, newest first. Pages use sequence numbers, so that new entries don't move rows between pages."""
+    """Return the newest lines, or those before a sequence number, so that new entries don't move lines between pages."""
     rows = list_entries(principal, team=team, filters=filters, before=before, limit=limit + 1)
-    return AuditPage(
-        describe_entries(principal, team.pk, rows[:limit]), find_next_position(rows, limit)
-    )
+    lines = describe_entries(principal, team.pk, rows[:limit])
+    return AuditPage(lines, find_next_position(rows, limit))
 
 
 def list_entries(
@@ -103,21 +102,21 @@ def list_entries(
     team: Team,
     filters: AuditFilter = AuditFilter(),
     before: int | None = None,
-    limit: int = PAGE,
+    limit: int = PAGE_SIZE,
 ) -> Sequence[AuditEntry]:
-    """Return the newest matching entries, or those before a sequence number."""
+    """Return the newest matching entries, or the newest of those before a sequence number."""
     check(principal, "audit.view", team)
     visible = AuditEntry.objects.visible_to(principal).filter(team_id=team.pk)
     rows = _apply_filters(team.pk, visible, filters)
     if before is not None:
         rows = rows.filter(seq__lt=before)
-    result = list(rows.order_by("-seq")[:limit])
-    audit.reveal(team.pk, result)
-    return result
+    entries = list(rows.order_by("-seq")[:limit])
+    audit.reveal(team.pk, entries)
+    return entries
 
 
 def find_next_position(rows: Sequence[AuditEntry], limit: int) -> int | None:
-    """Return where the next page begins, or None; ``rows`` have one row more than the page if there is one."""
+    """Return where the next page begins, or None on the last page, whose ``rows`` are not more than ``limit``."""
     return rows[limit - 1].seq if len(rows) > limit else None
 
 
@@ -125,15 +124,15 @@ def describe_entries(
     principal: Principal, team_id: UUID, rows: Sequence[AuditEntry]
 ) -> tuple[AuditLine, ...]:
     """Return the entries in readable words, with one query for each kind of name."""
-    texts = {row.actor for row in rows}
-    actors = {**_name_actors(texts, team_id), **_name_runs(principal, team_id, texts)}
-    subjects = _name_subjects(principal, team_id, rows)
+    actors = {row.actor for row in rows}
+    actor_names = {**_name_actors(actors, team_id), **_name_runs(principal, team_id, actors)}
+    subject_names = _name_subjects(principal, team_id, rows)
     return tuple(
         AuditLine(
             row,
-            actors.get(row.actor) or DisplayName(row.actor),
+            actor_names.get(row.actor) or DisplayName(row.actor),
             str(audit.AUDIT_ACTIONS.get(row.action, row.action)),
-            subjects.get((_get_family(row), row.subject))
+            subject_names.get((_get_family(row), row.subject))
             or DisplayName(_replace_erased_persons(row.subject)),
             list_changes(row.detail),
             _list_other_details(row.detail),
@@ -143,7 +142,7 @@ def describe_entries(
 
 
 def list_changes(detail: Mapping[str, Any]) -> tuple[FieldChange, ...]:
-    """Return the changes in a detail: ``before`` and ``after`` field by field, or ``from`` and ``to``."""
+    """Return the changes that a detail records: one from ``from`` to ``to``, or one per field of ``before``/``after``."""
     if "from" in detail and "to" in detail:
         return (_build_change("", detail["from"], detail["to"]),)
     was, now = detail.get("before"), detail.get("after")
@@ -151,10 +150,6 @@ def list_changes(detail: Mapping[str, Any]) -> tuple[FieldChange, ...]:
         return (_build_change("", was, now),) if was != now else ()
     fields = [name for name in {**was, **now} if was.get(name) != now.get(name)]
     return tuple(_build_change(name, was.get(name), now.get(name)) for name in fields)
-
-
-def _build_change(field: str, was: object, now: object) -> FieldChange:
-    return FieldChange(field, _format_value(was), _format_value(now))
 
 
 def export(
@@ -169,43 +164,49 @@ def export(
     with tenant([team.pk]):
         detail = {"format": kind, "asked": _describe_filters(filters)}
         audit.record_action(principal, team.pk, "audit.exported", f"team:{team.pk}", **detail)
-        last, _hash = audit.read_head(team.pk)
-    return _write_batches(team.pk, filters, kind, last)
+        last_seq, _hash = audit.read_head(team.pk)
+    return _write_batches(team.pk, filters, kind, last_seq)
 
 
-def _write_batches(team_id: UUID, filters: AuditFilter, kind: Format, last: int) -> Iterator[bytes]:
+def _build_change(field: str, was: object, now: object) -> FieldChange:
+    return FieldChange(field, _format_value(was), _format_value(now))
+
+
+def _write_batches(
+    team_id: UUID, filters: AuditFilter, kind: Format, last_seq: int
+) -> Iterator[bytes]:
     write = _write_csv if kind == "csv" else _write_jsonl
-    after = 0
+    written_seq = 0
     if kind == "csv":
         yield _write_csv([dict(zip(COLUMNS, COLUMNS, strict=True))])
     while True:
         with tenant([team_id]):
             queryset = AuditEntry.objects.unscoped().filter(team_id=team_id)
             rows = _apply_filters(team_id, queryset, filters)
-            batch = list(rows.filter(seq__gt=after, seq__lte=last).order_by("seq")[:BATCH])
+            rows = rows.filter(seq__gt=written_seq, seq__lte=last_seq).order_by("seq")
+            batch = list(rows[:BATCH_SIZE])
             audit.reveal(team_id, batch)
         if not batch:
             return
-        after = batch[-1].seq
+        written_seq = batch[-1].seq
         yield write([_to_json(row) for row in batch])
 
 
 def _apply_filters(
     team_id: UUID, rows: TenantQuerySet[AuditEntry], filters: AuditFilter
 ) -> TenantQuerySet[AuditEntry]:
-    conditions: dict[str, Any] = {  # Any: what a lookup takes
+    subject = filters.subject
+    conditions: dict[str, Any] = {  # Any: the values of lookups
         "actor": filters.actor,
-        "subject__in": filters.subject
-        and audit.list_written_forms(team_id, [filters.subject])[filters.subject],
+        "subject__in": subject and audit.list_written_forms(team_id, [subject])[subject],
         "detail__run": filters.run,
         "detail__node": filters.node,
         "at__gte": filters.since,
         "at__lt": filters.until,
         "success": filters.success,
     }
-    rows = rows.filter(
-        **{name: value for name, value in conditions.items() if value not in (None, "")}
-    )
+    set_conditions = {name: value for name, value in conditions.items() if value not in (None, "")}
+    rows = rows.filter(**set_conditions)
     if filters.run:
         rows = rows.filter(detail__has_key="run")  # the partial index covers only these rows
     rows = _limit_by_time(team_id, rows, filters)
@@ -218,20 +219,20 @@ def _apply_filters(
 def _limit_by_time(
     team_id: UUID, rows: TenantQuerySet[AuditEntry], filters: AuditFilter
 ) -> TenantQuerySet[AuditEntry]:
-    """Limit by sequence numbers as well as by time.
+    """Limit the rows by the sequence numbers that belong to the times of the filters.
 
-    Pages use sequence numbers: without this limit, a page of old entries would read all newer entries. Numbers grow
-    with time unless the clock is set back; within an hour of the limits the times themselves decide.
+    Pages are read by sequence number: without these limits, a page of old entries would read all newer entries. Numbers
+    grow with time unless the clock is set back, so the limits leave a margin of MAX_CLOCK_STEP.
     """
-    numbered = AuditEntry.objects.unscoped().filter(team_id=team_id).values_list("seq", flat=True)
+    numbers = AuditEntry.objects.unscoped().filter(team_id=team_id).values_list("seq", flat=True)
     if filters.since is not None:
-        before = numbered.filter(at__lt=_shift(filters.since, -CLOCK_SET_BACK))
-        last = before.order_by("-at", "-seq").first()
-        rows = rows if last is None else rows.filter(seq__gt=last)
+        earlier = numbers.filter(at__lt=_shift(filters.since, -MAX_CLOCK_STEP))
+        lower_limit = earlier.order_by("-at", "-seq").first()
+        rows = rows if lower_limit is None else rows.filter(seq__gt=lower_limit)
     if filters.until is not None:
-        after = numbered.filter(at__gte=_shift(filters.until, CLOCK_SET_BACK))
-        first = after.order_by("at", "seq").first()
-        rows = rows if first is None else rows.filter(seq__lt=first)
+        later = numbers.filter(at__gte=_shift(filters.until, MAX_CLOCK_STEP))
+        upper_limit = later.order_by("at", "seq").first()
+        rows = rows if upper_limit is None else rows.filter(seq__lt=upper_limit)
     return rows
 
 
@@ -254,21 +255,23 @@ def _get_family(row: AuditEntry) -> str:
 def _name_subjects(
     principal: Principal, team_id: UUID, rows: Sequence[AuditEntry]
 ) -> dict[tuple[str, str], DisplayName]:
-    by_family: dict[str, set[str]] = {}
+    """Name the subjects with the functions that the apps registered; the keys are family and subject."""
+    subjects_by_family: dict[str, set[str]] = {}
     for row in rows:
-        by_family.setdefault(_get_family(row), set()).add(row.subject)
+        subjects_by_family.setdefault(_get_family(row), set()).add(row.subject)
     names: dict[tuple[str, str], DisplayName] = {}
-    for family, texts in by_family.items():
+    for family, subjects in subjects_by_family.items():
         namer = audit.NAMERS.get(family)
-        family_names = dict(namer(principal, team_id, sorted(texts))) if namer else {}
-        family_names |= _name_actors(texts - set(family_names), team_id)
-        names |= {(family, text): name for text, name in family_names.items()}
+        family_names = dict(namer(principal, team_id, sorted(subjects))) if namer else {}
+        family_names |= _name_actors(subjects - set(family_names), team_id)
+        names |= {(family, subject): name for subject, name in family_names.items()}
     return names
 
 
-def _name_runs(principal: Principal, team_id: UUID, texts: set[str]) -> Mapping[str, DisplayName]:
-    """Name runs with the function that their app registered."""
-    namer, runs = audit.NAMERS.get("run"), sorted(text for text in texts if text.startswith("run:"))
+def _name_runs(principal: Principal, team_id: UUID, actors: set[str]) -> Mapping[str, DisplayName]:
+    """Name the runs among the actors with the function that their app registered."""
+    namer = audit.NAMERS.get("run")
+    runs = sorted(actor for actor in actors if actor.startswith("run:"))
     return namer(principal, team_id, runs) if namer and runs else {}
 
 
@@ -338,13 +341,13 @@ def _write_jsonl(trees: Sequence[Mapping[str, Any]]) -> bytes:
 
 
 def _write_csv(trees: Sequence[Mapping[str, Any]]) -> bytes:
-    out = io.StringIO()
-    writer = csv.writer(out)
-    writer.writerows([_escape_cell(tree[name]) for name in COLUMNS] for tree in trees)
-    return out.getvalue().encode()
+    buffer = io.StringIO()
+    rows = ([_escape_cell(tree[name]) for name in COLUMNS] for tree in trees)
+    csv.writer(buffer).writerows(rows)
+    return buffer.getvalue().encode()
 
 
 def _escape_cell(value: object) -> str:
-    """Prefix an apostrophe to a string that a spreadsheet would read as a formula."""
+    """Return the cell's text, with an apostrophe before a text that a spreadsheet would read as a formula."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text

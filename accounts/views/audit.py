@@ -25,7 +25,7 @@ from accounts.services import trail as services
 from accounts.services.checkpoints import sign_head
 from accounts.services.downloads import FileDownload
 from accounts.services.trail import AuditFilter, Format
-from accounts.views.audit_words import present_line
+from accounts.views.audit_labels import present_line
 from accounts.views.ignored_filters import list_ignored_filters
 from config.timestamps import find_midnight, to_utc
 
@@ -76,12 +76,12 @@ def verify(request: HttpRequest) -> HttpResponse:
 @require_safe
 def head(request: HttpRequest) -> HttpResponse:
     """Download the signed head, to be stored elsewhere."""
-    head = sign_head(_find_team(request).pk)
+    signed_head = sign_head(_find_team(request).pk)
     return HttpResponse(
-        json.dumps(head.to_json(), indent=2) + "\n",
+        json.dumps(signed_head.to_json(), indent=2) + "\n",
         content_type="application/json",
         headers={
-            "Content-Disposition": f'attachment; filename="audit-head-{head.seq}.json"',
+            "Content-Disposition": f'attachment; filename="audit-head-{signed_head.seq}.json"',
             "Cache-Control": "no-store",
         },
     )
@@ -100,7 +100,7 @@ def export(request: HttpRequest) -> HttpResponseBase:
 
 
 def parse_filters(data: QueryDict) -> AuditFilter:
-    """Parse the filters of a form or a URL; invalid values are ignored."""
+    """Parse the filters in the data of a form or a URL. An invalid value counts as no filter."""
     return AuditFilter(
         actor=_read_text(data, "actor", 120),
         action=_read_text(data, "action", 60),
@@ -116,7 +116,7 @@ def parse_filters(data: QueryDict) -> AuditFilter:
 def _list_filter_errors(
     data: QueryDict, filters: AuditFilter
 ) -> list[tuple[str, str | Promise, str]]:
-    """Return the invalid filters, which were ignored: name, label, reason."""
+    """Return name, label and error message of each filter that ``parse_filters`` ignored because it is invalid."""
     checks = (
         ("since", _("From"), filters.since, _("Enter a valid date.")),
         ("until", _("To"), filters.until, _("Enter a valid date.")),
@@ -138,11 +138,11 @@ def _render_page(
 ) -> HttpResponse:
     principal, filters = get_principal(request), parse_filters(request.GET)
     before = request.GET.get("before", "")
-    position = int(before) if before.isdecimal() and len(before) < 19 else None
-    page = services.read_page(principal, team=team, filters=filters, before=position)
+    before_seq = int(before) if before.isdecimal() and len(before) < 19 else None
+    page = services.read_page(principal, team=team, filters=filters, before=before_seq)
     query = request.GET.copy()
     query.pop("before", None)
-    newest = query.urlencode()
+    newest_query = query.urlencode()
     query["before"] = str(page.older or "")
     errors = _list_filter_errors(request.GET, filters)
     members, keys = selectors.list_members(principal, team), selectors.list_keys(principal, team)
@@ -159,7 +159,7 @@ def _render_page(
         "actors": actors,
         "actions": _list_actions(),
         "older": query.urlencode() if page.older else "",
-        "newest": newest,
+        "newest": newest_query,
         "is_first": not before,
         "report": report,
         "reason": REASONS[broken_link.reason] if broken_link else "",
@@ -169,7 +169,7 @@ def _render_page(
 
 
 def _list_actions() -> list[tuple[str, str, list[tuple[str, str]]]]:
-    """Return the families of actions: key, label, and their actions."""
+    """Return the key and the label of each family, with the names and the wording of its actions."""
     families: dict[str, list[tuple[str, str]]] = {}
     for name, wording in chain.AUDIT_ACTIONS.items():
         families.setdefault(name.partition(".")[0], []).append((name, str(wording)))
@@ -182,10 +182,10 @@ def _read_text(data: QueryDict, name: str, max_length: int) -> str:
 
 
 def _parse_time(text: str, *, whole_day: bool) -> datetime | None:
-    """Parse a day or an instant in the reader's time zone; with ``whole_day`` the end of that day."""
+    """Parse a day or an instant in the current time zone. With ``whole_day``, a day means its end, not its start."""
     try:
         if day := parse_date(text):
-            return find_midnight(day, later=int(whole_day))
+            return find_midnight(day, days_later=int(whole_day))
         moment = parse_datetime(text)
         return to_utc(moment) if moment else None
     except ValueError:

@@ -18,7 +18,7 @@ from accounts.models import Membership
 from accounts.principals import Principal, get_current_team_id, get_principal
 
 
-GROUPS = 20  # per page
+GROUPS_PER_PAGE = 20
 MAX_CHOICES = 100  # members in a select box; with more members the address is typed
 MAX_EMAIL_LENGTH = 254  # characters of a typed address that an error message repeats
 
@@ -39,7 +39,7 @@ def groups(request: HttpRequest) -> HttpResponse:
             messages.success(request, _("Group created."))
             return redirect("accounts:groups")
     members = list(selectors.list_members(principal, team))
-    paginator = Paginator(selectors.list_group_rows(principal, team), GROUPS)
+    paginator = Paginator(selectors.list_group_rows(principal, team), GROUPS_PER_PAGE)
     page = paginator.get_page(request.GET.get("page"))
     is_large = len(members) > MAX_CHOICES
     context = {
@@ -47,7 +47,7 @@ def groups(request: HttpRequest) -> HttpResponse:
         "page": page,
         "groups": [
             (row, () if is_large else _list_candidates(members, row))
-            for row in selectors.load_people(principal, list(page))
+            for row in selectors.load_group_members(principal, list(page))
         ],
         "members": [row.user for row in members] if is_large else (),
         "manages": can(principal, "member.manage", team),
@@ -59,15 +59,16 @@ def groups(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def add(request: HttpRequest, group_id: UUID) -> HttpResponse:
-    principal, member = get_principal(request), request.POST.get("member", "")
+    """Add the member whose id was selected or whose email address was typed."""
+    principal, id_or_email = get_principal(request), request.POST.get("member", "")
     team_id = get_current_team_id(request)
-    if "@" not in member:
-        user_id = _parse_uuid(member)
-    elif (member_id := _find_typed_member(principal, team_id, group_id, member)) is not None:
-        user_id = member_id
+    if "@" not in id_or_email:
+        user_id = _parse_uuid(id_or_email)
+    elif (found_id := _find_typed_member(principal, team_id, group_id, id_or_email)) is not None:
+        user_id = found_id
     else:
         message = _("No team member has this email address: %(email)s")
-        messages.error(request, message % {"email": member[:MAX_EMAIL_LENGTH]})
+        messages.error(request, message % {"email": id_or_email[:MAX_EMAIL_LENGTH]})
         return redirect("accounts:groups")
     services.add_to_group(principal, group_id=group_id, user_id=user_id)
     return redirect("accounts:groups")
@@ -95,10 +96,10 @@ def _list_candidates(members: list[Membership], group: selectors.GroupOfPeople) 
 def _find_typed_member(
     principal: Principal, team_id: UUID, group_id: UUID, email: str
 ) -> UUID | None:
-    """Return the member with the typed address, for groups with too many candidates for a select box.
+    """Return the account id of the member with the typed address, or None if no member has it.
 
-    A user who may add members to the group gets an error for a typo; other users get the same response for every
-    address.
+    For users who may not add members to the group, raise ``NotFound`` or ``NotAllowed`` instead of returning None, as
+    adding a member does, so that they don't learn which addresses exist.
     """
     try:
         return selectors.find_member_by_email(principal, team_id, email)

@@ -1,4 +1,4 @@
-"""Invalid filters in a URL: they have no effect, and the page reports them."""
+"""Lists the invalid filters of a URL, so that the page can report that they have no effect."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ _MAX_VALUE_LENGTH: Final = 80  # characters of an invalid value that are shown
 
 
 @dataclass(frozen=True, slots=True)
-class Ignored:
-    """An invalid filter, which has no effect; ``url`` is the URL of the list without it."""
+class IgnoredFilter:
+    """An invalid filter, which has no effect. ``url`` leads to the list without this filter."""
 
     label: str | Promise
     value: str
@@ -24,8 +24,10 @@ class Ignored:
     url: str
 
 
-def list_form_errors(data: QueryDict, form: forms.Form, *, address: str = "") -> list[Ignored]:
-    """Return the filters that the form rejected. ``address`` is the list's URL, if another page shows it as well."""
+def list_form_errors(
+    data: QueryDict, form: forms.Form, *, address: str = ""
+) -> list[IgnoredFilter]:
+    """Return the filters that the form rejected. ``address`` is the list's URL, if it isn't that of the current page."""
     return list_ignored_filters(
         data,
         [
@@ -39,16 +41,18 @@ def list_form_errors(data: QueryDict, form: forms.Form, *, address: str = "") ->
 
 def list_ignored_filters(
     data: QueryDict, errors: Iterable[tuple[str, str | Promise, str]], *, address: str = ""
-) -> list[Ignored]:
-    """Return the ignored filters. ``errors``: the parameter's name, its label, and why it is invalid."""
+) -> list[IgnoredFilter]:
+    """Return the ignored filters. ``errors`` has the name, the label and the error message of each invalid parameter."""
     return [
-        Ignored(label, data.get(name, "")[:_MAX_VALUE_LENGTH], reason, address + _drop(data, name))
+        IgnoredFilter(
+            label, data.get(name, "")[:_MAX_VALUE_LENGTH], reason, address + _remove(data, name)
+        )
         for name, label, reason in errors
     ]
 
 
-def _drop(data: QueryDict, name: str) -> str:
-    """Return the query without this filter, and without the parameters of a single page."""
+def _remove(data: QueryDict, name: str) -> str:
+    """Return the query string without this filter and without the parameters of a single page."""
     query = data.copy()
     for parameter in (*_PAGE_PARAMETERS, name):
         query.pop(parameter, None)

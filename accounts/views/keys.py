@@ -20,7 +20,7 @@ from accounts.roles import SCOPES, SERVICE_SCOPES
 @never_cache
 @require_http_methods(["GET", "POST"])
 def keys(request: HttpRequest) -> HttpResponse:
-    """Show the list; a POST creates a key and shows its secret, once."""
+    """List the keys; a POST creates a key and shows its secret once."""
     principal = get_principal(request)
     team = selectors.find_team(principal, "key.manage", get_current_team_id(request))
     form, secret, status = KeyForm(request.POST if request.method == "POST" else None), "", 200

@@ -1,4 +1,4 @@
-"""The button that changes the language of this browser, and of the profile if the user is signed in."""
+"""Changes the language of this browser, and that of the user's profile if the user is signed in."""
 
 from __future__ import annotations
 

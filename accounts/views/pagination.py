@@ -1,4 +1,4 @@
-"""Pages of lists: by offset, or by a cursor for lists that grow while they are read.
+"""Pages of lists: by offset, or by a cursor for lists that grow while users page through them.
 
 ``components/_pager.html`` shows either kind.
 """
@@ -29,18 +29,21 @@ _TRANSIENT_PARAMETERS = (*_OFFSET_PARAMETERS, "before", "after", "undo")
 
 
 def replace_query(query: QueryDict, **changes: str) -> str:
-    """Return the URL of the same page with other parameters; empty parameters are removed."""
-    result = query.copy()
+    """Return the query string with these parameters changed, or removed if the new value is empty.
+
+    The parameters of a single response are removed as well.
+    """
+    new_query = query.copy()
     for name in (*_TRANSIENT_PARAMETERS, *changes):
-        result.pop(name, None)
+        new_query.pop(name, None)
     for name, value in changes.items():
         if value:
-            result[name] = value
-    return f"?{result.urlencode()}"
+            new_query[name] = value
+    return f"?{new_query.urlencode()}"
 
 
 def replace_query_suffix(query: QueryDict, **changes: str) -> str:
-    """Return the same query to append to a URL; it is empty without parameters."""
+    """Return what ``replace_query`` returns, or an empty string instead of "?" if no parameters remain."""
     suffix = replace_query(query, **changes)
     return "" if suffix == "?" else suffix
 
@@ -56,7 +59,7 @@ Row = TypeVar("Row")
 
 @dataclass(frozen=True, slots=True)
 class OffsetPage:
-    """A page that begins at an offset. A page without a total belongs to an uncounted list by time."""
+    """A page that begins at an offset. ``total`` is None if the rows of the list are not counted."""
 
     total: int | None
     offset: int
@@ -64,7 +67,7 @@ class OffsetPage:
     size: int = PAGE_SIZE
     address: str = ""  # the list's URL, if the response to a form shows the list as well
     parameter: str = "offset"  # a second list on the same page needs another name
-    has_more_rows: bool = False  # after this page, if there is no total
+    has_more_rows: bool = False  # whether rows follow this page, if ``total`` is None
 
     def select_rows(self, rows: Sequence[Row]) -> Sequence[Row]:
         """Return the rows of this page."""
@@ -145,6 +148,7 @@ class TimeCursor:
 
     @classmethod
     def parse(cls, text: str) -> "TimeCursor | None":
+        """Parse the form that ``str`` returns. Return None for any other text."""
         moment, _separator, pk = text.partition("~")
         try:
             return cls(to_utc(datetime.fromisoformat(moment)), UUID(pk))
@@ -153,8 +157,8 @@ class TimeCursor:
 
     @classmethod
     def from_row(cls, row: models.Model) -> "TimeCursor":
-        created = cast(CreatedRow, row)
-        return cls(created.created_at, created.pk)
+        created_row = cast(CreatedRow, row)
+        return cls(created_row.created_at, created_row.pk)
 
     def __str__(self) -> str:
         return f"{self.at.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%fZ}~{self.pk}"
@@ -164,18 +168,19 @@ class TimeCursor:
         return date_format(timezone.localtime(self.at), "DATE_FORMAT")
 
     @property
-    def older(self) -> Q:
+    def older_condition(self) -> Q:
+        """Return the condition for rows after this position in a list that begins with the newest row."""
         # The first half is redundant, but an index can use it.
         return Q(created_at__lte=self.at) & (Q(created_at__lt=self.at) | Q(pk__lt=self.pk))
 
     @property
-    def newer(self) -> Q:
+    def newer_condition(self) -> Q:
         return Q(created_at__gte=self.at) & (Q(created_at__gt=self.at) | Q(pk__gt=self.pk))
 
 
 @dataclass(frozen=True, slots=True)
 class CursorPage(Generic[Model]):
-    """A page between two cursors, so that new rows at the top don't move rows between pages."""
+    """A page that begins at a cursor, so that new rows at the top don't move rows between pages."""
 
     items: Sequence[Model]
     query: QueryDict
@@ -202,7 +207,7 @@ class CursorPage(Generic[Model]):
 
     @property
     def previous_url(self) -> str:
-        """Return the address of the newer page; after the end, it is that of the newest."""
+        """Return the URL of the newer page, or of the newest page if this page has no rows."""
         return self._build_url("after", 0)
 
     def _build_url(self, parameter: str, index: int) -> str:
@@ -213,16 +218,17 @@ class CursorPage(Generic[Model]):
 def paginate_by_time(
     request: HttpRequest, rows: "models.QuerySet[Model]", size: int = LONG_PAGE_SIZE
 ) -> CursorPage[Model]:
-    """Return the page before or after the cursor in the URL, newest first.
+    """Return the page before or after the cursor in the URL, newest first; without a valid cursor, the newest page.
 
-    Without a valid cursor it is the newest page. The first page is always full, however few rows are newer than the
-    cursor.
+    If fewer rows than a page are newer than the cursor, the newest page is returned, so that it is full.
     """
     before, after = (TimeCursor.parse(request.GET.get(name, "")) for name in ("before", "after"))
     if before is None and after is not None:
-        newer = list(rows.filter(after.newer).order_by("created_at", "pk")[: size + 1])
-        if len(newer) > size:
-            return CursorPage(newer[size - 1 :: -1], request.GET, True, True)
-    older = rows.filter(before.older) if before else rows
-    items = list(older.order_by("-created_at", "-pk")[: size + 1])
+        newer_rows = list(
+            rows.filter(after.newer_condition).order_by("created_at", "pk")[: size + 1]
+        )
+        if len(newer_rows) > size:
+            return CursorPage(newer_rows[size - 1 :: -1], request.GET, True, True)
+    older_rows = rows.filter(before.older_condition) if before else rows
+    items = list(older_rows.order_by("-created_at", "-pk")[: size + 1])
     return CursorPage(items[:size], request.GET, before is not None, len(items) > size)

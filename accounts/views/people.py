@@ -1,4 +1,4 @@
-"""Signing in with the start link, welcome, profile, switching teams."""
+"""Pages of the signed-in person: the start link, the welcome form, the profile, and the choice of a team."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ from accounts.models import User
 from accounts.principals import TEAM_IN_SESSION, get_principal
 
 
-BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
+SIGN_IN_BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
 
 
 @never_cache
 @require_GET
 def start(request: HttpRequest, token: str) -> HttpResponse:
-    """Sign in with the link that starting the server prints. The token can't be guessed, so no other site can forge the
-    request.
-    """
+    """Sign in with the link that the server prints at its start. No site can forge this GET: the token is secret."""
     try:
         user = services.redeem_start_token(token)
     except StartTokenUnusable:
         # A separate page that explains how to get a new link.
-        return render(request, "accounts/start_lost.html", {"gallery": _find_gallery()}, status=410)
-    login(request, user, backend=BACKEND)
-    return redirect(_find_gallery())
+        return render(
+            request, "accounts/start_lost.html", {"gallery": _get_gallery_url()}, status=410
+        )
+    login(request, user, backend=SIGN_IN_BACKEND)
+    return redirect(_get_gallery_url())
 
 
 @require_http_methods(["GET", "POST"])
@@ -48,15 +48,15 @@ def welcome(request: HttpRequest) -> HttpResponse:
     """Show three optional fields. Without a password, the user can sign in again with the next start link."""
     user = _get_user(request)
     if user.has_usable_password():
-        return redirect(_find_gallery())
+        return redirect(_get_gallery_url())
     form = WelcomeForm(_get_post_data(request), user=user)
     if request.method == "POST" and form.is_valid():
         data = form.cleaned_data
         services.change_profile(user, name=data["name"], locale=user.locale, email=data["email"])
         services.change_password(user, data["password"])
         update_session_auth_hash(request, user)
-        return redirect(_find_gallery())
-    context = {"form": form, "skip": _find_gallery()}
+        return redirect(_get_gallery_url())
+    context = {"form": form, "skip": _get_gallery_url()}
     return render(request, "accounts/welcome.html", context, status=_choose_status(form))
 
 
@@ -117,7 +117,7 @@ def _choose_password_form(user: User) -> type[SetPasswordForm]:  # type: ignore[
     return PasswordChangeForm if user.has_usable_password() else SetPasswordForm
 
 
-def _find_gallery() -> str:
+def _get_gallery_url() -> str:
     try:
         return reverse("workflows:samples")
     except NoReverseMatch:

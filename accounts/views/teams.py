@@ -26,9 +26,9 @@ from accounts.models import Role, Team, User
 from accounts.principals import TEAM_IN_SESSION, Principal, get_current_team_id, get_principal
 
 
-MEMBERS = 50  # per page
+MEMBERS_PER_PAGE = 50
 MAX_SEARCH_LENGTH = 200
-MAX_QUERY_LENGTH = 2_000  # of the query string that a form sends back
+MAX_QUERY_LENGTH = 2_000  # characters of the query string that a form sends back
 
 # A description of each role; ``accounts.roles`` decides what it may do.
 ROLE_DESCRIPTIONS: Mapping[Role, Promise] = {
@@ -47,7 +47,7 @@ ROLE_DESCRIPTIONS: Mapping[Role, Promise] = {
 def team(request: HttpRequest) -> HttpResponse:
     principal = get_principal(request)
     current_team = selectors.find_team(principal, "team.view", get_current_team_id(request))
-    return _page(request, principal, current_team)
+    return _render_page(request, principal, current_team)
 
 
 @require_POST
@@ -88,10 +88,10 @@ def invite(request: HttpRequest) -> HttpResponse:
     team = selectors.find_team(principal, "member.manage", get_current_team_id(request))
     form = InvitationForm(request.POST)
     if not form.is_valid():
-        return _page(request, principal, team, invitation_form=form, status=422)
+        return _render_page(request, principal, team, invitation_form=form, status=422)
     _row, token = services.create_invitation(principal, team=team, **form.cleaned_data)
     link = request.build_absolute_uri(reverse("accounts:invitation", args=[token]))
-    return _page(request, principal, team, link=link)
+    return _render_page(request, principal, team, link=link)
 
 
 @require_POST
@@ -104,7 +104,7 @@ def revoke_invitation(request: HttpRequest, invitation_id: UUID) -> HttpResponse
 @never_cache
 @require_http_methods(["GET", "POST"])
 def invitation(request: HttpRequest, token: str) -> HttpResponse:
-    """Show the team of an invitation, and join it once signed in."""
+    """Show an invitation; a POST by a signed-in user accepts it."""
     invitation_row = services.find_invitation(token)
     if request.method == "POST":
         get_principal(request)
@@ -118,11 +118,13 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
     return render(request, "accounts/invitation.html", context)
 
 
-def _list_members(request: HttpRequest, principal: Principal, team: Team) -> dict[str, object]:
-    """Return a page of members, filtered by a substring of name or address if a search is given."""
+def _build_members_context(
+    request: HttpRequest, principal: Principal, team: Team
+) -> dict[str, object]:
+    """Return the template context of the requested page of members, which the parameter ``q`` may filter."""
     search = request.GET.get("q", "").strip()[:MAX_SEARCH_LENGTH]
     members = selectors.list_members(principal, team, search=search)
-    page = Paginator(members, MEMBERS).get_page(request.GET.get("page"))
+    page = Paginator(members, MEMBERS_PER_PAGE).get_page(request.GET.get("page"))
     query = f"{urlencode({'q': search})}&" if search else ""
     return {
         "page": page,
@@ -133,13 +135,13 @@ def _list_members(request: HttpRequest, principal: Principal, team: Team) -> dic
 
 
 def _redirect_back(request: HttpRequest) -> HttpResponse:
-    """Redirect to the previous position in the list."""
+    """Redirect to the search and the page of the list of members from which the form was sent."""
     params = QueryDict(request.POST.get("at", "")[:MAX_QUERY_LENGTH])
     query = {name: params[name] for name in ("q", "page") if params.get(name)}
     return redirect(f"{reverse('accounts:team')}?{urlencode(query)}" if query else "accounts:team")
 
 
-def _page(
+def _render_page(
     request: HttpRequest,
     principal: Principal,
     team: Team,
@@ -155,7 +157,7 @@ def _page(
     form.fields["role"].choices = roles  # type: ignore[attr-defined]
     context = {
         "team": team,
-        **_list_members(request, principal, team),
+        **_build_members_context(request, principal, team),
         "invitations": selectors.list_invitations(principal, team) if manages else [],
         "manages": manages,
         "owns": owns,

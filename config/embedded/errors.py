@@ -10,7 +10,7 @@ class EmbeddedFault(Exception):
 
 
 class ServiceFailed(EmbeddedFault):
-    """The service did not start; the end of its log says why."""
+    """The service did not start. The message contains the end of its log."""
 
     def __init__(self, service: str, log: Path) -> None:
         lines = log.read_text(errors="replace").splitlines() if log.exists() else ["(no log)"]
@@ -19,7 +19,7 @@ class ServiceFailed(EmbeddedFault):
 
 
 class ServiceMissing(EmbeddedFault):
-    """The wheel that carries the service is not installed or has nothing for this platform."""
+    """The Python package that contains the service is not installed, or has no binary for this platform."""
 
     def __init__(self, service: str, variable: str) -> None:
         super().__init__(

@@ -17,7 +17,7 @@ SYSTEM_HOME = Path("/var/lib/mnemoflow")
 
 @dataclass(frozen=True)
 class Layout:
-    """The folders of an installation. ``server_home`` is ``home``, unless that is closed to PostgreSQL's user."""
+    """The folders of an installation. ``server_home`` is ``home``, unless PostgreSQL's OS user may not enter that."""
 
     home: Path
     server_home: Path
@@ -56,6 +56,7 @@ class Layout:
 
 
 def find_layout(home: Path) -> Layout:
+    """Compute the folders of the installation in this home folder."""
     home = home.resolve()
     name = f"{home.parent.name[:20]}-{hashlib.sha256(str(home).encode()).hexdigest()[:10]}"
     is_closed = os.geteuid() == 0 and not is_open_to_others(home)
@@ -64,13 +65,13 @@ def find_layout(home: Path) -> Layout:
 
 
 def is_open_to_others(path: Path) -> bool:
-    """Return whether other OS users may enter this folder. The mode is only read and never changed."""
+    """Return whether other OS users may enter this folder and all its parents."""
     existing = [folder for folder in (path, *path.parents) if folder.exists()]
     return all(folder.stat().st_mode & stat.S_IXOTH for folder in existing)
 
 
 def _find_sockets(server_home: Path, name: str) -> Path:
-    inside = server_home / "run"
-    if len(os.fsencode(inside / ".s.PGSQL.5432")) <= MAX_SOCKET_PATH:
-        return inside
+    folder = server_home / "run"
+    if len(os.fsencode(folder / ".s.PGSQL.5432")) <= MAX_SOCKET_PATH:
+        return folder
     return Path("/tmp") / f"mnemoflow-{os.geteuid()}-{name[-10:]}"  # noqa: S108 -- made 0700 and its owner checked

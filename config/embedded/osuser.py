@@ -12,24 +12,29 @@ from config.embedded.errors import FolderOwnedByAnotherUser
 from config.embedded.processes import PopenIdentity
 
 
-NAME = "mnemoflow-pg"
+USER_NAME = "mnemoflow-pg"
 
 
 @dataclass(frozen=True)
 class OsUser:
+    """An OS user; ``must_switch`` says whether it is another user than that of this process."""
+
     uid: int
     gid: int
-    changed: bool  # whether the server process has to switch to this user
+    must_switch: bool
 
     @property
-    def popen(self) -> PopenIdentity:
-        return {"user": self.uid, "group": self.gid, "extra_groups": []} if self.changed else {}
+    def popen_identity(self) -> PopenIdentity:
+        return {"user": self.uid, "group": self.gid, "extra_groups": []} if self.must_switch else {}
 
-    def own(self, folder: Path) -> None:
-        """Create the folder with access for this user only."""
+    def create_private_folder(self, folder: Path) -> None:
+        """Create the folder, if it is missing, and restrict access to this user.
+
+        Raise ``FolderOwnedByAnotherUser`` if the owner is another user and this process may not change that.
+        """
         folder.mkdir(parents=True, exist_ok=True)
         owner = folder.stat().st_uid
-        if self.changed and owner != self.uid:
+        if self.must_switch and owner != self.uid:
             os.chown(folder, self.uid, self.gid)
         elif owner != self.uid:
             raise FolderOwnedByAnotherUser(folder, owner)
@@ -37,25 +42,32 @@ class OsUser:
 
 
 def choose_server_user(data: Path) -> OsUser:
-    """Return the owner of existing data, else a system user that is created once, else `nobody`."""
+    """Return the current user. For root, return the owner of existing data, or a system user, or else `nobody`."""
     if os.geteuid() != 0:
-        return OsUser(os.geteuid(), os.getegid(), changed=False)
+        return OsUser(os.geteuid(), os.getegid(), must_switch=False)
     if (data / "PG_VERSION").exists():
         owner = data.stat()
         if owner.st_uid != 0:
-            return OsUser(owner.st_uid, owner.st_gid, changed=True)
-    entry = _find_entry(NAME) or _create_user() or pwd.getpwnam("nobody")
-    return OsUser(entry.pw_uid, entry.pw_gid, changed=True)
+            return OsUser(owner.st_uid, owner.st_gid, must_switch=True)
+    account = _find_system_user() or _create_system_user() or pwd.getpwnam("nobody")
+    return OsUser(account.pw_uid, account.pw_gid, must_switch=True)
 
 
-def _find_entry(name: str) -> pwd.struct_passwd | None:
+def _find_system_user() -> pwd.struct_passwd | None:
     with suppress(KeyError):
-        return pwd.getpwnam(name)
+        return pwd.getpwnam(USER_NAME)
     return None
 
 
-def _create_user() -> pwd.struct_passwd | None:
+def _create_system_user() -> pwd.struct_passwd | None:
     if useradd := shutil.which("useradd"):
-        command = [useradd, "--system", "--no-create-home", "--shell", "/usr/sbin/nologin", NAME]
+        command = [
+            useradd,
+            "--system",
+            "--no-create-home",
+            "--shell",
+            "/usr/sbin/nologin",
+            USER_NAME,
+        ]
         subprocess.run(command, check=False, capture_output=True)
-    return _find_entry(NAME)
+    return _find_system_user()

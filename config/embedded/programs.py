@@ -15,7 +15,7 @@ def build_web(settings: Env, port: int) -> Program:
         command=[
             sys.executable, "-m", "uvicorn", "config.asgi:application",
             "--host", settings.host, "--port", str(port),
-            # Open event streams would otherwise keep it from stopping.
+            # Otherwise open event streams would keep the server from stopping.
             "--timeout-graceful-shutdown", "2",
             "--lifespan", "off", "--no-access-log", "--no-server-header", "--log-level", "warning",
         ],
@@ -28,7 +28,7 @@ def build_worker(settings: Env) -> Program:
         command_marker="config.celery",
         environment={
             "DATABASE_POOL_SIZE": str(settings.database_pool_size or settings.worker_threads + 16),
-            # Celery warns root because of pickle; it reads JSON only here.
+            # Celery warns root because pickle is unsafe, but this worker accepts JSON only.
             "PYTHONWARNINGS": "ignore:You're running the worker",
         },
         command=[

@@ -1,7 +1,7 @@
-"""The database, and the role that the app logs in as: it owns no table and bypasses no row-level policy.
+"""Creates the database, and the role that the app logs in as, which owns no table and can't bypass row-level security.
 
-Its rights to later tables come from default privileges of the role that creates them. "Grant on all tables" doesn't
-run on every start, because it would undo a migration that revokes a right (as the audit trail's does).
+The role gets its rights to later tables from the default privileges of the owner. "Grant on all tables" runs only once,
+because it would undo a migration that revokes a right (as the audit trail's does).
 """
 
 from contextlib import suppress
@@ -28,10 +28,10 @@ GRANTS = [
     sql.SQL("grant select, insert, update, delete on all tables in schema public to {role}"),
     sql.SQL("grant usage, select on all sequences in schema public to {role}"),
 ]
-VECTOR_MISSING = (
+VECTOR_IS_MISSING = (
     "select 1 from pg_available_extensions where name = 'vector' and installed_version is null"
 )
-GRANTED = """
+DEFAULT_PRIVILEGES_EXIST = """
     select 1 from pg_default_acl, aclexplode(defaclacl) as acl
     where acl.grantee = (select oid from pg_roles where rolname = %s) and acl.grantor = current_user::regrole
 """
@@ -43,18 +43,18 @@ def ensure_database(connection: psycopg.Connection[Any], name: str) -> None:
 
 
 def ensure_role(connection: psycopg.Connection[Any], role: str = APP_ROLE) -> None:
-    """Create the app's role with its privileges and default privileges, and the vector type if available.
+    """Create the app's role with its privileges, and the vector type if available, unless they exist already.
 
-    Run it once per database, as the owner and in autocommit.
+    ``connection`` is one of the owner to this database, in autocommit.
     """
     names = {"role": sql.Identifier(role)}
     if not connection.execute(ROLE_EXISTS, [role]).fetchone():
         connection.execute(CREATE_ROLE.format(**names))
-    if not connection.execute(GRANTED, [role]).fetchone():
+    if not connection.execute(DEFAULT_PRIVILEGES_EXIST, [role]).fetchone():
         with connection.transaction():
             for grant in GRANTS:
                 connection.execute(grant.format(**names))
-    if connection.execute(VECTOR_MISSING).fetchone():
+    if connection.execute(VECTOR_IS_MISSING).fetchone():
         # The extension is optional: without it, memory is searched by text (memory.embedding.vector_column).
         with suppress(psycopg.errors.InsufficientPrivilege):
             connection.execute("create extension vector")

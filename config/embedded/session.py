@@ -1,7 +1,7 @@
 """Runs the embedded services as long as a process needs them.
 
-Every process that uses them holds a shared lock on one file. The kernel releases it however the process ends, so that
-no stale lock remains after kill -9. The last process to leave gets the exclusive lock and stops the services.
+Every process that uses them holds a shared lock on one file, which the kernel releases however the process ends, even
+after kill -9. The last process gets the exclusive lock at its end and stops the services.
 """
 
 import fcntl
@@ -17,7 +17,7 @@ import psycopg
 from config.embedded.errors import EmbeddedFault
 from config.embedded.layout import Layout, find_layout
 from config.embedded.postgres import Postgres
-from config.embedded.progress import step
+from config.embedded.progress import print_step
 from config.embedded.roles import ensure_database, ensure_role
 from config.embedded.valkey import Valkey
 from config.env import Env, env
@@ -26,12 +26,13 @@ from config.env import Env, env
 DATABASE = "mnemoflow"
 
 # Commands that must work quickly and without a database.
-NEEDS_NOTHING = frozenset({
+COMMANDS_WITHOUT_SERVICES = frozenset({
     "help", "version", "--version", "--help", "-h", "makemessages", "compilemessages", "collectstatic",
     "startapp", "startproject", "diffsettings", "findstatic", "check", "export_env", "export_openapi", "down",
 })  # fmt: skip
 
 
+# A function that takes the name of a step and returns the context in which the step runs, such as ``print_step``.
 Announce = Callable[[str], AbstractContextManager[None]]
 
 
@@ -41,6 +42,8 @@ def skip_announcement(label: str) -> AbstractContextManager[None]:
 
 @dataclass(frozen=True)
 class Services:
+    """The embedded services; a service that the settings replace by another server is None."""
+
     postgres: Postgres | None
     valkey: Valkey | None
 
@@ -58,7 +61,7 @@ class Services:
         if self.postgres:
             with announce("Starting PostgreSQL"):
                 if self.postgres.start():
-                    prepare(self.postgres, DATABASE)
+                    prepare_database(self.postgres, DATABASE)
         if self.valkey:
             try:
                 with announce("Starting Valkey"):
@@ -73,8 +76,8 @@ class Services:
                 service.stop()
 
 
-def prepare(postgres: Postgres, name: str) -> None:
-    """Create the database and the app's role in it."""
+def prepare_database(postgres: Postgres, name: str) -> None:
+    """Create the database and the app's role with its rights in it, unless they exist already."""
     with psycopg.connect(postgres.build_url(), autocommit=True) as connection:
         ensure_database(connection, name)
     with psycopg.connect(postgres.build_url(name=name), autocommit=True) as connection:
@@ -83,16 +86,18 @@ def prepare(postgres: Postgres, name: str) -> None:
 
 @contextmanager
 def run_services_for_command(argv: Sequence[str]) -> Iterator[None]:
+    """Run the services for the duration of a management command, if it needs them."""
     command = argv[1] if len(argv) > 1 else "help"
-    if command in NEEDS_NOTHING or "--help" in argv:
+    if command in COMMANDS_WITHOUT_SERVICES or "--help" in argv:
         yield
         return
-    with run_services(step if command == "up" else skip_announcement):
+    with run_services(print_step if command == "up" else skip_announcement):
         yield
 
 
 @contextmanager
 def run_services(announce: Announce = skip_announcement) -> Iterator[Services]:
+    """Start the services that the settings ask for, and stop them at the end unless another process uses them."""
     settings = env()
     services = Services.from_settings(settings)
     if services == Services(None, None):
@@ -100,10 +105,10 @@ def run_services(announce: Announce = skip_announcement) -> Iterator[Services]:
         return
     layout = find_layout(settings.mnemoflow_home)
     layout.locks.mkdir(parents=True, exist_ok=True)
-    in_use = os.open(layout.locks / "in-use", os.O_RDWR | os.O_CREAT, 0o600)
+    in_use_lock = os.open(layout.locks / "in-use", os.O_RDWR | os.O_CREAT, 0o600)
     try:
         with _hold_start_lock(layout):
-            fcntl.flock(in_use, fcntl.LOCK_SH)
+            fcntl.flock(in_use_lock, fcntl.LOCK_SH)
             try:
                 services.start(announce)
             except EmbeddedFault as fault:
@@ -112,19 +117,19 @@ def run_services(announce: Announce = skip_announcement) -> Iterator[Services]:
             yield services
         finally:
             with _hold_start_lock(layout):
-                if _is_alone(in_use):
+                if _lock_exclusively(in_use_lock):
                     services.stop()
     finally:
-        os.close(in_use)
+        os.close(in_use_lock)
 
 
 def is_in_use(home: Path) -> bool:
-    """Return whether a process holds the services right now."""
+    """Return whether a process uses the services right now."""
     path = find_layout(home).locks / "in-use"
     if not path.exists():
         return False
     with path.open("rb") as file:
-        return not _is_alone(file.fileno())
+        return not _lock_exclusively(file.fileno())
 
 
 @contextmanager
@@ -134,7 +139,8 @@ def _hold_start_lock(layout: Layout) -> Iterator[None]:
         yield
 
 
-def _is_alone(descriptor: int) -> bool:
+def _lock_exclusively(descriptor: int) -> bool:
+    """Try to lock the file exclusively, and return False if another process holds a lock."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

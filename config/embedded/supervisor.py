@@ -1,7 +1,7 @@
 """Runs web server, worker and beat as child processes: prefixes their output, restarts them, stops them together.
 
-Ctrl-C and SIGTERM end every child in order. When the supervisor itself is killed -9, the kernel tells the children
-(Linux), and the next start ends the processes that are left over, identified by pid file and command line.
+Ctrl-C and SIGTERM end all children. If the supervisor itself is killed with kill -9, the kernel ends the children (on
+Linux), and the next start ends left-over processes, which it identifies by pid file and command line.
 """
 
 import os
@@ -19,7 +19,7 @@ from types import FrameType
 from config.embedded.processes import end_process, end_with_parent, find_process
 
 
-# A child that dies this often within this many seconds is not restarted any more.
+# A child that dies this often within this many seconds is no longer restarted.
 MAX_DEATHS, DEATHS_WINDOW = 5, 60.0
 
 COLOURS = {"web": "36", "worker": "33", "beat": "35"}
@@ -27,6 +27,8 @@ COLOURS = {"web": "36", "worker": "33", "beat": "35"}
 
 @dataclass(frozen=True)
 class Program:
+    """A program that the supervisor runs."""
+
     name: str
     command: Sequence[str]
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -34,7 +36,7 @@ class Program:
     command_marker: str = ""  # part of its command line that identifies a left-over process
 
     def build_environment(self) -> dict[str, str]:
-        """Return the environment of a child: that of this process, overridden by the program's variables."""
+        """Return the variables of this process, overridden by those of the program."""
         return {**os.environ, **self.environment, "PYTHONUNBUFFERED": "1"}
 
 
@@ -45,10 +47,11 @@ class Child:
         self.program = program
         self.pid_file = pid_files / f"{program.name}.pid"
         self.process: subprocess.Popen[str] | None = None
-        self._relaying: threading.Thread | None = None
+        self._relay_thread: threading.Thread | None = None
         self.deaths: deque[float] = deque(maxlen=MAX_DEATHS)
 
     def end_left_over(self) -> None:
+        """End the process that an earlier supervisor started for this program, if it is still running."""
         if self.pid_file.exists():
             pid, marker = self.pid_file.read_text(), self.program.command_marker
             if pid.isdecimal() and (process := find_process(int(pid), argument=marker)):
@@ -68,33 +71,35 @@ class Child:
             preexec_fn=end_with_parent(os.getpid()),
         )
         self.pid_file.write_text(str(self.process.pid))
-        self._relaying = threading.Thread(target=self._relay, args=(self.process,), daemon=True)
-        self._relaying.start()
+        self._relay_thread = threading.Thread(target=self._relay, args=(self.process,), daemon=True)
+        self._relay_thread.start()
 
     def has_died(self) -> bool:
         return self.process is not None and self.process.poll() is not None
 
-    def is_hopeless(self) -> bool:
-        """Record a death and return whether there were too many to restart the child."""
+    def record_death(self) -> bool:
+        """Record a death, and return whether the child may be restarted because it hasn't died too often."""
         self.deaths.append(time.monotonic())
-        return len(self.deaths) == MAX_DEATHS and self.deaths[-1] - self.deaths[0] < DEATHS_WINDOW
+        return len(self.deaths) < MAX_DEATHS or self.deaths[-1] - self.deaths[0] >= DEATHS_WINDOW
 
-    def ask_to_end(self) -> None:
+    def terminate(self) -> None:
         if self.process and self.process.poll() is None:
             self.process.terminate()
 
-    def end(self) -> None:
+    def wait_for_end(self) -> None:
+        """Wait until the process has ended after ``terminate``; kill it after the program's timeout."""
         if self.process:
             try:
                 self.process.wait(self.program.stop_timeout)
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
-            if self._relaying:
-                self._relaying.join(1)  # until its last lines are written
+            if self._relay_thread:
+                self._relay_thread.join(1)  # until its last lines are written
         self.pid_file.unlink(missing_ok=True)
 
     def _relay(self, process: subprocess.Popen[str]) -> None:
+        """Copy the process's output to standard error, each line with the name of the program."""
         name = self.program.name
         colour = COLOURS.get(name, "37")
         prefix = f"\x1b[{colour}m{name:<6}\x1b[0m │ " if sys.stderr.isatty() else f"{name:<6} | "
@@ -107,46 +112,50 @@ class Child:
 
 
 class Supervisor:
+    """Runs programs until the end is requested. The first one starts alone, so that it is up sooner."""
+
     def __init__(self, programs: Sequence[Program], pid_files: Path) -> None:
         pid_files.mkdir(parents=True, exist_ok=True)
         self.children = [Child(program, pid_files) for program in programs]
         self._ending = threading.Event()
 
     def start(self) -> None:
+        """Handle signals, end the processes of an earlier supervisor, and start the first program."""
         signal.signal(signal.SIGTERM, self._handle_signal)
         signal.signal(signal.SIGINT, self._handle_signal)
         for child in self.children:
             child.end_left_over()
         self.children[0].start()
 
-    def start_rest(self) -> None:
-        """Start the other children after the first one is up, so that they don't slow its start down."""
+    def start_others(self) -> None:
+        """Start the other programs. Do so after the first one is up, so that they don't slow its start down."""
         for child in self.children:
             if child.process is None:
                 child.start()
 
     @property
-    def ending(self) -> bool:
+    def is_ending(self) -> bool:
         return self._ending.is_set()
 
     def watch(self) -> int:
         """Watch the children until the end is requested or a child can't be restarted; return the exit status."""
-        self.start_rest()
+        self.start_others()
         while not self._ending.wait(0.2):
             for child in self.children:
-                if child.has_died() and not self._revive(child):
+                if child.has_died() and not self._restart(child):
                     return 1
         return 0
 
     def stop(self) -> None:
         for child in self.children:
-            child.ask_to_end()
+            child.terminate()
         for child in self.children:
-            child.end()
+            child.wait_for_end()
 
-    def _revive(self, child: Child) -> bool:
+    def _restart(self, child: Child) -> bool:
+        """Restart a dead child, and return False if it has died too often."""
         name, status = child.program.name, child.process.returncode if child.process else None
-        if child.is_hopeless():
+        if not child.record_death():
             print(f"{name} keeps exiting (status {status}); giving up.", file=sys.stderr)
             return False
         print(f"{name} exited with status {status}; restarting it.", file=sys.stderr)

@@ -1,12 +1,11 @@
-"""Runs Valkey from a wheel as a child process on a unix socket, as the broker and the token bus.
+"""Runs Valkey from a Python package as a child process on a unix socket. It is the broker and streams tokens.
 
-It appends every write to a file, syncs that each second, and evicts nothing. A kill -9 therefore loses no queued
-message; a crash of the machine loses at most the last seconds.
+Valkey appends every write to a file, which it syncs each second, and evicts nothing. A kill -9 therefore loses no
+queued message; a crash of the machine loses at most the messages of the last seconds.
 """
 
 import importlib.util
 import platform
-import signal
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +20,8 @@ from config.embedded.osuser import choose_server_user
 
 @dataclass
 class Valkey:
+    """An embedded server with its data folder, its socket and its log file."""
+
     data: Path
     socket: Path
     log: Path
@@ -34,27 +35,27 @@ class Valkey:
         return self.data / "valkey.pid"
 
     def find_process(self) -> psutil.Process | None:
-        """Return the running server, even if another process started it."""
+        """Return the running server, whichever process started it, or None."""
         with suppress(OSError, ValueError):
             return processes.find_process(int(self.pid_file.read_text()), argument="valkey-server")
         return None
 
     def start(self) -> bool:
-        """Start the server, and return whether that was necessary."""
+        """Start the server unless it is running, and return whether it was started."""
         if self.find_process() and self._is_responding(timeout=10):
             return False
         binary = find_binary()
         self.data.mkdir(parents=True, exist_ok=True)
         self.log.parent.mkdir(parents=True, exist_ok=True)
         if not self.socket.parent.exists():
-            choose_server_user(self.socket.parent).own(self.socket.parent)
+            choose_server_user(self.socket.parent).create_private_folder(self.socket.parent)
         self.socket.unlink(missing_ok=True)
         self._launch(binary)
         return True
 
     def stop(self) -> None:
         if process := self.find_process():
-            processes.end_process(process, first=signal.SIGTERM)
+            processes.end_process(process)
         self.pid_file.unlink(missing_ok=True)
 
     def _launch(self, binary: Path) -> None:
@@ -71,7 +72,7 @@ class Valkey:
     def _is_responding(self, timeout: float, child: processes.Service | None = None) -> bool:
         with redis.Redis.from_url(self.url) as client:
             # A server that is still loading its data raises an error as well.
-            return processes.is_responding(client.ping, redis.RedisError, timeout, child)
+            return processes.wait_for_response(client.ping, redis.RedisError, timeout, child)
 
 
 def find_binary() -> Path:

@@ -3,8 +3,7 @@
 The first key encrypts; every key decrypts. To rotate: put a new key in front, restart, re-encrypt with `rotate`, then
 remove the old key.
 
-The same keys sign documents that leave this installation and must be recognised later, with a derived key per
-purpose.
+Keys derived from them, one for each purpose, sign documents that this installation must be able to recognise later.
 """
 
 import base64
@@ -66,40 +65,43 @@ def _build_fernet(keys: tuple[str, ...]) -> MultiFernet:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """An Ed25519 signature and the public key that verifies it; both as base64."""
+    """An Ed25519 signature and the public key that verifies it, both in base64."""
 
-    key: str
-    signature: str
+    public_key: str
+    value: str
 
 
 def sign(text: str, purpose: str) -> Signature:
-    """Sign as this installation, with a key that is derived from its newest key for this purpose only."""
-    private = _derive_signing_key(settings.SECRET_KEYS_AT_REST[0], purpose)
+    """Sign with a key that is derived from the installation's newest key for this purpose only."""
+    signing_key = _derive_signing_key(settings.SECRET_KEYS_AT_REST[0], purpose)
     return Signature(
-        _encode_base64(private.public_key().public_bytes_raw()),
-        _encode_base64(private.sign(text.encode())),
+        _encode_public_key(signing_key), _encode_base64(signing_key.sign(text.encode()))
     )
 
 
-def is_signed(text: str, purpose: str, signed: Signature) -> bool:
-    """Return whether this installation signed the text with one of its listed keys."""
-    known_keys = {
-        _encode_base64(_derive_signing_key(key, purpose).public_key().public_bytes_raw())
+def is_signed(text: str, purpose: str, signature: Signature) -> bool:
+    """Return whether ``sign`` made this signature for the text and purpose, with one of the current keys."""
+    own_public_keys = {
+        _encode_public_key(_derive_signing_key(key, purpose))
         for key in settings.SECRET_KEYS_AT_REST
     }
-    if signed.key not in known_keys:
+    if signature.public_key not in own_public_keys:
         return False
     try:
-        public = Ed25519PublicKey.from_public_bytes(base64.b64decode(signed.key))
-        public.verify(base64.b64decode(signed.signature, validate=True), text.encode())
+        public_key = Ed25519PublicKey.from_public_bytes(base64.b64decode(signature.public_key))
+        public_key.verify(base64.b64decode(signature.value, validate=True), text.encode())
     except (InvalidSignature, ValueError):
         return False
     return True
 
 
 def _derive_signing_key(key: str, purpose: str) -> Ed25519PrivateKey:
-    seed = HKDF(hashes.SHA256(), 32, salt=None, info=f"mnemoflow {purpose}".encode())
-    return Ed25519PrivateKey.from_private_bytes(seed.derive(key.encode()))
+    derivation = HKDF(hashes.SHA256(), 32, salt=None, info=f"mnemoflow {purpose}".encode())
+    return Ed25519PrivateKey.from_private_bytes(derivation.derive(key.encode()))
+
+
+def _encode_public_key(signing_key: Ed25519PrivateKey) -> str:
+    return _encode_base64(signing_key.public_key().public_bytes_raw())
 
 
 def _encode_base64(raw: bytes) -> str:

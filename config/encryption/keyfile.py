@@ -1,4 +1,4 @@
-"""The secrets that a first start generates, stored in one file that only its owner may read."""
+"""Generates the installation's secrets at the first start, and stores them in a file that only its owner may read."""
 
 import json
 import os
@@ -11,6 +11,8 @@ from cryptography.fernet import Fernet
 
 @dataclass(frozen=True)
 class Secrets:
+    """The secrets of an installation; new instances have new random values."""
+
     secret_key: str = field(default_factory=lambda: secrets.token_urlsafe(48))
     keys_at_rest: tuple[str, ...] = field(default_factory=lambda: (Fernet.generate_key().decode(),))
 
@@ -25,16 +27,17 @@ def load_secrets(home: Path) -> Secrets:
     return Secrets(secret_key=stored["secret_key"], keys_at_rest=tuple(stored["keys_at_rest"]))
 
 
-def _write_once(path: Path, secrets_: Secrets) -> None:
-    draft = path.with_suffix(f".{os.getpid()}")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+def _write_once(path: Path, new_secrets: Secrets) -> None:
+    """Write the file unless another process has written it first."""
+    temporary = path.with_suffix(f".{os.getpid()}")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w") as file:
-        json.dump(asdict(secrets_), file)
+        json.dump(asdict(new_secrets), file)
         file.flush()
         os.fsync(file.fileno())
     try:
-        os.link(draft, path)  # fails when another start was first, unlike a rename
+        os.link(temporary, path)  # fails when another start was first, unlike a rename
     except FileExistsError:
         pass
     finally:
-        draft.unlink()
+        temporary.unlink()

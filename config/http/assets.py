@@ -24,11 +24,11 @@ Headers = list[tuple[bytes, bytes]]
 
 IMMUTABLE = (b"cache-control", b"max-age=31536000, public, immutable")
 NO_SNIFFING = (b"x-content-type-options", b"nosniff")
-LARGE = 2_000_000  # bytes; Django streams larger files in parts
+MAX_SIZE = 2_000_000  # bytes; Django streams larger files in parts
 
 
 def hash_file(path: str | Path) -> str:
-    """Return the digest for the URL of a file, so that the URL changes with the content."""
+    """Return the digest of a file's content, which is a part of its URL, so that the URL changes with the content."""
     return blake2b(Path(path).read_bytes(), digest_size=6).hexdigest()
 
 
@@ -59,7 +59,7 @@ class Assets:
         response = asset.file.get_response(scope["method"], _to_wsgi_headers(scope["headers"]))
         headers = _to_asgi_headers(response)
         if scope["query_string"] == asset.digest.encode():
-            headers = [each for each in headers if each[0] != b"cache-control"] + [IMMUTABLE]
+            headers = [header for header in headers if header[0] != b"cache-control"] + [IMMUTABLE]
         with response.file or BytesIO() as file:
             body = file.read()
         status = int(response.status)
@@ -75,7 +75,7 @@ class Assets:
         asset = self._cache.get(address)
         if asset is None or _read_modified_at(asset.path) != asset.modified_at:
             asset = self._load_asset(address)
-        return asset if asset is not None and asset.size < LARGE else None
+        return asset if asset is not None and asset.size < MAX_SIZE else None
 
     def _load_asset(self, address: str) -> _Asset | None:
         self._cache.pop(address, None)
@@ -84,9 +84,11 @@ class Assets:
         if not isinstance(file, StaticFile):  # not found, or a redirect
             return None
         path = file.get_path_and_headers({})[0]
-        state = Path(path).stat()
-        file = finder.get_static_file(path, address)  # its length as it is now
-        asset = self._cache[address] = _Asset(file, path, state.st_mtime_ns, state.st_size)
+        status = Path(path).stat()
+        file = finder.get_static_file(
+            path, address
+        )  # again, because the file's size may have changed
+        asset = self._cache[address] = _Asset(file, path, status.st_mtime_ns, status.st_size)
         return asset
 
     @cached_property
@@ -111,5 +113,6 @@ def _to_wsgi_headers(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
 
 
 def _to_asgi_headers(response: Response) -> Headers:
-    headers = [(n.lower().encode("latin-1"), v.encode("latin-1")) for n, v in response.headers]
+    pairs = ((name.lower(), value) for name, value in response.headers)
+    headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in pairs]
     return [*headers, NO_SNIFFING]

@@ -8,14 +8,14 @@ from django.utils.functional import SimpleLazyObject
 
 
 def get_base_url(request: HttpRequest) -> str:
-    """Return the site's public address without a slash at its end: the setting, or else the address that was asked."""
+    """Return the site's public URL without a slash at its end: the setting PUBLIC_URL, or else the request's own host."""
     return (settings.PUBLIC_URL or request.build_absolute_uri("/")).rstrip("/")
 
 
 def page(request: HttpRequest) -> dict[str, Any]:
-    """Return the context. `csp_nonce` is lazy: only a page that prints it gets it into its policy.
+    """Return the variables of every template. `base_url` is for the URLs in examples of API requests.
 
-    The name is the one that django-htmx looks for. `base_url` begins the addresses in examples of API requests.
+    `csp_nonce` is lazy: it is in the policy of those pages only that print it. django-htmx looks for it by this name.
     """
     return {
         "base_url": SimpleLazyObject(lambda: get_base_url(request)),

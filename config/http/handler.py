@@ -1,7 +1,7 @@
-"""Passes requests to Django under ASGI with one thread and one hop for synchronous views, which most views are.
+"""The ASGI handler. It runs a synchronous view and all its middleware in a thread, to which it switches only once.
 
-Django would run every middleware of a synchronous view as a coroutine that switches to the thread and back twice. On
-a busy machine each switch waits for the processor.
+Django would run each middleware of a synchronous view as a coroutine that switches to the thread and back. On a busy
+machine each switch waits for the processor.
 """
 
 from asgiref.sync import iscoroutinefunction, sync_to_async
@@ -13,7 +13,7 @@ from django.urls import Resolver404, ResolverMatch, resolve
 
 
 class _PreResolvedHandler(BaseHandler):
-    """Keeps the match that was resolved to choose the chain, so that the URL is resolved once."""
+    """Uses the match that ``Handler`` has found to choose the middleware chain, so that the URL is resolved once."""
 
     def resolve_request(self, request: HttpRequest) -> ResolverMatch:
         if request.resolver_match is None or hasattr(request, "urlconf"):
@@ -22,7 +22,7 @@ class _PreResolvedHandler(BaseHandler):
 
 
 class Handler(_PreResolvedHandler, ASGIHandler):
-    """Runs event streams through the asynchronous chain and everything else through the synchronous one."""
+    """Runs asynchronous views (event streams) in the asynchronous middleware chain, and all others in the synchronous one."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Middleware around the API: writes must declare JSON, and every error response is JSON.
+"""Middleware that accepts only JSON in writes of the API, makes its error responses JSON, and rejects NUL characters.
 
 Any page on the web can post a form or a text/plain body without a preflight request; JSON needs one.
 """
@@ -16,11 +16,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 
-API = "/api/"
-WRITES = frozenset({"POST", "PUT", "PATCH", "DELETE"})
-FORMS = frozenset({"application/x-www-form-urlencoded", "multipart/form-data"})
+API_PREFIX = "/api/"
+WRITE_METHODS = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+FORM_TYPES = frozenset({"application/x-www-form-urlencoded", "multipart/form-data"})
 # Paths whose forms may contain no NUL character. Workflow inputs handle such characters separately.
-PLAIN = ("/memory/", "/team/")
+NO_NUL_PATHS = ("/memory/", "/team/")
 _MESSAGES = {
     400: ("BadRequest", gettext_noop("The request is malformed.")),
     403: ("Forbidden", gettext_noop("You don't have permission to do that.")),
@@ -31,14 +31,14 @@ _MESSAGES = {
 
 
 class JsonWritesMiddleware(MiddlewareMixin):
+    """Rejects writes to the API whose content type isn't JSON. A request without a body may omit the type."""
+
     def process_request(self, request: HttpRequest) -> HttpResponse | None:
-        if not request.path_info.startswith(API) or request.method not in WRITES:
+        if not request.path_info.startswith(API_PREFIX) or request.method not in WRITE_METHODS:
             return None
-        empty = (
-            request.headers.get("Content-Length", "0") in ("", "0")
-            and "Transfer-Encoding" not in request.headers
-        )
-        if request.content_type == "application/json" or (empty and not request.content_type):
+        has_length = request.headers.get("Content-Length", "0") not in ("", "0")
+        has_body = has_length or "Transfer-Encoding" in request.headers
+        if request.content_type == "application/json" or not (has_body or request.content_type):
             return None
         message = "Send application/json."
         error = {"type": "UnsupportedMediaType", "message": message, "retryable": False}
@@ -46,7 +46,7 @@ class JsonWritesMiddleware(MiddlewareMixin):
 
 
 class NoNulMiddleware(MiddlewareMixin):
-    """Rejects NUL characters in URLs and plain forms, because the database can't store them."""
+    """Rejects NUL characters in URLs and in forms under NO_NUL_PATHS, because the database can't store them."""
 
     def process_request(self, request: HttpRequest) -> HttpResponse | None:
         query = request.META.get("QUERY_STRING", "")
@@ -55,8 +55,8 @@ class NoNulMiddleware(MiddlewareMixin):
         return None
 
     def process_view(self, request: HttpRequest, *_view: object) -> HttpResponse | None:
-        """Check the fields of forms, which the CSRF check reads next anyway; JSON is checked by its strict parser."""
-        if not request.path_info.startswith(PLAIN) or request.content_type not in FORMS:
+        """Reject NUL characters in the fields of a form. The parser of JSON rejects them in JSON."""
+        if not request.path_info.startswith(NO_NUL_PATHS) or request.content_type not in FORM_TYPES:
             return None
         try:
             fields = request.POST.lists()
@@ -73,7 +73,7 @@ class ApiErrorsMiddleware(MiddlewareMixin):
     def process_response(
         self, request: HttpRequest, response: HttpResponseBase
     ) -> HttpResponseBase:
-        if not request.path_info.startswith(API) or response.status_code < 400:
+        if not request.path_info.startswith(API_PREFIX) or response.status_code < 400:
             return response
         if response.headers.get("Content-Type", "").startswith("application/json"):
             return response

@@ -1,6 +1,6 @@
-"""The base of every request and response body, and the bounds of the numbers in a request.
+"""The base of request and response bodies, the types of numbers in requests, and the check of query parameters.
 
-Unlike Python's, the database's integers are bounded: an unbounded number would be a server error.
+The numbers are bounded, because the database's integers are: a larger one would cause a server error.
 """
 
 from collections.abc import Callable, Iterator
@@ -41,11 +41,11 @@ def with_example(**fields: Any) -> ConfigDict:
 
 
 def refuse_unknown_parameters(run: Callable[P, R]) -> Callable[P, R]:
-    """Reject query parameters that an operation doesn't have.
+    """Decorate an operation's ``run`` so that it rejects query parameters that the operation doesn't have.
 
     Ninja ignores them, and a misspelt filter would return everything.
     """
-    operation = getattr(run, "__self__")  # noqa: B009  # the method is ninja's, of an operation
+    operation = getattr(run, "__self__")  # noqa: B009  # run is a method of Ninja's Operation
     view, allowed = operation.view_func, frozenset(_list_query_names(operation))
 
     @wraps(view)

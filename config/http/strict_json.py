@@ -1,6 +1,6 @@
-"""Strict JSON for request bodies: anything that two parsers could read differently is refused.
+"""Parses the JSON of request bodies, and refuses anything that two parsers could read differently.
 
-No duplicate keys, no NaN or Infinity, no NUL in text, no lone surrogates; depth, numbers and length are bounded.
+Duplicate keys, NaN, Infinity, NUL characters, lone surrogates, deep nesting and very long numbers are refused.
 """
 
 import json
@@ -20,13 +20,13 @@ _BRACKETS = re.compile(r"[\[\]{}]")
 
 
 class NotStrictJson(ValueError):
-    """The body is not JSON that every reader understands alike."""
+    """The body is not valid JSON, or two parsers could read it differently."""
 
     retryable = False
 
 
 def read_body(request: HttpRequest) -> bytes:
-    """Return the raw body where JSON is expected. A form was read earlier by a middleware and isn't JSON."""
+    """Return the raw body where JSON is expected, or text that isn't JSON if a middleware has read the body as a form."""
     try:
         return request.body
     except RawPostDataException:
@@ -75,8 +75,8 @@ def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result = dict(pairs)
     if len(result) != len(pairs):
         earlier_keys: set[str] = set()
-        twice = next(key for key, _ in pairs if key in earlier_keys or earlier_keys.add(key))  # type: ignore[func-returns-value]
-        raise NotStrictJson(f"The key {twice[:80]!r} appears twice in one object")
+        duplicate = next(key for key, _ in pairs if key in earlier_keys or earlier_keys.add(key))  # type: ignore[func-returns-value]
+        raise NotStrictJson(f"The key {duplicate[:80]!r} appears twice in one object")
     return result
 
 

@@ -1,12 +1,12 @@
-"""The one guarded HTTP client; nothing else opens an outbound connection a user can influence.
+"""The guarded HTTP client. Only this package opens outbound connections whose target a user can influence.
 
-http and https to public addresses on ports 80 and 443, plus what the operator lists in NET_ALLOW.
-A name is resolved once, every answer is checked, and the connection goes to the address that was
-checked. Bodies, headers, redirects and time are bounded.
+It connects by http and https to public addresses on ports 80 and 443, and to those that the operator lists in NET_ALLOW.
+A name is resolved once, every address is checked, and the connection goes to a checked address. The sizes of bodies and
+headers, the number of redirects and the duration are limited.
 """
 
 from config.net.allow import NetAllowInvalid, parse_allowed
-from config.net.clients import client, sync_client
+from config.net.clients import build_client, build_sync_client
 from config.net.errors import (
     AddressRefused,
     BodyTooLarge,
@@ -15,7 +15,7 @@ from config.net.errors import (
     RedirectRefused,
     TimeIsUp,
 )
-from config.net.exchanges import ExchangeFailed, FormFile, exchange
+from config.net.exchanges import ExchangeFailed, FormFile, send_request
 
 
 __all__ = [
@@ -28,8 +28,8 @@ __all__ = [
     "NetFault",
     "RedirectRefused",
     "TimeIsUp",
-    "client",
-    "exchange",
+    "build_client",
+    "build_sync_client",
     "parse_allowed",
-    "sync_client",
+    "send_request",
 ]

@@ -1,8 +1,8 @@
 """The addresses that may be called: public ones on the two web ports, and those that the operator allowed.
 
 An entry of NET_ALLOW is a host name, an address or a network, each with an optional port: ``127.0.0.1:11434``,
-``10.1.0.0/16``, ``models.internal:*``, ``[fd00:1::5]:8000``. Without a port it opens 80 and 443. Link-local and cloud
-metadata can't be opened by any entry.
+``10.1.0.0/16``, ``models.internal:*``, ``[fd00:1::5]:8000``. Without a port, an entry allows 80 and 443. No entry
+allows link-local addresses or those of cloud metadata.
 """
 
 from collections.abc import Callable, Iterable
@@ -21,7 +21,7 @@ ANY_PORT: Final = frozenset(range(1, 65536))
 MAX_REDIRECTS: Final = 5
 
 # No workflow has a legitimate reason to call these addresses; calls are attempts to steal credentials.
-NEVER: Final = tuple(
+NEVER_ALLOWED: Final = tuple(
     ip_network(text)
     for text in (
         "169.254.0.0/16",  # link-local: metadata of AWS, Azure, GCP, OpenStack
@@ -39,8 +39,8 @@ NEVER: Final = tuple(
         "ff00::/8",
     )
 )
-# An operator's network may surround one of the single addresses (100.64.0.0/10); those stay
-# blocked at connection time. An entry that overlaps a link-local range is rejected as a mistake.
+# An operator's network may contain one of the single addresses (100.64.0.0/10), which stays blocked when a connection
+# is made. An entry that overlaps a link-local range is rejected as a mistake.
 _LINK_LOCAL: Final = tuple(ip_network(text) for text in ("169.254.0.0/16", "fe80::/10"))
 
 
@@ -52,15 +52,17 @@ class NetAllowInvalid(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
+    """An entry of NET_ALLOW: either a host name or a network, with ports."""
+
     host: str | None
     network: Network | None
     ports: frozenset[int]
 
 
-# With the IPv6 ranges that embed an IPv4 address, so that such an address is refused too.
+# The table also contains the IPv6 ranges that embed an IPv4 address, so that such an address is refused too.
 _NEVER_TABLE: Final = AddressTable(
     tuple(block for block in DEFAULT_DENIED.blocks if block.reach is Reach.TRANSLATED)
-    + tuple(Block(network, "never", "policy", Reach.DENIED) for network in NEVER)
+    + tuple(Block(network, "never", "policy", Reach.DENIED) for network in NEVER_ALLOWED)
 )
 _NOTHING_PUBLIC: Final = AddressTable(
     tuple(Block(ip_network(net), "all", "policy", Reach.DENIED) for net in ("0.0.0.0/0", "::/0"))
@@ -69,13 +71,13 @@ _NOTHING_PUBLIC: Final = AddressTable(
 
 @dataclass(frozen=True)
 class AllowList:
-    """The operator's allow list as policies of ssrfguard. Each policy is built once per kind of target."""
+    """The operator's allow list, from which policies of ssrfguard are built and cached."""
 
     entries: tuple[Entry, ...] = ()
     _policies: dict[object, Policy] = field(default_factory=dict, compare=False, repr=False)
 
     def find_policy(self, host: str, port: int) -> Policy:
-        """Return the policy for this host and port; the policy may refuse them."""
+        """Return the policy that decides whether this host and port may be called."""
         host = host.lower().rstrip(".")
         if any(entry.host == host and port in entry.ports for entry in self.entries):
             return self._cache_policy(("named", port), lambda: _build_host_policy(port))
@@ -93,13 +95,13 @@ class AllowList:
     def _default(self) -> Policy:
         return Policy(max_redirects=MAX_REDIRECTS)
 
-    def _cache_policy(self, key: object, make: Callable[[], Policy]) -> Policy:
+    def _cache_policy(self, key: object, build: Callable[[], Policy]) -> Policy:
         if key not in self._policies:
-            self._policies[key] = make()
+            self._policies[key] = build()
         return self._policies[key]
 
 
-def is_never(address: str) -> bool:
+def is_never_allowed(address: str) -> bool:
     return _NEVER_TABLE.classify(address).blocked
 
 

@@ -1,7 +1,7 @@
-"""Reads a response in small raw steps and stops at a limit that is counted after decompression.
+"""Decodes a response in small pieces and stops when the decompressed body exceeds a limit.
 
-A compressed chunk of 64 kB of zeros inflates to some 64 MB before a naive client counts it. Requests ask for no
-compression; if a server compresses anyway, the response is decompressed here in small pieces.
+64 kB of compressed zeros become some 64 MB before a naive client counts them. Requests ask for no compression; if a
+server compresses anyway, this module decompresses the response.
 """
 
 import zlib
@@ -18,12 +18,12 @@ INFLATED_STEP: Final = 64 * 1024
 MAX_HEADERS: Final = 100
 MAX_HEADER_BYTES: Final = 32 * 1024
 
-# zlib's window bits: 31 reads gzip, 15 zlib
+# The window bits of zlib: 31 means gzip, 15 means zlib.
 _WINDOW_BITS = {"gzip": 31, "x-gzip": 31, "deflate": 15}
 
 
-class Body:
-    """Decodes raw chunks; raises ``BodyTooLarge`` as soon as the limit is exceeded."""
+class BodyDecoder:
+    """Decodes raw chunks, and raises ``BodyTooLarge`` as soon as their decoded size exceeds the limit."""
 
     def __init__(self, limit: int, encoding: str) -> None:
         self._remaining = limit
@@ -52,9 +52,10 @@ class Body:
 
 
 def check_headers(response: httpx.Response, limit: int) -> str:
-    """Return the content encoding. Raise if it isn't supported, or headers or body exceed their limits."""
+    """Return the content encoding. Raise ``NetFault`` if it isn't supported, or headers or body are too large."""
     raw = response.headers.raw
-    if len(raw) > MAX_HEADERS or sum(len(k) + len(v) for k, v in raw) > MAX_HEADER_BYTES:
+    size = sum(len(name) + len(value) for name, value in raw)
+    if len(raw) > MAX_HEADERS or size > MAX_HEADER_BYTES:
         raise HeadersTooLarge
     encoding = response.headers.get("content-encoding", "identity").strip().lower() or "identity"
     if encoding != "identity" and encoding not in _WINDOW_BITS:
@@ -66,7 +67,7 @@ def check_headers(response: httpx.Response, limit: int) -> str:
 
 
 def strip_encoding_headers(response: httpx.Response, encoding: str) -> httpx.Headers:
-    """Return headers that fit the decoded body."""
+    """Return the headers without those that describe the encoded body."""
     headers = response.headers.copy()
     if encoding != "identity":
         for name in ("content-encoding", "content-length"):

@@ -1,4 +1,4 @@
-"""The two HTTP clients. They use no proxy settings, netrc file or cookies."""
+"""Builds the two HTTP clients, which use no proxy settings, netrc file or cookies."""
 
 from collections.abc import Iterable
 from functools import cache
@@ -26,10 +26,10 @@ _HARMLESS_HEADERS: Final = frozenset(
     {"host", "accept", "accept-encoding", "accept-language", "user-agent", "connection",
      "content-type", "content-length", "transfer-encoding"}
 )  # fmt: skip
-_KEEPS_BODY: Final = frozenset({307, 308})
+_STATUSES_KEEPING_BODY: Final = frozenset({307, 308})
 
 
-def client(
+def build_client(
     *,
     timeout: float = 30,
     follow_redirects: bool = False,
@@ -53,7 +53,7 @@ def client(
     )
 
 
-def sync_client(
+def build_sync_client(
     *,
     timeout: float = 30,
     follow_redirects: bool = False,
@@ -62,6 +62,7 @@ def sync_client(
     allow: Iterable[str] | None = None,
     resolver: Resolver | None = None,
 ) -> httpx.Client:
+    """Build a synchronous client; the parameters are those of ``build_client``."""
     rules = Rules(_get_allow_list(allow), timeout, max_body, resolver)
     return _Client(
         transport=GuardedTransport(rules), **_build_options(timeout, idle, follow_redirects)
@@ -92,7 +93,7 @@ def _build_options(
 
 
 class _SafeRedirects:
-    """Sends only harmless headers to another origin, and never a body."""
+    """Makes a client send only harmless headers, and never a body, when a redirect leads to another origin."""
 
     def _redirect_headers(
         self, request: httpx.Request, url: httpx.URL, method: str
@@ -106,13 +107,13 @@ class _SafeRedirects:
     def _build_redirect_request(
         self, request: httpx.Request, response: httpx.Response
     ) -> httpx.Request:
-        following: httpx.Request = super()._build_redirect_request(request, response)  # type: ignore[misc]
+        next_request: httpx.Request = super()._build_redirect_request(request, response)  # type: ignore[misc]
         has_body = "content-length" in request.headers or "transfer-encoding" in request.headers
-        keeps_body = has_body and response.status_code in _KEEPS_BODY
-        if keeps_body and not _is_same_origin(request.url, following.url):
-            # The request is refused when it is sent, because httpx builds it even for callers that don't follow.
-            following.extensions = {**following.extensions, CROSS_ORIGIN_BODY: True}
-        return following
+        keeps_body = has_body and response.status_code in _STATUSES_KEEPING_BODY
+        if keeps_body and not _is_same_origin(request.url, next_request.url):
+            # ``Rules`` refuses this request when it is sent; httpx builds it even for callers that follow no redirects.
+            next_request.extensions = {**next_request.extensions, CROSS_ORIGIN_BODY: True}
+        return next_request
 
 
 class _AsyncClient(_SafeRedirects, httpx.AsyncClient):
@@ -123,8 +124,8 @@ class _Client(_SafeRedirects, httpx.Client):
     pass
 
 
-def _is_same_origin(first: httpx.URL, other: httpx.URL) -> bool:
-    return _parse_origin(first) == _parse_origin(other)
+def _is_same_origin(url: httpx.URL, other_url: httpx.URL) -> bool:
+    return _parse_origin(url) == _parse_origin(other_url)
 
 
 def _parse_origin(url: httpx.URL) -> tuple[str, str, int | None]:

@@ -1,7 +1,7 @@
-"""Errors of requests that the application's guard stopped.
+"""Errors of requests that the guarded client stopped.
 
-They are httpx transport errors, so that code that catches those errors also catches these. No message ever contains a
-resolved address or data from the server.
+They are transport errors of httpx, so that code that handles those handles these as well. No message contains a resolved
+address or data from the server.
 """
 
 import httpx

@@ -1,8 +1,4 @@
-"""One request and its complete response, for callers that need neither streams nor httpx types.
-
-The size limit of the body is chosen once the headers have arrived. Redirects are followed, and each is checked like
-the first URL.
-"""
+"""Sends a request and reads the complete response, for callers that need neither streams nor httpx types."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing
@@ -11,7 +7,7 @@ from typing import Any, Final
 
 import httpx
 
-from config.net.clients import client
+from config.net.clients import build_client
 from config.net.errors import BodyTooLarge, NetFault
 
 
@@ -35,6 +31,8 @@ _MESSAGES: Final[Mapping[type[Exception], tuple[str, bool]]] = {
 
 @dataclass(frozen=True, slots=True)
 class FormFile:
+    """A file of a multipart form."""
+
     field: str
     name: str
     content: bytes
@@ -43,6 +41,8 @@ class FormFile:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
+    """A complete response, with the URL after all redirects."""
+
     status: int
     headers: Mapping[str, str]
     body: bytes
@@ -57,7 +57,7 @@ class ExchangeFailed(Exception):
         self.retryable, self.too_large = retryable, too_large
 
 
-async def exchange(
+async def send_request(
     method: str,
     url: str,
     *,
@@ -71,12 +71,13 @@ async def exchange(
     max_body: int,
     **options: Any,
 ) -> Exchange:
-    """Send a request and return its response. ``options`` are those of ``client``.
+    """Send a request, follow redirects, which are checked like the URL, and return the response.
 
-    Raise ``ExchangeFailed``, whose message never contains a resolved address.
+    ``limit`` returns the maximum size of the body for the headers of the response. ``options`` are parameters of
+    ``build_client``. Raise ``ExchangeFailed``, whose message never contains a resolved address.
     """
     try:
-        async with client(follow_redirects=True, max_body=max_body, **options) as http:
+        async with build_client(follow_redirects=True, max_body=max_body, **options) as http:
             request = http.build_request(
                 method,
                 _add_params(url, params),
@@ -84,8 +85,8 @@ async def exchange(
                 **_build_body(content, form, files, multipart=multipart),
             )
             async with aclosing(await http.send(request, stream=True)) as response:
-                response_headers = {k.lower(): v for k, v in response.headers.items()}
-                body = await _read(response, limit(response_headers))
+                response_headers = {name.lower(): value for name, value in response.headers.items()}
+                body = await _read_body(response, limit(response_headers))
                 return Exchange(response.status_code, response_headers, body, str(response.url))
     except BodyTooLarge:
         raise _report_too_large(max_body) from None
@@ -95,10 +96,10 @@ async def exchange(
         raise _describe_error(error, url) from None
 
 
-async def _read(response: httpx.Response, limit: int) -> bytes:
+async def _read_body(response: httpx.Response, limit: int) -> bytes:
     body = bytearray()
-    async for part in response.aiter_bytes():
-        body += part
+    async for chunk in response.aiter_bytes():
+        body += chunk
         if len(body) > limit:
             raise _report_too_large(limit)
     return bytes(body)
@@ -110,11 +111,15 @@ def _report_too_large(limit: int) -> ExchangeFailed:
 
 
 def _encode_headers(headers: Sequence[tuple[str, str]]) -> list[tuple[bytes, bytes]]:
-    return [(k.encode(), v.encode()) for k, v in headers if k.lower() not in _CONNECTION_HEADERS]
+    return [
+        (name.encode(), value.encode())
+        for name, value in headers
+        if name.lower() not in _CONNECTION_HEADERS
+    ]
 
 
 def _add_params(url: str, params: Sequence[tuple[str, str]]) -> httpx.URL:
-    """Append parameters after those that the address has."""
+    """Return the URL with the parameters after its own."""
     parsed = httpx.URL(url)
     if not params:
         return parsed
@@ -132,7 +137,7 @@ def _build_body(
         return {} if content is None else {"content": content}
     if not multipart:
         return {"content": str(httpx.QueryParams(list(form))).encode()}
-    # Parts without a file name are plain fields, so that a form without files can be multipart as well.
+    # Fields are added as parts without a file name, so that a form without files can be multipart as well.
     fields: list[tuple[str, Any]] = [(name, (None, value.encode())) for name, value in form]
     parts = [(file.field, (file.name, file.content, file.mime_type)) for file in files]
     return {"files": [*fields, *parts]}

@@ -1,7 +1,7 @@
-"""The transports of both clients: policy, deadline and size limits.
+"""The transports of both clients. They apply the operator's allow list, a deadline and size limits.
 
-ssrfguard resolves the name, checks every address and connects to a checked address. This module adds the operator's
-allow list, one deadline for the whole exchange, and the limits on the response.
+ssrfguard resolves the name, checks every address and connects to a checked address. The deadline is for the whole
+exchange, including redirects and the body.
 """
 
 import asyncio
@@ -17,8 +17,8 @@ import httpx
 from ssrfguard import Policy, SSRFGuardError
 from ssrfguard.httpx import AsyncSafeTransport, SafeTransport
 
-from config.net.allow import AllowList, is_never
-from config.net.bodies import Body, check_headers, strip_encoding_headers
+from config.net.allow import AllowList, is_never_allowed
+from config.net.bodies import BodyDecoder, check_headers, strip_encoding_headers
 from config.net.errors import AddressRefused, NetFault, RedirectRefused, TimeIsUp
 
 
@@ -32,6 +32,8 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 @dataclass(frozen=True)
 class Rules:
+    """The rules of one client; ``seconds`` limits a whole exchange."""
+
     allowed: AllowList
     seconds: float
     max_body: int
@@ -39,6 +41,7 @@ class Rules:
     verify: bool = True  # whether to verify the server's certificate
 
     def find_policy(self, request: httpx.Request) -> Policy:
+        """Return the policy for the request's URL. Raise ``RedirectRefused`` for a body to another origin."""
         port = request.url.port or _DEFAULT_PORTS.get(request.url.scheme, 0)
         policy = self.allowed.find_policy(request.url.host, port)
         if CROSS_ORIGIN_BODY in request.extensions:
@@ -46,19 +49,20 @@ class Rules:
         return policy
 
     def find_deadline(self, request: httpx.Request) -> float:
-        """Return the deadline of the chain: a redirect's request inherits the extensions of the first."""
+        """Return the deadline of the exchange. The request of a redirect inherits it in its extensions."""
         return float(request.extensions.setdefault(_DEADLINE, time.monotonic() + self.seconds))
 
     def resolve(self, *args: Any, **options: Any) -> list[tuple[int, int, int, str, Any]]:
-        """Refuse targets that no entry of the operator's list may allow, before anything connects."""
-        answers = list((self.resolver or socket.getaddrinfo)(*args, **options))
-        if any(is_never(str(answer[4][0]).partition("%")[0]) for answer in answers):
+        """Resolve a name like ``getaddrinfo``. Raise ``AddressRefused`` for addresses that no entry may allow."""
+        results = list((self.resolver or socket.getaddrinfo)(*args, **options))
+        addresses = (str(socket_address[0]) for *_, socket_address in results)
+        if any(is_never_allowed(address.partition("%")[0]) for address in addresses):
             raise AddressRefused
-        return answers
+        return results
 
 
 class _GuardedTransport(Generic[T]):
-    """The rules of a client, and an inner transport for each policy that its requests need."""
+    """A transport that sends each request through an inner transport with the policy for its target."""
 
     inner_class: type[T]
 
@@ -96,7 +100,7 @@ class AsyncGuardedTransport(_GuardedTransport[AsyncSafeTransport], httpx.AsyncBa
         except NetFault:
             await response.aclose()
             raise
-        body = Body(self._rules.max_body, encoding)
+        body = BodyDecoder(self._rules.max_body, encoding)
         return _wrap_response(response, encoding, _AsyncStream(response, body, deadline))
 
     async def aclose(self) -> None:
@@ -121,7 +125,7 @@ class GuardedTransport(_GuardedTransport[SafeTransport], httpx.BaseTransport):
         except NetFault:
             response.close()
             raise
-        body = Body(self._rules.max_body, encoding)
+        body = BodyDecoder(self._rules.max_body, encoding)
         return _wrap_response(response, encoding, _Stream(response, body, deadline))
 
     def close(self) -> None:
@@ -130,7 +134,7 @@ class GuardedTransport(_GuardedTransport[SafeTransport], httpx.BaseTransport):
 
 
 class _AsyncStream(httpx.AsyncByteStream):
-    def __init__(self, response: httpx.Response, body: Body, deadline: float) -> None:
+    def __init__(self, response: httpx.Response, body: BodyDecoder, deadline: float) -> None:
         self._response, self._body, self._deadline = response, body, deadline
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
@@ -151,7 +155,7 @@ class _AsyncStream(httpx.AsyncByteStream):
 
 
 class _Stream(httpx.SyncByteStream):
-    def __init__(self, response: httpx.Response, body: Body, deadline: float) -> None:
+    def __init__(self, response: httpx.Response, body: BodyDecoder, deadline: float) -> None:
         self._response, self._body, self._deadline = response, body, deadline
 
     def __iter__(self) -> Iterator[bytes]:

@@ -69,7 +69,7 @@ class OpenAICompatible(Embedder):
             return self._clients[seconds]
 
     def _make_client(self, seconds: float) -> openai.OpenAI:
-        http = net.sync_client(timeout=seconds, max_body=MAX_BYTES)
+        http = net.build_sync_client(timeout=seconds, max_body=MAX_BYTES)
         client = openai.OpenAI(
             base_url=self._options.url.rstrip("/"),
             api_key=self._options.key or "none",  # local servers ask for none

@@ -148,7 +148,7 @@ class SearchForm(FilterForm):
             actor=self.get_text("actor"),
             filter=self.get_value("m") or None,
             since=find_midnight(since) if since else None,
-            until=find_midnight(until, later=1) if until else None,
+            until=find_midnight(until, days_later=1) if until else None,
             sort=Sort(self.get_value("sort") or Sort.BEST),
         )
 
@@ -156,7 +156,7 @@ class SearchForm(FilterForm):
 def _check_date(day: date | None) -> date | None:
     try:
         if day is not None:
-            find_midnight(day), find_midnight(day, later=1)
+            find_midnight(day), find_midnight(day, days_later=1)
     except ValueError:
         raise forms.ValidationError(_("This date is out of range.")) from None
     return day

@@ -27,11 +27,11 @@ def test_signature_holds_for_its_text_and_purpose_alone(settings: Any):
     assert is_signed("text", "purpose", signed)
     assert not is_signed("text.", "purpose", signed)
     assert not is_signed("text", "other", signed)
-    assert not is_signed("text", "purpose", replace(signed, signature="nonsense"))
+    assert not is_signed("text", "purpose", replace(signed, value="nonsense"))
     old, new = settings.SECRET_KEYS_AT_REST[0], generate_key()
     settings.SECRET_KEYS_AT_REST = (new, old)  # a new key in front: the old one's signatures hold
     assert is_signed("text", "purpose", signed)
-    assert sign("text", "purpose").key != signed.key
+    assert sign("text", "purpose").public_key != signed.public_key
     settings.SECRET_KEYS_AT_REST = (new,)
     assert not is_signed("text", "purpose", signed)
 
@@ -45,7 +45,7 @@ def test_head_holds_while_the_trail_only_grows(cast: Cast):
     (read,) = read_heads(json.dumps(head.to_json()))
 
     assert read == head
-    assert check_head(read).holds
+    assert check_head(read).is_valid
     assert check_head(replace(head, seq=head.seq - 1)).finding == "forged"
     assert check_head(replace(head, hash="0" * 64)).finding == "forged"
 

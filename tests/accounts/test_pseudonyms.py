@@ -7,9 +7,9 @@ import pytest
 from accounts.pseudonyms import (
     find_external_ids,
     find_persons,
-    hide,
     is_external,
     list_pseudonyms,
+    replace_ids,
     replace_pseudonyms,
     substitute_names,
 )
@@ -21,7 +21,7 @@ HASH = "~" + "a" * 26
 
 
 def swapped(subject: str, **detail: Any) -> tuple[str, dict[str, Any]]:
-    return hide(subject, detail, lambda one: f"<{one}>")
+    return replace_ids(subject, detail, lambda one: f"<{one}>")
 
 
 @pytest.mark.parametrize(

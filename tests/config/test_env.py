@@ -1,7 +1,7 @@
 import pytest
 from pydantic import ValidationError
 
-from config.env import Env, explain
+from config.env import Env, describe_errors
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ def test_env_wrong_value_is_explained_with_its_name_and_meaning(
     with pytest.raises(ValidationError) as caught:
         Env()
 
-    explanation = explain(caught.value)
+    explanation = describe_errors(caught.value)
     assert f"{name}: " in explanation
     assert hint in explanation
 

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from config.embedded.session import prepare
+from config.embedded.session import prepare_database
 from tests.engine.test_memory_nodes import SECTION_12
 from tests.support import servers
 from tests.support.database import worker_name
@@ -85,7 +85,7 @@ def without(
     (folder / "remembers.yml").write_text(SECTION_12)
     (folder / "recalling.yml").write_text(RECALLING)
     database = f"without_{worker_name()}"
-    prepare(servers.postgres(), database)
+    prepare_database(servers.postgres(), database)
     at = servers.place()
     environment = {
         **_stack.environment,

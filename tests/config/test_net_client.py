@@ -96,11 +96,11 @@ def fetch(site: Site, path: str, method: str = "GET", /, **options: Any) -> http
     settings.setdefault("allow", ("127.0.0.1:*",))
 
     async def asynchronous() -> httpx.Response:
-        async with net.client(**settings) as client:
+        async with net.build_client(**settings) as client:
             return await client.request(method, site.url(path), **options)
 
     try:
-        with net.sync_client(**settings) as client:
+        with net.build_sync_client(**settings) as client:
             plain = client.request(method, site.url(path), **options).content
     except httpx.HTTPError as error:
         with pytest.raises(type(error)):
@@ -156,7 +156,7 @@ def test_name_is_resolved_once_and_pinned(site: Site) -> None:
         return socket.getaddrinfo(next(answers), port, 0, socket.SOCK_STREAM)
 
     async def get() -> str:
-        async with net.client(allow=("127.0.0.1:*",), resolver=rebinding) as client:
+        async with net.build_client(allow=("127.0.0.1:*",), resolver=rebinding) as client:
             return (await client.get(site.url("/", "rebinding.test"))).text
 
     assert asyncio.run(get()) == "pinned"
@@ -306,7 +306,7 @@ def test_cookies_are_not_kept(site: Site) -> None:
     site.pages["/"] = page(b"", Set_Cookie="s=1; Path=/")
 
     async def twice() -> None:
-        async with net.client(allow=("127.0.0.1:*",)) as client:
+        async with net.build_client(allow=("127.0.0.1:*",)) as client:
             await client.get(site.url("/"))
             await client.get(site.url("/"))
 

@@ -126,7 +126,7 @@ def test_corpus_has_its_size() -> None:
 async def test_hostile_url_is_refused_by_the_client_without_contact(
     url: str, contacts: list[Any]
 ) -> None:
-    async with net.client(allow=(), resolver=resolver, follow_redirects=True) as client:
+    async with net.build_client(allow=(), resolver=resolver, follow_redirects=True) as client:
         with pytest.raises(REFUSALS) as refused:
             await client.get(url)
 
@@ -138,7 +138,7 @@ async def test_hostile_url_is_refused_by_the_client_without_contact(
 def test_hostile_url_is_refused_by_the_sync_client_without_contact(
     url: str, contacts: list[Any]
 ) -> None:
-    with net.sync_client(allow=(), resolver=resolver) as client, pytest.raises(REFUSALS):
+    with net.build_sync_client(allow=(), resolver=resolver) as client, pytest.raises(REFUSALS):
         client.get(url)
 
     assert contacts == []
@@ -189,7 +189,7 @@ async def test_no_entry_of_the_operator_opens_metadata(url: str, contacts: list[
         "metadata.google.internal:*", "mixedlink.test", "zero.test", "100.64.0.0/10:*",
         "168.63.129.16", "fd00::/8", "10.0.0.0/8",
     )  # fmt: skip
-    async with net.client(allow=allow, resolver=resolver) as client:
+    async with net.build_client(allow=allow, resolver=resolver) as client:
         with pytest.raises(net.AddressRefused):
             await client.get(url)
 
@@ -218,7 +218,7 @@ def test_public_name_gets_as_far_as_connecting_to_the_address_that_was_checked()
 
     # pytest-socket stops the connection to the public address; our own walls let it pass.
     with (
-        net.sync_client(allow=(), resolver=watched, timeout=2) as client,
+        net.build_sync_client(allow=(), resolver=watched, timeout=2) as client,
         pytest.raises(Exception, match=PUBLIC.replace(".", r"\.")) as stopped,
     ):
         client.get("http://public.test/")

@@ -64,7 +64,7 @@ def test_processor_cleans_a_log_event() -> None:
 
 
 def test_log_forgets_the_oldest_secret_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("config.redaction._MAX_LIVE", 2)
+    monkeypatch.setattr("config.redaction._MAX_LOG_SECRETS", 2)
     log = LogRedactor()
     for secret in ("secret-one", "secret-two", "secret-two", "secret-three"):
         log.add(secret)

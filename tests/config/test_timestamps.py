@@ -33,7 +33,9 @@ def test_kept_is_the_same_moment_or_refused(text: str, found: datetime | None):
 def test_midnight_is_of_the_readers_day_and_refused_at_the_end_of_time():
     with timezone.override("Asia/Shanghai"):
         assert find_midnight(date(2026, 11, 22)) == datetime(2026, 11, 21, 16, tzinfo=UTC)
-        assert find_midnight(date(2026, 11, 22), later=1) == datetime(2026, 11, 22, 16, tzinfo=UTC)
+        assert find_midnight(date(2026, 11, 22), days_later=1) == datetime(
+            2026, 11, 22, 16, tzinfo=UTC
+        )
     for day in (date.max, date.min):
         with pytest.raises(ValueError, match="1970"):
-            find_midnight(day, later=1)
+            find_midnight(day, days_later=1)

@@ -15,7 +15,7 @@ from psycopg import sql
 
 from config.embedded.layout import Layout, find_layout
 from config.embedded.postgres import Postgres
-from config.embedded.session import prepare
+from config.embedded.session import prepare_database
 from config.embedded.valkey import Valkey
 
 
@@ -50,7 +50,7 @@ def start_postgres() -> Postgres:
     with _one_at_a_time():
         server.start()
         if not (HOME / TEMPLATE).exists():
-            prepare(server, TEMPLATE)
+            prepare_database(server, TEMPLATE)
             use_database(TEMPLATE)
             call_command("migrate", database="owner", verbosity=0, interactive=False)
             connections.close_all()

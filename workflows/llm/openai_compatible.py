@@ -83,7 +83,7 @@ class OpenAICompatible:
     async def _client(self, total: float, idle: float) -> AsyncIterator[AsyncOpenAI]:
         if not self._config.address:
             raise ModelFailed(NO_ADDRESS.format(provider=self._config.name))
-        http = net.client(timeout=total, idle=idle, **self._net)
+        http = net.build_client(timeout=total, idle=idle, **self._net)
         client = AsyncOpenAI(
             base_url=self._config.address,
             api_key=self._config.api_key or "none",  # local servers need none

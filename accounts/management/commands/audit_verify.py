@@ -1,7 +1,6 @@
 """Recompute the audit chain of every team, or of one team; the exit code is 1 if a link doesn't fit.
 
-With ``--head FILE`` the trail is also compared with signed heads that were stored elsewhere: it must still contain
-the entries that they name.
+With ``--head FILE``, the command also checks that the trail still contains the entries that signed heads name.
 """
 
 from pathlib import Path
@@ -46,7 +45,7 @@ class Command(BaseCommand):
             raise CommandError(
                 f"{broken_count} of {len(teams)} audit trails are broken.", returncode=1
             )
-        if failed := sum(not check.holds for check in checks):
+        if failed := sum(not check.is_valid for check in checks):
             raise CommandError(
                 f"{failed} of {len(checks)} signed heads failed verification.", returncode=1
             )
@@ -90,7 +89,7 @@ def _describe_report(report: ChainReport) -> str:
 
 
 _FINDINGS = {
-    "holds": "valid, no entries were removed from the end",
+    "valid": "valid, no entries were removed from the end",
     "forged": "not signed by this installation",
     "changed": "the entry at this position is different",
     "no team": "the team no longer exists",

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from config.management.walls import CheckResult, run_isolation_checks
+from config.management.isolation_checks import CheckResult, run_isolation_checks
 
 
 class Command(BaseCommand):

@@ -24,7 +24,7 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []
 
     def handle(self, *args: Any, **options: Any) -> None:
-        before = {
+        old_catalogs = {
             path: polib.pofile(str(path), wrapwidth=0)
             for folder in settings.LOCALE_PATHS
             for path in sorted(Path(folder).glob("*/LC_MESSAGES/*.po"))
@@ -34,7 +34,7 @@ class Command(BaseCommand):
             ignore_patterns=list(IGNORED), verbosity=0,
         )  # fmt: skip
         unfinished = 0
-        for path, catalog in before.items():
+        for path, catalog in old_catalogs.items():
             add_texts_of_files(path, catalog)
             unfinished += clean_catalog(path)
         compile_outdated(settings.LOCALE_PATHS)
@@ -42,9 +42,9 @@ class Command(BaseCommand):
             raise CommandError(f"{unfinished} texts are not translated (empty or fuzzy).")
 
 
-def add_texts_of_files(path: Path, catalog_before: polib.POFile) -> None:
-    """Add the strings that apps keep in files which xgettext can't read, with their earlier translations."""
-    translations = {(entry.msgctxt, entry.msgid): entry.msgstr for entry in catalog_before}
+def add_texts_of_files(path: Path, old_catalog: polib.POFile) -> None:
+    """Add the strings that apps keep in files which xgettext can't read, with their translations in the old catalog."""
+    translations = {(entry.msgctxt, entry.msgid): entry.msgstr for entry in old_catalog}
     catalog = polib.pofile(str(path), wrapwidth=0)
     existing = {(entry.msgctxt, entry.msgid) for entry in catalog}
     for app in apps.get_app_configs():

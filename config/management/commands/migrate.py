@@ -13,11 +13,13 @@ from config.embedded.roles import APP_ROLE, ensure_role, join_role
 from config.env import env
 
 
-# It was squashed into others before the first release, so only an older database has applied it.
+# This migration was squashed into others before the first release, so only an older database has applied it.
 OLD_MIGRATION = ("accounts", "0002_walls")
 
 
 class Command(MigrateCommand):
+    """Migrates as the owner, after creating the app's role."""
+
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.set_defaults(database=settings.MIGRATE_ALIAS)
@@ -30,11 +32,11 @@ class Command(MigrateCommand):
     def _ensure_app_role(self, alias: str) -> None:
         wrapper = connections[alias]
         wrapper.ensure_connection()
-        site, owner = connections["default"].settings_dict["USER"], wrapper.settings_dict["USER"]
+        login, owner = connections["default"].settings_dict["USER"], wrapper.settings_dict["USER"]
         try:
             ensure_role(wrapper.connection)
-            if site not in (APP_ROLE, owner):
-                join_role(wrapper.connection, site)
+            if login not in (APP_ROLE, owner):
+                join_role(wrapper.connection, login)
         except psycopg.errors.InsufficientPrivilege as error:
             raise CommandError(
                 f"{owner} can't create the role {APP_ROLE}, which row-level security needs. As a superuser, run: "
@@ -43,7 +45,7 @@ class Command(MigrateCommand):
 
 
 def check_is_current(alias: str) -> None:
-    """Refuse a database from before the first release, whose migrations no longer exist."""
+    """Raise ``CommandError`` for a database from before the first release, whose migrations no longer exist."""
     if OLD_MIGRATION not in MigrationRecorder(connections[alias]).applied_migrations():
         return
     if env().embedded_database:

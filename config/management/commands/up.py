@@ -20,7 +20,7 @@ from config.embedded.errors import AlreadyRunning, EmbeddedFault
 from config.embedded.layout import find_layout
 from config.embedded.ports import find_free_port
 from config.embedded.programs import build_beat, build_web, build_worker
-from config.embedded.progress import step
+from config.embedded.progress import print_step
 from config.embedded.supervisor import Supervisor
 from config.env import Env, env
 
@@ -34,59 +34,63 @@ class Command(BaseCommand):
         parser.add_argument("--port", type=int, help="port to use, or the next free one (PORT)")
 
     def handle(self, *args: Any, host: str | None, port: int | None, **options: Any) -> None:
-        settings = env().model_copy(
-            update={key: value for key, value in {"host": host, "port": port}.items() if value}
-        )
+        given_options = {key: value for key, value in (("host", host), ("port", port)) if value}
+        settings = env().model_copy(update=given_options)
         try:
-            with hold_lock(find_layout(settings.mnemoflow_home).locks) as note:
-                status = self._run(settings, note)
+            with hold_lock(find_layout(settings.mnemoflow_home).locks) as lock_file:
+                status = self._run(settings, lock_file)
         except EmbeddedFault as fault:
             raise CommandError(str(fault)) from fault
         sys.exit(status)
 
-    def _run(self, settings: Env, note: IO[str]) -> int:
+    def _run(self, settings: Env, lock_file: IO[str]) -> int:
+        """Run all programs until one fails or the end is requested, and return the exit status."""
         port = find_free_port(settings.host, settings.port)
-        prepare_data()
+        migrate_if_needed()
         programs = [build_web(settings, port), build_worker(settings), build_beat(settings)]
         supervisor = Supervisor(programs, find_layout(settings.mnemoflow_home).locks)
-        base = f"http://{_to_browser_host(settings.host)}:{port}"
+        base_url = f"http://{_to_browser_host(settings.host)}:{port}"
         try:
-            with step("Starting the web server"):
+            with print_step("Starting the web server"):
                 supervisor.start()
                 # While the web server loads, which takes longer.
-                address = f"{base}{prepare_first_run()}"
-                ready = wait_until_ready(f"{base}/healthz", supervisor)
-            if ready:
+                sign_in_url = f"{base_url}{prepare_first_run()}"
+                is_ready = wait_until_ready(f"{base_url}/healthz", supervisor)
+            if is_ready:
                 if port != settings.port:
                     self.stderr.write(f"Port {settings.port} is in use; using {port}.")
-                self._announce(base, address, note)
+                self._announce(base_url, sign_in_url, lock_file)
             return supervisor.watch()
         finally:
             supervisor.stop()
 
-    def _announce(self, base: str, address: str, note: IO[str]) -> None:
-        note.seek(0)
-        note.truncate()
-        note.write(base)
-        note.flush()
-        self.stdout.write(f"\nMnemoflow is ready. Open\n\n  {address}\n\nPress Ctrl-C to stop.\n")
+    def _announce(self, base_url: str, sign_in_url: str, lock_file: IO[str]) -> None:
+        """Write the URL to the lock file, for the message of a second start, and print the link to sign in."""
+        lock_file.seek(0)
+        lock_file.truncate()
+        lock_file.write(base_url)
+        lock_file.flush()
+        self.stdout.write(
+            f"\nMnemoflow is ready. Open\n\n  {sign_in_url}\n\nPress Ctrl-C to stop.\n"
+        )
         self.stdout.flush()
 
 
-def prepare_data() -> None:
+def migrate_if_needed() -> None:
     owner = connections["owner"]
     executor = MigrationExecutor(owner)
     if executor.migration_plan(executor.loader.graph.leaf_nodes()):
-        with step("Migrating the database"):
+        with print_step("Migrating the database"):
             call_command("migrate", verbosity=0, interactive=False)
     owner.close()
 
 
-def wait_until_ready(address: str, supervisor: Supervisor) -> bool:
-    until = time.monotonic() + 60
-    while time.monotonic() < until and not supervisor.ending:
+def wait_until_ready(url: str, supervisor: Supervisor) -> bool:
+    """Return True once the URL responds; False after a minute, or if the supervisor is ending or a child has died."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and not supervisor.is_ending:
         try:
-            with urllib.request.urlopen(address, timeout=5) as response:  # noqa: S310 -- our own address
+            with urllib.request.urlopen(url, timeout=5) as response:  # noqa: S310 -- our own address
                 return bool(response.status == 200)
         except (urllib.error.URLError, OSError):
             time.sleep(0.05)
@@ -97,15 +101,18 @@ def wait_until_ready(address: str, supervisor: Supervisor) -> bool:
 
 @contextmanager
 def hold_lock(locks: Path) -> Iterator[IO[str]]:
-    """Hold the lock of `up`. The kernel releases it when the process ends, for whatever reason."""
+    """Lock and provide a file, which holds the URL of the instance. Raise ``AlreadyRunning`` if another process holds it.
+
+    The kernel releases the lock when the process ends, for whatever reason.
+    """
     locks.mkdir(parents=True, exist_ok=True)
-    with (locks / "up").open("a+") as note:
+    with (locks / "up").open("a+") as lock_file:
         try:
-            fcntl.flock(note, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            note.seek(0)
-            raise AlreadyRunning(note.read()) from None
-        yield note
+            lock_file.seek(0)
+            raise AlreadyRunning(lock_file.read()) from None
+        yield lock_file
 
 
 def _to_browser_host(host: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
-from config.net import ExchangeFailed, exchange
+from config.net import ExchangeFailed, send_request
 from memory.core.entry_codec import PARAMS, to_json
 from memory.core.errors import InvalidInput, ProviderError
 from memory.core.filters import parse_filter
@@ -94,7 +94,7 @@ class HttpProvider(MemoryProvider):
         if body is not None:
             headers.append(("Content-Type", "application/json"))
         try:
-            request = exchange(
+            request = send_request(
                 method,
                 f"{self._base}/{path}",
                 headers=headers,

@@ -43,7 +43,7 @@ class FunctionCall(Generic[M]):
     """
 
     def __init__(self, call: str, row: str, model: type[M], *values: str) -> None:
-        """Compose the SQL. ``call`` is what ``named_call`` returns, ``row`` the composite column, ``values`` the others."""
+        """Compose the SQL. ``call`` is what ``build_call`` returns, ``row`` the composite column, ``values`` the others."""
         self._rows = _RowBuilder(model)
         self._values = len(values)
         # Selecting the composite's columns by name would take longer than the function itself.

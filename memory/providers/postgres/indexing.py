@@ -6,7 +6,7 @@ from typing import Final
 
 from django.db import connection
 
-from config.sql import named_call, read_queries
+from config.sql import build_call, read_queries
 from memory.core.recall.groups import get_group
 from memory.core.records import Tier
 from memory.models import Entry, Group, Namespace
@@ -21,7 +21,7 @@ from memory.providers.postgres.vectors import VectorChanges
 
 QUERIES: Final = read_queries("memory/sql/queries/postings.sql")
 
-SAVE_POSTINGS = "SELECT " + named_call(
+SAVE_POSTINGS = "SELECT " + build_call(
     "memory_save_postings", "p_team", "p_namespace", "p_postings"
 )
 

@@ -14,7 +14,7 @@ from uuid import UUID
 from django.db import connection
 
 from config.ids import uuid7
-from config.sql import named_call
+from config.sql import build_call
 from memory.core.policy import MemorySecurityPolicy
 from memory.models import Entry, Namespace
 from memory.models.entries import Operation
@@ -25,12 +25,12 @@ from memory.providers.postgres.postings import compute_next_number
 _ARGUMENTS: Final = ("p_team", "p_namespace", "p_key", "p_at", "p_run", "p_node", "p_step")
 _VALUES: Final = ("is_repeated", "has_expired", "last_block", "last_size")
 _STATE = FunctionCall(
-    named_call("memory_state_before_write", *_ARGUMENTS), "entry", Entry, *_VALUES
+    build_call("memory_state_before_write", *_ARGUMENTS), "entry", Entry, *_VALUES
 )
 _LOCK = FunctionCall(
-    named_call("memory_lock_for_write", *_ARGUMENTS), "entry", Entry, "participants", *_VALUES
+    build_call("memory_lock_for_write", *_ARGUMENTS), "entry", Entry, "participants", *_VALUES
 )
-_WRITE: Final = "SELECT " + named_call(
+_WRITE: Final = "SELECT " + build_call(
     "memory_write_entry",
     *("p_entry", "p_revision", "p_postings"),
     *("p_more_entries", "p_more_bytes", "p_max_entries", "p_max_bytes"),

@@ -171,7 +171,7 @@ def _read_until(request: HttpRequest) -> datetime | None:
 def _parse_day(text: str) -> datetime | None:
     try:
         day = parse_date(text)
-        return find_midnight(day, later=1) if day else None
+        return find_midnight(day, days_later=1) if day else None
     except ValueError:
         return None
 

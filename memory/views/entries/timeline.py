@@ -98,7 +98,7 @@ def _build_days(
     day_rows = []
     for on, group in groupby(rows, key=lambda row: timezone.localdate(row.row.at)):
         changes_of_day = list(group)
-        url = _build_snapshot_url(request, find_midnight(on, later=1))
+        url = _build_snapshot_url(request, find_midnight(on, days_later=1))
         day_rows.append(DayRow(on, _list_counts(changes_of_day, days.get(on)), url, changes_of_day))
     return day_rows
 

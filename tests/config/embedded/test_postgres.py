@@ -9,7 +9,7 @@ import pytest
 from config.embedded.layout import find_layout
 from config.embedded.postgres import Postgres
 from config.embedded.processes import find_process
-from config.embedded.session import prepare
+from config.embedded.session import prepare_database
 
 
 def server(home: Path) -> Postgres:
@@ -70,8 +70,8 @@ def test_postgres_does_not_run_as_root_and_lets_nobody_else_in(home: Path):
 def test_postgres_app_role_gets_rights_on_later_tables_but_owns_nothing(home: Path):
     running_server = server(home)
     running_server.start()
-    prepare(running_server, "site")
-    prepare(running_server, "site")  # a second start
+    prepare_database(running_server, "site")
+    prepare_database(running_server, "site")  # a second start
     with psycopg.connect(running_server.build_url(name="site"), autocommit=True) as owner:
         owner.execute("create table later (id bigserial primary key, word text)")
 
@@ -89,12 +89,12 @@ def test_postgres_app_role_gets_rights_on_later_tables_but_owns_nothing(home: Pa
 def test_postgres_right_taken_away_by_a_migration_stays_away_after_the_next_start(home: Path):
     running_server = server(home)
     running_server.start()
-    prepare(running_server, "site")
+    prepare_database(running_server, "site")
     with psycopg.connect(running_server.build_url(name="site"), autocommit=True) as owner:
         owner.execute("create table trail (id int)")
         owner.execute("revoke update, delete on trail from mnemoflow_app")
 
-    prepare(running_server, "site")
+    prepare_database(running_server, "site")
 
     app = psycopg.connect(running_server.build_url("mnemoflow_app", "site"))
     with closing(app), pytest.raises(psycopg.errors.InsufficientPrivilege):

@@ -51,7 +51,7 @@ def test_supervisor_asked_to_end_ends_every_child(
 ):
     supervisor = Supervisor([Program("a", FOREVER), Program("b", FOREVER)], tmp_path)
     supervisor.start()
-    supervisor.start_rest()
+    supervisor.start_others()
     pids = [child.process.pid for child in supervisor.children if child.process]
     until(lambda: capfd.readouterr().err.count("here") >= 1)
 
@@ -89,7 +89,7 @@ def test_supervisor_child_killed_is_started_again(tmp_path: Path):
     os.kill(first, signal.SIGKILL)
     until(child.has_died)
 
-    assert supervisor._revive(child)
+    assert supervisor._restart(child)
     second = child.process.pid
     supervisor.stop()
 

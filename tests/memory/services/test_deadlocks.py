@@ -15,7 +15,7 @@ from django.db import OperationalError, connection
 from accounts.audit import verify
 from accounts.models import AuditEntry
 from accounts.tenancy import tenant
-from config.retry import WAITS, find_conflict, retry_on_conflict
+from config.retry import RETRY_DELAYS, find_conflict, retry_on_conflict
 from memory import services
 from memory.core.errors import ProviderError
 from memory.models import Entry, Policy
@@ -234,7 +234,7 @@ def test_other_failures_and_the_last_deadlock_are_told(monkeypatch: pytest.Monke
 
     with pytest.raises(OperationalError):
         fails(Lost())
-    assert tries == 1 + len(WAITS) + 1
+    assert tries == 1 + len(RETRY_DELAYS) + 1
 
 
 def test_first_limits_saved_twice_at_once_are_both_saved(ann: Person) -> None:

@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from accounts.models import AuditEntry
 from accounts.tenancy import tenant
-from accounts.views.audit_words import VALUES
+from accounts.views.audit_labels import VALUE_LABELS
 from memory.logic.entries.ingress import FindingReason, IngressOutcome
 from memory.providers.postgres import rows
 from tests.support.cast import Cast
@@ -64,8 +64,8 @@ def test_filters_that_are_understood_are_not_named(cast: Cast) -> None:
 
 @pytest.mark.django_db
 def test_trail_says_in_words_what_the_gate_did(cast: Cast) -> None:
-    assert set(VALUES["ingress"]) == set(IngressOutcome)
-    assert set(VALUES["reasons"]) == set(FindingReason)
+    assert set(VALUE_LABELS["ingress"]) == set(IngressOutcome)
+    assert set(VALUE_LABELS["reasons"]) == set(FindingReason)
     detail = {"ingress": "quarantine", "reasons": ["secret", "from_outside", "new one"]}
     with tenant([cast.team_a.pk]):
         AuditEntry.objects.create(

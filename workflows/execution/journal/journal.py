@@ -15,7 +15,7 @@ from psycopg_pool import PoolTimeout
 
 from config.ids import uuid7
 from config.redaction import NO_REDACTION, Redactor
-from config.sql import named_call
+from config.sql import build_call
 from workflows.engine.language.document import Json
 from workflows.engine.runtime.events import Event, TextChunk
 from workflows.engine.runtime.step_records import StepKey, StepRecord
@@ -39,9 +39,9 @@ GROUP_DELAY = 0.005  # seconds that such a commit may be delayed
 EFFECT_DELAY = 0.001  # seconds in which the next step's intent may join the result of an effect
 
 _COMMON_PARAMETERS = ("p_team", "p_run", "p_attempt", "p_seq", "p_count", "p_events", "p_steps")
-APPEND = "select " + named_call("execution_append", *_COMMON_PARAMETERS, "p_intents")
-FINISH = "select " + named_call("execution_finish", *_COMMON_PARAMETERS, "p_segments", "p_end")
-PAUSE = "select " + named_call("execution_pause", *_COMMON_PARAMETERS, "p_segments", "p_pause")
+APPEND = "select " + build_call("execution_append", *_COMMON_PARAMETERS, "p_intents")
+FINISH = "select " + build_call("execution_finish", *_COMMON_PARAMETERS, "p_segments", "p_end")
+PAUSE = "select " + build_call("execution_pause", *_COMMON_PARAMETERS, "p_segments", "p_pause")
 
 
 @dataclass(slots=True)

@@ -33,7 +33,7 @@ class GuardedHttp:
             return request.max_text_bytes if text else request.max_binary_bytes
 
         try:
-            response = await net.exchange(
+            response = await net.send_request(
                 request.method,
                 request.url,
                 headers=_build_headers(request),

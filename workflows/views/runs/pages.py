@@ -14,7 +14,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts.errors import NotFound
 from accounts.principals import get_current_team_id, get_principal
-from accounts.views.ignored_filters import Ignored, list_ignored_filters
+from accounts.views.ignored_filters import IgnoredFilter, list_ignored_filters
 from accounts.views.pagination import paginate_by_time
 from workflows import permissions, selectors
 from workflows.engine.errors import InputRejected
@@ -170,7 +170,7 @@ def read_filter(data: Mapping[str, str]) -> RunFilter:
     )
 
 
-def list_ignored(query: QueryDict, run_filter: RunFilter) -> list[Ignored]:
+def list_ignored(query: QueryDict, run_filter: RunFilter) -> list[IgnoredFilter]:
     """Return the filters that were requested and are invalid."""
     parameters = (
         ("status", _("Status"), run_filter.status, ""),

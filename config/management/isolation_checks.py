@@ -33,7 +33,7 @@ EXPECTED_RESTRICTIONS: Final[Mapping[Program, frozenset[str]]] = {
     "full_child": REQUIRED_RESTRICTIONS | {"user"},
 }
 
-TENANT_TABLES = """
+TENANT_TABLES_QUERY = """
     select c.relname, c.relrowsecurity and c.relforcerowsecurity
            and exists (select 1 from pg_policy where polrelid = c.oid)
     from pg_class c join pg_namespace n on n.oid = c.relnamespace
@@ -46,7 +46,7 @@ TENANT_TABLES = """
 
 @dataclass(frozen=True)
 class CheckResult:
-    """The result of one check. If a ``required`` check fails, only one person should use this installation."""
+    """The result of one check. If a required check fails, no more than one person should use this installation."""
 
     name: str
     passed: bool
@@ -55,7 +55,7 @@ class CheckResult:
 
 
 def run_isolation_checks(*, thorough: bool = False) -> Iterator[CheckResult]:
-    """Run all checks; ``thorough`` runs all the hostile programs, not only the quick ones."""
+    """Run all checks and yield their results. With ``thorough``, also run the slow hostile programs."""
     checks = (
         check_database_role, check_row_level_security, check_secrets, check_egress, check_sandbox,
         partial(run_attacks, thorough=thorough), check_valkey, check_debug_mode,
@@ -79,7 +79,7 @@ def check_database_role() -> Iterator[CheckResult]:
 
 def check_row_level_security() -> Iterator[CheckResult]:
     with connections["default"].cursor() as cursor:
-        cursor.execute(TENANT_TABLES)
+        cursor.execute(TENANT_TABLES_QUERY)
         tables = dict(cursor.fetchall())
     unprotected = [name for name, is_protected in tables.items() if not is_protected]
     if not tables:
@@ -107,10 +107,10 @@ def check_secrets() -> Iterator[CheckResult]:
 
 
 def check_egress() -> Iterator[CheckResult]:
-    """Call the cloud metadata addresses. Nothing is sent if the guard works, because no name has to be resolved."""
+    """Call the cloud metadata addresses. If the guard works, nothing is sent, not even a DNS query."""
     for address in METADATA_URLS:
         try:
-            with net.sync_client(timeout=2) as client:
+            with net.build_sync_client(timeout=2) as client:
                 client.get(address)
         except net.AddressRefused:
             yield CheckResult("egress guard", True, f"refuses {address}")
@@ -154,7 +154,7 @@ def _join(names: frozenset[str]) -> str:
 
 
 def run_attacks(*, thorough: bool) -> Iterator[CheckResult]:
-    """Run hostile programs in the sandboxes, to test how the restrictions work and not only that they are set."""
+    """Run hostile programs in the sandboxes, to test that the restrictions work and not only that they are set."""
     monty = MontyRunner(RunnerPool(1, program="code_child"))
     yield from _run_attacks("code attacks", monty, thorough)
     if thorough and is_jailed():  # each attack starts a process: too slow for the quick check
@@ -170,8 +170,8 @@ def _run_attacks(name: str, runner: MontyRunner, thorough: bool) -> Iterator[Che
     finally:
         runner.close()
     count = len(ESCAPES) + len(RESOURCES if thorough else QUICK)
-    names = ", ".join(successful) or f"none of {count}"
-    yield CheckResult(name, not successful, f"{names} got through")
+    successes = ", ".join(successful) or f"none of {count}"
+    yield CheckResult(name, not successful, f"{successes} got through")
 
 
 def check_valkey() -> Iterator[CheckResult]:

@@ -1,4 +1,4 @@
-"""Labels for the details of audit entries."""
+"""Adds readable labels to the details of audit entries, for the page of the audit trail."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from accounts.services.trail import AuditLine, FieldChange
 
 
 # Labels of the details of actions; names without a label are shown unchanged.
-NAMES: Final[Mapping[str, str | Promise]] = {
+DETAIL_LABELS: Final[Mapping[str, str | Promise]] = {
     "bytes": _("Bytes"),
     "category": _("Category"),
     "count": _("Count"),
@@ -45,7 +45,7 @@ NAMES: Final[Mapping[str, str | Promise]] = {
 
 
 # Labels of the values that the memory gateway records.
-VALUES: Final[Mapping[str, Mapping[str, str | Promise]]] = {
+VALUE_LABELS: Final[Mapping[str, Mapping[str, str | Promise]]] = {
     "ingress": {
         "admit": _("accepted"),
         "merge": _("counted as evidence for an existing memory"),
@@ -66,7 +66,7 @@ VALUES: Final[Mapping[str, Mapping[str, str | Promise]]] = {
 
 @dataclass(frozen=True, slots=True)
 class DetailRow:
-    """A detail with its raw ``name`` and its ``label``."""
+    """A detail of an entry: its name in the database, its label for the page, and its value."""
 
     name: str
     label: str | Promise
@@ -75,38 +75,40 @@ class DetailRow:
 
 @dataclass(frozen=True, slots=True)
 class DisplayedLine:
+    """A line with its changes (label, value before, value after) and its other details."""
+
     line: AuditLine
     changes: Sequence[tuple[str | Promise, str, str]]
     rest: Sequence[DetailRow]
 
 
 def present_line(line: AuditLine) -> DisplayedLine:
-    """Present a line: a change between revisions is one row, and changed fields form a table."""
-    steps = [change for change in line.changes if _is_revision(line, change)]
+    """Sort the details of a line into changed fields, which form a table, and rows, such as a new revision number."""
+    revisions = [change for change in line.changes if _is_revision(line, change)]
     changes = [
-        (NAMES.get(change.field, change.field), change.was, change.now)
+        (DETAIL_LABELS.get(change.field, change.field), change.was, change.now)
         for change in line.changes
-        if change not in steps
+        if change not in revisions
     ]
-    rest = [DetailRow("", _("Revision"), f"{change.was} → {change.now}") for change in steps]
+    rest = [DetailRow("", _("Revision"), f"{change.was} → {change.now}") for change in revisions]
     rest += [
-        DetailRow(name, NAMES.get(name, name), _format_detail(line, name, value))
+        DetailRow(name, DETAIL_LABELS.get(name, name), _format_detail(line, name, value))
         for name, value in line.rest.items()
     ]
     return DisplayedLine(line, changes, rest)
 
 
 def _format_detail(line: AuditLine, name: str, value: str) -> str:
-    """Return the value; words of a closed list, or lists of such words, are replaced by their labels."""
-    words, raw_value = VALUES.get(name), line.entry.detail.get(name)
-    if words is None or raw_value is None:
+    """Return a detail's value. If VALUE_LABELS has labels for it, they replace the raw value or the items of a list."""
+    labels, raw_value = VALUE_LABELS.get(name), line.entry.detail.get(name)
+    if labels is None or raw_value is None:
         return value
-    values = raw_value if isinstance(raw_value, list) else [raw_value]
-    return ", ".join(str(words.get(str(item), item)) for item in values) or "–"
+    items = raw_value if isinstance(raw_value, list) else [raw_value]
+    return ", ".join(str(labels.get(str(item), item)) for item in items) or "–"
 
 
 def _is_revision(line: AuditLine, change: FieldChange) -> bool:
-    """Return whether a change is a revision number: only memory's gateway records those before and after."""
+    """Return whether a change is that of a revision number, which only actions on memories record without a field."""
     numbers = {change.was, change.now} - {"–"}
     is_memory = not change.field and line.entry.action.startswith("memory.")
     return is_memory and all(map(str.isdecimal, numbers))
