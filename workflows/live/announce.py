@@ -11,8 +11,8 @@ from redis.exceptions import RedisError
 
 from workflows.engine.language.document import Json
 from workflows.execution.events.bus import get_bus_url
-from workflows.live.board import update_card
 from workflows.live.draft_feed import list_draft_feeds
+from workflows.live.presence import update_card
 from workflows.live.publish import get_channel
 
 
@@ -29,29 +29,29 @@ def announce_published(workflow_id: UUID, number: int) -> None:
     _publish(workflow_id, {"kind": "published", "number": number})
 
 
-def announce_card(workflow_id: UUID, key: str, more: dict[str, Json]) -> None:
-    """Publish the state of a tab: its selection, and the field being edited there."""
+def announce_card(workflow_id: UUID, tab_key: str, changes: dict[str, Json]) -> None:
+    """Publish what changed in a tab's card: its selection, or the node being edited there."""
     url = get_bus_url()
     if url is not None:
         try:
-            update_card(_get_redis(url), workflow_id, key, more)
+            update_card(_get_redis(url), workflow_id, tab_key, changes)
         except (RedisError, OSError) as error:
             log.debug("presence_lost", extra={"why": str(error)})
-    _publish(workflow_id, {"kind": "card", "from": key, "card": more})
+    _publish(workflow_id, {"kind": "card", "from": tab_key, "card": changes})
 
 
-def announce_cursor(workflow_id: UUID, key: str, cursor: Json) -> None:
-    _publish(workflow_id, {"kind": "cursor", "from": key, "cursor": cursor})
+def announce_cursor(workflow_id: UUID, tab_key: str, cursor: Json) -> None:
+    _publish(workflow_id, {"kind": "cursor", "from": tab_key, "cursor": cursor})
 
 
-def _publish(workflow_id: UUID, body: dict[str, Any]) -> None:
+def _publish(workflow_id: UUID, message: dict[str, Any]) -> None:
     url = get_bus_url()
     if url is None:
         for feed in list_draft_feeds():
-            feed.receive_from_thread(workflow_id, body)
+            feed.receive_from_thread(workflow_id, message)
         return
     try:
-        _get_redis(url).publish(get_channel(workflow_id), dumps(body))
+        _get_redis(url).publish(get_channel(workflow_id), dumps(message))
     except (RedisError, OSError) as error:
         log.debug("announcement_lost", extra={"why": str(error)})
 

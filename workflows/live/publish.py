@@ -1,4 +1,4 @@
-"""The channel of a draft, and publishing on it from an event loop."""
+"""The bus channel of a draft, and a publisher for it that runs in an event loop."""
 
 import logging
 from json import dumps
@@ -25,16 +25,16 @@ def get_channel(workflow_id: object) -> str:
 
 
 class DraftPublisher:
-    """Publishes to a draft's channel. If a message is lost, the next poll finds its news."""
+    """Publishes messages to the channels of drafts. If a message is lost, the next poll finds the change."""
 
     def __init__(self, url: str | None) -> None:
         self._redis: Redis | None = connect(url) if url else None
 
-    async def publish(self, workflow_id: UUID, body: Json) -> None:
+    async def publish(self, workflow_id: UUID, message: Json) -> None:
         if self._redis is None:
             return
         try:
-            await self._redis.publish(get_channel(workflow_id), dumps(body))
+            await self._redis.publish(get_channel(workflow_id), dumps(message))
         except (RedisError, OSError) as error:
             log.debug("announcement_lost", extra={"why": str(error)})
 

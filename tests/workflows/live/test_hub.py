@@ -18,7 +18,7 @@ from workflows.execution.events.hub import Hub
 from workflows.live import announce
 from workflows.live.draft_feed import DraftFeed, follow
 from workflows.live.publish import get_channel
-from workflows.live.seats import QUEUE_SIZE, LiveEvent, Seat, build_card
+from workflows.live.tabs import QUEUE_SIZE, LiveEvent, Tab, build_card
 from workflows.models import Workflow
 from workflows.services import publishing
 from workflows.services.editor import comments
@@ -39,8 +39,8 @@ def url(request: Any, settings: Any, valkey_url: str) -> str | None:
     return found
 
 
-def seat_of(person: Person, workflow: Workflow, client: str = "tab-0001") -> Seat:
-    return Seat(
+def tab_of(person: Person, workflow: Workflow, client: str = "tab-0001") -> Tab:
+    return Tab(
         team_id=workflow.team_id,
         workflow_id=workflow.pk,
         user_id=person.user.pk,
@@ -51,7 +51,7 @@ def seat_of(person: Person, workflow: Workflow, client: str = "tab-0001") -> Sea
 
 
 class Listener:
-    """Reads a seat's stream in the background."""
+    """Reads a tab's stream in the background."""
 
     def __init__(self) -> None:
         self.heard: list[LiveEvent] = []
@@ -72,11 +72,11 @@ class Listener:
 
 
 @asynccontextmanager
-async def listening(hub: DraftFeed, seat: Seat) -> AsyncIterator[Listener]:
+async def listening(hub: DraftFeed, tab: Tab) -> AsyncIterator[Listener]:
     listener = Listener()
 
     async def listen() -> None:
-        async for said in follow(hub, seat, idle_seconds=1):
+        async for said in follow(hub, tab, idle_seconds=1):
             if said is not None:
                 listener.heard.append(said)
         listener.ended.set()
@@ -93,7 +93,7 @@ async def listening(hub: DraftFeed, seat: Seat) -> AsyncIterator[Listener]:
 async def open_hub(url: str | None) -> AsyncIterator[DraftFeed]:
     hub = Hub(url)
     try:
-        yield hub.feed(DraftFeed)
+        yield hub.get_feed(DraftFeed)
     finally:
         await hub.close()
 
@@ -105,9 +105,9 @@ def names_in(data: Any) -> list[str]:
 async def test_everybody_sees_who_came_and_who_left(
     cast: Cast, workflow: Workflow, url: str | None
 ):
-    async with open_hub(url) as hub, listening(hub, seat_of(cast.alice, workflow)) as alice:
+    async with open_hub(url) as hub, listening(hub, tab_of(cast.alice, workflow)) as alice:
         await alice.until("presence", lambda data: names_in(data) == ["Alice"])
-        async with listening(hub, seat_of(cast.vic, workflow, "tab-0002")):
+        async with listening(hub, tab_of(cast.vic, workflow, "tab-0002")):
             await alice.until("presence", lambda data: names_in(data) == ["Alice", "Vic"])
         told = [names_in(said.data) for said in alice.heard if said.name == "presence"]
         alice.heard.clear()
@@ -125,9 +125,9 @@ async def test_two_processes_share_who_is_here(
     async with (
         open_hub(valkey_url) as one,
         open_hub(valkey_url) as two,
-        listening(one, seat_of(cast.alice, workflow)) as alice,
+        listening(one, tab_of(cast.alice, workflow)) as alice,
     ):
-        async with listening(two, seat_of(cast.bob, workflow, "tab-0002")) as bob:
+        async with listening(two, tab_of(cast.bob, workflow, "tab-0002")) as bob:
             await alice.until("presence", lambda data: names_in(data) == ["Alice", "Bob"])
             await bob.until("presence", lambda data: names_in(data) == ["Alice", "Bob"])
             key = f"{cast.bob.user.pk}:tab-0002"
@@ -147,11 +147,11 @@ async def test_killed_process_leaves_nobody_behind(
 ):
     """Its cards are never dropped; nobody renews them, so they grow stale."""
     settings.REDIS_URL = valkey_url
-    monkeypatch.setattr("workflows.live.board.FRESH_SECONDS", 3.0)
+    monkeypatch.setattr("workflows.live.presence.FRESH_SECONDS", 3.0)
     async with open_hub(valkey_url) as dead, open_hub(valkey_url) as alive:
-        ghost = seat_of(cast.bob, workflow, "tab-0002")
-        await dead.board.put(workflow.pk, {ghost.key: ghost.card})
-        async with listening(alive, seat_of(cast.alice, workflow)) as alice:
+        ghost = tab_of(cast.bob, workflow, "tab-0002")
+        await dead.presence.save(workflow.pk, {ghost.key: ghost.card})
+        async with listening(alive, tab_of(cast.alice, workflow)) as alice:
             await alice.until("presence", lambda data: names_in(data) == ["Alice", "Bob"])
             alice.heard.clear()
             await alice.until("presence", lambda data: names_in(data) == ["Alice"], 10)
@@ -161,7 +161,7 @@ async def test_revision_is_told_by_the_bus_with_its_tab(
     cast: Cast, workflow: Workflow, settings: Any, valkey_url: str
 ):
     settings.REDIS_URL = valkey_url
-    async with open_hub(valkey_url) as hub, listening(hub, seat_of(cast.bob, workflow)) as bob:
+    async with open_hub(valkey_url) as hub, listening(hub, tab_of(cast.bob, workflow)) as bob:
         await bob.until("presence")
         redis = Redis.from_url(valkey_url)
         for _again in range(100):  # until the subscription stands
@@ -183,7 +183,7 @@ async def test_revision_is_told_by_the_bus_with_its_tab(
 async def test_revision_unheard_is_found_in_the_rows_once(
     cast: Cast, workflow: Workflow, url: str | None
 ):
-    async with open_hub(url) as hub, listening(hub, seat_of(cast.bob, workflow)) as bob:
+    async with open_hub(url) as hub, listening(hub, tab_of(cast.bob, workflow)) as bob:
         await bob.until("presence")
 
         await sync_to_async(_bump)(workflow)
@@ -205,8 +205,8 @@ async def test_stream_ends_when_the_person_leaves_the_team(
 ):
     async with (
         open_hub(url) as hub,
-        listening(hub, seat_of(cast.bob, workflow)) as bob,
-        listening(hub, seat_of(cast.alice, workflow, "tab-0002")) as alice,
+        listening(hub, tab_of(cast.bob, workflow)) as bob,
+        listening(hub, tab_of(cast.alice, workflow, "tab-0002")) as alice,
     ):
         await bob.until("presence")
 
@@ -223,9 +223,9 @@ def _leave(person: Person) -> None:
 
 
 async def test_stream_ends_with_the_session(cast: Cast, workflow: Workflow, url: str | None):
-    seat = seat_of(cast.bob, workflow)
-    seat.session = "no-such-session"
-    async with open_hub(url) as hub, listening(hub, seat) as bob:
+    tab = tab_of(cast.bob, workflow)
+    tab.session = "no-such-session"
+    async with open_hub(url) as hub, listening(hub, tab) as bob:
         await asyncio.wait_for(bob.ended.wait(), 8)
 
 
@@ -234,7 +234,7 @@ async def test_stream_ends_when_the_workflow_is_archived(
 ):
     from workflows.services.editor import drafts
 
-    async with open_hub(url) as hub, listening(hub, seat_of(cast.bob, workflow)) as bob:
+    async with open_hub(url) as hub, listening(hub, tab_of(cast.bob, workflow)) as bob:
         await bob.until("presence")
 
         await sync_to_async(_within)(
@@ -254,12 +254,12 @@ async def test_stranger_with_a_seat_is_shown_the_door(
     cast: Cast, workflow: Workflow, url: str | None
 ):
     """Should a view ever forget to ask: the look asks."""
-    async with open_hub(url) as hub, listening(hub, seat_of(cast.carol, workflow)) as carol:
+    async with open_hub(url) as hub, listening(hub, tab_of(cast.carol, workflow)) as carol:
         await asyncio.wait_for(carol.ended.wait(), 8)
 
 
 async def test_comment_is_told_to_all_tabs(cast: Cast, workflow: Workflow, url: str | None):
-    async with open_hub(url) as hub, listening(hub, seat_of(cast.bob, workflow)) as bob:
+    async with open_hub(url) as hub, listening(hub, tab_of(cast.bob, workflow)) as bob:
         await bob.until("presence")
         await hub.poll()
 
@@ -277,7 +277,7 @@ async def test_publishing_is_told_to_all_tabs(
     cast: Cast, workflow: Workflow, settings: Any, valkey_url: str
 ):
     settings.REDIS_URL = valkey_url
-    async with open_hub(valkey_url) as hub, listening(hub, seat_of(cast.bob, workflow)) as bob:
+    async with open_hub(valkey_url) as hub, listening(hub, tab_of(cast.bob, workflow)) as bob:
         await bob.until("presence")
 
         await sync_to_async(_within)(
@@ -291,10 +291,10 @@ async def test_cursor_reaches_the_others_and_not_its_own_tab(
     cast: Cast, workflow: Workflow, settings: Any, valkey_url: str
 ):
     settings.REDIS_URL = valkey_url
-    own = seat_of(cast.bob, workflow, "tab-0002")
+    own = tab_of(cast.bob, workflow, "tab-0002")
     async with (
         open_hub(valkey_url) as hub,
-        listening(hub, seat_of(cast.alice, workflow)) as alice,
+        listening(hub, tab_of(cast.alice, workflow)) as alice,
         listening(hub, own) as bob,
     ):
         await bob.until("presence", lambda data: len(data["people"]) == 2)
@@ -320,8 +320,8 @@ async def test_runs_are_told_to_those_they_concern(cast: Cast, workflow: Workflo
 
     async with (
         open_hub(url) as hub,
-        listening(hub, seat_of(cast.alice, workflow)) as alice,
-        listening(hub, seat_of(cast.bob, workflow, "tab-0002")) as bob,
+        listening(hub, tab_of(cast.alice, workflow)) as alice,
+        listening(hub, tab_of(cast.bob, workflow, "tab-0002")) as bob,
     ):
         await bob.until("presence")
 
@@ -338,11 +338,11 @@ async def test_runs_are_told_to_those_they_concern(cast: Cast, workflow: Workflo
 
 
 async def test_tab_that_reads_too_slowly_is_cut_off(cast: Cast, workflow: Workflow):
-    seat = seat_of(cast.bob, workflow)
+    tab = tab_of(cast.bob, workflow)
 
     for revision in range(2, QUEUE_SIZE + 10):
-        seat.put_revision(workflow.revision + revision, None)
+        tab.put_revision(workflow.revision + revision, None)
 
-    assert seat.cut_off
-    heard = [said async for said in follow(Hub(None).feed(DraftFeed), seat, idle_seconds=0.1)]
+    assert tab.cut_off
+    heard = [said async for said in follow(Hub(None).get_feed(DraftFeed), tab, idle_seconds=0.1)]
     assert heard == []

@@ -15,7 +15,7 @@ from accounts.tenancy import tenant
 from workflows import permissions
 from workflows.execution.events.reader import StreamEvent as Framed
 from workflows.live.draft_feed import follow, get_draft_feed
-from workflows.live.seats import Seat, build_card
+from workflows.live.tabs import Tab, build_card
 from workflows.sse import (
     HEADERS,
     PING,
@@ -30,22 +30,22 @@ from workflows.views.request_context import workflow_for
 
 @require_safe
 async def live(request: HttpRequest, workflow_id: UUID) -> HttpResponseBase:
-    seat = await sync_to_async(_create_seat)(request, workflow_id)
+    tab = await sync_to_async(_create_tab)(request, workflow_id)
     return StreamingHttpResponse(
-        _stream_events(seat), content_type="text/event-stream", headers=HEADERS
+        _stream_events(tab), content_type="text/event-stream", headers=HEADERS
     )
 
 
-async def _stream_events(seat: Seat) -> AsyncIterator[bytes]:
+async def _stream_events(tab: Tab) -> AsyncIterator[bytes]:
     yield f"retry: {RETRY_MS}\n\n".encode()
-    async for event in follow(get_draft_feed(), seat, idle_seconds=PING):
+    async for event in follow(get_draft_feed(), tab, idle_seconds=PING):
         if event is None:
             yield b": still here\n\n"
         else:
             yield build_frame(Framed(event.name, event.data, event.revision))
 
 
-def _create_seat(request: HttpRequest, workflow_id: UUID) -> Seat:
+def _create_tab(request: HttpRequest, workflow_id: UUID) -> Tab:
     principal = get_principal(request)
     if not isinstance(principal, UserPrincipal):
         raise Http404
@@ -54,7 +54,7 @@ def _create_seat(request: HttpRequest, workflow_id: UUID) -> Seat:
         client = validate_client(request.GET.get("client", ""))
         # A tab that sends its last revision gets the later ones at once; a new tab is up to date.
         last_revision = read_last_event_id(request) or workflow.revision
-        seat = Seat(
+        tab = Tab(
             team_id=workflow.team_id,
             workflow_id=workflow.pk,
             user_id=principal.user.pk,
@@ -65,5 +65,5 @@ def _create_seat(request: HttpRequest, workflow_id: UUID) -> Seat:
             ),
             session=request.session.session_key or "",
         )
-        seat.put_revision(workflow.revision, None)
-    return seat
+        tab.put_revision(workflow.revision, None)
+    return tab

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from accounts.errors import InvalidChoice
 from config.http import strict_json
 from workflows.live.announce import announce_card, announce_cursor
-from workflows.live.seats import make_seat_key
+from workflows.live.tabs import build_tab_key
 from workflows.views.request_context import workflow_for
 
 
@@ -52,7 +52,7 @@ def presence(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
         update = PresenceUpdate.model_validate_json(strict_json.read_body(request))
     except ValidationError as error:
         raise InvalidChoice(field=".".join(map(str, error.errors()[0]["loc"]))) from error
-    key = make_seat_key(principal.user_id, validate_client(update.client))
+    key = build_tab_key(principal.user_id, validate_client(update.client))
     if update.cursor is not None:
         announce_cursor(workflow.pk, key, {"client": update.client, **update.cursor.model_dump()})
     card = update.model_dump(include=update.model_fields_set & {"selection", "editing"})

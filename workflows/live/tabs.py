@@ -1,7 +1,8 @@
-"""The seat of a tab on a draft: its person, the last sent revision and the outgoing queue."""
+"""A browser tab that has a draft open: its person, the last revision sent to it and its queue of events."""
 
 import asyncio
 from dataclasses import dataclass, field
+from typing import NamedTuple
 from uuid import UUID
 
 from accounts.models import User
@@ -11,12 +12,18 @@ from workflows.engine.language.document import Json
 QUEUE_SIZE = 256  # events that a tab may be behind; then its stream ends, and it reconnects
 COLORS = 8  # of ``--person-…`` in static/css/together.css
 
-Watch = tuple[UUID, UUID, str]  # workflow, person, session
+
+class Watch(NamedTuple):
+    """A draft with a person and a session ("" without one) that watch it. Each poll checks whether they still may."""
+
+    workflow_id: UUID
+    user_id: UUID
+    session: str
 
 
 @dataclass(frozen=True, slots=True)
 class LiveEvent:
-    """An event of the stream; only revisions have a number to continue after."""
+    """An event of a tab's stream. Only an edit has a ``revision``, after which a reconnected tab continues."""
 
     name: str
     data: Json
@@ -24,8 +31,8 @@ class LiveEvent:
 
 
 @dataclass(eq=False, slots=True)
-class Seat:
-    """A tab that watches a draft; it belongs to one event loop. ``revision`` is the last revision sent to the tab."""
+class Tab:
+    """A tab that watches a draft, in one event loop. ``revision`` is the last revision that was sent to it."""
 
     team_id: UUID
     workflow_id: UUID
@@ -35,7 +42,7 @@ class Seat:
     card: dict[str, Json]  # shown to the other people on the draft
     session: str = ""
     cut_off: bool = False
-    comments: Json = None  # the marker of the comments that this tab has, see ``rows.DraftNews``
+    comments: Json = None  # the marker of the comments that this tab has, see ``news.DraftNews``
     runs: dict[str, str] = field(default_factory=dict)
     queue: asyncio.Queue[LiveEvent | None] = field(
         default_factory=lambda: asyncio.Queue(QUEUE_SIZE)
@@ -43,14 +50,15 @@ class Seat:
 
     @property
     def watch(self) -> Watch:
-        return self.workflow_id, self.user_id, self.session
+        return Watch(self.workflow_id, self.user_id, self.session)
 
     @property
     def key(self) -> str:
-        """Return the key of the seat; the server prepends the person, so that no person can act as another."""
-        return make_seat_key(self.user_id, self.client)
+        """Return the key of the tab. It contains the person's id, so that nobody can act as another person's tab."""
+        return build_tab_key(self.user_id, self.client)
 
     def put(self, event: LiveEvent) -> None:
+        """Queue an event. A tab whose queue is full is ended."""
         try:
             self.queue.put_nowait(event)
         except asyncio.QueueFull:
@@ -62,14 +70,14 @@ class Seat:
             self.put(LiveEvent("revision", {"revision": revision, "client": client}, revision))
 
     def end(self) -> None:
-        """Close the stream when it next waits; the rest of the queue isn't sent."""
+        """Mark the tab as cut off, which closes its stream without the events that are still queued."""
         self.cut_off = True
         if self.queue.full():
             self.queue.get_nowait()
         self.queue.put_nowait(None)
 
 
-def make_seat_key(user_id: UUID | None, client: str) -> str:
+def build_tab_key(user_id: UUID | None, client: str) -> str:
     return f"{user_id}:{client}"
 
 
