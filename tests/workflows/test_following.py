@@ -68,7 +68,9 @@ async def told(run: Run, url: str | None, after: int = 0) -> list[StreamEvent]:
     try:
         return [
             said
-            async for said in follow(hub.feed(RunFeed), run.team_id, run.pk, after, idle_seconds=5)
+            async for said in follow(
+                hub.get_feed(RunFeed), run.team_id, run.pk, after, idle_seconds=5
+            )
             if said is not None
         ]
     finally:
@@ -181,7 +183,7 @@ async def test_hub_ends_although_a_library_swallows_the_cancel(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     reached = asyncio.Event()
-    feed = Hub(None).feed(RunFeed)
+    feed = Hub(None).get_feed(RunFeed)
 
     async def deaf(*asked: object) -> list[tuple[object, ...]]:
         reached.set()
@@ -190,7 +192,7 @@ async def test_hub_ends_although_a_library_swallows_the_cancel(
         return []
 
     monkeypatch.setattr(feed.db, "fetch_rows", deaf)
-    async with feed.reading(uuid7(), uuid7()):
+    async with feed.open_reader(uuid7(), uuid7()):
         await asyncio.wait_for(reached.wait(), 5)
 
         await asyncio.wait_for(feed.hub.close(), 5)

@@ -21,7 +21,7 @@ from workflows.engine.language.validation import select_errors, validate
 from workflows.engine.nodes import build_kinds
 from workflows.engine.runtime.runner import WorkflowRunner
 from workflows.engine.testing.cases import Case, Turn
-from workflows.execution.debugging.test_cases import CaseBench
+from workflows.execution.debugging.test_cases import CaseRunner
 from workflows.execution.ports.adapters import Services
 from workflows.execution.ports.models import build_models
 from workflows.llm.offline.provider import OfflineModels
@@ -113,7 +113,7 @@ async def test_case_of_a_sample_passes_offline(sample, number, language, service
     document, cases, _memories = spoken(sample, language)
     case = cases[number]
 
-    result = await CaseBench(services, OfflineModels()).run(document, case)
+    result = await CaseRunner(services, OfflineModels()).run(document, case)
 
     findings = [finding for turn in result.turns for finding in turn.findings]
     assert (result.problem, [finding for finding in findings if not finding.ok]) == ("", [])
@@ -139,7 +139,7 @@ async def test_suggested_question_of_a_sample_finds_a_memory(sample, language, s
     said = [Turn(say=text, person=person) for text in document.features[SUGGESTED]]
     case = Case(name="as suggested", turns=tuple(said), memories=tuple(memories))
 
-    result = await CaseBench(services, OfflineModels()).run(document, case)
+    result = await CaseRunner(services, OfflineModels()).run(document, case)
 
     found = {
         turn.say: found_by_recall_nodes(document, done.facts)
@@ -159,7 +159,7 @@ async def test_case_that_claims_a_recall_has_one_by_its_recall_node(sample, lang
     found, claimed = [], []
 
     for case in cases:
-        result = await CaseBench(services, OfflineModels()).run(document, case)
+        result = await CaseRunner(services, OfflineModels()).run(document, case)
         for turn, done in zip(case.turns, result.turns, strict=True):
             count = found_by_recall_nodes(document, done.facts)
             found.append(count or 0)

@@ -23,7 +23,7 @@ HISTORY = "select steps, begun from execution_history(%s, %s)"
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A run that this worker may execute and write to, until another worker claims it."""
+    """A run that this worker may execute until another worker claims it. ``row`` has the columns of ``Run``."""
 
     run_id: UUID
     team_id: UUID
@@ -43,7 +43,7 @@ async def claim_run(db: Database, run_id: UUID, worker: str) -> Claim | None:
 
 
 async def find_next_turn(db: Database, finished: Claim) -> UUID | None:
-    """Return the next turn of the conversation, which waited for the finished turn."""
+    """Return the run of the conversation's next turn, which waited for the finished one, or None."""
     if finished.row.get("conversation_id") is None:
         return None
     run_id: UUID | None = await db.fetch_value(NEXT_TURN, (finished.team_id, finished.run_id))
@@ -51,25 +51,26 @@ async def find_next_turn(db: Database, finished: Claim) -> UUID | None:
 
 
 async def renew_claims(db: Database, claims: Sequence[Claim]) -> set[UUID]:
-    """Renew all claims of a worker in one statement; return the runs that the worker still holds."""
+    """Renew all claims of a worker in one statement, and return the ids of the runs that it still holds."""
     attempts = [claim.attempt for claim in claims]
     rows = await db.fetch_rows(RENEW, (*_list_ids(claims), attempts, LEASE))
     return {row[0] for row in rows}
 
 
 async def release_run(db: Database, claim: Claim) -> bool:
+    """End the claim of an unfinished run, so that another worker can claim it. Return False if it has been lost."""
     return bool(await db.fetch_value(RELEASE, (claim.team_id, claim.run_id, claim.attempt)))
 
 
 async def list_cancelled(db: Database, claims: Sequence[Claim]) -> set[UUID]:
-    """Return the runs among these that somebody asked to stop."""
+    """Return the ids of the claimed runs whose cancellation has been requested."""
     return {row[0] for row in await db.fetch_rows(CANCELLED, _list_ids(claims))}
 
 
 async def load_history(
     db: Database, claim: Claim
 ) -> tuple[Sequence[Mapping[str, Json]], Sequence[StepKey]]:
-    """Return the rows of the finished steps, and the steps that began but didn't end."""
+    """Return the rows of the finished steps, and the keys of the steps that began but didn't end."""
     rows = await db.fetch_rows(HISTORY, (claim.team_id, claim.run_id))
     finished, open_steps = rows[0]
     return finished, [StepKey(step["node"], tuple(step["rounds"])) for step in open_steps]

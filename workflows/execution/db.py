@@ -1,7 +1,7 @@
 """PostgreSQL access for the frequent statements of a run: psycopg's async pool, without ORM or threads.
 
-Every call is one statement in autocommit, that is one round trip and one commit; the functions behind them (``sql/``)
-set the team for their own transaction, so row-level security applies here too.
+Every call executes one statement in autocommit. The SQL functions that the statements call (``sql/``) set the team for
+their own transaction, so row-level security applies here too.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Execute a claimed run: load its document and finished steps, run the other steps, and write the result."""
+"""Execute a claimed run: load its document and finished steps, run the remaining steps, and write the result."""
 
 import asyncio
 import logging
@@ -30,7 +30,7 @@ from workflows.execution.journal.codec import dump, parse_step_record
 from workflows.execution.journal.journal import DurableJournal
 from workflows.execution.journal.masking import build_run_redactor
 from workflows.execution.journal.outbox import Outbox
-from workflows.execution.plans import Prepared
+from workflows.execution.plans import PreparedDocument
 from workflows.execution.ports.adapters import Services, build_ports, clear_notes, record_run_start
 from workflows.execution.run_setup import Setup, load_setup
 
@@ -43,27 +43,30 @@ BROKEN = "Internal error in the engine. See the server log for details."
 
 @dataclass(slots=True)
 class RunExecution:
-    """A run that this worker executes, with the state of its execution."""
+    """The execution of a claimed run by this worker. The worker stops, hands over or loses it from outside."""
 
     claim: Claim
     control: RunControl = field(default_factory=RunControl)
     task: "asyncio.Task[None] | None" = None
     journal: DurableJournal | None = None
     handing_over: bool = False  # the worker stops, so the run is released unfinished
-    lost: Exception | None = None
-    debug: run_options.Debug = field(init=False)
+    lost: Exception | None = None  # why the run's journal can't be written any more
+    debug: run_options.DebugOptions = field(init=False)
 
     def __post_init__(self) -> None:
-        self.debug = run_options.Debug.from_row(self.claim.row)
+        self.debug = run_options.DebugOptions.from_row(self.claim.row)
 
     def stop(self) -> None:
+        """Cancel the running steps, and end the run as stopped."""
         self.control.stop(STOPPED)
 
     def hand_over(self) -> None:
+        """Interrupt the execution, and release the run for another worker."""
         self.handing_over = True
         self._cancel()
 
     def lose(self, reason: Exception) -> None:
+        """Interrupt the execution, because its journal can't be written any more."""
         if self.lost is None:
             self.lost = reason
             self._cancel()
@@ -83,7 +86,7 @@ class WorkerContext:
 
 
 async def execute_run(execution: RunExecution, context: WorkerContext) -> None:
-    """Execute a run until it ended, paused, was released or another worker claimed it; only a bug raises."""
+    """Execute a run until it ends, pauses, is released or is claimed by another worker. An error fails the run."""
     claim = execution.claim
     try:
         prepared = await run_options.load_prepared(claim, execution.debug)
@@ -114,11 +117,11 @@ async def execute_run(execution: RunExecution, context: WorkerContext) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Attempt:
-    """An attempt at a run whose document and setup are loaded."""
+    """An attempt at a run, with its loaded document and setup."""
 
     execution: RunExecution
     context: WorkerContext
-    prepared: Prepared
+    prepared: PreparedDocument
     setup: Setup
     journal: DurableJournal
     redactor: Redactor
@@ -130,7 +133,7 @@ class _Attempt:
         rows = await self._load_history()
         history = tuple(parse_step_record(row) for row in rows)
         plan = self.prepared.plan
-        seeds = [] if debug.part.is_whole else select_missing_node_steps(plan, history)
+        missing_steps = [] if debug.part.is_whole else select_missing_node_steps(plan, history)
         start = self._build_start()
         mocks = Mocks(claim.row["mocks"]) if claim.row["mocks"] else None
         pause_control = run_options.build_pause_control(claim, debug, rows)
@@ -146,7 +149,7 @@ class _Attempt:
                 mocks=mocks,
                 control=self.execution.control,
                 pause_control=pause_control,
-                seeds=seeds,
+                seeds=missing_steps,
             )
         except EngineFault as fault:
             if self.execution.lost is not None:
@@ -157,7 +160,7 @@ class _Attempt:
             log.exception("run_broke", extra={"run": str(claim.run_id)})
             result = _build_failure(start, BROKEN)
         if result.status is RunStatus.PAUSED and pause_control is not None:
-            await self._pause(result, len(seeds), pause_control.reason)
+            await self._pause(result, len(missing_steps), pause_control.reason)
         else:
             await self._finish(result, ports)
 
@@ -177,7 +180,7 @@ class _Attempt:
         )
 
     async def _load_history(self) -> Sequence[Mapping[str, Json]]:
-        """Return the finished steps of earlier attempts, and announce the nodes they left open as retried."""
+        """Return the rows of the steps that earlier attempts finished, and announce that the open steps are retried."""
         claim, debug = self.execution.claim, self.execution.debug
         if claim.last_seq == 0:
             self.journal.note(RunStarted(claim.row["inputs"]))
@@ -203,22 +206,21 @@ class _Attempt:
             )
         return steps
 
-    async def _pause(self, result: RunResult, inserted: int, reason: str) -> None:
-        claim, at = self.execution.claim, time.time()
+    async def _pause(self, result: RunResult, inserted_count: int, reason: str) -> None:
+        claim, paused_at = self.execution.claim, time.time()
         event, state = run_options.build_pause(
-            claim, result, self.prepared.document, inserted, reason, at
+            claim, result, self.prepared.document, inserted_count, reason, paused_at
         )
+        events = [*run_options.list_paused_events(self.prepared, result, paused_at), event]
         try:
-            await self.journal.pause(
-                [*run_options.list_paused_events(self.prepared, result, at), event], state
-            )
+            await self.journal.pause(events, state)
         except EngineFault:
             await self.handle_interruption()
 
     async def _finish(self, result: RunResult, ports: Ports) -> None:
         claim = self.execution.claim
         try:
-            await self.journal.finish(result.build_event(), _build_end(claim, result))
+            await self.journal.finish(result.build_event(), _build_final_state(claim, result))
         except EngineFault:
             await self.handle_interruption()
         else:
@@ -226,7 +228,7 @@ class _Attempt:
             await plan_curation(ports, claim)
 
     async def handle_interruption(self) -> None:
-        """Fail or release a run whose execution was interrupted, or only log that another worker has claimed it."""
+        """Fail or release a run whose execution was interrupted; if another worker may execute it, only log that."""
         execution = self.execution
         if isinstance(execution.lost, JournalRefused):
             await _fail(execution, self.context, execution.lost)
@@ -242,7 +244,7 @@ class _Attempt:
 
 
 def _build_failure(start: RunStart, error: str, error_type: str | None = None) -> RunResult:
-    """Build the result of a run that failed inside the engine; its conversation stays as it was."""
+    """Return the result of a run that failed inside the engine, which leaves its conversation unchanged."""
     return RunResult(
         RunStatus.FAILED,
         error=error,
@@ -252,8 +254,9 @@ def _build_failure(start: RunStart, error: str, error_type: str | None = None) -
     )
 
 
-def _build_end(claim: Claim, result: RunResult) -> Mapping[str, Json]:
-    end: dict[str, Json] = {
+def _build_final_state(claim: Claim, result: RunResult) -> Mapping[str, Json]:
+    """Return the columns of the ended run, and for a chat its variables and answer."""
+    state: dict[str, Json] = {
         "status": result.status.value,
         "outputs": result.outputs,
         "error": result.error,
@@ -263,15 +266,15 @@ def _build_end(claim: Claim, result: RunResult) -> Mapping[str, Json]:
         "completion_tokens": result.usage.completion_tokens,
     }
     if claim.row["conversation_id"]:
-        end["variables"] = result.conversation
-        end["outside"] = result.untrusted
+        state["variables"] = result.conversation
+        state["outside"] = result.untrusted
         if result.is_successful:
-            end["answer"] = str(result.outputs.get("answer", ""))
-    return end
+            state["answer"] = str(result.outputs.get("answer", ""))
+    return state
 
 
 async def _fail(execution: RunExecution, context: WorkerContext, fault: EngineFault) -> None:
-    """Write the failure in a new journal, after the stored events, because the run's own journal can't continue."""
+    """Fail the run through a new journal that continues after the stored events, because its own can't be written."""
     seq = execution.journal.seq if execution.journal is not None else execution.claim.last_seq
     claim = replace(execution.claim, last_seq=seq)
     journal = DurableJournal(claim, context.db, context.outbox)

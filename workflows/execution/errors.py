@@ -4,7 +4,7 @@ from workflows.engine.errors import EngineFault
 
 
 class FencedOut(EngineFault):
-    """Another worker has claimed this run; the database refuses what this worker still writes."""
+    """Another worker has claimed this run, so the database refuses further writes of this worker."""
 
 
 class JournalUnreachable(EngineFault):

@@ -1,4 +1,4 @@
-"""Compiled documents by snapshot: read and compiled once for each process, however many runs pin them."""
+"""Load and compile the documents of snapshots. Each process caches the compiled documents that its runs use."""
 
 import asyncio
 from collections import OrderedDict
@@ -20,8 +20,8 @@ CACHE_SIZE = 256
 
 
 @dataclass(frozen=True)
-class Prepared:
-    """A document that is ready to run."""
+class PreparedDocument:
+    """A document with its compiled plan."""
 
     document: Document
     plan: Plan
@@ -35,11 +35,11 @@ class Prepared:
         return list_secret_names(self.document)
 
 
-_cache: OrderedDict[UUID, Prepared] = OrderedDict()
-_compiling: dict[UUID, "asyncio.Task[Prepared]"] = {}
+_cache: OrderedDict[UUID, PreparedDocument] = OrderedDict()
+_compiling: dict[UUID, "asyncio.Task[PreparedDocument]"] = {}
 
 
-async def load_plan(team_id: UUID, snapshot_id: UUID) -> Prepared:
+async def load_plan(team_id: UUID, snapshot_id: UUID) -> PreparedDocument:
     """Return the compiled document.
 
     Raises DocumentInvalid, which fails the run: a newer release may reject a document that an older one accepted.
@@ -48,7 +48,7 @@ async def load_plan(team_id: UUID, snapshot_id: UUID) -> Prepared:
     if cached is not None:
         _cache.move_to_end(snapshot_id)
         return cached
-    # Two hundred runs of a fresh version start at once: one of them compiles.
+    # Many runs of a new version may start at once: the first one compiles, and the others wait for its task.
     task = _compiling.get(snapshot_id)
     if task is None or task.get_loop() is not asyncio.get_running_loop():
         task = asyncio.create_task(run_in_thread(_load, team_id, snapshot_id))
@@ -61,8 +61,8 @@ async def load_plan(team_id: UUID, snapshot_id: UUID) -> Prepared:
     return prepared
 
 
-def prepare(document: Document) -> Prepared:
-    return Prepared(document, compile_plan(document, load_kinds()))
+def prepare_document(document: Document) -> PreparedDocument:
+    return PreparedDocument(document, compile_plan(document, load_kinds()))
 
 
 def load_document(team_id: UUID, snapshot_id: UUID) -> Document:
@@ -71,8 +71,8 @@ def load_document(team_id: UUID, snapshot_id: UUID) -> Document:
 
 
 def list_secret_names(document: Document) -> frozenset[str]:
-    return frozenset(item.name for item in document.environment if item.value_type == "secret")
+    return frozenset(spec.name for spec in document.environment if spec.value_type == "secret")
 
 
-def _load(team_id: UUID, snapshot_id: UUID) -> Prepared:
-    return prepare(load_document(team_id, snapshot_id))
+def _load(team_id: UUID, snapshot_id: UUID) -> PreparedDocument:
+    return prepare_document(load_document(team_id, snapshot_id))

@@ -1,7 +1,7 @@
-"""Find runs that no worker holds in the database, independently of their messages.
+"""Search the database for runs that are due but not claimed by a worker, for example because a message was lost.
 
-There is no leader: every worker with free capacity searches, and the claim decides between them (``for update skip
-locked``). A worker executes the runs that it finds itself instead of publishing them again, so a broker that is empty,
+Every worker with free capacity searches, and claiming decides which of them executes a run (``for update skip
+locked``). The worker executes the runs that it finds instead of publishing messages again, so a broker that is empty,
 full or missing only delays the start of a run.
 """
 
@@ -26,15 +26,17 @@ POISONED = (
 )
 
 
-async def find_runs(db: Database, free: int) -> list[UUID]:
-    """Return runs of every team that no worker holds although they are due, oldest first and at most ``free``."""
-    if free <= 0:
+async def find_runs(db: Database, free_slots: int) -> list[UUID]:
+    """Return runs of all teams that are due but not claimed, oldest first and at most ``free_slots``."""
+    if free_slots <= 0:
         return []
     queued_for = QUEUED_FOR if get_bus_url() else timedelta(0)
-    return [row[0] for row in await db.fetch_rows(UNATTENDED, (queued_for, min(free, MAX_RUNS)))]
+    return [
+        row[0] for row in await db.fetch_rows(UNATTENDED, (queued_for, min(free_slots, MAX_RUNS)))
+    ]
 
 
 async def fail_if_poisoned(db: Database, run_id: UUID) -> bool:
-    """Fail the run if its worker has crashed three times, and return whether that is so."""
+    """Fail the run if three workers have crashed while executing it. Return whether it was failed."""
     event = dump({"status": "failed", "outputs": {}, "error": POISONED, "error_node": None})
     return bool(await db.fetch_value(FAIL_POISONED, (run_id, POISONED, event)))

@@ -1,4 +1,4 @@
-"""The data that an attempt at a run needs besides its row; often none."""
+"""Load the data that an attempt at a run needs besides the run's row: conversation variables and secrets."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -7,9 +7,9 @@ from uuid import UUID
 from accounts.tenancy import tenant
 from workflows.engine.language.document import Json
 from workflows.execution.claims import Claim
-from workflows.execution.debugging.run_options import Debug
+from workflows.execution.debugging.run_options import DebugOptions
 from workflows.execution.journal.masking import load_secrets
-from workflows.execution.plans import Prepared
+from workflows.execution.plans import PreparedDocument
 from workflows.execution.threads import run_in_thread
 from workflows.models import Conversation
 
@@ -23,13 +23,14 @@ class Setup:
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
-async def load_setup(claim: Claim, prepared: Prepared) -> Setup:
+async def load_setup(claim: Claim, prepared: PreparedDocument) -> Setup:
+    """Return the data of an attempt. A run without a conversation and secrets needs no query."""
     if _get_conversation_id(claim) is None and not prepared.secret_names:
         return Setup()
     return await run_in_thread(_load, claim, prepared)
 
 
-def _load(claim: Claim, prepared: Prepared) -> Setup:
+def _load(claim: Claim, prepared: PreparedDocument) -> Setup:
     with tenant([claim.team_id]):
         names, conversation_id = prepared.secret_names, _get_conversation_id(claim)
         secrets = load_secrets(UUID(claim.row["workflow_id"]), names) if names else {}
@@ -37,13 +38,13 @@ def _load(claim: Claim, prepared: Prepared) -> Setup:
         conversation = rows.filter(pk=conversation_id).first() if conversation_id else None
         if conversation is None:
             return Setup(secrets=secrets)
-        # A repeated turn brings the variables it had.
+        # The options of a repeated turn contain its variables.
         variables = conversation.variables if claim.row["conversation_id"] else {}
         return Setup(variables, conversation.outside, secrets)
 
 
 def _get_conversation_id(claim: Claim) -> UUID | None:
-    """Return the id of the run's conversation; for a repeated turn, of the original one."""
-    turn = Debug.from_row(claim.row).turn
+    """Return the id of the run's conversation, or for a repeated turn that of the original turn."""
+    turn = DebugOptions.from_row(claim.row).turn
     conversation_id = claim.row["conversation_id"] if turn is None else turn["conversation"]
     return UUID(str(conversation_id)) if conversation_id else None

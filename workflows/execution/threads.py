@@ -1,4 +1,4 @@
-"""Run short ORM sections of the run loop in a few threads, which release their connections afterwards."""
+"""Run short functions that use the ORM in a few threads, which close their database connections afterwards."""
 
 import asyncio
 from collections.abc import Callable
@@ -18,13 +18,13 @@ T = TypeVar("T")
 async def run_in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Run the function in a separate pool: in asgiref's single thread, a worker's runs would wait for each other."""
 
-    def section() -> T:
+    def run_and_close() -> T:
         try:
             return function(*args, **kwargs)
         finally:
             connections.close_all()
 
-    return await asyncio.get_running_loop().run_in_executor(_get_pool(), section)
+    return await asyncio.get_running_loop().run_in_executor(_get_pool(), run_and_close)
 
 
 @cache

@@ -1,7 +1,7 @@
 """The worker of a process: one event loop in its own thread executes all runs that the worker has claimed.
 
-Celery's threads only name a run to execute and wait for it. The loop does everything else (leases, cancellations,
-partial text, unattended runs) and continues without a broker.
+Celery's threads only pass on the id of a run and wait until it is executed. The loop does everything else (leases,
+cancellations, partial text, runs without a worker) and continues without a broker.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ log = logging.getLogger(__name__)
 RECOVERY_INTERVAL = 1.0  # seconds between searches for runs without a worker
 CANCEL_INTERVAL = 0.5
 SAVE_INTERVAL = 1.0
-SAVE_TEXTS = "select execution_save_partials(%s, %s)"
+SAVE_TEXTS_STATEMENT = "select execution_save_partials(%s, %s)"
 GRACEFUL_STOP_SECONDS = 5.0  # seconds that runs may continue after a request to stop
 
 
@@ -72,24 +72,24 @@ class Worker:
         self._ready.wait()
 
     def execute_run(self, run_id: UUID) -> None:
-        """Execute this run if it can be claimed. Block until the run ended, paused or was released."""
+        """Execute this run if it can be claimed, and block until it has ended, paused or been released."""
         self.start()
         if self._loop is None:
             raise RuntimeError("the worker was not started")
         asyncio.run_coroutine_threadsafe(self._execute_run(run_id), self._loop).result()
 
-    def stop(self, grace: float = GRACEFUL_STOP_SECONDS) -> None:
-        """Wait up to ``grace`` seconds for runs to end, then release the others for another worker."""
+    def stop(self, grace_seconds: float = GRACEFUL_STOP_SECONDS) -> None:
+        """Wait up to ``grace_seconds`` for runs to end, then release the others for another worker."""
         if self._thread is None or self._loop is None:
             return
         if self._thread.is_alive():
-            self.schedule_stop(grace)
-        self._thread.join(timeout=grace + 10)
+            self.schedule_stop(grace_seconds)
+        self._thread.join(timeout=grace_seconds + 10)
 
-    def schedule_stop(self, grace: float = GRACEFUL_STOP_SECONDS) -> None:
+    def schedule_stop(self, grace_seconds: float = GRACEFUL_STOP_SECONDS) -> None:
         """Begin to stop without waiting, as a signal handler must."""
         if self._loop is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._begin_stop, grace)
+            self._loop.call_soon_threadsafe(self._begin_stop, grace_seconds)
 
     # -- in the loop ----------------------------------------------------------------------------
 
@@ -125,7 +125,7 @@ class Worker:
             services.close()
 
     async def _execute_run(self, run_id: UUID) -> bool:
-        """Execute the run, and return whether it could be claimed."""
+        """Execute the run. Return False if it could not be claimed."""
         if self._stopping or run_id in self.executions:
             return False
         claim = await claims.claim_run(self._db, run_id, self.name)
@@ -143,26 +143,26 @@ class Worker:
         return True
 
     async def _start_next_turn(self, finished: claims.Claim) -> None:
-        """Start the conversation's next turn, whose message was dropped because it arrived during the finished turn."""
+        """Start the run of the conversation's next turn, which could not be claimed during the finished turn."""
         next_run = await claims.find_next_turn(self._db, finished)
         if next_run is not None and not self._stopping:
             self._start_task(self._execute_or_fail_poisoned(next_run))
 
-    def _start_task(self, work: Coroutine[Any, Any, None]) -> None:
+    def _start_task(self, coroutine: Coroutine[Any, Any, None]) -> None:
         """Start a task, and keep a reference to it until it is done, because asyncio keeps only a weak one."""
-        task = asyncio.create_task(work)
+        task = asyncio.create_task(coroutine)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def _begin_stop(self, grace: float) -> None:
+    def _begin_stop(self, grace_seconds: float) -> None:
         if not self._stopping:
             self._stopping = True
-            self._start_task(self._stop_gracefully(grace))
+            self._start_task(self._stop_gracefully(grace_seconds))
 
-    async def _stop_gracefully(self, grace: float) -> None:
+    async def _stop_gracefully(self, grace_seconds: float) -> None:
         tasks = [execution.task for execution in self.executions.values() if execution.task]
         if tasks:
-            await asyncio.wait(tasks, timeout=grace)
+            await asyncio.wait(tasks, timeout=grace_seconds)
         for execution in list(self.executions.values()):
             execution.hand_over()
         while self.executions:
@@ -177,9 +177,9 @@ class Worker:
             try:
                 await task()
             except (DatabaseError, PoolTimeout, OSError) as error:
-                log.warning("duty_waits", extra={"duty": task.__name__, "why": str(error)})
+                log.warning("task_delayed", extra={"task": task.__name__, "why": str(error)})
             except Exception:
-                log.exception("duty_broke", extra={"duty": task.__name__})
+                log.exception("task_failed", extra={"task": task.__name__})
 
     async def _renew(self) -> None:
         executions = list(self.executions.values())
@@ -187,7 +187,7 @@ class Worker:
             return
         renewed = await claims.renew_claims(self._db, [execution.claim for execution in executions])
         for execution in executions:
-            # A run that ended during the statement is no longer current.
+            # A run that ended during the statement could not be renewed, but is not lost.
             if execution.claim.run_id not in renewed and self._is_current(execution):
                 execution.lose(FencedOut())
 
@@ -205,20 +205,20 @@ class Worker:
             if journal is None or not journal.unsaved:
                 continue
             journal.unsaved = False
-            if (segments := journal.segments()) is not None:
+            if (segments := journal.dump_segments()) is not None:
                 teams.add(claim.team_id)
                 rows.append(
                     f'{{"id":"{uuid7()}","team":"{claim.team_id}","run":"{claim.run_id}",'
                     f'"attempt":{claim.attempt},"segments":{segments}}}'
                 )
         if rows:
-            await self._db.fetch_rows(SAVE_TEXTS, (list(teams), f"[{','.join(rows)}]"))
+            await self._db.fetch_rows(SAVE_TEXTS_STATEMENT, (list(teams), f"[{','.join(rows)}]"))
 
     async def _recover_runs(self) -> None:
         if self._stopping:
             return
-        free = self._capacity - len(self.executions)
-        for run_id in await recovery.find_runs(self._db, free):
+        free_slots = self._capacity - len(self.executions)
+        for run_id in await recovery.find_runs(self._db, free_slots):
             self._start_task(self._execute_or_fail_poisoned(run_id))
 
     async def _execute_or_fail_poisoned(self, run_id: UUID) -> None:
@@ -226,7 +226,7 @@ class Worker:
             if not await self._execute_run(run_id):
                 await recovery.fail_if_poisoned(self._db, run_id)
         except (DatabaseError, PoolTimeout) as error:
-            log.warning("take_waits", extra={"run": str(run_id), "why": str(error)})
+            log.warning("claim_delayed", extra={"run": str(run_id), "why": str(error)})
 
     def _cancel(self, run_id: UUID) -> None:
         execution = self.executions.get(run_id)
@@ -246,7 +246,7 @@ def get_worker() -> Worker:
 
 
 async def listen_for_cancels(url: str | None, cancel: Callable[[UUID], None]) -> None:
-    """Receive cancel requests from the bus, which is faster than the worker's own polling. Reconnects until cancelled."""
+    """Call ``cancel`` for each cancel request on the bus, which is faster than polling. Reconnect until cancelled."""
     if url is None:
         return
     while True:

@@ -51,7 +51,7 @@ class Credential(TenantModel):
     def __str__(self) -> str:
         return self.name
 
-    def may_go_to(self, url: str) -> bool:
+    def may_be_sent_to(self, url: str) -> bool:
         """Return whether the secret may be sent to this URL, so that changing a provider's URL can't leak the key."""
         host = (urlsplit(url).hostname or "").lower()
         pattern = self.hosts.lower()

@@ -1,7 +1,7 @@
 """Remind a run of what earlier runs learned: add memories about its task to its chat prompts.
 
-The setting is ``auto_memory``. A prompt for which the node's own recall found memories gets none. If memory is
-unavailable, the model is called without a reminder.
+The setting ``auto_memory`` turns this on. A prompt gets no reminder if its node recalled memories itself, or if memory
+is unavailable.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ MAX_QUESTION_CHARACTERS = 2_000  # only the beginning of a task is searched for
 
 
 def add_reminder(ports: Ports, claim: Claim) -> Ports:
-    """Return the ports with a reminder of earlier runs, if the run has memory."""
+    """Return the ports with a port for reminders, if the run has memory."""
     if ports.memory is None:
         return ports
     return replace(ports, reminder=RunReminder(ports.memory, claim))
@@ -41,7 +41,7 @@ class RunReminder:
         self._lock = asyncio.Lock()
 
     async def remind(self, messages: Sequence[Message], origin: Origin) -> Reminder | None:
-        """Return the memories for a prompt, or None if there are none. An error of the memory is only logged."""
+        """Return the memories for a prompt, or None without any. An error of the memory is only logged."""
         try:
             rule = await self._load_rule()
             if not rule.auto_memory:
@@ -58,14 +58,14 @@ class RunReminder:
         except (DatabaseError, EngineFault, memory_app.MemoryFault) as error:
             log.warning("not_reminded", extra={"run": str(self._claim.run_id), "why": str(error)})
             return None
-        has_news = bool(hits) or getattr(hits, "withheld", None)
-        return Reminder(rule.scope, question, hits) if has_news else None
+        is_worth_showing = bool(hits) or getattr(hits, "withheld", None)
+        return Reminder(rule.scope, question, hits) if is_worth_showing else None
 
     async def _load_rule(self) -> "memory_app.LearningRule":
         async with self._lock:
             if self._rule is None:
-                team_id, app = self._claim.team_id, str(self._claim.row["workflow_id"])
-                self._rule = await run_in_thread(memory_app.get_learning_rule, team_id, app)
+                team_id, app_id = self._claim.team_id, str(self._claim.row["workflow_id"])
+                self._rule = await run_in_thread(memory_app.get_learning_rule, team_id, app_id)
             return self._rule
 
 
@@ -75,5 +75,6 @@ def extract_question(row: Mapping[str, Json], messages: Sequence[Message] = ()) 
     texts += [value for value in row["inputs"].values() if isinstance(value, str)]
     question = "\n".join(text for text in texts if text.strip())
     if not question:
-        question = next((value.text for value in reversed(messages) if value.role == "user"), "")
+        user_texts = (message.text for message in reversed(messages) if message.role == "user")
+        question = next(user_texts, "")
     return question[:MAX_QUESTION_CHARACTERS]

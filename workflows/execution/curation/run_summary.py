@@ -1,6 +1,6 @@
-"""Curate an ended run: plan it, and summarize the run's task, its result, and the memories it used.
+"""Plan the curation of an ended run, and summarize the run for it: its task, its results and the memories it used.
 
-The curation is planned after the run's end is stored, so an error there can't change the result.
+The curation is planned after the end of the run is stored, so an error in planning can't change the run's result.
 """
 
 import logging
@@ -20,7 +20,7 @@ from workflows.engine.ports import Message, ModelPort, ModelRequest, Origin, Por
 from workflows.engine.text_rendering import as_text
 from workflows.execution.claims import Claim
 from workflows.execution.curation.reminder import extract_question
-from workflows.execution.debugging.run_options import Debug
+from workflows.execution.debugging.run_options import DebugOptions
 from workflows.execution.journal.masking import load_secret_values
 from workflows.execution.kinds import load_kinds
 from workflows.execution.ports.adapters import build_memory_caller
@@ -35,14 +35,14 @@ from workflows.models.run import RunStatus, StepStatus
 
 log = logging.getLogger(__name__)
 
-NODE = "curation"  # names the caller of the model in the place of a node
+NODE = "curation"  # stands for a node id where curation calls the model, and names the source of its memories
 
 _STATUS = {RunStatus.FAILED.value: "failed", RunStatus.STOPPED.value: "stopped"}
 
 
 async def plan_curation(ports: Ports, claim: Claim) -> None:
     """Plan the curation of an ended run. Debug runs and runs with pinned outputs are not curated."""
-    if ports.memory is None or Debug.from_row(claim.row).is_debugging or claim.row["mocks"]:
+    if ports.memory is None or DebugOptions.from_row(claim.row).is_debugging or claim.row["mocks"]:
         return
     try:
         await run_in_thread(_plan, claim)
@@ -51,13 +51,14 @@ async def plan_curation(ports: Ports, claim: Claim) -> None:
 
 
 def curate_run(team_id: UUID, curation_id: UUID) -> None:
-    """Curate a run, and store the result or the error in the curation's row. Nothing is raised."""
+    """Curate a run, and store the result or the error in the curation's row instead of raising it."""
     memory_app.curate(team_id, curation_id, partial(summarize_run, team_id))
 
 
 def summarize_run(
     team_id: UUID, run_id: str, rule: "memory_app.LearningRule"
 ) -> "memory_app.FinishedRun":
+    """Return the work of the run, and the model that the team's rule selects for its curation."""
     with tenant([team_id]):
         runs = Run.objects.unscoped().select_related("workflow", "snapshot", "conversation")
         run = runs.get(team_id=team_id, pk=run_id)
@@ -77,8 +78,8 @@ def summarize_run(
 
 def _plan(claim: Claim) -> None:
     caller = build_memory_caller(claim.run_id, claim.team_id, claim.row)
-    app = str(claim.row["workflow_id"])
-    memory_app.plan_curation(caller, run_id=str(claim.run_id), app_id=app)
+    app_id = str(claim.row["workflow_id"])
+    memory_app.plan_curation(caller, run_id=str(claim.run_id), app_id=app_id)
 
 
 def _build_work(
@@ -117,14 +118,14 @@ def _is_untrusted(run: Run, steps: Iterable[Step]) -> bool:
 
 
 def _list_memory_texts(steps: Iterable[Step]) -> list[str]:
-    """Return the outputs of memory nodes, because another provider's working memory records no reads."""
+    """Return the output texts of memory nodes, because some memory providers don't record what a run reads."""
     kinds = {kind.name for kind in load_kinds().values() if kind.needs_memory}
     outputs = (step.outputs or {} for step in steps if step.kind in kinds)
     return _list_texts(value for values in outputs for value in values.values())
 
 
 def _list_texts(values: Iterable[Json]) -> list[str]:
-    """Return the values as strings; the items of a list are converted one by one."""
+    """Return the values as texts without empty ones; each item of a list becomes its own text."""
     items = (item for value in values for item in (value if isinstance(value, list) else [value]))
     return [text for item in items if (text := as_text(item)).strip()]
 
@@ -132,12 +133,16 @@ def _list_texts(values: Iterable[Json]) -> list[str]:
 def _build_ask(
     team_id: UUID, run_id: str, rule: "memory_app.LearningRule"
 ) -> "memory_app.AskModel":
-    """Return the function that asks the model.
+    """Return the function that sends a prompt to the rule's model.
 
-    A provider that isn't connected is an error: the offline model can't write the JSON.
+    It raises an error if the model's provider is missing, because the offline model can't write the JSON.
     """
     models = TeamModels(load_configs(team_id), fallback="error")
     return partial(_ask_model, models, run_id, rule.provider, rule.model)
+
+
+class NoModelAnswer(Exception):
+    """The configured model gave no answer."""
 
 
 async def _ask_model(models: ModelPort, run_id: str, provider: str, model: str, prompt: str) -> str:
@@ -151,11 +156,7 @@ async def _ask_model(models: ModelPort, run_id: str, provider: str, model: str, 
     try:
         return "".join([chunk.text async for chunk in models.stream(request)])
     except EngineFault as fault:
-        raise ModelSilent(fault.message) from None
-
-
-class ModelSilent(Exception):
-    """The configured model gave no answer."""
+        raise NoModelAnswer(fault.message) from None
 
 
 def _is_chinese(text: str) -> bool:

@@ -21,17 +21,17 @@ _COPIED = (
 _MASKED = ("inputs", "outputs", "writes")
 
 
-def copy_steps(run: Run, source: Run, steps: Sequence[Step]) -> None:
-    """Copy the steps in the caller's transaction. A mask names its run, so secrets are masked again."""
-    old, new = _load_masks(run, source)
+def copy_steps(run: Run, source_run: Run, steps: Sequence[Step]) -> None:
+    """Copy the steps to the run. The mask of a secret depends on the run, so the secrets are masked again."""
+    redactors = _build_redactors(run, source_run)
     Step.objects.unscoped().bulk_create(
         Step(
             team_id=run.team_id,
             run=run,
             attempt=0,
-            reused_from=step.reused_from or source.pk,
+            reused_from=step.reused_from or source_run.pk,
             **{name: getattr(step, name) for name in _COPIED},
-            **{name: _translate_masks(getattr(step, name), old, new) for name in _MASKED},
+            **{name: _translate_masks(getattr(step, name), *redactors) for name in _MASKED},
         )
         for step in steps
     )
@@ -45,16 +45,19 @@ def insert_typed_values(run: Run, records: Sequence[StepRecord]) -> None:
     )
 
 
-def _translate_masks(value: Json, old: Redactor, new: Redactor) -> Json:
-    return loads(new.redact_json_text(old.restore_json_text(dump(value)))) if old else value
+def _translate_masks(value: Json, source: Redactor, target: Redactor) -> Json:
+    return (
+        loads(target.redact_json_text(source.restore_json_text(dump(value)))) if source else value
+    )
 
 
-def _load_masks(run: Run, source: Run) -> tuple[Redactor, Redactor]:
-    names = _list_secret_names(source.snapshot_id) | _list_secret_names(run.snapshot_id)
+def _build_redactors(run: Run, source_run: Run) -> tuple[Redactor, Redactor]:
+    """Return the redactors of the source run and of the run."""
+    names = _list_secret_names(source_run.snapshot_id) | _list_secret_names(run.snapshot_id)
     if not names:
         return NO_REDACTION, NO_REDACTION
     secrets = load_secrets(run.workflow_id, names)
-    return build_run_redactor(str(source.pk), secrets), build_run_redactor(str(run.pk), secrets)
+    return build_run_redactor(str(source_run.pk), secrets), build_run_redactor(str(run.pk), secrets)
 
 
 def _list_secret_names(snapshot_id: UUID) -> frozenset[str]:

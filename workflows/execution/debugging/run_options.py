@@ -1,4 +1,4 @@
-"""Read the debugging options of a run's row for the driver."""
+"""Apply the debugging options of a run's row: the part to run, breakpoints, pauses and reused steps."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from workflows.engine.runtime.step_records import StepKey
 from workflows.engine.runtime.step_reports import count_items, measure_size
 from workflows.execution.claims import Claim
 from workflows.execution.kinds import load_kinds
-from workflows.execution.plans import Prepared, load_document, load_plan
+from workflows.execution.plans import PreparedDocument, load_document, load_plan
 from workflows.execution.threads import run_in_thread
 
 
@@ -31,8 +31,8 @@ WHOLE_RUN = Part()
 
 
 @dataclass(frozen=True, slots=True)
-class Debug:
-    """The parsed ``Run.debug``; ``variables`` and ``turn`` repeat a turn at its original position."""
+class DebugOptions:
+    """The parsed ``Run.debug``. ``variables`` and ``turn`` are set if a turn is repeated at its original position."""
 
     part: Part = WHOLE_RUN
     reuse: str | None = None
@@ -74,24 +74,25 @@ def parse_part(options: Mapping[str, Json]) -> Part:
     return Part()
 
 
-async def load_prepared(claim: Claim, debug: Debug) -> Prepared:
-    """Return the compiled document, or the part of it that is to run: the rest may be incomplete."""
+async def load_prepared(claim: Claim, debug: DebugOptions) -> PreparedDocument:
+    """Return the compiled document. For a partial run only that part is compiled, since the rest may be incomplete."""
     snapshot = UUID(claim.row["snapshot_id"])
     if debug.part.is_whole:
         return await load_plan(claim.team_id, snapshot)
     return await run_in_thread(_load_part, claim.team_id, snapshot, debug.part)
 
 
-def prepare_part(document: Document, part: Part) -> Prepared:
+def prepare_part(document: Document, part: Part) -> PreparedDocument:
+    """Return the document with the plan of the part. Raises DocumentInvalid if the part can't be compiled."""
     kinds = load_kinds()
-    piece = extract_part(document, part, find_root(document, kinds))
-    return Prepared(document, mark_missing_nodes(compile_plan(piece, kinds), document))
+    extract = extract_part(document, part, find_root(document, kinds))
+    return PreparedDocument(document, mark_missing_nodes(compile_plan(extract, kinds), document))
 
 
 def build_pause_control(
-    claim: Claim, debug: Debug, rows: Sequence[Mapping[str, Json]]
+    claim: Claim, debug: DebugOptions, rows: Sequence[Mapping[str, Json]]
 ) -> PauseControl | None:
-    """Return the same control for every attempt between two pauses, so that a crash in between changes nothing."""
+    """Return what pauses a debug run, else None. It is the same after a crash; ``rows`` are the finished steps."""
     if not debug.is_debugging:
         return None
     pause = claim.row.get("pause") or {}
@@ -116,12 +117,14 @@ def get_time_limit(claim: Claim) -> float:
 
 
 def build_pause(
-    claim: Claim, result: RunResult, document: Document, inserted: int, reason: str, at: float
+    claim: Claim,
+    result: RunResult,
+    document: Document,
+    inserted_count: int,
+    reason: str,
+    paused_at: float,
 ) -> tuple[RunPaused, Json]:
-    """Return the event, and the state that the run's row keeps until it is resumed.
-
-    ``inserted`` counts the inserted steps, which the plan doesn't know.
-    """
+    """Return the event of a pause and the state for the run's row. ``inserted_count`` steps are not in the plan."""
     nodes = list(dict.fromkeys(key.node_id for key in result.waiting_steps))
     state = {
         "nodes": nodes,
@@ -131,24 +134,29 @@ def build_pause(
             for key in _list_enclosing_containers(document, result.waiting_steps)
         ],
         "reason": reason,
-        "at": at,
-        "finished": inserted + sum(_is_counted(record.kind) for record in result.steps),
+        "at": paused_at,
+        "finished": inserted_count + sum(_is_counted(record.kind) for record in result.steps),
         "slept": (claim.row.get("pause") or {}).get("slept") or 0,
     }
-    return RunPaused(nodes, reason, at), state
+    return RunPaused(nodes, reason, paused_at), state
 
 
-def list_paused_events(prepared: Prepared, result: RunResult, at: float) -> list[NodeStateChange]:
+def list_paused_events(
+    prepared: PreparedDocument, result: RunResult, paused_at: float
+) -> list[NodeStateChange]:
+    """Return an event for each node at which the run waits."""
     specs = {node.id: node for node in prepared.document.nodes}
     return [
-        NodeStateChange(key.node_id, "paused", spec.kind, spec.title, key.rounds, at=at)
+        NodeStateChange(key.node_id, "paused", spec.kind, spec.title, key.rounds, at=paused_at)
         for key in result.waiting_steps
         if (spec := specs.get(key.node_id))
     ]
 
 
-def list_reused_events(rows: Sequence[Mapping[str, Json]], debug: Debug) -> list[NodeStateChange]:
-    """Return events of the reused steps, so that a reader of the stream sees where the run continues from."""
+def list_reused_events(
+    rows: Sequence[Mapping[str, Json]], debug: DebugOptions
+) -> list[NodeStateChange]:
+    """Return an event for each reused step, so that a reader of the stream sees it as finished."""
     if not debug.has_history:
         return []
     return [
@@ -174,13 +182,13 @@ def list_reused_events(rows: Sequence[Mapping[str, Json]], debug: Debug) -> list
 
 
 def _is_counted(kind: str) -> bool:
-    """Return whether a step of this kind counts as shown; the start of a round doesn't."""
+    """Return whether a step of this kind counts when a person runs single steps; the start of a round doesn't."""
     node_kind = load_kinds().get(kind)
     return node_kind is None or node_kind.execution is not Execution.ENTRY
 
 
 def _list_enclosing_containers(document: Document, keys: Sequence[StepKey]) -> list[StepKey]:
-    """Return the containers around these steps, each with its own rounds."""
+    """Return the keys of the containers around these steps, each with its own rounds."""
     parents = {node.id: node.parent for node in document.nodes}
     containers: dict[StepKey, None] = {}
     for key in keys:
@@ -192,5 +200,5 @@ def _list_enclosing_containers(document: Document, keys: Sequence[StepKey]) -> l
     return list(containers)
 
 
-def _load_part(team_id: UUID, snapshot_id: UUID, part: Part) -> Prepared:
+def _load_part(team_id: UUID, snapshot_id: UUID, part: Part) -> PreparedDocument:
     return prepare_part(load_document(team_id, snapshot_id), part)

@@ -1,6 +1,6 @@
-"""Run a saved test case in a worker, with the team's models and a memory that exists for the case alone.
+"""Run a saved test case in a worker, with the team's models and a memory that exists only for this case.
 
-No run is recorded: no memory is stored, and no conversation gets a message.
+Neither a run nor a memory nor a message of a conversation is stored.
 """
 
 import asyncio
@@ -80,8 +80,8 @@ def _run_to_result(row: TestResult, secrets: dict[str, str]) -> CaseResult:
 
 
 @dataclass(frozen=True)
-class CaseBench:
-    """The environment of cases: the real services, except for memory and conversations, which belong to the case."""
+class CaseRunner:
+    """Runs cases with the given services and models. Each case has its own memory and conversations."""
 
     services: Services
     models: ModelPort
@@ -89,7 +89,7 @@ class CaseBench:
 
     async def run(self, document: Document, case: Case) -> CaseResult:
         memory = memory_app.InMemoryProvider() if memory_app.is_on() else None
-        runner = partial(
+        make_runner = partial(
             WorkflowRunner,
             memory=memory,
             models=self.models,
@@ -100,13 +100,13 @@ class CaseBench:
             environment=self.environment,
             timeout_seconds=SECONDS_PER_TURN,
         )
-        return await run_case(document, case, runner, memory.port() if memory else None)
+        return await run_case(document, case, make_runner, memory.port() if memory else None)
 
 
 async def _run(row: TestResult, secrets: dict[str, str]) -> CaseResult:
     services = get_services()
-    bench = CaseBench(services, services.models(row.team_id, row.offline), secrets)
-    return await bench.run(from_json(row.snapshot.document), read_case(row.spec))
+    runner = CaseRunner(services, services.models(row.team_id, row.offline), secrets)
+    return await runner.run(from_json(row.snapshot.document), read_case(row.spec))
 
 
 def _build_detail(result: CaseResult, redactor: Redactor) -> dict[str, Json]:

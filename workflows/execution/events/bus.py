@@ -1,7 +1,7 @@
-"""The bus: messages of running runs on Valkey channels, for speed only; the rows are authoritative.
+"""The bus: Valkey channels on which workers publish the events of runs. The rows in PostgreSQL are authoritative.
 
-A lost message costs a subscriber some hundred milliseconds: rows have sequence numbers, text has offsets, and a
-subscriber that notices a gap reads it from PostgreSQL.
+A lost message only delays a reader: rows have sequence numbers and text has offsets, so the reader notices the gap and
+reads what is missing from the rows.
 """
 
 import asyncio
@@ -17,16 +17,16 @@ from redis.exceptions import RedisError
 
 log = logging.getLogger(__name__)
 
-RUN = "run"  # the prefix of a run's channel: run:<id>
+RUN_PREFIX = "run"  # of a run's channel: run:<id>
 RETRY_AFTER = 2.0  # seconds without publishing once the bus has failed
 
 
 def get_channel(run_id: object) -> str:
-    return f"{RUN}:{run_id}"
+    return f"{RUN_PREFIX}:{run_id}"
 
 
 def get_cancel_channel() -> str:
-    """Return the channel of run ids to stop. Valkey's databases share channels, so its name contains our database."""
+    """Return the channel of cancel requests. Its name contains the database's, since channels span Valkey databases."""
     return f"runs:cancel:{connections[DEFAULT_DB_ALIAS].settings_dict['NAME']}"
 
 
@@ -55,8 +55,8 @@ class Publisher:
                 await self._redis.publish(*messages[0])
                 return
             pipe: Any = self._redis.pipeline(transaction=False)
-            for name, text in messages:
-                pipe.publish(name, text)
+            for channel, text in messages:
+                pipe.publish(channel, text)
             await pipe.execute()
         except (RedisError, OSError) as error:
             self._silent_until = self._get_time() + RETRY_AFTER

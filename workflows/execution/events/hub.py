@@ -1,6 +1,6 @@
-"""The hub of a web process: one subscription to the bus, distributed to its readers in memory.
+"""The hub of a web process: one connection to the bus, whose messages it passes on to the followers of each topic.
 
-A message is only a hint of what the rows contain, so any may be lost: each feed also polls its rows periodically.
+Each feed also polls its rows periodically, because any message may be lost.
 """
 
 import asyncio
@@ -23,8 +23,8 @@ from workflows.execution.events.bus import RETRY_AFTER, connect, get_bus_url
 log = logging.getLogger(__name__)
 
 POLL_WITH_BUS = 2.0  # seconds between polls of the rows, in case a message was lost
-# A channel without messages, which keeps the connection open while nothing is followed.
-IDLE = "hub:"
+# A channel without messages, which keeps the subscription open while no topic has followers.
+IDLE_CHANNEL = "hub:"
 
 Message = dict[str, Json]
 M = TypeVar("M")
@@ -32,14 +32,18 @@ F = TypeVar("F", bound="Feed[Any]")
 
 
 class Feed(ABC, Generic[M]):
-    """A kind of topic that readers follow, such as runs; ``M`` is the type of a follower.
+    """The topics of one kind, such as runs, and their followers, which are of type ``M``.
 
-    A feed belongs to a hub. A channel's name is ``prefix``, a colon and the id of the topic.
+    The channel of a topic is named by ``prefix``, a colon and the id of the topic.
     """
 
     prefix: ClassVar[str]
-    poll_alone: ClassVar[float]  # seconds between polls of the rows where there is no bus
-    failures: ClassVar[tuple[type[Exception], ...]]  # the temporary failures of a poll
+    poll_seconds_without_bus: ClassVar[
+        float
+    ]  # seconds between polls of the rows where there is no bus
+    temporary_errors: ClassVar[
+        tuple[type[Exception], ...]
+    ]  # the temporary temporary_errors of a poll
 
     def __init__(self, hub: "Hub") -> None:
         self.hub = hub
@@ -47,23 +51,23 @@ class Feed(ABC, Generic[M]):
 
     @asynccontextmanager
     async def join(self, topic: UUID, member: M) -> AsyncIterator[None]:
-        """Follow the topic's messages from now on."""
+        """Add the follower to the topic for the duration of the block."""
         members = self.members.setdefault(topic, set())
         members.add(member)
-        self.hub.begin()
+        self.hub.start_tasks()
         try:
             if len(members) == 1:
-                await self.hub.subscribe(self.channel(topic))
+                await self.hub.subscribe(self.get_channel(topic))
             yield
         finally:
             members.discard(member)
             if not members and self.members.get(topic) is members:
                 del self.members[topic]
                 self.forget(topic)
-                await self.hub.unsubscribe(self.channel(topic))
+                await self.hub.unsubscribe(self.get_channel(topic))
 
     @classmethod
-    def channel(cls, topic: object) -> str:
+    def get_channel(cls, topic: object) -> str:
         return f"{cls.prefix}:{topic}"
 
     @abstractmethod
@@ -72,18 +76,18 @@ class Feed(ABC, Generic[M]):
 
     @abstractmethod
     async def poll(self) -> None:
-        """Read the rows of all followed topics, and pass on what is new."""
+        """Read the rows of all followed topics, and pass the changes on to the followers."""
 
-    # The other hooks do nothing unless a feed needs them.
+    # A feed overrides these methods if it needs them.
 
     def on_connected(self) -> None:
-        """Handle a new connection to the bus, because earlier messages are lost."""
+        """Do what is necessary after a new connection to the bus: messages before it may have been lost."""
 
     def forget(self, topic: UUID) -> None:
         """Drop the state of a topic without followers."""
 
     async def close(self) -> None:
-        """Release what the feed holds besides the hub's own connection."""
+        """Close the feed's own connections."""
 
 
 class Hub:
@@ -97,22 +101,22 @@ class Hub:
         self._tasks: list[asyncio.Task[None]] = []
         self._polls: set[type[Feed[Any]]] = set()
 
-    def feed(self, kind: type[F]) -> F:
-        """Return this hub's feed of a kind, which is created on first use."""
+    def get_feed(self, kind: type[F]) -> F:
+        """Return this hub's feed of a class; the first call creates it."""
         if kind not in self._feeds:
             self._feeds[kind] = kind(self)
         feed: F = self._feeds[kind]  # type: ignore[assignment]
         return feed
 
     def find_feed(self, kind: type[F]) -> F | None:
-        return self.feed(kind) if kind in self._feeds else None
+        return self.get_feed(kind) if kind in self._feeds else None
 
     @property
     def has_bus(self) -> bool:
         return self._subscription is not None
 
-    def begin(self) -> None:
-        """Listen to the bus, and poll the rows of each new feed."""
+    def start_tasks(self) -> None:
+        """Start listening to the bus and polling the rows of each feed, unless that has been started."""
         if not self._tasks and self.url is not None:
             self._tasks.append(asyncio.create_task(self._listen(self.url)))
         for kind in self._feeds.keys() - self._polls:
@@ -129,12 +133,13 @@ class Hub:
             await feed.close()
 
     async def subscribe(self, channel: str) -> None:
+        """Subscribe to the channel, and wait at most a second until the bus confirms it. Errors are only logged."""
         confirmed = self._confirmed.setdefault(channel, asyncio.Event())
         if self._subscription is None:
             return
         try:
             await self._subscription.subscribe(channel)
-            # Read the rows only after the subscription is active; otherwise messages in between are missed.
+            # The caller reads the rows next: a message published between them and the subscription would be missed.
             await asyncio.wait_for(confirmed.wait(), timeout=1)
         except (RedisError, OSError, TimeoutError) as error:
             log.debug("hub_subscribe_failed", extra={"why": str(error)})
@@ -167,39 +172,39 @@ class Hub:
             await asyncio.sleep(RETRY_AFTER)
 
     async def _subscribe_all(self, subscription: PubSub) -> None:
-        """Subscribe to every followed channel, including those that are added during the subscription."""
+        """Subscribe to the channels of all followed topics, including topics that are added meanwhile."""
         subscribed: set[str] = set()
-        while missing := {IDLE, *self._list_channels()} - subscribed:
+        while missing := {IDLE_CHANNEL, *self._list_channels()} - subscribed:
             await subscription.subscribe(*missing)
             subscribed |= missing
         self._subscription = subscription
 
     def _list_channels(self) -> set[str]:
-        return {feed.channel(topic) for feed in self._feeds.values() for topic in feed.members}
+        return {feed.get_channel(topic) for feed in self._feeds.values() for topic in feed.members}
 
     async def _handle_message(self, message: dict[str, Any]) -> None:
-        name = message["channel"]
-        if message["type"] == "subscribe" and name in self._confirmed:
-            self._confirmed[name].set()
+        channel = message["channel"]
+        if message["type"] == "subscribe" and channel in self._confirmed:
+            self._confirmed[channel].set()
         if message["type"] != "message":
             return
-        prefix, _, topic = name.partition(":")
+        prefix, _, topic = channel.partition(":")
         feed = next((feed for feed in self._feeds.values() if feed.prefix == prefix), None)
         if feed is None:
             return
         try:
             await feed.receive(UUID(topic), loads(message["data"]))
         except (ValueError, KeyError, TypeError) as error:  # the other feeds continue
-            log.warning("hub_message_refused", extra={"channel": name, "why": repr(error)})
+            log.warning("hub_message_refused", extra={"channel": channel, "why": repr(error)})
 
     async def _poll(self, feed: Feed[Any]) -> None:
         while _is_active():
-            await asyncio.sleep(POLL_WITH_BUS if self.has_bus else feed.poll_alone)
+            await asyncio.sleep(POLL_WITH_BUS if self.has_bus else feed.poll_seconds_without_bus)
             if not feed.members:
                 continue
             try:
                 await feed.poll()
-            except feed.failures as error:
+            except feed.temporary_errors as error:
                 log.debug("hub_waits", extra={"feed": feed.prefix, "why": str(error)})
 
 

@@ -1,4 +1,4 @@
-"""The events of a run for one reader: rows in order, text at its position, each exactly once."""
+"""Read the event stream of a run: each event and each piece of text once and in order, from the bus or the rows."""
 
 import asyncio
 from collections import deque
@@ -18,7 +18,9 @@ READ_STATEMENT = (
 PAGE_SIZE = 500  # events in one read
 
 TEXT_DELAY = 0.25
-COMPLETE_ITEM = 4  # the parts of a complete event's item; a truncated item has fewer
+# A message's items are ["e", seq, name, data] and ["t", after, offset, node, source, text], see ``journal.outbox``. The
+# item of a large event has only the first two parts.
+COMPLETE_ITEM = 4
 
 ROWS_MISSING, TEXT_MISSING = "rows", "text"
 RUN_FINISHED = "run_finished"
@@ -37,13 +39,13 @@ class StreamEvent:
 async def follow(
     feed: RunFeed, team_id: UUID, run_id: UUID, after: int, *, idle_seconds: float
 ) -> AsyncIterator[StreamEvent | None]:
-    """Yield all events after the given one until the run has ended, and None after a while without any.
+    """Yield all events after the event number ``after`` until the run ends, and None after ``idle_seconds`` without one.
 
-    A reader that can't keep up is cut off and continues from the rows, like any late reader.
+    A reader that can't keep up continues from the rows.
     """
     follower = _Follower(feed, team_id, run_id, after)
     while True:
-        async with feed.reading(team_id, run_id) as reader:
+        async with feed.open_reader(team_id, run_id) as reader:
             try:
                 async for event in follower.follow(reader, idle_seconds):
                     yield event
@@ -61,7 +63,7 @@ class _Follower:
     run_id: UUID
     seq: int
     attempt: int = 0
-    text: int = 0  # UTF-16 units of the attempt's text
+    text_length: int = 0  # UTF-16 units of the attempt's text that were read
 
     async def follow(
         self, reader: Reader, idle_seconds: float
@@ -81,10 +83,10 @@ class _Follower:
                 message = READ_ROWS
 
     async def _read_after_message(self, message: Message) -> AsyncIterator[StreamEvent | None]:
-        """Yield the new events after a message, from it or from the rows; None means that the run has ended."""
+        """Yield the events that a message announces, from the message or the rows; None means that the run has ended."""
         gap = self._find_gap(message)
         if gap == TEXT_MISSING:
-            # Text is saved once a second; until then, every further piece would repeat the read.
+            # Text is saved once a second, so reading the rows again at once would find nothing new.
             await asyncio.sleep(TEXT_DELAY)
         if gap:
             async for event in self._read_rows():
@@ -94,10 +96,10 @@ class _Follower:
                 yield news
 
     def _find_gap(self, message: Message) -> str:
-        """Return what is missing between the position and this message ("rows" or "text"), or ""."""
+        """Return what is missing between the reader's position and this message: ROWS_MISSING, TEXT_MISSING or ""."""
         if not message or message["attempt"] != self.attempt:
             return ROWS_MISSING
-        seq, text = self.seq, self.text
+        seq, text_length = self.seq, self.text_length
         for item in message["items"]:
             if item[0] == "e":
                 if item[1] > seq + 1 or (item[1] > seq and len(item) < COMPLETE_ITEM):
@@ -106,9 +108,9 @@ class _Follower:
             else:
                 if item[1] > seq:
                     return ROWS_MISSING
-                if item[2] > text:
+                if item[2] > text_length:
                     return TEXT_MISSING
-                text = max(text, item[2] + count_units(item[5]))
+                text_length = max(text_length, item[2] + count_units(item[5]))
         return ""
 
     def _read_message(self, message: Message) -> list[StreamEvent]:
@@ -121,15 +123,15 @@ class _Follower:
         return events
 
     async def _read_rows(self) -> AsyncIterator[StreamEvent | None]:
-        """Yield the rows after the position, with the saved text between them; None means that the run has ended."""
+        """Yield the stored events after the position and the saved text between them; None if the run has ended."""
         while True:
             values = (self.team_id, self.run_id, self.seq, PAGE_SIZE)
-            row = await self.feed.db.fetch_rows(READ_STATEMENT, values)
-            events, attempt, rows, status, _last = row[0]
+            rows = await self.feed.db.fetch_rows(READ_STATEMENT, values)
+            events, attempt, saved_text, status, _last_seq = rows[0]
             if status is None:
                 yield None
                 return
-            segments = deque(read_segments(rows or []))
+            segments = deque(read_segments(saved_text or []))
             for event in self._begin_attempt(attempt, segments):
                 yield event
             for event in self._interleave(events, segments):
@@ -143,17 +145,17 @@ class _Follower:
                 return
 
     def _begin_attempt(self, attempt: int, segments: deque[Segment]) -> list[StreamEvent]:
-        """Return the events that make a reader drop the superseded text of an earlier attempt."""
+        """Set the attempt. Return an event that deletes the text of an earlier attempt if the reader has any."""
         if attempt == self.attempt:
             return []
-        returning, superseded = self.attempt == 0 and self.seq > 0, self.text > 0
-        self.attempt, self.text = attempt, 0
-        if returning:
-            # Text that was complete before the last event of a returning reader was read with it.
+        is_returning, has_old_text = self.attempt == 0 and self.seq > 0, self.text_length > 0
+        self.attempt, self.text_length = attempt, 0
+        if is_returning:
+            # The reader has the text that was complete before the last event it received.
             while segments and segments[0].grew_after < self.seq:
                 segment = segments.popleft()
-                self.text = segment.offset + segment.length
-        return [self._build_chunk(0, "", None, "")] if superseded else []
+                self.text_length = segment.offset + segment.length
+        return [self._build_chunk(0, "", None, "")] if has_old_text else []
 
     def _interleave(self, events: list[Json], segments: deque[Segment]) -> list[StreamEvent]:
         result: list[StreamEvent] = []
@@ -171,7 +173,7 @@ class _Follower:
         return events
 
     def _read_event(self, seq: int, name: str = "", data: Json = None) -> list[StreamEvent]:
-        """Return the event unless the reader has it, as it has a truncated one, which was read from its row."""
+        """Return the event, unless the reader has it. A large one was read from its row before its message is read."""
         if seq <= self.seq:
             return []
         self.seq = seq
@@ -182,14 +184,14 @@ class _Follower:
     ) -> list[StreamEvent]:
         """Return the part of a text that the reader doesn't have."""
         end = offset + count_units(text)
-        if end <= self.text:
+        if end <= self.text_length:
             return []
-        if offset < self.text:
-            text, offset = cut_before(text, self.text - offset), self.text
-        self.text = end
+        if offset < self.text_length:
+            text, offset = cut_before(text, self.text_length - offset), self.text_length
+        self.text_length = end
         return [self._build_chunk(offset, node, source, text)]
 
     def _build_chunk(self, offset: int, node: str, source: str | None, text: str) -> StreamEvent:
-        """Build a chunk to place at ``offset``, replacing later text: a new attempt begins again at 0."""
+        """Return a chunk that replaces the reader's text from ``offset`` on; a new attempt begins again at 0."""
         fields = {"node": node, "source": source, "text": text, "offset": offset}
         return StreamEvent(TEXT_CHUNK, {**fields, "attempt": self.attempt})

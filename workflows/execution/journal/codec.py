@@ -19,7 +19,7 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 def dump(value: Json) -> str:
-    """Return JSON text without NUL, NaN and surrogates: these are replaced, because jsonb rejects them."""
+    """Return the value as JSON text. NUL, NaN, infinities and surrogates are replaced, because jsonb rejects them."""
     try:
         text = _encode(value)
     except ValueError:  # NaN or an infinity

@@ -1,7 +1,7 @@
 """The journal of a run in PostgreSQL: events, steps and intents, fenced by the attempt.
 
-A caller that needs a commit waits for the batch that contains its row; one commit at a time takes everything that has
-gathered. Nodes that wait together are written together; quick nodes don't wait at all.
+One commit at a time writes the batch of all rows that were added since the previous commit. A step with an outside
+effect waits for the commit of its intent; quick nodes don't wait, and their rows are committed in groups.
 """
 
 import asyncio
@@ -28,13 +28,13 @@ from workflows.execution.journal.codec import (
     make_idempotency_key,
     to_event_data,
 )
-from workflows.execution.journal.outbox import EVENTS_DELAY, TEXT_DELAY, Lane, Outbox
+from workflows.execution.journal.outbox import EVENTS_DELAY, TEXT_DELAY, Outbox
 from workflows.execution.journal.partials import Transcript
 
 
 log = logging.getLogger(__name__)
 
-GROUP_SIZE = 20  # quick nodes in one commit at most
+GROUP_SIZE = 20  # steps of quick nodes that one commit contains at most
 GROUP_DELAY = 0.005  # seconds that such a commit may be delayed
 EFFECT_DELAY = 0.001  # seconds in which the next step's intent may join the result of an effect
 
@@ -46,7 +46,7 @@ PAUSE = "select " + build_call("execution_pause", *_COMMON_PARAMETERS, "p_segmen
 
 @dataclass(slots=True)
 class Batch:
-    """The content of the next commit; its strings are JSON already."""
+    """The rows of the next commit, as JSON text."""
 
     events: list[tuple[str, str]] = field(default_factory=list)  # name, data
     steps: list[str] = field(default_factory=list)
@@ -58,8 +58,8 @@ class Batch:
 
     def to_events_json(self) -> str | None:
         rows = (
-            f'{{"id":"{uuid7()}","n":{n},"name":"{name}","data":{data}}}'
-            for n, (name, data) in enumerate(self.events, start=1)
+            f'{{"id":"{uuid7()}","n":{number},"name":"{name}","data":{data}}}'
+            for number, (name, data) in enumerate(self.events, start=1)
         )
         return f"[{','.join(rows)}]" if self.events else None
 
@@ -83,13 +83,13 @@ class DurableJournal:
         self._titles = titles or {}
         self._on_lost = on_lost
         self.seq = claim.last_seq  # of the last committed event
-        self._position = claim.last_seq  # of the last event, written or not
+        self._position = claim.last_seq  # of the last event, committed or not
         self._batch = Batch()
         self._open_steps: set[StepKey] = set()
         self._writer: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._lost: Exception | None = None
-        self._lane: Lane = outbox.open(claim.run_id, claim.attempt, claim.last_seq)
+        self._messages = outbox.open_run(claim.run_id, claim.attempt, claim.last_seq)
         self.transcript = Transcript()
         self.finishing = False  # the last commit has begun
         self.unsaved = False  # text was added since the last save
@@ -105,7 +105,7 @@ class DurableJournal:
             "idempotency_key": make_idempotency_key(str(self._claim.run_id), step),
         }
         self._batch.intents.append(dump(row))
-        await self._settle(self._batch)
+        await self._wait_for_commit(self._batch)
 
     async def record(self, record: StepRecord, events: Sequence[Event]) -> None:
         if self._text_source is not None and record.key.node_id in self._text_source:
@@ -118,12 +118,12 @@ class DurableJournal:
         row["title"] = self._titles.get(record.key.node_id, "")
         batch.steps.append(self._redactor.redact_json_text(dump(row)))
         if record.key in self._open_steps:
-            # Not awaited: only the next effect must wait for this commit, and it does wait for its intent,
-            # which is in the same commit or a later one.
+            # Not awaited: only the next effect must wait for this commit, and it waits for the commit of its intent,
+            # which is this one or a later one.
             self._open_steps.discard(record.key)
             self._schedule_commit(EFFECT_DELAY)
         elif len(batch.steps) >= GROUP_SIZE:
-            await self._settle_soon()
+            await self._commit_group()
         else:
             self._schedule_commit()
 
@@ -142,19 +142,19 @@ class DurableJournal:
 
     async def flush(self) -> None:
         while self._batch:
-            await self._settle(self._batch)
+            await self._wait_for_commit(self._batch)
         await self._wait_for_writer()  # includes a commit that began earlier
         if self._lost is not None:
             raise self._lost
 
     # -- ends -----------------------------------------------------------------------------------
 
-    async def finish(self, event: Event, end: Mapping[str, Json]) -> None:
-        """Write the last event and the run's new state, in one commit with all unwritten rows."""
-        await self._commit_last(FINISH, [event], end)
+    async def finish(self, event: Event, state: Mapping[str, Json]) -> None:
+        """Write the last event and the run's final state, in one commit with all unwritten rows."""
+        await self._commit_last(FINISH, [event], state)
 
     async def pause(self, events: Sequence[Event], state: Json) -> None:
-        """Write the events and the state of a paused run, whose attempt ends although the run doesn't."""
+        """Write the events and the state of a paused run, which end this attempt at the run."""
         await self._commit_last(PAUSE, events, state)
 
     async def _commit_last(self, statement: str, events: Sequence[Event], state: Json) -> None:
@@ -168,27 +168,27 @@ class DurableJournal:
         batch, self._batch = self._batch, Batch()
         values = (
             *self._get_common_values(batch),
-            self.segments(),
+            self.dump_segments(),
             self._redactor.redact_json_text(dump(state)),
         )
         self._writer = asyncio.create_task(self._commit(statement, batch, values))
         await asyncio.shield(self._writer)
         self._raise_if_lost()
 
-    def segments(self) -> str | None:
-        """Return the text so far, fully masked, in its stored form."""
+    def dump_segments(self) -> str | None:
+        """Return the run's text so far as JSON of its segments, with secrets masked; None without text."""
         rows = self.transcript.to_rows()
         return self._redactor.redact_json_text(dump(rows)) if rows else None
 
     def close(self) -> None:
         self._stop_timer()
-        self._outbox.close(self._claim.run_id, self._lane)
+        self._outbox.close_run(self._claim.run_id, self._messages)
 
     # -- commits --------------------------------------------------------------------------------
     # Commits run in a separate task, so that stopping a run that waits for a commit doesn't interrupt the commit.
 
-    async def _settle(self, batch: Batch) -> None:
-        """Return when this batch is committed; one commit contains all rows added until it begins."""
+    async def _wait_for_commit(self, batch: Batch) -> None:
+        """Return when this batch is committed. Rows may be added to it until its commit begins."""
         self._raise_if_lost()
         if batch.committed is None:
             batch.committed = asyncio.get_running_loop().create_future()
@@ -209,14 +209,14 @@ class DurableJournal:
 
     async def _commit(self, statement: str, batch: Batch, values: tuple[object, ...]) -> None:
         try:
-            last = await self._commit_with_retries(statement, values)
+            last_seq = await self._commit_with_retries(statement, values)
         except (FencedOut, JournalUnreachable, JournalRefused) as error:
             self._lost = error  # raised by the next write of any caller
             log.warning("journal_lost", extra={"run": self._claim.run_id, "why": str(error)})
             if self._on_lost is not None:
                 self._on_lost(error)
         else:
-            self._publish_batch(batch, last)
+            self._publish_batch(batch, last_seq)
         if batch.committed is not None and not batch.committed.done():
             batch.committed.set_result(None)
 
@@ -230,36 +230,36 @@ class DurableJournal:
         claim, count = self._claim, len(batch.events)
         return claim.team_id, claim.run_id, claim.attempt, self.seq, count, events, steps
 
-    def _publish_batch(self, batch: Batch, last: int) -> None:
+    def _publish_batch(self, batch: Batch, last_seq: int) -> None:
         for seq, (name, data) in enumerate(batch.events, start=self.seq + 1):
-            self._lane.commit(seq, name, data)
+            self._messages.add_event(seq, name, data)
         if batch.events:
             self._outbox.schedule(EVENTS_DELAY)
-        self.seq = last
+        self.seq = last_seq
 
     async def _commit_with_retries(self, statement: str, values: tuple[object, ...]) -> int:
-        """Commit, and retry for as long as the lease may last while the database is unreachable.
+        """Commit, and return the number of the last event. While the database is unreachable, retry during the lease.
 
-        A commit whose reply was lost is recognized by its sequence numbers, see the SQL.
+        The SQL function recognizes a commit whose reply was lost by its sequence numbers.
         """
         loop = asyncio.get_running_loop()
-        give_up = loop.time() + LEASE.total_seconds()
-        pause = 0.05
+        deadline = loop.time() + LEASE.total_seconds()
+        delay = 0.05
         while True:
             try:
-                last = await self._db.fetch_value(statement, values)
+                last_seq = await self._db.fetch_value(statement, values)
                 break
             except (OperationalError, PoolTimeout) as error:
-                if loop.time() + pause > give_up or isinstance(error, QueryCanceled):
+                if loop.time() + delay > deadline or isinstance(error, QueryCanceled):
                     raise JournalUnreachable(str(error)) from error
                 log.warning("journal_waits", extra={"run": self._claim.run_id, "why": str(error)})
-                await asyncio.sleep(pause)
-                pause = min(pause * 2, 1.0)
+                await asyncio.sleep(delay)
+                delay = min(delay * 2, 1.0)
             except (DataError, IntegrityError) as rejection:
                 raise JournalRefused(str(rejection)) from rejection
-        if last is None:
+        if last_seq is None:
             raise FencedOut
-        return int(last)
+        return int(last_seq)
 
     def _raise_if_lost(self) -> None:
         if self._lost is not None:
@@ -267,20 +267,20 @@ class DurableJournal:
 
     # -- grouping -------------------------------------------------------------------------------
 
-    def _schedule_commit(self, seconds: float = GROUP_DELAY) -> None:
-        """Schedule a commit, unless an earlier one is scheduled."""
+    def _schedule_commit(self, delay: float = GROUP_DELAY) -> None:
+        """Commit the batch after the delay in seconds, or sooner if that is scheduled."""
         if self._lost is not None:
             return
         loop = asyncio.get_running_loop()
-        when = loop.time() + seconds
+        when = loop.time() + delay
         if self._timer is not None:
             if self._timer.when() <= when:
                 return
             self._timer.cancel()
         self._timer = loop.call_at(when, self._write_now)
 
-    async def _settle_soon(self) -> None:
-        """Commit a full group while the run continues, but wait if the group before it isn't committed yet."""
+    async def _commit_group(self) -> None:
+        """Begin to commit a full group, after the group before it is committed."""
         await self._wait_for_writer()
         self._raise_if_lost()
         if self._batch:
@@ -307,11 +307,11 @@ class DurableJournal:
         node, source = self._text_source
         offset = self.transcript.add(node, source, text, self._position)
         self.unsaved = True
-        self._lane.add_text(self._position, offset, node, source, text)
+        self._messages.add_text(self._position, offset, node, source, text)
         self._outbox.schedule(TEXT_DELAY)
 
     def _end_text(self) -> None:
-        """End the text of this source: its end can't become part of a secret any more."""
+        """Send the rest of the source's text, which was held back in case a secret began in it."""
         self._stream_text(self._streamed.end())
         self._text_source = None
 

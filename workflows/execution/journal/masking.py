@@ -1,8 +1,7 @@
-"""The redactor of a run: secrets are masked in the text of a row before the row is written.
+"""The redactor of a run: it masks secrets in the text of a row before the row is written.
 
-A later attempt continues from a step's outputs, so the mask can be removed again: it names the secret and carries a
-mark that only this installation can compute. Text that merely looks like a mask (a person may type one) lacks that
-mark and stays text.
+A later attempt continues from a step's outputs, so it removes the masks again. A mask contains the name of the secret
+and a marker that only this installation can compute, so that text that a person typed is never taken for a mask.
 """
 
 import hmac
@@ -26,13 +25,13 @@ def load_secrets(workflow_id: UUID, names: Collection[str] | None = None) -> dic
 
 
 def load_secret_values(workflow_id: UUID) -> tuple[str, ...]:
-    """Return the values of all secrets; an environment and a conversation variable may share a name."""
+    """Return the values of all secrets. By name one could be missing, since variables of two areas may share a name."""
     rows = WorkflowSecret.objects.unscoped().filter(workflow_id=workflow_id)
     return tuple(decrypt(bytes(row.secret)) for row in rows)
 
 
 def build_run_redactor(run_id: str, secrets: Mapping[str, str]) -> Redactor:
-    """Return the redactor for secrets by name; if two names have the same value, the first in order counts."""
+    """Return the redactor for secrets by name. A value that two secrets share is masked by the first name."""
     masks: dict[str, str] = {}
     for name, value in sorted(secrets.items()):
         for number, form in enumerate(list_forms(value)):

@@ -1,7 +1,7 @@
-"""Messages for the bus in the order of events, with text at its position between them.
+"""The outgoing bus messages of runs: events in their order, with text at its position between them.
 
-Text waits up to 25 ms for more text; an event is sent 20 ms after its commit, together with what else was committed
-meanwhile and the text before it: a publish costs the loop as much as a commit.
+Text waits up to 25 ms for more text, and a committed event up to 20 ms for further events, because publishing a message
+costs the event loop as much as a commit.
 """
 
 import asyncio
@@ -18,74 +18,77 @@ MAX_EVENT_CHARACTERS = 48_000  # a larger event is announced and read from its r
 
 
 @dataclass(slots=True)
-class Lane:
-    """The outgoing items of a run. ``text`` holds (after, offset, node, source, pieces)."""
+class PendingText:
+    """Text of one source that is not in a message yet. ``after`` is the number of the event before it."""
+
+    after: int
+    offset: int  # in the run's text, in UTF-16 units
+    node: str
+    source: str | None
+    pieces: list[str]
+
+    def to_item(self) -> str:
+        return dump(["t", self.after, self.offset, self.node, self.source, "".join(self.pieces)])
+
+
+@dataclass(slots=True)
+class RunMessages:
+    """The items of a run's next message as JSON, and the text that waits for the commit of the event before it."""
 
     attempt: int
-    committed: int  # number of the last event whose commit is known
-    text: list[tuple[int, int, str, str | None, list[str]]] = field(default_factory=list)
+    last_seq: int  # of the last committed event
+    texts: list[PendingText] = field(default_factory=list)
     items: list[str] = field(default_factory=list)
 
     def add_text(self, after: int, offset: int, node: str, source: str | None, text: str) -> None:
-        last = self.text[-1] if self.text else None
-        if last is not None and last[0] == after and last[2] == node and last[3] == source:
-            last[4].append(text)
+        """Add text after this event number; it extends the previous text of the same source."""
+        last = self.texts[-1] if self.texts else None
+        if last is not None and (last.after, last.node, last.source) == (after, node, source):
+            last.pieces.append(text)
         else:
-            self.text.append((after, offset, node, source, [text]))
+            self.texts.append(PendingText(after, offset, node, source, [text]))
 
-    def commit(self, seq: int, name: str, data: str) -> None:
-        """Add a numbered event after the text that precedes it."""
-        self.release(seq)
-        self.committed = seq
-        if len(data) > MAX_EVENT_CHARACTERS:
-            self.items.append(f'["e",{seq}]')
-        else:
-            self.items.append(f'["e",{seq},"{name}",{data}]')
+    def add_event(self, seq: int, name: str, data: str) -> None:
+        """Add a committed event, and before it the text that precedes it. A large event is added without its data."""
+        self.move_texts(seq)
+        self.last_seq = seq
+        is_large = len(data) > MAX_EVENT_CHARACTERS
+        self.items.append(f'["e",{seq}]' if is_large else f'["e",{seq},"{name}",{data}]')
 
-    def release(self, before: int | None = None) -> None:
-        """Move text to the items: text ``before`` an event, or all text that follows no uncommitted event."""
-        limit = self.committed + 1 if before is None else before
-        keep: list[tuple[int, int, str, str | None, list[str]]] = []
-        for entry in self.text:
-            if entry[0] >= limit:
-                keep.append(entry)
-                continue
-            after, offset, node, source, pieces = entry
-            self.items.append(dump(["t", after, offset, node, source, "".join(pieces)]))
-        self.text = keep
+    def move_texts(self, before: int | None = None) -> None:
+        """Move the text before this event number to the items, by default all text that follows committed events."""
+        limit = self.last_seq + 1 if before is None else before
+        self.items += [text.to_item() for text in self.texts if text.after < limit]
+        self.texts = [text for text in self.texts if text.after >= limit]
 
 
 class Outbox:
-    """The outgoing messages of one worker. All messages that are due leave in one round trip."""
+    """The outgoing messages of a worker's runs. All messages that are due are sent in one round trip."""
 
     def __init__(self, publisher: Publisher) -> None:
         self._publisher = publisher
-        self._lanes: dict[UUID, Lane] = {}
+        self._runs: dict[UUID, RunMessages] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._sending: asyncio.Task[None] | None = None
-        self._ready: list[tuple[str, str]] = []  # including those of closed lanes
+        self._ready: list[tuple[str, str]] = []  # channel and message
 
-    def open(self, run_id: UUID, attempt: int, committed: int) -> Lane:
-        lane = self._lanes[run_id] = Lane(attempt, committed)
-        return lane
+    def open_run(self, run_id: UUID, attempt: int, last_seq: int) -> RunMessages:
+        """Return the messages of a new attempt at a run, whose items are sent from now on."""
+        messages = self._runs[run_id] = RunMessages(attempt, last_seq)
+        return messages
 
-    def close(self, run_id: UUID, lane: Lane) -> None:
-        if self._lanes.get(run_id) is lane:
-            self._gather(run_id, lane)
-            del self._lanes[run_id]
+    def close_run(self, run_id: UUID, messages: RunMessages) -> None:
+        """Send the remaining items of the attempt, unless a later attempt has been opened."""
+        if self._runs.get(run_id) is messages:
+            self._collect(run_id, messages)
+            del self._runs[run_id]
             self.schedule(0)
 
     async def drain(self) -> None:
+        """Send all messages now, and wait until they are sent."""
         self._send()
         if self._sending is not None:
             await self._sending
-
-    def _gather(self, run_id: UUID, lane: Lane) -> None:
-        lane.release()
-        if lane.items:
-            body = f'{{"attempt":{lane.attempt},"items":[{",".join(lane.items)}]}}'
-            self._ready.append((get_channel(run_id), body))
-            lane.items = []
 
     def schedule(self, delay: float) -> None:
         """Send after the delay in seconds, or sooner if that is scheduled."""
@@ -97,6 +100,13 @@ class Outbox:
             self._timer.cancel()
         self._timer = loop.call_at(when, self._send)
 
+    def _collect(self, run_id: UUID, messages: RunMessages) -> None:
+        messages.move_texts()
+        if messages.items:
+            body = f'{{"attempt":{messages.attempt},"items":[{",".join(messages.items)}]}}'
+            self._ready.append((get_channel(run_id), body))
+            messages.items = []
+
     def _send(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
@@ -104,8 +114,8 @@ class Outbox:
         if self._sending is not None and not self._sending.done():
             self.schedule(TEXT_DELAY)  # one publish at a time, which keeps the order
             return
-        for run_id, lane in self._lanes.items():
-            self._gather(run_id, lane)
+        for run_id, messages in self._runs.items():
+            self._collect(run_id, messages)
         if self._ready:
-            messages, self._ready = self._ready, []
-            self._sending = asyncio.create_task(self._publisher.publish(messages))
+            ready, self._ready = self._ready, []
+            self._sending = asyncio.create_task(self._publisher.publish(ready))

@@ -1,7 +1,7 @@
-"""The text that a run has streamed so far, as segments that know their position among the events.
+"""The text that a run has streamed so far, as segments with their position among the events.
 
-Tokens have no sequence number. For a reader who joins late, their order is given by the number of the last event
-before a segment began and before it last grew.
+Tokens have no sequence number, so each segment has the numbers of the last events before it began and before it last
+grew: a reader who joins late places the text by them.
 """
 
 from collections.abc import Iterable, Iterator
@@ -12,7 +12,7 @@ from workflows.engine.language.document import Json
 
 @dataclass(slots=True)
 class Segment:
-    """Text of one source inside one response node, without a break."""
+    """Consecutive text of one source inside one response node."""
 
     node: str
     source: str | None
@@ -34,21 +34,21 @@ class Segment:
 
 @dataclass(slots=True)
 class Transcript:
-    """The text of a run. It grows by chunks, is saved at most once a second, and is read by late subscribers."""
+    """The text of a run, which grows by chunks and is saved at most once a second for readers who join late."""
 
     segments: list[Segment] = field(default_factory=list)
     length: int = 0
 
     def add(self, node: str, source: str | None, text: str, seq: int) -> int:
-        """Append a piece and return the offset at which it begins."""
-        last = self.segments[-1] if self.segments else None
-        if last is None or last.node != node or last.source != source:
-            last = Segment(node, source, self.length, seq, seq)
-            self.segments.append(last)
+        """Append text that follows the event ``seq``, and return the offset at which it begins."""
+        segment = self.segments[-1] if self.segments else None
+        if segment is None or segment.node != node or segment.source != source:
+            segment = Segment(node, source, self.length, seq, seq)
+            self.segments.append(segment)
         offset = self.length
-        last.pieces.append(text)
-        last.length += count_units(text)
-        last.grew_after = seq
+        segment.pieces.append(text)
+        segment.length += count_units(text)
+        segment.grew_after = seq
         self.length += count_units(text)
         return offset
 

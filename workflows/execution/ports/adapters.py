@@ -1,6 +1,6 @@
 """The engine's ports of a run: its memory, the team's models, templates, code and HTTP.
 
-Each is built when the run first uses it: a run without memory nodes doesn't pay for memory.
+Each port loads its data when the run first uses it, so a run without memory nodes needs no query for memory.
 """
 
 import logging
@@ -30,7 +30,7 @@ from workflows.engine.ports import (
 )
 from workflows.engine.runtime.local_ports import SystemClock
 from workflows.execution.claims import Claim
-from workflows.execution.debugging.run_options import SANDBOX, Debug
+from workflows.execution.debugging.run_options import SANDBOX, DebugOptions
 from workflows.execution.kinds import load_kinds
 from workflows.execution.ports.http import GuardedHttp
 from workflows.execution.run_setup import Setup
@@ -42,12 +42,12 @@ from workflows.sandbox.templates import TemplatePool
 
 log = logging.getLogger(__name__)
 
-# The last two are of a workflow's own memory; see services.runs.memory_streams.
+# The system variables that identify a run's memory. For the last two see services.runs.memory_streams.
 IDENTITY_NAMES = (
     *("conversation_id", "user_id", "app_id", "workflow_id"),
     *("workflow_names", "group_id"),
 )
-# The columns of a change in a dry run that have the same names in ``SandboxChange``.
+# The columns of ``DryRunChange`` that have the same names in memory's ``SandboxChange``.
 CHANGE_COLUMNS = ("origin_key", "scope", "namespace", "key", "entry", "before")
 
 
@@ -90,11 +90,11 @@ def build_ports(claim: Claim, setup: Setup, services: Services) -> Ports:
 
 
 async def record_run_start(claim: Claim, document: Document) -> None:
-    """Store the run's subject for three days, before the first step, which may read it.
+    """Store the run's goal and memory stream before its first step, which may read them.
 
     Runs without memory and dry runs store nothing.
     """
-    is_dry_run = Debug.from_row(claim.row).memory == SANDBOX
+    is_dry_run = DebugOptions.from_row(claim.row).memory == SANDBOX
     if not memory_app.is_on() or claim.attempt > 1 or is_dry_run:
         return
     if not list_memory_scopes(document, load_kinds()):
@@ -111,11 +111,11 @@ async def record_run_start(claim: Claim, document: Document) -> None:
             ),
         )
     except (DatabaseError, memory_app.MemoryFault) as error:
-        log.warning("run_not_noted", extra={"run": str(claim.run_id), "why": str(error)})
+        log.warning("run_start_not_recorded", extra={"run": str(claim.run_id), "why": str(error)})
 
 
 async def clear_notes(claim: Claim, ports: Ports) -> None:
-    """Clear the notes of an ended run; memory's maintenance clears them later if this fails."""
+    """Delete the notes of an ended run. If this fails, memory's maintenance deletes them later."""
     if not memory_app.is_on() or not isinstance(ports.memory, memory_app.RunMemory):
         return
     if not ports.memory.is_used and claim.attempt == 1:
@@ -127,13 +127,13 @@ async def clear_notes(claim: Claim, ports: Ports) -> None:
 
 
 def build_memory(claim: Claim, secrets: Iterable[str] = ()) -> FullMemoryPort:
-    """Return the run's memory. The caller is determined when the run first uses memory.
+    """Return the run's memory, which for a dry run only collects its changes.
 
     Memories outlive the run, so the run's secrets are removed from them permanently.
     """
     redact = build_redactor(secrets).redact
     build_caller = partial(build_memory_caller, claim.run_id, claim.team_id, claim.row)
-    if Debug.from_row(claim.row).memory != SANDBOX:
+    if DebugOptions.from_row(claim.row).memory != SANDBOX:
         return memory_app.RunMemory(build_caller, redact)
     return memory_app.SandboxMemory(build_caller, Ledger(claim.team_id, claim.run_id), redact)
 
@@ -141,7 +141,7 @@ def build_memory(claim: Claim, secrets: Iterable[str] = ()) -> FullMemoryPort:
 def build_memory_caller(
     run_id: UUID, team_id: UUID, row: Mapping[str, Json]
 ) -> "memory_app.MemoryCaller":
-    """Return the memory caller of a run, with its reach; ``row`` is the run's."""
+    """Return the principal, identity and accessible namespaces with which a run calls memory, from the run's row."""
     identity = build_identity(run_id, row)
     subject_user = _parse_id(row, "subject_user_id")
     principal = load_run_principal(
@@ -161,15 +161,15 @@ def build_memory_caller(
 
 
 def build_identity(run_id: UUID, row: Mapping[str, Json]) -> Mapping[str, Json]:
-    """Return the run's system variables, which are taken from its row only."""
+    """Return the system variables that identify the run's memory. Only its row is trusted, not the run's inputs."""
     system = row["system"]
     identity = {name: system[name] for name in IDENTITY_NAMES if system.get(name)}
     return {**identity, "run_id": str(run_id)}
 
 
 def build_history(claim: Claim) -> "ConversationHistory | None":
-    """Return the turns that the run sees; a repeated turn sees the same turns as the original one."""
-    turn = Debug.from_row(claim.row).turn
+    """Return the earlier turns for the run, or None without a conversation. A repeated turn gets those of the original."""
+    turn = DebugOptions.from_row(claim.row).turn
     if turn is not None:
         return ConversationHistory(claim, UUID(turn["conversation"]), before=turn["before"])
     conversation_id = _parse_id(claim.row, "conversation_id")
@@ -201,7 +201,7 @@ class ConversationHistory:
         return newest[::-1]
 
 
-class LateModels:
+class LazyModels:
     """Implements ``engine.ports.ModelPort``: resolves the team's providers on the first request."""
 
     def __init__(self, resolve: Callable[[], ModelPort]) -> None:
@@ -221,7 +221,7 @@ def _parse_id(row: Mapping[str, Json], column: str) -> UUID | None:
 
 
 class Ledger:
-    """Implements ``memory_app``'s ledger of a dry run: its changes as rows of the run."""
+    """Implements memory's ledger of a dry run: stores the changes as rows of the run."""
 
     def __init__(self, team_id: UUID, run_id: UUID) -> None:
         self._team_id, self._run_id = team_id, run_id

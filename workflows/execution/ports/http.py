@@ -17,20 +17,20 @@ _IDEMPOTENCY: Final = "Idempotency-Key"
 class GuardedHttp:
     """Implements ``engine.ports.HttpPort``. It keeps no connection, so any event loop may use it.
 
-    ``allow`` and ``resolver`` replace the operator's list and the system's name lookup: for tests.
+    In tests, ``allow`` and ``resolver`` replace the operator's list of allowed hosts and the system's name lookup.
     """
 
     def __init__(
         self, *, allow: Iterable[str] | None = None, resolver: Resolver | None = None
     ) -> None:
-        self._net: dict[str, Any] = {"allow": allow, "resolver": resolver}
+        self._net_options: dict[str, Any] = {"allow": allow, "resolver": resolver}
 
     async def send(self, request: HttpRequest) -> HttpResponse:
-        """Send the request. Raises HttpFailed; what the guard rejected isn't retried."""
+        """Send the request. Raises HttpFailed, or NodeFailed for a response that is too large."""
 
-        def limit(headers: Any) -> int:
-            text = is_declared_file(headers) is False
-            return request.max_text_bytes if text else request.max_binary_bytes
+        def get_size_limit(headers: Any) -> int:
+            is_text = is_declared_file(headers) is False
+            return request.max_text_bytes if is_text else request.max_binary_bytes
 
         try:
             response = await net.send_request(
@@ -45,13 +45,13 @@ class GuardedHttp:
                     for file in request.files
                 ],
                 multipart=request.multipart,
-                limit=limit,
+                limit=get_size_limit,
                 max_body=max(request.max_text_bytes, request.max_binary_bytes),
                 timeout=request.timeout_seconds,
                 idle=request.idle_seconds,
                 connect=request.connect_seconds,
                 verify=request.verify_tls,
-                **self._net,
+                **self._net_options,
             )
         except net.ExchangeFailed as failed:
             if failed.too_large:

@@ -6,7 +6,7 @@ from uuid import UUID
 from accounts.tenancy import tenant
 from config.encryption.crypto import decrypt
 from workflows.engine.ports import ModelPort
-from workflows.execution.ports.adapters import LateModels
+from workflows.execution.ports.adapters import LazyModels
 from workflows.llm.config import ProviderConfig
 from workflows.llm.offline import OfflineModels
 from workflows.llm.registry import TeamModels
@@ -15,7 +15,7 @@ from workflows.models import ModelProvider
 
 def build_models(team_id: UUID, offline: bool) -> ModelPort:
     """Return the models; with ``offline``, the offline provider answers every call for any model."""
-    return OfflineModels() if offline else LateModels(lambda: TeamModels(load_configs(team_id)))
+    return OfflineModels() if offline else LazyModels(lambda: TeamModels(load_configs(team_id)))
 
 
 def load_configs(team_id: UUID) -> list[ProviderConfig]:
@@ -30,7 +30,7 @@ def load_configs(team_id: UUID) -> list[ProviderConfig]:
 
 
 def load_config(row: ModelProvider) -> ProviderConfig:
-    """Return a provider's configuration, with the secret only if it may be sent there.
+    """Return a provider's configuration, with the secret only if it may be sent to the provider's address.
 
     Without the secret, the endpoint reports that a key is missing.
     """
@@ -39,6 +39,6 @@ def load_config(row: ModelProvider) -> ProviderConfig:
     config = ProviderConfig(
         name=row.name, kind=row.kind, base_url=base_url, default_model=row.default_model
     )
-    if credential and credential.may_go_to(config.address):
+    if credential and credential.may_be_sent_to(config.address):
         return replace(config, api_key=decrypt(bytes(credential.secret)))
     return config

@@ -1,6 +1,6 @@
 """Runs saved test cases from the shell. Exit status 0 only when all of them pass.
 
-manage.py test_workflow 0190…            the cases kept with a workflow
+manage.py test_workflow 0190…            the cases stored with a workflow
 manage.py test_workflow flow.yml         a document, its cases in flow.tests.yml
 manage.py test_workflow flow.yml --cases other.yml --only "It knows her again" --json
 """
@@ -20,7 +20,7 @@ from workflows.engine.language.dsl import load_document
 from workflows.engine.language.dsl.yaml_reading import read_yaml
 from workflows.engine.ports import ModelPort
 from workflows.engine.testing.cases import Case, CaseResult, read_cases
-from workflows.execution.debugging.test_cases import CaseBench
+from workflows.execution.debugging.test_cases import CaseRunner
 from workflows.execution.ports.adapters import Services
 from workflows.execution.ports.models import build_models
 from workflows.llm.offline import OfflineModels
@@ -28,7 +28,9 @@ from workflows.llm.registry import TeamModels
 from workflows.services.runs.shell_cases import StoredCases, load_stored_cases
 
 
-class Subject(NamedTuple):
+class CaseSource(NamedTuple):
+    """A document with its test cases. ``stored`` is None if they are read from files."""
+
     document: Document
     cases: list[Case]
     stored: StoredCases | None = None
@@ -38,7 +40,7 @@ class Command(BaseCommand):
     help = "Run the test cases of a workflow, or of a document with a cases file."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("which", metavar="WORKFLOW", help="workflow ID or document file")
+        parser.add_argument("workflow", metavar="WORKFLOW", help="workflow ID or document file")
         parser.add_argument("--cases", type=Path, metavar="FILE", help="YAML or JSON")
         parser.add_argument("--only", metavar="NAME")
         parser.add_argument(
@@ -47,12 +49,12 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", dest="as_json")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        subject = _load_subject(options["which"], options["cases"])
-        selected = [case for case in subject.cases if options["only"] in (None, case.name)]
+        source = _load_source(options["workflow"], options["cases"])
+        selected = [case for case in source.cases if options["only"] in (None, case.name)]
         if not selected:
-            reason = "Test case not found." if subject.cases else "There are no test cases."
+            reason = "Test case not found." if source.cases else "There are no test cases."
             raise CommandError(reason)
-        results = asyncio.run(_run_cases(subject, selected, offline=options["offline"]))
+        results = asyncio.run(_run_cases(source, selected, offline=options["offline"]))
         self._print(results, as_json=options["as_json"])
         if not all(result.has_passed for result in results):
             raise SystemExit(1)
@@ -63,8 +65,8 @@ class Command(BaseCommand):
             self.stdout.write(json.dumps(report, ensure_ascii=False, default=str))
             return
         for result in results:
-            mark = "ok  " if result.has_passed else "FAIL"
-            self.stdout.write(f"{mark} {result.name} ({result.seconds:.2f} s)")
+            verdict = "ok  " if result.has_passed else "FAIL"
+            self.stdout.write(f"{verdict} {result.name} ({result.seconds:.2f} s)")
             if result.problem:
                 self.stdout.write(f"       {result.problem}")
             for number, turn in enumerate(result.turns, 1):
@@ -76,33 +78,36 @@ class Command(BaseCommand):
         self.stdout.write(f"{passed} of {len(results)} passed")
 
 
-async def _run_cases(subject: Subject, cases: list[Case], *, offline: bool) -> list[CaseResult]:
-    """Run the cases. A document's models are offline: without the database there are no credentials."""
+async def _run_cases(source: CaseSource, cases: list[Case], *, offline: bool) -> list[CaseResult]:
+    """Run the cases. A document from a file has no team and no credentials, so its models are offline."""
     services = Services(build_models)
     if offline:
         models: ModelPort = OfflineModels()
     else:
-        models = build_models(subject.stored.team_id, False) if subject.stored else TeamModels()
-    bench = CaseBench(services, models, subject.stored.secrets if subject.stored else {})
+        models = build_models(source.stored.team_id, False) if source.stored else TeamModels()
+    runner = CaseRunner(services, models, source.stored.secrets if source.stored else {})
     try:
-        return [await bench.run(subject.document, case) for case in cases]
+        return [await runner.run(source.document, case) for case in cases]
     finally:
         services.close()
 
 
-def _load_subject(which: str, cases: Path | None) -> Subject:
-    path = Path(which)
+def _load_source(workflow: str, cases_file: Path | None) -> CaseSource:
+    """Return the workflow with this id or document file, and its cases or those of the given file."""
+    path = Path(workflow)
     if path.is_file():
-        cases_file = cases or path.with_suffix(".tests.yml")
-        return Subject(_read_document(path), _read_cases(cases_file))
+        return CaseSource(
+            _read_document(path), _read_cases(cases_file or path.with_suffix(".tests.yml"))
+        )
     try:
-        workflow_id = UUID(which)
+        workflow_id = UUID(workflow)
     except ValueError:
-        raise CommandError(f"{which} is neither a file nor a workflow ID") from None
+        raise CommandError(f"{workflow} is neither a file nor a workflow ID") from None
     stored = load_stored_cases(workflow_id)
     if stored is None:
         raise CommandError("Workflow not found.")
-    return Subject(stored.document, _read_cases(cases) if cases else stored.cases, stored)
+    cases = _read_cases(cases_file) if cases_file else stored.cases
+    return CaseSource(stored.document, cases, stored)
 
 
 def _read_document(path: Path) -> Document:

@@ -47,7 +47,7 @@ class RunOptions:
     values: Values = field(default_factory=dict)
 
     def dump(self, **more: Json) -> dict[str, Json]:
-        """Return the value for ``Run.debug``, which ``execution.debugging.run_options.Debug`` reads."""
+        """Return the value for ``Run.debug``, which ``execution.debugging.run_options.DebugOptions`` reads."""
         part = (
             {}
             if self.part.extent is Extent.ALL

@@ -23,7 +23,7 @@ from workflows.engine.runtime.partial_runs import (
 from workflows.engine.runtime.step_records import StepRecord, StepStatus
 from workflows.execution.debugging.run_options import prepare_part
 from workflows.execution.journal.codec import parse_step_record
-from workflows.execution.plans import prepare
+from workflows.execution.plans import prepare_document
 from workflows.models import Message, Run, Step, Workflow
 from workflows.models.documents import from_json
 
@@ -184,7 +184,7 @@ def _load_variables_before(run: Run) -> dict[str, Json]:
 
 def _fit_to_plan(document: Document, part: Part, records: list[StepRecord]) -> list[StepRecord]:
     try:
-        prepared = prepare(document) if part.is_whole else prepare_part(document, part)
+        prepared = prepare_document(document) if part.is_whole else prepare_part(document, part)
     except DocumentInvalid:
         return []  # the run will report the problem at its nodes
     return select_valid_steps(prepared.plan, records)

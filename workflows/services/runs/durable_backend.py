@@ -67,7 +67,7 @@ class DurableBackend:
 
     async def _prepare(self) -> tuple[RunFeed, Operator]:
         if self._feed is None or self._operator is None:
-            self._feed = Hub(get_bus_url()).feed(RunFeed)
+            self._feed = Hub(get_bus_url()).get_feed(RunFeed)
             self._operator = await sync_to_async(_load_operator)()
             if not await asyncio.to_thread(is_worker_running):
                 self._worker = ChildWorker()

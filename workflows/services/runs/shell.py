@@ -12,7 +12,7 @@ from config.encryption.crypto import encrypt
 from workflows.engine.language.document import Document, Json
 from workflows.engine.language.start_form import check_start
 from workflows.engine.testing.backends import Request
-from workflows.execution.plans import prepare
+from workflows.execution.plans import prepare_document
 from workflows.models import Conversation, Run, Workflow, WorkflowSecret
 from workflows.services.chat.conversations import open_conversation, save_variables
 from workflows.services.editor.snapshots import store_snapshot
@@ -46,7 +46,7 @@ def queue_request(operator: Operator, request: Request) -> Run:
     Raises DocumentInvalid and InputRejected before there is a run.
     """
     inputs = request.inputs
-    prepare(request.document)
+    prepare_document(request.document)
     if not request.checked:
         inputs = check_start(request.document, inputs)
     with tenant([operator.team_id]):

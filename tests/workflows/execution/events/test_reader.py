@@ -27,7 +27,7 @@ class FakeFeed:
         return [self.reads.pop(0)]
 
     @asynccontextmanager
-    async def reading(self, team_id: UUID, run_id: UUID) -> AsyncIterator[Reader]:
+    async def open_reader(self, team_id: UUID, run_id: UUID) -> AsyncIterator[Reader]:
         reader = Reader()
         reader.put({"attempt": 1, "items": [["e", 2]]})
         reader.put({"attempt": 1, "items": [["e", 3, "run_finished", {}]]})

@@ -4,7 +4,7 @@ import asyncio
 from json import loads
 from uuid import UUID
 
-from workflows.execution.journal.outbox import MAX_EVENT_CHARACTERS, Lane, Outbox
+from workflows.execution.journal.outbox import MAX_EVENT_CHARACTERS, Outbox, RunMessages
 
 
 RUN = UUID(int=1)
@@ -24,46 +24,46 @@ class Bus:
 
 
 def test_text_stands_between_the_events_it_was_said_between() -> None:
-    lane = Lane(1, 0)
-    lane.add_text(0, 0, "n", None, "before ")
-    lane.add_text(0, 7, "n", None, "it ")
-    lane.add_text(1, 10, "n", None, "after")
+    messages = RunMessages(1, 0)
+    messages.add_text(0, 0, "n", None, "before ")
+    messages.add_text(0, 7, "n", None, "it ")
+    messages.add_text(1, 10, "n", None, "after")
 
-    lane.commit(1, "e", "{}")
+    messages.add_event(1, "e", "{}")
 
-    assert [loads(item) for item in lane.items] == [
+    assert [loads(item) for item in messages.items] == [
         ["t", 0, 0, "n", None, "before it "],
         ["e", 1, "e", {}],
     ]
-    lane.release()
-    assert loads(lane.items[-1]) == ["t", 1, 10, "n", None, "after"]
+    messages.move_texts()
+    assert loads(messages.items[-1]) == ["t", 1, 10, "n", None, "after"]
 
 
 def test_text_after_an_uncommitted_event_waits_for_it() -> None:
-    lane = Lane(1, 0)
-    lane.add_text(1, 0, "n", None, "too early")
+    messages = RunMessages(1, 0)
+    messages.add_text(1, 0, "n", None, "too early")
 
-    lane.release()
+    messages.move_texts()
 
-    assert lane.items == []
+    assert messages.items == []
 
 
 def test_large_event_is_announced_by_number_only() -> None:
-    lane = Lane(1, 0)
+    messages = RunMessages(1, 0)
 
-    lane.commit(1, "e", '"' + "x" * MAX_EVENT_CHARACTERS + '"')
+    messages.add_event(1, "e", '"' + "x" * MAX_EVENT_CHARACTERS + '"')
 
-    assert lane.items == ['["e",1]']
+    assert messages.items == ['["e",1]']
 
 
-async def test_everything_due_leaves_in_one_message_and_a_closed_lane_is_sent_too() -> None:
+async def test_everything_due_leaves_in_one_message_and_a_closed_run_is_sent_too() -> None:
     bus = Bus()
     outbox = Outbox(bus)  # type: ignore[arg-type]
-    lane = outbox.open(RUN, 2, 0)
-    lane.commit(1, "a", "{}")
+    messages = outbox.open_run(RUN, 2, 0)
+    messages.add_event(1, "a", "{}")
     outbox.schedule(0.01)
-    lane.commit(2, "b", "{}")
-    outbox.close(RUN, lane)
+    messages.add_event(2, "b", "{}")
+    outbox.close_run(RUN, messages)
 
     await asyncio.sleep(0.05)
 
