@@ -180,15 +180,15 @@ def edit_draft(request: HttpRequest, workflow_id: UUID, body: EditIn) -> Any:
             principal,
             workflow=workflow,
             ops=tuple(op.read() for op in body.ops),
-            base=body.base,
-            key=body.key,
+            base_revision=body.base,
+            idempotency_key=body.key,
             label=body.label,
             client=body.client,
-            resolve=body.resolve,
+            choices=body.resolve,
         )
     except EditConflict as conflict:
         return _build_conflict_response(principal, workflow, conflict, body.base)
-    return change.tree()
+    return change.to_tree()
 
 
 @router.post("/workflows/{uuid:workflow_id}/undo", response=EDIT_RESPONSES, summary="Undo")
@@ -240,8 +240,8 @@ def restore_revision(
     """Undo every edit after this revision, whoever made it, as one edit that can be undone."""
     principal, workflow = find_workflow(request, workflow_id, "edit")
     return restore.restore_revision(
-        principal, workflow=workflow, number=number, client=body.client, key=body.key
-    ).tree()
+        principal, workflow=workflow, number=number, client=body.client, idempotency_key=body.key
+    ).to_tree()
 
 
 @router.post(
@@ -285,8 +285,8 @@ def restore_version(
     principal, workflow = find_workflow(request, workflow_id, "edit")
     version = selectors.find_version(principal, workflow, number)
     return restore.restore_version(
-        principal, workflow=workflow, version=version, client=body.client, key=body.key
-    ).tree()
+        principal, workflow=workflow, version=version, client=body.client, idempotency_key=body.key
+    ).to_tree()
 
 
 @router.get(
@@ -318,7 +318,7 @@ def compare_versions(
 
 def _build_changes(principal: Principal, workflow: Workflow, after: int) -> dict[str, Json]:
     since = catch_up.list_changes(principal, workflow=workflow, after=after)
-    changes = [change.tree() for change in since.changes]
+    changes = [change.to_tree() for change in since.changes]
     return {"revision": since.revision, "reload": since.reload, "changes": changes}
 
 
@@ -329,11 +329,15 @@ def _undo_or_redo(
     resolution = None if body.undoes is None else undoing.Resolution(body.undoes, body.resolve)
     try:
         change = operation(
-            principal, workflow=workflow, client=body.client, key=body.key, resolution=resolution
+            principal,
+            workflow=workflow,
+            client=body.client,
+            idempotency_key=body.key,
+            resolution=resolution,
         )
     except EditConflict as conflict:
         return _build_conflict_response(principal, workflow, conflict, None)
-    return change.tree()
+    return change.to_tree()
 
 
 def _build_conflict_response(

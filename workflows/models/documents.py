@@ -1,7 +1,4 @@
-"""The stored form of a document in a snapshot: a tree of its own dialect without secrets, and its hash.
-
-The hash is computed over sorted keys, so that the order of keys doesn't change it.
-"""
+"""Convert documents to the JSON that snapshots store, which contains no secrets, and compute its hash."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -13,9 +10,10 @@ from workflows.engine.language.dsl import build_tree, load_document
 
 
 def to_json(document: Document) -> dict[str, Json]:
+    """Return the document as JSON of its own dialect, without the values of secret variables."""
     # "include_secrets" keeps the ids of credentials and webhooks, which an export blanks, because a snapshot stays in
-    # its team. The values of secret variables were removed before.
-    return build_tree(without_secrets(document), include_secrets=True)
+    # its team.
+    return build_tree(blank_secrets(document), include_secrets=True)
 
 
 def from_json(stored: Mapping[str, Json]) -> Document:
@@ -23,11 +21,12 @@ def from_json(stored: Mapping[str, Json]) -> Document:
 
 
 def compute_hash(stored: Mapping[str, Json]) -> str:
+    """Return the hash of a stored document, which doesn't depend on the order of its keys."""
     text = json.dumps(stored, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return sha256(text.encode()).hexdigest()
 
 
-def without_secrets(document: Document) -> Document:
+def blank_secrets(document: Document) -> Document:
     """Return the document with every secret value blanked, so that it may be stored and shown."""
     return replace(
         document,

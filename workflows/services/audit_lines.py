@@ -25,7 +25,7 @@ NAME_SOURCES: Mapping[type[TenantModel], tuple[str, str]] = {
 }
 
 
-def note(principal: Principal, row: TenantModel, action: str, **detail: Any) -> None:  # Any: JSON
+def record(principal: Principal, row: TenantModel, action: str, **detail: Any) -> None:  # Any: JSON
     """Record a change in the caller's transaction, so that neither is committed without the other.
 
     Call it last in a service. The entry locks the team's audit chain until the commit, so a transaction that waits

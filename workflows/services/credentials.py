@@ -63,7 +63,7 @@ def replace_secret(principal: Principal, *, credential: Credential, secret: str)
         credential.hint = build_hint(secret)
         credential.rotated_at = timezone.now()
         credential.save(update_fields=["secret", "hint", "rotated_at"])
-        audit_lines.note(principal, credential, "credential.changed", secret_replaced=True)
+        audit_lines.record(principal, credential, "credential.changed", secret_replaced=True)
     return credential
 
 
@@ -71,7 +71,7 @@ def delete_credential(principal: Principal, *, credential: Credential) -> None:
     permissions.check_manage(principal, credential)
     with tenant([credential.team_id]):
         _delete(credential)
-        audit_lines.note(principal, credential, "credential.deleted", name=credential.name)
+        audit_lines.record(principal, credential, "credential.deleted", name=credential.name)
 
 
 def create_provider(
@@ -129,7 +129,7 @@ def update_provider(
         if secret:
             _set_secret(principal, provider, secret)
         detail = {"secret_withdrawn": True} if withdrawn else {}
-        audit_lines.note(
+        audit_lines.record(
             principal, provider, "credential.changed", provider=provider.name, **detail
         )
     return provider
@@ -148,7 +148,7 @@ def delete_provider(principal: Principal, *, provider: ModelProvider) -> None:
             _delete(credential)
             deleted.append((credential, {"name": credential.name}))
         for row, detail in deleted:
-            audit_lines.note(principal, row, "credential.deleted", **detail)
+            audit_lines.record(principal, row, "credential.deleted", **detail)
 
 
 def list_models(principal: Principal, *, provider: ModelProvider) -> list[str]:
@@ -242,7 +242,7 @@ def _save_new(principal: Principal, row: Credential | ModelProvider, action: str
                 row.save(force_insert=True)
         except IntegrityError as error:
             raise NameTaken from error
-        audit_lines.note(principal, row, action, name=row.name)
+        audit_lines.record(principal, row, action, name=row.name)
 
 
 def _clean_secret(secret: str) -> str:

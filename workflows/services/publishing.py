@@ -47,7 +47,7 @@ def add_version(principal: Principal, *, workflow: Workflow, note: str = "") -> 
         if newest is not None and newest.snapshot_id == snapshot.pk:
             raise NothingToPublish
         version = _create_version(principal, locked, snapshot, note)
-        audit_lines.note(
+        audit_lines.record(
             principal, locked, "workflow.numbered", number=version.number, hash=snapshot.hash
         )
     return version
@@ -94,7 +94,7 @@ def _create_version(
 def _set_published(principal: Principal, workflow: Workflow, version: Version) -> None:
     Workflow.objects.unscoped().filter(pk=workflow.pk).update(published_version=version)
     workflow.published_version = version
-    audit_lines.note(
+    audit_lines.record(
         principal, workflow, "workflow.published", number=version.number, hash=version.snapshot.hash
     )
     transaction.on_commit(lambda: announce_published(workflow.pk, version.number))

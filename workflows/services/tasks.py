@@ -65,7 +65,7 @@ def create_task(
             started_by_id=principal.user_id,
             api_key_id=get_key_id(principal),
         )
-        audit_lines.note(principal, task, "task.created")
+        audit_lines.record(principal, task, "task.created")
     return task
 
 
@@ -80,7 +80,7 @@ def execute_task(principal: Principal, *, task: Task) -> Task:
         workflow = locked.workflow or get_team_workflow(principal, locked.team_id)
         locked.run = _start_task_run(principal, locked, workflow)
         locked.save(update_fields=["run"])
-        audit_lines.note(principal, locked, "task.executed", run=str(locked.run.pk))
+        audit_lines.record(principal, locked, "task.executed", run=str(locked.run.pk))
     return locked
 
 

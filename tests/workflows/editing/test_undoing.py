@@ -17,7 +17,7 @@ from workflows.errors import EditConflict, NothingToUndo
 from workflows.models import Revision
 from workflows.services.editing import gestures
 from workflows.services.editing import undo as undoing
-from workflows.services.editing.undo_stacks import StackEntry, stack_entries
+from workflows.services.editing.undo_stacks import StackEntry, replay_entries
 from workflows.services.editor import drafts
 
 
@@ -276,7 +276,7 @@ def test_stacks_follow_from_the_log():
         StackEntry(6, "redo", 5, "a"),
     ]
 
-    stacks = stack_entries(log)
+    stacks = replay_entries(log)
 
     assert [entry.number for entry in stacks.undoable] == [6]
     assert [entry.number for entry in stacks.redoable] == [4]
@@ -304,7 +304,13 @@ def test_two_transactions_at_once_lose_nothing(alice, bob):
         try:
             both.wait()
             for number in range(10):
-                edit(person, workflow, move(ids, number + 1), base=1, client=person.user.name)
+                edit(
+                    person,
+                    workflow,
+                    move(ids, number + 1),
+                    base_revision=1,
+                    client=person.user.name,
+                )
         except Exception as error:
             failures.append(error)
         finally:

@@ -46,10 +46,10 @@ def test_own_earlier_edit_of_the_same_field_is_no_conflict_whatever_came_between
     cast: Cast, workflow: Workflow
 ):
     base = workflow.revision
-    rename(cast.bob, workflow, "end", "Bob's", base=base, client="tab-0002")
+    rename(cast.bob, workflow, "end", "Bob's", base_revision=base, client="tab-0002")
 
-    rename(cast.alice, workflow, "start", "first", base=base, client=TAB)
-    rename(cast.alice, workflow, "start", "second", base=base, client=TAB)
+    rename(cast.alice, workflow, "start", "first", base_revision=base, client=TAB)
+    rename(cast.alice, workflow, "start", "second", base_revision=base, client=TAB)
 
     assert [title_of(workflow, node) for node in ("start", "end")] == ["second", "Bob's"]
 
@@ -58,11 +58,11 @@ def test_somebody_elses_edit_of_the_same_field_conflicts_all_the_same(
     cast: Cast, workflow: Workflow
 ):
     base = workflow.revision
-    rename(cast.bob, workflow, "end", "Bob's", base=base, client="tab-0002")
-    rename(cast.alice, workflow, "start", "first", base=base, client=TAB)
+    rename(cast.bob, workflow, "end", "Bob's", base_revision=base, client="tab-0002")
+    rename(cast.alice, workflow, "start", "first", base_revision=base, client=TAB)
 
     with pytest.raises(EditConflict) as conflict:
-        rename(cast.alice, workflow, "end", "mine", base=base, client=TAB)
+        rename(cast.alice, workflow, "end", "mine", base_revision=base, client=TAB)
 
     (found,) = conflict.value.conflicts
     assert (found.node, found.yours, found.theirs, found.author.name) == (
@@ -76,7 +76,7 @@ def test_somebody_elses_edit_of_the_same_field_conflicts_all_the_same(
 def test_other_tab_of_the_same_person_conflicts_too(cast: Cast, workflow: Workflow):
     """It didn't know: two windows left open are as good as two people."""
     base = workflow.revision
-    rename(cast.alice, workflow, "start", "one window", base=base, client=TAB)
+    rename(cast.alice, workflow, "start", "one window", base_revision=base, client=TAB)
 
     with pytest.raises(EditConflict):
-        rename(cast.alice, workflow, "start", "the other", base=base, client="tab-0003")
+        rename(cast.alice, workflow, "start", "the other", base_revision=base, client="tab-0003")

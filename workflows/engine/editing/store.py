@@ -1,6 +1,6 @@
 """The store of the parts of a draft that operations change: the contract, and the in-memory one.
 
-``InMemoryStore`` is the reference: the rows in ``services/editing/rows.py`` must behave the same.
+``InMemoryStore`` is the reference: the rows in ``services/editing/draft_store.py`` must behave the same.
 """
 
 from collections.abc import Iterable, Mapping

@@ -38,7 +38,7 @@ def create_folder(
         folder.parent_id = _get_current_id(tree, parent)
         _check_free(folder)
         folder.save(force_insert=True)
-        audit_lines.note(principal, folder, "folder.created")
+        audit_lines.record(principal, folder, "folder.created")
     return folder
 
 
@@ -50,7 +50,7 @@ def rename_folder(principal: Principal, *, folder: Folder, name: str) -> Folder:
         locked.name = drafts.clean_name(name)
         _check_free(locked)
         locked.save(update_fields=["name", "updated_at"])
-        audit_lines.note(principal, locked, "folder.renamed")
+        audit_lines.record(principal, locked, "folder.renamed")
     return locked
 
 
@@ -67,7 +67,7 @@ def move_folder(principal: Principal, *, folder: Folder, into: Folder | None) ->
         locked.parent_id = _get_current_id(tree, into)
         _check_free(locked)
         locked.save(update_fields=["parent", "updated_at"])
-        audit_lines.note(principal, locked, "folder.moved", into=_format_id(into))
+        audit_lines.record(principal, locked, "folder.moved", into=_format_id(into))
     return locked
 
 
@@ -96,7 +96,7 @@ def delete_folder(principal: Principal, *, folder: Folder) -> None:
         moved = Workflow.objects.unscoped().filter(folder_id=locked.pk)
         count = moved.update(folder_id=locked.parent_id)
         Folder.objects.unscoped().filter(pk=locked.pk).delete()
-        audit_lines.note(principal, locked, "folder.deleted", workflows=count)
+        audit_lines.record(principal, locked, "folder.deleted", workflows=count)
 
 
 def move_workflows(
@@ -125,7 +125,7 @@ def move_workflows(
         rows.update(folder_id=folder_id)
         for workflow in moving:
             workflow.folder_id = folder_id
-            audit_lines.note(principal, workflow, "workflow.moved", into=_format_id(into))
+            audit_lines.record(principal, workflow, "workflow.moved", into=_format_id(into))
     return selected
 
 

@@ -113,7 +113,7 @@ def create_from_document(
         workflow.save(force_insert=True)
         draft_rows.write_rows(workflow, document)
         log.record_creation(principal, workflow)
-        audit_lines.note(principal, workflow, action, nodes=len(document.nodes))
+        audit_lines.record(principal, workflow, action, nodes=len(document.nodes))
     return workflow
 
 

@@ -51,7 +51,7 @@ def save_case(
             raise NameTaken(field="name")
         case.name, case.spec = parsed.name, dump_case(parsed)
         case.save()
-        audit_lines.note(principal, case, "case.saved", workflow=str(workflow.pk))
+        audit_lines.record(principal, case, "case.saved", workflow=str(workflow.pk))
     return case
 
 
@@ -60,7 +60,7 @@ def delete_case(principal: Principal, *, workflow: Workflow, case: TestCase) -> 
     with tenant([workflow.team_id]):
         key = str(case.pk)
         case.delete()
-        audit_lines.note(principal, workflow, "case.deleted", case=key)
+        audit_lines.record(principal, workflow, "case.deleted", case=key)
 
 
 def build_case_from_run(run: Run) -> Case:
@@ -121,7 +121,7 @@ def run_cases(
         )
         for result in results:
             _delete_old_results(result.case_id)
-        audit_lines.note(principal, workflow, "case.run", count=len(results))
+        audit_lines.record(principal, workflow, "case.run", count=len(results))
         for result in results:
             transaction.on_commit(partial(wake_case, workflow.team_id, result.pk))
     return results

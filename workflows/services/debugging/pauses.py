@@ -47,7 +47,7 @@ def resume_run(
         locked.status, locked.queued_at = RunStatus.QUEUED, now
         add_event(locked, RunResumed(mode, now.timestamp()))
         locked.save()
-        audit_lines.note(principal, locked, "run.resumed", mode=mode)
+        audit_lines.record(principal, locked, "run.resumed", mode=mode)
         transaction.on_commit(lambda: wake_worker(locked.pk))
     return locked
 
@@ -74,7 +74,7 @@ def edit_step(principal: Principal, run: Run, *, node: str, outputs: Mapping[str
         at = step.edited_at.timestamp()
         add_event(locked, StepEdited(node, principal.actor, measure_size(step.outputs), at))
         locked.save(update_fields=["last_seq"])
-        audit_lines.note(principal, locked, "run.step_edited", node=node)
+        audit_lines.record(principal, locked, "run.step_edited", node=node)
     return step
 
 

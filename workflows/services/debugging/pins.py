@@ -52,7 +52,7 @@ def pin_node(
                 "pinned_by_id": principal.user_id,
             },
         )
-        audit_lines.note(principal, pin, "workflow.pinned", workflow=str(workflow.pk), node=node)
+        audit_lines.record(principal, pin, "workflow.pinned", workflow=str(workflow.pk), node=node)
     return pin
 
 
@@ -64,7 +64,7 @@ def unpin_node(principal: Principal, *, workflow: Workflow, node: str) -> None:
         if pin is None:
             return
         pin.delete()
-        audit_lines.note(principal, workflow, "workflow.unpinned", node=node)
+        audit_lines.record(principal, workflow, "workflow.unpinned", node=node)
 
 
 def load_pins(workflow: Workflow) -> dict[str, Json]:

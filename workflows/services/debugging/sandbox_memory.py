@@ -48,7 +48,7 @@ def keep_memories(
             count += 1
     if count:
         with tenant([run.team_id]):
-            audit_lines.note(principal, run, "run.memory_kept", changes=count)
+            audit_lines.record(principal, run, "run.memory_kept", changes=count)
     return SandboxDecision(count, refusals)
 
 
@@ -60,7 +60,7 @@ def drop_memories(
     with tenant([run.team_id]):
         count = _list_open(run, numbers).update(fate=DryRunChange.Fate.DROPPED)
         if count:
-            audit_lines.note(principal, run, "run.memory_dropped", changes=count)
+            audit_lines.record(principal, run, "run.memory_dropped", changes=count)
     return SandboxDecision(count, {})
 
 

@@ -1,4 +1,4 @@
-"""The changes of a draft since a revision, for an editor that was disconnected."""
+"""Read the changes of a draft since a revision, for an editor that was disconnected."""
 
 from dataclasses import dataclass
 
@@ -8,8 +8,8 @@ from workflows import permissions
 from workflows.models import Workflow
 from workflows.services.editing import log
 from workflows.services.editing.changes import Change
+from workflows.services.editing.draft_store import DraftStore
 from workflows.services.editing.gestures import attach_parts
-from workflows.services.editing.rows import Rows
 from workflows.services.editing.undo_stacks import UndoStacks, build_stacks
 
 
@@ -18,7 +18,7 @@ MAX_CHANGES = 200
 
 @dataclass(frozen=True, slots=True)
 class ChangesSince:
-    """The changes since a revision. ``reload``: the operations don't suffice, so the draft must be loaded again."""
+    """The changes since a revision. If ``reload`` is true, they are not listed and the draft must be loaded again."""
 
     revision: int
     changes: tuple[Change, ...] = ()
@@ -33,10 +33,9 @@ def get_undo_stacks(principal: Principal, *, workflow: Workflow) -> UndoStacks:
 
 
 def list_changes(principal: Principal, *, workflow: Workflow, after: int) -> ChangesSince:
-    """Return the changes after a revision, in order.
+    """Return the changes after a revision, in order. A part that several of them touched is attached to the last one.
 
-    A part that several changes touched is attached only to the last of them.
-    More than MAX_CHANGES changes are not listed: ``reload`` is true then.
+    ``reload`` is true instead if there are more than MAX_CHANGES changes, or if one replaced the whole draft.
     """
     permissions.check_view(principal, workflow)
     with tenant([workflow.team_id]):
@@ -51,9 +50,9 @@ def list_changes(principal: Principal, *, workflow: Workflow, after: int) -> Cha
         ]
         if any(change.touched_parts.is_replaced for change in changes):
             return ChangesSince(current.revision, reload=True)
-        rows = Rows(current)
-        rows.prefetch(id_ for change in changes for id_ in change.touched_parts.nodes)
-        return ChangesSince(current.revision, tuple(_attach_each_part_once(rows, changes)))
+        store = DraftStore(current)
+        store.prefetch(id_ for change in changes for id_ in change.touched_parts.nodes)
+        return ChangesSince(current.revision, tuple(_attach_each_part_once(store, changes)))
 
 
 def get_revision_number(principal: Principal, *, workflow: Workflow) -> int:
@@ -63,16 +62,16 @@ def get_revision_number(principal: Principal, *, workflow: Workflow) -> int:
     return rows.get(pk=workflow.pk)
 
 
-def _attach_each_part_once(rows: Rows, changes: list[Change]) -> list[Change]:
+def _attach_each_part_once(store: DraftStore, changes: list[Change]) -> list[Change]:
     attached: set[str] = set()
     changes_with_parts: list[Change] = []
     for change in reversed(changes):
         touched = change.touched_parts
-        nodes = rows.find_items(id_ for id_ in touched.nodes if id_ not in attached)
-        edges = rows.find_edges(id_ for id_ in touched.edges if id_ not in attached)
+        nodes = store.find_items(id_ for id_ in touched.nodes if id_ not in attached)
+        edges = store.find_edges(id_ for id_ in touched.edges if id_ not in attached)
         attached.update(touched.nodes, touched.edges)
         changes_with_parts.append(
-            attach_parts(rows, change, nodes, edges) if nodes or edges else change
+            attach_parts(store, change, nodes, edges) if nodes or edges else change
         )
     changes_with_parts.reverse()
     return changes_with_parts

@@ -1,4 +1,4 @@
-"""A change as sent to the API and the editor: its revision, author, undo and redo labels, and current problems."""
+"""A change of a draft as it is sent to the API and the editor, and its parts as JSON."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -26,12 +26,15 @@ class TouchedParts:
 
 @dataclass(frozen=True)
 class Change:
-    """A change with its result. ``revision`` is None if the draft was in that state already."""
+    """A change of a draft with its result. ``revision`` is None if the edit changed nothing.
+
+    ``problems`` are those of the ``checked`` nodes. The labels are those of the edits that can be undone or redone next.
+    """
 
     workflow: Workflow
     revision: Revision | None
-    undo: str | None = None
-    redo: str | None = None
+    undo_label: str | None = None
+    redo_label: str | None = None
     problems: tuple[Problem, ...] = ()
     checked: tuple[str, ...] = ()
     items: tuple[Item, ...] = ()  # as they are now
@@ -44,9 +47,9 @@ class Change:
 
     @cached_property
     def touched_parts(self) -> TouchedParts:
-        return find_touched(read_log(self.revision.ops)) if self.revision else TouchedParts()
+        return find_touched_parts(read_log(self.revision.ops)) if self.revision else TouchedParts()
 
-    def tree(self) -> dict[str, Json]:
+    def to_tree(self) -> dict[str, Json]:
         """Return the change as JSON, for the API and the editor's scripts."""
         revision = (
             build_revision_tree(self.revision)
@@ -58,8 +61,8 @@ class Change:
             "problems": [build_problem_tree(problem) for problem in self.problems],
             "checked": list(self.checked),
             "everything": self.touched_parts.is_replaced,
-            "undo": None if self.undo is None else {"label": self.undo},
-            "redo": None if self.redo is None else {"label": self.redo},
+            "undo": None if self.undo_label is None else {"label": self.undo_label},
+            "redo": None if self.redo_label is None else {"label": self.redo_label},
         }
 
 
@@ -101,8 +104,8 @@ def build_problem_tree(problem: Problem) -> dict[str, Json]:
     }
 
 
-def find_touched(ops: Iterable[Op]) -> TouchedParts:
-    """Return the touched parts in the order of the operations; parts both added and deleted are in neither list."""
+def find_touched_parts(ops: Iterable[Op]) -> TouchedParts:
+    """Return the touched parts in the order of the operations. A part that no longer exists is only in ``deleted``."""
     nodes: dict[str, bool] = {}
     edges: dict[str, bool] = {}
     for op in ops:

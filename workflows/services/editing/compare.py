@@ -1,11 +1,11 @@
-"""Compare two versions, or a version and the draft, as operations and as marks for drawing."""
+"""Compare two versions, or a version and the draft."""
 
 from dataclasses import dataclass
 
 from workflows.engine.editing import DocumentDiff, Op, compare_documents, diff
 from workflows.engine.language.document import Document
 from workflows.models import Version, Workflow
-from workflows.models.documents import from_json, without_secrets
+from workflows.models.documents import blank_secrets, from_json
 from workflows.services.editor import drafts
 
 
@@ -26,6 +26,7 @@ def compare(workflow: Workflow, before: Version | None, after: Version | None) -
 
 
 def load_document(workflow: Workflow, version: Version | None) -> Document:
+    """Return the document of the version, or that of the draft for None, without secrets."""
     if version is None:
-        return without_secrets(drafts.load_draft(workflow))
+        return blank_secrets(drafts.load_draft(workflow))
     return from_json(version.snapshot.document)

@@ -1,4 +1,4 @@
-"""A checksum of a draft's parts: an editor that shows something different reloads the draft.
+"""Compute a checksum of a draft's parts. An editor whose own parts have another checksum reloads the draft.
 
 static/js/editor/collaboration/draft_checksum.js implements the same checksum.
 """
@@ -23,14 +23,14 @@ QUERIES: Final = read_queries("workflows/sql/queries/drafts.sql")
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A draft's revision and parts. ``mark`` ignores the order, but changes with an id, a parent or an edge's end."""
+    """A draft's revision, its numbers of nodes and edges, and ``mark``: the checksum of their ids, parents and ends."""
 
     revision: int
     nodes: int
     edges: int
     mark: int
 
-    def tree(self) -> dict[str, Json]:
+    def to_tree(self) -> dict[str, Json]:
         return asdict(self)
 
 
@@ -43,4 +43,5 @@ def compute_shape(principal: Principal, workflow: Workflow) -> Shape:
 
 
 def compute_mark(parts: Iterable[str]) -> int:
+    """Return the checksum of the parts, which doesn't depend on their order."""
     return sum(crc32(part.encode()) for part in parts) % 2**32

@@ -1,4 +1,4 @@
-"""Gestures: every edit of a draft by operations, each as one transaction and one revision."""
+"""Edit a draft by operations. A gesture in the editor is one edit, which is one transaction and one revision."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,9 +25,9 @@ from workflows.models.editing import RevisionKind
 from workflows.services import audit_lines
 from workflows.services.editing import log
 from workflows.services.editing.changes import Change
+from workflows.services.editing.draft_store import DraftStore
 from workflows.services.editing.operation_context import build_context
 from workflows.services.editing.rebase import rebase_ops
-from workflows.services.editing.rows import Rows
 from workflows.services.editing.undo_stacks import build_stacks, build_stacks_after_edit
 from workflows.services.editor import draft_rows, drafts
 
@@ -40,12 +40,12 @@ LARGE_TEXT = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A performed edit, to be written and recorded. ``base``: the revision that its author saw, if it is not the last."""
+    """A performed edit that is not recorded yet. ``base_revision`` is the one its author saw, None for the current."""
 
-    store: Rows
+    store: DraftStore
     result: EditResult
     label: str = ""
-    base: int | None = None
+    base_revision: int | None = None
     kind: RevisionKind = RevisionKind.EDIT
     undoes: int | None = None
 
@@ -55,29 +55,31 @@ def edit(
     *,
     workflow: Workflow,
     ops: Sequence[Op],
-    base: int | None = None,
-    key: str | None = None,
+    base_revision: int | None = None,
+    idempotency_key: str | None = None,
     label: str = "",
     client: str = "",
-    resolve: Mapping[int, Choice] | None = None,
+    choices: Mapping[int, Choice] | None = None,
 ) -> Change:
     """Perform the operations on the draft as it is now.
 
-    An older ``base`` is rebased; a conflict raises EditConflict unless ``resolve`` decides it. Repeating a ``key`` does
-    nothing and returns the same change. Raises EditRefused for operations that can't be performed.
+    ``base_revision`` is the one that the author saw; an older one is rebased. ``choices`` decide conflicts by operation
+    index. Raises EditConflict with the undecided conflicts, EditRefused for operations that can't be performed.
     """
 
     def perform_ops(locked: Workflow) -> Edit | None:
-        since = locked.revision if base is None else base
-        _check_base(locked, since)
+        base = locked.revision if base_revision is None else base_revision
+        _check_base(locked, base)
         rebased_ops = rebase_ops(
-            principal, locked, ops, base=since, client=client, resolve=resolve or {}
+            principal, locked, ops, base_revision=base, client=client, choices=choices or {}
         )
         store = open_store(locked, rebased_ops)
         result = perform(store, rebased_ops, build_context(), grows=True)
-        return Edit(store, result, label, since) if result.ops else None
+        return Edit(store, result, label, base) if result.ops else None
 
-    return edit_once(principal, workflow, perform_ops, client=client, key=key)
+    return edit_once(
+        principal, workflow, perform_ops, client=client, idempotency_key=idempotency_key
+    )
 
 
 def edit_once(
@@ -86,17 +88,16 @@ def edit_once(
     perform_edit: Callable[[Workflow], Edit | None],
     *,
     client: str,
-    key: str | None,
+    idempotency_key: str | None,
 ) -> Change:
-    """Perform an edit of the locked draft as one revision. Repeating a ``key`` returns the recorded change.
+    """Perform an edit of the locked draft as one revision. Repeating an ``idempotency_key`` returns the same change.
 
-    ``perform_edit`` returns None if the draft is in that state already. Raises EditRefused if the draft becomes too
-    large.
+    ``perform_edit`` returns None if it would change nothing. Raises EditRefused if the draft becomes too large.
     """
     permissions.check_edit(principal, workflow)
     with tenant([workflow.team_id]):
         locked = drafts.lock(workflow)
-        if (earlier := _find_previous(principal, locked, key)) is not None:
+        if (earlier := _find_recorded(principal, locked, idempotency_key)) is not None:
             return build_change(principal, locked, earlier)
         performed = perform_edit(locked)
         if performed is None:
@@ -109,21 +110,21 @@ def edit_once(
             ops=performed.result.ops,
             inverse=performed.result.inverse,
             label=performed.label,
-            base=performed.base,
+            base_revision=performed.base_revision,
             client=client,
-            key=key,
+            idempotency_key=idempotency_key,
             kind=performed.kind,
             undoes=performed.undoes,
             changed=sorted(performed.store.header_dirty),
         )
         detail = {"revision": revision.number, "operations": len(performed.result.ops)}
-        audit_lines.note(principal, locked, "workflow.changed", **detail)
+        audit_lines.record(principal, locked, "workflow.changed", **detail)
         return build_change(principal, locked, revision, performed.store)
 
 
-def open_store(workflow: Workflow, ops: Sequence[Op]) -> Rows:
-    """Return the store with the parts named by the operations preloaded in few statements."""
-    store = Rows(workflow)
+def open_store(workflow: Workflow, ops: Sequence[Op]) -> DraftStore:
+    """Return a store of the draft, with the parts that the operations name read in few statements."""
+    store = DraftStore(workflow)
     needs_all = any(
         (isinstance(op, Tidy) and not op.ids)
         or (isinstance(op, Paste) and len(op.text) > LARGE_TEXT)
@@ -141,14 +142,17 @@ def open_store(workflow: Workflow, ops: Sequence[Op]) -> Rows:
 
 
 def build_change(
-    principal: Principal, workflow: Workflow, revision: Revision | None, store: Rows | None = None
+    principal: Principal,
+    workflow: Workflow,
+    revision: Revision | None,
+    store: DraftStore | None = None,
 ) -> Change:
-    """Return the change with the parts that it touched as they are now, their problems, and what can be undone next."""
+    """Return the change with its parts as they are now. ``store`` performed it, None if it was recorded earlier."""
     if store is not None and revision is not None and revision.kind == RevisionKind.EDIT:
         stacks = build_stacks_after_edit(revision)
     else:
         stacks = build_stacks(workflow, principal.actor)
-    store = store or Rows(workflow)
+    store = store or DraftStore(workflow)
     change = Change(workflow, revision, stacks.undo_label, stacks.redo_label)
     touched = change.touched_parts
     store.prefetch(touched.nodes)
@@ -157,9 +161,9 @@ def build_change(
 
 
 def attach_parts(
-    store: Rows, change: Change, items: tuple[Item, ...], edges: tuple[EdgeRecord, ...]
+    store: DraftStore, change: Change, items: tuple[Item, ...], edges: tuple[EdgeRecord, ...]
 ) -> Change:
-    """Return the change with these parts and the other data that their cards show."""
+    """Return the change with these parts, and with the problems and pins that the editor shows on them."""
     checked = tuple(item.id for item in items if not item.is_note)
     pins = Pin.objects.unscoped().filter(workflow=change.workflow, node_key__in=checked).order_by()
     return replace(
@@ -172,11 +176,13 @@ def attach_parts(
     )
 
 
-def _find_previous(principal: Principal, workflow: Workflow, key: str | None) -> Revision | None:
-    """Return the revision recorded under this key: a client that missed the response repeats its request."""
-    if not key:
+def _find_recorded(
+    principal: Principal, workflow: Workflow, idempotency_key: str | None
+) -> Revision | None:
+    """Return the revision with this key, or None. A client that missed the response repeats its request."""
+    if not idempotency_key:
         return None
-    revision = log.list_revisions(workflow).filter(key=key).first()
+    revision = log.list_revisions(workflow).filter(key=idempotency_key).first()
     if revision is not None and revision.actor != principal.actor:
         raise InvalidValue(_("This idempotency key was used by someone else."), field="key")
     return revision
@@ -188,29 +194,28 @@ def _check_base(workflow: Workflow, base: int) -> None:
         raise EditRefused((Problem("edit.base", message, field="base"),))
 
 
-def _list_problems(store: Rows, items: Iterable[Item]) -> tuple[Problem, ...]:
-    """Check the configuration of these nodes, without reading the rest of the draft.
+def _list_problems(store: DraftStore, items: Iterable[Item]) -> tuple[Problem, ...]:
+    """Return the problems in the configuration of these nodes, without those that concern the whole graph.
 
-    Problems that concern the whole graph (references, paths, cycles) are in the full list, which
-    has a separate route.
+    References, paths and cycles are checked by ``drafts.validate_draft``, which reads the whole draft.
     """
     nodes = tuple(build_node(item) for item in items if not item.is_note)
     document = Document(Mode(store.workflow.mode), nodes, ())
     return tuple(find_configuration_problems(document, load_kinds()))
 
 
-def check_size(store: Rows) -> None:
-    """Raise EditRefused after a flush if the draft has grown too large to be read again as a snapshot or an export.
+def check_size(store: DraftStore) -> None:
+    """Raise EditRefused if the flushed draft is too large to be read as a snapshot or an export, and set its new size.
 
-    The cost depends on the touched parts: the workflow stores an upper bound of its draft's size, to which an edit adds
-    its growth, and only a draft that may be too large is serialized and counted. Changes that don't grow the draft
-    always pass, so that it can be shortened.
+    The workflow stores an upper bound of the draft's size, to which each edit adds its growth. Only a draft whose bound
+    exceeds the limit is read and measured. An edit that doesn't grow the draft always passes, so that it can be
+    shortened.
     """
     previous_bound = store.workflow.most_characters
     if not store.growth and previous_bound is not None:
         return
     bound = None if previous_bound is None else max(previous_bound + store.growth, 0)
-    if store.grown and (bound is None or bound > MAX_BYTES):
+    if store.has_grown and (bound is None or bound > MAX_BYTES):
         bound = measure_tree(to_json(draft_rows.read_rows(store.workflow)))
         if bound > MAX_BYTES:
             message = (

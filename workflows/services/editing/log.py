@@ -1,4 +1,4 @@
-"""The log of a draft: one revision for each edit."""
+"""Write, read and announce the log of a draft, which has one revision for each edit."""
 
 import json
 import logging
@@ -17,6 +17,7 @@ from accounts.principals import Principal, UserPrincipal
 from workflows.engine.editing.encode import write_ops
 from workflows.engine.editing.ops import Op
 from workflows.execution.events.bus import RETRY_AFTER, get_bus_url
+from workflows.live.publish import get_channel
 from workflows.models import Revision, Workflow
 from workflows.models.editing import RevisionKind
 
@@ -35,16 +36,16 @@ def record(
     ops: Sequence[Op],
     inverse: Sequence[Op],
     label: str = "",
-    base: int | None = None,
+    base_revision: int | None = None,
     client: str = "",
-    key: str | None = None,
+    idempotency_key: str | None = None,
     kind: RevisionKind = RevisionKind.EDIT,
     undoes: int | None = None,
     changed: Iterable[str] = (),
 ) -> Revision:
-    """Write the next revision. The caller holds the workflow's lock and has written the rows.
+    """Write and announce the next revision. The caller has locked the workflow and written the draft's other rows.
 
-    ``changed`` names further fields of the workflow's own row to save.
+    ``changed`` are the names of further fields of the workflow's own row to save.
     """
     workflow.revision += 1
     workflow.save(update_fields=["revision", "updated_at", *changed])
@@ -52,13 +53,13 @@ def record(
         team_id=workflow.team_id,
         workflow=workflow,
         number=workflow.revision,
-        base=workflow.revision - 1 if base is None else base,
+        base=workflow.revision - 1 if base_revision is None else base_revision,
         kind=kind,
         undoes=undoes,
         author_id=principal.user_id,
         actor=principal.actor,
         client=client,
-        key=key or None,
+        key=idempotency_key or None,
         label=label[:MAX_LABEL_LENGTH],
         ops=write_ops(ops),
         inverse=write_ops(inverse),
@@ -91,30 +92,26 @@ def list_revisions(workflow: Workflow) -> QuerySet[Revision]:
 
 
 def list_revisions_after(workflow: Workflow, number: int, limit: int) -> list[Revision] | None:
-    """Return the revisions after ``number``, in order; None if they are more than ``limit`` or no longer complete."""
+    """Return the revisions after ``number``, in order, or None if there are more than ``limit`` or some are missing."""
     rows = list_revisions(workflow).filter(number__gt=number).order_by("number")
     revisions = list(rows[: limit + 1])
     is_complete = len(revisions) == max(0, workflow.revision - number)
     return revisions if is_complete and len(revisions) <= limit else None
 
 
-def get_channel(workflow_id: object) -> str:
-    return f"draft:{workflow_id}"
-
-
 def announce(workflow: Workflow, revision: Revision) -> None:
-    """Announce the revision to the other editors after the commit; if a message is lost, they catch up later."""
+    """Announce the revision to the open editors after the commit. Those that a message doesn't reach poll later."""
     message = json.dumps({"revision": revision.number, "client": revision.client})
-    name = get_channel(workflow.pk)
-    transaction.on_commit(lambda: _publish(name, message))
+    channel = get_channel(workflow.pk)
+    transaction.on_commit(lambda: _publish(channel, message))
 
 
-def _publish(name: str, message: str) -> None:
+def _publish(channel: str, message: str) -> None:
     url = get_bus_url()
     if url is None or time.monotonic() < _silent_until["at"]:
         return
     try:
-        _connect(url).publish(name, message)
+        _connect(url).publish(channel, message)
     except (RedisError, OSError) as error:
         # An unreachable bus must not delay every edit.
         _silent_until["at"] = time.monotonic() + RETRY_AFTER

@@ -8,8 +8,8 @@ from workflows.engine.editing import Context
 from workflows.execution.kinds import load_kinds
 
 
-# Without vowels, so that an id is no word; never a digit first, because ids are used in references.
-_LETTERS: Final = "bcdfghjkmnpqrstvwxz0123456789"
+# Without vowels, so that an id contains no accidental words.
+_ID_CHARACTERS: Final = "bcdfghjkmnpqrstvwxz0123456789"
 
 
 def build_context() -> Context:
@@ -19,4 +19,4 @@ def build_context() -> Context:
 def generate_id(kind: str) -> str:
     """Return a new id, short and readable in references: ``llm_k3f9w``."""
     stem = re.sub(r"[^a-z0-9]+", "_", kind.lower()).strip("_")[:30] or "node"
-    return f"{stem}_{''.join(secrets.choice(_LETTERS) for _ in range(6))}"
+    return f"{stem}_{''.join(secrets.choice(_ID_CHARACTERS) for _ in range(6))}"

@@ -8,8 +8,8 @@ from accounts.tenancy import tenant
 from workflows import permissions
 from workflows.models import Workflow
 from workflows.services.editing.changes import Change
+from workflows.services.editing.draft_store import DraftStore
 from workflows.services.editing.gestures import attach_parts
-from workflows.services.editing.rows import Rows
 
 
 MAX_IDS = 100  # per request
@@ -17,23 +17,23 @@ MAX_IDS = 100  # per request
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Parts as they are now, attached to an empty change, and the ids of those that don't exist."""
+    """The current parts, attached to a change without a revision, and the requested ids that don't exist."""
 
     change: Change
     missing: tuple[str, ...]
 
 
 def read_parts(principal: Principal, workflow: Workflow, ids: Sequence[str]) -> Parts:
-    """Return these parts with those that are deleted together with them: a node's edges and a container's content."""
+    """Return the parts with these ids, the edges of the nodes and the content of the containers among them."""
     permissions.check_view(principal, workflow)
     with tenant([workflow.team_id]):
-        store = Rows(workflow)
+        store = DraftStore(workflow)
         store.prefetch((), around=ids)
         items = {item.id: item for item in store.find_items(ids)}
-        inside = list(items)
-        while inside:
-            children = [child for id_ in inside for child in store.list_children(id_)]
-            inside = [child.id for child in children if child.id not in items]
+        container_ids = list(items)
+        while container_ids:
+            children = [child for id_ in container_ids for child in store.list_children(id_)]
+            container_ids = [child.id for child in children if child.id not in items]
             items |= {child.id: child for child in children}
         edges = {edge.id: edge for id_ in items for edge in store.list_node_edges(id_)}
         edges |= {edge.id: edge for edge in store.find_edges(ids)}

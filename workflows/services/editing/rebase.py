@@ -1,8 +1,8 @@
-"""Rebase a gesture made on an older draft over the later edits of other members.
+"""Rebase an edit of an older revision of the draft over the later edits of other members.
 
 Inside a savepoint, the draft is rolled back to the state that the author saw, and the operations are performed there to
-record their exact effect. The effect is rebased over the later operations, and the operations that still apply are then
-performed on the current draft.
+record their exact effect. This effect is rebased over the later operations, and the operations that still apply are
+then performed on the current draft.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,8 +34,8 @@ from workflows.models import Revision, Snapshot, Workflow
 from workflows.models.documents import from_json
 from workflows.services.editing import log
 from workflows.services.editing.changes import get_author_name
+from workflows.services.editing.draft_store import DraftStore
 from workflows.services.editing.operation_context import build_context
-from workflows.services.editing.rows import Rows
 
 
 # An editor that is further behind must load the draft again.
@@ -45,12 +45,12 @@ HEADER_FIELDS = ("name", "description", "mode", "dialect", "dialect_version", "f
 
 
 class _RollBack(Exception):
-    """Rolls the savepoint back."""
+    """Raised at the end of a savepoint in order to roll it back."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Replay:
-    """The operations' effect on the draft that the author saw, and the resulting whole lists by operation index."""
+    """The effect of operations on the draft that the author saw. ``lists`` set the changed lists as a whole, by index."""
 
     performed: EditResult
     lists: Mapping[int, Op]
@@ -61,37 +61,39 @@ def rebase_ops(
     workflow: Workflow,
     ops: Sequence[Op],
     *,
-    base: int,
+    base_revision: int,
     client: str,
-    resolve: Mapping[int, str],
+    choices: Mapping[int, str],
 ) -> list[Op]:
-    """Return the operations to perform on the current draft.
+    """Return the operations to perform on the current draft. ``choices`` decide conflicts by operation index.
 
     Raises EditConflict with the undecided conflicts, or EditRefused if the author's revision is too old.
     """
-    if base == workflow.revision:
+    if base_revision == workflow.revision:
         return list(ops)
-    since = log.list_revisions_after(workflow, base, MAX_REVISIONS_BEHIND)
-    if since is None:
-        message = f"Revision {base} is too old; reload the draft"
+    revisions = log.list_revisions_after(workflow, base_revision, MAX_REVISIONS_BEHIND)
+    if revisions is None:
+        message = f"Revision {base_revision} is too old; reload the draft"
         raise EditRefused((Problem("edit.base", message, field="base"),))
-    # This tab knew of its own leading revisions, whichever base it sent.
-    later_revisions = list(dropwhile(lambda revision: _is_own(revision, principal, client), since))
+    # The tab has seen its own revisions before the first foreign one, even if it sent an older base revision.
+    later_revisions = list(
+        dropwhile(lambda revision: _is_own(revision, principal, client), revisions)
+    )
     if not later_revisions:
         return list(ops)
     replay = _replay(workflow, ops, later_revisions)
-    # This tab's own revisions among them are no conflict: the tab made its queued edits in this order.
+    # The tab's own later revisions cause no conflict, because the tab made its queued edits in this order.
     other_revisions = [
         revision
         for revision in drop_undone(later_revisions)
         if not _is_own(revision, principal, client)
     ]
     rebased = rebase(replay.performed.ops, list_later_ops(workflow, other_revisions))
-    return _apply_choices(ops, replay, rebased, later_revisions, resolve)
+    return _apply_choices(ops, replay, rebased, later_revisions, choices)
 
 
 def drop_undone(revisions: Sequence[Revision]) -> list[Revision]:
-    """Return the revisions without those that were undone, and without their undo."""
+    """Return the revisions without each pair of a revision and its undo."""
     effective: dict[int, Revision] = {}
     for revision in revisions:
         if revision.undoes is not None and revision.undoes in effective:
@@ -102,6 +104,7 @@ def drop_undone(revisions: Sequence[Revision]) -> list[Revision]:
 
 
 def list_later_ops(workflow: Workflow, revisions: Sequence[Revision]) -> list[ConcurrentOp]:
+    """Return the operations of these revisions with their authors, as ``engine.editing.rebase`` takes them."""
     return [
         ConcurrentOp(op, Author(get_author_name(revision), revision.author_id))
         for revision in revisions
@@ -112,7 +115,7 @@ def list_later_ops(workflow: Workflow, revisions: Sequence[Revision]) -> list[Co
 def expand_replacements(
     workflow: Workflow, ops: Sequence[object], inverse: Sequence[object]
 ) -> Iterator[Op]:
-    """Yield the operations; the replacement of a whole document is expanded to the equivalent operations."""
+    """Yield the operations. Instead of a replacement of the whole document, yield the equivalent operations."""
     forward_ops, inverse_ops = read_log(ops), read_log(inverse)  # type: ignore[arg-type]  # the log's JSON
     previous_ops = [op for op in reversed(inverse_ops) if isinstance(op, Replace)]
     for op in forward_ops:
@@ -136,16 +139,17 @@ def _is_own(revision: Revision, principal: Principal, client: str) -> bool:
 
 
 def _replay(workflow: Workflow, ops: Sequence[Op], later_revisions: Sequence[Revision]) -> _Replay:
+    """Perform the operations on the draft before the later revisions, in a savepoint that is rolled back."""
     try:
         with _roll_back_revisions(workflow, later_revisions) as store:
             return _perform(store, ops)
     except EditRefused:
-        pass  # the operations name later parts, so their author knew the later revisions
+        pass  # the operations refer to parts that were added later, so their author knew the later revisions
     with _roll_back_revisions(workflow, ()) as store:
         return _perform(store, ops)
 
 
-def _perform(store: Rows, ops: Sequence[Op]) -> _Replay:
+def _perform(store: DraftStore, ops: Sequence[Op]) -> _Replay:
     performed = perform(store, ops, build_context())
     lists = {
         index: whole_list
@@ -156,12 +160,14 @@ def _perform(store: Rows, ops: Sequence[Op]) -> _Replay:
 
 
 @contextmanager
-def _roll_back_revisions(workflow: Workflow, later_revisions: Sequence[Revision]) -> Iterator[Rows]:
+def _roll_back_revisions(
+    workflow: Workflow, later_revisions: Sequence[Revision]
+) -> Iterator[DraftStore]:
     """Provide the draft as it was before these revisions; leaving the block restores the current draft."""
     header = {name: getattr(workflow, name) for name in HEADER_FIELDS}
     try:
         with transaction.atomic():
-            store = Rows(workflow)
+            store = DraftStore(workflow)
             for revision in reversed(later_revisions):
                 apply_all(store, read_log(revision.inverse))
             yield store
@@ -173,14 +179,14 @@ def _roll_back_revisions(workflow: Workflow, later_revisions: Sequence[Revision]
             setattr(workflow, name, value)
 
 
-def _build_whole_list(store: Rows, op: Op) -> Op | None:
+def _build_whole_list(store: DraftStore, op: Op) -> Op | None:
     """Return an operation that sets the outermost list around a changed item as the author left it, or None."""
     if not isinstance(op, Set | Feature):
         return None
-    cut = next((i for i, step in enumerate(op.path) if isinstance(step, int)), None)
-    if not cut:
+    index_position = next((i for i, step in enumerate(op.path) if isinstance(step, int)), None)
+    if not index_position:
         return None
-    path = op.path[:cut]
+    path = op.path[:index_position]
     if isinstance(op, Feature):
         return Feature(path, get_value(store.get_features(), path), ChangeRule.PUT)
     item = store.get_item(op.id)
@@ -192,9 +198,9 @@ def _apply_choices(
     replay: _Replay,
     rebased: Rebased,
     later_revisions: Sequence[Revision],
-    resolve: Mapping[int, str],
+    choices: Mapping[int, str],
 ) -> list[Op]:
-    """Return the operations that still apply, and the conflicting operations for which the author's value was chosen.
+    """Return the operations that still apply, and those in conflict whose author's value was chosen.
 
     Raises EditConflict with the undecided conflicts.
     """
@@ -203,26 +209,27 @@ def _apply_choices(
     for conflict in rebased.conflicts:
         index = origins[conflict.op]
         conflicts.setdefault(index, replace(conflict, op=index))
-    open_ = [conflict for index, conflict in conflicts.items() if index not in resolve]
-    if open_:
-        raise EditConflict(open_)
-    holding = {origins[index] for index in rebased.origins}
+    undecided = [conflict for index, conflict in conflicts.items() if index not in choices]
+    if undecided:
+        raise EditConflict(undecided)
+    applicable = {origins[index] for index in rebased.origins}
     result: list[Op] = []
     for index, op in enumerate(ops):
         if index in conflicts:
-            if resolve[index] == "mine":
-                result += override(op, conflicts[index], replay.lists.get(index), later_revisions)
-        elif index in holding:
+            if choices[index] == "mine":
+                whole_list = replay.lists.get(index)
+                result += build_override(op, conflicts[index], whole_list, later_revisions)
+        elif index in applicable:
             result.append(op)
     return result
 
 
-def override(
+def build_override(
     op: Op, conflict: Conflict, whole_list: Op | None, later_revisions: Sequence[Revision]
 ) -> list[Op]:
     """Return the operations that enforce the author's value.
 
-    A list that moved gets the author's list; a deleted node is restored first.
+    A list whose items have moved is replaced by the author's ``whole_list``. A deleted node is restored first.
     """
     restore_ops = (
         _build_restore_ops(conflict.node, later_revisions)
@@ -233,6 +240,7 @@ def override(
 
 
 def _build_restore_ops(node: str, later_revisions: Sequence[Revision]) -> list[Op]:
+    """Return the operations that add a node again with its edges, from the inverse of its latest deletion."""
     for revision in reversed(later_revisions):
         inverse = read_log(revision.inverse)
         if any(isinstance(op, Add) and op.item.id == node for op in inverse):

@@ -19,24 +19,24 @@ from workflows.models import Revision, Workflow
 from workflows.models.editing import RevisionKind
 from workflows.services.editing import log
 from workflows.services.editing.changes import Change
+from workflows.services.editing.draft_store import DraftStore
 from workflows.services.editing.gestures import Choice, Edit, edit_once
 from workflows.services.editing.rebase import (
     MAX_REVISIONS_BEHIND,
+    build_override,
     drop_undone,
     expand_replacements,
     list_later_ops,
-    override,
 )
-from workflows.services.editing.rows import Rows
 from workflows.services.editing.undo_stacks import build_stacks
 
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """The chosen values for the conflicts of undoing the revision ``undoes``, by the conflict's index."""
+    """The values that a person chose for the conflicts of undoing the revision ``undoes``, by conflict index."""
 
     undoes: int
-    resolve: Mapping[int, Choice]
+    choices: Mapping[int, Choice]
 
 
 def undo(
@@ -44,11 +44,11 @@ def undo(
     *,
     workflow: Workflow,
     client: str = "",
-    key: str | None = None,
+    idempotency_key: str | None = None,
     resolution: Resolution | None = None,
     kind: RevisionKind = RevisionKind.UNDO,
 ) -> Change:
-    """Undo the principal's own last edit, or redo the one undone last. Raises NothingToUndo or EditConflict."""
+    """Undo the principal's last edit, or redo the one undone last (REDO). Raises NothingToUndo or EditConflict."""
 
     def perform(locked: Workflow) -> Edit:
         stacks = build_stacks(locked, principal.actor)
@@ -58,15 +58,16 @@ def undo(
         target = log.list_revisions(locked).get(number=entries[-1].number)
         if resolution is not None and resolution.undoes != target.number:
             raise EditConflict(sentence=_("You made another edit in the meantime. Try again."))
-        store = Rows(locked)
+        store = DraftStore(locked)
         try:
-            result = _apply_inverse(locked, store, target, resolution.resolve if resolution else {})
+            choices = resolution.choices if resolution else {}
+            result = _apply_inverse(locked, store, target, choices)
         except EditConflict as conflict:
             conflict.undoes = target.number
             raise
         return Edit(store, result, target.label, kind=kind, undoes=target.number)
 
-    return edit_once(principal, workflow, perform, client=client, key=key)
+    return edit_once(principal, workflow, perform, client=client, idempotency_key=idempotency_key)
 
 
 def redo(principal: Principal, **arguments: Any) -> Change:  # Any: those of ``undo``
@@ -75,58 +76,62 @@ def redo(principal: Principal, **arguments: Any) -> Change:  # Any: those of ``u
 
 
 def _apply_inverse(
-    workflow: Workflow, store: Rows, target: Revision, resolve: Mapping[int, Choice]
+    workflow: Workflow, store: DraftStore, target: Revision, choices: Mapping[int, Choice]
 ) -> EditResult:
     """Apply the inverse of a revision to the current draft. Raises EditConflict with the undecided conflicts."""
-    since = log.list_revisions_after(workflow, target.number, MAX_REVISIONS_BEHIND)
-    if since is None:
+    later_revisions = log.list_revisions_after(workflow, target.number, MAX_REVISIONS_BEHIND)
+    if later_revisions is None:
         raise EditConflict(
             sentence=_("There are too many later edits to undo this. Use History instead.")
         )
-    ops = _build_inverse(workflow, target, drop_undone(since), resolve)
+    ops = _build_inverse(workflow, target, drop_undone(later_revisions), choices)
     _prefetch(store, ops)
     try:
         performed, inverse = apply_all(store, ops)
         check(store, performed)
     except EditRefused as refusal:
-        if "theirs" in resolve.values() and "mine" not in resolve.values():
-            # The edit is skipped, so that earlier edits can be undone.
+        if "theirs" in choices.values() and "mine" not in choices.values():
+            # The edit counts as undone although nothing changes, so that earlier edits can be undone.
             return EditResult((), (), ())
         raise EditConflict([_build_conflict(refusal)]) from refusal
     return EditResult(performed, inverse, (0,) * len(performed))
 
 
 def _build_inverse(
-    workflow: Workflow, target: Revision, since: Sequence[Revision], resolve: Mapping[int, Choice]
+    workflow: Workflow,
+    target: Revision,
+    later_revisions: Sequence[Revision],
+    choices: Mapping[int, Choice],
 ) -> Sequence[Op]:
-    """Return the inverse operations, rebased over the later revisions ``since``."""
-    if not since:
+    """Return the target's inverse operations, rebased over the later revisions. Raises EditConflict."""
+    if not later_revisions:
         return read_log(target.inverse)
     inverse_ops = tuple(expand_replacements(workflow, target.inverse, target.ops))
-    rebased = rebase(inverse_ops, list_later_ops(workflow, since))
+    rebased = rebase(inverse_ops, list_later_ops(workflow, later_revisions))
     conflicts = {conflict.op: conflict for conflict in rebased.conflicts}
-    open_conflicts = _group_by_target(rebased.conflicts)
-    if {conflict.op for conflict in open_conflicts.values()} - resolve.keys():
-        raise EditConflict(tuple(open_conflicts.values()))
-    parts: dict[int, list[Op]] = {}  # the effect of each operation, in their order
-    for fitted, origin in zip(rebased.ops, rebased.origins, strict=True):
-        parts.setdefault(origin, []).append(fitted)
+    shown_conflicts = _group_by_value(rebased.conflicts)
+    if {conflict.op for conflict in shown_conflicts.values()} - choices.keys():
+        raise EditConflict(tuple(shown_conflicts.values()))
+    ops_by_origin: dict[int, list[Op]] = {}  # the operations that each inverse operation became
+    for op, origin in zip(rebased.ops, rebased.origins, strict=True):
+        ops_by_origin.setdefault(origin, []).append(op)
     for index, conflict in conflicts.items():
-        if resolve[open_conflicts[_get_target(conflict)].op] == "mine":
-            parts[index] = override(inverse_ops[index], conflict, None, since)
-    return [op for index in sorted(parts) for op in parts[index]]
+        if choices[shown_conflicts[_get_value_key(conflict)].op] == "mine":
+            override = build_override(inverse_ops[index], conflict, None, later_revisions)
+            ops_by_origin[index] = override
+    return [op for index in sorted(ops_by_origin) for op in ops_by_origin[index]]
 
 
-def _group_by_target(conflicts: Sequence[Conflict]) -> dict[object, Conflict]:
-    """Return one conflict for each target, because a title is stored twice."""
-    return {_get_target(conflict): conflict for conflict in reversed(conflicts)}
+def _group_by_value(conflicts: Sequence[Conflict]) -> dict[object, Conflict]:
+    """Return the first conflict of each value, because a value that is stored twice, as a title is, has two."""
+    return {_get_value_key(conflict): conflict for conflict in reversed(conflicts)}
 
 
-def _get_target(conflict: Conflict) -> object:
+def _get_value_key(conflict: Conflict) -> object:
     return conflict.node, conflict.edge, conflict.field
 
 
-def _prefetch(store: Rows, ops: Sequence[Op]) -> None:
+def _prefetch(store: DraftStore, ops: Sequence[Op]) -> None:
     ids = [id_ for op in ops if isinstance(id_ := getattr(op, "id", None), str)]
     if len(ids) > 1:
         store.prefetch(ids, around=ids)

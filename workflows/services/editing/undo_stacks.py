@@ -46,19 +46,19 @@ def build_stacks(workflow: Workflow, actor: str) -> UndoStacks:
         .values_list("number", "kind", "undoes", "label")[:MAX_REVISIONS]
     )
     # The first row of a log is the created draft, which cannot be undone.
-    return stack_entries(StackEntry(*row) for row in reversed(list(rows)) if row[0] > 1)
+    return replay_entries(StackEntry(*row) for row in reversed(list(rows)) if row[0] > 1)
 
 
 def build_stacks_after_edit(revision: Revision) -> UndoStacks:
-    """Return the tops of the stacks right after an edit, without reading the log."""
+    """Return stacks with only their top entries right after an edit, without reading the log."""
     return UndoStacks(undoable=(StackEntry(revision.number, revision.kind, None, revision.label),))
 
 
-def stack_entries(entries: Iterable[StackEntry]) -> UndoStacks:
-    """Return the stacks that the entries lead to.
+def replay_entries(entries: Iterable[StackEntry]) -> UndoStacks:
+    """Return the stacks that result from these revisions, oldest first.
 
-    An edit empties the redo stack; an undo moves an entry from the undo stack to the redo stack,
-    and a redo moves it back.
+    An edit empties the redo stack. An undo moves an entry from the undo stack to the redo stack, and a redo moves it
+    back.
     """
     undoable: list[StackEntry] = []
     redoable: list[StackEntry] = []

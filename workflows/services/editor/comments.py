@@ -22,7 +22,7 @@ from workflows.errors import InvalidValue, WorkflowArchived
 from workflows.live.announce import announce_comment
 from workflows.models import Comment, Workflow
 from workflows.models.comments import MAX_COMMENT_LENGTH
-from workflows.services.audit_lines import note
+from workflows.services import audit_lines
 
 
 MAX_NODE_ID_LENGTH = 255
@@ -110,7 +110,9 @@ def write(
             mentions=_find_mentioned_ids(workflow.team_id, text),
         )
         _announce(comment, "created")
-        note(principal, comment, "comment.created", workflow=str(workflow.pk), node=comment.node)
+        audit_lines.record(
+            principal, comment, "comment.created", workflow=str(workflow.pk), node=comment.node
+        )
     return comment
 
 
@@ -125,7 +127,7 @@ def change(principal: Principal, *, comment: Comment, body: str) -> Comment:
         comment.mentions = _find_mentioned_ids(comment.team_id, text)
         comment.save(update_fields=["body", "mentions", "edited_at", "changed_at"])
         _announce(comment, "changed")
-        note(principal, comment, "comment.changed")
+        audit_lines.record(principal, comment, "comment.changed")
     return comment
 
 
@@ -136,7 +138,7 @@ def delete(principal: Principal, *, comment: Comment) -> None:
         comment.body, comment.deleted_at, comment.mentions = "", timezone.now(), []
         comment.save(update_fields=["body", "deleted_at", "mentions", "changed_at"])
         _announce(comment, "deleted")
-        note(principal, comment, "comment.deleted")
+        audit_lines.record(principal, comment, "comment.deleted")
 
 
 def resolve(principal: Principal, *, comment: Comment, resolved: bool = True) -> Comment:
@@ -150,7 +152,7 @@ def resolve(principal: Principal, *, comment: Comment, resolved: bool = True) ->
         first.resolved_by = get_author_name(principal) if resolved else ""
         first.save(update_fields=["resolved_at", "resolved_by", "changed_at"])
         _announce(first, "resolved" if resolved else "reopened")
-        note(principal, first, "comment.resolved" if resolved else "comment.reopened")
+        audit_lines.record(principal, first, "comment.resolved" if resolved else "comment.reopened")
     return first
 
 

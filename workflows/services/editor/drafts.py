@@ -49,7 +49,7 @@ def replace_draft(principal: Principal, *, workflow: Workflow, document: Documen
             label=_("Imported a document"),
             changed=draft_rows.HEADER,
         )
-        audit_lines.note(principal, locked, "workflow.changed", revision=locked.revision)
+        audit_lines.record(principal, locked, "workflow.changed", revision=locked.revision)
     return locked
 
 
@@ -87,7 +87,7 @@ def export(
     with tenant([workflow.team_id]):
         document = load_draft(workflow, include_secrets=include_secrets)
         if include_secrets:
-            audit_lines.note(principal, workflow, "workflow.exported", secrets=True)
+            audit_lines.record(principal, workflow, "workflow.exported", secrets=True)
     if format == "yaml":
         return dsl.dump_document(document, dialect, include_secrets=include_secrets)
     tree = dsl.build_tree(document, dialect, include_secrets=include_secrets)
@@ -115,7 +115,7 @@ def rename(
                 label=_("Renamed the workflow"),
                 changed=[op.field for op in ops],
             )
-        audit_lines.note(principal, locked, "workflow.changed", renamed=True)
+        audit_lines.record(principal, locked, "workflow.changed", renamed=True)
     return locked
 
 
@@ -126,7 +126,7 @@ def archive(principal: Principal, *, workflow: Workflow) -> Workflow:
         locked = lock(workflow)
         locked.archived_at = timezone.now()
         locked.save(update_fields=["archived_at", "updated_at"])
-        audit_lines.note(principal, locked, "workflow.deleted")
+        audit_lines.record(principal, locked, "workflow.deleted")
     return locked
 
 
@@ -136,7 +136,7 @@ def unarchive(principal: Principal, *, workflow: Workflow) -> Workflow:
     with tenant([workflow.team_id]):
         archived = Workflow.objects.unscoped().filter(pk=workflow.pk, archived_at__isnull=False)
         if archived.update(archived_at=None):
-            audit_lines.note(principal, workflow, "workflow.restored")
+            audit_lines.record(principal, workflow, "workflow.restored")
         workflow.archived_at = None
     return workflow
 

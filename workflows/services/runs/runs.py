@@ -181,7 +181,7 @@ def queue_run(principal: Principal, request: RunRequest) -> Run:
             add_message(request.conversation, run=run, query=request.query, answer="")
             run.system = _build_system_variables(request, run)  # now with the turn's number
             run.save(update_fields=["system"])
-        audit_lines.note(principal, run, "run.started", workflow=str(request.workflow.pk))
+        audit_lines.record(principal, run, "run.started", workflow=str(request.workflow.pk))
         transaction.on_commit(lambda: wake_worker(run.pk))
     return run
 
@@ -202,7 +202,7 @@ def cancel_run(principal: Principal, run: Run) -> Run:
             transaction.on_commit(lambda: announce_cancel(locked.pk))
         else:
             _stop_unclaimed(locked)
-        audit_lines.note(principal, locked, "run.cancelled")
+        audit_lines.record(principal, locked, "run.cancelled")
     return locked
 
 

@@ -93,11 +93,11 @@ def edit_draft(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
             principal,
             workflow=workflow,
             ops=ops,
-            base=payload.base,
-            key=payload.key,
+            base_revision=payload.base,
+            idempotency_key=payload.key,
             label=payload.label,
             client=payload.client,
-            resolve=payload.resolve,
+            choices=payload.resolve,
         )
     except EditConflict as conflict:
         return _render_conflict(principal, workflow, conflict)
@@ -144,7 +144,7 @@ def list_draft_changes(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
             "revision": delta.revision,
             "reload": delta.reload,
             "changes": [serialize_change(change) for change in delta.changes],
-            "shape": compute_shape(principal, workflow).tree(),
+            "shape": compute_shape(principal, workflow).to_tree(),
             "parts": _render_parts(principal, workflow, part_ids) if part_ids else None,
         }
     )
@@ -152,7 +152,7 @@ def list_draft_changes(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
 
 def serialize_change(change: Change) -> dict[str, Any]:  # Any: JSON
     """Return a change with the HTML of the nodes and edges that it touched."""
-    return {**change.tree(), "html": _render_html(change, change.touched_parts.deleted)}
+    return {**change.to_tree(), "html": _render_html(change, change.touched_parts.deleted)}
 
 
 def _render_parts(principal: Principal, workflow: Workflow, ids: Sequence[str]) -> Fragments:
@@ -178,7 +178,7 @@ def _undo_or_redo(
     resolution = (
         None if payload.undoes is None else undoing.Resolution(payload.undoes, payload.resolve)
     )
-    options = {"client": payload.client, "key": payload.key, "resolution": resolution}
+    options = {"client": payload.client, "idempotency_key": payload.key, "resolution": resolution}
     try:
         change = operation(principal, workflow=workflow, **options)
     except EditConflict as conflict:

@@ -1,7 +1,7 @@
-"""The draft's rows as the store of the editing operations: each row is read once and written once.
+"""The store on which the editing operations of a draft work: its rows, each of which is read and written once.
 
-Rows are written at ``flush``; queries that run in PostgreSQL (paths, counts) flush first. The caller holds the
-workflow's lock and the transaction, which rolls back if an operation is refused half-way.
+Rows are written by ``flush``; queries that run in PostgreSQL (paths, counts) flush first. The caller holds the
+workflow's lock and the transaction, which is rolled back if an operation is refused.
 """
 
 from collections import defaultdict
@@ -31,25 +31,25 @@ QUERIES: Final = read_queries("workflows/sql/queries/drafts.sql")
 Part = TypeVar("Part", Item, EdgeRecord, VariableRecord)
 Row = TypeVar("Row", bound=Model)
 
-# Up to this number of rows, one statement for each row is faster than one for all.
+# Up to this number of rows, one statement for each row is faster than one statement for all rows.
 MAX_SINGLE_UPDATES = 3
 # The total length of the names of a part's fields in a document.
 MAX_FIELD_NAMES_LENGTH = 80
 # For more ids, it is cheaper to read the whole draft.
 MAX_SELECTIVE_IDS = 200
-
-
-HEADER_COLUMNS = {"version": "dialect_version"}  # the others are named like their field
+HEADER_COLUMNS = {
+    "version": "dialect_version"
+}  # header field → column, unless both have the same name
 SORT_KEY = attrgetter("rank", "id")
 
 
 class _TrackedParts(Generic[Part]):
-    """Parts of one kind by key: as read, as they are now, and the keys of the changed ones."""
+    """The parts of one kind that were read or changed, by key."""
 
     def __init__(self) -> None:
-        self.current: dict[Any, Part | None] = {}  # None: known not to exist
-        self.stored: dict[Any, tuple[Any, Part]] = {}  # key → primary key, as read
-        self.dirty: dict[Any, None] = {}
+        self.current: dict[Any, Part | None] = {}  # None for a part that doesn't exist
+        self.stored: dict[Any, tuple[Any, Part]] = {}  # primary key and part as stored
+        self.dirty: dict[Any, None] = {}  # the keys of the parts to write, in order
 
     def add_stored(self, key: Any, pk: Any, part: Part) -> None:
         if key not in self.current:
@@ -61,14 +61,14 @@ class _TrackedParts(Generic[Part]):
         self.dirty[key] = None
 
 
-class Rows:
-    """A ``Store`` over one workflow's draft."""
+class DraftStore:
+    """Implements ``engine.editing.store.Store`` for one workflow's draft."""
 
     def __init__(self, workflow: Workflow) -> None:
         self.workflow = workflow
-        self.header_dirty: set[str] = set()
-        self.grown = False  # something was added, or became longer
-        self.growth = 0  # characters the document has more than before, at most
+        self.header_dirty: set[str] = set()  # the changed columns of the workflow's row
+        self.has_grown = False  # a part was added or became longer
+        self.growth = 0  # an upper bound of the number of added characters
         self._reset()
 
     def _reset(self) -> None:
@@ -86,19 +86,19 @@ class Rows:
     # Reading ahead
 
     def prefetch(self, ids: Iterable[str], *, around: Iterable[str] = ()) -> None:
-        """Read items by their ids; those in ``around`` also with their edges and their content at any depth."""
-        deep = list(dict.fromkeys(around))
+        """Read the items with these ids, and those in ``around`` with their edges and their content at any depth."""
+        containers = list(dict.fromkeys(around))
         missing = [id_ for id_ in dict.fromkeys(ids) if id_ not in self._items.current]
-        if len(missing) + len(deep) > MAX_SELECTIVE_IDS:
+        if len(missing) + len(containers) > MAX_SELECTIVE_IDS:
             self.load_all()
             return
-        if missing or deep:
-            self._read_items(Q(key__in=missing + deep), expected_ids=missing + deep)
-        while deep:
-            self._read_items(Q(parent__in=deep))
-            self._read_edges(deep)
-            self._loaded_containers.update(deep)
-            deep = [child for id_ in deep for child in self._children[id_]]
+        if missing or containers:
+            self._read_items(Q(key__in=missing + containers), expected_ids=missing + containers)
+        while containers:
+            self._read_items(Q(parent__in=containers))
+            self._read_edges(containers)
+            self._loaded_containers.update(containers)
+            containers = [child for id_ in containers for child in self._children[id_]]
 
     def load_all(self) -> None:
         if not self._is_loaded:
@@ -159,12 +159,12 @@ class Rows:
         self.flush()
         keys = (
             self._query_nodes()
-            .annotate(words=Cast("data", TextField()))
-            .filter(words__contains=text)
+            .annotate(data_text=Cast("data", TextField()))
+            .filter(data_text__contains=text)
             .values_list("key", flat=True)
         )
         items = self.find_items(list(keys))
-        return sorted((i for i in items if text in join_texts(i.data)), key=SORT_KEY)
+        return sorted((item for item in items if text in join_texts(item.data)), key=SORT_KEY)
 
     def has_path(self, source: str, goal: str) -> bool:
         self.flush()
@@ -254,7 +254,7 @@ class Rows:
         draft_rows.copy_header(self.workflow, document)
         self._reset()
         self._changed = True
-        self.growth = 0  # counted with the document's header
+        self.growth = 0  # ``copy_header`` has measured the whole document
         self.header_dirty |= set(draft_rows.HEADER)
 
     def flush(self) -> None:
@@ -264,7 +264,7 @@ class Rows:
         self._store_secrets()
         self._flush(self._variables, Variable, draft_rows.dump_variable)
 
-    # Inside
+    # Helpers
 
     def _query_nodes(self) -> QuerySet[Node]:
         return Node.objects.unscoped().filter(workflow=self.workflow)
@@ -296,7 +296,7 @@ class Rows:
                 self._edge_ids[end].add(row.key)
 
     def _assign_rank(self, part: Part, group: str, query: Callable[[], QuerySet[Any]]) -> Part:
-        """Return the part with a rank. A new one comes last in its group, whose rows ``query`` returns."""
+        """Return the part with a rank. A new part comes last in its group, whose rows ``query`` returns."""
         if part.rank != UNRANKED:
             if group in self._last_ranks:
                 self._last_ranks[group] = max(self._last_ranks[group], part.rank)
@@ -333,7 +333,7 @@ class Rows:
                 pk = row.pk
             else:
                 before = dump(previous)
-                # As JSON: to Python, True equals 1.
+                # Compared as JSON, because in Python True equals 1.
                 names = tuple(name for name in fields if not is_same(fields[name], before[name]))
                 if names:
                     self._grow(_measure_growth(fields, before, names))
@@ -350,11 +350,11 @@ class Rows:
 
     def _grow(self, characters: int) -> None:
         self.growth += characters
-        self.grown = self.grown or characters > 0
+        self.has_grown = self.has_grown or characters > 0
 
     def _store_secrets(self) -> None:
-        """Store the secrets' values outside the draft; a renamed secret keeps its value until a new one is set."""
-        dropped = {
+        """Store the values of secret variables, separate from the draft. A renamed one keeps its stored value."""
+        dropped = {  # rank → area and name: a renamed variable is dropped and put again with the same rank
             previous.rank: (area, name)
             for (area, name) in self._variables.dirty
             if self._variables.current[area, name] is None
@@ -383,7 +383,8 @@ class Rows:
 
 
 def _update_rows(model: type[Row], rows: list[Row], names: tuple[str, ...]) -> None:
-    if len(rows) > MAX_SINGLE_UPDATES and model is not Variable:  # json has no CASE
+    # bulk_update writes a CASE expression, which doesn't work for the json column of variables.
+    if len(rows) > MAX_SINGLE_UPDATES and model is not Variable:
         model._default_manager.bulk_update(rows, names, batch_size=500)
         return
     for row in rows:
@@ -394,7 +395,7 @@ def _update_rows(model: type[Row], rows: list[Row], names: tuple[str, ...]) -> N
 def _measure_growth(
     now: Mapping[str, Any], before: Mapping[str, Any], names: tuple[str, ...]
 ) -> int:
-    """Return the number of added characters; a field that was empty may have been missing in the document before."""
+    """Return the most characters that were added. A field that was empty may have been missing in the document."""
     name_length = (
         MAX_FIELD_NAMES_LENGTH if any(not before[name] and now[name] for name in names) else 0
     )

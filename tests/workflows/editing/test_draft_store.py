@@ -12,9 +12,9 @@ from tests.factories.workflows import make_workflow
 from workflows.engine.editing import EditRefused, InMemoryStore, apply_all, perform, read_ops
 from workflows.engine.language.dsl import build_tree
 from workflows.engine.language.dsl.strict import measure_tree
-from workflows.models.documents import to_json, without_secrets
+from workflows.models.documents import blank_secrets, to_json
+from workflows.services.editing.draft_store import DraftStore
 from workflows.services.editing.gestures import check_size, open_store
-from workflows.services.editing.rows import Rows
 from workflows.services.editor import drafts
 
 
@@ -72,8 +72,8 @@ def test_inverse_on_rows_gives_back_the_draft(alice, seed):
             store.flush()
 
         for inverse in reversed(inverses):
-            store = Rows(workflow)
+            store = DraftStore(workflow)
             apply_all(store, inverse)
             store.flush()
 
-    assert without_secrets(drafts.load_draft(workflow)) == before
+    assert blank_secrets(drafts.load_draft(workflow)) == before
