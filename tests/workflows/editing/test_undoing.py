@@ -64,8 +64,8 @@ def test_undo_takes_back_ones_own_over_what_others_did(alice, bob):
 
     assert titles(workflow) == {"start": "His", "end": ""}
     assert change.revision.label == "Name the end"
-    assert change.redo == "Name the end"
-    assert change.undo is None
+    assert change.redo_label == "Name the end"
+    assert change.undo_label is None
 
 
 def test_undo_where_somebody_else_wrote_since_is_said_and_not_forced(alice, bob):
