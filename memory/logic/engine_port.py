@@ -1,6 +1,6 @@
-"""Memory as a workflow's nodes see it: the only asynchronous part of memory.
+"""The port through which the nodes of a workflow call memory; it is the only asynchronous part of memory.
 
-The shapes are the engine's, which this package must not import. Behind ``EnginePort`` all calls are synchronous.
+Its methods match a protocol of the engine, which this package must not import. Subclasses work synchronously.
 """
 
 from abc import ABC, abstractmethod
@@ -26,8 +26,8 @@ from memory.core.scopes import (
 from memory.logic.conversations.conversation_requests import (
     ConversationRequest,
     ConversationResult,
-    handle_request,
     parse_request,
+    perform_request,
 )
 from memory.logic.entries.held_entries import hold_entry
 from memory.logic.entries.ingress import get_origin, screen_params
@@ -45,7 +45,7 @@ from memory.logic.knowledge.page_requests import (
 T = TypeVar("T")
 
 
-Redact = Callable[[Any], Any]  # JSON to JSON
+Redact = Callable[[Any], Any]  # takes and returns JSON
 
 
 def keep_unchanged(value: Any) -> Any:  # JSON
@@ -59,7 +59,7 @@ class RunnableStore(NamespaceStore, Protocol):
 
 
 class StepOrigin(Protocol):
-    """The run and the step that calls."""
+    """The run and the node that call, with a key that is the same when the step is retried."""
 
     @property
     def run_id(self) -> str: ...
@@ -71,7 +71,7 @@ class StepOrigin(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A step of a run, in the scope that it names."""
+    """A step of a run, with the scope and the ids that name its namespace."""
 
     scope: str
     identity: Mapping[str, Json]
@@ -229,7 +229,7 @@ class ProviderPort(EnginePort):
     def __init__(self, entries: RunnableStore) -> None:
         super().__init__()
         self._entries = entries
-        self._runs_with_notes: set[str] = set()  # namespaces
+        self._notes_namespaces: set[str] = set()  # of runs that stored notes
 
     async def run(self, work: Callable[[], T]) -> T:
         return await self._entries.run(work)
@@ -237,9 +237,9 @@ class ProviderPort(EnginePort):
     async def end_run(self, run_id: str) -> None:
         """Clear the run's notes; if that fails, they expire automatically."""
         notes = build_notes_namespace(run_id)
-        if notes not in self._runs_with_notes:
+        if notes not in self._notes_namespaces:
             return
-        self._runs_with_notes.discard(notes)
+        self._notes_namespaces.discard(notes)
         with suppress(MemoryFault):
             await self.run(lambda: self._entries.clear_namespace(notes))
 
@@ -247,7 +247,7 @@ class ProviderPort(EnginePort):
         return self._entries.recall(replace(query, namespace=step.namespace))
 
     def _store(self, step: Step, request: StoreRequest) -> MemoryEntry:
-        """Store without secrets. Untrusted instructions are quarantined and don't replace an entry in use."""
+        """Store the value without secrets; quarantine untrusted instructions beside an entry in use."""
         params = StoreParams(
             step.namespace,
             request.key,
@@ -257,12 +257,12 @@ class ProviderPort(EnginePort):
         )
         params = screen_params(params, get_origin(params)).params
         if params.tier is Tier.QUARANTINE:
-            in_use = self._entries.recall(MemoryQuery(params.namespace, key=params.key))
-            params = hold_entry(params.key, params) if in_use else params
+            existing_entries = self._entries.recall(MemoryQuery(params.namespace, key=params.key))
+            params = hold_entry(params.key, params) if existing_entries else params
         requested_ttl = None if params.tier is Tier.QUARANTINE else request.ttl_seconds
         ttl = compute_lifetime(step.scope, requested_ttl, str(params.tier))
         if step.scope == Scope.RUN:
-            self._runs_with_notes.add(params.namespace)
+            self._notes_namespaces.add(params.namespace)
         return self._entries.store(replace(params, ttl_seconds=ttl, source=step.source))
 
     def _delete(self, step: Step, key: str | None, filter_: Mapping[str, Json] | None) -> int:
@@ -273,9 +273,14 @@ class ProviderPort(EnginePort):
         return sum(self._entries.delete(namespace, entry.key) for entry in entries)
 
     def _converse(self, step: Step, request: ConversationRequest) -> ConversationResult:
-        session = require_variable(Scope.CONVERSATION, "conversation_id", step.identity)
-        return handle_request(
-            request, session, self._entries, new_id=_new_id, clock=utc_now, source=step.source
+        conversation_id = require_variable(Scope.CONVERSATION, "conversation_id", step.identity)
+        return perform_request(
+            request,
+            conversation_id,
+            self._entries,
+            new_id=_new_id,
+            clock=utc_now,
+            source=step.source,
         )
 
     def _find_pages(self, step: Step, search: PageQuery) -> Sequence[PageHit]:

@@ -1,4 +1,4 @@
-"""The dependencies of the logic besides a store: new ids, and a language model."""
+"""The functions that the logic takes from its callers: one returns new ids, one asks a language model."""
 
 from collections.abc import Awaitable, Callable
 

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from itertools import groupby
+from itertools import groupby, takewhile
 from operator import attrgetter
 from typing import Final, Literal
 
@@ -57,14 +57,14 @@ def diff_values(before: Json, after: Json) -> tuple[DiffSegment, ...]:
     return tuple(
         shortened
         for index, segment in enumerate(segments)
-        for shortened in _shorten(segment, is_first=index == 0, is_last=index == last)
+        for shortened in _shorten_segment(segment, is_first=index == 0, is_last=index == last)
     )
 
 
 def compare_sides(before: Json | _Absent, after: Json | _Absent) -> SideBySide:
-    """Compare two values side by side; if they have little in common, all of both is marked."""
+    """Compare two values side by side. If they have little in common, each is marked as a whole."""
     if isinstance(before, _Absent) or isinstance(after, _Absent):
-        return SideBySide(_copy_whole(before), _copy_whole(after))
+        return SideBySide(_render_unmarked(before), _render_unmarked(after))
     old, new = render_value(before), render_value(after)
     segments = _diff_texts(old, new)
     if old != new and _measure_similarity(segments) < _MIN_SIMILARITY:
@@ -121,7 +121,7 @@ def _format_members(value: dict[str, Json]) -> Iterator[str]:
             yield f"{name}: {text}"
 
 
-def _copy_whole(value: Json | _Absent) -> tuple[DiffSegment, ...] | None:
+def _render_unmarked(value: Json | _Absent) -> tuple[DiffSegment, ...] | None:
     return None if isinstance(value, _Absent) else (DiffSegment("same", render_value(value)),)
 
 
@@ -143,42 +143,45 @@ def _diff_lines(old: str, new: str) -> Iterator[DiffSegment]:
     if len(before) + len(after) > MAX_LINES:
         yield from _diff_ends(before, after)
         return
-    for tag, a, b, c, d in _compute_opcodes(before, after):
-        removed, added = "".join(before[a:b]), "".join(after[c:d])
-        if tag == "equal":
+    for is_equal, removed, added in _align_parts(before, after):
+        if is_equal:
             yield DiffSegment("same", removed)
         else:
             yield from _diff_words(removed, added)
 
 
 def _diff_ends(before: Sequence[str], after: Sequence[str]) -> Iterator[DiffSegment]:
-    shorter = min(len(before), len(after))
-    pairs = enumerate(zip(before, after, strict=False))
-    first = next((n for n, (a, b) in pairs if a != b), shorter)
-    rest = shorter - first
-    backwards = enumerate(zip(reversed(before), reversed(after), strict=False))
-    last = next((n for n, (a, b) in backwards if a != b or n >= rest), rest)
-    yield DiffSegment("same", "".join(before[:first]))
-    yield DiffSegment("removed", "".join(before[first : len(before) - last]))
-    yield DiffSegment("added", "".join(after[first : len(after) - last]))
-    yield DiffSegment("same", "".join(before[len(before) - last :]))
+    """Mark all lines between the first and the last difference as one change."""
+    start = _count_equal(before, after)
+    end = min(_count_equal(before[::-1], after[::-1]), min(len(before), len(after)) - start)
+    yield DiffSegment("same", "".join(before[:start]))
+    yield DiffSegment("removed", "".join(before[start : len(before) - end]))
+    yield DiffSegment("added", "".join(after[start : len(after) - end]))
+    yield DiffSegment("same", "".join(before[len(before) - end :]))
+
+
+def _count_equal(before: Sequence[str], after: Sequence[str]) -> int:
+    """Count the lines before the first difference."""
+    pairs = zip(before, after, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _diff_words(old: str, new: str) -> Iterator[DiffSegment]:
     before, after = split_words(old), split_words(new)
     if len(before) + len(after) > MAX_WORDS:
         before, after = [old], [new]
-    for tag, a, b, c, d in _compute_opcodes(before, after):
-        yield DiffSegment("same" if tag == "equal" else "removed", "".join(before[a:b]))
-        if tag != "equal":
-            yield DiffSegment("added", "".join(after[c:d]))
+    for is_equal, removed, added in _align_parts(before, after):
+        yield DiffSegment("same" if is_equal else "removed", removed)
+        if not is_equal:
+            yield DiffSegment("added", added)
 
 
-def _compute_opcodes(
-    before: Sequence[str], after: Sequence[str]
-) -> Sequence[tuple[str, int, int, int, int]]:
+def _align_parts(before: Sequence[str], after: Sequence[str]) -> Iterator[tuple[bool, str, str]]:
+    """Yield the corresponding parts of both sides in order, and whether they are equal."""
     has_junk = len(before) + len(after) > AUTOJUNK_ABOVE
-    return SequenceMatcher(a=before, b=after, autojunk=has_junk).get_opcodes()
+    matcher = SequenceMatcher(a=before, b=after, autojunk=has_junk)
+    for tag, start, end, new_start, new_end in matcher.get_opcodes():
+        yield tag == "equal", "".join(before[start:end]), "".join(after[new_start:new_end])
 
 
 def _join_neighbors(segments: Iterable[DiffSegment]) -> Iterator[DiffSegment]:
@@ -188,7 +191,9 @@ def _join_neighbors(segments: Iterable[DiffSegment]) -> Iterator[DiffSegment]:
         yield DiffSegment(kind, "".join(segment.text for segment in neighbors))
 
 
-def _shorten(segment: DiffSegment, *, is_first: bool, is_last: bool) -> Iterator[DiffSegment]:
+def _shorten_segment(
+    segment: DiffSegment, *, is_first: bool, is_last: bool
+) -> Iterator[DiffSegment]:
     """Replace the middle of a long unchanged text by a gap."""
     text = segment.text
     if segment.kind != "same" or len(text) <= 3 * CONTEXT_LENGTH:

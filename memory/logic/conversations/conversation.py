@@ -1,8 +1,7 @@
 """The messages of one conversation, kept small enough for a model and readable for a member.
 
 Each message is an entry, so that forgetting, exporting and provenance work as for any other memory. Writing folds the
-history: removed messages are first summarised and then deleted, so that a crash in between leaves a message too many,
-never one too few.
+history: removed messages are first summarised and then deleted, so that a crash in between loses no message.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -40,14 +39,14 @@ from memory.logic.ports import NewId
 
 KEY_PREFIX = "history:"  # of the keys of messages, summary and folds
 _MESSAGE, _SUMMARY, _FOLD = "history:message:", "history:summary", "history:fold:"
-_CATEGORY = {_MESSAGE: "message", _SUMMARY: "summary", _FOLD: "fold"}
+_CATEGORIES = {_MESSAGE: "message", _SUMMARY: "summary", _FOLD: "fold"}
 _MAX_FOLDS = 50
 _MAX_ROUNDS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class ConversationView:
-    """A history as a page shows it: its messages, the summary of the others, and the folds."""
+    """A history as a page shows it: its messages, the summary of the removed ones, and the folds."""
 
     messages: tuple[Message, ...]
     history: tuple[Message, ...]  # the messages for a model, with the summary
@@ -58,9 +57,11 @@ class ConversationView:
 
 
 class ConversationMemory:
+    """The history of one conversation, which is folded by the policy whenever messages are added."""
+
     def __init__(
         self,
-        session: str,
+        conversation_id: str,
         entries: NamespaceStore,
         *,
         new_id: NewId,
@@ -72,8 +73,8 @@ class ConversationMemory:
         read_category: Callable[[str], list[MemoryEntry]] | None = None,
     ) -> None:
         """``read_category`` reads all entries of a category where it is faster than the store."""
-        self.session = session
-        self.namespace = resolve_namespace(Scope.CONVERSATION, {"conversation_id": session})
+        self.conversation_id = conversation_id
+        self.namespace = resolve_namespace(Scope.CONVERSATION, {"conversation_id": conversation_id})
         self._entries = entries
         self._new_id = new_id
         self._folding = folding
@@ -92,7 +93,7 @@ class ConversationMemory:
         return tuple(entries[key] for key in keys if key in entries)
 
     def add_message(self, message: Message) -> Message:
-        """Return the message with its id and time. The result of a folded call is folded at once."""
+        """Add the message, and return it with its id and time. The result of a folded call is folded at once."""
         (added,) = self.add_messages([message])
         return added
 
@@ -104,8 +105,8 @@ class ConversationMemory:
         for message in messages:
             check_message(message)
         history = self._load_messages()
-        added = [self._add(message, history) for message in messages]
-        self._fold(history)
+        added = [self._add_message(message, history) for message in messages]
+        self._fold_history(history)
         return tuple(added)
 
     def get_history(self) -> tuple[Message, ...]:
@@ -113,25 +114,26 @@ class ConversationMemory:
         return self._build_history(self._load_messages(), *self._load_summary())
 
     def replace_summary(self, text: str, *, expected: str, author: str) -> bool:
-        """Replace the summary if it is still the expected one; a summary written by another fold covers more."""
+        """Replace the summary and return True, unless it is no longer the expected one because of another fold."""
         summary, origin = self._load_summary()
         if summary != expected:
             return False
-        self._put_summary(text, {"by": author, **_build_origin_metadata(origin)})
+        self._store_summary(text, {"by": author, **_build_origin_metadata(origin)})
         return True
 
-    def store_held(self, params: StoreParams) -> MemoryEntry:
-        """Store an entry of this conversation that waits for a review beside the history."""
+    def store_quarantined(self, params: StoreParams) -> MemoryEntry:
+        """Store an entry beside the history, where it waits for a review."""
         return self._entries.store(replace(params, source=self._source))
 
     def clear(self) -> int:
         """Delete the history and return its number of messages; other memory stays."""
         messages = self._load_messages()
-        for entry in [entry for prefix in _CATEGORY for entry in self._load_entries(prefix)]:
-            self._delete(entry.key)
+        for entry in [entry for prefix in _CATEGORIES for entry in self._load_entries(prefix)]:
+            self._delete_entry(entry.key)
         return len(messages)
 
     def read_view(self) -> ConversationView:
+        """Read the whole history with its summary and its folds."""
         compaction = self._folding.compaction
         messages, (summary, origin) = self._load_messages(), self._load_summary()
         history = self._build_history(messages, summary, origin)
@@ -154,17 +156,17 @@ class ConversationMemory:
         summary_message = replace(self._build_summary_message(summary), origin=origin)
         return (*instructions, summary_message, *dialogue)
 
-    def _add(self, message: Message, history: list[Message]) -> Message:
+    def _add_message(self, message: Message, history: list[Message]) -> Message:
         """Store the message, and append it to ``history`` if it stays."""
-        if message.id and self._is_known(message.id, history):
+        if message.id and self._was_added(message.id, history):
             return next((existing for existing in history if existing.id == message.id), message)
         added = replace(message, id=message.id or self._new_id(), at=self._get_next_time(history))
         if is_orphan(added, history):
             self._record_folds([build_fold(FoldReason.ORPHAN, "cut", [(added, None)])])
-            self._store(added)  # and deleted, so that it stays readable as a revision
-            self._delete(build_message_key(added))
+            self._store_message(added)  # and deleted, so that it stays readable as a revision
+            self._delete_entry(build_message_key(added))
         else:
-            self._store(added)
+            self._store_message(added)
             history.append(added)
         return added
 
@@ -172,13 +174,13 @@ class ConversationMemory:
         entries = self._load_entries(_FOLD)
         return tuple(fold_from_json(entry.metadata["fold"]) for entry in reversed(entries))
 
-    def _is_known(self, id_: str, messages: Iterable[Message]) -> bool:
-        if any(message.id == id_ for message in messages):
+    def _was_added(self, id_: str, history: Iterable[Message]) -> bool:
+        if any(message.id == id_ for message in history):
             return True
         return any(line.id == id_ for fold in self._load_folds() for line in fold.messages)
 
-    def _fold(self, messages: Sequence[Message]) -> None:
-        """Fold, and again while a summary that grew makes the rest too long."""
+    def _fold_history(self, messages: Sequence[Message]) -> None:
+        """Fold the messages, and again if the longer summary makes the remaining ones too long."""
         for _ in range(_MAX_ROUNDS):
             summary, origin = self._load_summary()
             overhead = count_tokens([self._build_summary_message(summary)]) if summary else 0
@@ -188,32 +190,32 @@ class ConversationMemory:
             author = self._summarise(summary, origin, [message for _, message in plan.dropped])
             self._record_folds(build_folds(plan, author))
             for _, after in plan.shortened:
-                self._store(after)
+                self._store_message(after)
             for _, dropped in plan.dropped:
-                self._delete(build_message_key(dropped))
+                self._delete_entry(build_message_key(dropped))
             messages = plan.remaining
 
-    def _summarise(self, before: str, origin: str, dropped: Sequence[Message]) -> str:
-        """Update the summary and return its author; extracted sentences replace a failing model."""
+    def _summarise(self, previous_summary: str, origin: str, dropped: Sequence[Message]) -> str:
+        """Update the summary and return its author. If a model fails, extracted sentences are the summary."""
         if self._summariser is None or not dropped:
             return "cut"
         author = self._summariser.name
         try:
-            text = self._summariser.summarise(before, dropped)
+            text = self._summariser.summarise(previous_summary, dropped)
         except Exception as error:  # a model can raise any exception; the chat goes on
             fallback = ExtractiveSummariser()
-            text = fallback.summarise(before, dropped)
+            text = fallback.summarise(previous_summary, dropped)
             author = f"{fallback.name} ({author}: {type(error).__name__})"
         origins = filter(None, (origin, *(message.origin for message in dropped)))
-        self._put_summary(text, _build_origin_metadata(next(origins, "")))
+        self._store_summary(text, _build_origin_metadata(next(origins, "")))
         return author
 
-    def _put_summary(self, summary: str, metadata: dict[str, Json]) -> None:
+    def _store_summary(self, summary: str, metadata: dict[str, Json]) -> None:
         """Store the summary, cut if it takes more than a quarter of the budget."""
         if compaction := self._folding.compaction:
             limit = max(1, compaction.budget // 4)
             summary = summary if estimate_tokens(summary) <= limit else summary[:limit]
-        self._put(_SUMMARY, summary, "summary", metadata)
+        self._store_entry(_SUMMARY, summary, "summary", metadata)
 
     def _build_summary_message(self, summary: str) -> Message:
         return Message(Role.SYSTEM, f"{self._heading}\n{summary}")
@@ -223,17 +225,17 @@ class ConversationMemory:
         for fold in folds:
             key = f"{_FOLD}{_format_time(now)}:{self._new_id()}"
             value = f"{len(fold.messages)} messages: {fold.reason}"
-            self._put(key, value, "fold", {"fold": fold_to_json(fold, now)})
+            self._store_entry(key, value, "fold", {"fold": fold_to_json(fold, now)})
         for entry in self._load_entries(_FOLD)[:-_MAX_FOLDS]:
-            self._delete(entry.key)
+            self._delete_entry(entry.key)
 
-    def _store(self, message: Message) -> None:
+    def _store_message(self, message: Message) -> None:
         metadata = to_json(message)
         content = metadata.pop("content")
-        metadata["group"] = self.session  # recall ranks neighbors of a hit higher
-        self._put(build_message_key(message), content, "message", metadata)
+        metadata["group"] = self.conversation_id  # recall ranks neighbors of a hit higher
+        self._store_entry(build_message_key(message), content, "message", metadata)
 
-    def _put(self, key: str, value: Json, category: str, metadata: dict[str, Json]) -> None:
+    def _store_entry(self, key: str, value: Json, category: str, metadata: dict[str, Json]) -> None:
         params = StoreParams(
             self.namespace,
             key,
@@ -244,7 +246,7 @@ class ConversationMemory:
         )
         self._written_entries[key] = self._entries.store(params)
 
-    def _delete(self, key: str) -> None:
+    def _delete_entry(self, key: str) -> None:
         self._written_entries.pop(key, None)
         self._entries.delete(self.namespace, key)
 
@@ -261,7 +263,7 @@ class ConversationMemory:
 
     def _load_entries(self, prefix: str) -> list[MemoryEntry]:
         """Return the entries in the order of their keys, which begin with the time."""
-        entries = self._read_category(_CATEGORY[prefix])
+        entries = self._read_category(_CATEGORIES[prefix])
         matches = {entry.key: entry for entry in entries if entry.key.startswith(prefix)}
         self._read_entries |= matches
         return [matches[key] for key in sorted(matches)]
@@ -269,11 +271,11 @@ class ConversationMemory:
     def _recall_category(self, category: str) -> list[MemoryEntry]:
         return self._entries.recall(MemoryQuery(self.namespace, filter={"category": category}))
 
-    def _get_next_time(self, before: Sequence[Message]) -> datetime:
-        """Return a later time than the last message's, as the keys' order is the chat's."""
-        last = before[-1].at if before else None
+    def _get_next_time(self, history: Sequence[Message]) -> datetime:
+        """Return the present, or a time just after the last message's: keys sort by time, in the order of the chat."""
+        last_at = history[-1].at if history else None
         now = self._clock()
-        return now if last is None or now > last else last + timedelta(microseconds=1)
+        return now if last_at is None or now > last_at else last_at + timedelta(microseconds=1)
 
 
 def build_folded_key(line: FoldedMessage) -> str:

@@ -1,7 +1,7 @@
-"""The content filter for messages, before they become history: secrets, untrusted instructions.
+"""The content filter for messages, which removes secrets and quarantines untrusted instructions.
 
-A message can't be left out: a tool call needs its result, an answer its question. So a
-quarantined message leaves a placeholder, which it replaces once it is approved.
+A message can't be left out of the history: a tool call needs its result, an answer its question. So a placeholder
+stands for a quarantined message until it is approved.
 """
 
 from collections.abc import Mapping
@@ -29,21 +29,21 @@ ORIGIN_BY_ROLE: Final[Mapping[Role, ContentOrigin]] = {
 
 @dataclass(frozen=True, slots=True)
 class ScreenedMessage:
-    """A message as it may enter the history; ``quarantined`` is its original if it has to wait for a review."""
+    """A message for the history. If it is a placeholder, ``quarantined`` is the original that waits for a review."""
 
     message: Message
     quarantined: ScreeningResult | None = None
 
 
-def screen_message(message: Message, value: Mapping[str, Json]) -> ScreenedMessage:
-    """Screen a message. ``value`` may name its origin, which otherwise follows from its role."""
-    origin = parse_origin(value.get("origin"), ORIGIN_BY_ROLE[message.role])
+def screen_message(message: Message, message_json: Mapping[str, Json]) -> ScreenedMessage:
+    """Screen a message. Its JSON may name the origin, which otherwise follows from the role."""
+    origin = parse_origin(message_json.get("origin"), ORIGIN_BY_ROLE[message.role])
     result = screen_params(StoreParams("", "", value=message.content), origin)
     clean = replace(
         message,
         content=result.params.value,
         tool_calls=tuple(
-            replace(c, arguments=redact(c.arguments).value) for c in message.tool_calls
+            replace(call, arguments=redact(call.arguments).value) for call in message.tool_calls
         ),
         origin=str(origin) if origin in UNTRUSTED else "",
     )
@@ -53,14 +53,14 @@ def screen_message(message: Message, value: Mapping[str, Json]) -> ScreenedMessa
 
 
 def build_quarantined_message(
-    screened: ScreenedMessage, placeholder: Message, namespace: str, group: str
+    screened: ScreenedMessage, placeholder: Message, namespace: str, conversation_id: str
 ) -> StoreParams | None:
-    """Return the entry to store beside the history, if any; approved, it becomes the message."""
+    """Return the parameters that store the original beside the history, or None if the message isn't quarantined."""
     if screened.quarantined is None:
         return None
     fields = to_json(placeholder)
     del fields["content"]
     params = screened.quarantined.params
-    metadata = {**params.metadata, **fields, "group": group}
+    metadata = {**params.metadata, **fields, "group": conversation_id}
     params = replace(params, namespace=namespace, metadata=metadata, category="message")
     return hold_entry(build_message_key(placeholder), params)

@@ -1,4 +1,4 @@
-"""Requests of a workflow to its conversation, parsed from a node's JSON, with messages and entries as the result."""
+"""Requests of a workflow to its conversation: their parsing from a node's JSON, and their results."""
 
 import hashlib
 import json
@@ -27,7 +27,7 @@ _TOKEN_LIMITS = ("reserved_tokens", "keep_recent")
 
 @dataclass(frozen=True, slots=True)
 class ConversationRequest:
-    """A request. ``step`` identifies the step: a repeated request of a step adds no message a second time."""
+    """A parsed request. ``step`` identifies the calling step, which adds no message twice when it is retried."""
 
     action: str
     messages: tuple[ScreenedMessage, ...] = ()
@@ -41,9 +41,9 @@ class ConversationRequest:
 class ConversationResult:
     """The conversation after a request, with the messages as a model takes them.
 
-    ``removed_count`` messages left in this request; they are in ``removed``, and ``previous_summary`` is
-    the summary before it. ``entries`` were read or written; ``count`` messages exist, or were
-    cleared. ``held_entries`` wait for a review, with placeholders among the messages.
+    ``count`` is the number of messages in the history, or of those that were cleared. The request removed
+    ``removed_count`` messages, which are in ``removed``; before it, the summary was ``previous_summary``. It read or
+    wrote the ``entries``. ``held_entries`` wait for a review, with placeholders among the messages.
     """
 
     messages: tuple[Mapping[str, Json], ...] = ()
@@ -66,7 +66,7 @@ def parse_request(
     screened = tuple(screen_message(parse_message(value), value) for value in messages)
     if action == "append" and not screened:
         raise InvalidInput("messages: required to append.")
-    # A model's summary may come later; until then, extracted sentences are the summary.
+    # If a model writes the summary, extracted sentences are the summary until it has answered.
     has_summary = rules.get("summary") in ("sentences", "model")
     summary_fields = {name: _to_text(rules.get(name)) for name in ("text", "instead_of", "by")}
     return ConversationRequest(
@@ -74,18 +74,19 @@ def parse_request(
     )
 
 
-def handle_request(
+def perform_request(
     request: ConversationRequest,
-    session: str,
+    conversation_id: str,
     entries: NamespaceStore,
     *,
     new_id: NewId,
     clock: Clock = utc_now,
     source: Source = Source(),  # noqa: B008 - a frozen value
 ) -> ConversationResult:
+    """Perform the requested action on the conversation whose messages are in ``entries``."""
     summariser = ExtractiveSummariser() if request.has_summary else None
     memory = ConversationMemory(
-        session,
+        conversation_id,
         entries,
         new_id=new_id,
         folding=request.folding,
@@ -97,7 +98,7 @@ def handle_request(
 
 
 def parse_message(value: Json) -> Message:
-    """Parse a message in the application's or the chat models' format (``tool_calls``: ``[{id, function: {…}}]``)."""
+    """Parse a message in this application's format or in that of OpenAI (``tool_calls: [{id, function: {…}}]``)."""
     if not isinstance(value, Mapping):
         raise InvalidInput("messages: each must be an object with role and content.")
     try:
@@ -116,7 +117,7 @@ def parse_message(value: Json) -> Message:
 
 
 def parse_folding(rules: Mapping[str, Json]) -> FoldingPolicy:
-    """Parse the rules; missing ones have the defaults of ``FoldingPolicy``."""
+    """Parse the rules of a node; raise InvalidInput if one is invalid. The defaults are those of ``FoldingPolicy``."""
     limits, window = _parse_numbers(rules, _MESSAGE_LIMITS), _parse_number(rules, "context_window")
     token_limits = _parse_numbers(rules, _TOKEN_LIMITS)
     compaction = None if window is None else Compaction(window, **token_limits)
@@ -135,10 +136,10 @@ def _append(request: ConversationRequest, memory: ConversationMemory) -> Convers
     )
     added = memory.add_messages(tuple(messages))
     quarantined = [
-        build_quarantined_message(screened, message, memory.namespace, memory.session)
+        build_quarantined_message(screened, message, memory.namespace, memory.conversation_id)
         for screened, message in zip(request.messages, added, strict=True)
     ]
-    held_entries = tuple(memory.store_held(params) for params in quarantined if params)
+    held_entries = tuple(memory.store_quarantined(params) for params in quarantined if params)
     after, present = memory.read_view(), (*before.messages, *added)
     removed_ids = _collect_ids(present) - _collect_ids(after.messages)
     return ConversationResult(
@@ -169,7 +170,7 @@ def _read(request: ConversationRequest, memory: ConversationMemory) -> Conversat
 
 
 def _summarise(request: ConversationRequest, memory: ConversationMemory) -> ConversationResult:
-    """Replace the summary by a model's; ``count`` is 1 if it was replaced."""
+    """Replace the summary by a model's. In the result, ``count`` is 1 if it was replaced, else 0."""
     fields = request.summary_fields
     text = str(redact(fields["text"].strip()).value)
     is_replaced = bool(text) and memory.replace_summary(
@@ -194,7 +195,7 @@ def _collect_ids(messages: Sequence[Message]) -> set[str]:
 
 
 def _build_message_id(step: str, index: int) -> str:
-    """Return the same id for the same message of the same step; empty without a step."""
+    """Return an id that is the same when the step is retried, or an empty string without a step."""
     return f"{hashlib.sha256(step.encode()).hexdigest()[:24]}-{index}" if step else ""
 
 

@@ -1,8 +1,8 @@
 """Folding, which decides the messages that leave a chat's history without changing anything.
 
-Three steps, in this order: the window (whole turns), the capacity (whole messages), the tokens (shorten, tool results
-first; then drop). A call and its results leave together or not at all. Every step records what it folded and why, so
-that a member can read it later.
+The three steps limit the turns, then the messages, then the tokens: the last shortens messages, tool results first, and
+then drops some. A call and its results are only removed together. Every step records what it folded and why, so that a
+member can read it later.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,8 +13,8 @@ from enum import StrEnum
 from memory.core.errors import InvalidInput
 from memory.core.records import Json
 from memory.logic.conversations.messages import (
-    Group,
     Message,
+    MessageGroup,
     Role,
     count_message_tokens,
     count_tokens,
@@ -72,7 +72,7 @@ class FoldingPolicy:
 
 @dataclass(frozen=True, slots=True)
 class FoldedMessage:
-    """One folded message; ``tokens_after`` is 0 if all of it left."""
+    """One folded message; ``tokens_after`` is 0 if it was removed as a whole."""
 
     id: str
     role: Role
@@ -102,26 +102,26 @@ class FoldingPlan:
 def plan_folding(
     messages: Sequence[Message], policy: FoldingPolicy, *, overhead: int = 0
 ) -> FoldingPlan:
-    """Plan the folding. ``overhead`` is the number of tokens sent with each prompt, such as the summary's."""
+    """Plan the folding of a history; ``overhead`` is the number of other tokens in each prompt, such as the summary's."""
     state = _FoldingState(list(messages))
     if policy.strategy is Strategy.SLIDING_WINDOW:
-        _slide(state, policy.max_turns)
+        _apply_window(state, policy.max_turns)
     if policy.max_messages is not None:
-        _evict(state, policy.max_messages)
+        _apply_capacity(state, policy.max_messages)
     if policy.compaction is not None:
-        _compact(state, policy.compaction, overhead)
+        _apply_budget(state, policy.compaction, overhead)
     return state.build_plan()
 
 
 def build_fold(
     reason: FoldReason, author: str, changes: Iterable[tuple[Message, Message | None]]
 ) -> Fold:
-    """Build a fold from pairs of messages; the second is None if the message left."""
+    """Build a fold from pairs of a message and its shortened version, or None if it was removed."""
     lines = tuple(
         FoldedMessage(
             id=before.id,
             role=before.role,
-            excerpt=make_excerpt(before.content),
+            excerpt=build_excerpt(before.content),
             at=before.at,
             tokens_before=count_message_tokens(before),
             tokens_after=count_message_tokens(after) if after else 0,
@@ -133,103 +133,22 @@ def build_fold(
 
 def build_folds(plan: FoldingPlan, author: str) -> list[Fold]:
     """Build the folds of a plan, one for each reason; ``author`` wrote the summary."""
-    folds = [
-        build_fold(reason, author, dropped)
-        for reason in FoldReason
-        if (dropped := [(message, None) for why, message in plan.dropped if why is reason])
-    ]
+    dropped: dict[FoldReason, list[tuple[Message, None]]] = {reason: [] for reason in FoldReason}
+    for reason, message in plan.dropped:
+        dropped[reason].append((message, None))
+    folds = [build_fold(reason, author, changes) for reason, changes in dropped.items() if changes]
     if plan.shortened:
         folds.append(build_fold(FoldReason.TOKENS, "cut", plan.shortened))
     return folds
 
 
-def make_excerpt(text: str, length: int = 120) -> str:
+def build_excerpt(text: str, length: int = 120) -> str:
     line = " ".join(text.split())
     return line if len(line) <= length else f"{line[: length - 1]}…"
 
 
-class _FoldingState:
-    """The history while it is folded, and the originals of shortened messages."""
-
-    def __init__(self, messages: list[Message]) -> None:
-        self.messages = messages
-        self.tokens = count_tokens(messages)
-        self._dropped: list[tuple[FoldReason, Message]] = []
-        self._originals: dict[int, Message] = {}
-
-    def drop(self, messages: Iterable[Message], reason: FoldReason) -> None:
-        dropped_ids = {id(message) for message in messages}
-        for message in self.messages:
-            if id(message) in dropped_ids:
-                self._dropped.append((reason, self._get_original(message)))
-                self.tokens -= count_message_tokens(message)
-        self.messages = [message for message in self.messages if id(message) not in dropped_ids]
-
-    def shorten(self, position: int, length: int) -> None:
-        before = self.messages[position]
-        after = shorten_message(before, length)
-        saved = count_message_tokens(before) - count_message_tokens(after)
-        if saved > 0:
-            self.messages[position] = after
-            self._originals[id(after)] = before
-            self.tokens -= saved
-
-    def build_plan(self) -> FoldingPlan:
-        pairs = [(self._get_original(message), message) for message in self.messages]
-        return FoldingPlan(
-            remaining=tuple(self.messages),
-            dropped=tuple(self._dropped),
-            shortened=tuple((a, b) for a, b in pairs if a is not b),
-        )
-
-    def _get_original(self, message: Message) -> Message:
-        return self._originals.get(id(message), message)
-
-
-def _slide(state: _FoldingState, max_turns: int) -> None:
-    for turn in split_turns(state.messages)[:-max_turns]:
-        state.drop((message for group in turn for message in group), FoldReason.WINDOW)
-
-
-def _evict(state: _FoldingState, max_messages: int) -> None:
-    """Drop the oldest first and system messages last; the newest group always stays."""
-    candidates = group_messages(state.messages)[:-1]
-    candidates.sort(key=lambda group: group[0].role is Role.SYSTEM)
-    for group in candidates:
-        if len(state.messages) <= max_messages:
-            return
-        state.drop(group, FoldReason.CAPACITY)
-
-
-def _compact(state: _FoldingState, rules: Compaction, overhead: int) -> None:
-    def fits() -> bool:
-        return state.tokens + overhead <= rules.budget
-
-    for role in (Role.TOOL, Role.ASSISTANT, Role.USER):
-        for position in range(len(state.messages) - rules.keep_recent):
-            if fits():
-                return
-            if state.messages[position].role is role:
-                state.shorten(position, rules.shortened_length)
-    for group in _list_droppable_groups(state.messages, rules.keep_recent):
-        if fits():
-            return
-        state.drop(group, FoldReason.TOKENS)
-
-
-def _list_droppable_groups(messages: Sequence[Message], keep_recent: int) -> list[Group]:
-    if keep_recent >= len(messages):
-        return []
-    recent = {id(message) for message in messages[len(messages) - keep_recent :]}
-    return [
-        group
-        for group in group_messages(messages)
-        if group[0].role is not Role.SYSTEM and recent.isdisjoint(map(id, group))
-    ]
-
-
 def shorten_message(message: Message, length: int) -> Message:
-    """Keep head and tail, with the number of characters between them; shorten only once."""
+    """Replace the middle of the content by the number of its characters, unless it is short or was shortened before."""
     text = message.content
     removed = len(text) - length
     if removed <= 0 or message.shortened:
@@ -268,3 +187,83 @@ def fold_from_json(value: Json) -> Fold:
     )
     at = datetime.fromisoformat(value["at"])
     return Fold(FoldReason(value["reason"]), value["by"], lines, at)
+
+
+class _FoldingState:
+    """The history while it is folded, and the originals of shortened messages."""
+
+    def __init__(self, messages: list[Message]) -> None:
+        self.messages = messages
+        self.tokens = count_tokens(messages)
+        self._dropped: list[tuple[FoldReason, Message]] = []
+        self._originals: dict[int, Message] = {}
+
+    def drop(self, messages: Iterable[Message], reason: FoldReason) -> None:
+        dropped_ids = {id(message) for message in messages}
+        for message in self.messages:
+            if id(message) in dropped_ids:
+                self._dropped.append((reason, self._get_original(message)))
+                self.tokens -= count_message_tokens(message)
+        self.messages = [message for message in self.messages if id(message) not in dropped_ids]
+
+    def shorten(self, position: int, length: int) -> None:
+        before = self.messages[position]
+        after = shorten_message(before, length)
+        saved = count_message_tokens(before) - count_message_tokens(after)
+        if saved > 0:
+            self.messages[position] = after
+            self._originals[id(after)] = before
+            self.tokens -= saved
+
+    def build_plan(self) -> FoldingPlan:
+        pairs = [(self._get_original(message), message) for message in self.messages]
+        return FoldingPlan(
+            remaining=tuple(self.messages),
+            dropped=tuple(self._dropped),
+            shortened=tuple((before, after) for before, after in pairs if before is not after),
+        )
+
+    def _get_original(self, message: Message) -> Message:
+        return self._originals.get(id(message), message)
+
+
+def _apply_window(state: _FoldingState, max_turns: int) -> None:
+    for turn in split_turns(state.messages)[:-max_turns]:
+        state.drop((message for group in turn for message in group), FoldReason.WINDOW)
+
+
+def _apply_capacity(state: _FoldingState, max_messages: int) -> None:
+    """Drop the oldest first and system messages last; the newest group always stays."""
+    candidates = group_messages(state.messages)[:-1]
+    candidates.sort(key=lambda group: group[0].role is Role.SYSTEM)
+    for group in candidates:
+        if len(state.messages) <= max_messages:
+            return
+        state.drop(group, FoldReason.CAPACITY)
+
+
+def _apply_budget(state: _FoldingState, rules: Compaction, overhead: int) -> None:
+    def fits() -> bool:
+        return state.tokens + overhead <= rules.budget
+
+    for role in (Role.TOOL, Role.ASSISTANT, Role.USER):
+        for position in range(len(state.messages) - rules.keep_recent):
+            if fits():
+                return
+            if state.messages[position].role is role:
+                state.shorten(position, rules.shortened_length)
+    for group in _list_droppable_groups(state.messages, rules.keep_recent):
+        if fits():
+            return
+        state.drop(group, FoldReason.TOKENS)
+
+
+def _list_droppable_groups(messages: Sequence[Message], keep_recent: int) -> list[MessageGroup]:
+    if keep_recent >= len(messages):
+        return []
+    recent = {id(message) for message in messages[len(messages) - keep_recent :]}
+    return [
+        group
+        for group in group_messages(messages)
+        if group[0].role is not Role.SYSTEM and recent.isdisjoint(map(id, group))
+    ]

@@ -31,7 +31,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message. ``id`` and ``at`` are set when it is added; ``shortened`` counts the characters that folding removed."""
+    """A message. Adding it sets ``id`` and the time ``at``; folding counts the characters it removes in ``shortened``."""
 
     role: Role
     content: str
@@ -43,12 +43,12 @@ class Message:
     origin: str = ""  # tool or web, if untrusted
 
 
-Group = tuple[Message, ...]
+MessageGroup = tuple[Message, ...]
 
 
 def count_message_tokens(message: Message) -> int:
-    calls = [text for call in message.tool_calls for text in (call.name, call.arguments)]
-    return sum(map(estimate_tokens, [message.content, *calls])) + _MESSAGE_OVERHEAD
+    call_texts = [text for call in message.tool_calls for text in (call.name, call.arguments)]
+    return sum(map(estimate_tokens, [message.content, *call_texts])) + _MESSAGE_OVERHEAD
 
 
 def count_tokens(messages: Iterable[Message]) -> int:
@@ -56,7 +56,7 @@ def count_tokens(messages: Iterable[Message]) -> int:
 
 
 def estimate_tokens(text: str) -> int:
-    """Estimate a token for four letters, and for each character of an unspaced script."""
+    """Estimate the tokens: one for four characters, or for each character of a script without spaces."""
     wide = 0 if text.isascii() else sum(map(_is_wide, text))
     return wide + ceil((len(text) - wide) / _CHARACTERS_PER_TOKEN)
 
@@ -65,10 +65,10 @@ def _is_wide(character: str) -> bool:
     return "\u3040" <= character <= "\u9fff" or "\uac00" <= character <= "\ud7af"
 
 
-def group_messages(messages: Sequence[Message]) -> list[Group]:
-    """Group the messages that may only leave together: a call with all its results; others alone.
+def group_messages(messages: Sequence[Message]) -> list[MessageGroup]:
+    """Group the messages that may only be removed together: a call and all its results. Any other is a group of its own.
 
-    Groups are in the order of their first messages. A result without its call is a separate group.
+    Groups are in the order of their first messages.
     """
     groups: list[list[Message]] = []
     open_calls: dict[str, list[Message]] = {}
@@ -83,9 +83,12 @@ def group_messages(messages: Sequence[Message]) -> list[Group]:
     return [tuple(group) for group in groups]
 
 
-def split_turns(messages: Sequence[Message]) -> list[tuple[Group, ...]]:
-    """Split into turns, each opened by a user message; those before the first form one, system messages are in none."""
-    turns: list[list[Group]] = []
+def split_turns(messages: Sequence[Message]) -> list[tuple[MessageGroup, ...]]:
+    """Split the messages into turns, each opened by a user message, and leave out system messages.
+
+    Messages before the first user message form a turn as well.
+    """
+    turns: list[list[MessageGroup]] = []
     for group in group_messages(messages):
         role = group[0].role
         if role is Role.SYSTEM:
@@ -96,14 +99,15 @@ def split_turns(messages: Sequence[Message]) -> list[tuple[Group, ...]]:
     return [tuple(turn) for turn in turns]
 
 
-def is_orphan(message: Message, before: Iterable[Message]) -> bool:
-    """Return whether the message is a result without its call in the history; no model accepts it."""
+def is_orphan(message: Message, history: Iterable[Message]) -> bool:
+    """Return whether the message is the result of a call that the history lacks, which no model accepts."""
     if message.role is not Role.TOOL:
         return False
-    return message.tool_call_id not in {call.id for prior in before for call in prior.tool_calls}
+    return message.tool_call_id not in {call.id for prior in history for call in prior.tool_calls}
 
 
 def check_message(message: Message) -> None:
+    """Raise InvalidInput if the tool calls or the id of a call don't fit the message's role."""
     if message.role is Role.TOOL and not message.tool_call_id:
         raise InvalidInput("tool_call_id: required for the result of a tool.")
     if message.role is not Role.TOOL and message.tool_call_id:
@@ -129,6 +133,7 @@ def to_json(message: Message) -> dict[str, Json]:
 
 
 def from_json(value: Json) -> Message:
+    """Parse the JSON that ``to_json`` built; raise Serialization if it is malformed."""
     try:
         return Message(
             role=Role(value["role"]),

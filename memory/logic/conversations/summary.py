@@ -29,20 +29,20 @@ class Summariser(Protocol):
     @property
     def name(self) -> str: ...
 
-    def summarise(self, before: str, folded: Sequence[Message]) -> str:
-        """Summarise the previous summary and the messages just folded, oldest first."""
+    def summarise(self, previous_summary: str, folded: Sequence[Message]) -> str:
+        """Return a summary of the previous summary and the messages just folded, which are oldest first."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ExtractiveSummariser:
-    """A summariser without a model. It copies sentences, one a line; the least significant ones go when space runs out."""
+    """A summariser without a model. It copies sentences, one a line, and drops the least significant beyond the length."""
 
     name: str = "extractive"
     max_length: int = 2_000  # characters
 
-    def summarise(self, before: str, folded: Sequence[Message]) -> str:
-        lines = [line for line in before.splitlines() if line.strip()]
+    def summarise(self, previous_summary: str, folded: Sequence[Message]) -> str:
+        lines = [line for line in previous_summary.splitlines() if line.strip()]
         lines += (
             f"- {_SPEAKER[message.role]}: {sentence}"
             for message in folded
@@ -53,8 +53,8 @@ class ExtractiveSummariser:
 
 
 def split_sentences(text: str) -> list[str]:
-    """Split a string into sentences, Chinese ones too; a line ends a sentence even without a full stop."""
-    return [part.strip() for part in _SENTENCE.split(text) if part.strip()]
+    """Split a string into sentences, Chinese ones too; a line end also ends a sentence."""
+    return [sentence.strip() for sentence in _SENTENCE.split(text) if sentence.strip()]
 
 
 def _pick_sentences(content: str) -> Iterator[str]:
@@ -70,7 +70,8 @@ def _fit_lines(lines: list[str], max_length: int) -> list[str]:
     distinct = list(dict.fromkeys(lines))
     length = sum(len(line) + 1 for line in distinct)
     dropped = set()
-    for position in sorted(range(len(distinct)), key=lambda at: (_rate_line(distinct[at]), at)):
+    ratings = map(_rate_line, distinct)
+    for _, position in sorted(zip(ratings, range(len(distinct)), strict=True)):
         if length <= max_length + 1:
             break
         dropped.add(position)

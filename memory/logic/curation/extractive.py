@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from memory.core.recall.tokens import DEFAULT_LANGUAGE
-from memory.logic.conversations.folding import make_excerpt
+from memory.logic.conversations.folding import build_excerpt
 from memory.logic.conversations.summary import split_sentences
 from memory.logic.curation.feedback_loop import KnownTexts
 from memory.logic.curation.parsing import Analysis
@@ -66,7 +66,7 @@ class ExtractiveCurator:
 def _build_summary(work: FinishedWork) -> str:
     zh = work.language.casefold().startswith("zh")
     ending = _ENDINGS["zh" if zh else "en"][work.status]
-    task = make_excerpt(work.task, 200).rstrip(".。 ") or ("任务" if zh else "The task")
+    task = build_excerpt(work.task, 200).rstrip(".。 ") or ("任务" if zh else "The task")
     return f"{task}：{ending}。" if zh else f"{task}: {ending}."
 
 

@@ -13,9 +13,9 @@ from memory.logic.conversations.conversation import KEY_PREFIX, ConversationMemo
 from memory.logic.conversations.conversation_requests import (
     ConversationRequest,
     ConversationResult,
-    handle_request,
     parse_folding,
     parse_request,
+    perform_request,
 )
 from memory.logic.conversations.folding import Fold, FoldedMessage, FoldingPolicy
 from memory.logic.conversations.messages import Message
@@ -141,7 +141,7 @@ def _open(
 
 
 def _handle(access: NamespaceAccess, request: ConversationRequest) -> ConversationResult:
-    return handle_request(
+    return perform_request(
         request,
         _get_session_id(access),
         access.store("history"),

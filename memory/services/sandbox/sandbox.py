@@ -20,7 +20,7 @@ from memory.core.values import check_params
 from memory.logic.conversations.conversation_requests import (
     ConversationRequest,
     ConversationResult,
-    handle_request,
+    perform_request,
 )
 from memory.logic.engine_port import Redact, Step, StoreRequest, keep_unchanged
 from memory.logic.entries.tiers import is_rejected
@@ -101,7 +101,7 @@ class SandboxMemory(RunMemory):
     def _converse(self, step: Step, request: ConversationRequest) -> ConversationResult:
         verb, action = _OPERATIONS[request.action]
         with self._open(step, verb, action) as (access, copy):
-            result = handle_request(
+            result = perform_request(
                 request,
                 access.target.parsed.ids[0],
                 copy,

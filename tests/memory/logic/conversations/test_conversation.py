@@ -30,14 +30,14 @@ def result(call: str, text: str) -> Message:
 def conversation(
     entries: InMemoryProvider | None = None,
     *,
-    session: str = "c1",
+    conversation_id: str = "c1",
     summariser: Summariser | None = None,
     folding: FoldingPolicy | None = None,
 ) -> ConversationMemory:
     return ConversationMemory(
-        session,
+        conversation_id,
         entries or provider(),
-        new_id=counting(session),
+        new_id=counting(conversation_id),
         folding=folding or FoldingPolicy(),
         summariser=summariser,
         clock=Ticking(),
@@ -188,10 +188,10 @@ class Scripted:
     seen: list[tuple[str, list[str]]] = field(default_factory=list)
     fails: bool = False
 
-    def summarise(self, before: str, folded: Sequence[Message]) -> str:
+    def summarise(self, previous_summary: str, folded: Sequence[Message]) -> str:
         if self.fails:
             raise TimeoutError
-        self.seen.append((before, [one.content for one in folded]))
+        self.seen.append((previous_summary, [one.content for one in folded]))
         return f"summary {len(self.seen)}"
 
 
@@ -217,7 +217,7 @@ def test_summary_of_a_talkative_model_is_cut_to_a_quarter_of_the_budget():
     class Talkative:
         name = "talkative"
 
-        def summarise(self, before: str, folded: Sequence[Message]) -> str:
+        def summarise(self, previous_summary: str, folded: Sequence[Message]) -> str:
             return "字" * 5_000
 
     memory = conversation(folding=tight(), summariser=Talkative())
@@ -264,7 +264,7 @@ def test_view_keeps_the_newest_folds_only():
 def test_clear_forgets_this_conversation_and_nothing_else():
     entries = provider()
     mine = conversation(entries, folding=window(1), summariser=ExtractiveSummariser())
-    other = conversation(entries, session="c2")
+    other = conversation(entries, conversation_id="c2")
     said(mine, *TALK)
     said(other, user("hello"))
     entries.store(StoreParams("conv:c1", "favourite", value="tea"))
