@@ -1,7 +1,7 @@
-"""Curation of one piece of finished work: its content is analysed and stored. It never raises into a run.
+"""Curation of one piece of finished work, whose content is analysed and stored without raising into the run.
 
-The steps: redact, analyse, drop recalled content, score, set the time to live, pass the content filter, store all or
-nothing.
+The work is redacted and analysed; content that was known is removed; the drafts get an importance and a time to live;
+they pass the content filter; and all or none are stored.
 """
 
 import asyncio
@@ -16,8 +16,8 @@ from memory.logic.curation.batches import split_batches, split_text
 from memory.logic.curation.feedback_loop import (
     KnownTexts,
     exclude_known,
+    is_repetition,
     mentions_task,
-    only_repeats,
 )
 from memory.logic.curation.parsing import Analysis, build_drafts
 from memory.logic.curation.scoring import choose_ttl, compute_importance
@@ -54,7 +54,7 @@ _DERIVED_SIMILARITY = 0.5  # of their words, alone and in pairs
 
 
 class Curator(Protocol):
-    """An analysis of finished work; its name is shown to readers of the memory."""
+    """An analyst of finished work; its name is shown to readers of the memory."""
 
     @property
     def name(self) -> str: ...
@@ -109,7 +109,7 @@ async def curate(
 
 def split_work(work: FinishedWork, budget: int) -> list[FinishedWork]:
     """Split work whose outputs are too long for one prompt; errors go with the first piece."""
-    texts = (part for text in work.outputs for part in split_text(text, budget))
+    texts = (piece for output in work.outputs for piece in split_text(output, budget))
     batches = split_batches(texts, budget, estimate_tokens)
     first, *rest = [replace(work, outputs=tuple(batch)) for batch in batches] or [work]
     return [first, *(replace(piece, errors=()) for piece in rest)]
@@ -141,35 +141,6 @@ def store_drafts(
     return StoredDrafts(tuple(decisions))
 
 
-def _remove_known(analysis: Analysis, work: FinishedWork) -> Analysis:
-    """Remove content that was known already, and the summary as well if no other content is left."""
-    known_texts = KnownTexts.from_texts([*work.recalled_texts, *work.stored_texts])
-    new = replace(
-        analysis,
-        key_learnings=exclude_known(analysis.key_learnings, known_texts),
-        solutions=exclude_known(analysis.solutions, known_texts),
-        errors=exclude_known(analysis.errors, known_texts),
-    )
-    if new.key_learnings or new.solutions or work.errors or not work.has_succeeded:
-        return new
-    is_known = _is_summary_known(analysis.summary, work, known_texts)
-    return replace(new, summary="") if is_known else new
-
-
-def _is_summary_known(summary: str, work: FinishedWork, known_texts: KnownTexts) -> bool:
-    """Return whether the summary only repeats known content or content that the run itself stored."""
-    return (
-        (known_texts.covers(summary) and not mentions_task(work.task, summary))
-        or KnownTexts.from_texts(work.stored_texts).covers(work.task)
-        or only_repeats(work.task, work.outputs, known_texts)
-    )
-
-
-def _set_importance(draft: StoreParams) -> StoreParams:
-    scored = replace(draft, importance=compute_importance(draft.value, draft.category))
-    return replace(scored, ttl_seconds=choose_ttl(scored))
-
-
 def decide_draft(
     draft: StoreParams,
     entries: NamespaceStore,
@@ -184,10 +155,10 @@ def decide_draft(
     if draft.category == _LEARNING_CATEGORY:
         derived = [_LEARNING_CATEGORY, "execution", *NEVER_MERGED]
         originals = entries.recall(replace(query, filter={"$not": {"category": {"$in": derived}}}))
-        draft = cap_importance(draft, originals)
-        original = None if is_untrusted else find_original(draft, originals)
+        draft = _cap_importance(draft, originals)
+        original = None if is_untrusted else _find_original(draft, originals)
         if original is not None:
-            return confirm_original(draft, original)
+            return _confirm_original(draft, original)
     # A model may copy instructions from outputs into a draft, so it counts as untrusted.
     hold = is_untrusted and draft.namespace.startswith(_SHARED_PREFIXES)
     return decide_ingress(
@@ -195,16 +166,46 @@ def decide_draft(
     )
 
 
-def find_original(draft: StoreParams, entries: Iterable[MemoryEntry]) -> MemoryEntry | None:
-    """Return the entry that has the draft's statement as a single sentence."""
+def _remove_known(analysis: Analysis, work: FinishedWork) -> Analysis:
+    """Remove content that was known already, and the summary as well if no other content is left."""
+    known_texts = KnownTexts.from_texts([*work.recalled_texts, *work.stored_texts])
+    new_analysis = replace(
+        analysis,
+        key_learnings=exclude_known(analysis.key_learnings, known_texts),
+        solutions=exclude_known(analysis.solutions, known_texts),
+        errors=exclude_known(analysis.errors, known_texts),
+    )
+    has_content = new_analysis.key_learnings or new_analysis.solutions or work.errors
+    if has_content or not work.has_succeeded:
+        return new_analysis
+    is_known = _is_summary_known(analysis.summary, work, known_texts)
+    return replace(new_analysis, summary="") if is_known else new_analysis
+
+
+def _is_summary_known(summary: str, work: FinishedWork, known_texts: KnownTexts) -> bool:
+    """Return whether the summary only repeats known content or content that the run itself stored."""
+    return (
+        (known_texts.contains(summary) and not mentions_task(work.task, summary))
+        or KnownTexts.from_texts(work.stored_texts).contains(work.task)
+        or is_repetition(work.task, work.outputs, known_texts)
+    )
+
+
+def _set_importance(draft: StoreParams) -> StoreParams:
+    scored = replace(draft, importance=compute_importance(draft.value, draft.category))
+    return replace(scored, ttl_seconds=choose_ttl(scored))
+
+
+def _find_original(draft: StoreParams, entries: Iterable[MemoryEntry]) -> MemoryEntry | None:
+    """Return an entry in use whose only text is the draft's statement, or None."""
     text = get_single_text(draft.value)
     if text is None:
         return None
     usable = _exclude_quarantined(entries)
-    return next((entry for entry in usable if _is_like(get_single_text(entry.value), text)), None)
+    return next((entry for entry in usable if _is_alike(get_single_text(entry.value), text)), None)
 
 
-def confirm_original(draft: StoreParams, original: MemoryEntry) -> IngressDecision:
+def _confirm_original(draft: StoreParams, original: MemoryEntry) -> IngressDecision:
     """Add one piece of evidence to the original; its wording and metadata stay."""
     repeated = replace(
         draft, value=original.value, metadata={}, importance=0.0, category=original.category
@@ -215,7 +216,7 @@ def confirm_original(draft: StoreParams, original: MemoryEntry) -> IngressDecisi
     return IngressDecision(outcome, (finding,), params, original)
 
 
-def cap_importance(draft: StoreParams, entries: Sequence[MemoryEntry]) -> StoreParams:
+def _cap_importance(draft: StoreParams, entries: Sequence[MemoryEntry]) -> StoreParams:
     """Limit the draft's importance to that of the entries it was derived from."""
     text = get_single_text(draft.value)
     if text is None:
@@ -233,5 +234,5 @@ def _exclude_quarantined(entries: Iterable[MemoryEntry]) -> list[MemoryEntry]:
     return [entry for entry in entries if entry.tier is not Tier.QUARANTINE]
 
 
-def _is_like(text: str | None, other: str) -> bool:
+def _is_alike(text: str | None, other: str) -> bool:
     return text is not None and compare_values(text, other) is not Likeness.DIFFERENT

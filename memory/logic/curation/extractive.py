@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -17,7 +17,7 @@ from memory.logic.entries.duplicates import Likeness, compare_values
 from memory.logic.entries.text_similarity import list_significant_terms
 
 
-_ENDINGS = {
+_STATUS_WORDS = {
     "en": {"succeeded": "succeeded", "failed": "failed", "stopped": "was stopped"},
     "zh": {"succeeded": "成功", "failed": "失败", "stopped": "已停止"},
 }
@@ -28,7 +28,7 @@ _MAX_ERROR_LENGTH = 300
 _CODE_BLOCK = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _BULLET = re.compile(r"^(?:[-*•>]|\d{1,2}[.)])\s+|\*\*|^#{1,6}\s+")
 
-_NAMES_ERROR = re.compile(
+_ERROR_WORDS = re.compile(
     r"(?:error|exception|fault)\b|\b(?:failed|failure|fatal|refused|denied|not found|timed? ?out|cannot|invalid)\b"
     r"|错误|失败|异常|拒绝|超时|无法|找不到",
     re.IGNORECASE,
@@ -40,6 +40,8 @@ _LOCATION = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class ExtractiveCurator:
+    """A curator that selects the sentences with the highest rating and the lines that name an error."""
+
     name: str = "extractive"
     max_learnings: int = 20
 
@@ -64,25 +66,24 @@ class ExtractiveCurator:
 
 
 def _build_summary(work: FinishedWork) -> str:
-    zh = work.language.casefold().startswith("zh")
-    ending = _ENDINGS["zh" if zh else "en"][work.status]
-    task = build_excerpt(work.task, 200).rstrip(".。 ") or ("任务" if zh else "The task")
-    return f"{task}：{ending}。" if zh else f"{task}: {ending}."
+    is_chinese = work.language.casefold().startswith("zh")
+    status = _STATUS_WORDS["zh" if is_chinese else "en"][work.status]
+    task = build_excerpt(work.task, 200).rstrip(".。 ") or ("任务" if is_chinese else "The task")
+    return f"{task}：{status}。" if is_chinese else f"{task}: {status}."
 
 
 def _list_new_sentences(texts: Iterable[str], known_texts: KnownTexts) -> Iterator[str]:
     for text in texts:
         for sentence in split_sentences(_CODE_BLOCK.sub("\n", text)):
             plain = _BULLET.sub("", sentence).strip()
-            if not known_texts.covers(plain):
+            if not known_texts.contains(plain):
                 yield plain
 
 
-def _pick_best(rated: Iterable[tuple[int, str]], limit: int) -> list[str]:
-    """Return the sentences with the highest rating, in their original order."""
-    numbered = list(enumerate(rated))
-    best = sorted(numbered, key=lambda item: (-item[1][0], item[0]))[:limit]
-    return [sentence for _, (_, sentence) in sorted(best)]
+def _pick_best(rated: Sequence[tuple[int, str]], limit: int) -> list[str]:
+    """Return the sentences with the most points, in their original order."""
+    positions = sorted(range(len(rated)), key=lambda position: -rated[position][0])
+    return [rated[position][1] for position in sorted(positions[:limit])]
 
 
 def _remove_duplicates(texts: Iterable[str]) -> tuple[str, ...]:
@@ -94,10 +95,10 @@ def _remove_duplicates(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def _list_error_lines(texts: Iterable[str]) -> Iterator[str]:
-    """Yield the lines that name an error, or else the last line, as of a stack trace."""
+    """Yield the lines of each text that name an error, or its last line if none does."""
     for text in texts:
         lines = [line.strip() for line in text.splitlines() if line.strip()]
-        errors = [line for line in lines if _NAMES_ERROR.search(line) and not _LOCATION.match(line)]
+        errors = [line for line in lines if _ERROR_WORDS.search(line) and not _LOCATION.match(line)]
         yield from (line[:_MAX_ERROR_LENGTH] for line in (errors or lines[-1:])[-_MAX_ERRORS:])
 
 

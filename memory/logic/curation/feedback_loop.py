@@ -1,9 +1,9 @@
 """Protection against feedback loops: content that a run recalled or stored is not learned again.
 
-Strings are compared word by word, since a model that repeats a memory wraps it ("as you told me, …") and rephrases
-it, and with all of a run's strings together, since a response can quote two of them in one sentence. A sentence with
-any new significant term (a number, a negation, a name) is no repetition; nor is a sentence with known words next to
-each other that were not neighbors in any string.
+Sentences are compared with the known strings by their terms, because a model that repeats a memory rephrases it and adds
+phrases such as "as you told me". They are also compared with all strings together, because a sentence can quote two of
+them. A sentence with a new significant term (a number or a negation) is no repetition, nor is one that combines known
+terms in new pairs.
 """
 
 import re
@@ -44,10 +44,10 @@ _INTRODUCTORY_TERMS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class KnownTexts:
-    """The terms of each known string, all of them together, and their neighboring pairs."""
+    """The terms of each known string, the terms of all strings together, and the pairs of neighboring terms."""
 
-    terms: tuple[frozenset[str], ...]
-    all: frozenset[str] = frozenset()
+    terms_by_text: tuple[frozenset[str], ...]
+    all_terms: frozenset[str] = frozenset()
     pairs: frozenset[Pair] = frozenset()
 
     @classmethod
@@ -56,30 +56,29 @@ class KnownTexts:
         terms = tuple(filter(None, map(_list_terms, plain)))
         return cls(terms, frozenset().union(*terms), frozenset().union(*map(_list_pairs, plain)))
 
-    def covers(self, sentence: str) -> bool:
-        """Return whether the sentence contains only content of these strings and introductory phrases."""
+    def contains(self, sentence: str) -> bool:
+        """Return whether the sentence has only content of these strings, besides introductory phrases."""
         parts = _QUOTES.split(strip_wrapping(sentence))
-        quoted = [(part, terms) for part in parts if (terms := _list_content_terms(part))]
-        return bool(quoted) and all(self._covers_part(part, terms) for part, terms in quoted)
+        content = [(part, terms) for part in parts if (terms := _list_content_terms(part))]
+        return bool(content) and all(self._contains_part(part, terms) for part, terms in content)
 
-    def _covers_part(self, part: str, terms: frozenset[str]) -> bool:
-        """Return whether one of the strings has the terms, or all have them together with most of the pairs."""
-        if any(_is_within(known, terms) for known in self.terms):
+    def _contains_part(self, part: str, terms: frozenset[str]) -> bool:
+        """Return whether one string has the terms, or all strings have them together with most of the pairs."""
+        if any(_has_terms(known_terms, terms) for known_terms in self.terms_by_text):
             return True
         pairs = _list_pairs(part)
         unknown_count = sum(pair not in self.pairs for pair in pairs)
-        return _is_within(self.all, terms) and unknown_count <= (1 - _PAIR_SHARE) * len(pairs)
+        return _has_terms(self.all_terms, terms) and unknown_count <= (1 - _PAIR_SHARE) * len(pairs)
 
 
 def exclude_known(sentences: Sequence[str], known_texts: KnownTexts) -> tuple[str, ...]:
-    return tuple(sentence for sentence in sentences if not known_texts.covers(sentence))
+    return tuple(sentence for sentence in sentences if not known_texts.contains(sentence))
 
 
-def only_repeats(task: str, outputs: Iterable[str], known_texts: KnownTexts) -> bool:
-    """Return whether a run only repeated recalled or stored memory.
+def is_repetition(task: str, outputs: Iterable[str], known_texts: KnownTexts) -> bool:
+    """Return whether a run has no new result: its outputs repeat known strings, or its task is a question.
 
-    Sentences that repeat the task are the question and not a result, and small talk adds no content. A question
-    without a result isn't worth a summary either.
+    Sentences that repeat the task and small talk aren't results.
     """
     answers = [
         sentence
@@ -87,14 +86,14 @@ def only_repeats(task: str, outputs: Iterable[str], known_texts: KnownTexts) -> 
         for sentence in split_sentences(text)
         if compare_values(sentence, task) is Likeness.DIFFERENT
     ]
-    new = [sentence for sentence in answers if not known_texts.covers(sentence)]
+    new = [sentence for sentence in answers if not known_texts.contains(sentence)]
     if any(rate_sentence(sentence).is_worth_keeping for sentence in new):
         return False
     return len(new) < len(answers) or is_question(task)
 
 
 def mentions_task(task: str, summary: str) -> bool:
-    """Return whether the summary has all terms of the task, so that the task was done before."""
+    """Return whether the summary has all terms of the task."""
     return bool(_list_terms(task)) and _list_terms(task) <= _list_terms(summary)
 
 
@@ -103,9 +102,10 @@ def strip_wrapping(text: str) -> str:
     return _MEMBER.sub(" ", _LIST_KEY.sub("", text))
 
 
-def _is_within(text: frozenset[str], part: frozenset[str]) -> bool:
-    new = part - text
-    return len(new) <= (1 - _TERM_SHARE) * len(part) and not any(map(is_significant, new))
+def _has_terms(known_terms: frozenset[str], terms: frozenset[str]) -> bool:
+    """Return whether most of the terms are known, and no unknown one is significant."""
+    unknown = terms - known_terms
+    return len(unknown) <= (1 - _TERM_SHARE) * len(terms) and not any(map(is_significant, unknown))
 
 
 def _list_terms(text: str) -> frozenset[str]:
@@ -121,7 +121,7 @@ def _list_pairs(text: str) -> frozenset[Pair]:
 
 
 def _iterate_terms(text: str) -> Iterator[str]:
-    """Yield the terms in order; of scripts without spaces single characters only."""
+    """Yield the terms in order, without introductory ones; scripts without spaces yield single characters."""
     for term in extract_query_terms(normalize(text)):
         if term not in _INTRODUCTORY_TERMS and not (len(term) > 1 and is_unspaced(term)):
             yield term

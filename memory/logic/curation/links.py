@@ -13,23 +13,25 @@ from memory.logic.entries.texts import list_texts
 
 _MIN_SHARED = 2
 _COMMON_SHARE = 0.5  # a term in more than half of the entries makes no links
-_MAX_ENTRIES = 200  # nor does one in so many entries: there would be too many pairs
+_MAX_ENTRIES = (
+    200  # a term in more entries makes no links either, because they would have too many pairs
+)
 
 
 @dataclass(frozen=True, slots=True)
 class TermLink:
-    """Two entries, by ids in order, and the terms that they share, the rarest first."""
+    """Two entries with their ids in order, and the terms that they share, the rarest first."""
 
-    first: str
-    second: str
+    first_id: str
+    second_id: str
     weight: float
     terms: tuple[str, ...]
 
 
 def find_term_links(
-    entries: Sequence[MemoryEntry], *, min_weight: float = 0.25, max_each: int = 5
+    entries: Sequence[MemoryEntry], *, min_weight: float = 0.25, max_per_entry: int = 5
 ) -> list[TermLink]:
-    """Return the links, the strongest first; entries of one run belong together anyway."""
+    """Return the links, the strongest first. Entries of one run aren't linked, because they belong together anyway."""
     terms = {entry.id: _list_terms(entry) for entry in entries}
     rarity = _compute_rarity(terms)
     # Terms that are too frequent make no links.
@@ -42,8 +44,8 @@ def find_term_links(
         and (link := _build_link(first, second, rare, rarity)).weight >= min_weight
         and len(link.terms) >= _MIN_SHARED
     ]
-    links.sort(key=lambda link: (-link.weight, link.first, link.second))
-    return _limit_links(max_each, links)
+    links.sort(key=lambda link: (-link.weight, link.first_id, link.second_id))
+    return _limit_links(links, max_per_entry)
 
 
 def _list_terms(entry: MemoryEntry) -> frozenset[str]:
@@ -56,7 +58,7 @@ def _compute_rarity(terms: Mapping[str, frozenset[str]]) -> dict[str, float]:
     counts = Counter(term for entry_terms in terms.values() for term in entry_terms)
     total = len(terms)
     limit = min(_MAX_ENTRIES, max(2, _COMMON_SHARE * total))
-    return {term: math.log(1 + total / n) for term, n in counts.items() if n <= limit}
+    return {term: math.log(1 + total / count) for term, count in counts.items() if count <= limit}
 
 
 def _list_candidate_pairs(terms: Mapping[str, frozenset[str]]) -> set[tuple[str, str]]:
@@ -81,11 +83,12 @@ def _sum_squares(terms: Iterable[str], rarity: Mapping[str, float]) -> float:
     return sum(rarity[term] ** 2 for term in sorted(terms))
 
 
-def _limit_links(limit: int, links: Sequence[TermLink]) -> list[TermLink]:
+def _limit_links(links: Iterable[TermLink], max_per_entry: int) -> list[TermLink]:
     counts: Counter[str] = Counter()
     limited = []
     for link in links:
-        if counts[link.first] < limit and counts[link.second] < limit:
+        ids = (link.first_id, link.second_id)
+        if all(counts[id_] < max_per_entry for id_ in ids):
             limited.append(link)
-            counts.update((link.first, link.second))
+            counts.update(ids)
     return limited

@@ -1,7 +1,7 @@
 """The curator with a model, and its prompt in the workflow's language.
 
-Outputs are quoted between markers and declared as data, as they may contain instructions. A string that is too long
-loses its middle, since its beginning and end have more information.
+Outputs are quoted between markers and declared as data, because they may contain instructions. The middle of a string
+that is too long is removed, because its beginning and end have more information.
 """
 
 from dataclasses import dataclass
@@ -93,22 +93,24 @@ Answer again with the JSON object alone."""
 
 @dataclass(frozen=True, slots=True)
 class ModelCurator:
+    """A curator that asks a language model; ``budget`` is the number of tokens for the work in a prompt."""
+
     ask: AskModel
     name: str = "model"
     budget: int = 6_000
 
     async def analyse(self, work: FinishedWork) -> Analysis:
-        """Ask the model, and again if its answer is unreadable; raise ``UnreadableAnswer`` and what the model raises."""
+        """Ask the model, and once more if its answer is unreadable; raise ``UnreadableAnswer`` if both are."""
         prompt = build_prompt(work, budget=self.budget)
         answer = await self.ask(prompt)
         try:
             return parse_analysis(answer)
         except UnreadableAnswer as error:
-            return parse_analysis(await self.ask(build_retry(prompt, answer, str(error))))
+            return parse_analysis(await self.ask(build_retry_prompt(prompt, answer, str(error))))
 
 
 def build_prompt(work: FinishedWork, *, budget: int = 6_000) -> str:
-    """Build the prompt of redacted work. ``budget``: tokens for task, outputs and errors."""
+    """Build the prompt for redacted work; task, outputs and errors share the budget of tokens."""
     is_chinese = work.language.casefold().startswith("zh")
     none, yes, no = ("无", "是", "否") if is_chinese else ("none", "yes", "no")
     known_texts = "\n".join([*work.recalled_texts, *work.stored_texts])
@@ -123,12 +125,12 @@ def build_prompt(work: FinishedWork, *, budget: int = 6_000) -> str:
     )
 
 
-def build_retry(prompt: str, answer: str, complaint: str) -> str:
+def build_retry_prompt(prompt: str, answer: str, complaint: str) -> str:
     """Build the second prompt, which names the problem of the first answer."""
     return f"{prompt}\n\n{_RETRY.format(answer=clip_text(answer, 500), complaint=complaint)}"
 
 
-def _quote(text: str, tokens: int) -> str:
+def _quote(text: str, max_tokens: int) -> str:
     """Quote a string so that its content cannot close the quotation."""
-    inside = clip_text(text, tokens).replace(_FENCE, "~ ~ ~ ~")
-    return f"{_FENCE}\n{inside}\n{_FENCE}"
+    content = clip_text(text, max_tokens).replace(_FENCE, "~ ~ ~ ~")
+    return f"{_FENCE}\n{content}\n{_FENCE}"

@@ -1,4 +1,4 @@
-"""Parsing of a model's response into drafts. If a part of it is not understood, nothing of it is stored."""
+"""The parsing of a model's response into drafts. A response with an invalid part yields no draft at all."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -8,7 +8,7 @@ from memory.logic.curation.repair import UnreadableAnswer, read_object
 from memory.logic.ports import NewId
 
 
-_NAMES = frozenset({"summary", "key_learnings", "errors", "solutions", "tags", "category"})
+_MEMBER_NAMES = frozenset({"summary", "key_learnings", "errors", "solutions", "tags", "category"})
 _CATEGORIES = {name: name for name in ("execution", "result", "error")}
 _CATEGORIES |= {"执行": "execution", "结果": "result", "错误": "error"}
 _MAX_TEXT_LENGTH, _MAX_TEXTS = 1_000, 20
@@ -31,8 +31,9 @@ class Analysis:
 
 def parse_analysis(answer: str) -> Analysis:
     """Parse the response; raise ``UnreadableAnswer`` with a message that can be shown to the model."""
-    parsed = read_object(answer, expected=_NAMES)
-    value = {name.strip().casefold().replace(" ", "_"): v for name, v in parsed.value.items()}
+    parsed = read_object(answer, expected=_MEMBER_NAMES)
+    members = parsed.value.items()
+    value = {name.strip().casefold().replace(" ", "_"): member for name, member in members}
     summary = value.get("summary")
     if not isinstance(summary, str) or not summary.strip():
         raise UnreadableAnswer("summary: must be a text.")
@@ -53,19 +54,21 @@ def build_drafts(
     new_id: NewId,
     source: Source = Source(),  # noqa: B008 - frozen
 ) -> list[StoreParams]:
-    """Build ``task:…`` unless there is no summary, and ``error:…`` and ``learning:…`` as needed.
+    """Build one entry ``task:…`` for the summary, one ``error:…`` for all errors, and a ``learning:…`` for each learning.
 
-    Each learning is a separate entry, so that it is found, merged, contradicted and rejected alone. The solutions are
-    stored with the error, or with the task if there was none.
+    So each learning is found, merged, contradicted and rejected alone. The solutions are stored with the errors, or
+    with the summary if there was no error.
     """
     solutions = {"solutions": list(analysis.solutions)} if analysis.solutions else {}
     task: dict[str, Json] = {"summary": analysis.summary}
-    parts: list[tuple[str, str, dict[str, Json]]] = []
+    contents: list[tuple[str, str, dict[str, Json]]] = []  # prefix of the key, category, value
+    if analysis.summary:
+        contents.append(("task", "execution", task))
     if analysis.errors:
-        parts.append(("error", "error", {"errors": list(analysis.errors), **solutions}))
+        contents.append(("error", "error", {"errors": list(analysis.errors), **solutions}))
     else:
         task |= solutions
-    parts += [("learning", "result", {"learnings": [text]}) for text in analysis.key_learnings]
+    contents += [("learning", "result", {"learnings": [text]}) for text in analysis.key_learnings]
     metadata: dict[str, Json] = {"tags": list(analysis.tags), "outcome": analysis.category}
     return [
         StoreParams(
@@ -76,19 +79,18 @@ def build_drafts(
             category=category,
             source=replace(source, rule=source.rule or "curation"),
         )
-        for prefix, category, value in [("task", "execution", task), *parts]
-        if value is not task or analysis.summary
+        for prefix, category, value in contents
     ]
 
 
 def _parse_category(value: Json) -> str:
-    """Return the category; ``Execution|Result|Error`` copied from the prompt counts as none."""
+    """Return the category, by default ``execution``, such as for ``Execution|Result|Error`` copied from the prompt."""
     word = value.strip().casefold() if isinstance(value, str) else ""
     return _CATEGORIES.get(word, "execution")
 
 
 def _parse_string_list(value: Mapping[str, Json], name: str) -> tuple[str, ...]:
-    """Return a list of strings; a single string is a list of one, and an object becomes a string."""
+    """Return the distinct strings of a member; a single string is a list of one, and an object becomes a string."""
     items = value.get(name)
     if items is None:
         return ()

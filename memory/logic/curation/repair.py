@@ -46,9 +46,9 @@ class RepairedObject:
 
 
 def read_object(text: str, *, expected: frozenset[str] = frozenset()) -> RepairedObject:
-    """Return the object with the most expected names, of several the last, as models show drafts before their answer.
+    """Return the object with the most expected names; raise ``UnreadableAnswer`` if there is none.
 
-    Raise ``UnreadableAnswer`` if there is none.
+    Of several such objects the last is returned, because models show drafts before their answer.
     """
     if (length := len(text)) > _MAX_LENGTH:
         raise UnreadableAnswer(f"The answer has {length} characters; the limit is {_MAX_LENGTH}.")
@@ -63,13 +63,13 @@ def read_object(text: str, *, expected: frozenset[str] = frozenset()) -> Repaire
 
 def _parse_strictly(text: str) -> dict[str, Json] | None:
     try:
-        value = json.loads(text, parse_constant=_refuse)
+        value = json.loads(text, parse_constant=_reject_constant)
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
 
 
-def _refuse(word: str) -> Json:
+def _reject_constant(word: str) -> Json:
     raise ValueError(word)
 
 
@@ -104,7 +104,7 @@ class _EndOfText(Exception):
 
 @dataclass
 class _Reader:
-    """A reader of one object from ``position`` on, which it moves behind the object."""
+    """A reader of one object at ``position``, which moves behind the object."""
 
     text: str
     position: int
@@ -118,7 +118,7 @@ class _Reader:
             name = self._read_name()
             if self._peek() not in ":：=":
                 raise _NoObject
-            self._note_repair("colon", self.text[self.position] != ":")
+            self._record_repair("colon", self.text[self.position] != ":")
             self.position += 1
             members[name] = self._read_value()
 
@@ -143,7 +143,7 @@ class _Reader:
             self.position += 1
         except _EndOfText:
             self.position = len(self.text)
-            self._note_repair("missing end")
+            self._record_repair("missing end")
         self.depth -= 1
 
     def _read_value(self) -> Json:
@@ -154,7 +154,7 @@ class _Reader:
             return self._read_list()
         if character in _QUOTES:
             return self._read_string()
-        return self._read_bare()
+        return self._read_number_or_word()
 
     def _read_name(self) -> str:
         if self._peek() in _QUOTES:
@@ -163,15 +163,15 @@ class _Reader:
         if match is None:
             raise _NoObject
         self.position = match.end()
-        self._note_repair("unquoted name")
+        self._record_repair("unquoted name")
         return match[0]
 
-    def _read_bare(self) -> Json:
+    def _read_number_or_word(self) -> Json:
         number = _NUMBER.match(self.text, self.position)
         word = _NAME.match(self.text, self.position)
         if word and word[0] in _WORDS:
             self.position = word.end()
-            self._note_repair("word", word[0] not in ("true", "false", "null"))
+            self._record_repair("word", word[0] not in ("true", "false", "null"))
             return _WORDS[word[0]]
         if number is None:
             if word and word.end() == len(self.text):
@@ -185,28 +185,28 @@ class _Reader:
     def _read_string(self) -> str:
         opening = self.text[self.position]
         closing = _QUOTES[opening]
-        self._note_repair("quotes", opening != '"')
+        self._record_repair("quotes", opening != '"')
         self.position += 1
         parts: list[str] = []
         while True:
             character = self._read_character()
-            if character == closing and self._closes(closing):
+            if character == closing and self._is_closing(closing):
                 return "".join(parts)
             if character == "\\":
                 parts.append(self._read_escape())
                 continue
-            self._note_repair("line end in a text", character in "\n\r\t")
+            self._record_repair("line end in a text", character in "\n\r\t")
             parts.append(character)
 
-    def _closes(self, closing: str) -> bool:
-        """Return whether a quotation mark ends a string, because the grammar continues after it."""
-        after = _SPACES.match(self.text, self.position)
-        position = after.end() if after else self.position
+    def _is_closing(self, closing: str) -> bool:
+        """Return whether the quotation mark before the position ends a string, because JSON goes on after it."""
+        spaces = _SPACES.match(self.text, self.position)
+        position = spaces.end() if spaces else self.position
         if position >= len(self.text) or self.text[position] in ",:}]：，/#":
             return True
         if "\n" in self.text[self.position : position] and self.text[position] in _QUOTES:
             return True  # the comma is missing
-        self._note_repair(f"{closing} in a text")
+        self._record_repair(f"{closing} in a text")
         return False
 
     def _read_escape(self) -> str:
@@ -216,11 +216,11 @@ class _Reader:
             if len(digits) < 4:
                 raise _EndOfText
             if re.fullmatch(r"[0-9a-fA-F]{4}", digits) is None:
-                self._note_repair("escape")
+                self._record_repair("escape")
                 return "\\u"
             self.position += 4
             return self._read_surrogates(chr(int(digits, 16)))
-        self._note_repair("escape", character not in '"\\/bfnrt')
+        self._record_repair("escape", character not in '"\\/bfnrt')
         return _ESCAPES.get(character, character)
 
     def _read_surrogates(self, first: str) -> str:
@@ -229,7 +229,7 @@ class _Reader:
             return first
         second = _LOW_SURROGATE.match(self.text, self.position)
         if first > "\udbff" or second is None:
-            self._note_repair("escape")
+            self._record_repair("escape")
             return "\ufffd"
         self.position += 6
         pair = first + chr(int(second[1], 16))
@@ -238,13 +238,13 @@ class _Reader:
     def _read_comma(self, closing: str) -> None:
         character = self._peek()
         if character in ",，;":
-            self._note_repair("comma", character != ",")
+            self._record_repair("comma", character != ",")
             self.position += 1
-            self._note_repair("trailing comma", self._peek() == closing)
+            self._record_repair("trailing comma", self._peek() == closing)
         elif character != closing:
             if character not in _QUOTES and character not in "{[":
                 raise _NoObject
-            self._note_repair("missing comma")
+            self._record_repair("missing comma")
 
     def _read_character(self) -> str:
         if self.position >= len(self.text):
@@ -256,13 +256,13 @@ class _Reader:
         """Return the character after spaces and comments, without consuming it."""
         match = _SKIPPED.match(self.text, self.position)
         if match:
-            self._note_repair("comment", not match[0].isspace())
+            self._record_repair("comment", not match[0].isspace())
             self.position = match.end()
         if self.position >= len(self.text):
             raise _EndOfText
         return self.text[self.position]
 
-    def _note_repair(self, repair: str, is_needed: bool = True) -> None:
+    def _record_repair(self, repair: str, is_needed: bool = True) -> None:
         if is_needed and repair not in self.repairs:
             self.repairs.append(repair)
 

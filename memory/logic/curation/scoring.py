@@ -40,7 +40,7 @@ def compute_lifetime(category: str, importance: float) -> timedelta | None:
 
 
 def choose_ttl(params: StoreParams) -> float | None:
-    """Return the seconds to live of a draft. An author's own choice is kept."""
+    """Return the time to live of a draft in seconds, or None for no expiry; a value that its author set stays."""
     if params.ttl_seconds is not None or params.tier is Tier.QUARANTINE:
         return params.ttl_seconds
     lifetime = compute_lifetime(params.category, params.importance)

@@ -41,13 +41,14 @@ class SentenceRating:
 
 
 def rate_sentence(sentence: str) -> SentenceRating:
+    """Rate a sentence; small talk, and a sentence that is too long or too short, gets no points."""
     line = sentence.strip()
     if len(line) > _MAX_LENGTH:
         return SentenceRating(0, ("too long",))
-    for name, pattern in _TALK:
+    for name, pattern in _TALK_RULES:
         if pattern.search(line):
             return SentenceRating(0, (name,))
-    matches = [(name, points) for name, points, pattern in _CONTENT if pattern.search(line)]
+    matches = [(name, points) for name, points, pattern in _CONTENT_RULES if pattern.search(line)]
     if _count_terms(line) >= _MANY_TERMS and not _CHATTY.search(line):
         matches.append(("says something", 1))
     points = sum(points for _, points in matches)
@@ -73,7 +74,7 @@ def _build_content_rule(name: str, points: int, pattern: str) -> tuple[str, int,
 
 
 # A sentence that matches one of these rules is never stored.
-_TALK = (
+_TALK_RULES = (
     ("question", _QUESTION),
     _build_talk_rule(
         "greeting",
@@ -160,7 +161,7 @@ _TALK = (
 )
 
 
-_CONTENT = (
+_CONTENT_RULES = (
     _build_content_rule(
         "asked to remember",
         3,

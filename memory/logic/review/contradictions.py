@@ -23,7 +23,7 @@ from memory.logic.entries.texts import get_single_text
 _MAX_LENGTH = 300  # a longer text has several statements
 
 # Attributes with a single value, and the verbs that state it.
-_ENGLISH = {
+_ENGLISH_VERBS = {
     "home": r"lives? in|is living in|moved to|resides? in",
     "work": r"works? (?:at|for)|is employed (?:at|by)|joined",
     "price": r"costs?|is priced at",
@@ -36,7 +36,7 @@ _ENGLISH = {
     "version": r"runs on|uses version",
     "is": r"is(?: now)?|are(?: now)?|was|were|=",
 }
-_CHINESE = {
+_CHINESE_VERBS = {
     "home": "住在|搬到了?|定居于?",
     "work": "就职于|任职于|供职于",
     "price": "售价为?|价格是|花费",
@@ -50,15 +50,18 @@ _CHINESE = {
 
 _NEGATION = r"(?:not |n't |no longer |never )"
 _ENGLISH_CLAIMS = [
-    (name, re.compile(rf"^(?P<subject>.+?)\s+(?:{verbs})\s+(?!{_NEGATION})(?P<value>.+)$", re.I))
-    for name, verbs in _ENGLISH.items()
+    (
+        attribute,
+        re.compile(rf"^(?P<subject>.+?)\s+(?:{verbs})\s+(?!{_NEGATION})(?P<value>.+)$", re.I),
+    )
+    for attribute, verbs in _ENGLISH_VERBS.items()
 ]
 _CHINESE_CLAIMS = [
     (attribute, re.compile(rf"^(?P<subject>[^不没]{{1,30}}?)(?:现在)?(?:{verbs})(?P<value>.+)$"))
-    for attribute, verbs in _CHINESE.items()
+    for attribute, verbs in _CHINESE_VERBS.items()
 ]
 
-# "is" states the single value of a possession (the deadline, my name, Ann's desk); a thing can be several things.
+# "is" states a single value only for such a subject (the deadline, my name, Ann's desk); others can be several things.
 _POSSESSIVE = re.compile(r"^(?:the|my|our|your|his|her|its|their)\s|'s\s|的", re.I)
 _ARTICLE = re.compile(r"^(?:the|a|an)\s+", re.I)
 
@@ -72,6 +75,8 @@ class ContradictionKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Claim:
+    """A statement about one attribute of a subject, in normalized words."""
+
     subject: str
     attribute: str
     value: str
@@ -90,6 +95,7 @@ class Contradiction:
 def find_contradictions(
     entry: MemoryEntry, candidates: Iterable[MemoryEntry]
 ) -> list[Contradiction]:
+    """Return the contradictions between the entry and each candidate of its namespace."""
     contradictions = []
     for candidate in candidates:
         if candidate.id != entry.id and candidate.namespace == entry.namespace:
@@ -100,7 +106,7 @@ def find_contradictions(
 
 
 def find_conflict(first: Json, second: Json) -> tuple[ContradictionKind, str] | None:
-    """Return the kind of the conflict and its subject, or None; values may be strings or claims."""
+    """Return the kind and the subject of the conflict between two values, or None if there is no conflict."""
     claim, other = parse_claim(first), parse_claim(second)
     if claim and other and _contradicts(claim, other):
         return ContradictionKind.VALUE, f"{claim.subject}: {claim.attribute}"
@@ -111,10 +117,11 @@ def find_conflict(first: Json, second: Json) -> tuple[ContradictionKind, str] | 
 
 
 def parse_claim(value: Json) -> Claim | None:
+    """Parse a claim from an object with its three fields or from a single sentence; return None for other values."""
     if isinstance(value, dict):
-        parts = [value.get(name) for name in ("subject", "attribute", "value")]
-        if all(isinstance(part, str | int | float) for part in parts):
-            return Claim(*(normalize(str(part)) for part in parts))
+        fields = [value.get(name) for name in ("subject", "attribute", "value")]
+        if all(isinstance(field, str | int | float) for field in fields):
+            return Claim(*(normalize(str(field)) for field in fields))
     text = get_single_text(value)
     return _parse_sentence(" ".join(text.split())) if text and len(text) <= _MAX_LENGTH else None
 
@@ -133,7 +140,7 @@ def _parse_sentence(text: str) -> Claim | None:
 
 
 def _contradicts(claim: Claim, other: Claim) -> bool:
-    """Return whether the claims disagree about one thing; "Lyon" and "Lyon in France" don't."""
+    """Return whether the claims give one attribute different values. "Lyon" and "Lyon in France" don't differ."""
     first, second = claim.value, other.value
     if (claim.subject, claim.attribute) != (other.subject, other.attribute):
         return False
@@ -143,6 +150,6 @@ def _contradicts(claim: Claim, other: Claim) -> bool:
 
 
 def _contains_phrase(phrase: str, text: str) -> bool:
-    """Return whether the text contains the phrase as whole words, or without spaces in Chinese, but not 5 within 50."""
+    """Return whether the text contains the phrase as whole words, or anywhere if it is Chinese without digits."""
     is_unspaced = not phrase.isascii() and not any(map(str.isdigit, phrase))
     return f" {phrase} " in f" {text} " or (is_unspaced and phrase in text)

@@ -26,18 +26,18 @@ class AppliedProposal:
 
 
 class OutdatedProposal(InvalidInput):
-    """The entries have changed since."""
+    """The entries have changed since the proposal was made or applied."""
 
 
 def apply_proposal(proposal: Proposal, entries: NamespaceStore) -> AppliedProposal:
     """Apply the whole plan or none of it; raise ``OutdatedProposal`` if the plan has problems."""
     applied = change_state(proposal, ReviewState.APPLIED)
-    diff = plan_changes(proposal, partial(find_entry, entries, proposal.namespace))
-    if not diff.is_applicable:
-        raise OutdatedProposal("; ".join(f"{key}: {problem}" for key, problem in diff.problems))
+    plan = plan_changes(proposal, partial(find_entry, entries, proposal.namespace))
+    if not plan.is_applicable:
+        raise OutdatedProposal("; ".join(f"{key}: {problem}" for key, problem in plan.problems))
     batch = WriteBatch(entries)
     try:
-        for change in diff.changes:
+        for change in plan.changes:
             if change.after is None:
                 batch.delete(proposal.namespace, change.key)
             else:
@@ -49,7 +49,7 @@ def apply_proposal(proposal: Proposal, entries: NamespaceStore) -> AppliedPropos
 
 
 def undo_proposal(applied: AppliedProposal, entries: NamespaceStore, now: datetime) -> Proposal:
-    """Restore all entries that would not have expired since; raise ``OutdatedProposal`` if one was changed since."""
+    """Restore the entries that would not have expired by ``now``; raise ``OutdatedProposal`` if one has changed."""
     undone = change_state(applied.proposal, ReviewState.UNDONE)
     for write in applied.writes:
         if not _is_unchanged(write.after, find_entry(entries, write.namespace, write.key)):
@@ -57,7 +57,7 @@ def undo_proposal(applied: AppliedProposal, entries: NamespaceStore, now: dateti
     batch = WriteBatch(entries)
     try:
         for write in reversed(applied.writes):
-            _restore(write, batch, now)
+            _restore_entry(write, batch, now)
     except BaseException:  # cancelled, too
         batch.roll_back()
         raise
@@ -70,7 +70,7 @@ def _is_unchanged(after: MemoryEntry | None, present: MemoryEntry | None) -> boo
     return (after.id, after.revision) == (present.id, present.revision)
 
 
-def _restore(write: EntryWrite, batch: WriteBatch, now: datetime) -> None:
+def _restore_entry(write: EntryWrite, batch: WriteBatch, now: datetime) -> None:
     before = write.before
     if before is None or (before.expires_at is not None and before.expires_at <= now):
         batch.delete(write.namespace, write.key)

@@ -1,4 +1,4 @@
-"""Plans of proposals: the changes that applying a proposal would make now, with one small function a kind."""
+"""Plans of proposals: the changes that applying a proposal would make now, with one function for each kind."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -11,8 +11,8 @@ from memory.logic.entries.write_batch import build_restore_params
 from memory.logic.review.proposals import ChangeKind, Proposal, Target
 
 
-# Finds the entry under a key in the proposal's namespace, if it may be recalled.
-Lookup = Callable[[str], MemoryEntry | None]
+# Returns the entry under a key in the proposal's namespace, or None if there is none that may be recalled.
+FindEntry = Callable[[str], MemoryEntry | None]
 
 
 class PlanProblem(StrEnum):
@@ -45,21 +45,21 @@ class ProposalDiff:
         return not self.problems
 
 
-def plan_changes(proposal: Proposal, lookup: Lookup) -> ProposalDiff:
+def plan_changes(proposal: Proposal, find_entry: FindEntry) -> ProposalDiff:
     """Compute the changes that applying the proposal would make now, without writing."""
-    current_entries = {target.key: lookup(target.key) for target in proposal.targets}
+    current_entries = {target.key: find_entry(target.key) for target in proposal.targets}
     problems = [
         (target.key, problem)
         for target in proposal.targets
         if (problem := _find_problem(target, current_entries[target.key]))
     ]
     addition = proposal.new if proposal.kind is ChangeKind.ADD else None
-    if addition and lookup(addition.key):
+    if addition and find_entry(addition.key):
         problems.append((addition.key, PlanProblem.EXISTS))
     if problems:
         return ProposalDiff(problems=tuple(problems))
     entries = [entry for entry in current_entries.values() if entry is not None]
-    changes = tuple(_CHANGES[proposal.kind](proposal, entries))
+    changes = tuple(_PLANNERS[proposal.kind](proposal, entries))
     if not changes:
         return ProposalDiff(problems=((proposal.namespace, PlanProblem.NOTHING_TO_DO),))
     return ProposalDiff(changes)
@@ -74,12 +74,12 @@ def _find_problem(target: Target, present: MemoryEntry | None) -> PlanProblem | 
     return None
 
 
-def _add(proposal: Proposal, _entries: list[MemoryEntry]) -> Iterable[EntryChange]:
+def _plan_addition(proposal: Proposal, _entries: list[MemoryEntry]) -> Iterable[EntryChange]:
     if proposal.new is not None:
         yield EntryChange(proposal.new.key, None, proposal.new)
 
 
-def _edit(proposal: Proposal, entries: list[MemoryEntry]) -> Iterable[EntryChange]:
+def _plan_edit(proposal: Proposal, entries: list[MemoryEntry]) -> Iterable[EntryChange]:
     """Replace value, category, importance and source, and merge the metadata; key, tier and expiry stay."""
     [entry] = entries
     if proposal.new is None:
@@ -96,7 +96,7 @@ def _edit(proposal: Proposal, entries: list[MemoryEntry]) -> Iterable[EntryChang
         yield EntryChange(entry.key, entry, after)
 
 
-def _merge(proposal: Proposal, entries: list[MemoryEntry]) -> Iterable[EntryChange]:
+def _plan_merge(proposal: Proposal, entries: list[MemoryEntry]) -> Iterable[EntryChange]:
     """Keep the first entry under its key, with the evidence of the others and links to them."""
     if proposal.new is None:
         return
@@ -129,11 +129,11 @@ def _get_longest_ttl(entries: list[MemoryEntry]) -> float | None:
     return max(finite) if len(finite) == len(ttls) else None
 
 
-def _forget(_proposal: Proposal, entries: list[MemoryEntry]) -> Iterable[EntryChange]:
+def _plan_forgetting(_proposal: Proposal, entries: list[MemoryEntry]) -> Iterable[EntryChange]:
     return (EntryChange(entry.key, entry, None) for entry in entries)
 
 
-def _promote(proposal: Proposal, entries: list[MemoryEntry]) -> Iterable[EntryChange]:
+def _plan_promotion(proposal: Proposal, entries: list[MemoryEntry]) -> Iterable[EntryChange]:
     for entry in entries:
         if entry.tier is Tier.WORKING:
             tier, action = Tier.LONG_TERM, TierAction.PROMOTE
@@ -141,21 +141,21 @@ def _promote(proposal: Proposal, entries: list[MemoryEntry]) -> Iterable[EntryCh
             yield EntryChange(entry.key, entry, promoted)
 
 
-def _link(_proposal: Proposal, entries: list[MemoryEntry]) -> Iterable[EntryChange]:
+def _plan_links(_proposal: Proposal, entries: list[MemoryEntry]) -> Iterable[EntryChange]:
     for entry in entries:
         related = [key for key in entry.metadata.get("related", ()) if isinstance(key, str)]
-        new = [other.key for other in entries if other.key not in (entry.key, *related)]
-        if new:
-            metadata = {**entry.metadata, "related": [*related, *new]}
+        new_keys = [other.key for other in entries if other.key not in (entry.key, *related)]
+        if new_keys:
+            metadata = {**entry.metadata, "related": [*related, *new_keys]}
             after = replace(build_restore_params(entry), metadata=metadata)
             yield EntryChange(entry.key, entry, after)
 
 
-_CHANGES: dict[ChangeKind, Callable[[Proposal, list[MemoryEntry]], Iterable[EntryChange]]] = {
-    ChangeKind.ADD: _add,
-    ChangeKind.EDIT: _edit,
-    ChangeKind.MERGE: _merge,
-    ChangeKind.FORGET: _forget,
-    ChangeKind.PROMOTE: _promote,
-    ChangeKind.LINK: _link,
+_PLANNERS: dict[ChangeKind, Callable[[Proposal, list[MemoryEntry]], Iterable[EntryChange]]] = {
+    ChangeKind.ADD: _plan_addition,
+    ChangeKind.EDIT: _plan_edit,
+    ChangeKind.MERGE: _plan_merge,
+    ChangeKind.FORGET: _plan_forgetting,
+    ChangeKind.PROMOTE: _plan_promotion,
+    ChangeKind.LINK: _plan_links,
 }

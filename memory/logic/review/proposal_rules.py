@@ -43,7 +43,7 @@ def propose_replacement(contradiction: Contradiction, new_id: NewId, *, author: 
 def propose_merges(
     entries: Sequence[MemoryEntry], new_id: NewId, *, author: str, min_similarity: float = 0.6
 ) -> list[Proposal]:
-    """Propose merges of similar entries that the write-time duplicate check left apart."""
+    """Propose merges of similar entries, which were too different to be merged when they were written."""
     proposals = []
     merged_ids: set[str] = set()
     ordered = sorted(entries, key=get_age_key, reverse=True)
@@ -70,13 +70,10 @@ def propose_links(
     by_id = {entry.id: entry for entry in entries}
     proposals = []
     for link in links:
-        first, second = by_id[link.first], by_id[link.second]
-        if first.namespace == second.namespace:
-            targets, reason = (
-                tuple(map(Target.from_entry, (first, second))),
-                ", ".join(link.terms[:8]),
-            )
-            kind, namespace, score = ChangeKind.LINK, first.namespace, link.weight
+        first, second = by_id[link.first_id], by_id[link.second_id]
+        if (namespace := first.namespace) == second.namespace:
+            targets = (Target.from_entry(first), Target.from_entry(second))
+            kind, reason, score = ChangeKind.LINK, ", ".join(link.terms[:8]), link.weight
             proposals.append(
                 Proposal(new_id(), kind, namespace, targets, None, reason, author, score)
             )
@@ -86,6 +83,7 @@ def propose_links(
 def _list_similar(
     newer: MemoryEntry, older: Sequence[MemoryEntry], merged_ids: set[str], min_similarity: float
 ) -> list[tuple[MemoryEntry, float]]:
+    """Return the older entries to merge with the newer one, each with its similarity."""
     similar = [
         (entry, score)
         for entry in older

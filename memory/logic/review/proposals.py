@@ -50,7 +50,7 @@ NEXT_STATES: dict[ReviewState, frozenset[ReviewState]] = {
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """An entry in the state that the proposal saw."""
+    """An entry as it was when the proposal was made."""
 
     key: str
     revision: int
@@ -63,7 +63,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A proposed change. ``new`` is the value that an add, an edit or a merge stores; ``score`` is its certainty."""
+    """A proposed change. ``new`` is what an addition, an edit or a merge stores; ``score`` is the author's certainty."""
 
     id: str
     kind: ChangeKind
@@ -76,7 +76,7 @@ class Proposal:
     state: ReviewState = ReviewState.OPEN
 
     def __post_init__(self) -> None:
-        minimum, maximum, needs_new = _SHAPE[self.kind]
+        minimum, maximum, needs_new = _REQUIREMENTS[self.kind]
         if not minimum <= len(self.targets) <= maximum:
             raise InvalidInput(f"targets: {self.kind} takes from {minimum} to {maximum}.")
         if (self.new is not None) != needs_new:
@@ -87,8 +87,8 @@ class Proposal:
             raise InvalidInput("new: must be in the namespace of the proposal.")
 
 
-# The least and most targets of each kind, and whether it needs a value.
-_SHAPE: dict[ChangeKind, tuple[int, int, bool]] = {
+# The least and most targets of each kind, and whether it needs a new value.
+_REQUIREMENTS: dict[ChangeKind, tuple[int, int, bool]] = {
     ChangeKind.ADD: (0, 0, True),
     ChangeKind.EDIT: (1, 1, True),
     ChangeKind.MERGE: (2, 50, True),
@@ -98,7 +98,7 @@ _SHAPE: dict[ChangeKind, tuple[int, int, bool]] = {
 }
 
 
-def merge_into(proposal: Proposal, present: MemoryEntry, value: Json) -> Proposal:
+def merge_into_entry(proposal: Proposal, present: MemoryEntry, value: Json) -> Proposal:
     """Turn an addition into an edit of an existing entry, whose new value contains both."""
     if proposal.kind is not ChangeKind.ADD or proposal.new is None:
         raise InvalidInput(f"kind: {proposal.kind} has nothing to merge.")
@@ -115,6 +115,7 @@ def merge_into(proposal: Proposal, present: MemoryEntry, value: Json) -> Proposa
 
 
 def change_state(proposal: Proposal, state: ReviewState) -> Proposal:
+    """Return the proposal in another state; raise InvalidInput if that state can't follow."""
     if state not in NEXT_STATES[proposal.state]:
         raise InvalidInput(f"state: can't change from {proposal.state} to {state}.")
     return replace(proposal, state=state)

@@ -1,4 +1,4 @@
-"""Rules that decide whether a proposal needs a review, and the precision of its authors."""
+"""The rules that decide whether a proposal needs a review, and the precision of proposals so far."""
 
 import hashlib
 from collections.abc import Iterable
@@ -48,22 +48,22 @@ def needs_review(proposal: Proposal, mode: ReviewMode, *, sample_share: float = 
         raise InvalidInput("sampled: must be from 0 to 1.")
     if proposal.kind not in _HARMLESS or mode is ReviewMode.ALL:
         return True
-    return mode is ReviewMode.SAMPLE and _get_sample_position(proposal) < sample_share
+    return mode is ReviewMode.SAMPLE and _compute_sample_position(proposal) < sample_share
 
 
 def compute_precision(outcomes: Iterable[tuple[ReviewState, bool]]) -> Precision:
-    """Count the outcomes, given each proposal's state and whether it was edited first."""
+    """Count the outcomes, each the state of a proposal and whether a member is_edited it first."""
     counts = {"accepted": 0, "edited": 0, "rejected": 0}
-    for state, edited in outcomes:
+    for state, is_edited in outcomes:
         match state:
             case ReviewState.APPLIED:
-                counts["edited" if edited else "accepted"] += 1
+                counts["edited" if is_edited else "accepted"] += 1
             case ReviewState.REJECTED | ReviewState.REJECTED_ALWAYS | ReviewState.UNDONE:
                 counts["rejected"] += 1  # undoing is a late rejection
     return Precision(**counts)
 
 
-def _get_sample_position(proposal: Proposal) -> float:
+def _compute_sample_position(proposal: Proposal) -> float:
     """Return an evenly distributed number from 0 to 1 that depends on the meaning only."""
     digest = hashlib.sha256(compute_fingerprint(proposal).encode()).digest()
     return int.from_bytes(digest[:8], "big") / 2**64

@@ -118,7 +118,9 @@ def _propose_merges(
 
 def _propose_links(candidates: Sequence[MemoryEntry], keys: frozenset[str]) -> list[Proposal]:
     new_ids = {entry.id for entry in candidates if entry.key in keys}
-    links = [link for link in find_term_links(candidates) if {link.first, link.second} & new_ids]
+    links = [
+        link for link in find_term_links(candidates) if {link.first_id, link.second_id} & new_ids
+    ]
     return propose_links(links, candidates, _new_id, author=PROPOSED_BY)
 
 

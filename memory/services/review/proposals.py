@@ -22,7 +22,7 @@ from memory.logic.entries.write_batch import find_entry
 from memory.logic.review import proposal_execution
 from memory.logic.review.proposal_execution import OutdatedProposal
 from memory.logic.review.proposal_plans import ProposalDiff, plan_changes
-from memory.logic.review.proposals import NEXT_STATES, ReviewState, merge_into
+from memory.logic.review.proposals import NEXT_STATES, ReviewState, merge_into_entry
 from memory.logic.review.proposals import Proposal as ProposedChange
 from memory.logic.review.review_rules import Precision, compute_precision, needs_review
 from memory.models import Namespace, Proposal
@@ -129,7 +129,7 @@ def merge_proposal(
         entry = find_entry(access.store(), access.text, into)
         if entry is None:
             raise NotFound(_("Memory not found. It may have been forgotten."))
-        _apply(access, row, merge_into(to_proposal(row), entry, value), reason)
+        _apply(access, row, merge_into_entry(to_proposal(row), entry, value), reason)
         row.edited = True
         return _save_decision(row, access, ReviewState.APPLIED, reason)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memory.logic.curation.feedback_loop import KnownTexts, only_repeats
+from memory.logic.curation.feedback_loop import KnownTexts, is_repetition
 
 
 KNOWN = KnownTexts.from_texts(
@@ -37,12 +37,12 @@ NEW = [
 
 @pytest.mark.parametrize("sentence", AGAIN)
 def test_what_was_said_in_whatever_wrapping_is_a_repetition(sentence: str):
-    assert KNOWN.covers(sentence)
+    assert KNOWN.contains(sentence)
 
 
 @pytest.mark.parametrize("sentence", NEW)
 def test_known_words_that_say_something_else_are_news(sentence: str):
-    assert not KNOWN.covers(sentence)
+    assert not KNOWN.contains(sentence)
 
 
 RUNS = [
@@ -58,4 +58,4 @@ RUNS = [
 def test_run_is_an_answer_from_memory_where_nothing_new_came_of_it(
     task: str, outputs: list[str], told_again: bool
 ):
-    assert only_repeats(task, outputs, KNOWN) is told_again
+    assert is_repetition(task, outputs, KNOWN) is told_again

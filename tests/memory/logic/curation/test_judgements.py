@@ -65,7 +65,7 @@ REPEATED = [
 
 @pytest.mark.parametrize(("sentence", "expected"), REPEATED)
 def test_repetition_is_seen(sentence: str, expected: bool):
-    assert RECALLED.covers(sentence) is expected
+    assert RECALLED.contains(sentence) is expected
     assert exclude_known([sentence], RECALLED) == (() if expected else (sentence,))
 
 
@@ -132,10 +132,10 @@ def test_memories_of_different_tasks_are_linked_by_rare_words():
     """seed 1, third stage: links across tasks."""
     found = find_term_links(ENTRIES)
 
-    assert [(one.first, one.second) for one in found] == [("c", "f"), ("a", "b"), ("b", "d")]
+    assert [(one.first_id, one.second_id) for one in found] == [("c", "f"), ("a", "b"), ("b", "d")]
     assert found == sorted(found, key=lambda one: -one.weight)
     assert all(0 < one.weight <= 1 for one in found)
-    [swiss] = [one for one in found if one.first == "c"]
+    [swiss] = [one for one in found if one.first_id == "c"]
     assert swiss.terms == ("acm", "franc", "swiss")
 
 
@@ -150,11 +150,14 @@ def test_no_memory_gets_more_links_than_it_may():
     same = [entry(f"{n:02}", f"quick sort pivot item{n}", f"r{n}") for n in range(6)]
     other = [entry(f"x{n}", f"word{n} thing{n}", f"s{n}") for n in range(9)]
 
-    found = find_term_links([*same, *other], max_each=2)
+    found = find_term_links([*same, *other], max_per_entry=2)
 
     assert found
     assert (
-        max(sum(name in (one.first, one.second) for one in found) for name in ("00", "01", "05"))
+        max(
+            sum(name in (one.first_id, one.second_id) for one in found)
+            for name in ("00", "01", "05")
+        )
         <= 2
     )
 

@@ -5,7 +5,7 @@ import pytest
 from memory.core.errors import InvalidInput
 from memory.logic.conversations.messages import estimate_tokens
 from memory.logic.curation.batches import clip_text, split_batches, split_text
-from memory.logic.curation.model_curator import build_prompt, build_retry
+from memory.logic.curation.model_curator import build_prompt, build_retry_prompt
 from memory.logic.curation.work import FinishedWork, WorkStatus, redact_work
 
 
@@ -84,7 +84,7 @@ def test_prompt_stays_within_its_budget(text: str):
 
 
 def test_second_question_says_what_was_wrong():
-    text = build_retry("PROMPT", "the answer", "summary: must be a text.")
+    text = build_retry_prompt("PROMPT", "the answer", "summary: must be a text.")
 
     assert text.startswith("PROMPT\n\n")
     assert "summary: must be a text." in text

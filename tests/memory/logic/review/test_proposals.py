@@ -18,7 +18,7 @@ from memory.logic.review.proposal_execution import (
     apply_proposal,
     undo_proposal,
 )
-from memory.logic.review.proposal_plans import Lookup, PlanProblem, ProposalDiff, plan_changes
+from memory.logic.review.proposal_plans import FindEntry, PlanProblem, ProposalDiff, plan_changes
 from memory.logic.review.proposal_rules import (
     propose_addition,
     propose_links,
@@ -90,7 +90,7 @@ def _all_kinds(made: dict[str, MemoryEntry]) -> list[Proposal]:
     ]
 
 
-def lookup(entries: InMemoryProvider) -> Lookup:
+def lookup(entries: InMemoryProvider) -> FindEntry:
     return partial(find_entry, entries, NAMESPACE)
 
 
