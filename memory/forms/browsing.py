@@ -14,7 +14,7 @@ from config.timestamps import find_midnight, to_utc
 from memory.core.errors import InvalidInput
 from memory.core.records import Json
 from memory.core.scopes import list_scope_kinds
-from memory.logic.entries.filter_syntax import read_filter
+from memory.logic.entries.filter_syntax import parse_filter_text
 from memory.models.entries import TierChoice
 from memory.services.entries.bulk import BulkAction
 from memory.services.entries.bulk_edit import Amendment
@@ -107,7 +107,7 @@ class SearchForm(FilterForm):
 
     def clean_m(self) -> dict[str, Json]:
         try:
-            return read_filter(self.cleaned_data["m"])
+            return parse_filter_text(self.cleaned_data["m"])
         except InvalidInput as fault:
             message = _("Use name=value, separated by spaces. (%(why)s)")
             raise forms.ValidationError(message, params={"why": str(fault)}) from None

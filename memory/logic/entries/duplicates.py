@@ -2,8 +2,8 @@
 
 The rules are careful on purpose: two entries with the same content cost a line on a page, but merging two facts loses
 one. So a near duplicate may add or leave out a word or two, but must not replace a word, change the order, or differ
-in a number, a negation or a limiting word. Strings that are only similar (``measure_similarity``) become proposals,
-which a member decides.
+in a number, a negation or a limiting word. For entries that are only similar (``measure_similarity``), a merge is
+proposed to a member.
 """
 
 import re
@@ -22,10 +22,10 @@ from memory.logic.entries.text_similarity import build_grams, compute_dice_coeff
 
 T = TypeVar("T")
 
-# Chats repeat themselves, pages are matched by their names, notes are short-lived.
+# Chats repeat themselves, pages are matched by their titles, and notes are short-lived.
 NEVER_MERGED = frozenset({"message", "summary", "fold", "note", "page"})
-_MIN_SHARE = 0.8  # of the longer text that the shorter one has to have
-_MAX_WITNESSES = 50
+_MIN_SHARE = 0.8  # words of the shorter text, as a share of those of the longer one
+_MAX_EVIDENCE_SOURCES = 50
 
 _WORD = re.compile(r"[\w]+")
 _CONTRACTIONS = (
@@ -55,6 +55,7 @@ class Duplicate:
 
 
 def compare_values(first: Json, second: Json) -> Likeness:
+    """Compare two values; objects and lists of the same shape are as alike as their least similar members."""
     if isinstance(first, str) and isinstance(second, str):
         return _compare_texts(first, second)
     if isinstance(first, Mapping) and isinstance(second, Mapping) and first.keys() == second.keys():
@@ -74,7 +75,7 @@ def _cache_up_to(max_length: int) -> Callable[[Callable[[str], T]], Callable[[st
     return decorate
 
 
-# Names of pages: all of a knowledge base are compared whenever one of its pages is shown.
+# The names of all pages of a knowledge base are compared whenever one of its pages is shown.
 @_cache_up_to(200)
 def normalize(text: str) -> str:
     """Remove the parts of a string that don't change its meaning: case, spaces, punctuation, invisible characters."""
@@ -84,14 +85,14 @@ def normalize(text: str) -> str:
     return " ".join(_WORD.findall(plain))
 
 
-# A write compares a text with hundreds of others, most of them again the next time.
+# Each write compares a text with hundreds of others, which are mostly the same.
 @_cache_up_to(2_000)
 def stem_words(text: str) -> tuple[str, ...]:
     """Return the stemmed words in order, without insignificant ones; in unspaced scripts, every character is a word."""
     return tuple(
         term
         for term in extract_terms(normalize(text))
-        if term not in _HARMLESS and not (len(term) > 1 and is_unspaced(term))
+        if term not in _HARMLESS_WORDS and not (len(term) > 1 and is_unspaced(term))
     )
 
 
@@ -104,7 +105,7 @@ def find_duplicate(params: StoreParams, candidates: Iterable[MemoryEntry]) -> Du
     """Find a duplicate among entries of the same namespace and category.
 
     An exact duplicate precedes a near one; of several, the newest is returned. The entry under the same key is no
-    duplicate, as storing there replaces it anyway.
+    duplicate, because the write replaces it.
     """
     if params.category in NEVER_MERGED or params.tier is Tier.QUARANTINE:
         return None
@@ -120,8 +121,8 @@ def find_duplicate(params: StoreParams, candidates: Iterable[MemoryEntry]) -> Du
 def merge_duplicate(duplicate: Duplicate, params: StoreParams) -> StoreParams:
     """Return the parameters to store under the duplicate's key, with one more piece of evidence.
 
-    The newer wording wins unless it says less. The better tier and the higher importance stay, and an entry without
-    expiry gets none. If the same step of the same run repeats it, as a retry does, no evidence is added.
+    The newer wording replaces the older unless it has fewer words. The better tier, the higher importance and the later
+    expiry are kept. If the same step of the same run repeats the content, as a retry does, no evidence is added.
     """
     entry = duplicate.entry
     return replace(
@@ -137,7 +138,7 @@ def merge_duplicate(duplicate: Duplicate, params: StoreParams) -> StoreParams:
 
 
 def get_metadata_list(metadata: Mapping[str, Json], name: str, kind: type[T]) -> list[T]:
-    """Return a list from the metadata, or an empty list if authors wrote items of another type into it."""
+    """Return the list of that name, or an empty one if it is missing or has items of another type."""
     items = metadata.get(name)
     if isinstance(items, list) and all(isinstance(item, kind) for item in items):
         return items
@@ -155,18 +156,38 @@ def count_evidence(entry: MemoryEntry) -> int:
     return count if isinstance(count, int) and count > 1 else 1
 
 
-def _stems(words: str) -> frozenset[str]:
+def get_ttl(entry: MemoryEntry) -> float | None:
+    """Return the seconds from the entry's last change to its expiry, if it expires."""
+    if entry.expires_at is None or entry.updated_at is None:
+        return None
+    return (entry.expires_at - entry.updated_at).total_seconds()
+
+
+def is_significant(term: str) -> bool:
+    return term in _SIGNIFICANT or any(character.isdigit() for character in term)
+
+
+def differs_by_negation(first: str, second: str) -> bool:
+    """Return whether both texts have the same words, but one negates them."""
+    sides = stem_words(first), stem_words(second)
+    parities = [sum(word in _NEGATIONS for word in words) % 2 for words in sides]
+    rests = [[word for word in words if word not in _AUXILIARIES_AND_NEGATIONS] for words in sides]
+    return parities[0] != parities[1] and rests[0] == rests[1] and len(rests[0]) >= _MIN_WORDS
+
+
+def _stem_all(words: str) -> frozenset[str]:
     return frozenset(stem for word in words.split() for stem in (word, *extract_terms(word)))
 
 
 # Words that don't change the meaning when they are added or left out.
-_HARMLESS = _stems("a an the please just also that 的 了 吧 呢 啊")
+_HARMLESS_WORDS = _stem_all("a an the please just also that 的 了 吧 呢 啊")
 
 # Words that change the meaning: negations, limits, times, amounts.
-_NEGATIONS = _stems(
+_NEGATIONS = _stem_all(
     "not no never none nobody nothing neither nor without 不 没 沒 无 無 非 未 别 勿 莫"
 )
-_SIGNIFICANT = _NEGATIONS | _stems(
+_AUXILIARIES_AND_NEGATIONS = _NEGATIONS | _stem_all("do does did")
+_SIGNIFICANT = _NEGATIONS | _stem_all(
     """
     only except unless if until before after almost nearly hardly barely rarely seldom sometimes
     maybe perhaps might may could would should must formerly previously former ex used was were had
@@ -188,17 +209,13 @@ def _compare_texts(first: str, second: str) -> Likeness:
     shorter, longer = sorted((first_words, second_words), key=len)
     if len(shorter) < _MIN_SHARE * len(longer):
         return Likeness.DIFFERENT
-    added = _find_added(shorter, longer)
+    added = _find_added_words(shorter, longer)
     is_near = added is not None and not any(map(is_significant, added))
     return Likeness.NEAR if is_near else Likeness.DIFFERENT
 
 
-def is_significant(term: str) -> bool:
-    return term in _SIGNIFICANT or any(character.isdigit() for character in term)
-
-
-def _find_added(shorter: Sequence[str], longer: Sequence[str]) -> list[str] | None:
-    """Return the words that only the longer list has, or None if the rest of it differs from the shorter list."""
+def _find_added_words(shorter: Sequence[str], longer: Sequence[str]) -> list[str] | None:
+    """Return the words to leave out of the longer list to get the shorter one, or None if that is impossible."""
     added, position = [], 0
     for term in longer:
         if position < len(shorter) and shorter[position] == term:
@@ -206,19 +223,6 @@ def _find_added(shorter: Sequence[str], longer: Sequence[str]) -> list[str] | No
         else:
             added.append(term)
     return added if position == len(shorter) else None
-
-
-def differs_by_negation(first: str, second: str) -> bool:
-    """Return whether both texts have the same words, but one negates them."""
-    sides = stem_words(first), stem_words(second)
-    first_negations, second_negations = (sum(t in _NEGATIONS for t in words) for words in sides)
-    if first_negations % 2 == second_negations % 2:
-        return False
-    first_rest, second_rest = ([t for t in words if t not in _IGNORED] for words in sides)
-    return first_rest == second_rest and len(first_rest) >= _MIN_WORDS
-
-
-_IGNORED = _NEGATIONS | _stems("do does did")
 
 
 def _pick_least_alike(likenesses: Iterable[Likeness]) -> Likeness:
@@ -240,7 +244,7 @@ def _rank_duplicate(duplicate: Duplicate) -> tuple[bool, tuple[str, str]]:
 
 
 def _merge_ttl(entry: MemoryEntry, params: StoreParams) -> float | None:
-    """Return no expiry if either has none, else the later one."""
+    """Return the longer time to live, or None if either doesn't expire; only a long-term write changes a long-term one."""
     before = get_ttl(entry)
     if entry.tier is Tier.LONG_TERM and params.tier is not Tier.LONG_TERM:
         return before
@@ -249,26 +253,19 @@ def _merge_ttl(entry: MemoryEntry, params: StoreParams) -> float | None:
     return params.ttl_seconds if before is None else max(before, params.ttl_seconds)
 
 
-def get_ttl(entry: MemoryEntry) -> float | None:
-    """Return the seconds from the entry's last change to its expiry, if it expires."""
-    if entry.expires_at is None or entry.updated_at is None:
-        return None
-    return (entry.expires_at - entry.updated_at).total_seconds()
-
-
 def _pick_fuller(old: Json, new: Json) -> Json:
     are_texts = isinstance(old, str) and isinstance(new, str)
     return old if are_texts and len(stem_words(new)) < len(stem_words(old)) else new
 
 
 def _merge_evidence(entry: MemoryEntry, params: StoreParams) -> dict[str, Json]:
-    count, witness = count_evidence(entry), _format_witness(params.source)
-    known_witnesses = get_metadata_list(entry.metadata, "proved_by", str)
-    witnesses = known_witnesses or [_format_witness(entry.source)]
-    if witness in witnesses and witness != "//":
-        return {"proofs": count, "proved_by": witnesses}
-    return {"proofs": count + 1, "proved_by": [*witnesses, witness][-_MAX_WITNESSES:]}
+    count, new_source = count_evidence(entry), _format_source(params.source)
+    known_sources = get_metadata_list(entry.metadata, "proved_by", str)
+    sources = known_sources or [_format_source(entry.source)]
+    if new_source in sources and new_source != "//":
+        return {"proofs": count, "proved_by": sources}
+    return {"proofs": count + 1, "proved_by": [*sources, new_source][-_MAX_EVIDENCE_SOURCES:]}
 
 
-def _format_witness(source: Source) -> str:
+def _format_source(source: Source) -> str:
     return f"{source.run_id}/{source.node_id}/{source.message}"

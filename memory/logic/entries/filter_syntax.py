@@ -9,16 +9,16 @@ from memory.core.filters import parse_filter
 from memory.core.records import Json
 
 
-_PART: Final = re.compile(r'(?:[^\s"]|"[^"]*"?)+')
+_WORD: Final = re.compile(r'(?:[^\s"]|"[^"]*"?)+')
 _CONDITION: Final = re.compile(
     r"(?P<name>[^\s=<>!|\"]+)(?P<sign>!=|>=|<=|=|>|<)(?P<value>.*)", re.S
 )
-_BARE: Final = re.compile(r"(?P<not>!?)(?P<name>[^\s=<>!|\"?]+)\??")
+_EXISTENCE: Final = re.compile(r"(?P<not>!?)(?P<name>[^\s=<>!|\"?]+)\??")
 _SIGNS: Final = {"!=": "$ne", ">=": "$gte", "<=": "$lte", ">": "$gt", "<": "$lt"}
 
 
-def read_filter(text: str) -> dict[str, Json]:
-    """Parse conditions that all must hold, in the text syntax (quotes keep spaces together) or as the filter's JSON."""
+def parse_filter_text(text: str) -> dict[str, Json]:
+    """Parse a filter in the text syntax, in which quotes keep spaces together, or in JSON; raise InvalidInput."""
     text = text.strip()
     conditions = _parse_json(text) if text.startswith("{") else _parse_conditions(text)
     parse_filter(conditions)  # raises the same error as the query
@@ -36,29 +36,29 @@ def _parse_json(text: str) -> dict[str, Json]:
 
 
 def _parse_conditions(text: str) -> dict[str, Json]:
-    parts = [_parse_condition(part) for part in _PART.findall(text)]
-    if len(parts) > 1 and len({name for name, _ in parts}) < len(parts):
-        return {"$and": [{name: condition} for name, condition in parts]}
-    return dict(parts)
+    conditions = [_parse_condition(word) for word in _WORD.findall(text)]
+    if len(conditions) > 1 and len({name for name, _ in conditions}) < len(conditions):
+        return {"$and": [{name: condition} for name, condition in conditions]}
+    return dict(conditions)
 
 
-def _parse_condition(part: str) -> tuple[str, Json]:
-    if match := _CONDITION.fullmatch(part):
+def _parse_condition(word: str) -> tuple[str, Json]:
+    if match := _CONDITION.fullmatch(word):
         name, sign, value = match["name"], match["sign"], match["value"]
         if not value or name.startswith("$"):
-            raise InvalidInput(part)
+            raise InvalidInput(word)
         if sign == "=":
             return name, _parse_alternatives(value)
         return name, {_SIGNS[sign]: _parse_value(value)}
-    bare = _BARE.fullmatch(part)
-    if bare is None or bare["name"].startswith("$") or not (bare["not"] or part.endswith("?")):
-        raise InvalidInput(part)
-    return bare["name"], {"$exists": not bare["not"]}
+    match = _EXISTENCE.fullmatch(word)
+    if match is None or match["name"].startswith("$") or not (match["not"] or word.endswith("?")):
+        raise InvalidInput(word)
+    return match["name"], {"$exists": not match["not"]}
 
 
 def _parse_alternatives(value: str) -> Json:
     if "|" in value and not value.startswith('"'):
-        return {"$in": [_parse_value(part) for part in value.split("|") if part]}
+        return {"$in": [_parse_value(item) for item in value.split("|") if item]}
     return _parse_value(value)
 
 

@@ -58,12 +58,12 @@ class IngressLimits:
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """A value to store, with the newest entries of its namespace, and the values that members rejected there."""
+    """A value to store, with recent entries of its namespace and the values that members rejected there."""
 
     params: StoreParams
     origin: ContentOrigin = ContentOrigin.MODEL
-    recent: Sequence[MemoryEntry] = ()
-    rejected: Sequence[Json] = ()
+    recent_entries: Sequence[MemoryEntry] = ()
+    rejected_values: Sequence[Json] = ()
     known_secrets: tuple[str, ...] = ()
     limits: IngressLimits = IngressLimits()
     hold: bool = False  # its author wants a review first
@@ -80,7 +80,7 @@ class RuleFinding:
 
 @dataclass(frozen=True, slots=True)
 class IngressDecision:
-    """The outcome, its reasons, and the redacted parameters to store, if any."""
+    """The outcome, its reasons, and the redacted parameters to store, if any; ``target`` is the entry to merge into."""
 
     outcome: IngressOutcome
     findings: tuple[RuleFinding, ...]
@@ -97,10 +97,11 @@ class ScreeningResult:
     params: StoreParams
 
 
-IngressRule = Callable[[Incoming], RuleFinding | None]
+IngressRule = Callable[[Incoming], RuleFinding | None]  # None if the rule has no objection
 
 
 def decide_ingress(incoming: Incoming) -> IngressDecision:
+    """Apply all rules; the strictest outcome decides what is stored."""
     findings = _apply_rules(incoming, RULES)
     params, _ = _redact_params(incoming)
     outcomes = (finding.outcome for finding in findings)
@@ -119,7 +120,7 @@ def decide_ingress(incoming: Incoming) -> IngressDecision:
 def screen_params(
     params: StoreParams, origin: ContentOrigin, *, hold: bool = False
 ) -> ScreeningResult:
-    """Remove secrets, and quarantine untrusted instructions; length and repetition are up to the author."""
+    """Remove secrets, and quarantine untrusted instructions. Length, size and repetition are not checked."""
     incoming = Incoming(params, origin, hold=hold)
     redacted, kinds = _redact_params(incoming)
     objections = _apply_rules(incoming, (check_hold, check_instructions))
@@ -134,7 +135,7 @@ def screen_params(
 
 
 def list_quarantine_reasons(entry: MemoryEntry) -> tuple[str, ...]:
-    """Return the reasons why an entry waits in quarantine, or none if it is in use; ignore malformed metadata."""
+    """Return the reasons for an entry's quarantine, without malformed ones, or nothing if it isn't in quarantine."""
     reasons = entry.metadata.get(QUARANTINE_REASONS)
     if entry.tier is not Tier.QUARANTINE or not isinstance(reasons, list):
         return ()
@@ -144,7 +145,7 @@ def list_quarantine_reasons(entry: MemoryEntry) -> tuple[str, ...]:
 
 
 def get_origin(params: StoreParams) -> ContentOrigin:
-    """Return the origin that the metadata names, or that of a model's text."""
+    """Return the origin that the metadata names, by default a model."""
     return parse_origin(params.metadata.get("origin"))
 
 
@@ -197,7 +198,8 @@ def check_instructions(incoming: Incoming) -> RuleFinding | None:
 
 def check_rejections(incoming: Incoming) -> RuleFinding | None:
     value = incoming.params.value
-    if all(compare_values(value, rejected) is Likeness.DIFFERENT for rejected in incoming.rejected):
+    likenesses = (compare_values(value, rejected) for rejected in incoming.rejected_values)
+    if all(likeness is Likeness.DIFFERENT for likeness in likenesses):
         return None
     return RuleFinding(FindingReason.REJECTED_BEFORE, IngressOutcome.REFUSE)
 
@@ -218,17 +220,17 @@ def _apply_rules(incoming: Incoming, rules: Iterable[IngressRule]) -> tuple[Rule
 
 
 def _count_words(text: str) -> int:
-    """Count words; a pair of Chinese characters is no third word."""
+    """Count the words; Chinese characters count as words, but the pairs of them that are terms as well don't."""
     return sum(not (len(term) > 1 and is_unspaced(term)) for term in extract_terms(text))
 
 
 def _find_recent_duplicate(incoming: Incoming) -> Duplicate | None:
-    newest = sorted(incoming.recent, key=get_age_key, reverse=True)[: incoming.limits.recent_count]
-    return find_duplicate(_redact_params(incoming)[0], newest)
+    newest = sorted(incoming.recent_entries, key=get_age_key, reverse=True)
+    return find_duplicate(_redact_params(incoming)[0], newest[: incoming.limits.recent_count])
 
 
 def _redact_params(incoming: Incoming) -> tuple[StoreParams, tuple[str, ...]]:
-    """Return the parameters without secrets, and the kinds of these."""
+    """Return the parameters without secrets, and the kinds of the removed secrets."""
     params = incoming.params
     texts = [params.key, params.value, dict(params.metadata)]
     redaction = redact_json(texts, incoming.known_secrets)

@@ -1,8 +1,8 @@
 """Prompt injections: instructions to the reader in text from a web page or a tool.
 
-Memory is read back into prompts, so a stored instruction would be repeated in each of them. This filter for untrusted
-text is coarse: a false alarm costs a member one review. The text of users is not filtered. The filter is no complete
-protection, so recalled text is always quoted as data as well.
+A stored instruction would be repeated in each prompt that recalls it. This filter for untrusted text is coarse: a false
+alarm costs a member one review. The text of users is not filtered. The filter is no complete protection, so recalled
+text is always quoted as data as well.
 """
 
 import re
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 
 _MAX_LENGTH = 200_000
-# A match may end within an address; the excerpt has the rest of it. Latin letters only, as other
-# scripts have no spaces at the end of a word.
+# If a match ends within an address, the rest of it belongs to the excerpt. Only Latin letters are matched, because other
+# scripts may have no spaces at the end of a word.
 _REST_OF_WORD = re.compile(r"(?<=[a-z0-9/])[a-z0-9._/-]{0,80}[a-z0-9]")
 
 # Invisible characters that can spell a hidden text.
@@ -36,7 +36,7 @@ _TO_ADDRESS = r"\b(?:to|at)\b[^!?\n]{0,40}?(?:\w@\w|https?://|\bwebhook\b|\bendp
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """A matching rule and the words that it matched, as stored with the quarantined entry; pages translate the rule."""
+    """The name of a rule, which pages translate, and the words that it matched; both are stored with the entry."""
 
     rule: str
     excerpt: str

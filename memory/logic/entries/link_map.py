@@ -1,7 +1,6 @@
-"""A map of entries that link to each other: a row for each, and arcs between the rows.
+"""A drawing of entries that link to each other: a row for each, and arcs between the rows.
 
-Linked entries are neighbors, and no labels overlap, however many entries there are. The rows are as readable on a
-narrow screen as on a wide one.
+Linked entries are in neighboring rows, and no labels overlap, on narrow screens as well.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -11,7 +10,7 @@ from enum import StrEnum
 from memory.core.records import MemoryEntry
 
 
-LINE, WIDTH = 36, 132  # pixels: the height of a row, and the width of the arcs beside it
+ROW_HEIGHT, ARCS_WIDTH = 36, 132  # pixels
 _INSET = 10
 
 
@@ -50,7 +49,7 @@ class LinkMap:
 
 
 def list_references(entry: MemoryEntry) -> Iterator[tuple[LinkKind, str]]:
-    """Yield the keys and ids of the entries that the metadata names; ignore malformed metadata."""
+    """Yield the kind of each link in the metadata with a key or id of the linked entry; skip malformed metadata."""
     merged = entry.metadata.get("merged_from")
     sources = merged if isinstance(merged, list | tuple) else ()
     names = {
@@ -64,7 +63,7 @@ def list_references(entry: MemoryEntry) -> Iterator[tuple[LinkKind, str]]:
 
 
 def find_links(entries: Sequence[MemoryEntry]) -> list[EntryLink]:
-    """Return the links between these entries; related ones have one link, whichever names it."""
+    """Return the links between these entries. Two related entries have one link, even if each names the other."""
     by_name = {entry.key: entry.id for entry in reversed(entries)}
     by_name |= {entry.id: entry.id for entry in entries}
     links: dict[tuple[str, str, LinkKind], EntryLink] = {}
@@ -81,13 +80,13 @@ def find_links(entries: Sequence[MemoryEntry]) -> list[EntryLink]:
 
 
 def draw_map(ids: Sequence[str], links: Iterable[EntryLink]) -> LinkMap:
-    """Lay out the linked entries in the given order, but each cluster together at its first entry."""
+    """Lay out the linked entries in the given order, with each cluster at the place of its first entry."""
     visible = [link for link in links if link.source in ids and link.target in ids]
     ordered = _order_by_cluster(ids, visible)
     rows = {id_: number for number, id_ in enumerate(ordered)}
     dots = tuple(Dot(id_, _compute_y(rows[id_])) for id_ in ordered)
     arcs = tuple(Arc(link, _draw_arc(rows[link.source], rows[link.target])) for link in visible)
-    return LinkMap(dots, arcs, LINE * len(ordered))
+    return LinkMap(dots, arcs, ROW_HEIGHT * len(ordered))
 
 
 def _order_by_cluster(ids: Sequence[str], links: Sequence[EntryLink]) -> list[str]:
@@ -108,12 +107,12 @@ def _order_by_cluster(ids: Sequence[str], links: Sequence[EntryLink]) -> list[st
 
 
 def _compute_y(row: int) -> int:
-    return LINE * row + LINE // 2
+    return ROW_HEIGHT * row + ROW_HEIGHT // 2
 
 
 def _draw_arc(first: int, second: int) -> str:
     """Return the SVG path between two rows; it is wider the further they are apart."""
-    x = WIDTH - _INSET
-    bend = x - min(WIDTH - 2 * _INSET, 24 + 12 * abs(first - second))
+    x = ARCS_WIDTH - _INSET
+    bend = x - min(ARCS_WIDTH - 2 * _INSET, 24 + 12 * abs(first - second))
     start, end = _compute_y(first), _compute_y(second)
     return f"M{x} {start}C{bend} {start} {bend} {end} {x} {end}"

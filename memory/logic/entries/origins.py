@@ -9,7 +9,7 @@ from memory.logic.entries.tiers import TierAction
 
 
 class ContentOrigin(StrEnum):
-    """The author of a text. Instructions in untrusted text are not remembered."""
+    """The kind of a text's author. Untrusted text that contains instructions is quarantined."""
 
     PERSON = "person"
     MODEL = "model"

@@ -1,7 +1,7 @@
-"""Repetition of a statement under a generated key, which is more evidence for an entry and not a second entry.
+"""Repeated statements under generated keys, which become evidence for the existing entry instead of a second one.
 
-A generated key contains the id of its run, only to be unique. A key that an author chose is an address: the next node
-reads there what was stored there, even if another entry has the same content.
+A generated key contains the id of its run, only to be unique. Under a key that an author chose, a value is always
+stored, even if another entry has the same content, because other nodes read that key.
 """
 
 import re
@@ -34,7 +34,7 @@ def is_generated_key(key: str, run_id: str) -> bool:
 
 
 def is_statement(value: Json) -> bool:
-    """Return whether a string has several words; single words and numbers repeat by chance."""
+    """Return whether a string in the value has several words; single words and numbers repeat by chance."""
     return any(len(stem_words(text)) >= _MIN_WORDS for text in list_texts(value))
 
 
@@ -58,6 +58,6 @@ def merge_repetition(
 
 
 def _has_same_metadata(entry: MemoryEntry, params: StoreParams) -> bool:
-    """Return whether shared metadata agree; the same words about another account are another fact."""
+    """Return whether metadata with the same names are equal; the same words about another account are another fact."""
     shared = entry.metadata.keys() & params.metadata.keys()
     return all(is_same_json(entry.metadata[name], params.metadata[name]) for name in shared)

@@ -1,4 +1,4 @@
-"""Secrets in a string, detected by their shape, so that none is stored or sent to a model.
+"""The detection of secrets by their shape, so that none is stored or sent to a model.
 
 A key with a known shape is detected anywhere. A value after "password:" must also resemble a secret, or every form
 with such a field would be redacted. For card numbers and the like, a check digit or the length decides. The patterns
@@ -47,6 +47,7 @@ _ORDINARY_TEXT = re.compile(
     r"|(?:\.{0,2}/)?(?:[\w.-]+/)+[\w.-]*"
 )
 
+# The names of fields that contain secrets.
 _NAME_PATTERN = (
     r"(?:pass(?:word|wd|phrase|code)?|pwd|secret|client[_ -]?secret|secret[_ -]?key"
     r"|api[_ -]?key|apikey"
@@ -54,12 +55,12 @@ _NAME_PATTERN = (
     r"|credentials?|pin)"
 )
 _NAME = re.compile(rf"(?:[a-z0-9]+[_-]){{0,4}}{_NAME_PATTERN}|密码|口令|密钥|令牌", re.IGNORECASE)
-_EDGE, _END = r"(?<![A-Za-z0-9])", r"(?![A-Za-z0-9_-])"
+_START, _END = r"(?<![A-Za-z0-9])", r"(?![A-Za-z0-9_-])"
 
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """The position and the kind of a secret; never the secret itself."""
+    """The kind and the position of a secret, without the secret itself."""
 
     kind: str
     start: int
@@ -73,14 +74,14 @@ class Redaction:
 
 
 def find_secrets(text: str, known_secrets: Iterable[str] = ()) -> tuple[Secret, ...]:
-    """Find secrets in order, without overlaps. ``known_secrets`` may have any shape, and are in every form they occur in."""
+    """Find secrets in order, without overlaps: those of a known shape, and ``known_secrets`` in exactly these forms."""
     secrets = [
         Secret("known secret", *span)
         for form in known_secrets
         if len(form) >= _MIN_LENGTH
-        for span in _find_all(form, text)
+        for span in _iterate_spans(form, text)
     ]
-    for shape in _SHAPES:
+    for shape in _SECRET_SHAPES:
         for match in shape.pattern.finditer(text):
             group = "secret" if "secret" in shape.pattern.groupindex else 0
             if shape.is_valid(match[group]):
@@ -100,7 +101,7 @@ def redact(text: str, known_secrets: Iterable[str] = ()) -> Redaction:
 
 
 def redact_json(value: Json, known_secrets: Iterable[str] = ()) -> Redaction:
-    """Redact all strings in a value and its names; a value under a secret's name is redacted as a whole."""
+    """Redact all strings and names in a value. A string under the name of a secret is redacted as a whole."""
     known_secrets = tuple(known_secrets)
     kinds: list[str] = []
 
@@ -125,13 +126,13 @@ def redact_json(value: Json, known_secrets: Iterable[str] = ()) -> Redaction:
 
 
 @dataclass(frozen=True, slots=True)
-class _Shape:
+class _SecretShape:
     kind: str
     pattern: re.Pattern[str]
     is_valid: Callable[[str], bool]
 
 
-def _find_all(form: str, text: str) -> Iterator[tuple[int, int]]:
+def _iterate_spans(form: str, text: str) -> Iterator[tuple[int, int]]:
     start = text.find(form)
     while start >= 0:
         yield start, start + len(form)
@@ -159,7 +160,7 @@ def _is_valid_card(text: str) -> bool:
 
 
 def _is_real_value(text: str) -> bool:
-    """Return whether a program would accept the text as a secret, unlike a placeholder."""
+    """Return whether the text is long and varied enough for a secret, and no placeholder."""
     plain = text.strip("\"'`")
     has_variety = len(plain) >= _MIN_PASSWORD_LENGTH and len(set(plain)) > _MIN_DISTINCT_CHARACTERS
     return has_variety and not _PLACEHOLDER.match(plain)
@@ -177,15 +178,15 @@ def _is_likely_password(text: str) -> bool:
 
 def _build_shape(
     kind: str, pattern: str, is_valid: Callable[[str], bool] = lambda _: True
-) -> _Shape:
-    return _Shape(kind, re.compile(pattern), is_valid)
+) -> _SecretShape:
+    return _SecretShape(kind, re.compile(pattern), is_valid)
 
 
 def _has_digit(text: str) -> bool:
     return any(character.isdigit() for character in text)
 
 
-_SHAPES = (
+_SECRET_SHAPES = (
     _build_shape(
         "private key",
         r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
@@ -193,26 +194,26 @@ _SHAPES = (
         r"(?:[^-]"
         r"|-(?!----)){0,20000}(?:-----END (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----)?",
     ),
-    _build_shape("JWT", rf"{_EDGE}eyJ[\w-]{{8,2000}}\.[\w-]{{8,4000}}\.[\w-]{{10,1000}}{_END}"),
-    _build_shape("AWS key", rf"{_EDGE}(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{{16}}{_END}"),
-    _build_shape("API key", rf"{_EDGE}sk-(?:[a-z]{{2,10}}-){{0,2}}[\w-]{{16,300}}", _has_digit),
-    _build_shape("API key", rf"{_EDGE}(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{{16,200}}{_END}"),
-    _build_shape("API key", rf"{_EDGE}AIza[\w-]{{35}}{_END}"),
-    _build_shape("API key", rf"{_EDGE}SG\.[\w-]{{16,32}}\.[\w-]{{16,64}}{_END}"),
+    _build_shape("JWT", rf"{_START}eyJ[\w-]{{8,2000}}\.[\w-]{{8,4000}}\.[\w-]{{10,1000}}{_END}"),
+    _build_shape("AWS key", rf"{_START}(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{{16}}{_END}"),
+    _build_shape("API key", rf"{_START}sk-(?:[a-z]{{2,10}}-){{0,2}}[\w-]{{16,300}}", _has_digit),
+    _build_shape("API key", rf"{_START}(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{{16,200}}{_END}"),
+    _build_shape("API key", rf"{_START}AIza[\w-]{{35}}{_END}"),
+    _build_shape("API key", rf"{_START}SG\.[\w-]{{16,32}}\.[\w-]{{16,64}}{_END}"),
     _build_shape(
         "API key",
-        rf"{_EDGE}(?:hf|gsk|r8|nvapi|xai|pplx|dop_v1|shpat|lin_api|ntn)[_-][\w-]{{24,200}}",
+        rf"{_START}(?:hf|gsk|r8|nvapi|xai|pplx|dop_v1|shpat|lin_api|ntn)[_-][\w-]{{24,200}}",
         _has_digit,
     ),
-    _build_shape("access token", rf"{_EDGE}gh[pousr]_[A-Za-z0-9]{{30,255}}{_END}"),
-    _build_shape("access token", rf"{_EDGE}github_pat_[A-Za-z0-9_]{{22,255}}{_END}"),
-    _build_shape("access token", rf"{_EDGE}gl(?:pat|dt|rt|cbt)-[\w-]{{20,100}}"),
-    _build_shape("access token", rf"{_EDGE}xox[abeoprs]-[A-Za-z0-9-]{{10,250}}"),
-    _build_shape("access token", rf"{_EDGE}xapp-\d-[A-Za-z0-9-]{{10,250}}"),
-    _build_shape("access token", rf"{_EDGE}npm_[A-Za-z0-9]{{36}}{_END}"),
-    _build_shape("access token", rf"{_EDGE}pypi-[\w-]{{50,300}}"),
-    _build_shape("access token", rf"{_EDGE}\d{{8,10}}:AA[\w-]{{32,36}}{_END}"),
-    _build_shape("access token", rf"{_EDGE}ya29\.[\w-]{{20,500}}"),
+    _build_shape("access token", rf"{_START}gh[pousr]_[A-Za-z0-9]{{30,255}}{_END}"),
+    _build_shape("access token", rf"{_START}github_pat_[A-Za-z0-9_]{{22,255}}{_END}"),
+    _build_shape("access token", rf"{_START}gl(?:pat|dt|rt|cbt)-[\w-]{{20,100}}"),
+    _build_shape("access token", rf"{_START}xox[abeoprs]-[A-Za-z0-9-]{{10,250}}"),
+    _build_shape("access token", rf"{_START}xapp-\d-[A-Za-z0-9-]{{10,250}}"),
+    _build_shape("access token", rf"{_START}npm_[A-Za-z0-9]{{36}}{_END}"),
+    _build_shape("access token", rf"{_START}pypi-[\w-]{{50,300}}"),
+    _build_shape("access token", rf"{_START}\d{{8,10}}:AA[\w-]{{32,36}}{_END}"),
+    _build_shape("access token", rf"{_START}ya29\.[\w-]{{20,500}}"),
     _build_shape("secret address", r"https://hooks\.slack\.com/services/[\w/]{20,120}"),
     _build_shape(
         "secret address",

@@ -23,7 +23,7 @@ _UNSPACED = (
 
 
 def extract_keywords(query: str, language: str = DEFAULT_LANGUAGE) -> tuple[str, ...]:
-    """Return the significant terms of ``list_significant_terms``, each once."""
+    """Return the significant terms in order, each once."""
     return tuple(dict.fromkeys(list_significant_terms(query, language)))
 
 

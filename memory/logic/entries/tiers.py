@@ -66,11 +66,12 @@ def build_transition(
     )
 
 
-def find_promotion_reason(entry: MemoryEntry, runs: int = 0) -> PromotionReason | None:
-    """Return the first rule that promotes this entry, or None. ``runs`` is how many recalled it."""
+def find_promotion_reason(entry: MemoryEntry, run_count: int = 0) -> PromotionReason | None:
+    """Return the first rule that promotes this entry, or None; ``run_count`` runs recalled it."""
     if entry.tier is not Tier.WORKING or is_rejected(entry):
         return None
-    return next((reason for reason, applies in _RULES if applies(entry, runs)), None)
+    rules = _PROMOTION_RULES.items()
+    return next((reason for reason, applies in rules if applies(entry, run_count)), None)
 
 
 def plan_promotions(
@@ -93,10 +94,10 @@ def plan_promotions(
 
 
 def protect_existing(params: StoreParams, present: MemoryEntry | None) -> StoreParams:
-    """Return the parameters for a write over an existing entry, if there is one.
+    """Return the parameters for a write under a key, which may have an entry already.
 
-    A write sets tier and expiry. Over a long-term or verified entry, a working write sets only the value; the old
-    value stays a revision. A write can't quarantine such an entry either: that requires a transition.
+    A long-term or verified entry keeps its tier, its expiry and the higher importance when a working write replaces its
+    value. Raise InvalidInput if a write would quarantine it, which requires a transition.
     """
     is_protected = present is not None and (present.tier is Tier.LONG_TERM or is_verified(present))
     if present is None or not is_protected or params.tier is Tier.LONG_TERM:
@@ -121,9 +122,9 @@ def set_default_ttl(params: StoreParams) -> StoreParams:
 
 
 def is_verified(entry: MemoryEntry) -> bool:
-    """Return whether the entry is long-term without an expiry, which an author sets on purpose, or marked as verified."""
-    endless = entry.tier is Tier.LONG_TERM and entry.expires_at is None
-    return endless or entry.metadata.get("verified") is True
+    """Return whether the entry is marked as verified, or long-term without an expiry."""
+    is_permanent = entry.tier is Tier.LONG_TERM and entry.expires_at is None
+    return is_permanent or entry.metadata.get("verified") is True
 
 
 def is_rejected(entry: MemoryEntry) -> bool:
@@ -135,14 +136,12 @@ def _expires_soon(entry: MemoryEntry, now: datetime, margin: timedelta) -> bool:
     return entry.tier is Tier.WORKING and ends_at is not None and now < ends_at <= now + margin
 
 
-_RULES: tuple[tuple[PromotionReason, Callable[[MemoryEntry, int], bool]], ...] = (
-    (PromotionReason.BY_HAND, lambda entry, _runs: is_verified(entry)),
-    (PromotionReason.BY_EVIDENCE, lambda entry, _runs: count_evidence(entry) >= _MIN_EVIDENCE),
-    (PromotionReason.BY_USE, lambda _entry, runs: runs >= _MIN_RUNS),
-    (
-        PromotionReason.BY_RULE,
-        lambda entry, _runs: (
-            entry.category in _PROMOTED_CATEGORIES and entry.importance >= _MIN_IMPORTANCE
-        ),
+# Whether a rule applies to an entry that this many runs recalled, in the order of the rules.
+_PROMOTION_RULES: dict[PromotionReason, Callable[[MemoryEntry, int], bool]] = {
+    PromotionReason.BY_HAND: lambda entry, _run_count: is_verified(entry),
+    PromotionReason.BY_EVIDENCE: lambda entry, _run_count: count_evidence(entry) >= _MIN_EVIDENCE,
+    PromotionReason.BY_USE: lambda _entry, run_count: run_count >= _MIN_RUNS,
+    PromotionReason.BY_RULE: lambda entry, _run_count: (
+        entry.category in _PROMOTED_CATEGORIES and entry.importance >= _MIN_IMPORTANCE
     ),
-)
+}

@@ -15,7 +15,7 @@ from memory.logic.entries.duplicates import get_ttl
 
 @dataclass(frozen=True, slots=True)
 class EntryWrite:
-    """One entry before and after a write; None where it did not exist."""
+    """One entry before and after a write, None if it did not exist."""
 
     namespace: str
     key: str
@@ -50,12 +50,12 @@ class WriteBatch:
 
 
 def find_entry(entries: NamespaceStore, namespace: str, key: str) -> MemoryEntry | None:
-    """Return the entry under a key, if it may be recalled."""
+    """Return the entry under a key, or None if there is none that may be recalled."""
     return next(iter(entries.recall(MemoryQuery(namespace, key=key))), None)
 
 
 def build_restore_params(entry: MemoryEntry, now: datetime | None = None) -> StoreParams:
-    """Return the parameters to store an entry again, with its whole time to live, or with ``now`` what remains of it."""
+    """Return the parameters to store an entry again, with its whole time to live, or with what remains of it at ``now``."""
     ttl, content = get_ttl(entry), get_state(entry, CONTENT)
     if ttl is not None and now is not None and entry.expires_at is not None:
         ttl = (entry.expires_at - now).total_seconds()

@@ -24,13 +24,15 @@ from memory.logic.knowledge.pages import (
 
 @dataclass(frozen=True, slots=True)
 class PageWrite:
-    """A written page; ``merged_for`` is the reason for merging it into an existing page, if it was merged."""
+    """A page as written. If it was merged into an existing page, ``merged_for`` is the reason."""
 
     page: KnowledgePage
     merged_for: MatchReason | None = None
 
 
 class KnowledgeStore:
+    """The knowledge pages of one namespace; each is an entry of the store."""
+
     def __init__(
         self,
         namespace: str,
@@ -49,7 +51,7 @@ class KnowledgeStore:
         if self.get_page(page.id):
             raise AlreadyExists(f"The page {page.id} already exists.")
         now = self._clock()
-        return self.put_page(replace(page, created_at=page.created_at or now, updated_at=now))
+        return self.store_page(replace(page, created_at=page.created_at or now, updated_at=now))
 
     def get_page(self, page_id: str) -> KnowledgePage | None:
         entries = self._entries.recall(MemoryQuery(self._namespace, key=build_page_key(page_id)))
@@ -58,7 +60,7 @@ class KnowledgeStore:
     def update_page(self, page: KnowledgePage) -> KnowledgePage:
         """Store a new revision of the page; its time of creation stays."""
         created_at = self._require_page(page.id).created_at
-        return self.put_page(replace(page, created_at=created_at, updated_at=self._clock()))
+        return self.store_page(replace(page, created_at=created_at, updated_at=self._clock()))
 
     def delete_page(self, page_id: str) -> bool:
         """Delete the page; pages that refer to it become outdated."""
@@ -86,7 +88,7 @@ class KnowledgeStore:
         return sorted(map(self._read_page, entries), key=lambda page: page.id)
 
     def search(self, query: str, language: str = DEFAULT_LANGUAGE) -> list[KnowledgePage]:
-        """Return the pages with a keyword in title, summary or tags, those with the most first."""
+        """Return the pages with keywords of the query in title, summary or tags, those with the most keywords first."""
         keywords = extract_keywords(query, language)
         counts = [(_count_hits(page, keywords, language), page) for page in self.list_pages()]
         matches = [(hits, page) for hits, page in counts if hits]
@@ -101,7 +103,7 @@ class KnowledgeStore:
     def mark_checked(self, page_id: str) -> KnowledgePage:
         """Mark the page as checked, so that it is no longer outdated; other pages aren't affected."""
         page = self._require_page(page_id)
-        return self.put_page(replace(page, checked_at=self._clock()))
+        return self.store_page(replace(page, checked_at=self._clock()))
 
     def list_revisions(self, page_id: str) -> Sequence[KnowledgePage]:
         """Return the revisions of the page, oldest first, the present revision last."""
@@ -129,8 +131,8 @@ class KnowledgeStore:
             source=self._source,
         )
 
-    def put_page(self, page: KnowledgePage) -> KnowledgePage:
-        """Store the page, new or existing. Its times are kept; missing ones are set to now."""
+    def store_page(self, page: KnowledgePage) -> KnowledgePage:
+        """Store a new or an existing page with its times; missing times are set to now."""
         return self._read_page(self._entries.store(self.build_params(page)))
 
     def _read_page(self, entry: MemoryEntry) -> KnowledgePage:

@@ -35,6 +35,7 @@ _KNOWN_NAMES |= {*_CREATED, *_UPDATED}
 
 
 def export_page(page: KnowledgePage) -> bytes:
+    """Return the page as a file, with its imported header if the values in it are unchanged."""
     header = page.header or Header("", "")
     fields = _parse_header(header.text)
     is_unchanged = page.header is not None and header.digest == _compute_digest(page, fields)
@@ -43,7 +44,7 @@ def export_page(page: KnowledgePage) -> bytes:
 
 
 def import_page(data: bytes, *, name: str, now: datetime) -> KnowledgePage:
-    """Parse a file. Its ``name`` replaces an id and a title that header and content don't give."""
+    """Parse a file. Its ``name`` replaces a missing id and title. Raise InvalidInput if the file isn't UTF-8."""
     try:
         text = data.decode()
     except UnicodeDecodeError:
@@ -65,18 +66,18 @@ def import_page(data: bytes, *, name: str, now: datetime) -> KnowledgePage:
     )
     page = normalize_page(page)
     if header == _build_header(page, {}):
-        return page  # our own header can be written again
+        return page  # this header would be written again anyway
     return replace(page, header=Header(header, _compute_digest(page, fields)))
 
 
 def split_header(text: str) -> tuple[str, str]:
-    """Return the header with its dashes, and the content; an unreadable header is content."""
+    """Return the header with its dashes, and the content. A header that isn't valid belongs to the content."""
     match = _HEADER.match(text)
     if match and len(match[0]) <= _MAX_HEADER_LENGTH and _parse_yaml(match["yaml"]) is not None:
         return match[0], text[match.end() :]
     # A byte order mark belongs to the file, not to its content.
-    mark = text[: text.startswith(_BYTE_ORDER_MARK)]
-    return mark, text[len(mark) :]
+    length = int(text.startswith(_BYTE_ORDER_MARK))
+    return text[:length], text[length:]
 
 
 def build_file_name(page: KnowledgePage) -> str:
@@ -84,7 +85,7 @@ def build_file_name(page: KnowledgePage) -> str:
 
 
 def _build_header(page: KnowledgePage, other_fields: Mapping[str, Any]) -> str:
-    """Write each value as JSON on its own line, which is YAML too. ``other_fields``: unknown names."""
+    """Write each value as JSON on its own line, which is YAML too; of the other fields only those with unknown names."""
     fields: dict[str, Any] = {
         "id": page.id,
         "title": page.title,
@@ -115,7 +116,7 @@ def _parse_header(header: str) -> dict[str, Any]:
 
 
 def _parse_yaml(text: str) -> dict[str, Any] | None:
-    """Return names and values as strings, or None if the string is no mapping."""
+    """Return names and values as strings, or None if the YAML is invalid or no mapping of names."""
     try:
         fields = yaml.load(text, Loader=_Loader)  # noqa: S506 - this loader makes texts only
     except (yaml.YAMLError, RecursionError, ValueError):
@@ -156,7 +157,7 @@ def _get_time(fields: Mapping[str, Any], *names: str) -> datetime | None:
 
 
 def _compute_digest(page: KnowledgePage, fields: Mapping[str, Any]) -> str:
-    """Hash the header's values; a time that it doesn't name came from the clock and is left out."""
+    """Hash the header's values, without a time that the header lacks, because the import set it to the present."""
     values = [page.id, page.title, page.summary, page.tags, page.aliases, page.references]
     times = ((_CREATED, page.created_at), (_UPDATED, page.updated_at))
     values += [str(time) for names, time in times if _get_time(fields, *names)]

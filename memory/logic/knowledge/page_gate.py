@@ -1,4 +1,4 @@
-"""The content filter for pages: secrets, untrusted instructions, and drafts to be reviewed first."""
+"""The content filter for pages, which removes secrets and quarantines untrusted instructions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,8 +15,8 @@ from memory.logic.knowledge.page_files import import_page
 from memory.logic.knowledge.pages import KnowledgePage, build_page_key, build_slug
 
 
-_TEXTS: Final = ("title", "summary", "content")
-_LISTS: Final = ("tags", "aliases")
+_TEXT_FIELDS: Final = ("title", "summary", "content")
+_LIST_FIELDS: Final = ("tags", "aliases")
 _SECRETS: Final = "redacted"  # in the metadata of screened parameters
 
 
@@ -25,7 +25,7 @@ def screen_page(
 ) -> tuple[KnowledgePage, Sequence[Json]]:
     """Return the page without secrets, and the reasons for a quarantine, {reason, detail} each.
 
-    ``default`` is the origin for the screening if the draft names none.
+    The draft may name its origin, which is ``default`` otherwise, and ask for a review with ``hold``.
     """
     origin = parse_origin(draft.get("origin"))
     clean, params = _screen_texts(
@@ -45,7 +45,7 @@ class ScreenedFile:
 
 
 def screen_file(data: bytes, *, name: str, now: datetime) -> ScreenedFile:
-    """Screen an untrusted file, header included; a file without findings stays unchanged to the byte."""
+    """Screen an untrusted file with its header. A file without findings is exported unchanged to the byte."""
     page = import_page(data, name=name, now=now)
     params = StoreParams("", name, value=data.decode())
     screened = screen_params(params, ContentOrigin.TOOL).params
@@ -63,7 +63,7 @@ def screen_file(data: bytes, *, name: str, now: datetime) -> ScreenedFile:
 def build_quarantined_page(
     store: KnowledgeStore, page: KnowledgePage, reasons: Sequence[Json]
 ) -> StoreParams:
-    """Return the quarantined entry; once approved, it becomes the page of that title."""
+    """Return the parameters of the quarantined entry, which becomes the page of that title once it is approved."""
     title = normalize(page.title)
     same_ids = [other.id for other in store.list_pages() if normalize(other.title) == title]
     page_id = page.id or next(iter(same_ids), build_slug(page.title))
@@ -76,8 +76,11 @@ def build_quarantined_page(
 def _screen_texts(
     page: KnowledgePage, origin: ContentOrigin, *, hold: bool = False
 ) -> tuple[KnowledgePage, StoreParams]:
-    texts = {name: getattr(page, name) for name in _TEXTS}
-    texts |= {name: list(getattr(page, name)) for name in _LISTS}
+    texts = {name: getattr(page, name) for name in _TEXT_FIELDS}
+    texts |= {name: list(getattr(page, name)) for name in _LIST_FIELDS}
     params = screen_params(StoreParams("", "", value=texts), origin, hold=hold).params
-    clean: dict[str, Any] = {**params.value, **{name: tuple(params.value[name]) for name in _LISTS}}
+    clean: dict[str, Any] = {
+        **params.value,
+        **{name: tuple(params.value[name]) for name in _LIST_FIELDS},
+    }
     return replace(page, **clean), params

@@ -1,7 +1,6 @@
-"""The index of a namespace's pages: the pages, their links, and the outdated pages.
+"""The index of a namespace's pages: the pages, their links, and the outdated references.
 
-It is always built from the pages themselves, so that it cannot become inconsistent when two members write at once, as
-a separate list could.
+It is always built from the pages, because a stored index could become inconsistent when two members write at once.
 """
 
 from collections import defaultdict
@@ -59,13 +58,15 @@ class PageIndex:
             links=links,
             backlinks=_invert_links(links),
             outdated=tuple(
-                mark for page in ordered for mark in _find_outdated_references(page, links, by_id)
+                reference
+                for page in ordered
+                for reference in _find_outdated_references(page, links, by_id)
             ),
         )
 
 
 def _map_names(pages: Sequence[KnowledgePage]) -> dict[str, str]:
-    """Map titles, then aliases to page ids; the first of two pages gets a shared name."""
+    """Map titles and aliases to page ids. A title takes precedence over an alias, and the first page over others."""
     names = [(page.title, page.id) for page in pages]
     names += [(alias, page.id) for page in pages for alias in page.aliases]
     return {normalize(name): page_id for name, page_id in reversed(names)}
@@ -96,8 +97,8 @@ def _find_outdated_references(
 ) -> Iterable[OutdatedReference]:
     confirmed_at = max(filter(None, (page.updated_at, page.checked_at)), default=None)
     for target in links[page.id]:
-        reference = by_id.get(target)
-        if reference is None:
+        changed_at = by_id[target].updated_at if target in by_id else None
+        if target not in by_id:
             yield OutdatedReference(page.id, target, OutdatedReason.VANISHED)
-        elif confirmed_at and reference.updated_at and reference.updated_at > confirmed_at:
-            yield OutdatedReference(page.id, target, OutdatedReason.CHANGED, reference.updated_at)
+        elif confirmed_at and changed_at and changed_at > confirmed_at:
+            yield OutdatedReference(page.id, target, OutdatedReason.CHANGED, changed_at)

@@ -1,4 +1,4 @@
-"""Pages about the same subject: matching them, and merging one into the other."""
+"""The matching and merging of pages about the same subject."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -26,7 +26,7 @@ class PageMatch:
 
 
 def find_matching_page(page: KnowledgePage, pages: Iterable[KnowledgePage]) -> PageMatch | None:
-    """Find a page about the same subject: by title, then by another name, then by content."""
+    """Find a page about the same subject: one with the same title, else with a common name, else with similar content."""
     others = sorted((other for other in pages if other.id != page.id), key=attrgetter("id"))
     for reason, matches in _MATCHERS:
         for other in others:
@@ -36,7 +36,7 @@ def find_matching_page(page: KnowledgePage, pages: Iterable[KnowledgePage]) -> P
 
 
 def merge_pages(old: KnowledgePage, new: KnowledgePage) -> KnowledgePage:
-    """Add what only the new page has to the old one; of two paragraphs with the same statement the longer stays."""
+    """Return the old page with the new summary, and with the new page's other content, tags, references and names."""
     references = (*old.references, *new.references)
     return normalize_page(
         replace(
@@ -52,6 +52,7 @@ def merge_pages(old: KnowledgePage, new: KnowledgePage) -> KnowledgePage:
 
 
 def merge_contents(old: str, new: str) -> str:
+    """Append the new paragraphs to the old ones; of two paragraphs with the same statement, the longer one stays."""
     if not old.strip() or not new.strip():
         return old if old.strip() else new
     paragraphs = old.split("\n\n")

@@ -1,4 +1,4 @@
-"""Searches and writes of knowledge pages that workflows request: parsed from a node's JSON, carried out on a store."""
+"""The searches and writes of knowledge pages that the nodes of a workflow request."""
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
@@ -59,10 +59,9 @@ class PageHit:
 
 @dataclass(frozen=True, slots=True)
 class PageWriteResult:
-    """The result of writing one page: the page and its entry.
+    """The result of writing one page. If its entry was quarantined instead, ``held`` lists the reasons.
 
     ``merged_for`` is the reason for merging it into an existing page (title, alias or content), empty otherwise.
-    ``held`` lists the reasons for which ``entry`` waits in quarantine instead; it is empty if the page was written.
     """
 
     write: PageWrite
@@ -83,7 +82,7 @@ def search_pages(
     entries: Iterable[MemoryEntry],
     similarities: Mapping[str, float] = NO_SIMILARITIES,
 ) -> tuple[PageHit, ...]:
-    """Rank ``entries``, which must be pages; an empty query matches none. ``similarities`` are semantic, by key."""
+    """Rank the entries, which must be pages; an empty query matches none. ``similarities`` are semantic, by key."""
     if not query.text.strip():
         return ()
     entries_by_key = {entry.key: entry for entry in entries}
@@ -92,9 +91,11 @@ def search_pages(
     if tags:
         pages = [page for page in pages if not tags.isdisjoint(map(str.casefold, page.tags))]
     keys = {page.id: build_page_key(page.id) for page in pages}
-    near = {id_: similarities[key] for id_, key in keys.items() if key in similarities}
+    similarities_by_id = {
+        id_: similarities[key] for id_, key in keys.items() if key in similarities
+    }
     config = RetrieverConfig(query.max_results, query.min_score, 1.0, query.language)
-    items = rank_pages(query.text, pages, config, near)
+    items = rank_pages(query.text, pages, config, similarities_by_id)
     return tuple(_build_hit(item, entries_by_key[keys[item.page.id]]) for item in items)
 
 
@@ -110,8 +111,8 @@ def write_drafts(
 ) -> tuple[PageWriteResult, ...]:
     """Write the drafts in their order, so that two drafts about one subject become one page.
 
-    A draft can name its ``origin`` (default: the argument), and set ``hold`` to wait for a review. All drafts are
-    parsed and screened before the first is written; raise InvalidInput for an invalid one.
+    A draft can name its ``origin``, which is the argument otherwise, and set ``hold`` to wait for a review. All drafts
+    are parsed and screened before the first is written; raise InvalidInput for an invalid one.
     """
     if mode not in MODES:
         raise InvalidInput(f"mode: use one of {', '.join(MODES)}.")
@@ -131,7 +132,7 @@ def write_drafts(
 
 
 def parse_draft(value: Json) -> KnowledgePage:
-    """Parse a page from JSON. Without an id it later gets one from its title. Raise InvalidInput for a wrong type."""
+    """Parse a page, whose id may be empty, from a draft in JSON; raise InvalidInput if a value has a wrong type."""
     if not isinstance(value, Mapping):
         raise InvalidInput("pages: each must be an object with title and content.")
     return KnowledgePage(

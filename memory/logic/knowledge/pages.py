@@ -53,6 +53,7 @@ def build_page_key(page_id: str) -> str:
 
 
 def check_page(page: KnowledgePage) -> None:
+    """Raise InvalidInput if the id or the title is invalid, or if the page references itself."""
     if not page.id.strip() or len(page.id) > _MAX_ID_LENGTH or page.id != page.id.strip():
         raise InvalidInput(f"id: 1 to {_MAX_ID_LENGTH} characters without spaces at the ends.")
     if not page.title.strip():
@@ -92,11 +93,12 @@ def to_json(page: KnowledgePage) -> dict[str, Json]:
 
 
 def from_entry(entry: MemoryEntry) -> KnowledgePage:
+    """Return the page in an entry; raise Serialization if it is malformed."""
     return parse_page(entry.key, entry.value, entry.metadata, entry.revision)
 
 
 def parse_page(key: str, value: Json, metadata: Mapping[str, Json], revision: int) -> KnowledgePage:
-    """Parse a page from the fields of an entry, so that only these have to be read for thousands of pages."""
+    """Parse a page from only those fields of an entry that have to be read; raise Serialization if it is malformed."""
     try:
         header = value.get("header")
         return KnowledgePage(
@@ -123,7 +125,7 @@ def is_page(entry: MemoryEntry) -> bool:
 
 
 def build_slug(title: str) -> str:
-    """Build a name for a file or an id, of letters and digits of any script."""
+    """Build an id or a file name from the title's letters and digits, joined by hyphens."""
     plain = unicodedata.normalize("NFKC", title).casefold()
     return _NO_WORD.sub("-", plain).strip("-")[:80].rstrip("-") or "page"
 

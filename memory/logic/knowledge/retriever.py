@@ -27,8 +27,8 @@ from memory.logic.knowledge.pages import KnowledgePage
 NO_SIMILARITIES: Mapping[str, float] = {}
 
 # The most that a field alone contributes; a title that equals the query is the answer.
-_WEIGHTS = {"title": 1.0, "tags": 0.8, "summary": 0.9, "content": 0.8}
-_NO_OVERLAP = dict.fromkeys(_WEIGHTS, 0.0)
+_FIELD_WEIGHTS = {"title": 1.0, "tags": 0.8, "summary": 0.9, "content": 0.8}
+_NO_OVERLAP = dict.fromkeys(_FIELD_WEIGHTS, 0.0)
 _SIMILARITY_WEIGHT = 0.5  # even the nearest page may be about something else
 
 
@@ -44,7 +44,7 @@ class RetrieverConfig:
 
 @dataclass(frozen=True, slots=True)
 class ScoredItem:
-    """A page with its score; ``parts`` are those of each field, and of BM25."""
+    """A page with its score; ``parts`` are the scores of each field and of BM25."""
 
     page: KnowledgePage
     score: float
@@ -58,6 +58,8 @@ class RetrievalResult:
 
 
 class MemoryRetriever:
+    """A ranking of all pages of a store with one configuration."""
+
     def __init__(self, store: KnowledgeStore, config: RetrieverConfig = RetrieverConfig()) -> None:
         self._store = store
         self._config = config
@@ -105,7 +107,8 @@ def compute_overlap(
 
 
 def combine_scores(parts: Mapping[str, float]) -> float:
-    return 1.0 - math.prod(1.0 - weight * parts[name] for name, weight in _WEIGHTS.items())
+    """Combine the scores of the fields like independent probabilities."""
+    return 1.0 - math.prod(1.0 - weight * parts[name] for name, weight in _FIELD_WEIGHTS.items())
 
 
 def _score_best(grams: Grams, texts: Sequence[str], language: str) -> float:
@@ -114,16 +117,16 @@ def _score_best(grams: Grams, texts: Sequence[str], language: str) -> float:
 
 
 def _list_passages(text: str) -> list[str]:
-    """List the sentences, and each two neighboring ones."""
+    """List the sentences, and the pairs of neighboring sentences."""
     sentences = split_sentences(text)
     return [*sentences, *map(" ".join, pairwise(sentences))]
 
 
 def _build_scored_item(
-    page: KnowledgePage, parts: dict[str, float], lexical: float, weight: float
+    page: KnowledgePage, parts: dict[str, float], lexical: float, bm25_weight: float
 ) -> ScoredItem:
-    score = (combine_scores(parts) + weight * lexical) / (1.0 + weight)
-    return ScoredItem(page, score, {**parts, "bm25": lexical} if weight else parts)
+    score = (combine_scores(parts) + bm25_weight * lexical) / (1.0 + bm25_weight)
+    return ScoredItem(page, score, {**parts, "bm25": lexical} if bm25_weight else parts)
 
 
 def _add_similarity(item: ScoredItem, similarity: float) -> ScoredItem:

@@ -148,7 +148,7 @@ def _import_files(
         if reasons:
             entries.store(build_quarantined_page(store, page, reasons))
         else:
-            pages.append(store.put_page(page))
+            pages.append(store.store_page(page))
         if screened.secrets or reasons:
             held_for = tuple(str(reason["reason"]) for reason in reasons)
             findings.append(PageFinding(name, page.id, screened.secrets, held_for))

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from memory.core.records import MemoryEntry
 from memory.forms.browsing import SearchForm
-from memory.logic.entries.link_map import WIDTH, LinkKind
+from memory.logic.entries.link_map import ARCS_WIDTH, LinkKind
 from memory.models import Namespace
 from memory.services.entries.link_map import load_links
 from memory.views.request_context import build_caller
@@ -51,8 +51,8 @@ def build_links_context(request: HttpRequest, row: Namespace, search: SearchForm
         "body": "memory/entries/_links.html",
         "lines": lines,
         "arcs": link_map.drawing.arcs,
-        "arcs_width": WIDTH,
-        "dots_x": WIDTH - 10,
+        "arcs_width": ARCS_WIDTH,
+        "dots_x": ARCS_WIDTH - 10,
         "links_height": link_map.drawing.height,
         "is_all": link_map.is_all,
         "kinds": [(kind.value, label) for kind, label in KINDS.items()],

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from memory.core.errors import InvalidInput
-from memory.logic.entries.filter_syntax import read_filter
+from memory.logic.entries.filter_syntax import parse_filter_text
 
 
 TYPED: list[tuple[str, dict[str, Any]]] = [
@@ -27,7 +27,7 @@ TYPED: list[tuple[str, dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("typed", "filter_"), TYPED)
 def test_what_is_typed_is_the_languages_filter(typed: str, filter_: dict[str, Any]) -> None:
-    assert read_filter(typed) == filter_
+    assert parse_filter_text(typed) == filter_
 
 
 @pytest.mark.parametrize(
@@ -35,4 +35,4 @@ def test_what_is_typed_is_the_languages_filter(typed: str, filter_: dict[str, An
 )
 def test_nonsense_is_refused_rather_than_matching_nothing(typed: str) -> None:
     with pytest.raises(InvalidInput):
-        read_filter(typed)
+        parse_filter_text(typed)

@@ -38,7 +38,7 @@ DECISIONS: list[tuple[str, Incoming, IngressOutcome, list[FindingReason]]] = [
     ("two characters", Incoming(params("猫咪")), IngressOutcome.ADMIT, []),
     (
         "the same again",
-        Incoming(params("alice likes green tea."), recent=[KNOWN]),
+        Incoming(params("alice likes green tea."), recent_entries=[KNOWN]),
         IngressOutcome.MERGE,
         [FindingReason.DUPLICATE],
     ),
@@ -80,7 +80,7 @@ DECISIONS: list[tuple[str, Incoming, IngressOutcome, list[FindingReason]]] = [
     ),
     (
         "refused once",
-        Incoming(params("Bob smells bad."), rejected=["bob smells bad"]),
+        Incoming(params("Bob smells bad."), rejected_values=["bob smells bad"]),
         IngressOutcome.REFUSE,
         [FindingReason.REJECTED_BEFORE],
     ),
@@ -151,7 +151,7 @@ def test_order_is_held_with_what_it_says():
 
 
 def test_duplicate_is_one_proof_more():
-    decision = decide_ingress(Incoming(params("alice likes green tea."), recent=[KNOWN]))
+    decision = decide_ingress(Incoming(params("alice likes green tea."), recent_entries=[KNOWN]))
 
     assert decision.target == KNOWN
     assert decision.params is not None
@@ -171,7 +171,7 @@ def test_only_recent_entries_are_compared():
     ]
     incoming = Incoming(
         params("Alice likes green tea"),
-        recent=[KNOWN, *newer],
+        recent_entries=[KNOWN, *newer],
         limits=IngressLimits(recent_count=3),
     )
 

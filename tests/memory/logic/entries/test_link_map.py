@@ -3,7 +3,7 @@
 from typing import Any
 
 from memory.core.records import MemoryEntry
-from memory.logic.entries.link_map import LINE, EntryLink, LinkKind, draw_map, find_links
+from memory.logic.entries.link_map import ROW_HEIGHT, EntryLink, LinkKind, draw_map, find_links
 
 
 def entry(id_: str, **metadata: Any) -> MemoryEntry:
@@ -46,7 +46,7 @@ def test_drawing_leaves_out_the_unlinked_and_keeps_clusters_together() -> None:
     drawing = draw_map(["a", "b", "c", "d", "e", "f"], links)
 
     assert [dot.id for dot in drawing.dots] == ["a", "d", "f", "c", "e"]
-    assert [dot.y for dot in drawing.dots] == [LINE // 2 + LINE * n for n in range(5)]
-    assert drawing.height == 5 * LINE
+    assert [dot.y for dot in drawing.dots] == [ROW_HEIGHT // 2 + ROW_HEIGHT * n for n in range(5)]
+    assert drawing.height == 5 * ROW_HEIGHT
     assert [arc.link for arc in drawing.arcs] == links[:3]
     assert len({arc.path for arc in drawing.arcs}) == 3

@@ -81,7 +81,7 @@ def test_any_head_comes_back_byte_for_byte(head: str, content: str, end: str):
 def test_any_file_survives_the_store(text: str):
     def there_and_back() -> bytes:
         wiki = KnowledgeStore("global:wiki", provider(), clock=Ticking())
-        stored = wiki.get_page(wiki.put_page(load(text.encode())).id)
+        stored = wiki.get_page(wiki.store_page(load(text.encode())).id)
         assert stored is not None
         return export_page(stored)
 
