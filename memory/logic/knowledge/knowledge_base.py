@@ -11,7 +11,7 @@ from memory.logic.entries.text_similarity import extract_keywords
 from memory.logic.knowledge.page_index import PageIndex, PageIndexEntry
 from memory.logic.knowledge.page_merge import MatchReason, find_matching_page, merge_pages
 from memory.logic.knowledge.pages import (
-    CATEGORY,
+    PAGE_CATEGORY,
     KnowledgePage,
     build_page_key,
     check_page,
@@ -127,7 +127,7 @@ class KnowledgeStore:
             build_page_key(page.id),
             value=to_json(page),
             metadata=metadata,
-            category=CATEGORY,
+            category=PAGE_CATEGORY,
             source=self._source,
         )
 
@@ -142,7 +142,7 @@ class KnowledgeStore:
 
 def list_page_entries(store: NamespaceStore, namespace: str) -> list[MemoryEntry]:
     """Return the entries of a namespace that are pages."""
-    query = MemoryQuery(namespace, filter={"category": CATEGORY})
+    query = MemoryQuery(namespace, filter={"category": PAGE_CATEGORY})
     return [entry for entry in store.recall(query) if is_page(entry)]
 
 

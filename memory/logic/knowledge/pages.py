@@ -11,7 +11,7 @@ from memory.core.records import Json, MemoryEntry
 from memory.logic.entries.origins import get_untrusted_origin
 
 
-CATEGORY = "page"
+PAGE_CATEGORY = "page"
 
 _MAX_ID_LENGTH = 200
 _NO_WORD = re.compile(r"[\W_]+")
@@ -121,7 +121,7 @@ def parse_page(key: str, value: Json, metadata: Mapping[str, Json], revision: in
 
 
 def is_page(entry: MemoryEntry) -> bool:
-    return entry.category == CATEGORY and entry.key.startswith(build_page_key(""))
+    return entry.category == PAGE_CATEGORY and entry.key.startswith(build_page_key(""))
 
 
 def build_slug(title: str) -> str:

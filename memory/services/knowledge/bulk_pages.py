@@ -8,7 +8,7 @@ from django.db.models.fields.json import KeyTextTransform
 from memory.logic.knowledge.knowledge_base import list_page_entries
 from memory.logic.knowledge.page_index import PageIndex
 from memory.logic.knowledge.pages import (
-    CATEGORY,
+    PAGE_CATEGORY,
     KnowledgePage,
     build_page_key,
     from_entry,
@@ -53,7 +53,7 @@ def _read_stored_pages(access: NamespaceAccess) -> Iterable[tuple[str, Knowledge
     if access.target.row is None:
         return
     visible = rows.find_visible(access.target.row, access.now)
-    pages = visible.filter(category=CATEGORY, key__startswith=build_page_key("")).order_by()
+    pages = visible.filter(category=PAGE_CATEGORY, key__startswith=build_page_key("")).order_by()
     columns = pages.values_list("id", "key", "value", *_METADATA_COLUMNS, "revision")
     for entry_id, key, value, origin, review, revision in columns:
         metadata = {"origin": origin, "review": review} if origin else {}

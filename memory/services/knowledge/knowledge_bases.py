@@ -11,7 +11,7 @@ from accounts.tenancy import tenant
 from memory import permissions
 from memory.core.records import Tier
 from memory.core.scopes import Scope, parse_namespace
-from memory.logic.knowledge.pages import CATEGORY, build_page_key
+from memory.logic.knowledge.pages import PAGE_CATEGORY, build_page_key
 from memory.models import Entry, Namespace
 from memory.models.readable import any_of
 from memory.permissions import NamespaceTarget
@@ -39,7 +39,7 @@ def list_knowledge_bases(caller: MemoryCaller) -> list[KnowledgeBaseSummary]:
             unexpired,
             any_of("namespace_id", namespaces.filter(entry_count__gt=0)),
             deleted_at=None,
-            category=CATEGORY,
+            category=PAGE_CATEGORY,
             key__startswith=build_page_key(""),
         )
         counts = pages.exclude(tier=Tier.QUARANTINE).values("namespace_id")

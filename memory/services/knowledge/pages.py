@@ -21,7 +21,7 @@ from memory.logic.knowledge.page_requests import (
     search_pages,
     write_drafts,
 )
-from memory.logic.knowledge.pages import CATEGORY, KnowledgePage, from_entry, is_page
+from memory.logic.knowledge.pages import PAGE_CATEGORY, KnowledgePage, from_entry, is_page
 from memory.models import Entry
 from memory.providers.postgres import rows
 from memory.providers.postgres.vectors import compute_similarity_by_key
@@ -90,7 +90,7 @@ def find_pages(
     question = MemoryQuery("", query_text=query)
     with open_for_query(caller, question, scope=scope, namespace=namespace) as (access, question):
         row = None if access.external else access.target.row
-        near_keys = compute_similarity_by_key(row, question.meaning, CATEGORY) if row else {}
+        near_keys = compute_similarity_by_key(row, question.meaning, PAGE_CATEGORY) if row else {}
         candidates = list_candidate_pages(access, query, near_keys, is_filtered=bool(tags))
         page_query = PageQuery(query, top_k, min_score, tuple(tags))
         hits = search_pages(page_query, candidates, near_keys)

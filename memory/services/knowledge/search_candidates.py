@@ -5,7 +5,7 @@ from typing import Final
 
 from memory.core.records import MemoryEntry, MemoryQuery
 from memory.logic.knowledge.knowledge_base import list_page_entries
-from memory.logic.knowledge.pages import CATEGORY, is_page
+from memory.logic.knowledge.pages import PAGE_CATEGORY, is_page
 from memory.providers.postgres import rows
 from memory.providers.postgres.provider import search
 from memory.services.gateway.namespace_access import NamespaceAccess
@@ -20,7 +20,7 @@ def search_pages_by_text(access: NamespaceAccess, query: str) -> list[MemoryEntr
     if access.target.row is None or access.external is not None:
         return []
     text_query = MemoryQuery(
-        access.text, query_text=query, filter={"category": CATEGORY}, top_k=MAX_COMPARED
+        access.text, query_text=query, filter={"category": PAGE_CATEGORY}, top_k=MAX_COMPARED
     )
     return [entry for entry in search(access.target.row, text_query, access.now) if is_page(entry)]
 

@@ -13,7 +13,7 @@ from memory.core.recall.selection import NO_VECTOR
 from memory.core.records import Json, Tier
 from memory.logic.entries.duplicates import count_evidence
 from memory.logic.entries.tiers import TRANSITIONS, TierAction
-from memory.logic.knowledge.pages import CATEGORY, build_page_key
+from memory.logic.knowledge.pages import PAGE_CATEGORY, build_page_key
 from memory.logic.text_diff import diff_values
 from memory.models import Entry, Read, Revision
 from memory.provenance import load_provenance
@@ -214,4 +214,4 @@ def _to_list(value: Json) -> list[Json]:
 
 
 def is_page_row(entry: Entry) -> bool:
-    return entry.category == CATEGORY and entry.key.startswith(build_page_key(""))
+    return entry.category == PAGE_CATEGORY and entry.key.startswith(build_page_key(""))
