@@ -66,15 +66,15 @@ class ExpiryChoice(TextChoices):
     WEEK = "7", _("In 1 week")
     MONTH = "30", _("In 30 days")
     YEAR = "365", _("In 1 year")
-    EVER = "never", _("Never")
+    NEVER = "never", _("Never")
 
     @property
     def seconds(self) -> float | None:
-        return None if self is ExpiryChoice.EVER else int(self.value) * 86_400
+        return None if self is ExpiryChoice.NEVER else int(self.value) * 86_400
 
 
 class FilterForm(forms.Form):
-    """Filters of a list: empty and invalid fields filter nothing."""
+    """The filters of a list and the offset of its page; empty and invalid fields filter nothing."""
 
     offset = forms.IntegerField(min_value=0, max_value=1_000_000, required=False)
 
@@ -114,10 +114,10 @@ class SearchForm(FilterForm):
 
     def clean_at(self) -> datetime | None:
         """Parse a time with a zone, or in the reader's zone; a future time becomes the present."""
-        if not (text := self.cleaned_data["at"]):
+        if not (time_text := self.cleaned_data["at"]):
             return None
         with suppress(ValueError):
-            if moment := parse_datetime(text):
+            if moment := parse_datetime(time_text):
                 return min(to_utc(moment), timezone.now())
         raise forms.ValidationError(_("Enter a valid date and time."))
 
@@ -132,17 +132,17 @@ class SearchForm(FilterForm):
         return ViewChoice(self.get_value("view") or ViewChoice.LIST)
 
     @property
-    def at_moment(self) -> datetime | None:
-        """The past moment to show; only the list can show a past state."""
-        at: datetime | None = self.get_value("at")
-        return at if self.selected_view is ViewChoice.LIST else None
+    def snapshot_at(self) -> datetime | None:
+        """The past moment to show, or None; only the list can show a past state."""
+        moment: datetime | None = self.get_value("at")
+        return moment if self.selected_view is ViewChoice.LIST else None
 
     def build_search(self) -> EntrySearch:
-        words, is_key = self.get_text("q"), self.get_value("by") == "key"
+        query, is_key = self.get_text("q"), self.get_value("by") == "key"
         since, until = self.get_value("since"), self.get_value("until")
         return EntrySearch(
-            text="" if is_key else words,
-            key=words if is_key else "",
+            text="" if is_key else query,
+            key=query if is_key else "",
             category=self.get_text("category"),
             tier=self.get_text("tier"),
             actor=self.get_text("actor"),
@@ -154,6 +154,7 @@ class SearchForm(FilterForm):
 
 
 def _check_date(day: date | None) -> date | None:
+    """Raise a validation error if the day's limits are outside the years that Python knows."""
     try:
         if day is not None:
             find_midnight(day), find_midnight(day, days_later=1)
@@ -212,7 +213,7 @@ def _list_scopes() -> list[tuple[str, str]]:
 
 
 class OverviewForm(FilterForm):
-    """The filters of the overview: scope, tier, category, and words in names and entries."""
+    """The filters of the overview, whose query is searched in names and entries."""
 
     q = forms.CharField(max_length=200, required=False, label=_("Search"))
     scope = forms.ChoiceField(choices=_list_scopes, required=False, label=_("Scope"))

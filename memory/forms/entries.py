@@ -61,6 +61,7 @@ class EntryForm(forms.Form):
             return None
 
     def get_changes(self) -> dict[str, Any]:
+        """Return the arguments for the service that edits the entry."""
         data = self.cleaned_data
         return {
             "value": data["value"],

@@ -41,7 +41,7 @@ class QueueForm(FilterForm):
 
 
 class ProposalEditForm(forms.Form):
-    """Another value for a proposal, edited as text if it is a string, else as JSON."""
+    """The form for another value of a proposal, edited as text or as JSON."""
 
     value = forms.CharField(
         label=_("New value"),
@@ -52,7 +52,7 @@ class ProposalEditForm(forms.Form):
     reason = forms.CharField(label=_("Reason (optional)"), required=False, max_length=500)
 
     def __init__(self, item: QueueItem, *, panel: str, as_json: bool, **options: Any) -> None:
-        """Build the ids of the fields from ``panel``, as one page can show two of these forms."""
+        """``panel`` makes the ids of the fields unique, because one page can show two of these forms."""
         super().__init__(auto_id=f"{panel}-{item.id}-%s", **options)
         self._item, self._as_json = item, as_json
 
@@ -77,7 +77,7 @@ SCOPES = (
 
 
 class LearningRuleForm(forms.Form):
-    """A learning rule. The share is shown in percent."""
+    """The form of a learning rule, with the size of the sample in percent."""
 
     auto_memory = forms.BooleanField(
         label=_("Learn from finished runs"),

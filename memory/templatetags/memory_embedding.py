@@ -1,4 +1,4 @@
-"""The share of memories that are embedded, for the page of limits."""
+"""A template tag that shows the share of embedded memories."""
 
 from typing import Any
 
@@ -12,5 +12,5 @@ register = template.Library()
 
 
 @register.inclusion_tag("memory/_embedding_status.html", takes_context=True)
-def embedding_status(context: dict[str, Any]) -> dict[str, Any]:  # a template's own form
+def embedding_status(context: dict[str, Any]) -> dict[str, Any]:  # Any: Django's own
     return {"state": load_embedding_state(get_current_team_id(context["request"]))}

@@ -1,4 +1,4 @@
-"""Notices about emergency access on top of pages: the accesses to one's own memory, and one's own accesses."""
+"""Template tags for notices about emergency access to the reader's memory, and about the reader's own accesses."""
 
 from typing import Any
 from uuid import UUID
@@ -22,7 +22,7 @@ NOTICE_SHOWN = "_emergency_access_shown"  # the page shows its emergency accesse
 
 @register.inclusion_tag("memory/access/_emergency_access_notice.html", takes_context=True)
 def emergency_access_notice(context: dict[str, Any]) -> dict[str, Any]:  # Any: Django's own
-    """Show the accesses that the person hasn't acknowledged, and their own current ones."""
+    """Show the current accesses to the person's memory that they haven't acknowledged, and their own accesses."""
     request = context.get("request")
     if request is None or not request.user.is_authenticated:
         return {"notices": []}
@@ -80,7 +80,7 @@ def _find_sole_access(request: HttpRequest, row: Namespace) -> EmergencyAccess |
 
 
 def _build_context(
-    context: dict[str, Any], rows: list[EmergencyAccess], **more: Any
+    context: dict[str, Any], rows: list[EmergencyAccess], **extra_context: Any
 ) -> dict[str, Any]:  # Any: as above
     """Return the context of the notices; forms in them need the request and its token."""
     user_id = get_principal(context["request"]).user_id
@@ -95,11 +95,11 @@ def _build_context(
         for row, name in zip(rows, names, strict=True)
     ]
     token = context.get("csrf_token")
-    return {"notices": notices, "request": context["request"], "csrf_token": token, **more}
+    return {"notices": notices, "request": context["request"], "csrf_token": token, **extra_context}
 
 
 def _get_return_url(request: HttpRequest) -> str:
-    """Return the URL of the page, also if it only fetched the notice, or nothing for the answer to a form."""
+    """Return the URL of the page that shows the notice, or an empty string for the response to a form."""
     htmx = getattr(request, "htmx", None)
     if htmx:
         return htmx.current_url_abs_path or ""

@@ -1,4 +1,4 @@
-"""A JSON value as a tree for people: objects as names and values, rows of objects as a table."""
+"""A template filter that shows a JSON value as a tree: objects as names and values, lists of objects as tables."""
 
 from collections.abc import Mapping
 
@@ -61,7 +61,7 @@ def _render_items(value: list[Json]) -> SafeString:
 
 
 def _is_table(value: list[Json]) -> bool:
-    """Return whether the list has at least two objects with few names in all and nothing nested in them."""
+    """Return whether the list consists of at least two objects without nested values and with few distinct names."""
     if len(value) < 2 or not all(isinstance(row, Mapping) and row for row in value):
         return False
     names = {name for row in value for name in row}

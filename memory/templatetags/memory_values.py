@@ -14,13 +14,13 @@ register = template.Library()
 
 
 @register.filter
-def as_read(value: Json) -> str:
-    """Return text as it is, anything else as indented JSON."""
+def as_text(value: Json) -> str:
+    """Return a string as it is, and any other value as indented JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
 
 
 @register.filter
-def in_short(value: Json) -> str:
+def as_one_line(value: Json) -> str:
     """Return one line: a page's title and summary, a message's content, or the members side by side."""
     if isinstance(value, Mapping) and isinstance(title := value.get("title"), str):
         summary = value.get("summary") or value.get("content")

@@ -21,15 +21,15 @@ from memory.views.request_context import build_caller, find_namespace, get_title
 
 GROUPS_PER_PAGE: Final = 100
 
-REASONS: Final[Mapping[FoldReason, Promise]] = {
+REASON_LABELS: Final[Mapping[FoldReason, Promise]] = {
     FoldReason.WINDOW: _("Older than the kept turns"),
     FoldReason.CAPACITY: _("More messages than the limit"),
     FoldReason.TOKENS: _("Larger than the model's context window"),
     FoldReason.ORPHAN: _("Result of a call that was removed"),
 }
 
-# Summarizers without a model; others have the model's name.
-SUMMARIZERS: Final[Mapping[str, str | Promise]] = {
+# The summarizers without a model; the others are shown with the name of their model.
+SUMMARIZER_LABELS: Final[Mapping[str, str | Promise]] = {
     "cut": "",
     "extractive": _("rules, without a model"),
 }
@@ -40,26 +40,26 @@ SUMMARIZERS: Final[Mapping[str, str | Promise]] = {
 def page(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
     """Show a conversation; a call and its results are one group, since they are folded together."""
     row = find_namespace(request, namespace_id)
-    view = services.load_history(build_caller(request), namespace=row.text)
-    groups = group_messages(view.messages)
+    history = services.load_history(build_caller(request), namespace=row.text)
+    groups = group_messages(history.messages)
     pager = OffsetPage(len(groups), read_offset(request.GET), request.GET, GROUPS_PER_PAGE)
     context = {
         "namespace": row,
         "title": get_title(request, row),
-        # The first page is the newest, which a model sees; each is from the oldest to the newest.
+        # The first page has the newest messages, which a model sees; on each page the oldest come first.
         "groups": pager.select_rows(groups[::-1])[::-1],
         "page": pager,
-        "count": len(view.messages),
-        "summary": view.summary,
-        "tokens": view.tokens,
+        "count": len(history.messages),
+        "summary": history.summary,
+        "tokens": history.tokens,
         "folds": [
-            (fold_view, REASONS[fold_view.fold.reason], _get_summarizer(fold_view))
-            for fold_view in view.folds
+            (fold_view, REASON_LABELS[fold_view.fold.reason], _get_summarizer(fold_view))
+            for fold_view in history.folds
         ],
     }
     return render(request, "memory/conversations/conversation.html", context)
 
 
-def _get_summarizer(view: FoldView) -> str:
+def _get_summarizer(fold_view: FoldView) -> str:
     """Return the name of the summarizer, or an empty string if messages were only cut."""
-    return str(SUMMARIZERS.get(view.fold.author, view.fold.author))
+    return str(SUMMARIZER_LABELS.get(fold_view.fold.author, fold_view.fold.author))

@@ -39,7 +39,7 @@ from memory.views.request_context import (
 RECENT_CURATIONS = 15
 MAX_APP_ID_LENGTH = 80
 
-_OUTCOMES: dict[str, str | Promise] = {
+_OUTCOME_LABELS: dict[str, str | Promise] = {
     "admit": gettext_lazy("%(number)s stored"),
     "merge": gettext_lazy("%(number)s already known"),
     "quarantine": gettext_lazy("%(number)s quarantined"),
@@ -54,7 +54,7 @@ class RejectionRow:
     label: str
     text: str
     namespace_title: str
-    by: str
+    rejected_by: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ def review_rules(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def settings(request: HttpRequest) -> HttpResponse:
-    """Show or save the rule of the team, or of an application, which gets its own when it is saved first."""
+    """Show or save the learning rule of the team, or of an application, which has none until it is first saved."""
     caller, app_id = build_caller(request), request.GET.get("app", "")[:MAX_APP_ID_LENGTH]
     if request.method == "POST":
         form = LearningRuleForm(request.POST)
@@ -159,8 +159,8 @@ def _list_curations(request: HttpRequest) -> list[CurationRow]:
 
 def _describe_counts(row: Curation) -> str:
     parts = [
-        str(words) % {"number": row.counts[name]}
-        for name, words in _OUTCOMES.items()
+        str(label) % {"number": row.counts[name]}
+        for name, label in _OUTCOME_LABELS.items()
         if row.counts.get(name)
     ]
     if not parts and row.status == JobStatus.DONE:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django import forms
@@ -61,7 +61,16 @@ TABLE_LABELS: dict[str, str | Promise] = {
 }
 
 
+class TableLine(NamedTuple):
+    label: str | Promise
+    name: str
+    erased_count: int
+    remaining_count: int
+
+
 class PersonForm(forms.Form):
+    """The form that selects whose memory is erased; ``typed`` is the text that confirms it."""
+
     whose = forms.ChoiceField(
         label=gettext_lazy("Erase memory of"),
         choices=[("me", gettext_lazy("Me")), ("other", gettext_lazy("Another user"))],
@@ -102,6 +111,7 @@ class PersonForm(forms.Form):
 @login_required
 @require_http_methods(["GET", "POST"])
 def page(request: HttpRequest) -> HttpResponse:
+    """Show the form, then a preview of the erasure, and order the erasure once it is confirmed."""
     form = PersonForm(request.POST or None, initial={"whose": "me", "runs": True})
     if request.method != "POST":
         return _show_form(request, form)
@@ -151,8 +161,8 @@ def receipt(request: HttpRequest, erasure_id: UUID) -> HttpResponse:
     lines = _build_lines(stored_receipt.get("tables", {}), stored_receipt.get("left", {}))
     context = {
         "erasure": row,
-        "lines": [line for line in lines if line[2] or line[3]],
-        "empty": [line[0] for line in lines if not line[2] and not line[3]],
+        "lines": [line for line in lines if line.erased_count or line.remaining_count],
+        "empty": [line.label for line in lines if not (line.erased_count or line.remaining_count)],
         "audit_count": stored_receipt.get("kept", {}).get("accounts_auditentry", 0),
         "audit": stored_receipt.get("audit", {}),
         "person": get_confirmation_text(row.subject),
@@ -206,13 +216,11 @@ def _show_form(
     return render(request, "memory/erasure/erase.html", context, status=status)
 
 
-def _build_lines(
-    tables: Mapping[str, int], remaining: Mapping[str, int] | None = None
-) -> list[tuple[str | Promise, str, int, int]]:
-    """Return the label, the name, the erased and the remaining rows of each table."""
+def _build_lines(tables: Mapping[str, int], remaining: Mapping[str, int] = {}) -> list[TableLine]:
+    """Return a line for each table with its numbers of erased and remaining rows."""
     names = [*TABLE_LABELS, *sorted(set(tables) - set(TABLE_LABELS))]
     return [
-        (TABLE_LABELS.get(name, name), name, tables[name], (remaining or {}).get(name, 0))
+        TableLine(TABLE_LABELS.get(name, name), name, tables[name], remaining.get(name, 0))
         for name in names
         if name in tables
     ]

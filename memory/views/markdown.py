@@ -1,7 +1,7 @@
 """The Markdown of knowledge pages as safe HTML.
 
-Raw HTML is shown as text, links keep only harmless schemes (markdown-it's own rule), and images become links, so that
-viewing a page fetches nothing. ``[[Title]]`` links to the page of that name.
+Raw HTML is shown as text, markdown-it drops links with harmful schemes, and images become links, so that viewing a page
+fetches nothing. ``[[Title]]`` links to the page of that name.
 """
 
 import re
@@ -19,17 +19,17 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
 
-# A page's name in double brackets → its address, empty if there is no such page.
-PageFinder = Callable[[str], str]
-
-
-def render_markdown(text: str, find: PageFinder = lambda _name: "") -> SafeString:
-    return mark_safe(str(_create_renderer().render(text, {FINDER_KEY: find})))  # noqa: S308 - html is off, see above
-
+# Returns the URL of the page of that name, or an empty string if there is none.
+FindPageUrl = Callable[[str], str]
 
 FINDER_KEY: Final = "find_page"
 HEADING_OFFSET: Final = 1  # below the heading of the page
 _LINK = re.compile(r"\[\[([^\[\]|\n]{1,200})(?:\|([^\[\]\n]{0,200}))?\]\]")
+
+
+def render_markdown(text: str, find_url: FindPageUrl = lambda _name: "") -> SafeString:
+    html = str(_create_renderer().render(text, {FINDER_KEY: find_url}))
+    return mark_safe(html)  # noqa: S308 - the renderer escapes HTML, see above
 
 
 @cache
@@ -53,11 +53,11 @@ def _parse_page_link(state: StateInline, silent: bool) -> bool:
     return True
 
 
-def _push_link(state: StateInline, label: str, address: str) -> None:
-    """Push a link, or the label marked as missing if there is no page of that name."""
-    tag = "a" if address else "span"
+def _push_link(state: StateInline, label: str, url: str) -> None:
+    """Push a link, or the label marked as missing if the URL is empty."""
+    tag = "a" if url else "span"
     link = state.push("link_open", tag, 1)
-    link.attrs = {"href": address, "class": "page-link"} if address else {"class": "page-missing"}
+    link.attrs = {"href": url, "class": "page-link"} if url else {"class": "page-missing"}
     text = state.push("text", "", 0)
     text.content = label
     state.push("link_close", tag, -1)
@@ -70,7 +70,7 @@ def _lower_headings(state: StateCore) -> None:
 
 
 def _open_table(
-    renderer: RendererHTML, tokens: list[Token], at: int, *_rest: MutableMapping[str, Any]
+    renderer: RendererHTML, tokens: list[Token], index: int, *_rest: MutableMapping[str, Any]
 ) -> str:
     """Open a table in a box that scrolls, so that a wide one doesn't stretch the page."""
     label = escape(_("Table"))
@@ -78,6 +78,6 @@ def _open_table(
 
 
 def _close_table(
-    renderer: RendererHTML, tokens: list[Token], at: int, *_rest: MutableMapping[str, Any]
+    renderer: RendererHTML, tokens: list[Token], index: int, *_rest: MutableMapping[str, Any]
 ) -> str:
     return "</table></div>\n"

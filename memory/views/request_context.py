@@ -1,4 +1,4 @@
-"""Helpers of the memory pages: the caller and the objects of a request, their titles, permissions, and rendering."""
+"""Helpers of the memory pages: the caller of a request, its objects with their titles, permissions, and rendering."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -34,13 +34,13 @@ def find_entry(request: HttpRequest, entry_id: UUID) -> Entry:
 
 
 def find_undoable_change(request: HttpRequest, change_id: str | None = None) -> Change | None:
-    """Return the change with this id, by default that in the query's ``undo``, if it can still be undone.
+    """Return the change with this id, or with the one in the query's ``undo``.
 
-    It is None if the id is missing or invalid, or if the change is not visible or already undone.
+    Return None if the id is missing or invalid, or if the change is not visible or already undone.
     """
-    team_id, text = get_current_team_id(request), change_id or request.GET.get("undo", "")
+    team_id, id_text = get_current_team_id(request), change_id or request.GET.get("undo", "")
     try:
-        change = selectors.find_change(get_principal(request), team_id, UUID(text))
+        change = selectors.find_change(get_principal(request), team_id, UUID(id_text))
     except (ValueError, MemoryFault):
         return None
     return change if change.undone_at is None else None
@@ -52,9 +52,9 @@ def name_namespaces(request: HttpRequest, rows: Iterable[Namespace]) -> list[Nam
 
 
 def load_titles(request: HttpRequest, rows: Iterable[Namespace]) -> dict[str, str]:
-    """Return the titles of the namespaces by their texts; a row may occur several times."""
+    """Return the titles by the namespaces' texts; a namespace may occur several times."""
     distinct = {row.text: row for row in rows}.values()
-    return {item.row.text: item.title for item in name_namespaces(request, distinct)}
+    return {named.row.text: named.title for named in name_namespaces(request, distinct)}
 
 
 def get_title(request: HttpRequest, row: Namespace) -> str:
@@ -62,10 +62,10 @@ def get_title(request: HttpRequest, row: Namespace) -> str:
 
 
 def name_applications(request: HttpRequest, app_ids: Iterable[str]) -> list[str]:
-    """Return the titles of the applications in order, which are those of their global memory, even if it is empty."""
+    """Return the titles of the applications in the same order: the titles of their global memories, even of empty ones."""
     team_id = get_current_team_id(request)
     rows = [Namespace(team_id=team_id, scope="global", text=f"global:{id_}") for id_ in app_ids]
-    return [item.title for item in naming.name_namespaces(rows, reader_id=None)]
+    return [named.title for named in naming.name_namespaces(rows, reader_id=None)]
 
 
 def build_application_url(url_name: str, app_id: str) -> str:
@@ -73,7 +73,7 @@ def build_application_url(url_name: str, app_id: str) -> str:
     return reverse(url_name) + (f"?{urlencode({'app': app_id})}" if app_id else "")
 
 
-def may(request: HttpRequest, verb: Verb, row: Namespace) -> bool:
+def is_allowed(request: HttpRequest, verb: Verb, row: Namespace) -> bool:
     target = NamespaceTarget(row.team_id, parse_namespace(row.text), row)
     return permissions.is_allowed(get_principal(request), verb, target)
 

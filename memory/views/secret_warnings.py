@@ -1,4 +1,4 @@
-"""The warning that a submitted secret was not stored; it is found as the content filter finds it."""
+"""The warning that a submitted secret was not stored, for the secrets that the content filter finds."""
 
 from django.contrib import messages
 from django.http import HttpRequest
@@ -8,15 +8,12 @@ from memory.core.records import Json
 from memory.logic.entries.secrets import redact_json
 
 
-def describe_secret(value: Json) -> str:
-    """Return a warning if the value contains a secret, else an empty text."""
-    return (
-        _("It contained a secret, which was removed and not stored.")
-        if redact_json(value).kinds
-        else ""
-    )
+def build_secret_warning(value: Json) -> str:
+    """Return a warning if the value contains a secret, else an empty string."""
+    warning = _("It contained a secret, which was removed and not stored.")
+    return warning if redact_json(value).kinds else ""
 
 
 def warn_about_secrets(request: HttpRequest, value: Json) -> None:
-    if warning := describe_secret(value):
+    if warning := build_secret_warning(value):
         messages.warning(request, warning)

@@ -24,10 +24,10 @@ class Tab:
     count: int | None = None
 
 
-Counts = Callable[[HttpRequest], int]
+CountPending = Callable[[HttpRequest], int]
 
-# name, URL name, label, count of pending items
-PARTS: tuple[tuple[str, str, str | Promise, Counts | None], ...] = (
+# name, URL name, label, and the function that counts the pending items
+_TABS: tuple[tuple[str, str, str | Promise, CountPending | None], ...] = (
     ("list", "memory:list", _("Namespaces"), None),
     ("review", "memory:review", _("Review"), lambda request: count_queue(build_caller(request))),
     ("knowledge", "memory:knowledge", _("Knowledge"), None),
@@ -53,11 +53,11 @@ def add_tabs(request: HttpRequest) -> dict[str, Any]:
 
 
 def list_tabs(request: HttpRequest, **counts: int) -> list[Tab]:
-    """Return the tabs; ``counts`` are those that the page already knows, by the tab's name."""
+    """Return the tabs; ``counts`` are the numbers of pending items that the page already knows, by the tab's name."""
     tabs = []
-    for name, url_name, label, count in PARTS:
-        pending = counts.get(name)
-        if count and pending is None:
-            pending = count(request)
-        tabs.append(Tab(name, reverse(url_name), label, pending))
+    for name, url_name, label, count_pending in _TABS:
+        count = counts.get(name)
+        if count_pending and count is None:
+            count = count_pending(request)
+        tabs.append(Tab(name, reverse(url_name), label, count))
     return tabs

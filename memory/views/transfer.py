@@ -36,9 +36,7 @@ MAX_CHOICES: Final = 100  # namespaces; others can be exported on their own page
 
 
 class FileForm(forms.Form):
-    """The form; ``checked`` is the digest of the file whose preview is shown, because another file needs its own preview
-    first.
-    """
+    """The form of an import; ``checked`` is the digest of the previewed file, as any other needs a preview first."""
 
     file = forms.FileField(
         label=gettext_lazy("File"),
@@ -76,6 +74,7 @@ class FileForm(forms.Form):
 @login_required
 @require_http_methods(["GET", "POST"])
 def show_exchange(request: HttpRequest) -> HttpResponse:
+    """Show the page, with a preview of the sent file, or with the report of its import once it is confirmed."""
     if request.method != "POST":
         return _render_page(request, FileForm())
     form = FileForm(request.POST, request.FILES)
@@ -104,8 +103,8 @@ def show_exchange(request: HttpRequest) -> HttpResponse:
 def undo(request: HttpRequest) -> HttpResponse:
     """Undo an import in all its namespaces."""
     try:
-        changes = [UUID(text) for text in request.POST.getlist("change")]
-        count = services.undo_import(build_caller(request), changes=changes)
+        change_ids = [UUID(text) for text in request.POST.getlist("change")]
+        count = services.undo_import(build_caller(request), changes=change_ids)
     except ValueError:
         raise InvalidInput(_("Change not found.")) from None
     messages.success(request, _("Import undone. Memories: %(count)d.") % {"count": count})
@@ -116,11 +115,11 @@ def undo(request: HttpRequest) -> HttpResponse:
 @require_safe
 def export(request: HttpRequest) -> FileDownload:
     """Export the namespace in the query, or the team's memory without one."""
-    caller, text = build_caller(request), request.GET.get("namespace", "")
-    if not text:
+    caller, id_text = build_caller(request), request.GET.get("namespace", "")
+    if not id_text:
         return FileDownload(services.export_team(caller), "team-memory")
     try:
-        namespace_id = UUID(text)
+        namespace_id = UUID(id_text)
     except ValueError:
         raise InvalidInput(_("Namespace not found.")) from None
     row = find_namespace(request, namespace_id)

@@ -34,7 +34,7 @@ EMPTY_PAGE: Final = EmergencyAccessPage([], 0, 0)
 
 @dataclass(frozen=True, slots=True)
 class AccessRow:
-    """A row of the list; ``entries`` are those that were opened one by one, shown to their owner."""
+    """A row of the list; ``entries`` are those that were opened one by one and that the reader may see."""
 
     emergency_access: EmergencyAccess
     title: str
@@ -88,7 +88,7 @@ def acknowledge(request: HttpRequest, access_id: UUID) -> HttpResponse:
     return redirect("memory:emergency_access")
 
 
-def list_rows(request: HttpRequest, namespace: str) -> list[AccessRow]:
+def list_access_rows(request: HttpRequest, namespace: str) -> list[AccessRow]:
     """Return the accesses to a namespace that the reader may see, with what was read under each."""
     rows = services.list_emergency_accesses(build_caller(request), namespace=namespace)
     return _build_rows(request, rows)
@@ -126,7 +126,7 @@ def _describe_notification(emergency_access: EmergencyAccess) -> str:
 
 
 def _format_title(namespace: NamedNamespace, *, may_know: bool) -> str:
-    """Return the title of the namespace. Only callers who may view a conversation see its first words."""
+    """Return the title of the namespace. A conversation is named by its first words only if the reader may know them."""
     row = namespace.row
     if may_know or parse_namespace(row.text).seen_by is SeenBy.PERSON:
         return namespace.title
@@ -178,12 +178,13 @@ def _list_other_members(request: HttpRequest, team_id: UUID) -> list[Any]:
 
 
 def _list_suggestions(request: HttpRequest) -> list[NamedNamespace]:
-    """Return the external users, who are suggested as a name is typed because the list of members lacks them."""
+    """Return the external users, to suggest them while a name is typed, because the list of members lacks them."""
     people = [row for row in list_hidden_people(build_caller(request)) if row.owner_user_id is None]
     return name_namespaces(request, people)
 
 
 def _read_form(request: HttpRequest) -> dict[str, Any]:
+    """Return the arguments of the service; raise InvalidInput unless either a member or a namespace is given."""
     person, namespace = request.POST.get("person", ""), request.POST.get("namespace", "").strip()
     if bool(person) == bool(namespace):
         raise InvalidInput(_("Select a member or enter a namespace, not both."))

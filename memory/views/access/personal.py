@@ -26,7 +26,7 @@ from memory.core.errors import AlreadyExists, InvalidInput
 from memory.personal import PersonalEntry, find_own_entry, find_own_namespace, load_personal_memory
 from memory.templatetags.memory_emergency_access import load_current_accesses
 from memory.views.request_context import build_caller
-from memory.views.secret_warnings import describe_secret
+from memory.views.secret_warnings import build_secret_warning
 
 
 # The fragment to render: a card on this page, or a line below an answer in a chat.
@@ -61,6 +61,7 @@ def show_personal_memory(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_POST
 def correct(request: HttpRequest, entry_id: UUID) -> HttpResponse:
+    """Replace the entry's text by the sent one, unless the entry changed after the sent revision."""
     caller = build_caller(request)
     entry = find_own_entry(caller, entry_id=entry_id)
     text, number = request.POST.get("value", "").strip(), request.POST.get("revision", "")
@@ -77,7 +78,9 @@ def correct(request: HttpRequest, entry_id: UUID) -> HttpResponse:
             problem = _("This memory was changed in the meantime. This is the current version.")
     else:
         problem = _("This memory can't be corrected here.")
-    message = "" if problem else " ".join(filter(None, [_("Corrected."), describe_secret(text)]))
+    message = (
+        "" if problem else " ".join(filter(None, [_("Corrected."), build_secret_warning(text)]))
+    )
     return _render_entry(
         request, entry_id, problem=problem, message=message, rejected_text=text if problem else ""
     )
@@ -139,7 +142,7 @@ def pause(request: HttpRequest) -> HttpResponse:
         services.pause(
             build_caller(request),
             what=request.POST.get("what", "both"),  # type: ignore[arg-type]  # the service looks
-            until=_read_until(request),
+            until=_read_pause_end(request),
         )
     except InvalidInput as error:
         return _render_page(request, pause_error=str(error), pause_form=request.POST, status=422)
@@ -154,8 +157,8 @@ def resume(request: HttpRequest) -> HttpResponse:
     return redirect("memory:about")
 
 
-def _read_until(request: HttpRequest) -> datetime | None:
-    """Return the end of the pause. A selected day is included."""
+def _read_pause_end(request: HttpRequest) -> datetime | None:
+    """Return the end of the pause, which includes a selected day, or None for a pause without an end."""
     span = request.POST.get("span", "good")
     if span == "day_picked":
         day = _parse_day(request.POST.get("day", ""))
@@ -184,7 +187,7 @@ def _render_entry(
     message: str = "",
     rejected_text: str = "",
 ) -> HttpResponse:
-    """Render the entry again. ``rejected_text`` stays in the form."""
+    """Render the entry again, or show its page without HTMX. ``rejected_text`` stays in the form."""
     if not getattr(request, "htmx", False):
         (messages.error if problem else messages.success)(request, problem or message)
         return redirect("memory:about")
@@ -195,8 +198,8 @@ def _render_entry(
 
 
 def _render_page(
-    request: HttpRequest, *, status: int = 200, **more: Any
-) -> HttpResponse:  # Any: context
+    request: HttpRequest, *, status: int = 200, **extra_context: Any
+) -> HttpResponse:  # Any: what a template takes
     text = request.GET.get("q", "")[:200].replace("\x00", "").strip()
     grouping = "when" if request.GET.get("by") == "when" else "workflow"
     memory = load_personal_memory(build_caller(request), text=text)
@@ -208,9 +211,9 @@ def _render_page(
         "by": grouping,
         "pause_lengths": [(name, label) for name, (label, _span) in PAUSE_LENGTHS.items()],
         "tomorrow": timezone.localdate() + timedelta(days=1),
-        "undoable": _read_undo(request),
+        "undoable": _read_undoable_change(request),
         "has_any": memory.total > 0,
-        **more,
+        **extra_context,
     }
     return render(request, "memory/access/personal.html", context, status=status)
 
@@ -231,7 +234,7 @@ def _get_group_title(entry: PersonalEntry, grouping: str) -> str:
 
 
 def _list_viewers(request: HttpRequest) -> list[str]:
-    """Return the names of those who may view the caller's memory by emergency access at this moment."""
+    """Return the names of the people who can view the caller's memory by emergency access now."""
     user_id = get_principal(request).user_id
     viewers = [
         str(row.by)
@@ -241,16 +244,17 @@ def _list_viewers(request: HttpRequest) -> list[str]:
     return list(dict.fromkeys(viewers))
 
 
-def _read_undo(request: HttpRequest) -> dict[str, Any] | None:  # Any: an id and a count
+def _read_undoable_change(request: HttpRequest) -> dict[str, UUID | str] | None:
+    """Return the id of the change in the query, with the number of its entries if it is valid."""
     try:
-        change = UUID(request.GET.get("undo", ""))
+        change_id = UUID(request.GET.get("undo", ""))
     except ValueError:
         return None
     count = request.GET.get("count", "")
-    return {"change": change, "count": count if count.isdecimal() and len(count) < 7 else ""}
+    return {"change": change_id, "count": count if count.isdecimal() and len(count) < 7 else ""}
 
 
-def _build_undo_url(change: UUID | None, count: int | None = None) -> str:
+def _build_undo_url(change_id: UUID | None, count: int | None = None) -> str:
     """Return the URL of the page with an undo button; no ``count`` means a single entry."""
     suffix = "" if count is None else f"&count={count}"
-    return f"{reverse('memory:about')}?undo={change or ''}{suffix}"
+    return f"{reverse('memory:about')}?undo={change_id or ''}{suffix}"

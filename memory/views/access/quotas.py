@@ -1,4 +1,4 @@
-"""The page of limits: the team's and those of single applications, their usage, and the form to change them."""
+"""The page of the limits of the team and of single applications, with their usage and the form to change them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ BYTE_LIMITS: Final = ("max_namespace_bytes", "max_value_bytes")
 
 @dataclass(frozen=True, slots=True)
 class NumberField:
-    """An input for a limit; ``default`` holds when it is empty, and ``size`` is the number of bytes in words."""
+    """An input for a limit. ``default`` applies if it is empty; ``size`` is a number of bytes in readable form."""
 
     name: str
     label: str
@@ -82,16 +82,16 @@ def show_policy(request: HttpRequest) -> HttpResponse:
 def _render_page(request: HttpRequest, app_id: str, problem: str) -> HttpResponse:
     caller = build_caller(request)
     limits = services.get_limits(caller, app_id=app_id)
-    team = services.get_limits(caller) if app_id else limits
-    defaults = services.apply_defaults(team) if app_id else services.DEFAULTS
+    team_limits = services.get_limits(caller) if app_id else limits
+    defaults = services.apply_defaults(team_limits) if app_id else services.DEFAULTS
     may_change = can(caller.principal, services.VERB, caller.team_id)
-    usage = services.measure_usage(caller, team) if may_change and not app_id else None
+    usage = services.measure_usage(caller, team_limits) if may_change and not app_id else None
     applications = _build_rows(request, services.list_applications(caller), app_id)
     current = next((application for application in applications if application.is_open), None)
     effective = (
         services.get_effective_limits(caller, app_id=app_id)
         if app_id
-        else services.apply_defaults(team)
+        else services.apply_defaults(team_limits)
     )
     names, form = _list_number_names(app_id), request.POST if problem else None
     context: dict[str, Any] = {  # Any: what a template takes
@@ -110,7 +110,7 @@ def _render_page(request: HttpRequest, app_id: str, problem: str) -> HttpRespons
         "applications": applications,
         "may_change": may_change,
         "external_users_may_write": effective.subjects_write_global,
-        "team_forbids": bool(app_id) and not team.subjects_write_global,
+        "team_forbids": bool(app_id) and not team_limits.subjects_write_global,
         "problem": problem,
         "form_data": form,
     }
@@ -156,13 +156,14 @@ def _read_limits(request: HttpRequest, app_id: str) -> Limits:
 
 
 def _read_subjects_write_global(request: HttpRequest, app_id: str) -> bool | None:
-    """Return the setting of the checkbox. An application forbids it or follows the team; if the team forbids it,
-    there is no checkbox and the setting stays.
+    """Return the setting of the checkbox: an application forbids it or follows the team, which is None.
+
+    If the team forbids it, there is no checkbox and the setting stays.
     """
-    ticked = "subjects_write_global" in request.POST
+    is_checked = "subjects_write_global" in request.POST
     if not app_id:
-        return ticked
-    if ticked:
+        return is_checked
+    if is_checked:
         return None
     caller = build_caller(request)
     if services.get_limits(caller).subjects_write_global:
@@ -171,6 +172,7 @@ def _read_subjects_write_global(request: HttpRequest, app_id: str) -> bool | Non
 
 
 def _translate_problem(problem: str) -> str:
+    """Replace the name of a limit at the start of the problem by its label."""
     for name, label in LABELS.items():
         if problem.startswith(name):
             return f"{label}{problem.removeprefix(name)}"

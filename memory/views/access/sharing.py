@@ -1,4 +1,4 @@
-"""The page that shows who can see a namespace and why, with the forms to share it and to revoke grants."""
+"""The page that shows who can see a namespace and why, with the forms to share it and to revoke access."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -36,8 +36,8 @@ from memory.services.access.explanation import (
     explain_access,
     format_recipient,
 )
-from memory.views.access.emergency_access import list_rows
-from memory.views.request_context import build_caller, find_namespace, get_title, may
+from memory.views.access.emergency_access import list_access_rows
+from memory.views.request_context import build_caller, find_namespace, get_title, is_allowed
 
 
 VERB_LABELS: Mapping[str, Promise] = {
@@ -88,12 +88,12 @@ class ViewerRow:
 
 @dataclass(frozen=True, slots=True)
 class GrantRow:
-    """A grant of the list; ``recipient`` is the value that the form to revoke it sends."""
+    """A grant of the list; ``recipient`` is the value by which the form revokes it."""
 
     name: str
     is_group: bool
     verb: Verb
-    word: str
+    verb_label: str
     description: str
     recipient: str
 
@@ -103,7 +103,7 @@ class GrantRow:
 def show_access(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
     row, principal = find_namespace(request, namespace_id), get_principal(request)
     explanation = explain_access(build_caller(request), namespace=row.text)
-    names = _find_names(principal, explanation)
+    names = _load_actor_names(principal, explanation)
     viewers_page = _build_pager(request, len(explanation.viewers))
     grants_page = _build_pager(request, len(explanation.grants), GRANTS_PARAMETER)
     context = {
@@ -123,9 +123,9 @@ def show_access(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
             _build_grant_row(item, names) for item in grants_page.select_rows(explanation.grants)
         ],
         "grants_page": grants_page,
-        "may_share": may(request, "share", row),
+        "may_share": is_allowed(request, "share", row),
         "verbs": [(verb, VERB_LABELS[verb]) for verb in VERBS],
-        "emergency_accesses": list_rows(request, row.text)
+        "emergency_accesses": list_access_rows(request, row.text)
         if explanation.runs in ("person", "conversation")
         else None,
         "members": _list_members(explanation, principal.user_id),
@@ -164,7 +164,7 @@ def _read_verbs(request: HttpRequest) -> list[Verb]:
 
 
 def _find_member(request: HttpRequest) -> User | TeamGroup:
-    """Return the member or group of the parameter ``with``, an account's id or ``group:`` and a group's."""
+    """Return the member or group in the parameter ``with``: a user's id, or ``group:`` and a group's id."""
     principal, team_id = get_principal(request), get_current_team_id(request)
     kind, colon, text = request.POST.get("with", "").rpartition(":")
     try:
@@ -182,7 +182,7 @@ def _build_pager(request: HttpRequest, total: int, parameter: str = "offset") ->
 
 
 def _list_members(explanation: AccessExplanation, reader_id: UUID | None) -> list[tuple[UUID, str]]:
-    """Return the members to share with. The explanation contains all of the team."""
+    """Return the ids and names of the other members, to whom the reader can grant access."""
     return [
         (member.id, member.name)
         for member in explanation.principals
@@ -198,8 +198,8 @@ def _list_groups(request: HttpRequest, row: Namespace) -> list[tuple[UUID, str]]
     return list_group_choices(principal, team)
 
 
-def _find_names(principal: Principal, explanation: AccessExplanation) -> Mapping[str, str]:
-    """Return the names of those who shared, as they appear within a message."""
+def _load_actor_names(principal: Principal, explanation: AccessExplanation) -> Mapping[str, str]:
+    """Return the names of those who granted access, by actor; the reader is “you”."""
     origins = load_provenance(principal, [grant.granted_by for grant in explanation.grants], ())
     return {**origins.actors, principal.actor: _("you")}
 
@@ -263,5 +263,5 @@ def _describe_effect(grant: GrantDetails, names: Mapping[str, str]) -> str:
     return _describe_grant(grant, names) if grant.granted_by else ""
 
 
-def _format_time(at: datetime) -> str:
-    return date_format(timezone.localtime(at), "DATETIME_FORMAT")
+def _format_time(moment: datetime) -> str:
+    return date_format(timezone.localtime(moment), "DATETIME_FORMAT")

@@ -42,18 +42,18 @@ from memory.views.request_context import (
     find_namespace,
     find_undoable_change,
     get_title,
-    may,
+    is_allowed,
     render_page_or_fragment,
 )
 
 
 @dataclass(frozen=True, slots=True)
 class BulkConfirmation:
-    """A previewed bulk action that waits for a confirmation; ``form`` has the fields that it needs."""
+    """A previewed bulk action that waits for a confirmation; ``form`` has the fields that the action needs."""
 
     form: BulkActionForm
     preview: BulkPreview
-    entries: tuple[str, ...]  # the selected ones; empty for all that match
+    entries: tuple[str, ...]  # ids of the selected entries, empty for all that match the filters
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +86,7 @@ def show_namespace(
     *,
     status: int = 200,
 ) -> HttpResponse:
+    """Show the namespace in the selected view, with the outcome of the last action."""
     search = SearchForm(request.GET)
     actors = list_actors(request, row)
     external = find_external_provider(row.team_id, parse_namespace(row.text), NO_LIMITS)
@@ -110,18 +111,18 @@ def show_namespace(
         "confirmation": outcome.confirmation,
         "fault": outcome.fault,
         "external_provider": external.name if external else "",
-        "may_forget": external is None and may(request, "forget", row),
-        "may_write": external is None and may(request, "write", row),
+        "may_forget": external is None and is_allowed(request, "forget", row),
+        "may_write": external is None and is_allowed(request, "write", row),
         "now": timezone.now(),
-        **_BODIES[search.selected_view](request, row, search),
+        **_BODY_BUILDERS[search.selected_view](request, row, search),
     }
     page, fragment = "memory/entries/namespace.html", "memory/entries/_entries.html"
     return render_page_or_fragment(request, page, fragment, context, status)
 
 
 def _build_list_context(request: HttpRequest, row: Namespace, search: SearchForm) -> dict[str, Any]:
-    if (at := search.at_moment) is not None:
-        return _build_snapshot_context(request, row, search, at)
+    if (moment := search.snapshot_at) is not None:
+        return _build_snapshot_context(request, row, search, moment)
     page = search_entries(
         build_caller(request),
         namespace=row.text,
@@ -139,12 +140,12 @@ def _build_list_context(request: HttpRequest, row: Namespace, search: SearchForm
 
 
 def _build_snapshot_context(
-    request: HttpRequest, row: Namespace, search: SearchForm, at: datetime
+    request: HttpRequest, row: Namespace, search: SearchForm, moment: datetime
 ) -> dict[str, Any]:
     snapshot = search_snapshot(
         build_caller(request),
         namespace=row.text,
-        at=at,
+        at=moment,
         search=search.build_search(),
         limit=PAGE_SIZE,
         offset=search.start,
@@ -152,9 +153,10 @@ def _build_snapshot_context(
     before, after = snapshot.before, snapshot.after
     return {
         "body": "memory/entries/_snapshot.html",
-        "at": at,
+        "at": moment,
         "rows": [
-            EntryRow(entry, changed=entry.id in snapshot.changed) for entry in snapshot.page.entries
+            EntryRow(entry, is_changed=entry.id in snapshot.changed)
+            for entry in snapshot.page.entries
         ],
         "before_url": before and replace_query(request.GET, at=before.isoformat()),
         "after_url": after and replace_query(request.GET, at=after.isoformat()),
@@ -166,7 +168,7 @@ def _build_snapshot_context(
 
 BuildBody = Callable[[HttpRequest, Namespace, SearchForm], dict[str, Any]]
 
-_BODIES: dict[ViewChoice, BuildBody] = {
+_BODY_BUILDERS: dict[ViewChoice, BuildBody] = {
     ViewChoice.LIST: _build_list_context,
     ViewChoice.TIERS: build_columns_context,
     ViewChoice.TIMELINE: build_timeline_context,

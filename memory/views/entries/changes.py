@@ -20,7 +20,7 @@ from memory.logic.review.proposal_execution import OutdatedProposal
 from memory.models import Namespace
 from memory.services.entries.bulk import Selection, SelectionChanged, apply_action, preview_action
 from memory.views.entries.browsing import ActionOutcome, BulkConfirmation, show_namespace
-from memory.views.entries.revisions import parse_number
+from memory.views.entries.revisions import parse_revision_number
 from memory.views.request_context import (
     build_caller,
     find_entry,
@@ -33,7 +33,7 @@ from memory.views.request_context import (
 @login_required
 @require_POST
 def bulk_action(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
-    """Apply an action to the selected entries, or to all that match. Without ``sure`` only a preview is shown."""
+    """Apply an action to the selected entries, or to all that match the filters. Without ``sure``, show a preview."""
     row = find_namespace(request, namespace_id)
     form, selection = BulkActionForm(request.POST), _read_selection(request, row)
     if selection.search is None and not selection.entry_ids:
@@ -68,7 +68,7 @@ def undo(request: HttpRequest, change_id: UUID) -> HttpResponse:
     except AlreadyExists as error:
         fault = str(error)
     if getattr(request, "htmx", False):
-        return _show_current(request, change.namespace, ActionOutcome(fault=fault))
+        return _show_refreshed(request, change.namespace, ActionOutcome(fault=fault))
     if fault:
         messages.error(request, fault)
     else:
@@ -83,7 +83,7 @@ def show_undo(request: HttpRequest, row: Namespace, change_id: UUID | None) -> H
     """Show the current entries with an offer to undo the change."""
     if getattr(request, "htmx", False):
         undoable = find_undoable_change(request, str(change_id))
-        return _show_current(request, row, ActionOutcome(undoable))
+        return _show_refreshed(request, row, ActionOutcome(undoable))
     return HttpResponseRedirect(_build_address(request, row, undo=str(change_id or "")))
 
 
@@ -94,7 +94,7 @@ def restore_entry(request: HttpRequest, entry_id: UUID) -> bool:
         services.restore(
             build_caller(request),
             entry_id=entry_id,
-            revision=parse_number(request.POST.get("revision", "")),
+            revision=parse_revision_number(request.POST.get("revision", "")),
             reason=read_reason(request),
         )
     except AlreadyExists as fault:
@@ -104,7 +104,7 @@ def restore_entry(request: HttpRequest, entry_id: UUID) -> bool:
     return True
 
 
-def _show_current(request: HttpRequest, row: Namespace, outcome: ActionOutcome) -> HttpResponse:
+def _show_refreshed(request: HttpRequest, row: Namespace, outcome: ActionOutcome) -> HttpResponse:
     row.refresh_from_db()
     return show_namespace(request, row, outcome)
 
@@ -129,5 +129,7 @@ def _read_selection(request: HttpRequest, row: Namespace) -> Selection:
     return Selection(row.text, entry_ids=tuple(dict.fromkeys(request.POST.getlist("entry"))))
 
 
-def _build_address(request: HttpRequest, row: Namespace, **more: str) -> str:
-    return reverse("memory:namespace", args=[row.pk]) + replace_query_suffix(request.GET, **more)
+def _build_address(request: HttpRequest, row: Namespace, **parameters: str) -> str:
+    return reverse("memory:namespace", args=[row.pk]) + replace_query_suffix(
+        request.GET, **parameters
+    )

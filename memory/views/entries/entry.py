@@ -22,14 +22,14 @@ from memory.models import Entry
 from memory.views.entries.browsing import ActionOutcome, show_namespace
 from memory.views.entries.changes import restore_entry, show_undo
 from memory.views.entries.entry_details import TIER_HINTS, build_details, is_page_row, list_moves
-from memory.views.entries.revisions import parse_number
+from memory.views.entries.revisions import parse_revision_number
 from memory.views.entries.search_results import is_waiting
 from memory.views.request_context import (
     build_caller,
     find_entry,
     find_undoable_change,
     get_title,
-    may,
+    is_allowed,
     read_reason,
 )
 from memory.views.review.presentation import explain_quarantine
@@ -62,18 +62,18 @@ def edit(request: HttpRequest, entry_id: UUID) -> HttpResponse:
 @login_required
 @require_POST
 def move(request: HttpRequest, entry_id: UUID) -> HttpResponse:
-    """Move the entry to another tier, as far as its current tier allows."""
+    """Move the entry to another tier if its present tier allows that."""
     row = find_entry(request, entry_id)
-    moves = {f"{option.move} {option.to}": option for option in list_moves(row)}
+    moves = {f"{option.action} {option.target_tier}": option for option in list_moves(row)}
     option = moves.get(request.POST.get("move", ""))
     if option is None:
         messages.error(request, _("This isn't possible from its current tier."))
         return redirect("memory:entry", entry_id=entry_id)
     result = services.move(
         build_caller(request),
-        move=str(option.move),
+        move=str(option.action),
         entry_ids=[row.pk],
-        to=str(option.to),
+        to=str(option.target_tier),
         reason=read_reason(request),
     )
     (moved_entry,) = result.entries
@@ -119,7 +119,7 @@ def _show_entry(
     status: int = 200,
     conflict: Sequence[DiffSegment] = (),
 ) -> HttpResponse:
-    before = parse_number(request.GET.get("before", ""))
+    before = parse_revision_number(request.GET.get("before", ""))
     context = {
         "entry": row,
         "details": build_details(get_principal(request), row, before),
@@ -131,8 +131,8 @@ def _show_entry(
         "is_text": isinstance(row.value, str),
         "is_page": is_page_row(row) and not row.is_forgotten,
         "is_message": row.key.startswith(KEY_PREFIX),
-        "may_write": may(request, "write", row.namespace),
-        "may_forget": may(request, "forget", row.namespace),
+        "may_write": is_allowed(request, "write", row.namespace),
+        "may_forget": is_allowed(request, "forget", row.namespace),
         "undoable": find_undoable_change(request),
     }
     return render(request, "memory/entries/entry.html", context, status=status)

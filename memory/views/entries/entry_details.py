@@ -34,7 +34,7 @@ from memory.views.entries.revisions import (
 )
 
 
-SCORE_PARTS: Final[Mapping[str, Promise]] = {
+SCORE_LABELS: Final[Mapping[str, Promise]] = {
     "words": _("words"),
     "context": _("context"),
     "literal": _("exact match"),
@@ -56,7 +56,7 @@ TIER_HINTS: Final[Mapping[Tier, Promise]] = {
 }
 
 # The parts of a score with their labels.
-Parts = tuple[tuple[str | Promise, float], ...]
+ScoreParts = tuple[tuple[str | Promise, float], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +69,8 @@ class ReadRow:
         return round((self.row.score or 0) * 100)
 
     @property
-    def parts(self) -> Parts:
-        return label_parts(self.row.explain)
+    def parts(self) -> ScoreParts:
+        return label_score_parts(self.row.explain)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +84,8 @@ class EntryLink:
 
 @dataclass(frozen=True, slots=True)
 class TierMove:
-    move: TierAction
-    to: Tier
+    action: TierAction
+    target_tier: Tier
     label: str | Promise
     hint: str | Promise
     is_main: bool = False
@@ -132,7 +132,7 @@ class EntryDetails:
     origin: Origin
     rule: str
     revisions: tuple[RevisionRow, ...]
-    older: int | None  # the lowest number shown, if there are older revisions
+    older: int | None  # the lowest revision number shown, if there are older ones
     reads: tuple[ReadRow, ...]
     links: tuple[EntryLink, ...]
     moves: tuple[TierMove, ...]
@@ -151,7 +151,7 @@ def build_details(principal: Principal, entry: Entry, before: int | None = None)
     return EntryDetails(
         build_origin(provenance, entry.source_actor, entry.source_run, entry.source_node),
         provenance.actors.get(entry.source_rule, ""),
-        build_revision_rows(provenance, revisions, _diff_values),
+        build_revision_rows(provenance, revisions, _diff_revisions),
         find_older_number(revisions),
         tuple(ReadRow(row, build_origin(provenance, "", row.run_id, row.node_id)) for row in reads),
         tuple(_list_links(entry)),
@@ -160,25 +160,29 @@ def build_details(principal: Principal, entry: Entry, before: int | None = None)
     )
 
 
-def label_parts(parts: Mapping[str, float]) -> Parts:
+def label_score_parts(parts: Mapping[str, float]) -> ScoreParts:
     """Return the positive parts of a score with their labels."""
-    return tuple((SCORE_PARTS.get(name, name), part) for name, part in parts.items() if part > 0)
+    return tuple((SCORE_LABELS.get(name, name), part) for name, part in parts.items() if part > 0)
 
 
 def list_moves(entry: Entry) -> tuple[TierMove, ...]:
-    """Return the moves that the entry's tier allows, without rejecting if the entry is rejected already."""
-    rejected = entry.metadata.get("review") == TierAction.REJECT
+    """Return the moves that the entry's tier allows, except rejecting an entry that is rejected already."""
+    is_rejected = entry.metadata.get("review") == TierAction.REJECT
     return tuple(
-        row
-        for row in _TIER_MOVES
-        if row.to in TRANSITIONS.get((Tier(entry.tier), row.move), ())
-        and not (rejected and row.move is TierAction.REJECT)
+        move
+        for move in _TIER_MOVES
+        if move.target_tier in TRANSITIONS.get((Tier(entry.tier), move.action), ())
+        and not (is_rejected and move.action is TierAction.REJECT)
     )
 
 
-def _diff_values(before: Revision, row: Revision) -> Iterable[TextChange]:
-    if before.value != row.value:
-        yield "", diff_values(before.value, row.value)
+def is_page_row(entry: Entry) -> bool:
+    return entry.category == PAGE_CATEGORY and entry.key.startswith(build_page_key(""))
+
+
+def _diff_revisions(before: Revision, after: Revision) -> Iterable[TextChange]:
+    if before.value != after.value:
+        yield "", diff_values(before.value, after.value)
 
 
 def _list_links(entry: Entry) -> Iterable[EntryLink]:
@@ -211,7 +215,3 @@ def _list_linked_names(entry: Entry) -> Iterable[tuple[Promise, str, str]]:
 
 def _to_list(value: Json) -> list[Json]:
     return value if isinstance(value, list) else []
-
-
-def is_page_row(entry: Entry) -> bool:
-    return entry.category == PAGE_CATEGORY and entry.key.startswith(build_page_key(""))

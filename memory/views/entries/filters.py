@@ -1,4 +1,4 @@
-"""The active filters of a list in words, each with an address without it, and the possible values."""
+"""The active filters of a list as chips, the tabs of its views, and the authors to filter by."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,6 +19,8 @@ from memory.provenance import load_provenance
 
 @dataclass(frozen=True, slots=True)
 class Chip:
+    """An active filter; ``url`` is the page without it."""
+
     name: str
     label: str | Promise
     value: str
@@ -34,7 +36,7 @@ class ViewTab:
 
 
 def list_actors(request: HttpRequest, row: Namespace) -> list[tuple[str, str]]:
-    """Return the authors of the namespace with their labels; many runs may share a label."""
+    """Return the authors of the namespace with their labels, sorted by label; runs may share a label."""
     actors = selectors.list_actors(row)
     labels = load_provenance(get_principal(request), actors, ()).actors
     return sorted(((actor, labels[actor]) for actor in actors), key=lambda pair: pair[1].casefold())
@@ -43,13 +45,13 @@ def list_actors(request: HttpRequest, row: Namespace) -> list[tuple[str, str]]:
 def list_chips(
     request: HttpRequest, search: SearchForm, actors: Sequence[tuple[str, str]]
 ) -> list[Chip]:
-    tiers, people = dict(TierChoice.choices), dict(actors)
+    tier_labels, actor_labels = dict(TierChoice.choices), dict(actors)
     filters: list[tuple[str, str | Promise, str]] = [
         ("q", _("Key") if search.get_value("by") == "key" else _("Query"), search.get_text("q")),
         ("m", _("Metadata"), request.GET.get("m", "") if search.get_value("m") else ""),
         ("category", _("Category"), search.get_text("category")),
-        ("tier", _("Tier"), str(tiers.get(search.get_text("tier"), ""))),
-        ("actor", _("Written by"), people.get(actor := search.get_text("actor"), actor)),
+        ("tier", _("Tier"), str(tier_labels.get(search.get_text("tier"), ""))),
+        ("actor", _("Written by"), actor_labels.get(actor := search.get_text("actor"), actor)),
         ("since", _("Changed since"), _format_day(search, "since")),
         ("until", _("Changed until"), _format_day(search, "until")),
     ]
@@ -61,7 +63,7 @@ def list_chips(
 
 
 def list_view_tabs(request: HttpRequest, search: SearchForm) -> list[ViewTab]:
-    """Return the views; each keeps the filters, and only the list keeps the time."""
+    """Return the tabs of the views, which keep the filters but not the past time, which only the list can show."""
     return [
         ViewTab(
             view.value,

@@ -25,7 +25,7 @@ class LinkLine:
     links: tuple[tuple[str | Promise, MemoryEntry], ...]
 
 
-KINDS: dict[LinkKind, str | Promise] = {
+KIND_LABELS: dict[LinkKind, str | Promise] = {
     LinkKind.RELATED: _("related to"),
     LinkKind.SUPERSEDES: _("replaced"),
     LinkKind.MERGED: _("merged"),
@@ -37,7 +37,9 @@ def build_links_context(request: HttpRequest, row: Namespace, search: SearchForm
     links: dict[str, list[tuple[str | Promise, MemoryEntry]]] = {}
     for arc in link_map.drawing.arcs:
         link = arc.link
-        links.setdefault(link.source, []).append((KINDS[link.kind], link_map.entries[link.target]))
+        links.setdefault(link.source, []).append(
+            (KIND_LABELS[link.kind], link_map.entries[link.target])
+        )
     lines = [
         LinkLine(
             link_map.entries[dot.id],
@@ -55,6 +57,6 @@ def build_links_context(request: HttpRequest, row: Namespace, search: SearchForm
         "dots_x": ARCS_WIDTH - 10,
         "links_height": link_map.drawing.height,
         "is_all": link_map.is_all,
-        "kinds": [(kind.value, label) for kind, label in KINDS.items()],
+        "kinds": [(kind.value, label) for kind, label in KIND_LABELS.items()],
         "total": len(lines),
     }

@@ -42,7 +42,7 @@ SCOPE_HINTS: dict[str, Promise] = {
 @dataclass(frozen=True, slots=True)
 class NamespaceRow:
     namespace: NamedNamespace
-    room: Capacity
+    capacity: Capacity
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class ScopeRow:
 class NewestRow:
     entry: Entry
     title: str
-    waits: bool
+    is_waiting: bool
 
 
 def build_overview_context(request: HttpRequest) -> dict[str, Any]:
@@ -98,7 +98,7 @@ def build_overview_context(request: HttpRequest) -> dict[str, Any]:
 
 
 def _sort_scopes(scopes: Sequence[str], selected_scope: str) -> list[str]:
-    """Return the scopes in the order of the hints, then those of plug-ins; or only the selected one."""
+    """Return the scopes in display order, those of plug-ins last, or only the selected scope."""
     ranks = {scope: rank for rank, scope in enumerate(SCOPE_HINTS)}
     sorted_scopes = sorted(scopes, key=lambda scope: (ranks.get(scope, len(ranks)), scope))
     return [scope for scope in sorted_scopes if selected_scope in ("", scope)]
@@ -126,10 +126,10 @@ def _search_namespaces(
 
 
 def _group_namespaces(request: HttpRequest, namespaces: Sequence[NamedNamespace]) -> list[Group]:
-    room = load_capacities(get_current_team_id(request), [item.row for item in namespaces])
+    capacities = load_capacities(get_current_team_id(request), [item.row for item in namespaces])
     by_scope: dict[str, list[NamespaceRow]] = {}
     for item in namespaces:
-        by_scope.setdefault(item.row.scope, []).append(NamespaceRow(item, room[item.row.pk]))
+        by_scope.setdefault(item.row.scope, []).append(NamespaceRow(item, capacities[item.row.pk]))
     return [
         Group(_get_label(scope), SCOPE_HINTS.get(scope, ""), rows)
         for scope, rows in by_scope.items()

@@ -1,4 +1,4 @@
-"""The revisions on the pages: who changed what and why, each compared with the one before."""
+"""The revisions of an entry or a page for display: who changed what and why, each compared with the one before."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from memory.provenance import Provenance
 
 
 REVISIONS_PER_PAGE: Final = 25
-# Value and metadata are shown separately, and a position means nothing to a reader.
+# Value and metadata are shown separately; a position means nothing to a reader.
 _FIELDS: Final = [
     (field.name, capfirst(field.verbose_name))
     for field in Revision._meta.concrete_fields
@@ -29,7 +29,7 @@ _FIELDS: Final = [
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The author; ``run`` is None if there was none or the reader may not see it."""
+    """The author of a revision or recall; ``run`` is None if there was none or the reader may not see it."""
 
     actor: str
     run: RunDescription | None
@@ -43,7 +43,7 @@ TextChange = tuple[str | Promise, tuple[DiffSegment, ...]]
 
 @dataclass(frozen=True, slots=True)
 class RevisionRow:
-    """A revision; ``texts`` are the changed texts, ``fields`` other changes with both values."""
+    """A revision; ``texts`` are the changed texts, ``fields`` the labels of other changes with both values."""
 
     row: Revision
     origin: Origin
@@ -55,7 +55,7 @@ class RevisionRow:
 def build_revision_rows(
     provenance: Provenance,
     rows: Sequence[Revision],
-    texts: Callable[[Revision, Revision], Iterable[TextChange]],
+    diff_texts: Callable[[Revision, Revision], Iterable[TextChange]],
 ) -> tuple[RevisionRow, ...]:
     """Return a page of revisions, newest first, each compared with the next in ``rows``.
 
@@ -67,7 +67,7 @@ def build_revision_rows(
             row,
             build_origin(provenance, row.actor, row.run_id, row.node_id),
             before is None,
-            tuple(texts(before, row)) if before else (),
+            tuple(diff_texts(before, row)) if before else (),
             tuple(_list_field_changes(before, row)) if before else (),
         )
         for row, before in pairs
@@ -75,11 +75,12 @@ def build_revision_rows(
 
 
 def find_older_number(rows: Sequence[Revision]) -> int | None:
-    """Return the number before which there are more revisions."""
+    """Return the lowest revision number of the page if there are older revisions, else None."""
     return rows[REVISIONS_PER_PAGE - 1].number if len(rows) > REVISIONS_PER_PAGE else None
 
 
-def parse_number(text: str) -> int | None:
+def parse_revision_number(text: str) -> int | None:
+    """Parse a number in a query or form; return None if it is missing or invalid."""
     return int(text) if text.isdecimal() and len(text) < 10 else None
 
 

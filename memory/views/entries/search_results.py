@@ -11,7 +11,7 @@ from memory.core.records import MemoryEntry, Tier
 from memory.forms.browsing import OverviewForm
 from memory.logic.entries.tiers import TierAction
 from memory.models import Entry, Namespace
-from memory.views.entries.entry_details import Parts, label_parts
+from memory.views.entries.entry_details import ScoreParts, label_score_parts
 from memory.views.request_context import build_caller, load_titles
 
 
@@ -20,25 +20,25 @@ OFFSET_PARAMETER = "from"  # of the entries; "offset" is that of the namespaces
 
 @dataclass(frozen=True, slots=True)
 class EntryRow:
-    """An entry in a list. A result of a search in all memory also has its namespace with the display name."""
+    """An entry in a list. A result of a search in all memory also has its namespace with the title."""
 
     entry: MemoryEntry
     namespace: Namespace | None = None
     title: str = ""
-    changed: bool = False  # of a snapshot: the entry is different now
+    is_changed: bool = False  # in a snapshot: the entry is different now
 
     @property
-    def waits(self) -> bool:
+    def is_waiting(self) -> bool:
         return is_waiting(self.entry)
 
     @property
     def percent(self) -> int | None:
-        """Return the score in percent, or None without a ranking."""
+        """The score in percent, or None without a ranking."""
         return None if self.entry.score is None else round(self.entry.score * 100)
 
     @property
-    def parts(self) -> Parts:
-        return label_parts(self.entry.explain)
+    def parts(self) -> ScoreParts:
+        return label_score_parts(self.entry.explain)
 
 
 def build_search_context(request: HttpRequest, form: OverviewForm) -> dict[str, Any]:

@@ -28,7 +28,7 @@ class MoveButton:
 @dataclass(frozen=True, slots=True)
 class TierCard:
     entry: MemoryEntry
-    rejected: bool
+    is_rejected: bool
     moves: tuple[MoveButton, ...]
 
 
@@ -42,7 +42,7 @@ class TierColumn:
     url: str
 
     @property
-    def more(self) -> int:
+    def hidden_count(self) -> int:
         return self.total - len(self.cards)
 
 
@@ -71,7 +71,7 @@ def build_columns_context(
             tier,
             str(labels[tier.value]),
             TIER_HINTS[tier],
-            tuple(_build_card(item) for item in page.entries),
+            tuple(map(_build_card, page.entries)),
             page.total,
             replace_query(request.GET, view="", tier=tier.value),
         )
@@ -80,15 +80,15 @@ def build_columns_context(
     return {
         "body": "memory/entries/_tier_columns.html",
         "columns": columns,
-        "total": sum(item.total for item in columns),
+        "total": sum(column.total for column in columns),
     }
 
 
 def _build_card(entry: MemoryEntry) -> TierCard:
-    rejected = entry.tier is Tier.QUARANTINE and is_rejected(entry)
+    is_entry_rejected = entry.tier is Tier.QUARANTINE and is_rejected(entry)
     moves = tuple(
         button
         for button in MOVES[entry.tier]
-        if not (rejected and button.action is BulkAction.REJECT)
+        if not (is_entry_rejected and button.action is BulkAction.REJECT)
     )
-    return TierCard(entry, rejected, moves)
+    return TierCard(entry, is_entry_rejected, moves)

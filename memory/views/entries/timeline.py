@@ -30,11 +30,11 @@ BAR_STEP, BAR_WIDTH, BARS_HEIGHT = 14, 10, 56  # pixels
 @dataclass(frozen=True, slots=True)
 class ChangeRow:
     row: ChangeSummary
-    word: str
+    operation_label: str
     actor: str
     run: RunDescription | None
     node: str
-    at_url: str  # the snapshot just after the change
+    snapshot_url: str  # the state just after the change
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +83,11 @@ def _build_days(
 ) -> list[DayRow]:
     actors, runs = [change.actor for change in changes], [change.run_id for change in changes]
     provenance = load_provenance(get_principal(request), actors, runs)
-    words = dict(Operation.choices)
+    labels = dict(Operation.choices)
     rows = [
         ChangeRow(
             change,
-            str(words[change.operation]),
+            str(labels[change.operation]),
             provenance.actors.get(change.actor, ""),
             provenance.runs.get(change.run_id),
             provenance.get_node_title(change.run_id, change.node_id),
@@ -104,12 +104,12 @@ def _build_days(
 
 
 def _list_counts(rows: Sequence[ChangeRow], day: Day | None) -> list[tuple[str, str, int]]:
-    """Count the operations of the whole day, even if the page ends in the middle of it."""
+    """Return each operation with its label and its count on the whole day, even if the page shows a part of the day."""
     counts = Counter(dict(day.counts) if day else {})
     if not counts:
         for row in rows:
             counts[row.row.operation] += row.row.count
-    return [(name, str(word), counts[name]) for name, word in Operation.choices if name in counts]
+    return [(name, str(label), counts[name]) for name, label in Operation.choices if name in counts]
 
 
 def _build_bars(request: HttpRequest, days: Sequence[Day]) -> list[Bar]:
@@ -124,5 +124,5 @@ def _build_bars(request: HttpRequest, days: Sequence[Day]) -> list[Bar]:
     return bars
 
 
-def _build_snapshot_url(request: HttpRequest, at: datetime) -> str:
-    return replace_query(request.GET, view="", since="", until="", at=at.isoformat())
+def _build_snapshot_url(request: HttpRequest, moment: datetime) -> str:
+    return replace_query(request.GET, view="", since="", until="", at=moment.isoformat())

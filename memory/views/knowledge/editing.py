@@ -24,7 +24,7 @@ from memory.services import KnowledgeBase, PageView
 from memory.views.entries.changes import restore_entry
 from memory.views.knowledge import presentation
 from memory.views.knowledge.forms import FIELDS, PageForm
-from memory.views.knowledge.locations import get_requested_text, list_choices
+from memory.views.knowledge.locations import get_requested_namespace, list_namespace_choices
 from memory.views.markdown import render_markdown
 from memory.views.request_context import build_caller, find_entry, get_title, read_reason
 from memory.views.secret_warnings import warn_about_secrets
@@ -53,14 +53,14 @@ def new(request: HttpRequest) -> HttpResponse:
     namespace = request.POST.get("namespace", "")
     if not form.is_valid() or not namespace:
         return _show_new(request, form, status=422)
-    base = services.get_knowledge_base(build_caller(request), namespace=namespace)
+    knowledge_base = services.get_knowledge_base(build_caller(request), namespace=namespace)
     if "preview" in request.POST:
-        return _show_new(request, form, preview=_render_preview(request, form, base))
+        return _show_new(request, form, preview=_render_preview(request, form, knowledge_base))
     try:
         (written_page,) = services.write_pages(
             build_caller(request),
             namespace=namespace,
-            pages=[form.build_draft(base.pages)],
+            pages=[form.build_draft(knowledge_base.pages)],
             reason=read_reason(request),
         )
     except (InvalidInput, QuotaExceeded) as fault:
@@ -85,7 +85,7 @@ def edit(request: HttpRequest, entry_id: UUID) -> HttpResponse:
     if "preview" in request.POST:
         preview = _render_preview(request, form, view.knowledge_base)
         return _show_edit(request, entry, view, form, preview=preview)
-    return _save(request, entry, view, form)
+    return _save_changes(request, entry, view, form)
 
 
 @login_required
@@ -114,7 +114,9 @@ def restore(request: HttpRequest, entry_id: UUID) -> HttpResponse:
     return redirect(url_name, entry_id=entry_id)
 
 
-def _save(request: HttpRequest, entry: Entry, view: PageView, form: PageForm) -> HttpResponse:
+def _save_changes(
+    request: HttpRequest, entry: Entry, view: PageView, form: PageForm
+) -> HttpResponse:
     changes = form.build_changes(view.page, _list_other_pages(view))
     try:
         services.rewrite_page(
@@ -156,7 +158,7 @@ def _show_edit(
     view: PageView,
     form: PageForm,
     status: int = 200,
-    **more: Any,
+    **extra_context: Any,
 ) -> HttpResponse:
     context = {
         "form": form,
@@ -164,14 +166,21 @@ def _show_edit(
         "namespace_title": get_title(request, entry.namespace),
         "entry": entry,
         "page": view.page,
-        **more,
+        **extra_context,
     }
     return render(request, "memory/knowledge/edit.html", context, status=status)
 
 
-def _show_new(request: HttpRequest, form: PageForm, status: int = 200, **more: Any) -> HttpResponse:
-    selected = request.POST.get("namespace", "") or get_requested_text(request)
-    context = {"form": form, "choices": list_choices(request), "selected": selected, **more}
+def _show_new(
+    request: HttpRequest, form: PageForm, status: int = 200, **extra_context: Any
+) -> HttpResponse:
+    selected = request.POST.get("namespace", "") or get_requested_namespace(request)
+    context = {
+        "form": form,
+        "choices": list_namespace_choices(request),
+        "selected": selected,
+        **extra_context,
+    }
     return render(request, "memory/knowledge/edit.html", context, status=status)
 
 
@@ -179,5 +188,5 @@ def _list_other_pages(view: PageView) -> Sequence[KnowledgePage]:
     return [page for page in view.knowledge_base.pages if page.id != view.page.id]
 
 
-def _render_preview(request: HttpRequest, form: PageForm, base: KnowledgeBase) -> str:
-    return render_markdown(form.cleaned_data["content"], presentation.create_finder(base))
+def _render_preview(request: HttpRequest, form: PageForm, knowledge_base: KnowledgeBase) -> str:
+    return render_markdown(form.cleaned_data["content"], presentation.create_finder(knowledge_base))

@@ -69,7 +69,7 @@ class PageForm(forms.Form):
         )
 
     def build_draft(self, other_pages: Sequence[KnowledgePage]) -> Mapping[str, Json]:
-        """Return the page as the service expects it; browsers send CR LF, and pages have LF."""
+        """Return the draft of the page for the service, with LF as line ends, because browsers send CR LF."""
         data, names = self.cleaned_data, index_names(other_pages)
         references = [line.strip() for line in data["references"].splitlines() if line.strip()]
         return {
@@ -84,7 +84,7 @@ class PageForm(forms.Form):
     def build_changes(
         self, page: KnowledgePage, other_pages: Sequence[KnowledgePage]
     ) -> dict[str, Any]:
-        """Return only the changed fields, so that a page keeps its file's line endings."""
+        """Return only the changed fields, so that the other ones keep the line ends of an imported file."""
         draft = self.build_draft(other_pages)
         before = PageForm.from_page(page, other_pages).initial
         values = {name: _normalize_lines(str(self.cleaned_data[name])) for name in FIELDS}
@@ -94,7 +94,7 @@ class PageForm(forms.Form):
 
 
 def index_names(pages: Sequence[KnowledgePage]) -> dict[str, str]:
-    """Return page ids by name: an id comes before a title, and a title before an alias."""
+    """Return page ids by name: by id, by title unless it is an id, and by alias unless it is either."""
     pairs = [(page.id, page.id) for page in pages] + [(page.title, page.id) for page in pages]
     pairs += [(alias, page.id) for page in pages for alias in page.aliases]
     return {normalize(name): page_id for name, page_id in reversed(pairs)}

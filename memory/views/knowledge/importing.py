@@ -25,7 +25,7 @@ Message = tuple[int, str]  # level, text
 MAX_NAMES: Final = 5  # of files
 _KINDS: Final = {messages.SUCCESS: "ok", messages.WARNING: "warn", messages.ERROR: "bad"}
 
-# for a dry run or not → text
+# The messages before (True) and after an import.
 _SKIPPED: Final[dict[bool, Promise]] = {
     True: gettext_lazy("To be skipped (not Markdown): %(names)s."),
     False: gettext_lazy("Skipped (not Markdown): %(names)s."),
@@ -99,7 +99,7 @@ def _format_names(text: Promise, names: Sequence[str]) -> str:
 def _read_files(
     files: Sequence[Any],  # Any: Django's UploadedFile is generic to the checker alone
 ) -> tuple[bytes | None, dict[str, bytes]]:
-    """Read at most one archive, and single files by name; the total size is checked before."""
+    """Return the content of at most one archive and of the other files by name; raise InvalidInput if there is more."""
     if sum(file.size or 0 for file in files) > MAX_ARCHIVE_BYTES:
         raise InvalidInput(_("The files are larger than 20 MB in total."))
     archives = [file for file in files if (file.name or "").lower().endswith(".zip")]

@@ -1,4 +1,4 @@
-"""Pages of knowledge: the knowledge bases, the pages of one, a page, and its history."""
+"""The views of knowledge: the list of knowledge bases, one knowledge base, one page, its history, and downloads."""
 
 from typing import Any, Final
 from uuid import UUID
@@ -16,10 +16,14 @@ from memory import services
 from memory.services.entries.linked_entries import list_revisions_before
 from memory.services.knowledge.knowledge_bases import list_knowledge_bases
 from memory.services.transfer.page_archive import export_single_page
-from memory.views.entries.revisions import REVISIONS_PER_PAGE, find_older_number, parse_number
+from memory.views.entries.revisions import (
+    REVISIONS_PER_PAGE,
+    find_older_number,
+    parse_revision_number,
+)
 from memory.views.knowledge import presentation
 from memory.views.knowledge.forms import PageSearchForm
-from memory.views.knowledge.locations import list_choices
+from memory.views.knowledge.locations import list_namespace_choices
 from memory.views.markdown import render_markdown
 from memory.views.request_context import (
     build_caller,
@@ -27,8 +31,8 @@ from memory.views.request_context import (
     find_namespace,
     find_undoable_change,
     get_title,
+    is_allowed,
     load_titles,
-    may,
     name_namespaces,
     render_page_or_fragment,
 )
@@ -49,22 +53,6 @@ def index(request: HttpRequest) -> HttpResponse:
         **(_build_search_context(request, text) if text else _build_list_context(request)),
     }
     return render(request, "memory/knowledge/list.html", context)
-
-
-def _build_list_context(request: HttpRequest) -> dict[str, Any]:
-    knowledge_bases = list_knowledge_bases(build_caller(request))
-    names = name_namespaces(request, [summary.row for summary in knowledge_bases])
-    return {
-        "knowledge_bases": list(zip(knowledge_bases, names, strict=True)),
-        "choices": list_choices(request),
-    }
-
-
-def _build_search_context(request: HttpRequest, text: str) -> dict[str, Any]:
-    results = services.search_all_pages(build_caller(request), query=text, top_k=MAX_RESULTS)
-    titles = load_titles(request, results.namespaces.values())
-    rows = presentation.build_global_result_rows(results, titles)
-    return {"rows": rows, "is_all": results.is_all}
 
 
 @login_required
@@ -95,7 +83,7 @@ def knowledge_base(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
         "total": len(base.pages),
         "outdated_count": len(presentation.find_outdated_ids(base)),
         "tags": presentation.list_tags(base),
-        "may_write": may(request, "write", row),
+        "may_write": is_allowed(request, "write", row),
         "undoable": find_undoable_change(request),
     }
     page, fragment = "memory/knowledge/knowledge_base.html", "memory/knowledge/_page_rows.html"
@@ -107,18 +95,18 @@ def knowledge_base(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
 def page(request: HttpRequest, entry_id: UUID) -> HttpResponse:
     entry = find_entry(request, entry_id)
     view = services.open_page(build_caller(request), entry_id=entry_id)
-    finder = presentation.create_finder(view.knowledge_base)
+    find_url = presentation.create_finder(view.knowledge_base)
     context = {
         "namespace": entry.namespace,
         "namespace_title": get_title(request, entry.namespace),
         "entry": entry,
         "page": view.page,
-        "content": render_markdown(view.page.content, finder),
+        "content": render_markdown(view.page.content, find_url),
         "links": presentation.build_links(view, view.links),
         "backlinks": presentation.build_links(view, view.backlinks),
         "outdated": presentation.build_outdated_rows(view),
-        "may_write": may(request, "write", entry.namespace),
-        "may_forget": may(request, "forget", entry.namespace),
+        "may_write": is_allowed(request, "write", entry.namespace),
+        "may_forget": is_allowed(request, "forget", entry.namespace),
     }
     return render(request, "memory/knowledge/page.html", context)
 
@@ -127,7 +115,7 @@ def page(request: HttpRequest, entry_id: UUID) -> HttpResponse:
 @require_safe
 def history(request: HttpRequest, entry_id: UUID) -> HttpResponse:
     entry = find_entry(request, entry_id)
-    before = parse_number(request.GET.get("before", ""))
+    before = parse_revision_number(request.GET.get("before", ""))
     revisions = list_revisions_before(entry, before, REVISIONS_PER_PAGE)
     context = {
         "namespace": entry.namespace,
@@ -135,7 +123,7 @@ def history(request: HttpRequest, entry_id: UUID) -> HttpResponse:
         "entry": entry,
         "revisions": presentation.build_history(get_principal(request), revisions),
         "older": find_older_number(revisions),
-        "may_write": may(request, "write", entry.namespace),
+        "may_write": is_allowed(request, "write", entry.namespace),
     }
     return render(request, "memory/knowledge/history.html", context)
 
@@ -155,11 +143,27 @@ def page_file(request: HttpRequest, entry_id: UUID) -> HttpResponse:
     return _build_download(data, "text/markdown; charset=utf-8", name)
 
 
-def _build_download(data: bytes, kind: str, name: str) -> HttpResponse:
-    response = HttpResponse(data, content_type=kind)
+def _build_list_context(request: HttpRequest) -> dict[str, Any]:
+    knowledge_bases = list_knowledge_bases(build_caller(request))
+    names = name_namespaces(request, [summary.row for summary in knowledge_bases])
+    return {
+        "knowledge_bases": list(zip(knowledge_bases, names, strict=True)),
+        "choices": list_namespace_choices(request),
+    }
+
+
+def _build_search_context(request: HttpRequest, text: str) -> dict[str, Any]:
+    results = services.search_all_pages(build_caller(request), query=text, top_k=MAX_RESULTS)
+    titles = load_titles(request, results.namespaces.values())
+    rows = presentation.build_global_result_rows(results, titles)
+    return {"rows": rows, "is_all": results.is_all}
+
+
+def _build_download(data: bytes, content_type: str, file_name: str) -> HttpResponse:
+    response = HttpResponse(data, content_type=content_type)
     # Django encodes names in any script for every browser.
     response.headers["Content-Disposition"] = (
-        content_disposition_header(as_attachment=True, filename=name) or "attachment"
+        content_disposition_header(as_attachment=True, filename=file_name) or "attachment"
     )
     response.headers["X-Content-Type-Options"] = "nosniff"
     return response

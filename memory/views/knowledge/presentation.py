@@ -1,4 +1,4 @@
-"""The rows of the knowledge pages: pages, links with their names, and a page's history."""
+"""The rows on the pages of knowledge: pages, links, outdated references, tags, and the history of a page."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,7 +20,7 @@ from memory.logic.text_diff import diff_values
 from memory.models import Namespace, Revision
 from memory.provenance import load_provenance
 from memory.services import KnowledgeBase, PageSearchResults, PageView
-from memory.views.entries.entry_details import Parts, label_parts
+from memory.views.entries.entry_details import ScoreParts, label_score_parts
 from memory.views.entries.revisions import RevisionRow, TextChange, build_revision_rows
 from memory.views.knowledge.forms import index_names
 
@@ -30,7 +30,7 @@ OUTDATED_LABELS: Final[Mapping[OutdatedReason, Promise]] = {
     OutdatedReason.CHANGED: _("changed after this page was written"),
     OutdatedReason.VANISHED: _("no longer exists"),
 }
-_LABELS: Final[Mapping[str, Promise]] = {
+_FIELD_LABELS: Final[Mapping[str, Promise]] = {
     "title": _("Title"),
     "summary": _("Summary"),
     "content": _("Content"),
@@ -49,7 +49,7 @@ class PageRow:
     knowledge_base_url: str
     is_outdated: bool = False
     score: float | None = None
-    parts: Parts = ()
+    parts: ScoreParts = ()
     knowledge_base_title: str = ""
 
     @property
@@ -69,7 +69,7 @@ class LinkRow:
 class OutdatedRow:
     label: str | Promise
     link: LinkRow
-    mark: OutdatedReference
+    reference: OutdatedReference
 
 
 def build_page_url(entry_id: str) -> str:
@@ -81,13 +81,13 @@ def build_knowledge_base_url(namespace_id: UUID) -> str:
 
 
 def find_outdated_ids(knowledge_base: KnowledgeBase) -> set[str]:
-    return {mark.page_id for mark in knowledge_base.index.outdated}
+    return {outdated.page_id for outdated in knowledge_base.index.outdated}
 
 
 def list_pages(
     knowledge_base: KnowledgeBase, *, tag: str = "", outdated_only: bool = False
 ) -> list[KnowledgePage]:
-    """Return the pages by title."""
+    """Return the pages with the tag, or only outdated pages, sorted by title."""
     outdated_ids = find_outdated_ids(knowledge_base) if outdated_only else set()
     return [
         page
@@ -148,7 +148,7 @@ def _build_result_row(
         build_knowledge_base_url(row.pk),
         is_outdated=is_outdated,
         score=hit.score,
-        parts=label_parts(hit.parts),
+        parts=label_score_parts(hit.parts),
         knowledge_base_title=knowledge_base_title,
     )
 
@@ -168,17 +168,17 @@ def build_links(view: PageView, ids: Iterable[str]) -> list[LinkRow]:
 
 
 def build_outdated_rows(view: PageView) -> list[OutdatedRow]:
-    links = build_links(view, (mark.reference for mark in view.outdated))
+    links = build_links(view, (outdated.reference for outdated in view.outdated))
     return [
-        OutdatedRow(OUTDATED_LABELS[mark.reason], link, mark)
-        for mark, link in zip(view.outdated, links, strict=True)
+        OutdatedRow(OUTDATED_LABELS[outdated.reason], link, outdated)
+        for outdated, link in zip(view.outdated, links, strict=True)
     ]
 
 
 def create_finder(knowledge_base: KnowledgeBase) -> Callable[[str], str]:
-    """Return a function that finds the address of a page by the id, title or alias in ``[[name]]``."""
+    """Return a function that returns the URL of the page with an id, title or alias, or an empty string."""
 
-    @cache  # most texts have no links and don't need the names
+    @cache  # most texts have no links, so the names are only loaded for the first link
     def load_names() -> dict[str, str]:
         return index_names(knowledge_base.pages)
 
@@ -193,7 +193,7 @@ def build_history(principal: Principal, revisions: Sequence[Revision]) -> tuple[
 
 
 def _diff_revisions(before: Revision, after: Revision) -> Iterable[TextChange]:
-    for name, label in _LABELS.items():
+    for name, label in _FIELD_LABELS.items():
         old, new = _get_text(before, name), _get_text(after, name)
         if old != new:
             yield label, diff_values(old, new)

@@ -1,4 +1,4 @@
-"""Decide on one or many items of the review, and revert decisions. These pages work without JavaScript."""
+"""The actions that decide on items of the review and revert decisions. They work without JavaScript."""
 
 from collections.abc import Callable
 from functools import partial, wraps
@@ -47,7 +47,7 @@ BULK_DECISIONS: Final[dict[str, tuple[str, Callable[..., DecisionResult]]]] = {
     "reject": ("rejected", review_decisions.reject_many),
     "always": ("always", partial(review_decisions.reject_many, always=True)),
 }
-# Someone else may have decided, or changed the memory, while the page was shown.
+# The faults when someone else has decided, or changed the memory, while the page was shown.
 CONFLICTS: Final = (OutdatedProposal, AlreadyExists, InvalidInput)
 FAULT_STATUSES: Final[dict[type[MemoryFault], int]] = {
     NotFound: 404,
@@ -63,7 +63,7 @@ P = ParamSpec("P")
 def show_faults_in_queue(
     view: Callable[Concatenate[HttpRequest, P], HttpResponse],
 ) -> Callable[Concatenate[HttpRequest, P], HttpResponse]:
-    """Show a fault above the queue, because a bare error response would be swapped into its place."""
+    """Show the view's faults above the queue, because HTMX would replace the queue by a bare error response."""
 
     @wraps(view)
     def wrapper(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
@@ -115,7 +115,7 @@ def reject(request: HttpRequest, item_id: UUID) -> HttpResponse:
 @require_POST
 @show_faults_in_queue
 def decide_many(request: HttpRequest) -> HttpResponse:
-    """Show a preview first; decide once it is confirmed."""
+    """Show a preview of the decisions on the selected items, and decide once it is confirmed."""
     caller, ids = build_caller(request), parse_ids(request.POST.getlist("item"))
     action = request.POST.get("act", "")
     if not ids or action not in BULK_DECISIONS:

@@ -1,4 +1,4 @@
-"""The cards of the review: what an item is, why it is proposed, and both sides of each change."""
+"""The cards of the review: what an item is, why it is proposed, and each change before and after."""
 
 import json
 import re
@@ -17,6 +17,7 @@ from accounts.principals import get_principal
 from memory.core.records import Json, MemoryEntry, StoreParams, Tier
 from memory.forms.review import KINDS
 from memory.host import RunDescription
+from memory.logic.entries.ingress import QUARANTINE_REASONS
 from memory.logic.review.proposal_plans import EntryChange, PlanProblem
 from memory.logic.text_diff import (
     ABSENT,
@@ -51,7 +52,7 @@ _PROBLEMS: Final[dict[PlanProblem, str | Promise]] = {
     PlanProblem.NOTHING_TO_DO: gettext_lazy("There is nothing left to change."),
 }
 
-_REPLACEMENTS: Final[dict[str, str | Promise]] = {
+_REMOVAL_NOTES: Final[dict[str, str | Promise]] = {
     "merge": gettext_lazy("will be merged into %(key)s"),
     CONTRADICTION: gettext_lazy("will be replaced by %(key)s and stays in its history"),
 }
@@ -72,20 +73,20 @@ class EntryComparison:
     texts: SideBySide
     notes: tuple[str, ...] = ()
     url: str = ""
-    removal_note: str = ""  # what happens to it if it is not just forgotten
-    left_title: str = ""  # the headings if they aren't "Now" and "After"
+    removal_note: str = ""  # what happens to a removed entry that is not just forgotten
+    left_title: str = ""  # the headings, by default "Now" and "After"
     right_title: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ItemCard:
-    """An item as the page shows it. ``text`` is the editable value, as plain text unless ``as_json``."""
+    """An item as the page shows it. ``text`` is the value to edit, in JSON if ``as_json`` is set."""
 
     item: QueueItem
     label: str
     question: str
     explanation: str
-    by: str
+    author: str
     confidence: int | None
     namespace_title: str
     run: RunDescription | None
@@ -118,8 +119,8 @@ def _build_card(item: QueueItem, namespace_title: str, origins: Provenance) -> I
         item=item,
         label=str(KINDS[item.kind]),
         question=str(_QUESTIONS[item.kind]),
-        explanation=_explain(item),
-        by=_describe_proposer(item, origins),
+        explanation=_explain_item(item),
+        author=_describe_author(item, origins),
         confidence=None if isinstance(item.row, Entry) else round(item.row.score * 100),
         namespace_title=namespace_title,
         run=origins.runs.get(source.run_id),
@@ -129,11 +130,11 @@ def _build_card(item: QueueItem, namespace_title: str, origins: Provenance) -> I
         text=json.dumps(item.new, ensure_ascii=False, indent=2) if text is None else text,
         as_json=text is None,
         can_merge=item.kind in ("add", HELD),
-        summary=_summarize(item),
+        summary=_summarize_item(item),
     )
 
 
-def _summarize(item: QueueItem) -> str:
+def _summarize_item(item: QueueItem) -> str:
     """Return the item's text on one line, to tell it from others."""
     if item.has_new:
         return " ".join(render_value(item.new).split())[:120]
@@ -141,13 +142,13 @@ def _summarize(item: QueueItem) -> str:
     return " · ".join(" ".join(text.split())[:60] for text in texts)
 
 
-def _describe_proposer(item: QueueItem, origins: Provenance) -> str:
+def _describe_author(item: QueueItem, origins: Provenance) -> str:
     if isinstance(item.row, Entry):
         return origins.actors.get(item.row.source_actor, item.row.source_actor)
     return str(_PROPOSERS.get(item.row.by, item.row.by))
 
 
-def _explain(item: QueueItem) -> str:
+def _explain_item(item: QueueItem) -> str:
     if isinstance(item.row, Entry):
         return explain_quarantine(item.row)
     match item.kind:
@@ -168,7 +169,7 @@ def _explain(item: QueueItem) -> str:
 
 
 def _list_shared_words(row: Proposal) -> list[str]:
-    """Return the words of the reason as the entries write them, because rules compare words without endings."""
+    """Return the words of the reason as the entries write them, because the reason has words without endings."""
     text = " ".join(render_value(target["value"]) for target in row.targets)
     terms = [term for term in row.reason.split(", ") if term]
     matches = [re.search(rf"(?<!\w){re.escape(term)}\w*", text, re.IGNORECASE) for term in terms]
@@ -176,8 +177,8 @@ def _list_shared_words(row: Proposal) -> list[str]:
 
 
 def explain_quarantine(row: Entry) -> str:
-    """Return why the entry is in quarantine."""
-    findings = row.metadata.get("quarantined_for")
+    """Return why the entry is in quarantine, as one or more sentences."""
+    findings = row.metadata.get(QUARANTINE_REASONS)
     rows = findings if isinstance(findings, list) else ()
     if reasons := [describe_reason(finding) for finding in rows if isinstance(finding, dict)]:
         return " ".join(reasons)
@@ -198,7 +199,7 @@ def _compare_change(change: EntryChange, item: QueueItem) -> EntryComparison:
     texts = compare_sides(before.value if before else ABSENT, after.value if after else ABSENT)
     url = reverse("memory:entry", args=[before.id]) if before and before.id else ""
     comparison = EntryComparison(change.key, texts, tuple(_list_notes(before, after)), url)
-    if item.kind in _REPLACEMENTS and before and after is None:
+    if item.kind in _REMOVAL_NOTES and before and after is None:
         return _compare_with_survivor(comparison, before, item)
     return comparison
 
@@ -209,7 +210,7 @@ def _compare_with_survivor(
     """Compare the removed entry with the one that remains, so that lost parts are visible."""
     survivor = item.diff.changes[0]
     texts = compare_sides(entry.value, survivor.after.value if survivor.after else ABSENT)
-    note = str(_REPLACEMENTS[item.kind]) % {"key": survivor.key}
+    note = str(_REMOVAL_NOTES[item.kind]) % {"key": survivor.key}
     return replace(comparison, texts=SideBySide(texts.before, None), removal_note=note)
 
 

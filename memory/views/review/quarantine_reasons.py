@@ -1,6 +1,6 @@
 """The reasons for a quarantine, in the reader's language.
 
-Stored are ids: of the reason, and of each rule that the text matched, followed by the matching words.
+An entry stores the name of the reason, and the name of each rule that the text matched with the matching words.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""The pages of the review queue, with filters. The same view serves page and fragment."""
+"""The pages of the review queue, with filters. Each view renders a page, or its fragment for HTMX."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -144,7 +144,7 @@ def review(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_safe
 def item_page(request: HttpRequest, item_id: UUID) -> HttpResponse:
-    """Show one item on a separate page, or one of its panels for the queue."""
+    """Show one item on a page of its own, or one of its panels in the queue."""
     return show_item(request, get_queue_item(build_caller(request), item_id=item_id))
 
 
@@ -177,7 +177,7 @@ def show_review(request: HttpRequest, page_messages: QueueMessages) -> HttpRespo
 def show_item(
     request: HttpRequest, item: QueueItem, *, form: ProposalEditForm | None = None, panel: str = ""
 ) -> HttpResponse:
-    """Show the item; ``form`` is a sent form with errors."""
+    """Show the item on its page or in a panel; ``form`` is a sent form with errors for this panel."""
     [card] = build_cards(request, [item])
     panel = panel or request.GET.get("panel", "")
     panel_name = panel if panel in PANELS else ""
@@ -205,7 +205,7 @@ def show_item(
 
 
 def build_filter_query(request: HttpRequest) -> QueryDict:
-    """Return the filters of the request's query, without the parameters of the last decision."""
+    """Return the request's query with its filters, but without the parameters of the last decision."""
     query = request.GET.copy()
     for name in ("act", "of", "left", "panel"):
         query.pop(name, None)

@@ -3,7 +3,7 @@
 import pytest
 
 from memory.core.records import Json, Tier
-from memory.templatetags.memory_values import in_short, tier_label
+from memory.templatetags.memory_values import as_one_line, tier_label
 
 
 PAGE = {"id": "tea", "title": "Tea", "summary": "How we\nmake it.", "content": "# How", "tags": []}
@@ -30,7 +30,7 @@ PAGE = {"id": "tea", "title": "Tea", "summary": "How we\nmake it.", "content": "
     ],
 )
 def test_value_in_a_list_is_one_line_people_can_read(value: Json, shown: str) -> None:
-    assert in_short(value) == shown
+    assert as_one_line(value) == shown
 
 
 def test_tier_is_told_in_words_and_none_by_a_dash() -> None:
