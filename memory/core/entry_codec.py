@@ -31,15 +31,15 @@ PARAMS: Final = _list_field_names(StoreParams)
 
 
 def get_state(source: object, names: Names = STATE) -> dict[str, Any]:
-    """Return the state of a row, of a line of a file or of an entry, as keyword arguments of an entry."""
+    """Return the fields of a database row, of a line of a file or of an entry as keyword arguments of an entry."""
     state = dict(zip(names, _GETTERS[names](source), strict=True))
-    for name, tier in _ENUMS[names]:
-        state[name] = tier(state[name])
+    for name, enum in _ENUMS[names]:
+        state[name] = enum(state[name])
     return state
 
 
 def get_columns(source: object, names: Names = STATE) -> dict[str, Any]:
-    """Return the state of an entry, of a line of a file or of a row, as columns of a row."""
+    """Return the fields of an entry, of a line of a file or of a database row as columns of a database row."""
     columns = dict(zip(names, _GETTERS[names](source), strict=True))
     for name, _enum in _ENUMS[names]:
         columns[name] = str(columns[name])
@@ -53,7 +53,7 @@ def to_json(record: MemoryEntry | StoreParams, names: Iterable[str]) -> dict[str
 
 
 def from_json(kind: type[R], document: Mapping[str, Json], **values: Any) -> R:
-    """Build a record from JSON and ``values``; raise KeyError, TypeError or ValueError if they describe none."""
+    """Build a record from JSON and further ``values``; raise KeyError, TypeError or ValueError if they are invalid."""
     decoded = {name: _convert(_DECODERS, name, value) for name, value in document.items()}
     return kind(**{**decoded, **values})
 
@@ -62,30 +62,31 @@ def _convert(conversions: Mapping[str, Convert], name: str, value: Any) -> Any:
     return conversions[name](value) if name in conversions else value
 
 
-def _by_type(conversions: Mapping[object, Convert]) -> dict[str, Convert]:
+def _select_by_type(conversions: Mapping[object, Convert]) -> dict[str, Convert]:
+    """Return the conversion of each field that has one, by the type of the field."""
     hints = {**get_type_hints(StoreParams), **get_type_hints(MemoryEntry)}
     return {name: conversions[hint] for name, hint in hints.items() if hint in conversions}
 
 
-def _write_moment(moment: datetime | None) -> str | None:
+def _format_moment(moment: datetime | None) -> str | None:
     return moment.isoformat() if moment else None
 
 
-def _read_moment(text: str | None) -> datetime | None:
+def _parse_moment(text: str | None) -> datetime | None:
     return datetime.fromisoformat(text) if text else None
 
 
-_ENCODERS: Final = _by_type(
+_ENCODERS: Final = _select_by_type(
     {
         Tier: str,
         Source: asdict,
         Mapping[str, Json]: dict,
         Mapping[str, float]: dict,
-        datetime | None: _write_moment,
+        datetime | None: _format_moment,
     }
 )
-_DECODERS: Final = _by_type(
-    {Tier: Tier, Source: lambda source: Source(**source), datetime | None: _read_moment}
+_DECODERS: Final = _select_by_type(
+    {Tier: Tier, Source: lambda source: Source(**source), datetime | None: _parse_moment}
 )
 _GETTERS: Final = {names: attrgetter(*names) for names in (CONTENT, STATE)}
 _ENUMS: Final = {

@@ -1,9 +1,9 @@
 """Metadata filters, parsed once into a small tree that can be evaluated or compiled.
 
-``matches`` defines the semantics; the compiler to SQL must agree with it, which a property test verifies. A filter
-sees the metadata of the entry, and its category and tier where the metadata has no such key. A missing key is equal
-to no value, is greater than no value, and matches every ``$ne``. Comparisons are between two numbers or two strings;
-other values do not match.
+``matches`` defines the semantics. A property test verifies that the compiler to SQL agrees with it. A filter reads the
+entry's metadata, and its category and tier where the metadata has no such key. A missing key passes only
+``$ne`` and ``{"$exists": false}``. ``$gt``, ``$gte``, ``$lt`` and ``$lte`` compare two numbers or two strings; no other
+pair of values passes them.
 """
 
 from collections.abc import Callable, Mapping
@@ -50,7 +50,7 @@ Filter = Condition | And | Or | Not
 
 
 def parse_filter(raw: Mapping[str, Json] | None) -> Filter:
-    """Return the parsed filter; raise InvalidInput for an unknown operator, which would silently match no entry."""
+    """Return the parsed filter; raise InvalidInput if it is invalid. Every entry passes the filter None."""
     if raw is None:
         return And(())
     if not isinstance(raw, Mapping):
@@ -63,10 +63,12 @@ def parse_filter(raw: Mapping[str, Json] | None) -> Filter:
 
 
 def build_filter_document(entry: MemoryEntry) -> dict[str, Json]:
+    """Return the JSON that filters read: the entry's metadata, with its category and tier as defaults."""
     return {"category": entry.category, "tier": str(entry.tier), **entry.metadata}
 
 
 def matches(filter_: Filter, document: Mapping[str, Json]) -> bool:
+    """Return whether an entry's document passes the filter; see ``build_filter_document``."""
     match filter_:
         case And(parts):
             return all(matches(part, document) for part in parts)
@@ -88,7 +90,7 @@ def is_same_json(first: Json, second: Json) -> bool:
         return len(first) == len(second) and all(map(is_same_json, first, second))
     if isinstance(first, Mapping) and isinstance(second, Mapping):
         return first.keys() == second.keys() and all(
-            is_same_json(first[k], second[k]) for k in first
+            is_same_json(first[name], second[name]) for name in first
         )
     return isinstance(first, str) and isinstance(second, str) and first == second
 

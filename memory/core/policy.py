@@ -1,4 +1,4 @@
-"""Checks the limits of a memory policy: allowed namespaces, entries per namespace, and bytes."""
+"""The limits of a memory policy and their checks: allowed namespaces, entries per namespace, and bytes."""
 
 from dataclasses import dataclass
 
@@ -33,6 +33,7 @@ NO_LIMITS = MemorySecurityPolicy()
 
 
 def check_namespace(policy: MemorySecurityPolicy, namespace: str) -> None:
+    """Raise AccessDenied if the policy does not allow the namespace."""
     allowed = policy.allowed_namespace_prefixes
     if allowed is not None and not any(namespace.startswith(prefix) for prefix in allowed):
         raise AccessDenied(f"The memory policy does not allow {namespace}.")
@@ -47,7 +48,10 @@ def check_value(policy: MemorySecurityPolicy, value: Json) -> int:
 
 
 def check_room(policy: MemorySecurityPolicy, namespace: str, *, entries: int, size: int) -> None:
-    """Raise QuotaExceeded if ``entries`` or ``size``, the namespace's totals after the write, exceed their limits."""
+    """Raise QuotaExceeded if the namespace would have too many entries or bytes after a write.
+
+    ``entries`` and ``size`` are its totals with that write.
+    """
     max_entries = policy.max_entries_per_namespace
     if max_entries is not None and entries > max_entries:
         raise QuotaExceeded(f"{namespace} is full: {max_entries} entries are allowed.")

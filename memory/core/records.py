@@ -85,7 +85,7 @@ class QueryEmbedding:
 
 @dataclass(frozen=True, slots=True)
 class MemoryQuery:
-    """A query. ``key`` returns that entry, ``query_text`` searches; without either, the newest entries are listed.
+    """A query for the entry under ``key``, for the entries that match ``query_text`` or, without both, for the newest.
 
     ``recency_days`` is the half-life by which newer entries weigh more. ``as_of`` returns the result that the query
     had at that moment. ``meaning`` adds similarity in meaning to the score.

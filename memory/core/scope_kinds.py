@@ -52,14 +52,14 @@ class ScopeKind:
 
 
 class ScopeTable:
-    """The scopes by word. The rows of plug-ins are replaced as a whole, so that a second start adds none twice."""
+    """The scopes by word. ``plug_in`` replaces the rows of all plug-ins, so that a second start adds none twice."""
 
     def __init__(self, built_in: Iterable[ScopeKind]) -> None:
         self._built_in = {kind.word: kind for kind in built_in}
         self._kinds = dict(self._built_in)
 
     def plug_in(self, plugin_kinds: Iterable[ScopeKind]) -> None:
-        """Replace the rows of plug-ins; an invalid row leaves the table as it was."""
+        """Replace the rows of plug-ins. Raise InvalidInput and change nothing if one is invalid or conflicts with another."""
         kinds = dict(self._built_in)
         for kind in plugin_kinds:
             _check_grammar(kind)
@@ -71,14 +71,15 @@ class ScopeTable:
     def list_all(self) -> tuple[ScopeKind, ...]:
         return tuple(self._kinds.values())
 
-    def list_plugged(self) -> tuple[ScopeKind, ...]:
+    def list_plugged_in(self) -> tuple[ScopeKind, ...]:
         return tuple(kind for kind in self.list_all() if kind.word not in self._built_in)
 
     def get_kind(self, word: str) -> ScopeKind:
+        """Return the kind of a scope word; raise InvalidInput for an unknown one."""
         return self._find_kind(self._kinds, word)
 
     def get_offered_kind(self, word: str) -> ScopeKind:
-        """Return the kind of a word that an author wrote."""
+        """Return the kind of a scope that authors can choose; raise InvalidInput for any other word."""
         offered_kinds = {kind.word: kind for kind in self.list_all() if kind.is_offered}
         return self._find_kind(offered_kinds, word)
 

@@ -56,7 +56,7 @@ class ParsedNamespace:
 
 
 def resolve_namespace(scope: str, identity: Mapping[str, Json]) -> str:
-    """Return the namespace of a scope word for this identity; raise InvalidInput if it lacks a variable."""
+    """Return the namespace of a scope for the system variables of a run; raise InvalidInput if one is missing."""
     kind = _TABLE.get_offered_kind(scope)
     ids = tuple(_check_id(value, f"The {kind.word} scope") for value in kind.ids(identity))
     if len(ids) != kind.arity:
@@ -65,6 +65,7 @@ def resolve_namespace(scope: str, identity: Mapping[str, Json]) -> str:
 
 
 def parse_namespace(text: str) -> ParsedNamespace:
+    """Return the parts of a namespace; raise InvalidInput if no scope has its prefix and number of ids."""
     for kind in _TABLE.list_all():
         if text.startswith(f"{kind.prefix}:"):
             ids = tuple(text[len(kind.prefix) + 1 :].split(":"))
@@ -112,8 +113,13 @@ def require_variable(scope: str, variable: str, identity: Mapping[str, Json]) ->
     return _check_id(value, f"sys.{variable}")
 
 
+def replace_group(identity: Mapping[str, Json], group_id: str | None) -> Mapping[str, Json]:
+    """Return the run's identity with another group. The caller checks that the run may use that group."""
+    return identity if group_id is None else {**identity, "group_id": group_id}
+
+
 def plug_in(kinds: Iterable[ScopeKind]) -> None:
-    """Replace the scopes of plug-ins; a conflict is refused and changes nothing."""
+    """Replace the scopes of plug-ins. Raise InvalidInput and change nothing if one is invalid or conflicts with another."""
     _TABLE.plug_in(kinds)
 
 
@@ -122,7 +128,7 @@ def list_scope_kinds() -> tuple[ScopeKind, ...]:
 
 
 def list_plugged_scopes() -> tuple[ScopeKind, ...]:
-    return _TABLE.list_plugged()
+    return _TABLE.list_plugged_in()
 
 
 def get_scope(word: str) -> ScopeKind:
@@ -185,11 +191,6 @@ _TABLE = ScopeTable(
         ),
     )
 )
-
-
-def replace_group(identity: Mapping[str, Json], group_id: str | None) -> Mapping[str, Json]:
-    """Return the identity of the same run in another group; the gateway checks whether it may use that group."""
-    return identity if group_id is None else {**identity, "group_id": group_id}
 
 
 def check_target(key: str | None, filter_: Mapping[str, Json] | None) -> None:

@@ -49,6 +49,7 @@ def check_params(params: StoreParams) -> None:
 
 
 def check_json(value: Json, field: str, depth: int = 0) -> None:
+    """Raise Serialization for a value that is not JSON, and InvalidInput for JSON that PostgreSQL cannot hold."""
     if depth > MAX_DEPTH:
         raise InvalidInput(f"{field}: nested more than {MAX_DEPTH} deep.")
     if isinstance(value, Mapping):

@@ -11,7 +11,7 @@ from memory.core.scopes import METADATA_LIFETIME, build_metadata_namespace
 from memory.notes.notebook import Note, Notebook
 
 
-KEY = "run"
+METADATA_KEY = "run"
 
 
 class TodoStatus(StrEnum):
@@ -37,7 +37,7 @@ class Todo:
 
 @dataclass(frozen=True, slots=True)
 class RunMetadata:
-    """The metadata of a run. ``notes`` are the readable notes, newest first; they are stored separately."""
+    """The metadata of a run. ``notes`` has the unexpired notes, newest first, which ``Notebook`` stores."""
 
     run_id: str
     goal: str
@@ -46,14 +46,17 @@ class RunMetadata:
     stream_name: str = ""
 
 
-def save_metadata(entries: NamespaceStore, metadata: RunMetadata) -> None:
-    """Store the metadata as a whole, which restarts their lifetime of three days; refuse duplicate ids of to-dos."""
+def save_metadata(store: NamespaceStore, metadata: RunMetadata) -> None:
+    """Replace the stored metadata of the run, which restarts their lifetime of three days.
+
+    Raise InvalidInput if two to-dos have the same id.
+    """
     if len({todo.id for todo in metadata.todos}) != len(metadata.todos):
         raise InvalidInput("todos: duplicate id.")
-    entries.store(
+    store.store(
         StoreParams(
             namespace=build_metadata_namespace(metadata.run_id),
-            key=KEY,
+            key=METADATA_KEY,
             value={
                 "id": metadata.run_id,
                 "goal": metadata.goal,
@@ -69,17 +72,20 @@ def save_metadata(entries: NamespaceStore, metadata: RunMetadata) -> None:
 
 
 class RunBook:
-    """The metadata of runs, on any store."""
+    """Reads and changes the metadata of runs in a store."""
 
-    def __init__(self, entries: NamespaceStore, notebook: Notebook) -> None:
-        self._entries = entries
+    def __init__(self, store: NamespaceStore, notebook: Notebook) -> None:
+        self._store = store
         self._notebook = notebook
 
     def save(self, metadata: RunMetadata) -> None:
-        save_metadata(self._entries, metadata)
+        save_metadata(self._store, metadata)
 
     def get(self, run_id: str) -> RunMetadata | None:
-        entries = self._entries.recall(MemoryQuery(build_metadata_namespace(run_id), key=KEY))
+        """Return the metadata of the run with its notes, or None if there are none or they have expired."""
+        entries = self._store.recall(
+            MemoryQuery(build_metadata_namespace(run_id), key=METADATA_KEY)
+        )
         if not entries:
             return None
         value = entries[0].value
@@ -96,7 +102,9 @@ class RunBook:
         metadata = self.get(run_id)
         if metadata is None or all(todo.id != todo_id for todo in metadata.todos):
             raise NotFound(f"The run has no to-do {todo_id}.")
-        todos = [replace(t, status=status) if t.id == todo_id else t for t in metadata.todos]
-        changed = replace(metadata, todos=tuple(todos))
+        todos = tuple(
+            replace(todo, status=status) if todo.id == todo_id else todo for todo in metadata.todos
+        )
+        changed = replace(metadata, todos=todos)
         self.save(changed)
         return changed

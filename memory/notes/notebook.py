@@ -1,7 +1,4 @@
-"""The notes of a run, which one step writes for the steps after it; they are deleted with the run.
-
-Only the run's own steps read them, newest first.
-"""
+"""The notes of a run, which one step writes for later steps of the same run. They are deleted when the run ends."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -34,16 +31,16 @@ class Note:
 
 
 class Notebook:
-    """The notes of runs.
+    """Stores and lists the notes of runs.
 
-    A temporary note can be read for thirty minutes, any other for three days, like the metadata of the run; both are
-    deleted when the run ends. ``new_id`` returns unique ids.
+    A temporary note expires after thirty minutes, any other after three days, like the metadata of the run.
+    ``new_id`` returns a unique id at each call.
     """
 
     def __init__(
-        self, entries: NamespaceStore, *, new_id: Callable[[], str], clock: Clock = utc_now
+        self, store: NamespaceStore, *, new_id: Callable[[], str], clock: Clock = utc_now
     ) -> None:
-        self._entries = entries
+        self._store = store
         self._new_id = new_id
         self._clock = clock
 
@@ -54,7 +51,7 @@ class Notebook:
         if not content.strip():
             raise InvalidInput("content: must not be empty.")
         note = Note(content, step_id, round(self._clock().timestamp() * 1000), temporary)
-        self._entries.store(
+        self._store.store(
             StoreParams(
                 namespace=build_notes_namespace(run_id),
                 key=f"note:{self._new_id()}",
@@ -68,14 +65,14 @@ class Notebook:
         return note
 
     def list_notes(self, run_id: str) -> list[Note]:
-        """Return the readable notes of the run, newest first."""
+        """Return the unexpired notes of the run, newest first."""
         query = MemoryQuery(build_notes_namespace(run_id), filter={"category": "note"})
-        entries = self._entries.recall(query)
+        entries = self._store.recall(query)
         return [Note.from_json(entry.value) for entry in entries if _is_note(entry)]
 
     def clear_notes(self, run_id: str) -> int:
         """Delete all entries of the run's notes namespace, and return their number."""
-        return self._entries.clear_namespace(build_notes_namespace(run_id))
+        return self._store.clear_namespace(build_notes_namespace(run_id))
 
 
 def format_notes(notes: Sequence[Note]) -> str:

@@ -8,6 +8,7 @@ from typing import Protocol, TypeVar
 from memory.core.errors import InvalidInput
 
 
+# As in ``memory.core.provider``, which needs more than the standard library.
 Clock = Callable[[], datetime]
 
 
@@ -22,7 +23,7 @@ class NoEviction:
 
 @dataclass(frozen=True, slots=True)
 class Ttl:
-    """Eviction by age, for general use: items older than this are evicted."""
+    """Eviction by age, for general use: items older than ``ttl_seconds`` are evicted."""
 
     ttl_seconds: float
 
@@ -33,7 +34,7 @@ class Ttl:
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """Eviction by number, for conversations, whose old messages lose value: the oldest items above it are evicted."""
+    """Eviction by number, for conversations, whose old messages lose value: only the newest items stay."""
 
     max_items: int
 
@@ -47,7 +48,7 @@ EvictionPolicy = NoEviction | Ttl | Capacity
 
 @dataclass(frozen=True, slots=True)
 class EvictionConfig:
-    """A policy and its interval: it applies after every ``check_interval`` writes, and never between them."""
+    """An eviction policy, which applies after every ``check_interval`` writes and never between them."""
 
     policy: EvictionPolicy = field(default_factory=NoEviction)
     check_interval: int = 1
@@ -64,11 +65,13 @@ class HasCreationTime(Protocol):
     def created_at(self) -> datetime: ...
 
 
-A = TypeVar("A", bound=HasCreationTime)
+Item = TypeVar("Item", bound=HasCreationTime)
 
 
-def filter_survivors(policy: EvictionPolicy, items: Sequence[A], now: datetime) -> Sequence[A]:
-    """Return the items that stay. ``items`` are sorted by age, the oldest first."""
+def filter_survivors(
+    policy: EvictionPolicy, items: Sequence[Item], now: datetime
+) -> Sequence[Item]:
+    """Return the items that the policy does not evict. ``items`` are sorted by age, the oldest first."""
     match policy:
         case NoEviction():
             return items

@@ -1,7 +1,7 @@
 """The interface of a store of items by id, and a store in memory that evicts items.
 
-A store knows no namespaces, people or vectors. Seed 4 asks for the interface; conversations and knowledge bases don't
-use it yet. Another store implements the same four methods.
+A store knows no namespaces, people or vectors; another store implements the same four methods. Conversations and
+knowledge bases don't use it yet.
 """
 
 import threading
@@ -51,7 +51,7 @@ class MemoryItem:
 
 @dataclass(frozen=True, slots=True)
 class MemoryFilter:
-    """A filter by the ``prefix`` of the id and by ``since`` (inclusive), with the oldest ``limit`` items."""
+    """A filter by the beginning of the id and the earliest creation time, and the maximum number of items."""
 
     prefix: str | None = None
     since: datetime | None = None
@@ -71,7 +71,7 @@ class MemoryStore(ABC):
 
     - ``save`` creates or overwrites; the very next ``get`` returns the item unchanged.
     - ``delete`` of a missing item is not an error.
-    - ``list`` returns the oldest first, ties by id; the filter applies before its ``limit``.
+    - ``list`` returns the oldest first, ties by id; the filter's ``limit`` is applied last.
     - Every method may be called from any thread and any event loop.
     """
 

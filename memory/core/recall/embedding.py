@@ -1,4 +1,4 @@
-"""The interface of embedders, built in or from plug-ins, which turn strings into vectors, and checks of their responses."""
+"""The interface of embedders, which turn strings into vectors, and the checks of the vectors that they return."""
 
 import math
 from abc import ABC, abstractmethod
@@ -17,7 +17,8 @@ MAX_EMBEDDED_CHARACTERS: Final = 6_000  # the most that models read of a text
 class EmbedderFault(RetrievalError):
     """The embedder returned no vectors.
 
-    ``rejects_texts`` means that it may accept other texts. ``retry_after`` is in seconds, if the embedder gave a delay.
+    ``rejects_texts`` means that the embedder may accept other texts. ``retry_after`` is the delay in seconds that it
+    asked for, if any.
     """
 
     def __init__(
@@ -40,7 +41,7 @@ class Embedder(ABC):
     - ``name`` identifies the vectors: the service or program, the model, and whatever else changes them.
       Vectors of two names are never compared; when the name changes, everything is embedded again.
     - ``dimensions`` is the number of components of a vector; ``None`` means as many as in the first answer.
-    - ``embed`` returns one vector for each text, in their order. ``question`` is true for a search query and false
+    - ``embed`` returns one vector for each text, in the order of the texts. ``question`` is true for a search query and false
       for a stored text; many models distinguish them. It may be called from several threads, and takes at most
       ``seconds`` if it waits for a service. It raises ``EmbedderFault``; any other exception is treated as one.
     - ``batch`` is the preferred number of texts in one call.
@@ -59,7 +60,7 @@ class Embedder(ABC):
 def embed_texts(
     embedder: Embedder, texts: Sequence[str], *, question: bool, seconds: float
 ) -> list[Vector]:
-    """Return one checked vector of length 1 for each text; an endpoint is not trusted. Raise EmbedderFault."""
+    """Return one vector of length 1 for each text. Raise EmbedderFault if the embedder fails or returns invalid vectors."""
     truncated = [text[:MAX_EMBEDDED_CHARACTERS] for text in texts]
     try:
         answer = embedder.embed(truncated, question=question, seconds=seconds)

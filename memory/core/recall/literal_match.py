@@ -1,9 +1,9 @@
 """Literal matches of a question in texts: a name, a number, or a part of a word.
 
-A text that contains the question literally has the question's inner words, so only texts with those words are read. A
-question of one or two words has no inner words. Then its rarest word decides; if no word of it is in the index, it
-may be a part of a word, and every text is read. More than two thousand texts are not read: a match in so many does
-not distinguish them.
+A text that contains the question literally has all words of the question but the first and the last, so only texts with
+these inner words are read. A question of one or two words has no inner words: then the texts with its rarest word are
+read or, if no text has any of its words, all texts, since the question may be a part of a word. If more than two thousand
+texts would have to be read, none is: a match in so many does not distinguish them.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,27 +17,27 @@ MAX_TEXTS_READ = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question. ``terms`` are sorted and unique, the order of the sums; a literal match always has the ``inner``."""
+    """A parsed question: the whole text in lower case, its sorted terms, and the terms that every literal match has."""
 
-    needle: str
+    folded_text: str
     terms: tuple[str, ...]
-    inner: frozenset[str]
+    inner_terms: frozenset[str]
 
     def is_in(self, text: str) -> bool:
-        return bool(self.needle) and self.needle in text.casefold()
+        return bool(self.folded_text) and self.folded_text in text.casefold()
 
     def choose_required_terms(self, document_frequencies: Mapping[str, int]) -> frozenset[str]:
         """Return the terms that a text must have to be read; an empty set means that all texts are read."""
-        if self.inner:
-            return self.inner
+        if self.inner_terms:
+            return self.inner_terms
         frequencies = [(count, term) for term, count in document_frequencies.items() if count]
         return frozenset([min(frequencies)[1]]) if frequencies else frozenset()
 
 
 def parse_question(text: str, language: str) -> Question:
     terms = extract_query_terms(text, language)
-    inner = extract_inner_terms(text.strip(), language).intersection(terms)
-    return Question(text.strip().casefold(), tuple(sorted(set(terms))), frozenset(inner))
+    inner_terms = extract_inner_terms(text.strip(), language).intersection(terms)
+    return Question(text.strip().casefold(), tuple(sorted(set(terms))), inner_terms)
 
 
 def limit_candidates(candidates: Iterable[int]) -> list[int]:

@@ -1,13 +1,13 @@
-"""The score of each text for a question, with its parts. This is the reference implementation.
+"""The score of each text for a question, with its parts; other implementations must give the same scores.
 
 The score is the sum of stemmed BM25 over an entry and of BM25 over the entry together with the two entries before it
 in its group, each normalized to 0..1, and of a fifth of the scores of its four neighbours. On chats, this finds a
-third more than words alone. Sums of normalized scores beat rank fusion. A text that contains the question literally
-never scores below one half. Where texts and question have vectors, their similarity
-(``memory.core.recall.similarity``) is a third term of the sum.
+third more than words alone, and more than rank fusion. A text that contains the question literally never scores below
+one half. Where texts and question have vectors, their similarity (``memory.core.recall.similarity``) is a third term
+of the sum.
 
-Statistics come from the texts that are passed in: those that are visible and match the filter. A group position
-without such a text contributes no score to its neighbours and is no context.
+Only the texts that are passed in count: the visible ones that match the filter. Statistics, context and neighbours
+ignore every other entry.
 """
 
 from collections import Counter
@@ -28,17 +28,17 @@ _NO_COUNTS: Mapping[str, int] = {}
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A text to rank. ``recency`` and ``vector`` are in 0..1 and are present for all texts or for none."""
+    """A text to rank. ``recency`` and ``similarity`` are in 0..1 and are present for all texts or for none."""
 
     text: str
     group_position: GroupPosition | None = None
     recency: float | None = None
-    vector: float | None = None
+    similarity: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A match with its score. ``position`` is the index in the texts passed in; the ``parts`` add up to the score."""
+    """A match with its score. ``position`` is the index of its text; the ``parts`` add up to the score."""
 
     position: int
     score: float
@@ -48,36 +48,36 @@ class Hit:
 def rank(query: str, texts: Sequence[Text], *, language: str = DEFAULT_LANGUAGE) -> list[Hit]:
     """Return the hits in the order of the texts; the caller sorts them.
 
-    A hit has words of the question, is similar to it in meaning, is a neighbour of such a text, or contains the
-    question.
+    A hit has words of the question, contains it literally, is similar to it in meaning, or is a neighbour of such a text.
     """
     question = parse_question(query, language)
     query_terms = set(question.terms)
     documents = [_count_terms(query_terms, extract_terms(text.text, language)) for text in texts]
     groups = _GroupIndex(texts)
-    words = _normalize(_score_documents(documents))
-    extended = [_add_context(documents, groups, index) for index in range(len(texts))]
-    contexts = _normalize(_score_documents(extended))
-    bases = [
-        scoring.combine_scores(word, context, text.vector)
-        for word, context, text in zip(words, contexts, texts, strict=True)
+    word_scores = _normalize(_score_documents(documents))
+    documents_in_context = [_add_context(documents, groups, index) for index in range(len(texts))]
+    context_scores = _normalize(_score_documents(documents_in_context))
+    own_scores = [
+        scoring.combine_scores(words, context, text.similarity)
+        for words, context, text in zip(word_scores, context_scores, texts, strict=True)
     ]
-    neighbours = [
-        scoring.weigh_neighbours(*(groups.get_score(bases, index, offset) for offset in _OFFSETS))
-        for index in range(len(bases))
+    neighbour_scores = [
+        scoring.weigh_neighbours(
+            *(groups.get_score(own_scores, index, offset) for offset in _OFFSETS)
+        )
+        for index in range(len(texts))
     ]
-    totals = [base + neighbour for base, neighbour in zip(bases, neighbours, strict=True)]
+    totals = [own + nearby for own, nearby in zip(own_scores, neighbour_scores, strict=True)]
     scale = scoring.choose_scale(max(totals, default=0.0))
     matches = _find_literal_matches(question, texts, documents)
     hits = []
     for index, (text, total) in enumerate(zip(texts, totals, strict=True)):
-        literal = index in matches
-        if total > 0 or literal:
-            score = scoring.compute_final_score(total, scale, literal, text.recency)
-            parts = ScoreComponents(
-                words[index], contexts[index], neighbours[index], literal, text.vector, text.recency
-            ).explain(scale)
-            hits.append(Hit(index, score, parts))
+        is_literal = index in matches
+        if total > 0 or is_literal:
+            score = scoring.compute_final_score(total, scale, is_literal, text.recency)
+            scores = (word_scores[index], context_scores[index], neighbour_scores[index])
+            components = ScoreComponents(*scores, is_literal, text.similarity, text.recency)
+            hits.append(Hit(index, score, components.explain(scale)))
     return hits
 
 
@@ -136,7 +136,7 @@ def _score_document(document: _TermCounts, mean: float, rarities: Mapping[str, f
     score = 0.0
     if document.counts:
         weight = scoring.weigh_length(document.length, mean)
-        for term in sorted(document.counts):  # so that the same words give the same float
+        for term in sorted(document.counts):  # the order of a sum changes its last digits
             score += rarities[term] * scoring.saturate(document.counts[term], weight)
     return score
 

@@ -1,7 +1,7 @@
-"""The formulas of a score and of its parts. All implementations must compute the sums in this order.
+"""The formulas of a score and of its parts, on numbers or on arrays.
 
-Floats are equal only if the same operations run in the same order, so the reference implementation and the
-computation over postings both use these functions, on numbers or on arrays.
+``memory.core.recall.ranking`` and the search over postings both use them, because two floats are equal only if the same
+operations run in the same order.
 """
 
 import math
@@ -11,10 +11,9 @@ from datetime import datetime
 from typing import TypeVar
 
 
-K1 = 0.9
-B = 0.4
+K1, B = 0.9, 0.4  # the parameters of BM25
 CONTEXT_WEIGHT = 1.0
-VECTOR_WEIGHT = 1.0
+SIMILARITY_WEIGHT = 1.0
 NEIGHBOUR_WEIGHT = 0.2
 LITERAL_FLOOR = 0.5
 RECENCY_WEIGHT = 0.5
@@ -27,32 +26,34 @@ Number = TypeVar("Number")  # a float, or an array of floats
 
 
 def compute_rarity(document_frequency: int, total: int) -> float:
+    """Return the inverse document frequency of a term that occurs in so many of all texts."""
     return math.log(1 + (total - document_frequency + 0.5) / (document_frequency + 0.5))
 
 
-def compute_mean_length(lengths: int, total: int) -> float:
-    return lengths / total if lengths else 1.0
+def compute_mean_length(total_length: int, total: int) -> float:
+    return total_length / total if total_length else 1.0
 
 
 def weigh_length(length: float, mean: float) -> float:
-    """Return the weight of a text's length against its score; arrays of lengths are accepted."""
+    """Return BM25's penalty for the length of a text, which ``saturate`` needs; arrays of lengths are accepted."""
     return K1 * (1 - B + B * length / mean)
 
 
-def saturate(count: float, weight: float) -> float:
-    return count * (K1 + 1) / (count + weight)
+def saturate(count: float, length_weight: float) -> float:
+    """Return the factor of a term that occurs so often in a text: each further occurrence adds less."""
+    return count * (K1 + 1) / (count + length_weight)
 
 
 def normalize(score: float, highest: float) -> float:
-    """Return the share of the highest score. Only a text without any of the words gets 0, not the lowest score."""
+    """Return the score divided by the highest score. Only a text without any of the words gets 0."""
     return score / highest if highest else score
 
 
-def combine_scores(words: float, context: float, vector: float | None = None) -> float:
-    if vector is None:
+def combine_scores(words: float, context: float, similarity: float | None = None) -> float:
+    if similarity is None:
         return (words + CONTEXT_WEIGHT * context) / (1 + CONTEXT_WEIGHT)
-    weighted_sum = words + CONTEXT_WEIGHT * context + VECTOR_WEIGHT * vector
-    return weighted_sum / (1 + CONTEXT_WEIGHT + VECTOR_WEIGHT)
+    weighted_sum = words + CONTEXT_WEIGHT * context + SIMILARITY_WEIGHT * similarity
+    return weighted_sum / (1 + CONTEXT_WEIGHT + SIMILARITY_WEIGHT)
 
 
 def weigh_neighbours(two_before: float, before: float, after: float, two_after: float) -> float:
@@ -81,18 +82,18 @@ def compute_recency(updated_at: datetime, now: datetime, half_life_days: float) 
 
 @dataclass(frozen=True, slots=True)
 class ScoreComponents:
-    """The components of a text's score before scaling; ``vector`` and ``recency`` are None if the query uses none."""
+    """The components of a text's score before scaling. ``similarity`` and ``recency`` are None if the query has none."""
 
     words: float
     context: float
     neighbours: float
     literal: bool
-    vector: float | None = None
+    similarity: float | None = None
     recency: float | None = None
 
     def explain(self, scale: float) -> ScoreParts:
         """Return the contribution of each part; together they add up to the score."""
-        total_weight = 1 + CONTEXT_WEIGHT + (0.0 if self.vector is None else VECTOR_WEIGHT)
+        total_weight = 1 + CONTEXT_WEIGHT + (0.0 if self.similarity is None else SIMILARITY_WEIGHT)
         remainder = 1.0 if self.recency is None else 1 / (1 + RECENCY_WEIGHT)
         share = remainder * (1 - LITERAL_FLOOR if self.literal else 1.0) / scale
         parts = {
@@ -101,8 +102,8 @@ class ScoreComponents:
             "neighbours": share * self.neighbours,
             "literal": remainder * LITERAL_FLOOR if self.literal else 0.0,
         }
-        if self.vector is not None:
-            parts["vector"] = share * VECTOR_WEIGHT * self.vector / total_weight
+        if self.similarity is not None:
+            parts["vector"] = share * SIMILARITY_WEIGHT * self.similarity / total_weight
         if self.recency is not None:
             parts["recency"] = remainder * RECENCY_WEIGHT * self.recency
         return parts

@@ -20,18 +20,18 @@ from memory.core.values import build_search_text
 
 _WORD = re.compile(r"[^\W_]+")
 _CATEGORY = re.compile(r"(?=[^a-z]*[a-z])[a-z0-9][a-z0-9_-]{0,39}")  # with a letter, at least
-# Equal scores are sorted by the texts' likeness to the question, unless there are more.
+# Equal scores are sorted by how similar their texts are to the question, unless there are more of them.
 MAX_TIES_COMPARED = 100
-MAX_EXCERPT_LENGTH = 2_000  # characters of each
+MAX_EXCERPT_LENGTH = 2_000  # characters of a text that this compares
 
 NO_COSINES: Mapping[str, float] = {}
 
-# The part that marks a search whose question could not be embedded; it adds nothing to the score.
+# The name of a score's part that is always 0 and marks a search whose question could not be embedded.
 NO_VECTOR = "no_vector"
 
 
 def is_visible(entry: MemoryEntry, now: datetime) -> bool:
-    """Return whether the entry can be recalled: it is not in quarantine, and gone at the instant it expires."""
+    """Return whether the entry can be recalled: it is not in quarantine, and ``now`` is before its expiry."""
     is_expired = entry.expires_at is not None and entry.expires_at <= now
     return entry.tier is not Tier.QUARANTINE and not is_expired
 
@@ -44,13 +44,13 @@ def answer(
 ) -> list[MemoryEntry]:
     """Return the entries that answer the query, best or newest first, at most ``top_k``.
 
-    ``candidates`` are visible and match the filter, in any order; ``cosines`` has the similarity of those with a
-    vector, by id.
+    ``candidates`` are visible and match the filter, in any order. ``cosines`` compares each entry that has a vector with
+    the question, by the entry's id.
     """
     if is_search(query):
         entries = {entry.id: entry for entry in candidates}
-        pool = [build_candidate(entry, cosines.get(entry.id)) for entry in candidates]
-        return [add_score(entries[hit.id], hit) for hit in rank_candidates(query, pool, now)]
+        to_rank = [build_candidate(entry, cosines.get(entry.id)) for entry in candidates]
+        return [add_score(entries[hit.id], hit) for hit in rank_candidates(query, to_rank, now)]
     return sorted(candidates, key=attrgetter("updated_at", "id"), reverse=True)[: query.top_k]
 
 
@@ -62,12 +62,12 @@ class Candidate:
     id: str
     text: str
     group_position: GroupPosition | None = None
-    cosine: float | None = None  # with the question; none where it has no vector
+    cosine: float | None = None  # with the question; None without a vector
 
 
 @dataclass(frozen=True, slots=True)
 class RankedEntry:
-    """A ranked entry. ``excerpt`` is the beginning of its text, which breaks ties between equal scores."""
+    """An entry with its score. ``excerpt`` is the beginning of its text, which orders entries of equal scores."""
 
     id: str
     score: float
@@ -93,7 +93,7 @@ def is_search(query: MemoryQuery) -> bool:
 def rank_candidates(
     query: MemoryQuery, candidates: Sequence[Candidate], now: datetime
 ) -> list[RankedEntry]:
-    """Return the best hits first, at most ``top_k``."""
+    """Return the candidates that match the query, best first, at most ``top_k``."""
     half_life = query.recency_days
     similarities = scale_cosines({c.id: c.cosine for c in candidates if c.cosine is not None})
     texts = [
@@ -107,35 +107,35 @@ def rank_candidates(
     ]
     ranked = []
     for hit in rank(query.query_text or "", texts, language=query.language):
-        entry, explain = candidates[hit.position], explain_hit(query, hit.parts)
+        entry, parts = candidates[hit.position], mark_missing_vector(query, hit.parts)
         excerpt = entry.text[:MAX_EXCERPT_LENGTH]
-        ranked.append(RankedEntry(entry.id, hit.score, explain, entry.updated_at, excerpt))
+        ranked.append(RankedEntry(entry.id, hit.score, parts, entry.updated_at, excerpt))
     return sort_hits(query, ranked)
 
 
-def explain_hit(query: MemoryQuery, parts: ScoreParts) -> ScoreParts:
-    """Return the parts, with a marker if the query has a meaning but the embedder did not answer."""
+def mark_missing_vector(query: MemoryQuery, parts: ScoreParts) -> ScoreParts:
+    """Return the parts of a score, with ``NO_VECTOR`` added if the embedder did not answer."""
     has_failed = query.meaning is not None and not query.meaning.vector
     return {**parts, NO_VECTOR: 0.0} if has_failed else parts
 
 
 def sort_hits(
-    query: MemoryQuery, hits: Iterable[RankedEntry], *, crowd: float | None = None
+    query: MemoryQuery, hits: Iterable[RankedEntry], *, uncompared_score: float | None = None
 ) -> list[RankedEntry]:
     """Return the hits by score, at most ``top_k``; of equal scores the most similar text comes first, then the newest.
 
-    ``crowd`` is a score that too many entries share to compare their texts.
+    Texts with ``uncompared_score`` are not compared, because too many entries have this score.
     """
     by_age = sorted(hits, key=lambda hit: (hit.score, hit.updated_at, hit.id), reverse=True)
-    compute_likeness = build_likeness(query.query_text or "")
+    compute_similarity = build_text_similarity(query.query_text or "")
     ordered: list[RankedEntry] = []
-    for score, equals in groupby(by_age, key=attrgetter("score")):
+    for score, hits_of_score in groupby(by_age, key=attrgetter("score")):
         if query.top_k is not None and len(ordered) >= query.top_k:
             break
-        group = list(equals)
-        if 1 < len(group) <= MAX_TIES_COMPARED and score != crowd:
-            group.sort(key=lambda hit: compute_likeness(hit.excerpt), reverse=True)
-        ordered += group
+        tied_hits = list(hits_of_score)
+        if 1 < len(tied_hits) <= MAX_TIES_COMPARED and score != uncompared_score:
+            tied_hits.sort(key=lambda hit: compute_similarity(hit.excerpt), reverse=True)
+        ordered += tied_hits
     return ordered[: query.top_k]
 
 
@@ -149,28 +149,29 @@ def get_category(metadata: Mapping[str, Json], default: str = "fact") -> str:
     return category if isinstance(category, str) and _CATEGORY.fullmatch(category) else default
 
 
-def build_likeness(text: str) -> Callable[[str], float]:
+def build_text_similarity(text: str) -> Callable[[str], float]:
     """Return the function that computes how similar another text is to this one, from 0.0 to 1.0.
 
-    It is the Dice coefficient, 2 × common / total, over pairs of characters. The pieces of this text are computed
-    once. A word of one character is its own and only piece.
+    It is the Dice coefficient, 2 × common / total, over pairs of characters (bigrams). The bigrams of this text are
+    counted once.
     """
-    pieces = _count_pieces(text)
-    size = pieces.total()
+    bigrams = _count_bigrams(text)
+    size = bigrams.total()
 
-    def likeness(other: str) -> float:
-        other_pieces = _count_pieces(other)
-        total = size + other_pieces.total()
-        fewer, more = sorted((pieces, other_pieces), key=len)
-        common = sum(min(count, more[piece]) for piece, count in fewer.items() if piece in more)
+    def compute_similarity(other: str) -> float:
+        other_bigrams = _count_bigrams(other)
+        total = size + other_bigrams.total()
+        smaller, larger = sorted((bigrams, other_bigrams), key=len)
+        common = sum(min(count, larger[pair]) for pair, count in smaller.items() if pair in larger)
         return 2 * common / total if total else 0.0
 
-    return likeness
+    return compute_similarity
 
 
-def _count_pieces(text: str) -> Counter[str]:
+def _count_bigrams(text: str) -> Counter[str]:
+    """Count the pairs of neighbouring characters in each word; a word of one character counts as a pair."""
     normalized = (text if text.isascii() else unicodedata.normalize("NFKC", text)).casefold()
-    pieces: list[str] = []
+    bigrams: list[str] = []
     for word in _WORD.findall(normalized):
-        pieces += [word] if len(word) == 1 else map(add, word, word[1:])
-    return Counter(pieces)
+        bigrams += [word] if len(word) == 1 else map(add, word, word[1:])
+    return Counter(bigrams)

@@ -1,7 +1,7 @@
 """Similarity in meaning between texts and a question, from 0 to 1, as a part of the score.
 
-The value of a cosine differs from model to model; with some models all are above 0.7. So only the order and the
-distances among the most similar texts count: the most similar is 1, the hundredth is 0, and so are all below it.
+Cosines differ from model to model; with some models all are above 0.7. So only the order of the hundred most similar
+texts and the distances between them count: the first gets 1 and the last 0.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ TextId = TypeVar("TextId")
 
 
 def scale_cosines(cosines: Mapping[TextId, float]) -> dict[TextId, float]:
-    """Return the similarity of the most similar texts; the others are left out. If all are equally similar, each is 1."""
+    """Return the similarity of the ``MAX_SIMILAR`` most similar texts. If all are equally similar, each is 1."""
     highest = sorted(cosines.values(), reverse=True)[:MAX_SIMILAR]
     if not highest:
         return {}

@@ -1,9 +1,9 @@
-"""Tokenization of strings into terms, for every script and without a dictionary. After a change here, rebuild the
-postings.
+"""Tokenization of strings into terms, for every script and without a dictionary.
 
 Latin words are stemmed (Snowball, by language), words of other alphabets by the language of their script. Scripts
 without spaces give single characters and pairs, which finds as well as a dictionary does. A word ends where its
-script ends: ``2012年的`` is a number and two Chinese characters, not one long word that no query contains.
+script ends: ``2012年的`` is a number and two Chinese characters, not one long word that no query contains. After a
+change here, run ``manage.py memory_reindex``.
 """
 
 import threading
@@ -40,12 +40,12 @@ _UNSPACED = frozenset(
     ["CJK", "HIRAGANA", "KATAKANA", "HANGUL", "THAI", "LAO", "KHMER", "MYANMAR", "TIBETAN"]
 )
 # Digits and characters common to all scripts count as Latin, so that B12 is one word.
-_COMMON = frozenset(
+_COMMON_SCRIPTS = frozenset(
     ["DIGIT", "LATIN", "MODIFIER", "COMBINING", "FULLWIDTH", "FEMININE", "MASCULINE"]
 )
 
 # Words that are frequent in questions and not in answers. Only queries drop them.
-_ENGLISH = """
+_ENGLISH_STOP_WORDS = """
 a about am an and any are as at be been being but by can could did do does doing for from had has have
 having he her hers him his how i if in into is it its itself just ll me my myself of on or our ours
 please re s say shall she should so some t tell than that the their them then there these they this
@@ -53,11 +53,17 @@ those to too us ve very was we were what when where which who whom whose why wil
 your yours yourself
 """
 
-_CHINESE = "的了是我你他她它们吗呢吧啊呀在有和与就都也很这那哪什么怎谁个为请问把被"
+_CHINESE_STOP_WORDS = "的了是我你他她它们吗呢吧啊呀在有和与就都也很这那哪什么怎谁个为请问把被"
 
-_RUSSIAN = "а в во и из к как кто ли мне мой моя мы на не но о он она оно по с со то ты у что это я"
+_RUSSIAN_STOP_WORDS = (
+    "а в во и из к как кто ли мне мой моя мы на не но о он она оно по с со то ты у что это я"
+)
 
-STOP_WORDS = frozenset(_ENGLISH.split()) | frozenset(_CHINESE) | frozenset(_RUSSIAN.split())
+STOP_WORDS = frozenset([
+    *_ENGLISH_STOP_WORDS.split(), *_CHINESE_STOP_WORDS, *_RUSSIAN_STOP_WORDS.split()
+])  # fmt: skip
+
+_local = threading.local()  # the stemmers of each thread, by language
 
 
 def extract_terms(text: str, language: str = DEFAULT_LANGUAGE) -> tuple[str, ...]:
@@ -70,31 +76,28 @@ def extract_terms(text: str, language: str = DEFAULT_LANGUAGE) -> tuple[str, ...
 def extract_query_terms(text: str, language: str = DEFAULT_LANGUAGE) -> tuple[str, ...]:
     """Return the terms of a query without stop words, or all of them if it has only stop words."""
     tokens = list(_tokenize(text, language))
-    content_terms = tuple(term for term, stop in tokens if not stop)
+    content_terms = tuple(term for term, is_stop_word in tokens if not is_stop_word)
     return content_terms or tuple(term for term, _ in tokens)
 
 
 def extract_inner_terms(text: str, language: str = DEFAULT_LANGUAGE) -> frozenset[str]:
     """Return the terms that every string that contains this string has, too.
 
-    The first and the last word are left out, because they may be parts of longer words; words of scripts without
-    spaces are not.
+    The first and the last word are left out, because they may be parts of longer words in the other string, unless
+    their script has no spaces.
     """
     words = list(_split_words(_normalize(text)))
-    complete = [
+    complete_words = [
         (script, word)
         for number, (script, word) in enumerate(words)
         if script in _UNSPACED or 0 < number < len(words) - 1
     ]
-    return frozenset(term for token in complete for term, _ in _tokenize_word(*token, language))
+    return frozenset(term for word in complete_words for term, _ in _tokenize_word(*word, language))
 
 
 def has_latin_words(text: str) -> bool:
     """Return whether the string has Latin words, the only ones whose stems depend on the chosen language."""
     return any(script == "LATIN" for script, _ in _split_words(_normalize(text)))
-
-
-_local = threading.local()
 
 
 def _extract_terms(text: str, language: str) -> tuple[str, ...]:
@@ -109,6 +112,7 @@ def _normalize(text: str) -> str:
 
 
 def _tokenize(text: str, language: str) -> Iterator[tuple[str, bool]]:
+    """Yield the terms of the text, each with whether it is a stop word."""
     for script, word in _split_words(_normalize(text)):
         yield from _tokenize_word(script, word, language)
 
@@ -132,7 +136,7 @@ def _split_unspaced_word(word: str) -> Iterator[tuple[str, bool]]:
 
 
 def _split_words(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the runs of letters and digits of one script, each with its script."""
+    """Yield the words of the text, each with its script: a word is a run of letters and digits of one script."""
     start, current = 0, ""
     for position, character in enumerate(text):
         script = _detect_script(character)
@@ -148,7 +152,7 @@ def _split_words(text: str) -> Iterator[tuple[str, str]]:
 
 @lru_cache(maxsize=4_096)
 def _detect_script(character: str) -> str:
-    """Return the first word of the character's Unicode name, or an empty string if it is no part of a word."""
+    """Return the script by the character's Unicode name, "MARK" for a mark, or "" for no letter or digit."""
     category = unicodedata.category(character)
     if category[0] == "M":
         return "MARK"
@@ -157,7 +161,7 @@ def _detect_script(character: str) -> str:
     name = unicodedata.name(character, "").split(" ", 1)[0].split("-", 1)[0]
     if name == "IDEOGRAPHIC":  # 々 and 〇, in the middle of Chinese and Japanese words
         return "CJK"
-    return "LATIN" if not name or name in _COMMON else name
+    return "LATIN" if not name or name in _COMMON_SCRIPTS else name
 
 
 def _strip_accents(word: str) -> str:

@@ -86,7 +86,7 @@ class Index:
         entry.group, entry.position = group, 0
         if not group:
             number = self._take_number()
-            self._changes.register(number, None)
+            self._changes.add_number(number, None)
             return number
         row = self._load_group(group)
         number = self._append_number(row)
@@ -97,7 +97,7 @@ class Index:
         """Append a number to the group, at its next position, and return it."""
         number, predecessor = self._take_number(), row.last_number
         row.last_number, row.last_position = number, row.last_position + 1
-        self._changes.register(number, None if predecessor < 0 else predecessor)
+        self._changes.add_number(number, None if predecessor < 0 else predecessor)
         return number
 
     def _take_number(self) -> int:

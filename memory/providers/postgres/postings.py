@@ -14,7 +14,7 @@ from memory.core.recall.scoring import MAX_TERM_COUNT
 from memory.core.recall.tokens import extract_terms
 
 
-BLOCK = 256
+BLOCK_SIZE = 256
 REGISTER = "."  # the tokenizer never returns a dot
 _REGISTER_RECORD = Struct("<II")
 
@@ -25,7 +25,7 @@ PostingReader = Callable[[Sequence[PostingKey]], Mapping[PostingKey, bytes]]
 
 @dataclass(frozen=True, slots=True)
 class PackedRows:
-    """The rows to write. A replaced row without bytes is removed; appended bytes go to the end of the stored row."""
+    """The rows to write. A ``replaced`` row without bytes is removed; ``appended`` bytes follow those of the stored row."""
 
     replaced: list[PostingRow] = field(default_factory=list)
     appended: list[PostingRow] = field(default_factory=list)
@@ -33,7 +33,7 @@ class PackedRows:
 
 @dataclass(slots=True)
 class PostingChanges:
-    """The changes of postings, collected number by number and packed row by row.
+    """Collects the changes of postings by number, and packs them into rows.
 
     A posting that is taken out and added again with the same count is not a change.
     """
@@ -45,11 +45,13 @@ class PostingChanges:
     _old_lengths: dict[int, int] = field(default_factory=dict)  # as the register has them
     _predecessors: dict[int, int | None] = field(default_factory=dict)  # of new numbers
 
-    def register(self, number: int, predecessor: int | None) -> None:
+    def add_number(self, number: int, predecessor: int | None) -> None:
+        """Add a new number to the register, with the number before it in its group, if any."""
         self._predecessors[number] = predecessor
         self._lengths[number] = None
 
     def take_out(self, number: int, text: str) -> None:
+        """Remove the postings of the number's present text."""
         text_terms = extract_terms(text)
         self._old_lengths.setdefault(number, len(text_terms))
         self._lengths[number] = None
@@ -57,6 +59,7 @@ class PostingChanges:
             self._old_counts[term, number] = count
 
     def add(self, number: int, text: str) -> None:
+        """Add the postings of the number's new text."""
         text_terms = extract_terms(text)
         self._lengths[number] = len(text_terms)
         for term, count in _count_terms(text_terms).items():
@@ -104,11 +107,11 @@ class PostingChanges:
         return rows
 
     def _is_append(self, key: PostingKey, counts: Mapping[int, int]) -> bool:
-        numbers = {key[1] * BLOCK + offset for offset in counts}
+        numbers = {key[1] * BLOCK_SIZE + offset for offset in counts}
         return 0 not in counts.values() and numbers <= self._predecessors.keys()
 
     def _list_register_blocks(self) -> list[int]:
-        return sorted({number // BLOCK for number in self._find_register_changes()})
+        return sorted({number // BLOCK_SIZE for number in self._find_register_changes()})
 
     def _find_register_changes(self) -> Iterable[int]:
         """Yield the numbers whose register record changes."""
@@ -117,23 +120,23 @@ class PostingChanges:
                 yield number
 
     def _find_register_changes_in(self, block: int) -> set[int]:
-        return {number for number in self._find_register_changes() if number // BLOCK == block}
+        return {number for number in self._find_register_changes() if number // BLOCK_SIZE == block}
 
     def _group_changed_counts(self) -> Mapping[PostingKey, dict[int, int]]:
         counts_by_key: dict[PostingKey, dict[int, int]] = defaultdict(dict)
         for (term, number), count in self._new_counts.items():
             if self._old_counts.get((term, number)) != count:
-                counts_by_key[term, number // BLOCK][number % BLOCK] = count
+                counts_by_key[term, number // BLOCK_SIZE][number % BLOCK_SIZE] = count
         for term, number in self._old_counts.keys() - self._new_counts.keys():
-            counts_by_key[term, number // BLOCK][number % BLOCK] = 0
+            counts_by_key[term, number // BLOCK_SIZE][number % BLOCK_SIZE] = 0
         return counts_by_key
 
     def _merge_register(self, block: int, register: bytes) -> bytes:
         numbers = self._find_register_changes_in(block)
-        size = _REGISTER_RECORD.size * (max(numbers) % BLOCK + 1)
+        size = _REGISTER_RECORD.size * (max(numbers) % BLOCK_SIZE + 1)
         buffer = bytearray(register.ljust(size, b"\0"))
         for number in numbers:
-            offset = _REGISTER_RECORD.size * (number % BLOCK)
+            offset = _REGISTER_RECORD.size * (number % BLOCK_SIZE)
             length = _encode_optional(self._lengths[number])
             predecessor = _REGISTER_RECORD.unpack_from(buffer, offset)[1]
             if number in self._predecessors:
@@ -162,7 +165,7 @@ def merge_counts(postings: bytes, counts: Mapping[int, int]) -> bytes:
 
 def compute_next_number(block: int, size: int) -> int:
     """Return the number after the last of a register whose last row is this block, of this many bytes."""
-    return block * BLOCK + size // _REGISTER_RECORD.size
+    return block * BLOCK_SIZE + size // _REGISTER_RECORD.size
 
 
 def _encode_optional(value: int | None) -> int:

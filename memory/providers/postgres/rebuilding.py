@@ -15,7 +15,7 @@ from uuid import UUID
 from config.sql import read_queries
 from memory.core.recall.groups import get_group
 from memory.providers.postgres.postings import (
-    BLOCK,
+    BLOCK_SIZE,
     REGISTER,
     PostingChanges,
     PostingKey,
@@ -63,11 +63,11 @@ def build_rows(
 ) -> Iterator[list[PostingRow]]:
     """Yield the rows block by block: no row spans two, so a namespace of any size needs the memory of 256 entries."""
     ordered_entries = sorted(entries, key=lambda entry: entry.number)
-    for block, members in groupby(ordered_entries, key=lambda entry: entry.number // BLOCK):
+    for block, members in groupby(ordered_entries, key=lambda entry: entry.number // BLOCK_SIZE):
         changes = PostingChanges()
         for entry in members:
             if entry.is_new:
-                changes.register(entry.number, entry.predecessor)
+                changes.add_number(entry.number, entry.predecessor)
             if entry.is_searched:
                 changes.add(entry.number, entry.text)
             elif not entry.is_new:

@@ -2,7 +2,7 @@
 
 Each namespace numbers its entries from 0. Here each namespace gets its own range of slots, and the scores are
 computed over all ranges together, so that the rarity of a word and the score of a hit mean the same in every
-namespace. Only namespaces with a word of the query are read; if they are small altogether, all of them are.
+namespace. Only namespaces with a word of the question are read, or all of them if they have few entries in sum.
 """
 
 from collections import defaultdict
@@ -22,7 +22,7 @@ from memory.core.recall.scoring import ScoreParts
 from memory.core.recall.selection import MAX_EXCERPT_LENGTH
 from memory.models import Entry, Namespace
 from memory.providers.postgres.fixed_queries import fetch_rows
-from memory.providers.postgres.postings import BLOCK, REGISTER
+from memory.providers.postgres.postings import BLOCK_SIZE, REGISTER
 from memory.providers.postgres.scoring import (
     Block,
     compute_final_scores,
@@ -60,25 +60,25 @@ def rank_entries(
     """Return a page of the entries that match the words, best first; of equal scores the entry with the highest slot
     comes first. The caller has checked the access to the namespaces.
     """
-    text_query = parse_question(words, "english")
-    index = _load_index(namespaces, text_query, now)
-    if not index.firsts:
+    question = parse_question(words, "english")
+    index = _load_index(namespaces, question, now)
+    if not index.first_slots:
         return EMPTY_PAGE
-    only = index.list_matching_slots(category, tier) if category or tier else None
-    register = read_register(index.register, only=only, without=index.expired)
-    sums = score_slots(text_query, index.postings, register)
+    matching = index.list_matching_slots(category, tier) if category or tier else None
+    register = read_register(index.register, included=matching, excluded=index.expired)
+    scores = score_slots(question, index.postings, register)
     literal = np.zeros(len(register.visible), dtype=bool)
-    literal[_find_literal_matches(index, text_query, sums.readable)] = True
-    slots = np.flatnonzero(register.visible & ((sums.total > 0) | literal))
-    scores = compute_final_scores(sums, slots, literal[slots], None)
-    page = np.lexsort((-slots, -scores)).tolist()[offset : offset + limit]
-    rows = index.load_entries([int(slots[at]) for at in page])
+    literal[_find_literal_matches(index, question, scores.readable)] = True
+    slots = np.flatnonzero(register.visible & ((scores.total > 0) | literal))
+    final_scores = compute_final_scores(scores, slots, literal[slots], None)
+    page = np.lexsort((-slots, -final_scores)).tolist()[offset : offset + limit]
+    entries = index.load_entries([int(slots[position]) for position in page])
     hits = []
-    for at in page:
-        slot = int(slots[at])
-        if slot in rows:  # otherwise it has just been forgotten
-            parts = sums.explain(slot, literal=bool(literal[slot]), recency=None)
-            hits.append((rows[slot], float(scores[at]), parts))
+    for position in page:
+        slot = int(slots[position])
+        if slot in entries:  # otherwise the entry has just been forgotten
+            parts = scores.explain(slot, literal=bool(literal[slot]), recency=None)
+            hits.append((entries[slot], float(final_scores[position]), parts))
     return RankedPage(hits, len(slots))
 
 
@@ -103,39 +103,41 @@ def list_quarantined(
 
 
 def build_postings_query(
-    namespaces: QuerySet[Namespace], text_query: Question, now: datetime
+    namespaces: QuerySet[Namespace], question: Question, now: datetime
 ) -> tuple[str, tuple[Any, ...]]:
     """Return the SQL of the query for postings and its parameters."""
     sql, ids_params = namespaces.order_by().values("id", "entry_count").query.sql_with_params()
-    params = (*ids_params, [*text_query.terms], MAX_TEXTS_READ, REGISTER, now)
+    params = (*ids_params, [*question.terms], MAX_TEXTS_READ, REGISTER, now)
     return QUERIES["postings"].format(namespaces=sql), params
 
 
 @dataclass(frozen=True, slots=True)
 class _SearchIndex:
-    """The index data of all searched namespaces, by slot. ``firsts`` are the namespaces' first slots, in order of ids."""
+    """The index data of all searched namespaces. ``first_slots`` has the first slot of each, in the order of their ids."""
 
-    firsts: Mapping[UUID, int]
+    first_slots: Mapping[UUID, int]
     register: Sequence[Block]
     postings: Mapping[str, Sequence[Block]]
     expired: Sequence[int]
 
     def list_matching_slots(self, category: str, tier: str) -> list[int]:
-        rows = Entry.objects.unscoped().filter(namespace_id__in=[*self.firsts], deleted_at=None)
+        rows = Entry.objects.unscoped().filter(
+            namespace_id__in=[*self.first_slots], deleted_at=None
+        )
         conditions = {"category": category, "tier": tier}
         rows = rows.filter(**{name: value for name, value in conditions.items() if value})
         numbered = rows.exclude(number=None).order_by().values_list("namespace_id", "number")
-        return [self.firsts[namespace_id] + (number or 0) for namespace_id, number in numbered]
+        return [self.first_slots[pk] + (number or 0) for pk, number in numbered]
 
     def build_slot_params(self, slots: Sequence[int]) -> tuple[str, str, str]:
         """Return the parameters of the query ``by_slots`` for these slots."""
-        namespace_ids, firsts = [*self.firsts], [*self.firsts.values()]
-        at = np.searchsorted(firsts, slots, side="right") - 1
-        pairs = [(namespace_ids[n], slot - firsts[n]) for n, slot in zip(at, slots, strict=True)]
+        namespace_ids, first_slots = [*self.first_slots], [*self.first_slots.values()]
+        owners = (np.searchsorted(first_slots, slots, side="right") - 1).tolist()
+        numbers = [slot - first_slots[n] for n, slot in zip(owners, slots, strict=True)]
         return (
             ",".join(map(str, slots)),
-            ",".join(str(namespace_id) for namespace_id, _number in pairs),
-            ",".join(str(number) for _namespace_id, number in pairs),
+            ",".join(str(namespace_ids[n]) for n in owners),
+            ",".join(map(str, numbers)),
         )
 
     def load_entries(self, slots: Sequence[int]) -> dict[int, Entry]:
@@ -147,54 +149,59 @@ class _SearchIndex:
         return {row.slot: row for row in entries}
 
 
-def _load_index(
-    namespaces: QuerySet[Namespace], text_query: Question, now: datetime
-) -> _SearchIndex:
+def _load_index(namespaces: QuerySet[Namespace], question: Question, now: datetime) -> _SearchIndex:
     try:
-        sql, params = build_postings_query(namespaces, text_query, now)
+        sql, params = build_postings_query(namespaces, question, now)
     except EmptyResultSet:  # the caller sees no namespace
         return _SearchIndex({}, [], {}, [])
     rows = fetch_rows(sql, params)
-    blocks: dict[UUID, int] = defaultdict(int)
-    for namespace_id, term, block, _block_bytes in rows:
-        if term == REGISTER:
-            blocks[namespace_id] = max(blocks[namespace_id], block + 1)
-    firsts, last = {}, 0
-    for namespace_id in sorted(blocks):
-        firsts[namespace_id] = last * BLOCK
-        last += blocks[namespace_id]
+    first_slots = _assign_slots(rows)
     register: list[Block] = []
     postings: dict[str, list[Block]] = defaultdict(list)
     expired = []
     for namespace_id, term, block, block_bytes in rows:
-        if namespace_id not in firsts:
+        if namespace_id not in first_slots:
             continue
-        first = firsts[namespace_id]
+        first_slot = first_slots[namespace_id]
         if term is None:
-            expired.append(first + block)
+            expired.append(first_slot + block)  # of an expired entry, ``block`` is the number
         elif term == REGISTER:
-            register.append((first // BLOCK + block, _shift_register(block_bytes, first)))
+            shifted = _shift_register(block_bytes, first_slot)
+            register.append((first_slot // BLOCK_SIZE + block, shifted))
         else:
-            postings[term].append((first // BLOCK + block, block_bytes))
-    return _SearchIndex(firsts, register, dict(postings), expired)
+            postings[term].append((first_slot // BLOCK_SIZE + block, block_bytes))
+    return _SearchIndex(first_slots, register, dict(postings), expired)
 
 
-def _shift_register(block_bytes: bytes, first: int) -> bytes:
+def _assign_slots(rows: Sequence[Any]) -> dict[UUID, int]:
+    """Return the first slot of each namespace, in the order of their ids; each has whole blocks of slots."""
+    block_counts: dict[UUID, int] = defaultdict(int)
+    for namespace_id, term, block, _block_bytes in rows:
+        if term == REGISTER:
+            block_counts[namespace_id] = max(block_counts[namespace_id], block + 1)
+    first_slots, next_block = {}, 0
+    for namespace_id in sorted(block_counts):
+        first_slots[namespace_id] = next_block * BLOCK_SIZE
+        next_block += block_counts[namespace_id]
+    return first_slots
+
+
+def _shift_register(block_bytes: bytes, first_slot: int) -> bytes:
     """Return a block of the register whose references to preceding entries are slots instead of numbers."""
     pairs = np.frombuffer(block_bytes, dtype="<u4").reshape(-1, 2)
-    if not first or not pairs[:, 1].any():
+    if not first_slot or not pairs[:, 1].any():
         return block_bytes
     pairs = pairs.copy()
-    pairs[:, 1] += np.where(pairs[:, 1] > 0, first, 0).astype("<u4")
+    pairs[:, 1] += np.where(pairs[:, 1] > 0, first_slot, 0).astype("<u4")
     return pairs.tobytes()
 
 
 def _find_literal_matches(
-    index: _SearchIndex, text_query: Question, readable: Sequence[int]
+    index: _SearchIndex, question: Question, readable: Sequence[int]
 ) -> list[int]:
     """Return the readable slots whose text contains the query literally."""
-    if not readable or not text_query.needle:
+    if not readable or not question.folded_text:
         return []
     sql = QUERIES["by_slots"].format(columns="memory_entry.text")
     texts = fetch_rows(sql, index.build_slot_params(readable))
-    return [slot for slot, text in texts if text_query.is_in(text)]
+    return [slot for slot, text in texts if question.is_in(text)]

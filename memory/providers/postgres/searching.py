@@ -1,6 +1,4 @@
-"""A search in one namespace: it reads the rows of the query's terms, sums their scores, and loads whole entries only
-for the results.
-"""
+"""The search in one namespace. It scores the postings of the query's terms and loads whole entries only for the results."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -20,7 +18,7 @@ from memory.core.recall.selection import (
     MAX_TIES_COMPARED,
     RankedEntry,
     add_score,
-    explain_hit,
+    mark_missing_vector,
     sort_hits,
 )
 from memory.core.recall.tokens import DEFAULT_LANGUAGE, has_latin_words
@@ -47,36 +45,41 @@ QUERIES: Final = read_queries("memory/sql/queries/search.sql")
 
 
 def has_postings_for(query: MemoryQuery) -> bool:
-    """Return whether postings can answer the query: they are in one language, others are ranked over the texts."""
+    """Return whether postings can answer the query: they have the stems of one language only."""
     return query.language == DEFAULT_LANGUAGE or not has_latin_words(query.query_text or "")
 
 
 def search(namespace: Namespace, query: MemoryQuery, now: datetime) -> list[MemoryEntry]:
     """Return the living entries that match the query's text, best first, each with its score."""
-    text_query = parse_question(query.query_text or "", query.language)
-    postings, expired = _load_postings(namespace, text_query, now)
-    only = _list_matching_numbers(namespace, query, now) if query.filter else None
-    register = read_register(postings.pop(REGISTER, []), only=only, without=expired)
-    similarity = vectors.compute_similarity(namespace, query.meaning, only=only, without=expired)
-    sums = score_slots(text_query, postings, register, similarity)
-    literal = _find_literal_matches(namespace, text_query, sums.readable)
-    hits = _collect_hits(sums, register, literal)
+    question = parse_question(query.query_text or "", query.language)
+    postings, expired = _load_postings(namespace, question, now)
+    matching = _list_matching_numbers(namespace, query, now) if query.filter else None
+    register = read_register(postings.pop(REGISTER, []), included=matching, excluded=expired)
+    similarity = vectors.compute_similarity(
+        namespace, query.meaning, included=matching, excluded=expired
+    )
+    scores = score_slots(question, postings, register, similarity)
+    matches = _find_literal_matches(namespace, question, scores.readable)
+    hits = _collect_hits(scores, register, matches)
     if query.recency_days is not None:
         hits.recency = _compute_recency(namespace, query.recency_days, hits.slots, now)
-    return _build_answer(namespace, query, sums, hits)
+    return _build_answer(namespace, query, scores, hits)
 
 
 @dataclass(slots=True)
 class _Hits:
+    """The slots of the hits and, for each of them, whether it is a literal match and how recent it is."""
+
     slots: Ints
     literal: Flags
     recency: Floats | None = None
 
 
 def _load_postings(
-    namespace: Namespace, text_query: Question, now: datetime
+    namespace: Namespace, question: Question, now: datetime
 ) -> tuple[dict[str, list[Block]], list[int]]:
-    terms = [REGISTER, *text_query.terms]
+    """Return the blocks of the register and of each term of the question, and the numbers of expired entries."""
+    terms = [REGISTER, *question.terms]
     postings: dict[str, list[Block]] = defaultdict(list)
     expired = []
     params = (namespace.pk, terms, namespace.pk, now)
@@ -95,19 +98,19 @@ def _list_matching_numbers(namespace: Namespace, query: MemoryQuery, now: dateti
 
 
 def _find_literal_matches(
-    namespace: Namespace, text_query: Question, readable: list[int]
+    namespace: Namespace, question: Question, readable: list[int]
 ) -> set[int]:
-    if not readable or not text_query.needle:
+    if not readable or not question.folded_text:
         return set()
     texts = fetch_rows(QUERIES["texts"], (namespace.pk, _join_numbers(readable)))
-    return {number for number, text in texts if text_query.is_in(text)}
+    return {number for number, text in texts if question.is_in(text)}
 
 
-def _collect_hits(sums: SlotScores, register: Register, literal: set[int]) -> _Hits:
-    flags = np.zeros(len(register.visible), dtype=bool)
-    flags[np.fromiter(literal, dtype=np.int64)] = True
-    slots = np.flatnonzero(register.visible & ((sums.total > 0) | flags))
-    return _Hits(slots, flags[slots])
+def _collect_hits(scores: SlotScores, register: Register, matches: set[int]) -> _Hits:
+    literal = np.zeros(len(register.visible), dtype=bool)
+    literal[np.fromiter(matches, dtype=np.int64)] = True
+    slots = np.flatnonzero(register.visible & ((scores.total > 0) | literal))
+    return _Hits(slots, literal[slots])
 
 
 def _compute_recency(namespace: Namespace, half_life: float, slots: Ints, now: datetime) -> Floats:
@@ -118,43 +121,44 @@ def _compute_recency(namespace: Namespace, half_life: float, slots: Ints, now: d
 
 
 def _build_answer(
-    namespace: Namespace, query: MemoryQuery, sums: SlotScores, hits: _Hits
+    namespace: Namespace, query: MemoryQuery, scores: SlotScores, hits: _Hits
 ) -> list[MemoryEntry]:
-    scores = compute_final_scores(sums, hits.slots, hits.literal, hits.recency)
-    numbers, crowd = _select_slots(namespace, hits.slots, scores, query.top_k)
-    entries, results = {}, []
-    for row in rows.find_by_numbers(namespace, numbers):
-        number = row.number or 0
-        index = int(np.searchsorted(hits.slots, number))
+    final_scores = compute_final_scores(scores, hits.slots, hits.literal, hits.recency)
+    slots, uncompared_score = _select_slots(namespace, hits.slots, final_scores, query.top_k)
+    entries, ranked = {}, []
+    for row in rows.find_by_numbers(namespace, slots):
+        slot = row.number or 0
+        index = int(np.searchsorted(hits.slots, slot))
         recency = None if hits.recency is None else float(hits.recency[index])
-        literal, score = bool(hits.literal[index]), float(scores[index])
-        parts = sums.explain(number, literal=literal, recency=recency)
+        parts = scores.explain(slot, literal=bool(hits.literal[index]), recency=recency)
+        marked_parts, excerpt = mark_missing_vector(query, parts), row.text[:MAX_EXCERPT_LENGTH]
         entry = rows.build_entry(row, namespace.text)
         entries[entry.id] = entry
-        reasons, excerpt = explain_hit(query, parts), row.text[:MAX_EXCERPT_LENGTH]
-        results.append(RankedEntry(entry.id, score, reasons, row.updated_at, excerpt))
-    return [add_score(entries[hit.id], hit) for hit in sort_hits(query, results, crowd=crowd)]
+        score = float(final_scores[index])
+        ranked.append(RankedEntry(entry.id, score, marked_parts, row.updated_at, excerpt))
+    sorted_hits = sort_hits(query, ranked, uncompared_score=uncompared_score)
+    return [add_score(entries[hit.id], hit) for hit in sorted_hits]
 
 
 def _select_slots(
     namespace: Namespace, slots: Ints, scores: Floats, top_k: int | None
 ) -> tuple[set[int], float | None]:
-    """Return the slots that contain the answer, and the score, if any, that too many of them share to be compared."""
+    """Return the slots among which the answer is, and the score, if any, that too many entries have to compare texts."""
     if top_k is None or len(slots) <= top_k:
         return set(slots.tolist()), None
     if not top_k:
         return set(), None
-    last = float(np.partition(scores, -top_k)[-top_k])
-    above, equal = slots[scores > last].tolist(), slots[scores == last].tolist()
+    lowest = float(np.partition(scores, -top_k)[-top_k])
+    above, equal = slots[scores > lowest].tolist(), slots[scores == lowest].tolist()
     if len(equal) <= MAX_TIES_COMPARED:
         return {*above, *equal}, None
     params = (namespace.pk, _join_numbers(equal), top_k - len(above))
     newest = fetch_rows(QUERIES["newest_of"], params)
-    return {*above, *(number for (number,) in newest)}, last
+    return {*above, *(number for (number,) in newest)}, lowest
 
 
 def load_hits(namespace: Namespace, hits: Sequence[RankedEntry]) -> list[MemoryEntry]:
-    """Load the entries of an answer, with their scores."""
+    """Return the entries of the hits with their scores, in the same order."""
     entries = rows.find_living(namespace).in_bulk([UUID(hit.id) for hit in hits])
     return [
         add_score(rows.build_entry(entries[UUID(hit.id)], namespace.text), hit)
@@ -164,5 +168,5 @@ def load_hits(namespace: Namespace, hits: Sequence[RankedEntry]) -> list[MemoryE
 
 
 def _join_numbers(numbers: Sequence[int]) -> str:
-    """Join numbers to one text with commas: a thousand of them then cost as much as one parameter."""
+    """Join the numbers with commas, because one long parameter costs less than a thousand short ones."""
     return ",".join(map(str, numbers))

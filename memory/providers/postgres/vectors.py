@@ -1,8 +1,8 @@
-"""Vectors of entries: the rows that a write leaves for the embedder, and the entries nearest to a query.
+"""Vectors of entries: the rows that a write adds for the embedder, and the entries nearest to a query.
 
-Nothing is embedded here. A write leaves a row that is due, in its own transaction and under its namespace's lock;
-``memory.upkeep.embedding`` processes it. Without an embedder nothing is queried or written, but a forgotten entry
-still loses the vector that it has from before.
+Nothing is embedded here. A write adds a row that is due, in its own transaction and under its namespace's lock, and
+``memory.upkeep.embedding`` embeds the entry later. Without an embedder no row is read or added, but the vector of a
+forgotten entry is still deleted.
 """
 
 import hashlib
@@ -90,24 +90,27 @@ def compute_similarity(
     namespace: Namespace,
     meaning: QueryEmbedding | None,
     *,
-    only: Sequence[int] | None = None,
-    without: Iterable[int] = (),
+    included: Sequence[int] | None = None,
+    excluded: Iterable[int] = (),
 ) -> Mapping[int, float] | None:
-    """Return the similarity in meaning of each number, from 0 to 1, or None if no entry has a comparable vector."""
-    rows = _fetch_nearest(namespace, meaning, only, without)
+    """Return the similarity of entries to the query's meaning, from 0 to 1, by number; None if none can be compared.
+
+    Only the ``included`` numbers are compared (None: all), and none of the ``excluded``.
+    """
+    rows = _fetch_nearest(namespace, meaning, included, excluded)
     return scale_cosines({number: cosine for number, _hash, cosine in rows}) or None
 
 
 def compute_similarity_by_key(
     namespace: Namespace, meaning: QueryEmbedding | None, category: str
 ) -> dict[str, float]:
-    """Return the similarity in meaning of the entries of a category, by key, as if the namespace had no others."""
+    """Return the similarity of a category's entries to the query's meaning, by key, as if there were no other entries."""
     if meaning is None or not meaning.vector:
         return {}
     living = Entry.objects.unscoped().filter(namespace=namespace, deleted_at=None)
     keys = dict(living.filter(category=category).values_list("number", "key"))
     numbers = [number for number in keys if number is not None]
-    similarity = compute_similarity(namespace, meaning, only=numbers) or {}
+    similarity = compute_similarity(namespace, meaning, included=numbers) or {}
     return {keys[number]: score for number, score in similarity.items()}
 
 
@@ -116,7 +119,7 @@ def compute_cosines(
     meaning: QueryEmbedding | None,
     numbers: Sequence[int],
 ) -> dict[int | None, float]:
-    """Return the cosines of those of the entries that are nearest to the query's meaning, by number."""
+    """Return the cosines of the entries nearest to the query's meaning, by number; only these numbers are compared."""
     rows = _fetch_nearest(namespace, meaning, numbers)
     return {number: cosine for number, _hash, cosine in rows}
 
@@ -126,23 +129,24 @@ def compute_cosines_as_of(
     meaning: QueryEmbedding | None,
     candidates: Sequence[tuple[int | None, MemoryEntry]],
 ) -> dict[str, float]:
-    """Return the cosines of those past entries whose text is still the one that was embedded, by id."""
+    """Return the cosines of past entries by id. Entries whose text has changed since are left out."""
     numbers = [number for number, _entry in candidates if number is not None]
-    rows = _fetch_nearest(namespace, meaning, numbers, most=None)
-    by_text = {(number, text_hash): cosine for number, text_hash, cosine in rows}
-    return {
-        entry.id: by_text[text]
-        for number, entry in (candidates if rows else ())
-        if (text := (number, hash_text(build_search_text(entry.key, entry.value)))) in by_text
-    }
+    rows = _fetch_nearest(namespace, meaning, numbers, limit=None)
+    cosines = {(number, text_hash): cosine for number, text_hash, cosine in rows}
+    result = {}
+    for number, entry in candidates if rows else ():
+        text_hash = hash_text(build_search_text(entry.key, entry.value))
+        if (number, text_hash) in cosines:
+            result[entry.id] = cosines[number, text_hash]
+    return result
 
 
 def build_nearest_params(
     namespace: Namespace,
     meaning: QueryEmbedding,
-    only: Sequence[int] | None,
-    without: Iterable[int],
-    most: int | None,
+    included: Sequence[int] | None,
+    excluded: Iterable[int],
+    limit: int | None,
 ) -> dict[str, Any]:
     """Return the parameters of the query ``nearest``."""
     return {
@@ -150,20 +154,20 @@ def build_nearest_params(
         "namespace": namespace.pk,
         "model": meaning.embedder,
         "dimensions": len(meaning.vector),
-        "without": ",".join(map(str, without)),
-        "only": None if only is None else ",".join(map(str, only)),
-        "most": most,
+        "without": ",".join(map(str, excluded)),
+        "only": None if included is None else ",".join(map(str, included)),
+        "most": limit,
     }
 
 
 def _fetch_nearest(
     namespace: Namespace,
     meaning: QueryEmbedding | None,
-    only: Sequence[int] | None,
-    without: Iterable[int] = (),
-    most: int | None = MAX_SIMILAR,
+    included: Sequence[int] | None,
+    excluded: Iterable[int] = (),
+    limit: int | None = MAX_SIMILAR,
 ) -> list[Any]:
     if meaning is None or not meaning.vector:
         return []
-    params = build_nearest_params(namespace, meaning, only, without, most)
+    params = build_nearest_params(namespace, meaning, included, excluded, limit)
     return fetch_rows(QUERIES["nearest"], params)

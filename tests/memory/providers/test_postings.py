@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from struct import pack, unpack
 
 from memory.providers.postgres.postings import (
-    BLOCK,
+    BLOCK_SIZE,
     PackedRows,
     PostingChanges,
     PostingKey,
@@ -27,10 +27,10 @@ def test_new_ones_go_to_the_end_and_old_ones_where_they_were():
 
 def test_fresh_entries_make_rows_by_term_and_block():
     changes = PostingChanges()
-    changes.register(0, None)
+    changes.add_number(0, None)
     changes.add(0, "cat cat dog")
-    changes.register(BLOCK, 0)
-    changes.add(BLOCK, "cat")
+    changes.add_number(BLOCK_SIZE, 0)
+    changes.add(BLOCK_SIZE, "cat")
 
     rows = {(term, block): packed for term, block, packed in changes.list_rows(lambda keys: {})}
 
@@ -52,9 +52,9 @@ def test_same_text_again_changes_nothing_and_reads_nothing():
 
 def test_fresh_entries_go_to_the_end_of_rows_nobody_reads():
     changes = PostingChanges()
-    changes.register(7, None)
+    changes.add_number(7, None)
     changes.add(7, "cat cat dog")
-    changes.register(8, 7)
+    changes.add_number(8, 7)
     changes.add(8, "cat")
 
     packed = changes.pack_rows(_unread)
@@ -71,7 +71,7 @@ def test_fresh_entry_beside_a_changed_one_is_packed_with_it():
     """Another group gives an entry a new number: one row loses the old and has the new at its end."""
     changes = PostingChanges()
     changes.take_out(1, "cat dog")
-    changes.register(3, None)
+    changes.add_number(3, None)
     changes.add(3, "cat bird")
     register = pack("<IIIIII", 0, 0, 3, 0, 1, 0)
     known = {("cat", 0): bytes([1, 1, 2, 1]), ("dog", 0): bytes([1, 1]), (".", 0): register}
@@ -106,7 +106,7 @@ def test_changed_text_touches_what_differs():
 
 def test_term_counts_up_to_what_a_byte_holds():
     changes = PostingChanges()
-    changes.register(0, None)
+    changes.add_number(0, None)
     changes.add(0, "cat " * 300)
 
     rows = {term: packed for term, _, packed in changes.list_rows(lambda keys: {})}

@@ -14,7 +14,7 @@ INNER = [
 
 @pytest.mark.parametrize(("text", "inner"), INNER)
 def test_inner_words_are_those_no_end_of_the_question_cuts(text: str, inner: set[str]) -> None:
-    assert parse_question(text, "english").inner == inner
+    assert parse_question(text, "english").inner_terms == inner
 
 
 def test_inner_words_decide_whose_texts_are_read():

@@ -80,7 +80,11 @@ def test_recency_lifts_what_is_new():
 
 
 def test_vector_is_a_part_like_the_others():
-    texts = [Text("the boat", vector=0.0), Text("a ship", vector=1.0), Text("a tree", vector=0.2)]
+    texts = [
+        Text("the boat", similarity=0.0),
+        Text("a ship", similarity=1.0),
+        Text("a tree", similarity=0.2),
+    ]
 
     hits = rank("boat", texts)
 

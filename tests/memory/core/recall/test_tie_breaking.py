@@ -1,6 +1,6 @@
 import pytest
 
-from memory.core.recall.selection import build_likeness
+from memory.core.recall.selection import build_text_similarity
 
 
 PAIRS = [
@@ -15,5 +15,9 @@ PAIRS = [
 
 
 @pytest.mark.parametrize(("one", "other", "expected"), PAIRS)
-def test_likeness_is_the_share_of_common_pairs(one: str, other: str, expected: float) -> None:
-    assert build_likeness(one)(other) == build_likeness(other)(one) == pytest.approx(expected)
+def test_similarity_is_the_share_of_common_pairs(one: str, other: str, expected: float) -> None:
+    assert (
+        build_text_similarity(one)(other)
+        == build_text_similarity(other)(one)
+        == pytest.approx(expected)
+    )
