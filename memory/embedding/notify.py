@@ -1,7 +1,7 @@
-"""Notifications to a worker that entries wait to be embedded. A message may be lost.
+"""Notifies a worker that entries wait to be embedded. A message may be lost: a sweep finds its entries later.
 
-One message per second, team and process is enough: it arrives after that second, and the worker then finds all
-entries written until then. A sweep finds entries whose message was lost.
+One message per second, team and process is enough, because it is delivered after that second and the worker then finds
+all entries written until then.
 """
 
 import threading
@@ -22,10 +22,12 @@ _LOCK = threading.Lock()
 
 
 def register_notifier(notifier: Notifier | None) -> None:
+    """Set the function that sends the messages; None sends none."""
     _registry.notifier = notifier
 
 
 def notify_after_commit(team_id: UUID) -> None:
+    """Send a message for the team when the transaction commits, unless one was sent within the last second."""
     transaction.on_commit(lambda: _notify(team_id))
 
 

@@ -1,4 +1,4 @@
-"""Any endpoint that speaks the OpenAI protocol of embeddings, through the one guarded client."""
+"""The embedder for any endpoint with OpenAI's embeddings API. All requests go through the guarded client of ``config.net``."""
 
 import base64
 import struct
@@ -14,7 +14,7 @@ from memory.embedding.embedders import Options
 
 
 MAX_BYTES: Final = 32 * 1024 * 1024  # of an answer
-_TEXT_STATUSES: Final = frozenset({400, 413, 422})  # others may do better
+_TEXT_STATUSES: Final = frozenset({400, 413, 422})  # the texts may be the cause
 _PERMANENT_STATUSES: Final = frozenset({400, 401, 402, 403, 404, 405, 413, 422})
 
 
@@ -36,7 +36,7 @@ class OpenAICompatible(Embedder):
         self, texts: Sequence[str], *, question: bool, seconds: float
     ) -> Sequence[Sequence[float]]:
         prefix = self._options.question_prefix if question else self._options.text_prefix
-        body: dict[str, Any] = {  # the protocol's
+        body: dict[str, Any] = {
             "model": self._options.model,
             "input": [prefix + text or " " for text in texts],
             "encoding_format": "float",
@@ -62,36 +62,36 @@ class OpenAICompatible(Embedder):
         self._clients.clear()
 
     def _get_client(self, seconds: float) -> openai.OpenAI:
-        """Return a client with a timeout for the whole response, reused as a query has no time for a new connection."""
+        """Return the client with this timeout. It is reused, because a query has no time for a new connection."""
         with self._lock:
             if seconds not in self._clients:
-                self._clients[seconds] = self._make_client(seconds)
+                self._clients[seconds] = self._create_client(seconds)
             return self._clients[seconds]
 
-    def _make_client(self, seconds: float) -> openai.OpenAI:
-        http = net.build_sync_client(timeout=seconds, max_body=MAX_BYTES)
+    def _create_client(self, seconds: float) -> openai.OpenAI:
+        http_client = net.build_sync_client(timeout=seconds, max_body=MAX_BYTES)
         client = openai.OpenAI(
             base_url=self._options.url.rstrip("/"),
             api_key=self._options.key or "none",  # local servers ask for none
-            timeout=http.timeout,
+            timeout=http_client.timeout,
             max_retries=0,  # upkeep decides about retries
-            http_client=http,
+            http_client=http_client,
         )
-        # The package would take these from the process's environment.
+        # Without this, the package would read them from the environment variables of the process.
         client.organization = client.project = None
         client._custom_headers = {}
         return client
 
 
 def _build_name(options: Options) -> str:
-    """Return a name from all settings that change a vector. The API key isn't part of it."""
+    """Return a name from all settings that change a vector; the API key is not one of them."""
     address = options.url.rstrip("/").partition("://")[2]
     parts = [address, options.model, str(options.dimensions or ""), options.text_prefix.strip()]
     return " ".join(filter(None, parts))[:200]
 
 
 def _sort_vectors(response: Any, count: int) -> list[list[float]]:
-    """Sort the vectors by their index; a server that sends no index sends them in order."""
+    """Return the vectors by their index, or in the given order if the server sends no index."""
     data = response.get("data") if isinstance(response, Mapping) else None
     if not isinstance(data, list) or len(data) != count:
         raise EmbedderFault(
@@ -109,7 +109,7 @@ def _sort_vectors(response: Any, count: int) -> list[list[float]]:
 
 
 def _parse_vector(vector: Any) -> list[float]:
-    """Parse a list of numbers, or base64, which some servers send whatever was requested."""
+    """Return the numbers of a list or of base64, which some servers send although a list was requested."""
     if isinstance(vector, str):
         try:
             raw = base64.b64decode(vector, validate=True)
@@ -126,16 +126,14 @@ def _parse_vector(vector: Any) -> list[float]:
 def _build_status_fault(error: openai.APIStatusError) -> EmbedderFault:
     """Build a fault without the server's message, which may repeat the key or the texts."""
     status = error.status_code
-    wait = _parse_seconds(error.response.headers.get("retry-after", ""))
+    retry_after = _parse_seconds(error.response.headers.get("retry-after", ""))
     if status == 429:
-        return EmbedderFault("Rate limit exceeded.", retry_after=wait)
-    is_key_wrong = status in (401, 403)
+        return EmbedderFault("Rate limit exceeded.", retry_after=retry_after)
+    message = f"The server answered with status {status}."
     return EmbedderFault(
-        "The API key was rejected."
-        if is_key_wrong
-        else f"The server answered with status {status}.",
+        "The API key was rejected." if status in (401, 403) else message,
         retryable=status not in _PERMANENT_STATUSES,
-        retry_after=wait,
+        retry_after=retry_after,
         rejects_texts=status in _TEXT_STATUSES,
     )
 

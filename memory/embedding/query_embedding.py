@@ -1,7 +1,7 @@
 """The embedding of a query, limited in time because a caller waits for the result.
 
-After the embedder fails, recall matches words only for ``PAUSE`` seconds, so that no caller waits for it; the result
-says so. The same queries come again (from every step of a loop, from pages), so the newest are cached.
+After a failure, the embedder is not called for ``PAUSE`` seconds, so that no caller waits for it: recall then matches
+words only, and its result says so. Steps in a loop and pages repeat their queries, so the latest are cached.
 """
 
 import logging
@@ -29,12 +29,8 @@ _CACHE: OrderedDict[tuple[str, str], Vector] = OrderedDict()
 _LOCK = threading.Lock()
 
 
-def allow() -> bool:
-    return True
-
-
-def embed_query(query: MemoryQuery, is_allowed: Callable[[], bool] = allow) -> MemoryQuery:
-    """Return the query with the embedding of its text, where there is an embedder. Don't call it inside a transaction.
+def embed_query(query: MemoryQuery, is_allowed: Callable[[], bool] = lambda: True) -> MemoryQuery:
+    """Return the query with the embedding of its text, if there is an embedder. Don't call this inside a transaction.
 
     ``is_allowed`` returns whether the query will be answered; it is called before the text is sent to the embedder.
     """
@@ -44,7 +40,7 @@ def embed_query(query: MemoryQuery, is_allowed: Callable[[], bool] = allow) -> M
 
 
 def _find_meaning(text: str, is_allowed: Callable[[], bool]) -> QueryEmbedding | None:
-    """Return None if there is no embedder or it may not be called, and a meaning without a vector if it didn't answer."""
+    """Return the embedding, which has no vector if the embedder fails; None if there is no embedder or it isn't allowed."""
     embedder = get_embedder()
     if embedder is None:
         return None
@@ -81,7 +77,7 @@ def _embed_text(embedder: Embedder, text: str) -> Vector:
     except EmbedderFault as fault:
         log.warning("question_not_embedded", extra={"embedder": embedder.name, "why": str(fault)})
         with _LOCK:
-            # A query that the embedder rejects says nothing about the next query, so only other failures pause it.
+            # The embedder may accept the next query if it only rejected this one.
             if not fault.rejects_texts:
                 _state.paused_until = time.monotonic() + PAUSE
         return ()

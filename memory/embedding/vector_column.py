@@ -1,8 +1,7 @@
-"""The column of vectors, which exists where the server has pgvector. Every ``migrate`` checks for it.
+"""The database column of vectors, which exists only if the server has the extension pgvector.
 
-A server without the extension has the table but not the column: nothing is embedded then, and recall matches words
-only. Once the extension is installed, the next ``migrate`` (or ``memory_embed``) adds the column, and all entries are
-embedded.
+Without the extension nothing is embedded, and recall matches words only. Once it is installed, the next ``migrate`` or
+``memory_embed`` adds the column, and all entries are embedded.
 """
 
 import logging
@@ -30,7 +29,10 @@ _LOCK = threading.Lock()
 
 
 def add(using: str) -> bool:
-    """Add the column as the owner of the tables and return whether it exists now. Safe to repeat."""
+    """Add the column if possible and return whether it exists now. Safe to repeat.
+
+    ``using`` is the alias of a connection as the owner of the tables.
+    """
     with connections[using].cursor() as cursor:
         cursor.execute(QUERIES["create_extension"])
         cursor.execute(QUERIES["add_column"])
@@ -38,13 +40,13 @@ def add(using: str) -> bool:
 
 
 def add_after_migrating(using: str, **_: Any) -> None:
-    """Add the column. This receives ``post_migrate``, which tests send for every alias after each flush."""
+    """Add the column as a receiver of ``post_migrate``, which tests send for every alias after each flush."""
     if using == settings.MIGRATE_ALIAS:
         add(using)
 
 
 def exists() -> bool:
-    """Return whether the column exists; a missing one is looked for again after ``CHECK_INTERVAL``."""
+    """Return whether the column exists. A missing one is looked for again after ``CHECK_INTERVAL``."""
     with _LOCK:
         if not _cache.column_exists and time.monotonic() >= _cache.check_at:
             _cache.column_exists = _has_column(DEFAULT_DB_ALIAS)
@@ -55,14 +57,14 @@ def exists() -> bool:
 
 
 def can_exist(using: str) -> bool:
-    """Return whether the server has the type: before the first ``migrate`` there is no column yet."""
+    """Return whether the server has pgvector, so that ``migrate`` can add the column."""
     with connections[using].cursor() as cursor:
         cursor.execute(QUERIES["could_exist"])
         return bool(cursor.fetchone()[0])
 
 
 def reset_cache() -> None:
-    """Check again at the next use. For tests, which have many databases."""
+    """Forget whether the column exists, after it was added or for tests, which have many databases."""
     _cache.column_exists, _cache.check_at = False, 0.0
 
 

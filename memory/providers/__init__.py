@@ -21,7 +21,7 @@ PROVIDERS: dict[str, str] = {
 def find_provider_factory(
     name: str, plugins: Mapping[str, ProviderFactory] | None = None
 ) -> ProviderFactory:
-    """Return the factory of a provider; ``plugins`` are those of plug-ins, see ``memory.plugins``."""
+    """Return the factory of a built-in provider or of one from ``plugins``; raise InvalidInput for an unknown name."""
     if conflicts := sorted(set(PROVIDERS) & set(plugins or {})):
         raise InvalidInput(
             f"A plug-in offers the memory provider {conflicts[0]!r}, which is built in."

@@ -13,12 +13,12 @@ T = TypeVar("T")
 
 
 class MemoryProvider(NamespaceStore, ABC):
-    """A ``NamespaceStore`` that can be chosen by name. The docstring of ``NamespaceStore`` is its contract."""
+    """A store that settings can choose by name. The docstring of ``NamespaceStore`` is the contract of its methods."""
 
     async def run(self, work: Callable[[], T]) -> T:
-        """Run ``work``, which calls this provider and may wait, without blocking the event loop."""
+        """Call ``work``, which uses this provider and may wait, without blocking the event loop; return its result."""
         return await asyncio.to_thread(work)
 
     def port(self) -> ProviderPort:
-        """Return the same memory as a workflow's nodes see it: scope words instead of namespaces."""
+        """Return the port by which a workflow's nodes use this memory, with scopes instead of namespaces."""
         return ProviderPort(self)

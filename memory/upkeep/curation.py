@@ -1,6 +1,6 @@
 """Curates queued runs, one at a time in each process, so that curation never takes the workers that runs need.
 
-The host knows what a run was about and curates it. A sweep finds the rows of a worker that died.
+The workflows app curates a run, through ``memory.host``. A sweep finds the runs of a worker that died.
 """
 
 import threading
@@ -23,8 +23,9 @@ _QUEUE_LOCK = threading.Lock()
 
 
 def curate_queued(team_id: UUID, curation_id: UUID) -> int:
-    """Queue the run, curate all queued runs and return their number. It is 0 if another thread of this process is
-    already curating: that thread then takes this run as well.
+    """Queue the run, curate all queued runs and return their number.
+
+    Return 0 if another thread of this process is already curating, because that thread takes this run as well.
     """
     _QUEUE.append((team_id, curation_id))
     count = 0
@@ -38,7 +39,7 @@ def curate_queued(team_id: UUID, curation_id: UUID) -> int:
 
 
 def sweep_curations(now: datetime | None = None) -> int:
-    """Curate the abandoned rows of every team. Safe to run twice, or at the same time."""
+    """Curate the abandoned runs of every team and return their number. Safe to run twice, or at the same time."""
     abandoned = list_abandoned(Curation, now or timezone.now(), OVERDUE_AFTER, MAX_PER_SWEEP)
     return sum(curate_queued(team_id, curation_id) for team_id, curation_id in abandoned)
 

@@ -1,9 +1,8 @@
 """Embeds waiting entries in batches, with nothing locked while the embedder works.
 
-The rows are the queue: a row is due from the transaction that wrote its entry until the vector of exactly that text
-is stored. A worker that claims rows postpones them first, so that two workers don't do the same work and the rows of
-a worker that died are found again. If the text changes before the vector is stored, its hash differs, and the vector
-is discarded.
+The rows of ``Embedding`` are the queue: a row is due from the transaction that wrote its entry until the vector of
+exactly that text is stored. A worker that claims rows postpones them first, so that no other worker embeds them at the
+same time, and they are due again if the worker dies. A vector is discarded if its text has changed in the meantime.
 """
 
 import threading
@@ -36,8 +35,8 @@ QUERIES: Final = read_queries("memory/sql/queries/embedding_queue.sql")
 log = structlog.get_logger(__name__)
 
 CLAIM_DURATION: Final = timedelta(minutes=3)
-SECONDS: Final = 60.0  # a batch may take
-MAX_BATCHES: Final = 200  # batches of a team
+MAX_BATCH_SECONDS: Final = 60.0
+MAX_BATCHES: Final = 200  # of a team in one round
 CHECK_INTERVAL: Final = 3_600.0  # seconds
 MIN_WAIT: Final = timedelta(seconds=30)  # before the second attempt, then twice as long each time
 MAX_WAIT: Final = timedelta(hours=1)
@@ -46,7 +45,7 @@ MAX_PROBLEM_LENGTH: Final = 300
 _NEXT_CHECKS: dict[tuple[UUID, str], float] = {}
 _CHECK_LOCK = threading.Lock()
 
-_DIMENSIONS: dict[tuple[UUID, str], int] = {}
+_DIMENSIONS: dict[tuple[UUID, str], int] = {}  # of the last vectors, by team and embedder
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +68,7 @@ def embed_all_teams() -> int:
 
 
 def embed_team(team_id: UUID, *, now: datetime | None = None) -> int:
-    """Embed until nothing of the team is due or the embedder fails; then the rest waits for the next round."""
+    """Embed the team's waiting entries until none is due or the embedder fails, and return their number."""
     embedder = get_embedder()
     if embedder is None:
         return 0
@@ -81,20 +80,20 @@ def embed_team(team_id: UUID, *, now: datetime | None = None) -> int:
             break
         embedded, can_continue = _embed_jobs(team_id, embedder, jobs)
         count += embedded
-        # If every text was rejected, the texts are not the cause.
+        # If every text was rejected, the cause is the embedder and not a text.
         if not can_continue or (not embedded and len(jobs) > 1):
             break
     return count
 
 
 def enqueue_outdated(team_id: UUID, embedder: Embedder) -> None:
-    """Enqueue entries that were never enqueued and those that another model embedded."""
+    """Enqueue the entries without a vector of this embedder, and delete the rows of entries that need none."""
     now = timezone.now()
     _execute(team_id, QUERIES["delete_obsolete"], team_id)
     _execute(team_id, QUERIES["reset_changed"], now, team_id)
     _enqueue_other_vectors(team_id, embedder, embedder.dimensions or 0)
     while _execute(team_id, QUERIES["add_missing"], now, team_id, list(RUN_SCOPES)):
-        pass  # some thousands per transaction
+        pass  # each call adds a limited number of rows in its own transaction
 
 
 def enqueue_all(team_id: UUID) -> int:
@@ -103,12 +102,12 @@ def enqueue_all(team_id: UUID) -> int:
 
 
 def reset_checks() -> None:
-    """Check all teams in the next round. For tests, and for the command."""
+    """Make the next round look for outdated entries of all teams. For tests and ``manage.py memory_embed``."""
     _NEXT_CHECKS.clear()
 
 
 def _enqueue_outdated_if_due(team_id: UUID, embedder: Embedder) -> None:
-    """Enqueue outdated entries at start, when the model changes, and every hour, as this reads all entries of a team."""
+    """Enqueue outdated entries, at most once an hour for each team and model because this reads all entries."""
     check_key, now = (team_id, embedder.name), time.monotonic()
     with _CHECK_LOCK:
         if now < _NEXT_CHECKS.get(check_key, 0.0):
@@ -119,7 +118,7 @@ def _enqueue_outdated_if_due(team_id: UUID, embedder: Embedder) -> None:
 
 @retry_on_conflict
 def _execute(team_id: UUID, sql: str, *params: Any) -> int:
-    """Execute the statement and return the number of rows; ``params`` are in the driver's form."""
+    """Execute the statement and return the number of affected rows."""
     with tenant([team_id]), connection.cursor() as cursor:
         cursor.execute(sql, params)
         rows: int = cursor.rowcount
@@ -139,19 +138,21 @@ def _claim_jobs(team_id: UUID, limit: int, now: datetime) -> list[EmbeddingJob]:
 def _embed_jobs(
     team_id: UUID, embedder: Embedder, jobs: Sequence[EmbeddingJob]
 ) -> tuple[int, bool]:
-    """Embed the jobs. Return how many were embedded, and whether to continue."""
+    """Embed the jobs. Return how many were embedded, and whether the embedder can be used for further jobs."""
     try:
-        vectors = embed_texts(embedder, [job.text for job in jobs], question=False, seconds=SECONDS)
+        vectors = embed_texts(
+            embedder, [job.text for job in jobs], question=False, seconds=MAX_BATCH_SECONDS
+        )
     except EmbedderFault as fault:
         if fault.rejects_texts and len(jobs) > 1:  # one of the texts causes the failure
             halves = (jobs[: len(jobs) // 2], jobs[len(jobs) // 2 :])
             results = [_embed_jobs(team_id, embedder, half) for half in halves]
-            return sum(count for count, _ in results), all(is_able for _, is_able in results)
+            return sum(count for count, _ in results), all(is_usable for _, is_usable in results)
         _postpone(team_id, jobs, fault)
         log.warning("not_embedded", embedder=embedder.name, texts=len(jobs), why=str(fault))
         return 0, fault.rejects_texts
     _save_vectors(team_id, embedder, jobs, vectors)
-    _check_dimensions(team_id, embedder, len(vectors[0]))
+    _enqueue_if_dimensions_changed(team_id, embedder, len(vectors[0]))
     return len(jobs), True
 
 
@@ -159,22 +160,22 @@ def _save_vectors(
     team_id: UUID, embedder: Embedder, jobs: Sequence[EmbeddingJob], vectors: Sequence[Vector]
 ) -> None:
     now = timezone.now()
-    texts = (HalfVector(list(vector)).to_text() for vector in vectors)
+    literals = (HalfVector(list(vector)).to_text() for vector in vectors)
     dimensions = len(vectors[0])
-    rows = {
-        job.id: [text, embedder.name, dimensions, now, job.id, job.text_hash]
-        for job, text in zip(jobs, texts, strict=True)
+    params_by_job = {
+        job.id: [literal, embedder.name, dimensions, now, job.id, job.text_hash]
+        for job, literal in zip(jobs, literals, strict=True)
     }
-    _update_jobs(team_id, jobs, QUERIES["save_vector"], rows)
+    _update_jobs(team_id, jobs, QUERIES["save_vector"], params_by_job)
 
 
 def _postpone(team_id: UUID, jobs: Sequence[EmbeddingJob], fault: EmbedderFault) -> None:
     now, problem = timezone.now(), str(fault)[:MAX_PROBLEM_LENGTH]
-    rows = {}
+    params_by_job = {}
     for job in jobs:
         due_at, attempts = now + _compute_wait(job.attempts, fault), min(job.attempts + 1, 32_000)
-        rows[job.id] = [due_at, attempts, problem, job.id, job.text_hash]
-    _update_jobs(team_id, jobs, QUERIES["postpone"], rows)
+        params_by_job[job.id] = [due_at, attempts, problem, job.id, job.text_hash]
+    _update_jobs(team_id, jobs, QUERIES["postpone"], params_by_job)
 
 
 def _compute_wait(attempts: int, fault: EmbedderFault) -> timedelta:
@@ -184,9 +185,9 @@ def _compute_wait(attempts: int, fault: EmbedderFault) -> timedelta:
 
 
 def _update_jobs(
-    team_id: UUID, jobs: Sequence[EmbeddingJob], sql: str, rows: dict[UUID, list[Any]]
+    team_id: UUID, jobs: Sequence[EmbeddingJob], sql: str, params_by_job: dict[UUID, list[Any]]
 ) -> None:
-    """Execute the statement for each job with its parameters, by job id.
+    """Execute the statement for each job with the parameters of its id.
 
     Each namespace has its own transaction, and rows are locked in the order of other writers to avoid deadlocks.
     """
@@ -195,11 +196,11 @@ def _update_jobs(
         ids = [job.id for job in members]
         with tenant([team_id]), connection.cursor() as cursor:
             cursor.execute(QUERIES["lock"], [ids])
-            cursor.executemany(sql, [rows[job] for job in ids])
+            cursor.executemany(sql, [params_by_job[job_id] for job_id in ids])
 
 
-def _check_dimensions(team_id: UUID, embedder: Embedder, dimensions: int) -> None:
-    """Enqueue the team's entries again if the model behind the name changed, as its vectors can't be compared."""
+def _enqueue_if_dimensions_changed(team_id: UUID, embedder: Embedder, dimensions: int) -> None:
+    """Enqueue the team's older vectors if the embedder now returns another number of dimensions."""
     if embedder.dimensions is not None or _DIMENSIONS.get((team_id, embedder.name)) == dimensions:
         return
     _DIMENSIONS[team_id, embedder.name] = dimensions

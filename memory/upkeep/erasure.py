@@ -1,6 +1,6 @@
-"""Carries out erasures. The rows are the queue: if a message is lost, a sweep finds the row within a minute.
+"""Carries out erasures with the function that the services register.
 
-The services register the function that erases a person.
+The rows of ``Erasure`` are the queue: if a message is lost, a sweep finds the row within a minute.
 """
 
 from collections.abc import Callable
@@ -28,11 +28,12 @@ _ERASERS: dict[str, Eraser] = {}
 
 
 def register_eraser(eraser: Eraser) -> None:
+    """Set the function that erases a person."""
     _ERASERS["person"] = eraser
 
 
 def run_erasure(team_id: UUID, erasure_id: UUID) -> int:
-    """Claim and carry out the erasure. Return 1 if this call did it, 0 if it was claimed already."""
+    """Claim and carry out the erasure, and return 1; return 0 if another worker has claimed it or it is done."""
     eraser = _ERASERS.get("person")
     if eraser is None or not _claim(team_id, erasure_id, timezone.now()):
         return 0
@@ -41,7 +42,7 @@ def run_erasure(team_id: UUID, erasure_id: UUID) -> int:
 
 
 def sweep_erasures(now: datetime | None = None) -> int:
-    """Carry out the abandoned erasures of every team. Safe to run twice, or at the same time."""
+    """Carry out the abandoned erasures of every team and return their number. Safe to run twice, or at the same time."""
     abandoned = list_abandoned(Erasure, now or timezone.now(), OVERDUE_AFTER, MAX_PER_SWEEP)
     return sum(run_erasure(team_id, erasure_id) for team_id, erasure_id in abandoned)
 
@@ -49,8 +50,8 @@ def sweep_erasures(now: datetime | None = None) -> int:
 def _claim(team_id: UUID, erasure_id: UUID, now: datetime) -> bool:
     with tenant([team_id]):
         rows = Erasure.objects.unscoped()
-        # A worker that carries the erasure out keeps its row locked, so locked rows are skipped.
+        # A worker that carries out the erasure keeps its row locked, so locked rows are skipped.
         is_free = Q(status=JobStatus.WAITING) | Q(status=JobStatus.RUNNING, held_until__lte=now)
-        free = rows.filter(is_free, team_id=team_id, pk=erasure_id)
-        claimed = rows.filter(pk__in=free.select_for_update(skip_locked=True).values("pk"))
+        free_rows = rows.filter(is_free, team_id=team_id, pk=erasure_id)
+        claimed = rows.filter(pk__in=free_rows.select_for_update(skip_locked=True).values("pk"))
         return bool(claimed.update(status=JobStatus.RUNNING, held_until=now + CLAIM_DURATION))

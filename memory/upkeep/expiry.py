@@ -22,12 +22,13 @@ def expire_all_teams(now: datetime | None = None) -> int:
 
 def expire_team(team_id: UUID, now: datetime) -> int:
     with tenant([team_id]):
-        expired = Entry.objects.unscoped().filter(
-            team_id=team_id, deleted_at=None, expires_at__lte=now
-        )
-        by_namespace = expired.order_by("namespace_id")
-        texts = list(by_namespace.values_list("namespace__text", flat=True).distinct())
-    return run_each(texts, lambda text: _expire_in_namespace(team_id, text, now), "expiry_failed")
+        entries = Entry.objects.unscoped().filter(team_id=team_id)
+        expired = entries.filter(deleted_at=None, expires_at__lte=now)
+        sorted_rows = expired.order_by("namespace_id")
+        namespaces = list(sorted_rows.values_list("namespace__text", flat=True).distinct())
+    return run_each(
+        namespaces, lambda text: _expire_in_namespace(team_id, text, now), "expiry_failed"
+    )
 
 
 def _expire_in_namespace(team_id: UUID, text: str, now: datetime) -> int:

@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 def run_each(items: Iterable[T], work: Callable[[T], int], event: str) -> int:
-    """Call ``work`` for each item and return the sum of its results. A failure is logged as ``event``."""
+    """Call ``work`` with each item and return the sum of the results. An exception is logged as ``event``."""
     total = 0
     for item in items:
         try:
@@ -32,7 +32,7 @@ def run_each(items: Iterable[T], work: Callable[[T], int], event: str) -> int:
 def list_abandoned(
     job: type[Curation] | type[Erasure], now: datetime, overdue_after: timedelta, limit: int
 ) -> list[tuple[UUID, UUID]]:
-    """Return the ids of the teams and their oldest abandoned jobs, at most ``limit`` of each team."""
+    """Return the team id and the job id of the oldest abandoned jobs, at most ``limit`` of each team."""
     abandoned = []
     for team_id in Team.objects.values_list("id", flat=True):
         condition = build_abandoned_condition(now, overdue_after)

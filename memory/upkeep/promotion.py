@@ -1,7 +1,7 @@
 """Promotes entries of working memory that are still needed to long-term memory before they expire.
 
-It runs every quarter of an hour for everything that expires within six hours, so that nothing is lost between two
-runs or while no worker runs for an afternoon. What isn't promoted expires as planned.
+It runs every quarter of an hour for the entries that expire within six hours, so that none is lost between two runs or
+while no worker runs for an afternoon. An entry that isn't promoted expires as planned.
 """
 
 from collections.abc import Sequence
@@ -44,23 +44,25 @@ def promote_all_teams(now: datetime | None = None) -> int:
 
 def promote_team(team_id: UUID, now: datetime) -> int:
     with tenant([team_id]):
-        ending = Entry.objects.unscoped().filter(_build_ending_filter(now), team_id=team_id)
-        by_namespace = ending.order_by("namespace_id")
-        texts = list(by_namespace.values_list("namespace__text", flat=True).distinct())
-    return run_each(texts, lambda text: _promote_within(team_id, text, now), "settling_failed")
+        expiring = Entry.objects.unscoped().filter(_build_expiring_condition(now), team_id=team_id)
+        sorted_rows = expiring.order_by("namespace_id")
+        namespaces = list(sorted_rows.values_list("namespace__text", flat=True).distinct())
+    return run_each(
+        namespaces, lambda text: _promote_in_namespace(team_id, text, now), "settling_failed"
+    )
 
 
-def _promote_within(team_id: UUID, text: str, now: datetime) -> int:
-    """Promote in one transaction under the namespace's lock, so that no write comes between."""
+def _promote_in_namespace(team_id: UUID, text: str, now: datetime) -> int:
+    """Promote in one transaction under the namespace's lock, so that no entry changes after it was selected."""
     with tenant([team_id]):
         namespace = rows.lock_namespace(team_id, text)
         if namespace is None:
             return 0
-        ending_rows = rows.find_living(namespace).filter(_build_ending_filter(now)).order_by("id")
-        ending = [rows.build_entry(row, text) for row in ending_rows]
-        runs = _count_runs(team_id, ending)
+        expiring_rows = rows.find_living(namespace).filter(_build_expiring_condition(now))
+        expiring = [rows.build_entry(row, text) for row in expiring_rows.order_by("id")]
+        run_counts = _count_runs(team_id, expiring)
         promoted = tiers.plan_promotions(
-            ending, now, count_runs=lambda entry: runs.get(entry.id, 0), margin=MARGIN
+            expiring, now, count_runs=lambda entry: run_counts.get(entry.id, 0), margin=MARGIN
         )
         for entry, reason in promoted:
             _promote(namespace, entry, reason, now)
@@ -89,13 +91,13 @@ def _promote(
     rows.write(namespace, params, context, NO_LIMITS)  # promotion doesn't change its size
 
 
-def _build_ending_filter(now: datetime) -> Q:
-    ends = Q(expires_at__gt=now, expires_at__lte=now + MARGIN)
-    return ends & Q(deleted_at=None, tier=Tier.WORKING.value)
+def _build_expiring_condition(now: datetime) -> Q:
+    is_expiring = Q(expires_at__gt=now, expires_at__lte=now + MARGIN)
+    return is_expiring & Q(deleted_at=None, tier=Tier.WORKING.value)
 
 
 def _count_runs(team_id: UUID, entries: Sequence[MemoryEntry]) -> dict[str, int]:
-    """Return how many runs recalled each of the entries."""
+    """Return how many runs recalled each of the entries, by entry id."""
     reads = (
         Read.objects.unscoped()
         .filter(team_id=team_id, entry_id__in=[UUID(entry.id) for entry in entries])

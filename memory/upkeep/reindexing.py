@@ -1,4 +1,4 @@
-"""Rebuilds the search index, after a change of the tokenizer or to repair it."""
+"""Rebuilds the search index of a team, after a change of the tokenizer or to repair the index."""
 
 from uuid import UUID
 
@@ -10,7 +10,10 @@ from memory.providers.postgres.rebuilding import rebuild_postings
 
 
 def reindex_team(team_id: UUID) -> int:
-    """Rebuild each namespace in its own transaction, under its lock. Safe to stop, and to run while people work."""
+    """Rebuild the index of each namespace in its own transaction, and return the number of entries.
+
+    This can be stopped at any time, and can run while people work.
+    """
     with tenant([team_id]):
         rows = Namespace.objects.unscoped().filter(team_id=team_id).order_by("id")
         namespaces = list(rows.values_list("id", flat=True))

@@ -1,7 +1,7 @@
 """Clears the notes of ended runs, since only the run itself needs them.
 
-The worker clears them when a run ends. A sweep finds the others (the worker died, or a run was cancelled while no
-worker had it); without either, notes expire after thirty minutes.
+The worker clears them when a run ends. A sweep clears them if the worker died, or if the run was cancelled while no
+worker had it.
 """
 
 from datetime import datetime
@@ -30,8 +30,8 @@ def clear_run_notes(team_id: UUID, run_id: UUID | str, *, now: datetime | None =
         notes = list(rows.find_living(namespace).order_by("id")) if namespace else []
         if not namespace or not notes:
             return 0
-        actor, at = f"run:{run_id}", now or timezone.now()
-        context = rows.WriteContext(Operation.FORGET, at, actor, REASON, run_id=str(run_id))
+        actor, moment = f"run:{run_id}", now or timezone.now()
+        context = rows.WriteContext(Operation.FORGET, moment, actor, REASON, run_id=str(run_id))
         rows.forget(namespace, notes, context)
         audit.record(
             team_id=team_id,
@@ -45,7 +45,7 @@ def clear_run_notes(team_id: UUID, run_id: UUID | str, *, now: datetime | None =
 
 
 def sweep_notes() -> int:
-    """Clear the notes of ended runs of every team. Safe to run twice, or at the same time."""
+    """Clear the notes of ended runs of every team and return their number. Safe to run twice, or at the same time."""
     cleared = 0
     for team_id in Team.objects.values_list("id", flat=True):
         run_ids = _list_runs_with_notes(team_id)
@@ -56,10 +56,13 @@ def sweep_notes() -> int:
 
 
 def _list_runs_with_notes(team_id: UUID) -> list[str]:
-    """Return the runs of this installation that have notes. A guest installation clears its own notes."""
+    """Return the ids of this installation's runs that have notes.
+
+    A namespace with participants belongs to another installation that keeps its memory here and clears its own notes.
+    """
     with tenant([team_id]):
-        rows = Namespace.objects.unscoped().filter(
+        namespaces = Namespace.objects.unscoped().filter(
             team_id=team_id, scope=Scope.RUN, entry_count__gt=0, participants=[]
         )
-        texts = rows.order_by("id").values_list("text", flat=True)
+        texts = namespaces.order_by("id").values_list("text", flat=True)
         return [parse_namespace(text).ids[0] for text in texts]

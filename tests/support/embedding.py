@@ -70,7 +70,7 @@ def forget() -> None:
     from memory.embedding import embedders, query_embedding, vector_column
     from memory.upkeep import embedding
 
-    embedders._make_embedder.cache_clear()
+    embedders._create_embedder.cache_clear()
     vector_column.reset_cache()
     query_embedding.clear_cache()
     embedding.reset_checks()

@@ -1,4 +1,4 @@
-"""Parses responses of the other installation into entries and errors."""
+"""Parses the other installation's responses into entries and errors."""
 
 import json
 from collections.abc import Mapping
@@ -34,7 +34,7 @@ MAX_MESSAGE_LENGTH = 500  # characters of the other installation's message
 
 
 def read_answer(status: int, body: bytes) -> Any:  # JSON
-    """Parse the JSON of a response. Raise the error that the other installation reports."""
+    """Return the JSON of a response; raise the error that the other installation reports."""
     try:
         response = json.loads(body)
     except ValueError:
@@ -46,31 +46,31 @@ def read_answer(status: int, body: bytes) -> Any:  # JSON
     raise build_fault(status, response)
 
 
-def build_fault(status: int, response: Any) -> MemoryFault:  # JSON, of whatever form
-    """Build the error of a response from the type that it names, or else from its status."""
+def build_fault(status: int, response: Any) -> MemoryFault:  # any JSON
+    """Build the error of a response from the type that the response names, or else from its status."""
     error = response.get("error") if isinstance(response, Mapping) else None
     if not isinstance(error, Mapping):
         return ProviderError(f"The memory service answered with status {status}.")
-    kind = FAULTS.get(str(error.get("type")))
-    if kind is None and status in REJECTED_STATUSES:
+    fault_type = FAULTS.get(str(error.get("type")))
+    if fault_type is None and status in REJECTED_STATUSES:
         return errors.AccessDenied("The memory service rejected this API key.")
-    if kind is None:
+    if fault_type is None:
         return ProviderError(f"The memory service failed ({status}).")
-    return kind(_build_message(error)[:MAX_MESSAGE_LENGTH])
+    return fault_type(_build_message(error)[:MAX_MESSAGE_LENGTH])
 
 
 def parse_entry(response: Any) -> MemoryEntry:  # JSON, checked here
-    """Parse an entry. Raise ProviderError if the JSON isn't an entry: the server is then not Mnemoflow."""
+    """Parse an entry; raise ProviderError if the JSON isn't one, because the server is then not Mnemoflow."""
     try:
         return from_json(MemoryEntry, {name: response[name] for name in ENTRY})
     except (KeyError, TypeError, ValueError):
         raise ProviderError(UNEXPECTED_ANSWER) from None
 
 
-def get_part(response: Any, name: str, kind: type) -> Any:  # JSON of that kind
-    """Return the value under the name. Raise ProviderError if it is missing or of another kind."""
+def get_member(response: Any, name: str, expected_type: type) -> Any:  # JSON of that type
+    """Return the value under the name; raise ProviderError if it is missing or of another type."""
     value = response.get(name) if isinstance(response, Mapping) else None
-    if not isinstance(value, kind):
+    if not isinstance(value, expected_type):
         raise ProviderError(UNEXPECTED_ANSWER)
     return value
 

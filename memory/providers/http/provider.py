@@ -15,7 +15,7 @@ from memory.core.provider import check_query
 from memory.core.records import Json, MemoryEntry, MemoryQuery, StoreParams
 from memory.core.values import check_params
 from memory.providers.base import MemoryProvider
-from memory.providers.http.answers import get_part, parse_entry, read_answer
+from memory.providers.http.answers import get_member, parse_entry, read_answer
 
 
 TIMEOUT = 10.0
@@ -23,12 +23,12 @@ MAX_ANSWER_BYTES = 64 * 1024 * 1024  # an answer may be a whole namespace
 
 
 class HttpProvider(MemoryProvider):
-    """A provider that uses another installation at ``url``. ``key`` is an API key of a team there with ``memory:read``,
-    ``memory:write`` and ``memory:serve``; that team's memory is used.
+    """A provider that uses the memory of a team in another installation, at ``url``.
 
-    ``policy`` restricts what is sent; the other installation applies the team's own policy. An internal address has
-    to be in NET_ALLOW, or in ``allow`` instead. Requests are never retried: without an answer it is unknown whether a
-    store was done.
+    ``key`` is an API key of that team with ``memory:read``, ``memory:write`` and ``memory:serve``. ``policy`` restricts
+    what is sent; the other installation also applies the team's own policy. An internal address has to be in
+    NET_ALLOW or, instead, in ``allow``. Requests are never retried: without an answer it is unknown whether an entry was
+    stored.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class HttpProvider(MemoryProvider):
             raise InvalidInput("url: must be an http or https address.")
         if not key or not key.isascii() or not key.isprintable():
             raise InvalidInput("key: must be an API key.")
-        self._base = f"{url.rstrip('/')}/api/v1/memory"
+        self._base_url = f"{url.rstrip('/')}/api/v1/memory"
         self._key = key
         self._policy = policy
         self._timeout = timeout
@@ -71,23 +71,23 @@ class HttpProvider(MemoryProvider):
             "as_of": query.as_of and query.as_of.isoformat(),
         }
         response = self._send_request("POST", "recall", body)
-        return [parse_entry(entry) for entry in get_part(response, "results", list)]
+        return [parse_entry(entry) for entry in get_member(response, "results", list)]
 
     def delete(self, namespace: str, key: str) -> bool:
         check_namespace(self._policy, namespace)
         response = self._send_request("POST", "forget", {"namespace": namespace, "key": key})
-        return bool(get_part(response, "count", int) > 0)
+        return bool(get_member(response, "count", int) > 0)
 
     def clear_namespace(self, namespace: str) -> int:
         check_namespace(self._policy, namespace)
         response = self._send_request("POST", "clear", {"namespace": namespace})
-        return int(get_part(response, "count", int))
+        return int(get_member(response, "count", int))
 
     def history(self, namespace: str, key: str) -> Sequence[MemoryEntry]:
         check_namespace(self._policy, namespace)
         parameters = urlencode({"namespace": namespace, "key": key})
         response = self._send_request("GET", f"history?{parameters}", None)
-        return [parse_entry(entry) for entry in get_part(response, "values", list)]
+        return [parse_entry(entry) for entry in get_member(response, "values", list)]
 
     def _send_request(self, method: str, path: str, body: Mapping[str, Json] | None) -> Any:  # JSON
         headers = [("Authorization", f"Bearer {self._key}"), ("Accept", "application/json")]
@@ -96,7 +96,7 @@ class HttpProvider(MemoryProvider):
         try:
             request = send_request(
                 method,
-                f"{self._base}/{path}",
+                f"{self._base_url}/{path}",
                 headers=headers,
                 content=None if body is None else json.dumps(body).encode(),
                 limit=lambda _headers: MAX_ANSWER_BYTES,

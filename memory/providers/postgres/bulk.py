@@ -1,6 +1,6 @@
-"""Changes of many entries of a namespace at once: the number of statements does not grow with the entries.
+"""Changes of many entries of a namespace at once, with a fixed number of statements.
 
-As with ``rows``, the caller holds the transaction and the namespace's lock, and has read the entries under it.
+As with ``rows``, the caller holds the transaction and the namespace's lock, and has read the entries under that lock.
 """
 
 import json
@@ -47,7 +47,7 @@ def revise(
     context: rows.WriteContext,
     change: Callable[[Entry], None],
 ) -> None:
-    """Apply ``change`` to each entry and record a new revision. It may set anything but key and value."""
+    """Call ``change`` with each entry and record a new revision. ``change`` may set any field but key and value."""
     index = Index(namespace)
     for entry in entries:
         index.take_out(entry)
@@ -64,7 +64,10 @@ def restore_entries(
     context: rows.WriteContext,
     policy: MemorySecurityPolicy,
 ) -> None:
-    """Restore all entries to their revisions, as new revisions, or none. An expiry that has passed is dropped."""
+    """Restore all entries to their revisions, or none; raise AlreadyExists if a key is in use again, or QuotaExceeded.
+
+    Each entry gets a new revision. An expiry that has passed is dropped.
+    """
     forgotten = [entry for entry, _revision in pairs if entry.is_forgotten]
     _check_keys(namespace, forgotten)
     sizes = [count_bytes(revision.value) for _entry, revision in pairs]
@@ -100,15 +103,17 @@ def _save(entries: Sequence[Entry], index: Index, context: rows.WriteContext) ->
 
 
 def _split_chunks(entries: Sequence[Entry]) -> Iterator[list[str]]:
-    """Yield the entries as JSON, at most ``CHUNK_BYTES`` at a time; a larger entry is a chunk alone."""
+    """Yield the entries as JSON, at most ``CHUNK_BYTES`` in a chunk; a larger entry is a chunk of its own."""
     chunk: list[str] = []
     size = 0
     for entry in entries:
-        fresh: dict[str, Any] = {name: getattr(entry, name) for name in _COLUMNS}  # any JSON
-        text = json.dumps(fresh, default=encode_for_json)  # in ASCII: as many bytes as characters
-        if chunk and size + len(text) > CHUNK_BYTES:
+        columns: dict[str, Any] = {name: getattr(entry, name) for name in _COLUMNS}  # any JSON
+        row_json = json.dumps(
+            columns, default=encode_for_json
+        )  # ASCII: as many bytes as characters
+        if chunk and size + len(row_json) > CHUNK_BYTES:
             yield chunk
             chunk, size = [], 0
-        chunk.append(text)
-        size += len(text)
+        chunk.append(row_json)
+        size += len(row_json)
     yield chunk

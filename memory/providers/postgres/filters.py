@@ -1,8 +1,8 @@
 """Metadata filters as parameterised SQL: no string from a filter becomes part of the statement.
 
 As in the in-memory provider, a comparison is true or false: SQL's unknown becomes false, so that ``$not`` negates it.
-Keys are followed with ``->`` and a text operand, which steps into objects only; ``#>`` would take a number for a
-position in a list, which the oracle does not.
+Keys are followed with ``->`` and a text operand, which reads members of objects only; ``#>`` would read a number as a
+position in a list, unlike the in-memory provider.
 """
 
 import json
@@ -17,7 +17,7 @@ from memory.models import Entry, Revision
 
 Sql = tuple[str, list[Any]]  # parameters are whatever psycopg adapts
 
-# The entry's own category and tier stand in where the metadata has no such key.
+# The metadata, with the entry's category and tier as defaults.
 DOCUMENT = (
     "(jsonb_build_object('category', memory_entry.category, 'tier', memory_entry.tier)"
     " || memory_entry.metadata)"
@@ -28,7 +28,7 @@ Rows = TypeVar("Rows", Entry, Revision)
 
 
 def apply_filter(rows: QuerySet[Rows], filter_: Filter) -> QuerySet[Rows]:
-    """Return the rows that pass, before any limit. Revisions are tested by the state that they created."""
+    """Return the rows that pass the filter. A revision is tested by the state that it created."""
     sql, params = compile_filter(filter_)
     clause = sql.replace("memory_entry.", f"{rows.model._meta.db_table}.")
     return rows.extra(where=[clause], params=params)  # noqa: S610 - parameters, never text

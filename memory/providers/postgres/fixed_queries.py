@@ -19,7 +19,7 @@ class Select(Generic[M]):
         columns = ", ".join(f'"{column}"' for column in self._rows.columns)
         self._sql = f'SELECT {columns} FROM "{model._meta.db_table}" {clauses}'
 
-    def fetch_all(self, *params: Any) -> list[M]:  # as psycopg takes them
+    def fetch_all(self, *params: Any) -> list[M]:  # params that psycopg adapts
         with connection.cursor() as cursor:
             cursor.execute(self._sql, params)
             return [self._rows.build(row) for row in cursor.fetchall()]
@@ -42,20 +42,22 @@ class FunctionCall(Generic[M]):
     The database caches the plans of a function's statements, but plans other statements each time.
     """
 
-    def __init__(self, call: str, row: str, model: type[M], *values: str) -> None:
-        """Compose the SQL. ``call`` is what ``build_call`` returns, ``row`` the composite column, ``values`` the others."""
+    def __init__(self, call: str, row_column: str, model: type[M], *value_columns: str) -> None:
+        """Compose the SQL. ``call`` is what ``build_call`` returns; ``row_column`` is the column with the model's row."""
         self._rows = _RowBuilder(model)
-        self._values = len(values)
-        # Selecting the composite's columns by name would take longer than the function itself.
-        columns = ", ".join([f"(result.{row}).*", *(f"result.{value}" for value in values)])
+        self._value_count = len(value_columns)
+        # Selecting the columns of the row by name would take longer than the function itself.
+        columns = ", ".join(
+            [f"(result.{row_column}).*", *(f"result.{name}" for name in value_columns)]
+        )
         self._sql = f"SELECT {columns} FROM {call} AS result"
 
     def fetch_one(self, *params: Any) -> tuple[M | None, list[Any]]:
-        """Return the row, or None if there is none, and the values."""
+        """Return the instance, or None if the function returned no row, and the further values."""
         with connection.cursor() as cursor:
             cursor.execute(self._sql, params)
             row, result = cursor.fetchone(), cursor.pgresult
-            count = len(row) - self._values
+            count = len(row) - self._value_count
             # The columns come in the table's order, which depends on the migrations.
             order = self._rows.find_order(tuple(result.fname(index) for index in range(count)))
         row_values = [row[index] for index in order]
@@ -64,7 +66,7 @@ class FunctionCall(Generic[M]):
 
 
 class _RowBuilder(Generic[M]):
-    """The columns of a model, and the conversion of rows to its instances."""
+    """Converts database rows to instances of a model."""
 
     def __init__(self, model: type[M]) -> None:
         fields = model._meta.concrete_fields
@@ -76,7 +78,7 @@ class _RowBuilder(Generic[M]):
         self.id_index = self._names.index("id")
 
     def find_order(self, names: tuple[bytes, ...]) -> list[int]:
-        """Return the index of each column among these names."""
+        """Return, for each column of the model, its index among these names of result columns."""
         if names not in self._orders:
             self._orders[names] = [names.index(column.encode()) for column in self.columns]
         return self._orders[names]

@@ -21,7 +21,7 @@ MAX_GAP: Final = 16
 
 @dataclass(slots=True)
 class ImportedEntry:
-    """An entry with its revisions; ``position`` and the positions of the revisions are those in the source."""
+    """An entry with its revisions. ``position`` and the revisions' positions are those in the source."""
 
     entry: Entry
     position: int
@@ -33,7 +33,8 @@ def import_entries(
 ) -> None:
     """Import the entries in the given order, which is the order of their numbers in the source.
 
-    ``shifts`` holds by group how far positions move in this namespace; it is kept from one batch to the next.
+    ``shifts`` has, by group, the difference between the positions here and in the source. The caller passes the same
+    mapping with every batch.
     """
     index = _ImportIndex(namespace, shifts)
     for imported in imports:
@@ -46,22 +47,24 @@ def import_entries(
 
 
 def reserve_positions(
-    namespace: Namespace, group: str, last: int, shifts: MutableMapping[str, int]
+    namespace: Namespace, group: str, last_position: int, shifts: MutableMapping[str, int]
 ) -> None:
-    """Reserve the positions at the end of a group whose entries no longer exist."""
+    """Reserve the positions at the end of a group whose entries no longer exist, up to the source's last position."""
     index = _ImportIndex(namespace, shifts)
-    index.reserve_until(group, last)
+    index.reserve_until(group, last_position)
     index.save()
 
 
 def derive_id(namespace: Namespace, source_id: UUID) -> UUID:
-    """Return an id in this namespace for an id of the source, with the same timestamp, so that ties keep their order."""
+    """Return the id in this namespace for an id of the source. It has the same timestamp, so that ties keep their order."""
     digest = hashlib.sha256(namespace.pk.bytes + source_id.bytes).digest()
     tail = int.from_bytes(digest[:8]) & (1 << 62) - 1
     return UUID(int=(source_id.int >> 64) << 64 | 0b10 << 62 | tail)
 
 
 class _ImportIndex(Index):
+    """An index that gives imported entries the neighbours that they have in the source."""
+
     def __init__(self, namespace: Namespace, shifts: MutableMapping[str, int]) -> None:
         super().__init__(namespace)
         self._shifts = shifts
@@ -79,6 +82,7 @@ class _ImportIndex(Index):
                 revision.position = max(0, revision.position + shift) if group else 0
 
     def reserve_until(self, group: str, position: int) -> None:
+        """Reserve the group's positions up to this position of the source; a long gap is shortened."""
         row = self._load_group(group)
         shift = self._shifts.setdefault(group, row.last_position)
         gap = position + shift - row.last_position

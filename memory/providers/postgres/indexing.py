@@ -1,4 +1,4 @@
-"""The writing of postings, in the transaction of their entries and under their namespace's lock."""
+"""Writes the postings of entries, in the entries' transaction and under their namespace's lock."""
 
 import json
 from collections.abc import Sequence
@@ -27,37 +27,37 @@ SAVE_POSTINGS = "SELECT " + build_call(
 
 
 def is_searched(entry: Entry) -> bool:
-    """Return whether a search may find the entry. Expired entries count until the sweep: each query compares the time."""
+    """Return whether the entry has postings. Expired ones have them until they are removed; each search skips them."""
     return entry.deleted_at is None and entry.tier != Tier.QUARANTINE
 
 
 class Index:
-    """The changes of one namespace's postings, collected and saved as one.
+    """Collects the changes of one namespace's postings and saves them together.
 
-    An entry is taken out before it changes, and put in afterwards.
+    Call ``take_out`` before an entry changes, and ``put_in`` afterwards.
     """
 
     def __init__(self, namespace: Namespace, next_number: int | None = None) -> None:
-        """Collect changes of the namespace. Pass ``next_number`` if it has been read already."""
+        """Collect changes of the namespace. Pass ``next_number``, the first free number, if it has been read already."""
         self._namespace = namespace
         self._changes = PostingChanges()
         self._groups: dict[str, Group] = {}
         self._next_number = next_number
-        self._meanings = VectorChanges(namespace)
+        self._vectors = VectorChanges(namespace)
 
     def take_out(self, entry: Entry) -> None:
         if entry.number is not None and is_searched(entry):
             self._changes.take_out(entry.number, entry.text)
-            self._meanings.take_out(entry)
+            self._vectors.take_out(entry)
 
     def put_in(self, entry: Entry) -> None:
-        """Add the entry. Give it a number and a position if it has none or has changed its group."""
+        """Add the entry, with a new number and position if it has none yet or its group has changed."""
         group = get_group(entry.metadata)
         if entry.number is None or entry.group != group:
             entry.number = self._assign_number(entry, group)
         if is_searched(entry):
             self._changes.add(entry.number, entry.text)
-            self._meanings.put_in(entry)
+            self._vectors.put_in(entry)
 
     def save(self) -> None:
         if (postings := self.build_postings()) is not None:
@@ -68,24 +68,24 @@ class Index:
 
     def build_postings(self) -> str | None:
         """Return the changed postings as JSON for ``memory_save_postings``, or None if there are none."""
-        changes = self._changes.pack_rows(self._read)
+        rows = self._changes.pack_rows(self._read_postings)
         rows_by_kind = {
-            "replaced": [row for row in changes.replaced if row[2]],
-            "appended": changes.appended,
-            "removed": [row for row in changes.replaced if not row[2]],
+            "replaced": [row for row in rows.replaced if row[2]],
+            "appended": rows.appended,
+            "removed": [row for row in rows.replaced if not row[2]],
         }
-        document = {kind: _build_columns(rows) for kind, rows in rows_by_kind.items() if rows}
+        document = {kind: _build_columns(part) for kind, part in rows_by_kind.items() if part}
         return json.dumps(document) if document else None
 
     def save_related(self) -> None:
         """Save the vectors and groups that follow from the changes."""
-        self._meanings.save()
+        self._vectors.save()
         self._save_groups()
 
     def _assign_number(self, entry: Entry, group: str) -> int:
         entry.group, entry.position = group, 0
         if not group:
-            number = self._take_number()
+            number = self._allocate_number()
             self._changes.add_number(number, None)
             return number
         row = self._load_group(group)
@@ -95,17 +95,17 @@ class Index:
 
     def _append_number(self, row: Group) -> int:
         """Append a number to the group, at its next position, and return it."""
-        number, predecessor = self._take_number(), row.last_number
+        number, predecessor = self._allocate_number(), row.last_number
         row.last_number, row.last_position = number, row.last_position + 1
         self._changes.add_number(number, None if predecessor < 0 else predecessor)
         return number
 
-    def _take_number(self) -> int:
+    def _allocate_number(self) -> int:
         if self._next_number is None:
             with connection.cursor() as cursor:
                 cursor.execute(QUERIES["last_of_register"], [self._namespace.pk])
-                last = cursor.fetchone()
-            self._next_number = compute_next_number(*last) if last else 0
+                last_row = cursor.fetchone()
+            self._next_number = compute_next_number(*last_row) if last_row else 0
         self._next_number += 1
         return self._next_number - 1
 
@@ -121,7 +121,7 @@ class Index:
             )
         return self._groups[name]
 
-    def _read(self, keys: Sequence[PostingKey]) -> dict[PostingKey, bytes]:
+    def _read_postings(self, keys: Sequence[PostingKey]) -> dict[PostingKey, bytes]:
         with connection.cursor() as cursor:
             cursor.execute(QUERIES["read"], [*_join_keys(keys), self._namespace.pk])
             return {(term, block): bytes(postings) for term, block, postings in cursor.fetchall()}

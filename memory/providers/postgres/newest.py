@@ -19,7 +19,6 @@ QUERIES: Final = read_queries("memory/sql/queries/newest.sql")
 
 PAGES_AHEAD: Final = 4
 
-
 _NAMESPACES = Select(Namespace, "WHERE id = ANY(%s)")
 
 
@@ -36,9 +35,10 @@ def fetch_newest(
     *,
     loaded: Mapping[UUID, Namespace] = MappingProxyType({}),
 ) -> list[Entry]:
-    """Return living entries, quarantined ones too, newest first, each with its namespace. The caller has checked
-    the access to the namespaces, which all belong to the team. ``loaded`` are namespaces that need not be fetched
-    again.
+    """Return the newest entries that are neither forgotten nor expired, quarantined ones too, with their namespaces.
+
+    The caller has checked the access to the namespaces, which all belong to the team. Those in ``loaded`` are not
+    fetched again.
     """
     try:
         sql, params = build_newest_query(namespaces, team_id, now, limit)
@@ -55,7 +55,7 @@ def fetch_newest(
 def build_newest_query(
     namespaces: QuerySet[Namespace], team_id: UUID, now: datetime, limit: int
 ) -> tuple[str, tuple[Any, ...]]:
-    """Return the SQL of the query for the newest ids and its parameters."""
+    """Return the SQL of the query for the ids of the newest entries, and its parameters."""
     namespaces_sql, namespace_params = namespaces.order_by().values("id").query.sql_with_params()
     sql = QUERIES["newest"].format(
         namespaces=namespaces_sql, limit=int(limit), ahead=PAGES_AHEAD * limit

@@ -31,8 +31,7 @@ T = TypeVar("T")
 class PostgresProvider(MemoryProvider):
     """A provider whose every call is one transaction, with a revision for each change.
 
-    Subclasses that receive a namespace which is already checked and within a transaction override the methods below
-    ``history``.
+    Subclasses that check or lock the namespace in another way override the methods below ``history``.
     """
 
     def __init__(
@@ -79,13 +78,13 @@ class PostgresProvider(MemoryProvider):
         self._check(namespace)
         with self._transaction():
             row = self._find(namespace)
-            living = row and rows.find_living(row).exclude(expires_at__lte=self._clock())
-            entry = living and living.filter(key=key).first()
-            if not entry:
+            unexpired = row and rows.find_living(row).exclude(expires_at__lte=self._clock())
+            entry_row = unexpired and unexpired.filter(key=key).first()
+            if not entry_row:
                 return []
-            present = rows.build_entry(entry, namespace)
-            revisions = Revision.objects.unscoped().filter(entry=entry).order_by("number")
-            return [snapshots.build_entry_as_of(present, revision) for revision in revisions]
+            entry = rows.build_entry(entry_row, namespace)
+            revisions = Revision.objects.unscoped().filter(entry=entry_row).order_by("number")
+            return [snapshots.build_entry_as_of(entry, revision) for revision in revisions]
 
     def _check(self, namespace: str) -> None:
         check_namespace(self._policy, namespace)
@@ -123,7 +122,7 @@ class PostgresProvider(MemoryProvider):
 
 
 def search(namespace: Namespace, query: MemoryQuery, now: datetime) -> list[MemoryEntry]:
-    """Return the result of a query, now or as of its moment. The caller has checked the right to the namespace."""
+    """Return the result of a query, now or as of its moment. The caller has checked the access to the namespace."""
     if query.as_of is not None:
         return snapshots.search(namespace, query, query.as_of)
     if is_search(query) and searching.has_postings_for(query):
@@ -152,20 +151,20 @@ def _search_texts(
     numbers = [row[5] for row in texts if row[5] is not None]
     cosines = vectors.compute_cosines(namespace, query.meaning, numbers)
     candidates = [
-        Candidate(at, str(pk), text, (group, position) if group else None, cosines.get(number))
-        for at, pk, text, group, position, number in texts
+        Candidate(changed_at, str(pk), text, (group, place) if group else None, cosines.get(number))
+        for changed_at, pk, text, group, place, number in texts
     ]
     return searching.load_hits(namespace, rank_candidates(query, candidates, now))
 
 
-async def run_in_database_thread(call: Callable[[], T]) -> T:
-    """Run database work away from the event loop; the thread closes its connection afterwards."""
+async def run_in_database_thread(work: Callable[[], T]) -> T:
+    """Call ``work``, which uses the database, in another thread than the event loop's; return its result."""
 
-    def work() -> T:
+    def call() -> T:
         close_old_connections()
         try:
-            return call()
+            return work()
         finally:
             close_old_connections()
 
-    return await sync_to_async(work, thread_sensitive=False)()
+    return await sync_to_async(call, thread_sensitive=False)()

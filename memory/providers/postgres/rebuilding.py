@@ -1,7 +1,7 @@
-"""The rebuilding of postings for existing entries, for a new tokenizer.
+"""Rebuilds the postings of existing entries, for example for a new tokenizer.
 
-It is plain SQL over a connection, so that it does not depend on the state of the models. Existing numbers, groups and
-positions stay; an entry without them gets them in the order of creation.
+It is plain SQL over a given connection, so that it does not depend on the models. Existing numbers, groups and
+positions stay; entries without them get them in the order of creation.
 """
 
 import json
@@ -29,7 +29,7 @@ QUERIES: Final = read_queries("memory/sql/queries/postings.sql")
 
 @dataclass(frozen=True, slots=True)
 class NumberedEntry:
-    """An entry with its number. ``predecessor`` is set only if the number is new."""
+    """An entry with its number in the postings. ``predecessor`` is set only if the number is new."""
 
     id: UUID
     number: int
@@ -61,7 +61,7 @@ def rebuild_postings(connection: Any, team_id: UUID, namespace_id: UUID) -> int:
 def build_rows(
     entries: Iterable[NumberedEntry], registers: dict[int, bytes]
 ) -> Iterator[list[PostingRow]]:
-    """Yield the rows block by block: no row spans two, so a namespace of any size needs the memory of 256 entries."""
+    """Yield the rows of each block. Only one block of entries is in memory as postings at a time."""
     ordered_entries = sorted(entries, key=lambda entry: entry.number)
     for block, members in groupby(ordered_entries, key=lambda entry: entry.number // BLOCK_SIZE):
         changes = PostingChanges()
@@ -79,7 +79,7 @@ def build_rows(
 def _read_register(
     rows: Mapping[PostingKey, bytes], keys: Sequence[PostingKey]
 ) -> Mapping[PostingKey, bytes]:
-    """Return the stored rows; the rows of terms were deleted before, so these are only the register's."""
+    """Return the stored rows of the register; those of the terms were deleted before."""
     return rows
 
 
@@ -93,7 +93,7 @@ def _number_entries(cursor: Any, team_id: UUID, namespace_id: UUID) -> list[Numb
         columns = [[getattr(entry, name) for entry in new_entries] for name in names]
         cursor.execute(QUERIES["number_entries"], columns)
     if new_entries and allocator.groups:
-        groups = [(name, *last) for name, last in allocator.groups.items()]
+        groups = [(name, *last_values) for name, last_values in allocator.groups.items()]
         columns = [list(column) for column in zip(*groups, strict=True)]
         cursor.execute(QUERIES["save_groups"], [team_id, namespace_id, *columns])
     return entries
@@ -101,7 +101,7 @@ def _number_entries(cursor: Any, team_id: UUID, namespace_id: UUID) -> list[Numb
 
 @dataclass(slots=True)
 class NumberAllocator:
-    """The next number of the namespace, and the last number and last position of each group."""
+    """Assigns numbers. ``groups`` has the last number and the last position of each group."""
 
     next_number: int
     groups: dict[str, tuple[int, int]]
@@ -109,10 +109,10 @@ class NumberAllocator:
     @classmethod
     def load(cls, cursor: Any, namespace_id: UUID) -> "NumberAllocator":
         cursor.execute(QUERIES["last_of_register"], [namespace_id])
-        last = cursor.fetchone()
+        last_row = cursor.fetchone()
         cursor.execute(QUERIES["groups"], [namespace_id])
         groups = {name: (number, position) for name, number, position in cursor.fetchall()}
-        return cls(compute_next_number(*last) if last else 0, groups)
+        return cls(compute_next_number(*last_row) if last_row else 0, groups)
 
     def number_entry(
         self, id_: UUID, number: int | None, text: str, metadata: Any, is_searched: bool

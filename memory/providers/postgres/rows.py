@@ -1,4 +1,4 @@
-"""The writing of entries with their revisions and counts in one transaction, which the caller holds.
+"""Reads and writes entries with their revisions and counts, in a transaction that the caller holds.
 
 A namespace's row lock makes its writers wait for each other. One conditional UPDATE changes the counters, so that
 only one of two writers gets the last free space.
@@ -40,7 +40,7 @@ Entries = QuerySet[Entry]
 
 @dataclass(frozen=True, slots=True)
 class Ownership:
-    """The owner, the persona's person and the participants that a new namespace gets; see ``memory.permissions``."""
+    """The people whom a new namespace belongs to: its user, the creator of its persona, and its participants."""
 
     owner_user_id: UUID | None = None
     persona_of_id: UUID | None = None
@@ -75,7 +75,7 @@ def lock_namespace(team_id: UUID, text: str) -> Namespace | None:
 
 
 def lock_namespaces(team_id: UUID, texts: Iterable[str]) -> list[Namespace]:
-    """Lock those of the namespaces that exist, in id order and at once, so that two writers cannot deadlock."""
+    """Lock and return the existing namespaces in the order of their ids, so that two writers cannot deadlock."""
     namespaces = Namespace.objects.unscoped().filter(team_id=team_id, text__in=set(texts))
     return list(namespaces.order_by("id").select_for_update())
 
@@ -83,7 +83,10 @@ def lock_namespaces(team_id: UUID, texts: Iterable[str]) -> list[Namespace]:
 def claim_namespace(
     team_id: UUID, text: str, ownership: Ownership = NO_OWNERSHIP, *, max_count: int | None = None
 ) -> Namespace:
-    """Lock and return the namespace's row, and create it if there is none; concurrent callers get the same row."""
+    """Lock and return the namespace's row, which is created if there is none. Concurrent callers get the same row.
+
+    Raise QuotaExceeded if the team already has ``max_count`` namespaces.
+    """
     namespace = lock_namespace(team_id, text)
     if namespace is None:
         namespace = _create_namespace(team_id, text, ownership, max_count)
@@ -94,7 +97,7 @@ def claim_namespace(
 def claim_to_write(
     namespace: Namespace, key: str, context: WriteContext, ownership: Ownership = NO_OWNERSHIP
 ) -> WriteState | None:
-    """Lock a namespace as ``claim_namespace`` does, and read in the same statement what ``write`` needs first.
+    """Lock the namespace and return, from the same statement, the state that ``write`` needs.
 
     Return None if the namespace was deleted since it was read.
     """
@@ -111,9 +114,10 @@ def write(
     policy: MemorySecurityPolicy,
     state: WriteState | None = None,
 ) -> tuple[Entry, int]:
-    """Store an entry; return it and the revision it had before (0: it is new). ``namespace`` is locked.
+    """Store an entry in the locked namespace. Return it and its previous revision, which is 0 for a new entry.
 
-    ``state`` was read under the same lock, and nothing has changed since.
+    ``state`` can be passed if it was read under the same lock and nothing has changed since. A step that is repeated
+    after a crash writes nothing. Raise QuotaExceeded if the policy leaves no room.
     """
     if state is None or state.key != params.key:
         state = load_write_state(namespace, params.key, context)
@@ -138,7 +142,7 @@ def write(
 
 
 def forget(namespace: Namespace, entries: Iterable[Entry], context: WriteContext) -> list[Entry]:
-    """Mark living entries of the locked namespace as deleted. Their rows stay, and each gets a new revision."""
+    """Mark entries of the locked namespace as deleted and return them. Their rows stay, and each gets a new revision."""
     removals = list(entries)
     index = Index(namespace)
     for entry in removals:
@@ -158,7 +162,7 @@ def forget(namespace: Namespace, entries: Iterable[Entry], context: WriteContext
 
 
 def restore_state(entry: Entry, revision: Revision, context: WriteContext, size: int) -> None:
-    """Set the entry to the state of a revision, as a new revision. An expiry that has passed is dropped."""
+    """Set the entry's fields to the state of a revision, without saving. An expiry in the past is dropped."""
     _set_content(entry, revision)
     expires_at = revision.expires_at
     entry.expires_at = expires_at if expires_at is None or expires_at > context.at else None
@@ -167,13 +171,8 @@ def restore_state(entry: Entry, revision: Revision, context: WriteContext, size:
     entry.revision += 1
 
 
-def _set_content(entry: Entry, source: StoreParams | Revision) -> None:
-    for name, value in get_columns(source, CONTENT).items():
-        setattr(entry, name, value)
-
-
 def expire(namespace: Namespace, now: datetime) -> list[Entry]:
-    """Forget the expired entries of the locked namespace, so that their keys and their space are free."""
+    """Forget the expired entries of the locked namespace, so that their keys and space are free, and return them."""
     expired_entries = _EXPIRED.fetch_all(namespace.pk, now)
     if not expired_entries:
         return []
@@ -181,11 +180,12 @@ def expire(namespace: Namespace, now: datetime) -> list[Entry]:
 
 
 def find_by_numbers(namespace: Namespace, numbers: Iterable[int]) -> list[Entry]:
-    """Return the living entries with these numbers in the namespace, in no order."""
+    """Return the entries with these numbers that are not forgotten, in no particular order."""
     return _NUMBERED.fetch_all(namespace.pk, ",".join(map(str, numbers)))
 
 
 def find_living(namespace: Namespace) -> Entries:
+    """Return the entries that are not forgotten, including expired ones that have not been removed yet."""
     return Entry.objects.unscoped().filter(namespace=namespace, deleted_at=None)
 
 
@@ -196,7 +196,7 @@ def find_visible(namespace: Namespace, now: datetime) -> Entries:
 
 
 def find_visible_by_key(namespace: Namespace, key: str, now: datetime) -> Entry | None:
-    """Return the entry under a key, if it may be recalled."""
+    """Return the entry under the key, or None if there is none that may be recalled."""
     row = _LIVING_KEY.fetch_one(namespace.team_id, namespace.pk, key)
     if row is None or row.tier == Tier.QUARANTINE:
         return None
@@ -204,7 +204,7 @@ def find_visible_by_key(namespace: Namespace, key: str, now: datetime) -> Entry 
 
 
 def load_last_positions(namespace: Namespace) -> dict[str, int]:
-    """Return the last position that was given in each group."""
+    """Return the highest position that was ever assigned in each group."""
     groups = Group.objects.unscoped().filter(namespace=namespace)
     return dict(groups.values_list("name", "last_position"))
 
@@ -253,12 +253,24 @@ def record_revisions(entries: Sequence[Entry], context: WriteContext) -> None:
     )
 
 
+def reserve_space(
+    namespace: Namespace, policy: MemorySecurityPolicy, *, entries: int, size: int
+) -> None:
+    """Add entries and bytes to the namespace's counts; raise QuotaExceeded if the policy leaves no room for them."""
+    namespaces = Namespace.objects.unscoped().filter(pk=namespace.pk)
+    max_entries, max_bytes = policy.max_entries_per_namespace, policy.max_namespace_bytes
+    if entries > 0 and max_entries is not None:
+        namespaces = namespaces.filter(entry_count__lte=max_entries - entries)
+    if size > 0 and max_bytes is not None:
+        namespaces = namespaces.filter(byte_count__lte=max_bytes - size)
+    counts = {"entry_count": F("entry_count") + entries, "byte_count": F("byte_count") + size}
+    if not namespaces.update(**counts):
+        _raise_quota_exceeded(namespace, policy, UsageChange(entries, size))
+
+
 def _apply_params(entry: Entry, params: StoreParams, context: WriteContext, size: int) -> None:
-    entry.key, entry.text, entry.size = (
-        params.key,
-        build_search_text(params.key, params.value),
-        size,
-    )
+    entry.key, entry.size = params.key, size
+    entry.text = build_search_text(params.key, params.value)
     _set_content(entry, params)
     entry.updated_at = context.at
     ttl = params.ttl_seconds
@@ -270,19 +282,9 @@ def _apply_params(entry: Entry, params: StoreParams, context: WriteContext, size
     entry.source_message = source.message
 
 
-def reserve_space(
-    namespace: Namespace, policy: MemorySecurityPolicy, *, entries: int, size: int
-) -> None:
-    """Count new entries and bytes, or raise QuotaExceeded if the policy leaves no room for them."""
-    namespaces = Namespace.objects.unscoped().filter(pk=namespace.pk)
-    max_entries, max_bytes = policy.max_entries_per_namespace, policy.max_namespace_bytes
-    if entries > 0 and max_entries is not None:
-        namespaces = namespaces.filter(entry_count__lte=max_entries - entries)
-    if size > 0 and max_bytes is not None:
-        namespaces = namespaces.filter(byte_count__lte=max_bytes - size)
-    counts = {"entry_count": F("entry_count") + entries, "byte_count": F("byte_count") + size}
-    if not namespaces.update(**counts):
-        _raise_quota_exceeded(namespace, policy, UsageChange(entries, size))
+def _set_content(entry: Entry, source: StoreParams | Revision) -> None:
+    for name, value in get_columns(source, CONTENT).items():
+        setattr(entry, name, value)
 
 
 def _raise_quota_exceeded(

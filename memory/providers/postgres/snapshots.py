@@ -15,16 +15,16 @@ from memory.providers.postgres import rows, vectors
 REMOVING_OPERATIONS = (Operation.FORGET, Operation.EXPIRE)
 
 
-def search(namespace: Namespace, query: MemoryQuery, at: datetime) -> list[MemoryEntry]:
-    """Search the entries as they were at the moment, by ranking all texts without an index: exact, but slow in large
+def search(namespace: Namespace, query: MemoryQuery, moment: datetime) -> list[MemoryEntry]:
+    """Return the result that the query had at the moment. All texts are ranked without an index, which is slow in large
     namespaces.
 
-    By meaning it finds only texts that are still the same today, since vectors of replaced texts are not stored.
+    Only texts that are still the same are compared by meaning, since vectors of replaced texts are not stored.
     """
     filter_ = parse_filter(query.filter)
     newest = (
         Revision.objects.unscoped()
-        .filter(entry__namespace=namespace, at__lte=at)
+        .filter(entry__namespace=namespace, at__lte=moment)
         .order_by("entry_id", "-number")
         .distinct("entry_id")
         .select_related("entry")
@@ -36,11 +36,12 @@ def search(namespace: Namespace, query: MemoryQuery, at: datetime) -> list[Memor
         if revision.operation in REMOVING_OPERATIONS:
             continue
         entry = build_entry_as_of(rows.build_entry(revision.entry, namespace.text), revision)
-        if is_visible(entry, at) and matches(filter_, build_filter_document(entry)):
+        if is_visible(entry, moment) and matches(filter_, build_filter_document(entry)):
             candidates.append((revision.entry.number, entry))
     cosines = vectors.compute_cosines_as_of(namespace, query.meaning, candidates)
-    return answer(query, [entry for _number, entry in candidates], at, cosines)
+    return answer(query, [entry for _number, entry in candidates], moment, cosines)
 
 
 def build_entry_as_of(entry: MemoryEntry, revision: Revision) -> MemoryEntry:
+    """Return the entry as it was after this revision."""
     return replace(entry, updated_at=revision.at, revision=revision.number, **get_state(revision))

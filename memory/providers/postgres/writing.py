@@ -1,6 +1,6 @@
-"""A write in two statements: one reads the namespace's state before it, one writes all that changes.
+"""The two statements of a write: one reads the namespace's state before the write, one writes every change.
 
-Both are database functions, because the database caches their plans (memory/sql/). ``rows`` calls them and applies
+Both are database functions (memory/sql/), because the database caches their plans. ``rows`` calls them and applies
 the rules.
 """
 
@@ -68,14 +68,14 @@ class WriteState:
 
 @dataclass(frozen=True, slots=True)
 class UsageChange:
-    """The entries and bytes that a write adds to its namespace; negative numbers are released."""
+    """The entries and bytes that a write adds to its namespace; a negative number frees space."""
 
     entries: int
     size: int
 
 
 def lock_for_write(namespace: Namespace, key: str, context: WriteContext) -> WriteState | None:
-    """Lock the namespace, refresh its participants and return its state; None if it is gone."""
+    """Lock the namespace, refresh its participants and return its state, or None if the namespace was deleted."""
     entry, (participants, *values) = _LOCK.fetch_one(*_build_arguments(namespace, key, context))
     if participants is None:
         return None
@@ -94,7 +94,7 @@ def write_entry(
     policy: MemorySecurityPolicy,
     postings: str | None,
 ) -> bool:
-    """Write counts, entry, revision and postings; return False, having written nothing, if there is no space."""
+    """Write counts, entry, revision and postings and return True; without space write nothing and return False."""
     limits = (policy.max_entries_per_namespace, policy.max_namespace_bytes)
     documents = (_encode_entry(entry), _encode_revision(entry, context), postings)
     with connection.cursor() as cursor:
@@ -110,8 +110,8 @@ def _build_arguments(namespace: Namespace, key: str, context: WriteContext) -> t
 
 
 def _build_state(key: str, entry: Entry | None, values: Sequence[Any]) -> WriteState:
-    is_repeated, has_expired, *last = values
-    number = 0 if last[0] is None else compute_next_number(*last)
+    is_repeated, has_expired, *last_row = values  # the last row of the register
+    number = 0 if last_row[0] is None else compute_next_number(*last_row)
     return WriteState(key, entry, is_repeated, has_expired, number)
 
 

@@ -47,7 +47,7 @@ class Connection:
         }
 
     def call(self, name: str, keys: Sequence[str], args: Sequence[str | int]) -> Any:
-        """Run the script and return its raw result."""
+        """Run the script and return its raw result; raise ProviderError if the server does not answer."""
         try:
             return self._scripts[name](keys=list(keys), args=list(args))
         except (RedisError, OSError) as error:

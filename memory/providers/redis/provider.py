@@ -41,11 +41,11 @@ NO_LIMIT = -1
 
 
 class RedisProvider(MemoryProvider):
-    """A provider whose ``space`` is the owner of the memory, a team's id: spaces are isolated from each other.
+    """A provider for small namespaces in frequent use, since this process ranks all rows of a namespace.
 
-    Without a ``clock``, the server's clock gives the time, the same for every worker. This process ranks all rows of
-    the namespace, so it is meant for small namespaces in frequent use. If every entry has an expiry, the namespace's
-    history is kept for ``past_kept`` after the last one.
+    ``space`` is the owner of the memory, such as a team's id; spaces are isolated from each other. Without a ``clock``,
+    the server's clock gives the time, the same for every worker. If every entry of a namespace has an expiry, its
+    history is kept for ``past_kept`` after the last expiry.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class RedisProvider(MemoryProvider):
         result = self._call(
             "store",
             params.namespace,
-            self._now(),
+            self._get_time(),
             self._get_retention(),
             params.key,
             encode_body(params),
@@ -101,7 +101,7 @@ class RedisProvider(MemoryProvider):
             return []  # no entry has that key
         past = "past" if query.as_of else ""
         server_time, rows = self._call(
-            "recall", query.namespace, self._now(), query.key or "", past
+            "recall", query.namespace, self._get_time(), query.key or "", past
         )
         now = query.as_of or from_ticks(server_time)
         if query.as_of is not None:
@@ -119,15 +119,15 @@ class RedisProvider(MemoryProvider):
         check_namespace(self._policy, namespace)
         if not key:
             return False  # an empty string would mean every key to the script
-        return bool(self._call("delete", namespace, self._now(), self._get_retention(), key))
+        return bool(self._call("delete", namespace, self._get_time(), self._get_retention(), key))
 
     def clear_namespace(self, namespace: str) -> int:
         check_namespace(self._policy, namespace)
-        return int(self._call("delete", namespace, self._now(), self._get_retention(), ""))
+        return int(self._call("delete", namespace, self._get_time(), self._get_retention(), ""))
 
     def history(self, namespace: str, key: str) -> Sequence[MemoryEntry]:
         check_namespace(self._policy, namespace)
-        rows = self._call("history", namespace, self._now(), key)
+        rows = self._call("history", namespace, self._get_time(), key)
         return [parse_entry(namespace, row) for row in rows]
 
     def close(self) -> None:
@@ -135,14 +135,16 @@ class RedisProvider(MemoryProvider):
         self._connection.close()
 
     def _call(self, script: str, namespace: str, *args: str | int) -> Any:  # as the script answers
-        tag = f"{PREFIX}:{{{self._space}:{namespace}}}"
-        return self._connection.call(script, [f"{tag}:{part}" for part in KEY_SUFFIXES], args)
+        prefix = f"{PREFIX}:{{{self._space}:{namespace}}}"
+        keys = [f"{prefix}:{suffix}" for suffix in KEY_SUFFIXES]
+        return self._connection.call(script, keys, args)
 
-    def _now(self) -> str:
+    def _get_time(self) -> str:
+        """Return the time in ticks, or "" for the time of the server."""
         return str(to_ticks(self._clock())) if self._clock else ""
 
     def _get_retention(self) -> str:
-        """Return the retention of the history, or "" with a clock of our own: the server cannot tell what has expired."""
+        """Return the retention of the history, or "" for ever: with another clock, the server can't tell what expired."""
         return "" if self._clock else str(self._past_kept // TICK)
 
 

@@ -1,4 +1,4 @@
-"""The text form of entries: a header that the scripts read, and JSON that they only carry."""
+"""The text form of entries: a header that the Lua scripts read, and JSON that they store unread."""
 
 import json
 from collections.abc import Iterable
@@ -35,7 +35,7 @@ def encode_group(params: StoreParams) -> str:
 
 def parse_entry(namespace: str, row: str) -> MemoryEntry:
     header, _, body = row.partition("\n")
-    id_, revision, created, updated, ends, _size, position = header.split("|", 7)[:7]
+    id_, revision, created, updated, expires, _size, position = header.split("|", 7)[:7]
     return from_json(
         MemoryEntry,
         json.loads(body),
@@ -43,18 +43,18 @@ def parse_entry(namespace: str, row: str) -> MemoryEntry:
         namespace=namespace,
         created_at=from_ticks(created),
         updated_at=from_ticks(updated),
-        expires_at=from_ticks(ends) if ends else None,
+        expires_at=from_ticks(expires) if expires else None,
         revision=int(revision),
         position=int(position),
     )
 
 
 def find_rows_at(log: Iterable[str], moment: datetime) -> list[str]:
-    """Return the rows that existed at a time: the last state of each entry until then, unless it was deleted."""
+    """Return the rows of the entries that existed at the moment, in their states at that time."""
     rows_by_id: dict[str, str] = {}
     end = to_ticks(moment)
     for state in log:
-        start, id_, row = state.split("|", 2)
+        start, id_, row = state.split("|", 2)  # the row is empty if the entry was deleted
         if int(start) <= end:
             rows_by_id[id_] = row
     return [row for row in rows_by_id.values() if row]

@@ -268,7 +268,7 @@ def test_embedder_that_cannot_be_made_stops_at_start(settings: Any, name: str) -
     settings.MEMORY_EMBEDDER = name
 
     with pytest.raises(ImproperlyConfigured, match="MEMORY_EMBEDDER"):
-        embedders.check()
+        embedders.check_configuration()
 
 
 @pytest.mark.django_db(transaction=True)
