@@ -29,10 +29,7 @@ _LOCK = threading.Lock()
 
 
 def add(using: str) -> bool:
-    """Add the column if possible and return whether it exists now. Safe to repeat.
-
-    ``using`` is the alias of a connection as the owner of the tables.
-    """
+    """Add the column, with the connection of the tables' owner, and return whether it exists now. Safe to repeat."""
     with connections[using].cursor() as cursor:
         cursor.execute(QUERIES["create_extension"])
         cursor.execute(QUERIES["add_column"])

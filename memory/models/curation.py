@@ -1,4 +1,4 @@
-"""Curation: the rules of applications, the curation of each run, and the proposals for review."""
+"""The curation of memory: the settings of applications, the job of each run, and the proposals for review."""
 
 from typing import ClassVar, Self, cast
 
@@ -11,9 +11,9 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.principals import Principal, get_key_id
 from accounts.tenancy import HasTeams, TenantManager, TenantModel, TenantQuerySet
+from memory.models.conditions import build_choices_constraint
 from memory.models.jobs import Job, JobStatus
 from memory.models.namespaces import Namespace, NamespacedQuerySet
-from memory.models.readable import check_choices
 
 
 class ReviewChoice(models.TextChoices):
@@ -66,7 +66,7 @@ class ProposalQuerySet(NamespacedQuerySet["Proposal"]):
 
 
 class CurationRule(TenantModel):
-    """The settings for the curation of an application's runs. Those without an application are the team's default."""
+    """The settings for the curation of an application's runs. The row without an application is the team's default."""
 
     app_id = models.CharField(_("application"), max_length=80, blank=True)
     auto_memory = models.BooleanField(_("learns from runs"), default=False)
@@ -89,7 +89,7 @@ class CurationRule(TenantModel):
             models.CheckConstraint(
                 condition=Q(sampled__gte=0, sampled__lte=1), name="memory_curation_rule_share"
             ),
-            check_choices("review", ReviewChoice, "memory_curation_rule_review"),
+            build_choices_constraint("review", ReviewChoice, "memory_curation_rule_review"),
         )
 
     def __str__(self) -> str:
@@ -97,7 +97,7 @@ class CurationRule(TenantModel):
 
 
 class Curation(Job, TenantModel):
-    """The curation of one run. Its row is the outbox: it waits until a worker takes it."""
+    """The curation of one run, as a job for a worker."""
 
     run_id = models.CharField(_("run"), max_length=80, editable=False)
     app_id = models.CharField(_("application"), max_length=80, blank=True, editable=False)
@@ -117,7 +117,7 @@ class Curation(Job, TenantModel):
         ordering = ("-created_at", "-id")
         constraints = (
             models.UniqueConstraint(fields=("team", "run_id"), name="memory_curation_once"),
-            check_choices("status", JobStatus, "memory_curation_status"),
+            build_choices_constraint("status", JobStatus, "memory_curation_status"),
         )
         indexes = (
             models.Index(
@@ -134,8 +134,9 @@ class Curation(Job, TenantModel):
 
 
 class Proposal(TenantModel):
-    """A proposed change in one namespace; see ``memory.logic.review.proposals``. The row is kept after the decision, so
-    that a rejected change isn't proposed again and an applied one can be undone.
+    """A proposed change in one namespace; see ``memory.logic.review.proposals``.
+
+    The row stays after the decision, so that a rejected change isn't proposed again and an applied one can be undone.
     """
 
     namespace = models.ForeignKey(
@@ -172,8 +173,8 @@ class Proposal(TenantModel):
                 condition=Q(state="open"),
                 name="memory_proposal_open_once",
             ),
-            check_choices("kind", ProposalKind, "memory_proposal_kind"),
-            check_choices("state", ProposalState, "memory_proposal_state"),
+            build_choices_constraint("kind", ProposalKind, "memory_proposal_kind"),
+            build_choices_constraint("state", ProposalState, "memory_proposal_state"),
         )
         indexes = (
             models.Index(fields=("team", "state", "-score", "-id"), name="memory_proposal_queue"),

@@ -1,7 +1,7 @@
 """The embeddings of entries and the queue of entries that wait for one. They are derived and can be rebuilt.
 
-The vector is a column of pgvector's type that only SQL reads, and only databases with that extension have it. The
-table exists on every server; see ``memory.embedding.vector_column``.
+The vector is no field of the model, because only databases with pgvector have its column; see
+``memory.embedding.vector_column``.
 """
 
 from typing import ClassVar, Self
@@ -16,14 +16,13 @@ from memory.models.namespaces import Namespace
 
 
 class Embedding(TenantModel):
-    """The embedding of one entry that can be recalled. The row is written with the entry; it is complete when ``due_at``
-    is null.
+    """The embedding of one entry, whose row is written with the entry. It waits to be embedded while ``due_at`` is set.
 
-    ``model`` and ``dimensions`` describe the stored vector, which may be that of an older text. ``text_hash`` is the
-    hash of the present text; a vector of another text is not used.
+    ``model`` and ``dimensions`` describe the stored vector. ``text_hash`` is the hash of the present text; the vector of
+    an older text is not used.
     """
 
-    # Rows are written with the entry, under its namespace's lock; foreign key checks would be a waste.
+    # Rows are written with the entry, under its namespace's lock, so the database need not check foreign keys.
     entry = models.OneToOneField(
         Entry, on_delete=models.PROTECT, related_name="+", db_constraint=False, editable=False
     )
@@ -35,7 +34,7 @@ class Embedding(TenantModel):
         db_constraint=False,
         editable=False,
     )
-    number = models.IntegerField(editable=False)  # of the entry, as in the postings
+    number = models.IntegerField(editable=False)  # the entry's number in the postings
     text_hash = models.CharField(max_length=64, editable=False)
     model = models.CharField(_("embedding model"), max_length=200, blank=True, editable=False)
     dimensions = models.PositiveIntegerField(_("dimensions"), default=0, editable=False)

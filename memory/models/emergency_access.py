@@ -1,8 +1,4 @@
-"""Emergency access to private memory: the viewer, the reason, the period, and whether the owner has seen the notice.
-
-A row is the permission and the notice. It is deleted only with the namespace itself, and the database allows no
-change but its early end and the acknowledgements.
-"""
+"""Emergency access to private memory: the viewer, the reason, the period, and whether the owner has seen the notice."""
 
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
@@ -18,14 +14,14 @@ from django.utils.translation import gettext_lazy as _
 from accounts import access
 from accounts.principals import Principal
 from accounts.tenancy import HasTeams, TenantManager, TenantModel, TenantQuerySet
-from memory.models.readable import any_of
+from memory.models.conditions import build_any_of_condition
 
 
 if TYPE_CHECKING:
     from memory.models.namespaces import Namespace
 
 
-VERB = "memory.use_emergency_access"
+EMERGENCY_ACCESS_VERB = "memory.use_emergency_access"
 
 
 class EmergencyAccessQuerySet(TenantQuerySet["EmergencyAccess"]):
@@ -46,11 +42,12 @@ class EmergencyAccessQuerySet(TenantQuerySet["EmergencyAccess"]):
 
 
 def build_notified_condition(user_id: UUID) -> Q:
-    """Return the condition for accesses to this person's memory by others; their own accesses need no notice."""
+    """Return the condition for the emergency accesses of others to this person's memory, which need a notice."""
     return build_owner_condition(user_id) & ~Q(by=user_id)
 
 
 def build_owner_condition(user_id: UUID) -> Q:
+    """Return the condition for the emergency accesses to this person's memory."""
     return (
         Q(namespace__participants__contains=[user_id])
         | Q(namespace__owner_user=user_id)
@@ -59,11 +56,18 @@ def build_owner_condition(user_id: UUID) -> Q:
 
 
 def _list_teams(principal: Principal) -> list[UUID]:
-    """Return the teams in which the principal may use emergency access. Losing the role ends it at once."""
-    return [team for team in principal.team_ids if access.can(principal, VERB, team)]
+    """Return the teams in which the principal may use emergency access, which ends at once without the permission."""
+    return [
+        team for team in principal.team_ids if access.can(principal, EMERGENCY_ACCESS_VERB, team)
+    ]
 
 
 class EmergencyAccess(TenantModel):
+    """The permission for one emergency access, and the notice to the owner of the memory.
+
+    A row is deleted only with its namespace. The database allows no change but its early end and the acknowledgements.
+    """
+
     namespace = models.ForeignKey(
         "memory.Namespace", on_delete=models.PROTECT, related_name="+", verbose_name=_("namespace")
     )
@@ -119,13 +123,13 @@ class EmergencyAccess(TenantModel):
 
     @property
     def notifies_owner(self) -> bool:
-        """Return whether an owner has an account. An external user is notified by the key that names them."""
-        row = self.namespace
-        owner_ids = {row.owner_user_id, row.persona_of_id, *row.participants}
+        """Return whether an owner has an account here. The API key that names an external user has to notify them."""
+        namespace = self.namespace
+        owner_ids = {namespace.owner_user_id, namespace.persona_of_id, *namespace.participants}
         return bool(owner_ids - {None, self.by_id})
 
     @property
-    def over_at(self) -> datetime:
+    def effective_end(self) -> datetime:
         return min(self.ended_at or self.expires_at, self.expires_at)
 
 
@@ -134,14 +138,20 @@ def build_open_condition(principal: Principal) -> Q:
     teams = _list_teams(principal) if principal.kind == "user" else []
     if not teams:
         return Q(pk__in=[])
-    return any_of("id", _list_open(by=principal.user_id, team__in=teams), "namespace_id")
+    return build_any_of_condition(
+        "id", _list_open(by=principal.user_id, team__in=teams), "namespace_id"
+    )
 
 
-def find_open_emergency_access(principal: Principal, row: "Namespace") -> EmergencyAccess | None:
-    """Return the access by which the principal may view the namespace now; of several, the last to end."""
-    if principal.kind != "user" or not access.can(principal, VERB, row.team_id):
+def find_open_emergency_access(
+    principal: Principal, namespace: "Namespace"
+) -> EmergencyAccess | None:
+    """Return the emergency access, of several the last to end, by which the principal may view the namespace now."""
+    if principal.kind != "user" or not access.can(
+        principal, EMERGENCY_ACCESS_VERB, namespace.team_id
+    ):
         return None
-    accesses = _list_open(by=principal.user_id, team=row.team_id, namespace=row.pk)
+    accesses = _list_open(by=principal.user_id, team=namespace.team_id, namespace=namespace.pk)
     return accesses.order_by("-expires_at", "-id").first()
 
 

@@ -1,4 +1,4 @@
-"""Entries, their revisions, the changes that are undone as a whole, and the record of recalls."""
+"""Entries, their revisions, the changes that can be undone as a whole, and the recalls by runs."""
 
 from typing import Any, ClassVar, Self
 
@@ -10,8 +10,8 @@ from django.utils.translation import gettext_lazy as _
 from accounts.principals import Principal
 from accounts.tenancy import TenantManager, TenantModel
 from config.ids import uuid7
+from memory.models.conditions import build_choices_constraint
 from memory.models.namespaces import Namespace, NamespacedQuerySet
-from memory.models.readable import check_choices
 
 
 class TierChoice(models.TextChoices):
@@ -45,13 +45,13 @@ class EntryQuerySet(NamespacedQuerySet["Entry"]):
 
 
 class ByEntryQuerySet(NamespacedQuerySet[models.Model]):
-    """Rows that belong to an entry; they are as visible as the entry."""
+    """Rows that belong to an entry and are as visible as its namespace."""
 
     namespace_field = "entry__namespace_id"
 
 
 class StateColumns(models.Model):
-    """The columns that an entry and each of its revisions have: ``memory.core.records.EntryState``."""
+    """The columns that entries and revisions have in common: the fields of ``memory.core.records.EntryState``."""
 
     value = models.JSONField(_("value"), null=True, blank=True)
     metadata = models.JSONField(_("metadata"), default=dict, blank=True)
@@ -68,6 +68,8 @@ class StateColumns(models.Model):
 
 
 class Entry(StateColumns, TenantModel):
+    """A memory entry. A forgotten entry keeps its row, so that it can be restored."""
+
     # Separate indexes on team and namespace would slow down writes; other indexes begin with these columns.
     team = models.ForeignKey(
         "accounts.Team", on_delete=models.PROTECT, related_name="+", db_index=False
@@ -112,7 +114,7 @@ class Entry(StateColumns, TenantModel):
             models.UniqueConstraint(
                 fields=("namespace", "number"), name="memory_entry_number_once"
             ),
-            check_choices("tier", TierChoice, "memory_entry_tier"),
+            build_choices_constraint("tier", TierChoice, "memory_entry_tier"),
             models.CheckConstraint(
                 condition=Q(importance__gte=0, importance__lte=1), name="memory_entry_importance"
             ),
@@ -152,8 +154,8 @@ class Entry(StateColumns, TenantModel):
                 condition=Q(deleted_at=None, category="page"),
                 name="memory_entry_pages",
             ),
-            # Entries that superseded or merged others, for the others' pages. Their ids are not indexed: under row-level
-            # security only leakproof operators can use an index, and the JSON operators are not leakproof.
+            # Entries that superseded or merged others, for the pages of the others, whose ids have no index: under
+            # row-level security only leakproof operators can use an index, and the JSON operators are not leakproof.
             models.Index(
                 fields=("namespace", "-updated_at"),
                 condition=Q(deleted_at=None, metadata__has_any_keys=["merged_from", "supersedes"]),
@@ -225,7 +227,7 @@ class Revision(StateColumns, TenantModel):
             models.UniqueConstraint(
                 fields=("entry", "number", "team"), name="memory_revision_once"
             ),
-            check_choices("operation", Operation, "memory_revision_operation"),
+            build_choices_constraint("operation", Operation, "memory_revision_operation"),
         )
         indexes = (
             models.Index(fields=("team", "change_id"), name="memory_revision_change"),
@@ -240,7 +242,7 @@ class Revision(StateColumns, TenantModel):
 
 
 class Read(TenantModel):
-    """One recall of one entry by one step of one run. With the revisions, it is the provenance of an entry."""
+    """One recall of one entry by one step of one run."""
 
     entry = models.ForeignKey(
         Entry, on_delete=models.PROTECT, related_name="+", verbose_name=_("entry")

@@ -9,8 +9,8 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.principals import Principal
 from accounts.tenancy import HasTeams, TenantManager, TenantModel, TenantQuerySet
+from memory.models.conditions import build_choices_constraint
 from memory.models.jobs import Job, JobStatus
-from memory.models.readable import check_choices
 
 
 class ErasureQuerySet(TenantQuerySet["Erasure"]):
@@ -24,7 +24,7 @@ class ErasureQuerySet(TenantQuerySet["Erasure"]):
 
 
 class Erasure(Job, TenantModel):
-    """A job to erase a person. The row waits as its own outbox for a worker; the receipt has counts, never memories."""
+    """A job to erase a person's memory. The receipt has counts and never contains memories."""
 
     subject = models.CharField(_("user"), max_length=80, editable=False)
     asked_by = models.ForeignKey(
@@ -44,7 +44,7 @@ class Erasure(Job, TenantModel):
         verbose_name = _("erasure")
         verbose_name_plural = _("erasures")
         ordering = ("-created_at", "-id")
-        constraints = (check_choices("status", JobStatus, "memory_erasure_status"),)
+        constraints = (build_choices_constraint("status", JobStatus, "memory_erasure_status"),)
         indexes = (
             models.Index(
                 fields=("team", "created_at"),

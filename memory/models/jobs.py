@@ -1,4 +1,4 @@
-"""Requested work that a worker does. The row of a job is its outbox, so that a lost message loses no work."""
+"""The base of models whose rows are jobs for a worker. The rows are the queue, so that a lost message loses no work."""
 
 from datetime import datetime, timedelta
 
@@ -35,6 +35,6 @@ class Job(models.Model):
 
 
 def build_abandoned_condition(now: datetime, overdue_after: timedelta) -> Q:
-    """Return the condition for jobs that no worker took in time, or whose worker disappeared."""
+    """Return the condition for jobs that no worker took within ``overdue_after``, or whose worker disappeared."""
     waited_too_long = Q(status=JobStatus.WAITING, created_at__lte=now - overdue_after)
     return waited_too_long | Q(status=JobStatus.RUNNING, held_until__lte=now)

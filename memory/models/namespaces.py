@@ -16,8 +16,8 @@ from accounts.principals import Principal, get_key_id
 from accounts.tenancy import HasTeams, TenantManager, TenantModel, TenantQuerySet
 from memory.core.scope_kinds import SeenBy
 from memory.core.scopes import list_scope_kinds, list_words_seen_by
+from memory.models.conditions import build_any_of_condition, build_choices_constraint
 from memory.models.emergency_access import build_open_condition
-from memory.models.readable import any_of, check_choices
 
 
 M = TypeVar("M", bound=models.Model)
@@ -45,13 +45,13 @@ class PauseChoice(models.TextChoices):
 
 class NamespaceQuerySet(TenantQuerySet["Namespace"]):
     def visible_to(self, principal: HasTeams) -> Self:
-        """Limit the namespaces to those that the principal can see. No role opens private memory."""
+        """Limit the namespaces to those that the principal can see. No role makes private memory visible."""
         return self._filter_visible(principal, Q(pk__in=[]))
 
     def open_to(self, principal: Principal) -> Self:
-        """Limit the namespaces to those visible or opened by emergency access, as ``permissions.is_allowed`` does.
+        """Limit the namespaces to those that the principal can see, emergency access included.
 
-        Only for callers that name one namespace and record that it was shown. Lists of namespaces use ``visible_to``.
+        Only for callers that show one namespace and record that. Lists of namespaces use ``visible_to``.
         """
         return self._filter_visible(principal, build_open_condition(principal))
 
@@ -62,15 +62,15 @@ class NamespaceQuerySet(TenantQuerySet["Namespace"]):
         # Keys and members see the namespaces of the team's workflows by their role.
         condition = Q(scope__in=list_words_seen_by(SeenBy.TEAM))
         if actor.user_id is not None:
-            condition |= _private_to(actor, actor.user_id)
+            condition |= _build_private_condition(actor, actor.user_id)
         elif (key_id := get_key_id(actor)) is not None:
-            condition |= Q(participants__contains=[key_id])  # conversations it leads
+            condition |= Q(participants__contains=[key_id])  # conversations that the key started
         # Namespaces of a removed plug-in are hidden, as no scope defines who can see them.
         scopes = [kind.word for kind in list_scope_kinds()]
         return super().visible_to(principal).filter(condition | extra_condition, scope__in=scopes)
 
 
-def _private_to(principal: Principal, user_id: UUID) -> Q:
+def _build_private_condition(principal: Principal, user_id: UUID) -> Q:
     return (
         Q(owner_user=user_id)
         | Q(persona_of=user_id)
@@ -81,7 +81,7 @@ def _private_to(principal: Principal, user_id: UUID) -> Q:
 
 
 class Namespace(TenantModel):
-    """A namespace of a team, identified by ``(team, text)``: ``user:alice`` of two teams are two namespaces."""
+    """A namespace, such as ``user:alice``, of one team; another team may have a namespace with the same text."""
 
     text = models.CharField(_("namespace"), max_length=200, editable=False)
     scope = models.CharField(_("scope"), max_length=40, editable=False)
@@ -129,7 +129,7 @@ class Namespace(TenantModel):
             models.CheckConstraint(
                 condition=Q(scope__regex=r"^[a-z][a-z0-9_-]*$"), name="memory_namespace_scope"
             ),
-            check_choices("paused", PauseChoice, "memory_namespace_paused"),
+            build_choices_constraint("paused", PauseChoice, "memory_namespace_paused"),
             models.CheckConstraint(
                 condition=Q(entry_count__gte=0, byte_count__gte=0), name="memory_namespace_counts"
             ),
@@ -143,7 +143,7 @@ class Namespace(TenantModel):
         return self.text
 
     def get_scope_display(self) -> str:
-        """Return the label of the scope, also of one that a plug-in defines."""
+        """Return the label of the scope, which may come from a plug-in."""
         labels = {kind.word: kind.label for kind in list_scope_kinds()} | dict(ScopeChoice.choices)
         return str(labels.get(self.scope) or self.scope)
 
@@ -159,4 +159,4 @@ class NamespacedQuerySet(TenantQuerySet[M]):
     def filter_namespaces(self, principal: HasTeams, namespaces: models.QuerySet[Any]) -> Self:
         """Limit the rows of the principal's teams to those of the namespaces."""
         rows = super().visible_to(principal)
-        return rows.filter(any_of(self.namespace_field, namespaces))
+        return rows.filter(build_any_of_condition(self.namespace_field, namespaces))

@@ -8,7 +8,7 @@ from accounts.tenancy import TenantModel
 
 
 class Policy(TenantModel):
-    """Quotas and rules. Without an application they apply to the team; an application's can only be stricter."""
+    """Quotas and rules of a team or, with ``app_id``, of an application, whose quotas can only be stricter."""
 
     app_id = models.CharField(_("application"), max_length=80, blank=True)
     allowed_prefixes = ArrayField(

@@ -10,13 +10,13 @@ from memory.models.namespaces import Namespace
 
 
 class Posting(models.Model):
-    """The packed set of those of 256 entries that have a term; see ``memory.providers.postgres.postings``.
+    """The entries with a term among a block of 256, packed; see ``memory.providers.postgres.postings``.
 
-    It is no ``TenantModel``, as a separate id would make each row twice as large.
+    This is no ``TenantModel``, because a separate id would make each row twice as large.
     """
 
     pk = models.CompositePrimaryKey("namespace", "term", "block")
-    # A store writes about twenty rows under the namespace's lock; foreign key checks would be a waste.
+    # A store writes about twenty rows under the namespace's lock, so the database need not check foreign keys.
     team = models.ForeignKey(
         "accounts.Team",
         on_delete=models.PROTECT,
@@ -44,7 +44,7 @@ class Posting(models.Model):
 
 
 class Group(TenantModel):
-    """A group of neighboring entries, with the last number and position given out in it."""
+    """A group of neighbouring entries, with the last number and the last position that were assigned in it."""
 
     namespace = models.ForeignKey(
         Namespace, on_delete=models.PROTECT, related_name="+", db_index=False

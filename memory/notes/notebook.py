@@ -31,10 +31,9 @@ class Note:
 
 
 class Notebook:
-    """Stores and lists the notes of runs.
+    """Stores and lists the notes of runs. ``new_id`` returns a unique id at each call.
 
     A temporary note expires after thirty minutes, any other after three days, like the metadata of the run.
-    ``new_id`` returns a unique id at each call.
     """
 
     def __init__(

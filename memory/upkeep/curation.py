@@ -45,11 +45,9 @@ def sweep_curations(now: datetime | None = None) -> int:
 
 
 def _curate_queue() -> int:
+    """Curate the queued runs. Only the thread that holds the lock takes runs from the queue."""
     count = 0
-    while True:
-        try:
-            team_id, curation_id = _QUEUE.popleft()
-        except IndexError:
-            return count
-        get_host().curate_run(team_id, curation_id)
+    while _QUEUE:
+        get_host().curate_run(*_QUEUE.popleft())
         count += 1
+    return count

@@ -10,10 +10,7 @@ from memory.providers.postgres.rebuilding import rebuild_postings
 
 
 def reindex_team(team_id: UUID) -> int:
-    """Rebuild the index of each namespace in its own transaction, and return the number of entries.
-
-    This can be stopped at any time, and can run while people work.
-    """
+    """Rebuild the index of each namespace in its own transaction, and return the number of entries."""
     with tenant([team_id]):
         rows = Namespace.objects.unscoped().filter(team_id=team_id).order_by("id")
         namespaces = list(rows.values_list("id", flat=True))

@@ -17,8 +17,7 @@ MAX_EMBEDDED_CHARACTERS: Final = 6_000  # the most that models read of a text
 class EmbedderFault(RetrievalError):
     """The embedder returned no vectors.
 
-    ``rejects_texts`` means that the embedder may accept other texts. ``retry_after`` is the delay in seconds that it
-    asked for, if any.
+    With ``rejects_texts``, it may accept other texts. ``retry_after`` is the delay in seconds that it asked for, if any.
     """
 
     def __init__(

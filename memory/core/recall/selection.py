@@ -152,8 +152,7 @@ def get_category(metadata: Mapping[str, Json], default: str = "fact") -> str:
 def build_text_similarity(text: str) -> Callable[[str], float]:
     """Return the function that computes how similar another text is to this one, from 0.0 to 1.0.
 
-    It is the Dice coefficient, 2 × common / total, over pairs of characters (bigrams). The bigrams of this text are
-    counted once.
+    It is the Dice coefficient, 2 × common / total, over pairs of characters (bigrams).
     """
     bigrams = _count_bigrams(text)
     size = bigrams.total()

@@ -5,9 +5,8 @@ positions stay; entries without them get them in the order of creation.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from itertools import groupby
 from typing import Any, Final
 from uuid import UUID
@@ -18,7 +17,6 @@ from memory.providers.postgres.postings import (
     BLOCK_SIZE,
     REGISTER,
     PostingChanges,
-    PostingKey,
     PostingRow,
     compute_next_number,
 )
@@ -72,15 +70,10 @@ def build_rows(
                 changes.add(entry.number, entry.text)
             elif not entry.is_new:
                 changes.take_out(entry.number, "")
+        # Only the register is stored: the rows of the terms were deleted before.
         stored_rows = {(REGISTER, block): registers.get(block, b"")}
-        yield [row for row in changes.list_rows(partial(_read_register, stored_rows)) if row[2]]
-
-
-def _read_register(
-    rows: Mapping[PostingKey, bytes], keys: Sequence[PostingKey]
-) -> Mapping[PostingKey, bytes]:
-    """Return the stored rows of the register; those of the terms were deleted before."""
-    return rows
+        rows = changes.list_rows(lambda _keys: stored_rows)  # noqa: B023 - called at once
+        yield [row for row in rows if row[2]]
 
 
 def _number_entries(cursor: Any, team_id: UUID, namespace_id: UUID) -> list[NumberedEntry]:

@@ -70,9 +70,7 @@ def read_register(
 
 @dataclass(frozen=True, slots=True)
 class SlotScores:
-    """The scores of every slot before literal matches and recency are added. A slot is a hit if its total is above 0
-    or its text matches literally.
-    """
+    """The scores of every slot, to which literal matches and recency are still to be added."""
 
     words: Floats
     context: Floats
@@ -115,9 +113,7 @@ def score_slots(
 def compute_final_scores(
     scores: SlotScores, slots: Ints, literal: Flags, recency: Floats | None
 ) -> Floats:
-    """Return the final scores of the slots. ``memory.core.recall.scoring.compute_final_score`` computes the same for one
-    number; arrays choose with ``np.where`` instead of branching.
-    """
+    """Compute what ``memory.core.recall.scoring.compute_final_score`` computes for one text, for these slots."""
     final = scores.total[slots] / scores.scale
     floor = scoring.LITERAL_FLOOR
     final = np.where(literal, floor + (1 - floor) * final, final)

@@ -57,9 +57,7 @@ def rank_entries(
     limit: int,
     offset: int,
 ) -> RankedPage:
-    """Return a page of the entries that match the words, best first; of equal scores the entry with the highest slot
-    comes first. The caller has checked the access to the namespaces.
-    """
+    """Return a page of the entries that match the words, best first. The caller has checked the access."""
     question = parse_question(words, "english")
     index = _load_index(namespaces, question, now)
     if not index.first_slots:

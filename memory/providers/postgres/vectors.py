@@ -39,10 +39,7 @@ def hash_text(text: str) -> str:
 
 
 class VectorChanges:
-    """The changes of one namespace that affect vectors, collected and then saved together.
-
-    Scopes of a single run get no vectors: the run ends before a search by meaning would help.
-    """
+    """Collects the changes of one namespace's vectors and saves them together. ``RUN_SCOPES`` get no vectors."""
 
     def __init__(self, namespace: Namespace) -> None:
         self._namespace = namespace
@@ -115,9 +112,7 @@ def compute_similarity_by_key(
 
 
 def compute_cosines(
-    namespace: Namespace,
-    meaning: QueryEmbedding | None,
-    numbers: Sequence[int],
+    namespace: Namespace, meaning: QueryEmbedding | None, numbers: Sequence[int]
 ) -> dict[int | None, float]:
     """Return the cosines of the entries nearest to the query's meaning, by number; only these numbers are compared."""
     rows = _fetch_nearest(namespace, meaning, numbers)

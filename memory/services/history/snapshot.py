@@ -11,7 +11,7 @@ from config.retry import retry_on_conflict
 from memory.core.recall.selection import answer
 from memory.core.records import MemoryEntry, MemoryQuery, Tier
 from memory.models import Entry, Namespace, Revision
-from memory.models.readable import any_of
+from memory.models.conditions import build_any_of_condition
 from memory.providers.postgres import rows
 from memory.providers.postgres.snapshots import REMOVING_OPERATIONS, build_entry_as_of
 from memory.services.entries.listing import MAX_PAGE_SIZE, EntryPage
@@ -117,7 +117,9 @@ def _build_newest_condition(namespace: Namespace, at: datetime) -> Q:
         return Q(pk__in=revisions.distinct("entry_id").values("pk"))
     latest = until_then.filter(entry=OuterRef("pk")).order_by("-number").values("pk")[:1]
     entries = Entry.objects.unscoped().filter(namespace=namespace)
-    return any_of("id", entries.annotate(last_by_then=Subquery(latest)), "last_by_then")
+    return build_any_of_condition(
+        "id", entries.annotate(last_by_then=Subquery(latest)), "last_by_then"
+    )
 
 
 def _search_text(

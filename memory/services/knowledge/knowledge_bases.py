@@ -13,7 +13,7 @@ from memory.core.records import Tier
 from memory.core.scopes import Scope, parse_namespace
 from memory.logic.knowledge.pages import PAGE_CATEGORY, build_page_key
 from memory.models import Entry, Namespace
-from memory.models.readable import any_of
+from memory.models.conditions import build_any_of_condition
 from memory.permissions import NamespaceTarget
 from memory.services.gateway.caller import MemoryCaller, select_visible
 
@@ -37,7 +37,7 @@ def list_knowledge_bases(caller: MemoryCaller) -> list[KnowledgeBaseSummary]:
         unexpired = Q(expires_at=None) | Q(expires_at__gt=timezone.now())
         pages = Entry.objects.unscoped().filter(
             unexpired,
-            any_of("namespace_id", namespaces.filter(entry_count__gt=0)),
+            build_any_of_condition("namespace_id", namespaces.filter(entry_count__gt=0)),
             deleted_at=None,
             category=PAGE_CATEGORY,
             key__startswith=build_page_key(""),

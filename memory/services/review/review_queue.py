@@ -21,7 +21,7 @@ from memory.logic.entries.tiers import TierAction
 from memory.logic.review.proposal_plans import ProposalDiff
 from memory.logic.review.proposals import ReviewState
 from memory.models import Entry, Namespace, Proposal
-from memory.models.readable import any_of
+from memory.models.conditions import build_any_of_condition
 from memory.providers.postgres.rows import build_source
 from memory.services.gateway.caller import MemoryCaller, select_visible
 from memory.services.review.proposal_preview import preview_changes
@@ -202,7 +202,7 @@ def _is_undecided(row: Proposal | Entry) -> bool:
 
 def _select_proposals(namespaces: QuerySet[Namespace]) -> QuerySet[Proposal]:
     rows = Proposal.objects.unscoped().filter(state=ReviewState.OPEN.value)
-    return rows.filter(any_of("namespace_id", namespaces))
+    return rows.filter(build_any_of_condition("namespace_id", namespaces))
 
 
 def _select_held_entries(namespaces: QuerySet[Namespace], now: datetime) -> QuerySet[Entry]:
@@ -210,7 +210,7 @@ def _select_held_entries(namespaces: QuerySet[Namespace], now: datetime) -> Quer
     rows = Entry.objects.unscoped().filter(
         not_expired, _UNDECIDED, tier=Tier.QUARANTINE.value, deleted_at=None
     )
-    return rows.filter(any_of("namespace_id", namespaces))
+    return rows.filter(build_any_of_condition("namespace_id", namespaces))
 
 
 def _apply_filters(

@@ -280,7 +280,7 @@ def test_access_is_ended_by_hand(cast: Cast, secret: str, name: str) -> None:
     ended = end_emergency_access(at_door(cast.people[name]), access_id=emergency_access.pk)
 
     assert not ended.is_open()
-    assert ended.over_at < emergency_access.expires_at
+    assert ended.effective_end < emergency_access.expires_at
     with pytest.raises(NotFound):
         services.recall(at_door(cast.ada), namespace=secret)
     again = end_emergency_access(at_door(cast.ada), access_id=emergency_access.pk)

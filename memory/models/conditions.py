@@ -1,4 +1,4 @@
-"""Conditions that several models use."""
+"""Builders of the conditions and constraints that several models use."""
 
 from typing import Any
 
@@ -7,16 +7,16 @@ from django.db.models import BooleanField, CheckConstraint, F, Func, Q, QuerySet
 from django.db.models.enums import ChoicesType
 
 
-def any_of(field: str, rows: QuerySet[Any], value: str = "pk") -> Q:
-    """Return the condition that ``field`` equals the ``value`` of one of these rows.
+def build_any_of_condition(field: str, rows: QuerySet[Any], row_field: str = "pk") -> Q:
+    """Return the condition that ``field`` equals ``row_field`` of one of these rows.
 
-    The rows are read once, before the plan runs, so that an index on the compared field is used; with a nested query
-    PostgreSQL would scan the whole index of times.
+    The rows are read once, before the query runs, so that an index on ``field`` is used. With ``IN (SELECT …)``,
+    PostgreSQL would scan the whole index that gives the order.
     """
     return Q(
         Func(
             F(field),
-            _AnyOf(rows.order_by().values(value)),
+            _AnyOf(rows.order_by().values(row_field)),
             template="%(expressions)s",
             arg_joiner=" = ",
             output_field=BooleanField(),
@@ -24,7 +24,7 @@ def any_of(field: str, rows: QuerySet[Any], value: str = "pk") -> Q:
     )
 
 
-def check_choices(field: str, choices: ChoicesType, name: str) -> CheckConstraint:
+def build_choices_constraint(field: str, choices: ChoicesType, name: str) -> CheckConstraint:
     """Return the constraint that the field has one of the choices."""
     return CheckConstraint(condition=Q(**{f"{field}__in": choices.values}), name=name)
 
