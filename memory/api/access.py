@@ -32,8 +32,8 @@ def explain_namespace_access(request: HttpRequest, namespace_id: UUID) -> access
     reasons. The caller needs permission to view the namespace.
     """
     caller = build_caller(request)
-    text = _find_namespace(caller, namespace_id)
-    return access.access_out(explain_access(caller, namespace=text))
+    namespace = _find_namespace(caller, namespace_id)
+    return access.access_out(explain_access(caller, namespace=namespace))
 
 
 @router.get(GRANTS, response=list[access.GrantOut])
@@ -48,25 +48,25 @@ def list_grants(request: HttpRequest, namespace_id: UUID) -> list[access.GrantOu
 def share_namespace(request: HttpRequest, namespace_id: UUID, body: access.GrantIn) -> None:
     """Allow a member or a group to view, write, forget or share. The caller needs permission to share the namespace."""
     caller = build_caller(request)
-    text, recipient = _find_namespace(caller, namespace_id), _find_recipient(caller, body)
-    services.share(caller, namespace=text, verb=body.verb, recipient=recipient)
+    namespace, recipient = _find_namespace(caller, namespace_id), _find_recipient(caller, body)
+    services.share(caller, namespace=namespace, verb=body.verb, recipient=recipient)
 
 
 @router.delete(GRANTS, response={204: None})
 def unshare_namespace(request: HttpRequest, namespace_id: UUID, body: access.GrantIn) -> None:
     """Remove a grant; nothing changes if there is none. The caller needs permission to share the namespace."""
     caller = build_caller(request)
-    text, recipient = _find_namespace(caller, namespace_id), _find_recipient(caller, body)
-    services.unshare(caller, namespace=text, verb=body.verb, recipient=recipient)
+    namespace, recipient = _find_namespace(caller, namespace_id), _find_recipient(caller, body)
+    services.unshare(caller, namespace=namespace, verb=body.verb, recipient=recipient)
 
 
 @router.get("/memory/emergency-access", response=list[access.EmergencyAccessOut])
 def list_emergency_accesses(
     request: HttpRequest, namespace: str | None = None, limit: Limit = 100, offset: Offset = 0
 ) -> list[access.EmergencyAccessOut]:
-    """List emergency accesses, newest first: your own, those to your memory, and with the permission all of the team.
+    """List your own emergency accesses and those to your memory, newest first; with the permission, all of the team.
 
-    An API key passes the namespace of an external user whom it may name.
+    An API key has to pass the namespace of an external user whom it may name.
     """
     caller = build_caller(request)
     rows = emergency_access.list_emergency_accesses(
@@ -132,13 +132,11 @@ def read_policy(request: HttpRequest, params: Query[access.PolicyQuery]) -> acce
 def change_policy(
     request: HttpRequest, params: Query[access.PolicyQuery], body: access.PolicyIn
 ) -> access.PolicyOut:
-    """Replace all limits. An omitted limit follows the installation or, for an application, the team. Only for
-    members who may change limits.
-
-    An application's limits narrow those of the team: the smaller number applies.
+    """Replace all limits. An omitted limit follows the installation or, for an application, the team. An application's
+    limits can only be stricter than the team's. Only for members who may change limits.
     """
     caller = build_caller(request)
-    limits = quotas.change_limits(caller, body.limits(), app_id=params.app)
+    limits = quotas.change_limits(caller, body.to_limits(), app_id=params.app)
     return _describe_policy(caller, limits, params.app)
 
 
@@ -153,7 +151,7 @@ def _find_namespace(caller: MemoryCaller, namespace_id: UUID) -> str:
 def _find_recipient(caller: MemoryCaller, body: access.GrantIn) -> User | TeamGroup:
     if body.group is not None:
         return find_group(caller.principal, caller.team_id, body.group)
-    assert body.member is not None  # noqa: S101  # the body's own rule
+    assert body.member is not None  # noqa: S101 - GrantIn has checked it
     return selectors.find_member(caller.principal, caller.team_id, body.member)
 
 

@@ -14,14 +14,14 @@ from memory.services.review import proposals
 
 router = Router(auth=api_auth(), tags=["memory"])
 
-ITEM = "/memory/review/{uuid:proposal_id}"
+PROPOSAL = "/memory/review/{uuid:proposal_id}"
 
 
 @router.get("/memory/curation/rules", response=schemas.RuleBody)
 def read_rule(request: HttpRequest, params: Query[schemas.RuleQuery]) -> schemas.RuleBody:
-    """Return the rule that applies to an application's runs: the application's, otherwise the team's."""
-    learning = learning_rules.read_learning_rule(build_caller(request), app_id=params.app)
-    return schemas.RuleBody.from_object(learning)
+    """Return the rule for an application's runs: the application's rule or, if there is none, the team's."""
+    rule = learning_rules.read_learning_rule(build_caller(request), app_id=params.app)
+    return schemas.RuleBody.from_object(rule)
 
 
 @router.put("/memory/curation/rules", response=schemas.RuleBody)
@@ -29,12 +29,12 @@ def write_rule(
     request: HttpRequest, params: Query[schemas.RuleQuery], body: schemas.RuleBody
 ) -> schemas.RuleBody:
     """Set the rule. ``auto_memory`` enables learning from finished runs, and recalling the result in similar runs."""
-    learning = learning_rules.set_learning_rule(
+    rule = learning_rules.set_learning_rule(
         build_caller(request),
         app_id=params.app,
         learning=learning_rules.LearningRule(**body.dict()),
     )
-    return schemas.RuleBody.from_object(learning)
+    return schemas.RuleBody.from_object(rule)
 
 
 @router.get("/memory/curations", response=list[schemas.CurationOut])
@@ -59,8 +59,8 @@ def retry_curation(request: HttpRequest, curation_id: UUID) -> schemas.CurationO
 
 
 @router.get("/memory/review", response=schemas.ReviewOut)
-def review(request: HttpRequest, params: Query[schemas.ReviewQuery]) -> schemas.ReviewOut:
-    """Return the queue, the most certain first, and how often people agreed with each proposer."""
+def list_proposals(request: HttpRequest, params: Query[schemas.ReviewQuery]) -> schemas.ReviewOut:
+    """List proposals, the most certain first, with the share of each author's proposals that people accepted."""
     caller = build_caller(request)
     page = proposals.list_proposals(
         caller,
@@ -83,21 +83,21 @@ def review(request: HttpRequest, params: Query[schemas.ReviewQuery]) -> schemas.
     )
 
 
-@router.get(ITEM, response=schemas.ProposalOut)
+@router.get(PROPOSAL, response=schemas.ProposalOut)
 def read_proposal(request: HttpRequest, proposal_id: UUID) -> schemas.ProposalOut:
     """Return a proposal with its reason and the changes it would make."""
     row = proposals.get_proposal(build_caller(request), proposal_id=proposal_id)
     return schemas.proposal_out(row)
 
 
-@router.post(f"{ITEM}/dry-run", response=schemas.ProposalDiffOut)
+@router.post(f"{PROPOSAL}/dry-run", response=schemas.ProposalDiffOut)
 def dry_run_proposal(request: HttpRequest, proposal_id: UUID) -> schemas.ProposalDiffOut:
-    """Preview applying the proposal now, or the reason why it no longer applies. Nothing is changed."""
+    """Preview the changes of the proposal, or the reasons why it can no longer be applied. Nothing is changed."""
     diff = proposals.preview_proposal(build_caller(request), proposal_id=proposal_id)
     return schemas.diff_out(diff)
 
 
-@router.post(f"{ITEM}/apply", response=schemas.ProposalOut)
+@router.post(f"{PROPOSAL}/apply", response=schemas.ProposalOut)
 def apply_proposal(
     request: HttpRequest, proposal_id: UUID, body: schemas.ApplyIn
 ) -> schemas.ProposalOut:
@@ -109,18 +109,18 @@ def apply_proposal(
     return schemas.proposal_out(row)
 
 
-@router.post(f"{ITEM}/reject", response=schemas.ProposalOut)
+@router.post(f"{PROPOSAL}/reject", response=schemas.ProposalOut)
 def reject_proposal(
     request: HttpRequest, proposal_id: UUID, body: schemas.RejectIn
 ) -> schemas.ProposalOut:
-    """Reject the proposal; it changes nothing. With ``always``, nothing with the same meaning is proposed there again."""
+    """Reject the proposal. With ``always``, nothing with the same meaning is proposed in its namespace again."""
     row = proposals.reject_proposal(
         build_caller(request), proposal_id=proposal_id, always=body.always, reason=body.reason
     )
     return schemas.proposal_out(row)
 
 
-@router.post(f"{ITEM}/reopen", response=schemas.ProposalOut)
+@router.post(f"{PROPOSAL}/reopen", response=schemas.ProposalOut)
 def reopen_proposal(
     request: HttpRequest, proposal_id: UUID, body: schemas.ReasonIn
 ) -> schemas.ProposalOut:
@@ -130,11 +130,11 @@ def reopen_proposal(
     return schemas.proposal_out(row)
 
 
-@router.post(f"{ITEM}/undo", response=schemas.ProposalOut)
+@router.post(f"{PROPOSAL}/undo", response=schemas.ProposalOut)
 def undo_proposal(
     request: HttpRequest, proposal_id: UUID, body: schemas.ReasonIn
 ) -> schemas.ProposalOut:
-    """Restore everything as it was before the proposal was applied, unless it was changed since."""
+    """Undo an applied proposal. This is refused if one of its entries has been changed since."""
     caller = build_caller(request)
     row = proposals.undo_proposal(caller, proposal_id=proposal_id, reason=body.reason)
     return schemas.proposal_out(row)

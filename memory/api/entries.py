@@ -25,8 +25,16 @@ IfMatch = Annotated[str, Header(alias="If-Match", max_length=40)]
 
 
 def build_caller(request: HttpRequest) -> MemoryCaller:
-    """Return a caller without a run, whose access depends on permissions alone."""
+    """Return the caller of a request, who has the permissions of the principal and is no run."""
     return MemoryCaller(principal=get_principal(request), team_id=get_current_team_id(request))
+
+
+def parse_revision(if_match: str) -> int:
+    """Return the revision number in an ``If-Match`` header; raise InvalidInput if there is none."""
+    number = if_match.strip().removeprefix("W/").strip('"')
+    if not number.isascii() or not number.isdecimal():
+        raise InvalidInput("If-Match: must be a revision number.")
+    return int(number)
 
 
 @router.get("/memory/namespaces", response=list[entries.NamespaceOut])
@@ -37,12 +45,10 @@ def list_namespaces(
     limit: Limit = 200,
     offset: Offset = 0,
 ) -> list[entries.NamespaceOut]:
-    """List the namespaces you may view; ``X-Total-Count`` is their number. A key lists shared namespaces only and
-    reaches a person's namespace by its name.
-    """
-    word = None if scope is None else str(get_scope(scope).word)
+    """List the namespaces you may view; ``X-Total-Count`` is their number. An API key lists shared namespaces only."""
+    scope_word = None if scope is None else str(get_scope(scope).word)
     caller = build_caller(request)
-    page = services.list_namespace_page(caller, scope=word, limit=limit, offset=offset)
+    page = services.list_namespace_page(caller, scope=scope_word, limit=limit, offset=offset)
     response["X-Total-Count"] = str(page.total)
     return [entries.namespace_out(row) for row in page.rows]
 
@@ -77,7 +83,7 @@ def search_everywhere(
 
 @router.post("/memory/entries", response={201: entries.EntryOut})
 def store_entry(request: HttpRequest, body: entries.StoreIn) -> entries.EntryOut:
-    """Store an entry. ``source`` says what wrote it in another installation, whose key needs ``memory:serve``."""
+    """Store an entry. Another installation, whose key needs ``memory:serve``, passes the entry's ``source`` there."""
     caller = build_caller(request)
     if body.source is not None and permissions.get_guest_key_id(caller.principal) is None:
         raise AccessDenied(_("source: requires an API key with the permission memory:serve."))
@@ -87,7 +93,7 @@ def store_entry(request: HttpRequest, body: entries.StoreIn) -> entries.EntryOut
 
 @router.post("/memory/recall", response=entries.RecalledOut)
 def recall_entries(request: HttpRequest, body: entries.RecallIn) -> entries.RecalledOut:
-    """Recall by key, by text (best first, with scores), or the newest."""
+    """Return the entry with a key, the entries that match a text (best first, with scores), or the newest entries."""
     caller = build_caller(request)
     top_k = body.top_k
     # Another installation that keeps its memory here follows the provider's contract, which has no maximum number.
@@ -98,11 +104,11 @@ def recall_entries(request: HttpRequest, body: entries.RecallIn) -> entries.Reca
     return entries.RecalledOut(results=rows, count=len(rows))
 
 
-@router.post("/memory/forget", response=entries.ForgottenOut | entries.WouldGoOut)
+@router.post("/memory/forget", response=entries.ForgottenOut | entries.ForgetPreviewOut)
 def forget_entries(
     request: HttpRequest, body: entries.ForgetIn
-) -> entries.ForgottenOut | entries.WouldGoOut:
-    """Forget entries; the returned ``change`` restores them together. With ``dry_run`` only a preview is returned."""
+) -> entries.ForgottenOut | entries.ForgetPreviewOut:
+    """Forget entries; undoing ``change`` restores them together. With ``dry_run`` only a preview is returned."""
     caller = build_caller(request)
     if body.entries is not None and (
         body.namespace or body.key is not None or body.filter is not None
@@ -110,8 +116,8 @@ def forget_entries(
         raise InvalidInput("entries: can't be combined with namespace, key, or filter.")
     target: dict[str, Any] = {"namespace": body.namespace, "key": body.key, "filter": body.filter}
     if body.dry_run:
-        plan = services.plan_forgetting(caller, entry_ids=body.entries, **target)
-        return entries.would_go_out(plan)
+        preview = services.plan_forgetting(caller, entry_ids=body.entries, **target)
+        return entries.forget_preview_out(preview)
     if body.entries is not None:
         forgotten = services.forget_many(caller, entry_ids=body.entries, reason=body.reason)
     else:
@@ -119,23 +125,21 @@ def forget_entries(
     return entries.ForgottenOut(count=forgotten.count, change=forgotten.change_id)
 
 
-@router.post("/memory/clear", response=entries.ForgottenOut | entries.WouldGoOut)
+@router.post("/memory/clear", response=entries.ForgottenOut | entries.ForgetPreviewOut)
 def clear_namespace(
     request: HttpRequest, body: entries.ClearIn
-) -> entries.ForgottenOut | entries.WouldGoOut:
-    """Forget all entries of a namespace; the returned ``change`` restores them. With ``dry_run`` only a preview is
-    returned.
-    """
+) -> entries.ForgottenOut | entries.ForgetPreviewOut:
+    """Forget all entries of a namespace; undoing ``change`` restores them. With ``dry_run`` only a preview is returned."""
     caller = build_caller(request)
     if body.dry_run:
-        return entries.would_go_out(services.plan_clearing(caller, namespace=body.namespace))
+        return entries.forget_preview_out(services.plan_clearing(caller, namespace=body.namespace))
     forgotten = services.clear(caller, namespace=body.namespace, reason=body.reason)
     return entries.ForgottenOut(count=forgotten.count, change=forgotten.change_id)
 
 
 @router.get("/memory/history", response=entries.ValuesOut)
 def list_values(request: HttpRequest, params: Query[entries.HistoryQuery]) -> entries.ValuesOut:
-    """List every value of the living entry with a key; empty if there is none."""
+    """List every value of the present entry with a key, oldest first; empty if there is none."""
     values = services.list_values(build_caller(request), **params.dict())
     return entries.ValuesOut(values=[entries.entry_out(entry) for entry in values])
 
@@ -215,10 +219,3 @@ def erase_person(request: HttpRequest, subject: str, body: entries.EraseIn) -> e
         build_caller(request), subject=subject, dry_run=body.dry_run, runs=body.runs
     )
     return entries.ReceiptOut.from_object(receipt)
-
-
-def parse_revision(if_match: str) -> int:
-    number = if_match.strip().removeprefix("W/").strip('"')
-    if not number.isascii() or not number.isdecimal():
-        raise InvalidInput("If-Match: must be a revision number.")
-    return int(number)

@@ -25,7 +25,7 @@ def list_pages(request: HttpRequest, params: Query[pages.PagesQuery]) -> pages.K
 
 @router.get("/knowledge/search", response=pages.FoundPagesOut)
 def search_pages(request: HttpRequest, params: Query[pages.SearchQuery]) -> pages.FoundPagesOut:
-    """Search pages, best first, with the parts of each score; without a namespace in all knowledge bases together."""
+    """Search the pages of a namespace or, without it, of all knowledge bases; best first, with the parts of each score."""
     caller = build_caller(request)
     conditions: dict[str, Any] = {
         "query": params.query,
@@ -34,12 +34,14 @@ def search_pages(request: HttpRequest, params: Query[pages.SearchQuery]) -> page
         "min_score": params.min_score,
     }
     if not params.namespace:
-        return pages.found_out(services.search_all_pages(caller, **conditions).hits)
-    return pages.found_out(services.find_pages(caller, namespace=params.namespace, **conditions))
+        return pages.page_hits_out(services.search_all_pages(caller, **conditions).hits)
+    return pages.page_hits_out(
+        services.find_pages(caller, namespace=params.namespace, **conditions)
+    )
 
 
-@router.post("/knowledge/pages", response={201: list[pages.KeptOut]})
-def write_pages(request: HttpRequest, body: pages.WriteIn) -> list[pages.KeptOut]:
+@router.post("/knowledge/pages", response={201: list[pages.WrittenPageOut]})
+def write_pages(request: HttpRequest, body: pages.WriteIn) -> list[pages.WrittenPageOut]:
     """Write all pages or none. Each is merged into the page about the same subject, if there is one."""
     results = services.write_pages(
         build_caller(request),
@@ -48,35 +50,35 @@ def write_pages(request: HttpRequest, body: pages.WriteIn) -> list[pages.KeptOut
         mode=body.mode,
         reason=body.reason,
     )
-    return [pages.kept_out(page) for page in results]
+    return [pages.written_page_out(page) for page in results]
 
 
-@router.get("/knowledge/pages/{uuid:entry_id}", response=pages.OpenedOut)
-def read_page(request: HttpRequest, response: HttpResponse, entry_id: UUID) -> pages.OpenedOut:
+@router.get("/knowledge/pages/{uuid:entry_id}", response=pages.PageViewOut)
+def read_page(request: HttpRequest, response: HttpResponse, entry_id: UUID) -> pages.PageViewOut:
     """Return a page. ``ETag`` is the revision, for ``If-Match``."""
-    page = pages.opened_out(services.open_page(build_caller(request), entry_id=entry_id))
+    page = pages.page_view_out(services.open_page(build_caller(request), entry_id=entry_id))
     response["ETag"] = f'"{page.page.revision}"'
     return page
 
 
-@router.patch("/knowledge/pages/{uuid:entry_id}", response=pages.OpenedOut)
+@router.patch("/knowledge/pages/{uuid:entry_id}", response=pages.PageViewOut)
 def rewrite_page(
     request: HttpRequest,
     response: HttpResponse,
     entry_id: UUID,
     body: pages.RewriteIn,
     if_match: IfMatch,
-) -> pages.OpenedOut:
+) -> pages.PageViewOut:
     """Rewrite a page; 409 if it has been changed since ``If-Match``."""
     view = services.rewrite_page(
         build_caller(request),
         entry_id=entry_id,
         if_revision=parse_revision(if_match),
-        changes=body.changes(),
+        changes=body.get_changes(),
         reason=body.reason,
     )
     response["ETag"] = f'"{view.page.revision}"'
-    return pages.opened_out(view)
+    return pages.page_view_out(view)
 
 
 @router.delete("/knowledge/pages/{uuid:entry_id}", response=entries.ForgottenOut)
@@ -99,10 +101,10 @@ def list_page_revisions(request: HttpRequest, entry_id: UUID) -> list[pages.Know
     return [pages.page_out(revision, entry) for revision in revisions]
 
 
-@router.post("/knowledge/pages/{uuid:entry_id}/confirm", response=pages.OpenedOut)
-def confirm_page(request: HttpRequest, entry_id: UUID) -> pages.OpenedOut:
-    """Confirm that the page is still right, so that it is no longer stale."""
-    return pages.opened_out(services.confirm_page(build_caller(request), entry_id=entry_id))
+@router.post("/knowledge/pages/{uuid:entry_id}/confirm", response=pages.PageViewOut)
+def confirm_page(request: HttpRequest, entry_id: UUID) -> pages.PageViewOut:
+    """Confirm that the page is still right although a referenced page changed, so that it is no longer stale."""
+    return pages.page_view_out(services.confirm_page(build_caller(request), entry_id=entry_id))
 
 
 @router.get("/knowledge/export")
@@ -133,7 +135,7 @@ def import_pages(request: HttpRequest, body: pages.PagesImportIn) -> pages.Impor
         pages=[item.id for item in result.pages],
         skipped=list(result.skipped),
         caught=[
-            pages.CaughtPageOut(
+            pages.PageFindingOut(
                 file=item.file,
                 page=item.page_id,
                 secrets=list(item.secrets),

@@ -15,10 +15,8 @@ router = Router(auth=api_auth(), tags=["memory"])
 
 @router.get("/memory/subjects/me", response=personal.AboutMeOut)
 def about_me(request: HttpRequest, text: str = "") -> personal.AboutMeOut:
-    """List memories about you and your test users, newest first, with the run each was learned in and how often it was
-    used.
-    """
-    return personal.me_out(load_personal_memory(build_caller(request), text=text[:200]))
+    """List memories about you and your test users, newest first, each with its run and the number of its uses."""
+    return personal.about_me_out(load_personal_memory(build_caller(request), text=text[:200]))
 
 
 @router.post("/memory/subjects/me/pause", response=personal.PauseOut)

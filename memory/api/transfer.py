@@ -9,16 +9,16 @@ from accounts.http.auth import api_auth
 from memory import services
 from memory.api.entries import build_caller
 from memory.downloads import FileDownload
-from memory.schemas import transfer as shapes
+from memory.schemas import transfer as schemas
 
 
 router = Router(auth=api_auth(), tags=["memory"])
 
 
 @router.get("/memory/export")
-def export_memory(request: HttpRequest, params: Query[shapes.ExportQuery]) -> FileDownload:
-    """Export one namespace, or for admins everything of the team that they may view; the first line counts what was left
-    out. Entries come with revisions, metadata, tiers, groups and expiry, one object per line.
+def export_memory(request: HttpRequest, params: Query[schemas.ExportQuery]) -> FileDownload:
+    """Export a namespace or, for admins, every namespace of the team that they may view. Each line is a JSON object; the
+    first counts what was left out. Entries have revisions, metadata, tiers, groups and expiry.
     """
     caller = build_caller(request)
     if params.namespace is not None:
@@ -30,16 +30,16 @@ def export_memory(request: HttpRequest, params: Query[shapes.ExportQuery]) -> Fi
 
 @router.get("/memory/subjects/{subject}/export")
 def export_person(request: HttpRequest, subject: str) -> FileDownload:
-    """Export everything that is remembered about a person, with their conversations and the runs it reached. The person
-    and the key that names them get all of it, others what they may view.
+    """Export the memory about a person, with their conversations and the runs that used it. The person and the API key
+    that names them get everything, others what they may view.
     """
     return FileDownload(services.export_person(build_caller(request), subject=subject), subject)
 
 
-@router.post("/memory/import", response={200: shapes.ImportOut, 422: shapes.ImportOut})
-def import_memory(request: HttpRequest, body: shapes.MemoryImportIn) -> Status[shapes.ImportOut]:
-    """Import a file; a dry run unless you say otherwise. Invalid lines are reported with their field and change nothing
-    (422); lines that permissions, policy or quota refuse are skipped and reported.
+@router.post("/memory/import", response={200: schemas.ImportOut, 422: schemas.ImportOut})
+def import_memory(request: HttpRequest, body: schemas.MemoryImportIn) -> Status[schemas.ImportOut]:
+    """Import a file, or only preview it unless ``dry_run`` is false. If a line is invalid, nothing is imported (422).
+    Lines that permissions, policy or quota refuse are skipped. Both are reported.
     """
     report = services.import_file(
         build_caller(request),
@@ -50,11 +50,11 @@ def import_memory(request: HttpRequest, body: shapes.MemoryImportIn) -> Status[s
         dry_run=body.dry_run,
         reason=body.reason,
     )
-    return Status(422 if report.problems else 200, shapes.import_out(report))
+    return Status(422 if report.problems else 200, schemas.import_out(report))
 
 
-@router.post("/memory/import/undo", response=shapes.UndoneImportOut)
-def undo_import(request: HttpRequest, body: shapes.UndoImportIn) -> shapes.UndoneImportOut:
-    """Undo all of an import, or nothing."""
+@router.post("/memory/import/undo", response=schemas.UndoneImportOut)
+def undo_import(request: HttpRequest, body: schemas.UndoImportIn) -> schemas.UndoneImportOut:
+    """Undo all changes of an import, or none."""
     count = services.undo_import(build_caller(request), changes=body.changes)
-    return shapes.UndoneImportOut(count=count)
+    return schemas.UndoneImportOut(count=count)

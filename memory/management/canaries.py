@@ -1,4 +1,4 @@
-"""Secrets that are recognised in any output, whatever its encoding."""
+"""Secrets for tests that are recognised in any output, whatever its encoding."""
 
 import base64
 import secrets
@@ -19,33 +19,38 @@ class Canary:
         return cls(owner, f"cnry{secrets.token_hex(12)}")
 
     @cached_property
-    def forms(self) -> tuple[tuple[str, bytes], ...]:
+    def encodings(self) -> tuple[tuple[str, bytes], ...]:
+        """The names of the encodings, each with the bytes of the encoded secret."""
         raw = self.text.encode()
         return (
             ("plain", raw),
             ("hex", raw.hex().encode()),
             ("percent", "".join(f"%{byte:02x}" for byte in raw).encode()),
             ("backwards", raw[::-1]),
-            *(("base64", form) for form in _encode_base64(raw)),
+            *(("base64", encoded) for encoded in _encode_base64(raw)),
         )
 
-    def find_form(self, answer: bytes) -> str:
-        """Return the encoding in which the secret occurs in the answer, or an empty text."""
-        lower = answer.lower()
-        for form, encoded in self.forms:
-            if encoded in (answer if form == "base64" else lower):
-                return form
+    def find_encoding(self, output: bytes) -> str:
+        """Return the name of the encoding in which the secret occurs in the output, or an empty string."""
+        lower_output = output.lower()
+        for encoding, encoded in self.encodings:
+            if encoded in (output if encoding == "base64" else lower_output):
+                return encoding
         return ""
 
 
-def find_foreign(answer: bytes, canaries: Iterable[Canary]) -> list[tuple[Canary, str]]:
-    return [(canary, form) for canary in canaries if (form := canary.find_form(answer))]
+def find_canaries(output: bytes, canaries: Iterable[Canary]) -> list[tuple[Canary, str]]:
+    """Return the secrets that occur in the output, each with the name of its encoding."""
+    found = [(canary, canary.find_encoding(output)) for canary in canaries]
+    return [(canary, encoding) for canary, encoding in found if encoding]
 
 
 def _encode_base64(raw: bytes) -> Iterable[bytes]:
-    """Yield the characters that only this text determines, for each of the three offsets at which it may start."""
+    """Yield the characters that do not depend on the bytes before and after, for each of the three possible offsets."""
     for offset in range(3):
         for encode in (base64.b64encode, base64.urlsafe_b64encode):
             encoded = encode(b"\0" * offset + raw).rstrip(b"=")
-            first = -(-offset * 8 // 6)
-            yield encoded[first : len(encoded) - 2]
+            start = -(
+                -offset * 8 // 6
+            )  # rounded up: the first character without bits of the padding
+            yield encoded[start : len(encoded) - 2]

@@ -1,8 +1,8 @@
 """A check that one person can't read another person's memory.
 
-In one transaction, which is rolled back at the end, it creates three people in two teams, each with secrets. Their
-runs, every page and every URL of the API, requested with their own ids and with each other's, and the rows that each
-of them may see are searched for secrets that aren't theirs.
+It creates three people in two teams, each with secrets, in a transaction that is rolled back at the end. Then each
+person's runs, pages, API responses and visible rows are searched for the secrets of the others. Pages and API are
+requested with the person's own ids and with those of the others.
 
 One intended exception isn't checked: the creator of an API key may open a run that the key started for an external
 user, and see what the run recalled about them. The page names the external user, and the access is recorded in the
@@ -36,7 +36,7 @@ from config.ids import uuid7
 from memory import services
 from memory.core.records import Json
 from memory.host import get_host
-from memory.management.canaries import Canary, find_foreign
+from memory.management.canaries import Canary, find_canaries
 from memory.models import Curation, Entry, Namespace, Proposal
 from memory.services import CallOrigin, MemoryCaller, list_reachable
 from memory.services.gateway import engine_port
@@ -53,13 +53,13 @@ AUTH_BACKEND: Final = "allauth.account.auth_backends.AuthenticationBackend"
 
 @dataclass(slots=True)
 class Person:
-    """One of the people. ``ids`` are theirs, by kind; ``own`` is their secret, ``shared`` that of their team."""
+    """A person with their secret, the secret of their team, and the ids of their data by kind."""
 
     name: str
     user: User
     team: Team
-    own: Canary
-    shared: Canary
+    secret: Canary
+    team_secret: Canary
     ids: dict[str, list[str]] = field(default_factory=dict)
 
     @property
@@ -69,25 +69,25 @@ class Person:
     def build_caller(self) -> MemoryCaller:
         return MemoryCaller(load_user_principal(self.user), self.team.pk)
 
-    def add(self, kind: str, *ids: object) -> None:
+    def add_ids(self, kind: str, *ids: object) -> None:
         self.ids.setdefault(kind, []).extend(map(str, ids))
 
 
 @dataclass(frozen=True, slots=True)
 class Leak:
-    """A secret that another person could read, with the request that returned it."""
+    """A secret of ``owner`` that another person could read, the request that returned it, and the secret's encoding."""
 
     location: str
     attacker: str
     owner: str
-    form: str
+    encoding: str
 
 
 @dataclass(slots=True)
 class Report:
-    """The result. ``failures`` are paths that returned a server error."""
+    """The result: searched outputs by area, leaks, paths that returned a server error, and HTTP statuses."""
 
-    answers: Counter[str] = field(default_factory=Counter)
+    outputs: Counter[str] = field(default_factory=Counter)
     leaks: list[Leak] = field(default_factory=list)
     failures: Counter[str] = field(default_factory=Counter)
     statuses: Counter[int] = field(default_factory=Counter)
@@ -97,14 +97,18 @@ class _RolledBack(Exception):
     """Ends the check and rolls back its transaction."""
 
 
-def check(
+def check_leaks(
     *,
     thorough: bool = False,
     stop_at_first: bool = False,
-    askers: Sequence[str] = (),
+    attackers: Sequence[str] = (),
     report_progress: Callable[[str], object] = lambda _line: None,
 ) -> Report:
-    """Run the check. ``stop_at_first`` ends it at the first leak; ``askers`` limits it to people with these names."""
+    """Run the check and return its result.
+
+    With ``thorough``, each person attacks all others at all URLs. ``stop_at_first`` ends the check at the first leak;
+    ``attackers`` limits it to attacks by the people with these names.
+    """
     report = Report()
     try:
         with transaction.atomic(), _run_in_transaction(), override_settings(ALLOWED_HOSTS=["*"]):
@@ -114,7 +118,7 @@ def check(
                 _fill_memory(person)
             report_progress("People and secrets are made.")
             for person in people if thorough else (ben, cay):
-                if askers and person.name not in askers:
+                if attackers and person.name not in attackers:
                     continue
                 others = [other for other in people if other is not person]
                 victims = others if thorough else [ann]
@@ -130,15 +134,15 @@ def check(
 
 @contextmanager
 def _run_in_transaction() -> Iterator[None]:
-    """Run the port's calls in this thread, since its own threads have connections that don't see this transaction."""
+    """Run the memory port's calls in this thread, since other threads' connections don't see this transaction."""
 
-    async def here(call: Callable[[], Any]) -> Any:
-        return await sync_to_async(call, thread_sensitive=True)()
+    async def run_in_this_thread(work: Callable[[], Any]) -> Any:
+        return await sync_to_async(work, thread_sensitive=True)()
 
     disabled_level = logging.root.manager.disable
     logging.disable(logging.CRITICAL)  # thousands of expected refusals
     try:
-        with patch.object(engine_port, "run_in_database_thread", here):
+        with patch.object(engine_port, "run_in_database_thread", run_in_this_thread):
             yield
     finally:
         logging.disable(disabled_level)
@@ -166,41 +170,44 @@ def _fill_memory(person: Person) -> None:
     ids = get_host().node_trials.prepare(
         load_user_principal(person.user),
         person.team.pk,
-        own=person.own.text,
-        shared=person.shared.text,
+        own=person.secret.text,
+        shared=person.team_secret.text,
     )
     for kind, id_ in ids.items():
-        person.add(kind, id_)
+        person.add_ids(kind, id_)
     caller = _build_run_caller(person)
-    secret = f"The secret is {person.own.text}"
-    metadata = {"group": person.own.text, "topic": person.own.text}
+    value = f"The secret is {person.secret.text}"
+    metadata = {"group": person.secret.text, "topic": person.secret.text}
     for scope in ("user", "conversation", "run"):
-        entry = services.remember(caller, scope=scope, key="k", value=secret, metadata=metadata)
-        person.add("entry", entry.id)
-    held = services.remember(caller, scope="user", key="held", value=secret, tier="quarantine")
-    person.add("entry", held.id)
-    services.remember(caller, scope="user", key="gone", value=secret)
-    change = services.forget(caller, scope="user", key="gone", reason=person.own.text)
-    person.add("change", change.change_id)
-    team_secret = f"The team's secret is {person.shared.text}"
+        entry = services.remember(caller, scope=scope, key="k", value=value, metadata=metadata)
+        person.add_ids("entry", entry.id)
+    held = services.remember(caller, scope="user", key="held", value=value, tier="quarantine")
+    person.add_ids("entry", held.id)
+    services.remember(caller, scope="user", key="gone", value=value)
+    change = services.forget(caller, scope="user", key="gone", reason=person.secret.text)
+    person.add_ids("change", change.change_id)
+    team_value = f"The team's secret is {person.team_secret.text}"
     for scope in ("global", "workflow"):
-        person.add("entry", services.remember(caller, scope=scope, key="k", value=team_secret).id)
+        person.add_ids(
+            "entry", services.remember(caller, scope=scope, key="k", value=team_value).id
+        )
     services.recall(caller, scope="user", query_text="secret", injected=True)
     services.converse(
-        caller, action="append", messages=[{"role": "user", "content": secret}], rules={}
+        caller, action="append", messages=[{"role": "user", "content": value}], rules={}
     )
-    pages = [{"title": person.own.text, "content": secret}]
+    pages = [{"title": person.secret.text, "content": value}]
     (page,) = services.write_pages(person.build_caller(), namespace=person.namespace, pages=pages)
-    person.add("page", page.entry.id)
+    person.add_ids("page", page.entry.id)
     _fill_tables(person)
 
 
 def _fill_tables(person: Person) -> None:
-    secret = person.own.text
+    """Write the person's secret to tables that services fill only later, and collect further ids."""
+    secret = person.secret.text
     with tenant([person.team.pk]):
         namespace = Namespace.objects.unscoped().get(team=person.team, text=person.namespace)
-        person.add("namespace", namespace.pk)
-        person.add("subject", person.user.pk)
+        person.add_ids("namespace", namespace.pk)
+        person.add_ids("subject", person.user.pk)
         proposal = Proposal.objects.unscoped().create(
             team=person.team,
             namespace=namespace,
@@ -216,16 +223,16 @@ def _fill_tables(person: Person) -> None:
             problem=secret,
             status="failed",
         )
-        person.add("proposal", proposal.pk)
-        person.add("item", proposal.pk, *person.ids["entry"][3:4])
-        person.add("curation", curation.pk)
-        private = Entry.objects.unscoped().filter(text__contains=secret)
-        namespace_ids = set(private.values_list("namespace_id", flat=True))
-        person.add("namespace", *namespace_ids - {namespace.pk})
+        person.add_ids("proposal", proposal.pk)
+        person.add_ids("item", proposal.pk, *person.ids["entry"][3:4])
+        person.add_ids("curation", curation.pk)
+        entries_with_secret = Entry.objects.unscoped().filter(text__contains=secret)
+        namespace_ids = set(entries_with_secret.values_list("namespace_id", flat=True))
+        person.add_ids("namespace", *namespace_ids - {namespace.pk})
 
 
 def _build_run_caller(person: Person) -> MemoryCaller:
-    """Return the caller of one of their runs, with its rights."""
+    """Return the caller of one of the person's runs, with the permissions of that run."""
     run_id = person.ids.get("run", [str(uuid7())])[0]
     identity = _build_identity(person) | {"run_id": run_id}
     principal = load_run_principal(
@@ -242,14 +249,14 @@ def _build_run_caller(person: Person) -> MemoryCaller:
 
 
 def _build_identity(person: Person) -> dict[str, Json]:
-    def first(kind: str) -> str:
+    def get_first_id(kind: str) -> str:
         return person.ids.get(kind, [f"{kind}-of-{person.user.pk}"])[0]
 
     return {
         "user_id": str(person.user.pk),
-        "conversation_id": first("conversation_key"),
-        "app_id": first("workflow"),
-        "workflow_id": first("workflow"),
+        "conversation_id": get_first_id("conversation_key"),
+        "app_id": get_first_id("workflow"),
+        "workflow_id": get_first_id("workflow"),
         "group_id": str(person.user.pk),
         "query": "What is the secret?",
     }
@@ -257,7 +264,7 @@ def _build_identity(person: Person) -> dict[str, Json]:
 
 @dataclass(slots=True)
 class _Attacker:
-    """A person who tries to read the secrets of all others, with the ids of the ``victims``."""
+    """A person who tries to read the secrets of all ``others`` by using the ids of the ``victims``."""
 
     report: Report
     person: Person
@@ -266,18 +273,16 @@ class _Attacker:
     stop_at_first: bool
 
     @property
-    def foreign(self) -> list[Canary]:
-        own = (self.person.own, self.person.shared)
-        canaries = dict.fromkeys(
-            canary for other in self.others for canary in (other.own, other.shared)
-        )
-        return [canary for canary in canaries if canary not in own]
+    def foreign_canaries(self) -> list[Canary]:
+        own_canaries = (self.person.secret, self.person.team_secret)
+        canaries = [canary for other in self.others for canary in (other.secret, other.team_secret)]
+        return [canary for canary in dict.fromkeys(canaries) if canary not in own_canaries]
 
-    def search(self, area: str, location: str, response: bytes) -> None:
-        """Report the secrets of others in the response."""
-        self.report.answers[area] += 1
-        for canary, form in find_foreign(response, self.foreign):
-            self.report.leaks.append(Leak(location, self.person.name, canary.owner, form))
+    def search_output(self, area: str, location: str, output: bytes) -> None:
+        """Add the secrets of others in the output to the report."""
+        self.report.outputs[area] += 1
+        for canary, encoding in find_canaries(output, self.foreign_canaries):
+            self.report.leaks.append(Leak(location, self.person.name, canary.owner, encoding))
             if self.stop_at_first:
                 raise _RolledBack
 
@@ -287,16 +292,16 @@ class _Attacker:
         trials = get_host().node_trials
         identity = _build_identity(self.person)
         for location, output in trials.run_nodes(memory, identity, groups=groups):
-            self.search("node kinds", location, output.encode())
+            self.search_output("node kinds", location, output.encode())
 
     def try_rows(self) -> None:
-        """Search the visible rows of each table with visibility rules, as services and the admin see them."""
+        """Search the rows that the person can see, in each table that has its own rules of visibility."""
         principal = load_user_principal(self.person.user)
         with tenant(principal.team_ids):
             for model in _list_private_models():
-                manager: Any = model
-                for row in manager.objects.visible_to(principal).values():
-                    self.search("rows", model._meta.db_table, repr(row).encode())
+                any_model: Any = model  # mypy does not know the manager of an abstract type
+                for row in any_model.objects.visible_to(principal).values():
+                    self.search_output("rows", model._meta.db_table, repr(row).encode())
 
     def try_urls(self, *, thorough: bool) -> None:
         client = Client(raise_request_exception=False)
@@ -319,12 +324,12 @@ class _Attacker:
         savepoint = transaction.savepoint()
         try:
             response = getattr(client, method)(f"/{url}", **options)
-            head = "\n".join(f"{name}: {value}" for name, value in response.items()).encode()
+            headers = "\n".join(f"{name}: {value}" for name, value in response.items()).encode()
             self.report.statuses[response.status_code] += 1
             if response.status_code >= 500:
                 self.report.failures[f"{method.upper()} {path}"] += 1
             area = "API" if is_api else "pages"
-            self.search(area, f"{method.upper()} /{path}", head + _read_content(response))
+            self.search_output(area, f"{method.upper()} /{path}", headers + _read_content(response))
         finally:
             transaction.savepoint_rollback(savepoint)
 
@@ -343,14 +348,14 @@ def _read_content(response: Any) -> bytes:
 
 
 def _list_private_models() -> Iterable[type[models.Model]]:
-    """Yield the models with separate visibility rules; rows of the other models are visible to all members."""
-    plain = TenantQuerySet.visible_to
+    """Yield the models with their own rules of visibility; rows of the other models are visible to all members."""
+    whole_team = TenantQuerySet.visible_to
     for model in apps.get_models():
         manager: Any = getattr(model, "objects", None)
-        query: Any = getattr(manager, "_queryset_class", None)
+        queryset_class: Any = getattr(manager, "_queryset_class", None)
         if isinstance(manager, TenantManager) and (
             type(manager).visible_to is not TenantManager.visible_to
-            or getattr(query, "visible_to", plain) is not plain
+            or getattr(queryset_class, "visible_to", whole_team) is not whole_team
         ):
             yield model
 
@@ -374,7 +379,10 @@ def _walk_patterns(patterns: Iterable[Any], prefix: str) -> Iterator[str]:
 
 
 def _build_urls(path: str, owner: Person, *, limit: int) -> Iterator[str]:
-    """Yield the path with the owner's ids if it has parameters, otherwise also with their namespace in the query."""
+    """Yield at most ``limit`` URLs of the path with ids of the owner.
+
+    A path without parameters is also tried with the owner's namespace in the query string.
+    """
     names = PARAMETER.findall(path)
     if not names:
         namespace = owner.namespace if path.startswith("api/") else owner.ids["namespace"][0]
@@ -384,12 +392,12 @@ def _build_urls(path: str, owner: Person, *, limit: int) -> Iterator[str]:
     ids_by_name = [_list_ids(name, owner) for name in names]
     for number in range(min(limit, max(map(len, ids_by_name)))):
         ids = [ids[number % len(ids)] for ids in ids_by_name]
-        choice = dict(zip(names, ids, strict=True))
-        yield PARAMETER.sub(lambda match: choice[match[1]], path)  # noqa: B023 - used at once
+        arguments = dict(zip(names, ids, strict=True))
+        yield PARAMETER.sub(lambda match: arguments[match[1]], path)  # noqa: B023 - used at once
 
 
 def _list_ids(name: str, owner: Person) -> list[str]:
-    """Return the ids for a parameter by its name; a name without a meaning may be any of them."""
+    """Return the owner's ids of the kind that a parameter's name says, or one of each kind if it says none."""
     kind = name.removesuffix("_id").removeprefix("other_")
     ids = owner.ids.get(kind, [])
     if kind == "entry":
@@ -398,7 +406,7 @@ def _list_ids(name: str, owner: Person) -> list[str]:
 
 
 def _build_bodies(path: str, owner: Person) -> Iterator[Mapping[str, Json]]:
-    """Yield bodies that a program or a form would send about another person's data."""
+    """Yield request bodies with the owner's data for a path of the API or of a page."""
     namespace = owner.namespace
     if not path.startswith("api/"):
         yield {"namespace": owner.ids["namespace"][0], "person": str(owner.user.pk), "whose": "other",

@@ -56,7 +56,7 @@ class GrantOut(Body):
 
 
 class ReasonOut(Body):
-    """The reason for an access: ``why`` is its code; the other fields add details where there are any."""
+    """A reason for an access. ``why`` is its code; the other fields have the details of some reasons."""
 
     why: str
     grant: GrantOut | None = None
@@ -64,7 +64,7 @@ class ReasonOut(Body):
     reason: str = ""
 
 
-class SeerOut(Body):
+class PrincipalAccessOut(Body):
     kind: Literal["user", "key"]
     id: UUID
     name: str
@@ -73,10 +73,10 @@ class SeerOut(Body):
 
 
 class AccessOut(Body):
-    """The access to a namespace. ``runs``: which runs of a workflow reach it; only a run itself reaches its notes."""
+    """The access to a namespace: by people and API keys (``seers``), and by the ``runs`` of workflows."""
 
     namespace: str
-    seers: list[SeerOut]
+    seers: list[PrincipalAccessOut]
     runs: Runs
     runs_for_outside_people_write: bool
 
@@ -121,20 +121,20 @@ class PolicyIn(Body):
     max_namespaces: Count = None
     subjects_write_global: bool | None = None
 
-    def limits(self) -> Limits:
+    def to_limits(self) -> Limits:
         values = self.dict()
         prefixes = values.pop("allowed_prefixes")
         return Limits(None if prefixes is None else tuple(prefixes), **values)
 
 
 class PolicyQuery(Body):
-    """The ``app`` is an application's id, as in ``global:{app}``; if it is empty, the whole team's policy is meant."""
+    """The policy of an application, whose id is ``app`` as in ``global:{app}``, or of the whole team without an id."""
 
     app: Annotated[str, Field(max_length=MAX_APP_LENGTH)] = ""
 
 
 class PolicyOut(Body):
-    """A policy: ``own`` has the limits set for the team or the application, ``in_force`` those that apply."""
+    """A policy. ``own`` has the limits set for the team or the application, ``in_force`` those that apply."""
 
     own: PolicyIn
     in_force: PolicyIn
@@ -159,7 +159,11 @@ def grant_out(grant: GrantDetails) -> GrantOut:
 def access_out(explanation: AccessExplanation) -> AccessOut:
     return AccessOut(
         namespace=explanation.namespace.text,
-        seers=[_seer_out(principal) for principal in explanation.principals if principal.reasons],
+        seers=[
+            _principal_access_out(principal)
+            for principal in explanation.principals
+            if principal.reasons
+        ],
         runs=explanation.runs,
         runs_for_outside_people_write=explanation.external_runs_write,
     )
@@ -180,9 +184,9 @@ def emergency_access_out(
     )
 
 
-def _seer_out(access: PrincipalAccess) -> SeerOut:
+def _principal_access_out(access: PrincipalAccess) -> PrincipalAccessOut:
     may = {verb: list(map(_reason_out, reasons)) for verb, reasons in access.reasons.items()}
-    return SeerOut.from_object(access, may=may)
+    return PrincipalAccessOut.from_object(access, may=may)
 
 
 def _reason_out(reason: Reason) -> ReasonOut:

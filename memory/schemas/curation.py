@@ -16,7 +16,7 @@ from memory.schemas.entries import Json, Moment
 
 
 class RuleBody(Body):
-    """A learning rule. ``provider`` and ``model`` are the team's; without them, the curator works without a model."""
+    """A learning rule. Without ``provider`` and ``model``, the curator uses no language model."""
 
     model_config = with_example(auto_memory=True, scope="user", review="sample", sampled=0.1)
 
@@ -31,7 +31,7 @@ class RuleBody(Body):
 
 
 class RuleQuery(Body):
-    """Without an application, the rule for applications without a separate rule is meant."""
+    """The rule of an application or, without ``app``, the team's rule for applications without their own."""
 
     app: str = Field("", max_length=80)
 
@@ -84,7 +84,7 @@ class ProposalOut(Body):
 
 
 class PrecisionOut(Body):
-    """The precision: ``share`` is from 0 to 1, an edited proposal counts half; it is null before the first decision."""
+    """Decided proposals. ``share`` is the accepted part from 0 to 1, where an edited one counts half; null without any."""
 
     accepted: int
     edited: int
@@ -111,7 +111,7 @@ class ReviewQuery(Body):
 
 
 class ProposedChangeOut(Body):
-    """A change of an entry: without ``before`` the entry is new, without ``after`` it is forgotten."""
+    """A change of an entry. It is new if ``before`` is null, and forgotten if ``after`` is null."""
 
     key: str
     before: Json
@@ -136,9 +136,7 @@ class ReasonIn(Body):
 
 
 class ApplyIn(ReasonIn):
-    """The decision to apply a proposal. ``value`` replaces the proposed value; without it, the proposal is applied
-    unchanged.
-    """
+    """The decision to apply a proposal. A ``value`` replaces the proposed value."""
 
     model_config = with_example(value="Lives in Bern.", reason="she said so")
 
@@ -146,7 +144,7 @@ class ApplyIn(ReasonIn):
 
 
 class RejectIn(ReasonIn):
-    """A rejection. With ``always``, content with the same meaning is not proposed or stored in the namespace again."""
+    """A rejection. With ``always``, content of the same meaning is neither proposed nor stored in the namespace again."""
 
     model_config = with_example(always=True, reason="small talk")
 
@@ -169,8 +167,12 @@ def diff_out(diff: ProposalDiff) -> ProposalDiffOut:
     return ProposalDiffOut(
         applicable=diff.is_applicable,
         changes=[
-            ProposedChangeOut(key=c.key, before=_build_state(c.before), after=_build_state(c.after))
-            for c in diff.changes
+            ProposedChangeOut(
+                key=change.key,
+                before=_build_state(change.before),
+                after=_build_state(change.after),
+            )
+            for change in diff.changes
         ],
         problems=[ProposalProblemOut(key=key, problem=problem) for key, problem in diff.problems],
     )

@@ -43,7 +43,7 @@ class SourceOut(Body):
 
 
 class SourceIn(Body):
-    """The source of an entry in the other installation; only keys with ``memory:serve`` can send it."""
+    """The source of an entry in another installation; only API keys with ``memory:serve`` may send it."""
 
     actor: str = Field("", max_length=120)
     run_id: str = Field("", max_length=80)
@@ -54,7 +54,7 @@ class SourceIn(Body):
 
 @with_fields_of(EntryState, required=True)
 class EntryOut(Body):
-    """An entry. ``held_for`` has the reasons why it waits in quarantine; it is empty for an entry in use."""
+    """An entry. ``held_for`` has the reasons for its quarantine and is empty for an entry in use."""
 
     id: UUID
     namespace: str
@@ -128,10 +128,7 @@ class EverywhereQuery(Body):
 
 
 class SearchOut(Body):
-    """The matches, best first, followed by quarantined entries where these are shown.
-
-    ``complete`` is false if another provider stores some of the searched namespaces.
-    """
+    """The matches, best first, then quarantined entries. ``complete`` is false if another provider stores a namespace."""
 
     results: list[EntryOut]
     total: int
@@ -141,7 +138,7 @@ class SearchOut(Body):
 
 @with_fields_of(EntryContent)
 class StoreIn(Body):
-    """An entry to store. ``namespace`` is written as in the list, such as ``user:{id}``; the same key overwrites."""
+    """An entry to store in a namespace such as ``user:{id}``. It replaces an existing entry with the same key."""
 
     model_config = with_example(
         namespace="global:default", key="opening hours", value="Monday to Friday, nine to five."
@@ -234,16 +231,14 @@ class ValuesOut(Body):
 
 
 class ForgottenOut(Body):
-    """The forgotten entries. ``change`` undoes it; it is null if there was nothing to forget."""
+    """The number of forgotten entries. Undoing ``change`` restores them; it is null if there were none."""
 
     count: int
     change: UUID | None
 
 
-class WouldGoOut(Body):
-    """The result of a dry run. ``tables`` counts the rows that would be deleted; ``kept`` counts those that stay, so
-    that it can be undone.
-    """
+class ForgetPreviewOut(Body):
+    """A preview: ``tables`` counts the rows that would be deleted, ``kept`` those that would stay for an undo."""
 
     dry_run: Literal[True] = True
     count: int
@@ -262,8 +257,10 @@ class EraseIn(Body):
 
 
 class ReceiptOut(Body):
-    """The receipt of an erasure or of its preview. ``tables`` counts the rows that were or would be erased, ``left``
-    those found by a second check afterwards, and ``kept`` those that stay.
+    """The receipt of an erasure or of its preview.
+
+    ``tables`` counts the rows that were or would be erased, ``left`` those that a count afterwards
+    still finds, and ``kept`` those that stay.
     """
 
     subject: str
@@ -292,9 +289,7 @@ class UndoRunIn(Body):
 
 
 class RunUndoneOut(Body):
-    """The result of undoing a run. ``left`` has entries that were changed since and stay; without ``change``, nothing
-    was undone.
-    """
+    """The number of undone writes. ``left`` counts entries that were changed since; ``change`` is null if none was undone."""
 
     count: int
     left: int
@@ -328,5 +323,7 @@ def namespace_out(row: Namespace) -> NamespaceOut:
     )
 
 
-def would_go_out(plan: ForgetPreview) -> WouldGoOut:
-    return WouldGoOut.from_object(plan, dry_run=True, bytes=plan.size, kept=plan.kept_tables)
+def forget_preview_out(preview: ForgetPreview) -> ForgetPreviewOut:
+    return ForgetPreviewOut.from_object(
+        preview, dry_run=True, bytes=preview.size, kept=preview.kept_tables
+    )

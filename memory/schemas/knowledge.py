@@ -24,9 +24,7 @@ Texts = list[str]
 
 
 class KnowledgePageOut(Body):
-    """A page. ``entry`` is the id of its entry, which the paths of this API use; ``id`` is the id by which other pages
-    refer to it.
-    """
+    """A page. The paths of this API use ``entry``, the id of its entry; other pages refer to the page by its ``id``."""
 
     entry: UUID
     namespace: str
@@ -43,8 +41,8 @@ class KnowledgePageOut(Body):
     content: str
 
 
-class StaleOut(Body):
-    """An outdated reference. ``why``: changed (the referenced page changed later) or vanished (it does not exist)."""
+class OutdatedReferenceOut(Body):
+    """An outdated reference of a page. ``why`` is ``changed`` if the referenced page changed later, or else ``vanished``."""
 
     page: str
     reference: str
@@ -53,30 +51,30 @@ class StaleOut(Body):
 
 
 class LinksOut(Body):
-    """Ids of pages: those that the page refers to, existing or not, and those that refer to it."""
+    """The ids of the pages that a page refers to, existing or not, and of the pages that refer to it."""
 
     links: Texts
     backlinks: Texts
-    stale: list[StaleOut]
+    stale: list[OutdatedReferenceOut]
 
 
-class OpenedOut(Body):
+class PageViewOut(Body):
     page: KnowledgePageOut
     links: Texts
     backlinks: Texts
-    stale: list[StaleOut]
+    stale: list[OutdatedReferenceOut]
     held_for: Texts = []  # reasons why the new text waits in quarantine; the page is unchanged
 
 
 class KnowledgeBaseOut(Body):
-    """The pages by title. ``links`` are grouped by the id of their page."""
+    """The pages by title. ``links`` has the ids of referenced pages by the id of the page."""
 
     pages: list[KnowledgePageOut]
     links: dict[str, Texts]
-    stale: list[StaleOut]
+    stale: list[OutdatedReferenceOut]
 
 
-class FoundOut(Body):
+class PageHitOut(Body):
     page: KnowledgePageOut
     score: float
     parts: dict[str, float]
@@ -85,15 +83,13 @@ class FoundOut(Body):
 class FoundPagesOut(Body):
     """The matching pages, best first."""
 
-    results: list[FoundOut]
+    results: list[PageHitOut]
     count: int
 
 
-class KeptOut(Body):
-    """A written page. ``merged_for`` is the reason for merging it into an existing page (title, alias, content), if it
-    was merged.
-
-    ``held_for`` has the reasons why it waits in quarantine for a review instead.
+class WrittenPageOut(Body):
+    """A written page. ``merged_for`` is what it has in common with the page that it was merged into (title, alias,
+    content), or empty. ``held_for`` has the reasons why it waits in quarantine for a review instead.
     """
 
     page: KnowledgePageOut
@@ -106,7 +102,7 @@ class PagesQuery(Body):
 
 
 class SearchQuery(Body):
-    """Without a namespace, all knowledge bases that the caller may see are searched."""
+    """A search for pages in one namespace or, without it, in all knowledge bases that the caller may see."""
 
     namespace: str = Field("", max_length=200)
     query: str = Field(max_length=MAX_QUERY_LENGTH)
@@ -128,9 +124,7 @@ class PageIn(Body):
 
 
 class WriteIn(Body):
-    """Pages to write. ``merge`` adds to an existing page about the same subject; ``replace`` replaces the page of that
-    id or title.
-    """
+    """Pages to write: ``merge`` adds to an existing page on the subject, ``replace`` replaces that of the id or title."""
 
     model_config = with_example(
         namespace="global:default", pages=[{"title": "Opening hours", "content": "Nine to five."}]
@@ -143,7 +137,7 @@ class WriteIn(Body):
 
 
 class RewriteIn(Body):
-    """The fields to change; missing fields stay. ``If-Match`` names the revision that the edit is based on."""
+    """The fields to change; omitted fields stay. ``If-Match`` names the revision that the edit is based on."""
 
     model_config = with_example(summary="When we are there.", reason="shorter")
 
@@ -155,15 +149,13 @@ class RewriteIn(Body):
     aliases: Texts | None = None
     reason: str = Field("", max_length=500)
 
-    def changes(self) -> dict[str, Any]:  # Any: a string or a list of strings
+    def get_changes(self) -> dict[str, Any]:  # Any: a string or a list of strings
         values = self.dict(exclude_unset=True, exclude={"reason"})
         return {name: value for name, value in values.items() if value is not None}
 
 
 class PagesImportIn(Body):
-    """Pages to import. ``files``: text by name; ``archive``: a ZIP of such files, in base64. ``dry_run`` changes
-    nothing.
-    """
+    """Pages to import: ``files`` has texts by file name, ``archive`` is a ZIP of such files in base64."""
 
     model_config = with_example(
         namespace="global:default", files={"opening-hours.md": "# Opening hours"}
@@ -176,8 +168,8 @@ class PagesImportIn(Body):
     dry_run: bool = False
 
 
-class CaughtPageOut(Body):
-    """A finding in a page. ``secrets`` are the kinds of redacted secrets; ``held_for`` are the reasons for a quarantine."""
+class PageFindingOut(Body):
+    """A finding of the content filter: the kinds of redacted ``secrets``, and the reasons for a quarantine."""
 
     file: str
     page: str
@@ -186,13 +178,11 @@ class CaughtPageOut(Body):
 
 
 class ImportedOut(Body):
-    """The result of an import. ``pages`` are in use now, ``skipped`` are files that are not pages, and ``caught`` has
-    the findings of the content filter in imported pages, quarantined ones included.
-    """
+    """The result of an import. ``pages`` are in use now, ``skipped`` files are no pages, ``caught`` has the findings."""
 
     pages: Texts
     skipped: Texts
-    caught: list[CaughtPageOut]
+    caught: list[PageFindingOut]
     dry_run: bool
 
 
@@ -208,7 +198,7 @@ class FoldedOut(Body):
 
 
 class FoldOut(Body):
-    """A fold. ``reason``: window, capacity, tokens, orphan; ``by``: cut, or the name of the summariser."""
+    """A fold: its reason (window, capacity, tokens or orphan), and ``by``, the name of the summariser or ``cut``."""
 
     reason: str
     by: str
@@ -229,8 +219,8 @@ def page_out(page: KnowledgePage, entry: MemoryEntry | PageEntry) -> KnowledgePa
     return KnowledgePageOut.from_object(page, entry=UUID(entry.id), namespace=entry.namespace)
 
 
-def opened_out(view: PageView) -> OpenedOut:
-    return OpenedOut.from_object(
+def page_view_out(view: PageView) -> PageViewOut:
+    return PageViewOut.from_object(
         view, page=page_out(view.page, view.entry), stale=_build_outdated(view.outdated)
     )
 
@@ -247,16 +237,16 @@ def knowledge_base_out(knowledge_base: KnowledgeBase) -> KnowledgeBaseOut:
     )
 
 
-def found_out(hits: Sequence[PageHit]) -> FoundPagesOut:
+def page_hits_out(hits: Sequence[PageHit]) -> FoundPagesOut:
     results = [
-        FoundOut(page=page_out(hit.item.page, hit.entry), score=hit.score, parts=dict(hit.parts))
+        PageHitOut(page=page_out(hit.item.page, hit.entry), score=hit.score, parts=dict(hit.parts))
         for hit in hits
     ]
     return FoundPagesOut(results=results, count=len(results))
 
 
-def kept_out(result: PageWriteResult) -> KeptOut:
-    return KeptOut(
+def written_page_out(result: PageWriteResult) -> WrittenPageOut:
+    return WrittenPageOut(
         page=page_out(result.write.page, result.entry),
         merged_for=result.merged_for,
         held_for=list(result.held),
@@ -269,8 +259,10 @@ def history_out(view: HistoryView) -> FoldedHistoryOut:
     )
 
 
-def _build_outdated(marks: Sequence[OutdatedReference]) -> list[StaleOut]:
-    return [StaleOut.from_object(mark, page=mark.page_id, why=mark.reason) for mark in marks]
+def _build_outdated(marks: Sequence[OutdatedReference]) -> list[OutdatedReferenceOut]:
+    return [
+        OutdatedReferenceOut.from_object(mark, page=mark.page_id, why=mark.reason) for mark in marks
+    ]
 
 
 def _build_fold(view: FoldView) -> FoldOut:

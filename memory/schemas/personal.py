@@ -11,20 +11,20 @@ from memory.providers.postgres import rows
 from memory.schemas import entries
 
 
-What = Literal["remembering", "recalling", "both"]
+PausedPart = Literal["remembering", "recalling", "both"]
 
 
 class PauseIn(Body):
-    """A pause. Without ``until`` it lasts until it is resumed."""
+    """A pause. Without ``until``, it lasts until memory is resumed."""
 
     model_config = with_example(what="both", until="2030-01-01T00:00:00Z")
 
-    what: What = "both"
+    what: PausedPart = "both"
     until: AwareDatetime | None = None
 
 
 class PauseOut(Body):
-    what: What
+    what: PausedPart
     since: datetime
     until: datetime | None
 
@@ -35,8 +35,8 @@ class SubjectPauseOut(Body):
     pause: PauseOut | None
 
 
-class LearntInOut(Body):
-    """The run from which it was learned, as far as the reader may see it."""
+class SourceRunOut(Body):
+    """The run in which a memory was learned, as far as the reader may see it."""
 
     workflow: str
     said: str
@@ -47,7 +47,7 @@ class LearntInOut(Body):
 class RememberedOut(Body):
     memory: entries.EntryOut
     text: str
-    learnt: LearntInOut | None
+    learnt: SourceRunOut | None
     uses: int = Field(description="The number of runs that recalled it")
     used_at: datetime | None
 
@@ -70,7 +70,7 @@ class ResumedOut(Body):
     resumed: bool
 
 
-def me_out(memory: PersonalMemory) -> AboutMeOut:
+def about_me_out(memory: PersonalMemory) -> AboutMeOut:
     people = [
         PersonOut(
             namespace=person.namespace.text,
@@ -89,5 +89,5 @@ def _remembered_out(entry: PersonalEntry, namespace: str) -> RememberedOut:
     return RememberedOut.from_object(
         entry,
         memory=entries.entry_out(rows.build_entry(entry.row, namespace)),
-        learnt=LearntInOut.from_object(run, said=run.summary) if run else None,
+        learnt=SourceRunOut.from_object(run, said=run.summary) if run else None,
     )

@@ -16,7 +16,7 @@ TierWord = Literal["quarantine", "working", "long_term"]
 
 
 class EntryMoveIn(Body):
-    """A move of an entry. ``to`` applies to approvals only: long-term memory (the default) or working memory."""
+    """A move of an entry. Only an approval has ``to``: long-term memory (the default) or working memory."""
 
     model_config = with_example(move="approve", reason="she said so")
 
@@ -51,9 +51,7 @@ class MovedOut(Body):
 
 
 class PlannedOut(Body):
-    """A planned move. ``replaces`` is the entry in use under the same key; ``problem`` is the reason why it can't be
-    moved.
-    """
+    """A planned move: ``replaces`` is the entry in use with the same key, ``problem`` the reason against the move."""
 
     entry: EntryOut
     to: str
@@ -62,7 +60,7 @@ class PlannedOut(Body):
 
 
 class MovesOut(Body):
-    """``planned`` in a dry run, otherwise the moved entries and the change that undoes it."""
+    """The planned moves of a dry run, otherwise the moved entries and the change that undoes the moves."""
 
     count: int
     entries: list[EntryOut] = []

@@ -12,7 +12,7 @@ _COUNTS = ("new", "overwritten", "same", "kept", "refused", "redacted", "held")
 
 
 class ExportQuery(Body):
-    """Without a namespace, all namespaces of the team that the caller may see are exported."""
+    """The namespace to export; without it, all namespaces of the team that the caller may see."""
 
     namespace: str | None = Field(None, max_length=200)
 
@@ -61,9 +61,9 @@ class RefusalOut(Body):
     why: str
 
 
-class CaughtOut(Body):
-    """A finding of the content filter in a line. ``secrets`` are the kinds of redacted secrets; ``orders`` is how a
-    possible instruction was recognized, in which case the entry waits in quarantine.
+class FindingOut(Body):
+    """A finding of the content filter in a line: the kinds of redacted ``secrets``, and in ``orders`` how a possible
+    instruction was recognized, for which the entry waits in quarantine.
     """
 
     line: int
@@ -74,10 +74,8 @@ class CaughtOut(Body):
 
 
 class ImportTargetOut(Body):
-    """A namespace of the file and its target. ``same``: entries that exist already; ``kept``: existing entries that
-    stay.
-
-    ``redacted``: lines that had a secret; ``held``: imported entries that wait for a review.
+    """A namespace of the file, its target, and counts: ``same`` entries exist already, ``kept`` ones stay as they were,
+    ``redacted`` lines had a secret, and ``held`` entries wait for a review.
     """
 
     named: str
@@ -93,8 +91,8 @@ class ImportTargetOut(Body):
 
 
 class ImportOut(Body):
-    """The result of an import. If there are problems, nothing was imported. ``changes`` are undone together; ``skipped``
-    lines are listed for information; ``caught`` has the first findings of the content filter, by line.
+    """The result of an import; with ``problems``, nothing was imported. ``changes`` can be undone together, ``skipped``
+    counts lines that are not imported, and ``caught`` has the first findings of the content filter.
     """
 
     dry_run: bool
@@ -109,7 +107,7 @@ class ImportOut(Body):
     skipped: int
     namespaces: list[ImportTargetOut]
     refusals: list[RefusalOut]
-    caught: list[CaughtOut]
+    caught: list[FindingOut]
     changes: list[UUID]
 
 
@@ -125,7 +123,7 @@ def import_out(report: ImportReport) -> ImportOut:
             for target in report.targets
         ],
         refusals=list(map(RefusalOut.from_object, report.refusals)),
-        caught=list(map(CaughtOut.from_object, report.findings)),
+        caught=list(map(FindingOut.from_object, report.findings)),
         changes=report.changes,
         **_get_counts(report),
     )

@@ -1,7 +1,7 @@
 """Tries to read one person's memory as another person in every way, and reports the leaks.
 
-Exit status: 0, nothing leaked. 1, something did; with --plant that is the planted leak, found. 2, refused to run. 3,
-with --plant: it was not found, so the check itself is blind.
+Exit status: 0 if nothing leaked; 1 if something leaked, which with --plant is the planted leak; 2 if the check refused to
+run; 3 if a planted leak was not found, so that the check itself is broken.
 """
 
 from collections import Counter
@@ -15,7 +15,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from accounts.models import Team
 from accounts.tenancy import TenantQuerySet
 from memory import permissions
-from memory.management.leak_checks import Report, check
+from memory.management.leak_checks import Report, check_leaks
 from memory.models.curation import ProposalQuerySet
 from memory.models.entries import EntryQuerySet
 from memory.models.namespaces import NamespaceQuerySet
@@ -25,7 +25,7 @@ def _list_whole_team(self: Any, principal: Any) -> Any:
     return TenantQuerySet.visible_to(self, principal)
 
 
-# Filters that can be disabled: the owner, the attribute, and its replacement.
+# The filters that can be disabled: the class or module, the attribute, and its replacement.
 PLANTS: dict[str, tuple[Any, str, Callable[..., Any]]] = {
     "namespace": (NamespaceQuerySet, "visible_to", _list_whole_team),
     "entry": (EntryQuerySet, "visible_to", _list_whole_team),
@@ -59,7 +59,7 @@ class Command(BaseCommand):
                 returncode=2,
             )
         with _plant_leak(options["plant"]):
-            report = check(
+            report = check_leaks(
                 thorough=options["thorough"],
                 stop_at_first=options["plant"] is not None,
                 report_progress=self._get_logger(options["verbosity"]),
@@ -77,15 +77,15 @@ class Command(BaseCommand):
     def _print(self, report: Report) -> None:
         self.stdout.write(f"{'area':<16}{'requests':>10}{'leaks':>8}")
         leaks = Counter(_find_area(leak.location) for leak in report.leaks)
-        for area, count in sorted(report.answers.items()):
+        for area, count in sorted(report.outputs.items()):
             self.stdout.write(f"{area:<16}{count:>10}{leaks[area]:>8}")
-        total = sum(report.answers.values())
+        total = sum(report.outputs.values())
         self.stdout.write(f"{'all':<16}{total:>10}{len(report.leaks):>8}")
         for path, count in sorted(report.failures.items()):
             self.stderr.write(f"answered with an error: {path} ({count})")
         for leak in sorted(set(report.leaks), key=str)[:MAX_LEAKS]:
             self.stdout.write(
-                f"LEAK {leak.location}: {leak.attacker} saw data of {leak.owner} ({leak.form})"
+                f"LEAK {leak.location}: {leak.attacker} saw data of {leak.owner} ({leak.encoding})"
             )
 
 

@@ -1,4 +1,4 @@
-"""Shows how many memories are embedded; on request it embeds the waiting ones, or all of them again."""
+"""Shows how many memories are embedded, and on request embeds the waiting ones or all of them again."""
 
 from typing import Any
 
@@ -36,7 +36,7 @@ class Command(BaseCommand):
         if embedder is None:
             raise CommandError(vector_column.MISSING)
         self.stdout.write(f"embedder: {embedder.name}")
-        failing = 0
+        failing_count = 0
         for team in self._list_teams(options["team"]):
             if options["again"]:
                 count = enqueue_all(team.pk)
@@ -46,9 +46,9 @@ class Command(BaseCommand):
                 self.stdout.write(f"{team.slug}: {embed_team(team.pk)} embedded")
             else:
                 enqueue_outdated(team.pk, embedder)
-            failing += self._print_state(team)
-        if failing:
-            raise CommandError(f"{failing} memories could not be embedded yet.", returncode=1)
+            failing_count += self._print_state(team)
+        if failing_count:
+            raise CommandError(f"{failing_count} memories could not be embedded yet.", returncode=1)
 
     def _list_teams(self, slug: str | None) -> list[Team]:
         teams = Team.objects.order_by("slug")
@@ -59,6 +59,7 @@ class Command(BaseCommand):
         return list(teams)
 
     def _print_state(self, team: Team) -> int:
+        """Print the state of the team and return how many of its memories could not be embedded."""
         state = load_embedding_state(team.pk)
         if state is None:
             return 0

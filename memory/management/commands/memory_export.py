@@ -1,4 +1,4 @@
-"""Writes memory of a team to a file: everything but the notes of runs, one namespace, or everything about a person.
+"""Writes memory of a team to a file: all of it except the notes of runs, one namespace, or the memory about a person.
 
 Operators can read the database anyway, so private memory is included; each namespace is recorded in the audit log.
 """

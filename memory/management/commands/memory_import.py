@@ -54,14 +54,14 @@ class Command(BaseCommand):
         principal = load_user_principal(user) if user else None
         if team is None or principal is None or team.pk not in principal.team_ids:
             raise CommandError("Team or member not found.", returncode=2)
-        into = dict(pair.partition("=")[::2] for pair in options["into"])
+        renamed_namespaces = dict(pair.partition("=")[::2] for pair in options["into"])
         try:
             with options["file"].open("rb") as file:
                 report = import_file(
                     MemoryCaller(principal, team.pk),
                     file,
                     on_conflict=options["on_conflict"],
-                    into=into,
+                    into=renamed_namespaces,
                     as_mine=options["mine"],
                     dry_run=not options["do"],
                 )

@@ -11,7 +11,7 @@ from django.apps import apps
 from django.core.management import CommandError, call_command
 
 from memory.management import leak_checks as leaks
-from memory.management.canaries import Canary, find_foreign
+from memory.management.canaries import Canary, find_canaries
 from memory.management.commands import leakcheck
 from memory.management.commands.leakcheck import PLANTS
 from tests.support.cast import Cast
@@ -51,7 +51,7 @@ def test_nothing_leaks_and_nothing_stays(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """A colleague gets further than a stranger, who is asked everywhere by the access matrix, too."""
-    monkeypatch.setattr(leakcheck, "check", partial(leaks.check, askers=askers))
+    monkeypatch.setattr(leakcheck, "check_leaks", partial(leaks.check_leaks, attackers=askers))
     before = left()
 
     code = checked()
@@ -90,16 +90,16 @@ def test_each_planted_leak_is_found(plant: str, capsys: pytest.CaptureFixture[st
 @pytest.mark.nightly
 @pytest.mark.parametrize("asker", ["Ann", "Ben", "Cay"])
 def test_nothing_leaks_anywhere(asker: str) -> None:
-    report = leaks.check(thorough=True, askers=[asker])
+    report = leaks.check_leaks(thorough=True, attackers=[asker])
 
     assert (report.leaks, report.failures) == ([], {})
-    assert sum(report.answers.values()) > 1_500
+    assert sum(report.outputs.values()) > 1_500
 
 
 def test_check_that_finds_nothing_planted_says_so(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(leakcheck, "check", lambda **_how: leaks.Report())
+    monkeypatch.setattr(leakcheck, "check_leaks", lambda **_how: leaks.Report())
 
     assert checked("--plant") == 3
     assert "was not found" in capsys.readouterr().err
@@ -133,7 +133,7 @@ def test_secret_is_recognised_however_it_is_wrapped() -> None:
     mine, other = Canary.create("mine"), Canary.create("other")
 
     for answer in wrapped(mine.text):
-        assert [one for one, _form in find_foreign(b"<p>" + answer + b"</p>", [mine, other])] == [
-            mine
-        ]
-    assert find_foreign(b"nothing of it " * 50, [mine, other]) == []
+        assert [
+            one for one, _encoding in find_canaries(b"<p>" + answer + b"</p>", [mine, other])
+        ] == [mine]
+    assert find_canaries(b"nothing of it " * 50, [mine, other]) == []
