@@ -34,10 +34,8 @@ def search_pages(request: HttpRequest, params: Query[pages.SearchQuery]) -> page
         "min_score": params.min_score,
     }
     if not params.namespace:
-        return pages.page_hits_out(services.search_all_pages(caller, **conditions).hits)
-    return pages.page_hits_out(
-        services.find_pages(caller, namespace=params.namespace, **conditions)
-    )
+        return pages.hits_out(services.search_all_pages(caller, **conditions).hits)
+    return pages.hits_out(services.find_pages(caller, namespace=params.namespace, **conditions))
 
 
 @router.post("/knowledge/pages", response={201: list[pages.WrittenPageOut]})

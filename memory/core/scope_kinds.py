@@ -72,6 +72,7 @@ class ScopeTable:
         return tuple(self._kinds.values())
 
     def list_plugged_in(self) -> tuple[ScopeKind, ...]:
+        """Return the scopes of plug-ins."""
         return tuple(kind for kind in self.list_all() if kind.word not in self._built_in)
 
     def get_kind(self, word: str) -> ScopeKind:
@@ -84,6 +85,7 @@ class ScopeTable:
         return self._find_kind(offered_kinds, word)
 
     def list_words(self, seen_by: SeenBy) -> tuple[str, ...]:
+        """Return the words of the scopes that these people see."""
         return tuple(kind.word for kind in self.list_all() if kind.seen_by is seen_by)
 
     def _find_kind(self, kinds: Mapping[str, ScopeKind], word: str) -> ScopeKind:

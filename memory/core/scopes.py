@@ -7,7 +7,7 @@ leak memory.
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -118,27 +118,6 @@ def replace_group(identity: Mapping[str, Json], group_id: str | None) -> Mapping
     return identity if group_id is None else {**identity, "group_id": group_id}
 
 
-def plug_in(kinds: Iterable[ScopeKind]) -> None:
-    """Replace the scopes of plug-ins. Raise InvalidInput and change nothing if one is invalid or conflicts with another."""
-    _TABLE.plug_in(kinds)
-
-
-def list_scope_kinds() -> tuple[ScopeKind, ...]:
-    return _TABLE.list_all()
-
-
-def list_plugged_scopes() -> tuple[ScopeKind, ...]:
-    return _TABLE.list_plugged_in()
-
-
-def get_scope(word: str) -> ScopeKind:
-    return _TABLE.get_kind(word)
-
-
-def list_words_seen_by(seen_by: SeenBy) -> tuple[str, ...]:
-    return _TABLE.list_words(seen_by)
-
-
 def _check_id(value: object, field: str) -> str:
     if isinstance(value, str) and _ID.fullmatch(value):
         return value
@@ -205,3 +184,11 @@ def parse_tier(tier: str) -> Tier:
         return Tier(tier)
     except ValueError:
         raise InvalidInput(f"tier: use one of {', '.join(Tier)}.") from None
+
+
+# The functions of the one table; ``ScopeTable`` documents them.
+plug_in = _TABLE.plug_in
+list_scope_kinds = _TABLE.list_all
+list_plugged_scopes = _TABLE.list_plugged_in
+list_words_seen_by = _TABLE.list_words
+get_scope = _TABLE.get_kind

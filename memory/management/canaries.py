@@ -41,8 +41,7 @@ class Canary:
 
 def find_canaries(output: bytes, canaries: Iterable[Canary]) -> list[tuple[Canary, str]]:
     """Return the secrets that occur in the output, each with the name of its encoding."""
-    found = [(canary, canary.find_encoding(output)) for canary in canaries]
-    return [(canary, encoding) for canary, encoding in found if encoding]
+    return [(canary, name) for canary in canaries if (name := canary.find_encoding(output))]
 
 
 def _encode_base64(raw: bytes) -> Iterable[bytes]:

@@ -104,11 +104,7 @@ def check_leaks(
     attackers: Sequence[str] = (),
     report_progress: Callable[[str], object] = lambda _line: None,
 ) -> Report:
-    """Run the check and return its result.
-
-    With ``thorough``, each person attacks all others at all URLs. ``stop_at_first`` ends the check at the first leak;
-    ``attackers`` limits it to attacks by the people with these names.
-    """
+    """Run the check. A ``thorough`` check uses all pairs of people and all URLs; ``attackers`` are names of people."""
     report = Report()
     try:
         with transaction.atomic(), _run_in_transaction(), override_settings(ALLOWED_HOSTS=["*"]):
@@ -188,9 +184,8 @@ def _fill_memory(person: Person) -> None:
     person.add_ids("change", change.change_id)
     team_value = f"The team's secret is {person.team_secret.text}"
     for scope in ("global", "workflow"):
-        person.add_ids(
-            "entry", services.remember(caller, scope=scope, key="k", value=team_value).id
-        )
+        entry = services.remember(caller, scope=scope, key="k", value=team_value)
+        person.add_ids("entry", entry.id)
     services.recall(caller, scope="user", query_text="secret", injected=True)
     services.converse(
         caller, action="append", messages=[{"role": "user", "content": value}], rules={}
@@ -379,10 +374,7 @@ def _walk_patterns(patterns: Iterable[Any], prefix: str) -> Iterator[str]:
 
 
 def _build_urls(path: str, owner: Person, *, limit: int) -> Iterator[str]:
-    """Yield at most ``limit`` URLs of the path with ids of the owner.
-
-    A path without parameters is also tried with the owner's namespace in the query string.
-    """
+    """Yield URLs of the path with the owner's ids or, if it has no parameters, with their namespace in the query."""
     names = PARAMETER.findall(path)
     if not names:
         namespace = owner.namespace if path.startswith("api/") else owner.ids["namespace"][0]

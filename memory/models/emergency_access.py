@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from memory.models.namespaces import Namespace
 
 
-EMERGENCY_ACCESS_VERB = "memory.use_emergency_access"
+EMERGENCY_VERB = "memory.use_emergency_access"
 
 
 class EmergencyAccessQuerySet(TenantQuerySet["EmergencyAccess"]):
@@ -57,16 +57,11 @@ def build_owner_condition(user_id: UUID) -> Q:
 
 def _list_teams(principal: Principal) -> list[UUID]:
     """Return the teams in which the principal may use emergency access, which ends at once without the permission."""
-    return [
-        team for team in principal.team_ids if access.can(principal, EMERGENCY_ACCESS_VERB, team)
-    ]
+    return [team for team in principal.team_ids if access.can(principal, EMERGENCY_VERB, team)]
 
 
 class EmergencyAccess(TenantModel):
-    """The permission for one emergency access, and the notice to the owner of the memory.
-
-    A row is deleted only with its namespace. The database allows no change but its early end and the acknowledgements.
-    """
+    """An emergency access. The database allows no change of a row but its early end and the acknowledgements."""
 
     namespace = models.ForeignKey(
         "memory.Namespace", on_delete=models.PROTECT, related_name="+", verbose_name=_("namespace")
@@ -147,9 +142,7 @@ def find_open_emergency_access(
     principal: Principal, namespace: "Namespace"
 ) -> EmergencyAccess | None:
     """Return the emergency access, of several the last to end, by which the principal may view the namespace now."""
-    if principal.kind != "user" or not access.can(
-        principal, EMERGENCY_ACCESS_VERB, namespace.team_id
-    ):
+    if principal.kind != "user" or not access.can(principal, EMERGENCY_VERB, namespace.team_id):
         return None
     accesses = _list_open(by=principal.user_id, team=namespace.team_id, namespace=namespace.pk)
     return accesses.order_by("-expires_at", "-id").first()

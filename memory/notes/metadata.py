@@ -47,10 +47,7 @@ class RunMetadata:
 
 
 def save_metadata(store: NamespaceStore, metadata: RunMetadata) -> None:
-    """Replace the stored metadata of the run, which restarts their lifetime of three days.
-
-    Raise InvalidInput if two to-dos have the same id.
-    """
+    """Replace the metadata of the run for another three days; raise InvalidInput if two to-dos have the same id."""
     if len({todo.id for todo in metadata.todos}) != len(metadata.todos):
         raise InvalidInput("todos: duplicate id.")
     store.store(
@@ -102,9 +99,7 @@ class RunBook:
         metadata = self.get(run_id)
         if metadata is None or all(todo.id != todo_id for todo in metadata.todos):
             raise NotFound(f"The run has no to-do {todo_id}.")
-        todos = tuple(
-            replace(todo, status=status) if todo.id == todo_id else todo for todo in metadata.todos
-        )
-        changed = replace(metadata, todos=todos)
+        todos = [replace(t, status=status) if t.id == todo_id else t for t in metadata.todos]
+        changed = replace(metadata, todos=tuple(todos))
         self.save(changed)
         return changed

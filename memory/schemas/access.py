@@ -159,11 +159,7 @@ def grant_out(grant: GrantDetails) -> GrantOut:
 def access_out(explanation: AccessExplanation) -> AccessOut:
     return AccessOut(
         namespace=explanation.namespace.text,
-        seers=[
-            _principal_access_out(principal)
-            for principal in explanation.principals
-            if principal.reasons
-        ],
+        seers=[_principal_out(access) for access in explanation.principals if access.reasons],
         runs=explanation.runs,
         runs_for_outside_people_write=explanation.external_runs_write,
     )
@@ -184,7 +180,7 @@ def emergency_access_out(
     )
 
 
-def _principal_access_out(access: PrincipalAccess) -> PrincipalAccessOut:
+def _principal_out(access: PrincipalAccess) -> PrincipalAccessOut:
     may = {verb: list(map(_reason_out, reasons)) for verb, reasons in access.reasons.items()}
     return PrincipalAccessOut.from_object(access, may=may)
 

@@ -88,13 +88,11 @@ class FoundPagesOut(Body):
 
 
 class WrittenPageOut(Body):
-    """A written page. ``merged_for`` is what it has in common with the page that it was merged into (title, alias,
-    content), or empty. ``held_for`` has the reasons why it waits in quarantine for a review instead.
-    """
+    """A written page. ``merged_for`` is the reason for merging it into an existing page (title, alias or content)."""
 
     page: KnowledgePageOut
     merged_for: str
-    held_for: Texts = []
+    held_for: Texts = []  # reasons why it waits in quarantine for a review instead
 
 
 class PagesQuery(Body):
@@ -237,7 +235,7 @@ def knowledge_base_out(knowledge_base: KnowledgeBase) -> KnowledgeBaseOut:
     )
 
 
-def page_hits_out(hits: Sequence[PageHit]) -> FoundPagesOut:
+def hits_out(hits: Sequence[PageHit]) -> FoundPagesOut:
     results = [
         PageHitOut(page=page_out(hit.item.page, hit.entry), score=hit.score, parts=dict(hit.parts))
         for hit in hits

@@ -62,9 +62,7 @@ class RefusalOut(Body):
 
 
 class FindingOut(Body):
-    """A finding of the content filter in a line: the kinds of redacted ``secrets``, and in ``orders`` how a possible
-    instruction was recognized, for which the entry waits in quarantine.
-    """
+    """A finding in a line: the kinds of redacted ``secrets``, or the ``orders`` for which it waits in quarantine."""
 
     line: int
     namespace: str

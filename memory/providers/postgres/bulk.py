@@ -64,10 +64,7 @@ def restore_entries(
     context: rows.WriteContext,
     policy: MemorySecurityPolicy,
 ) -> None:
-    """Restore all entries to their revisions, or none; raise AlreadyExists if a key is in use again, or QuotaExceeded.
-
-    Each entry gets a new revision. An expiry that has passed is dropped.
-    """
+    """Restore all entries to their revisions, with new revisions, or raise AlreadyExists or QuotaExceeded."""
     forgotten = [entry for entry, _revision in pairs if entry.is_forgotten]
     _check_keys(namespace, forgotten)
     sizes = [count_bytes(revision.value) for _entry, revision in pairs]

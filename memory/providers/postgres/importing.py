@@ -31,10 +31,9 @@ class ImportedEntry:
 def import_entries(
     namespace: Namespace, imports: Sequence[ImportedEntry], shifts: MutableMapping[str, int]
 ) -> None:
-    """Import the entries in the given order, which is the order of their numbers in the source.
+    """Import the entries, which are in the order of their numbers in the source.
 
-    ``shifts`` has, by group, the difference between the positions here and in the source. The caller passes the same
-    mapping with every batch.
+    ``shifts`` is a mapping for all batches: by group, the difference between the positions here and in the source.
     """
     index = _ImportIndex(namespace, shifts)
     for imported in imports:

@@ -83,10 +83,7 @@ def lock_namespaces(team_id: UUID, texts: Iterable[str]) -> list[Namespace]:
 def claim_namespace(
     team_id: UUID, text: str, ownership: Ownership = NO_OWNERSHIP, *, max_count: int | None = None
 ) -> Namespace:
-    """Lock and return the namespace's row, which is created if there is none. Concurrent callers get the same row.
-
-    Raise QuotaExceeded if the team already has ``max_count`` namespaces.
-    """
+    """Lock and return the namespace, or create it unless the team has ``max_count`` namespaces (QuotaExceeded)."""
     namespace = lock_namespace(team_id, text)
     if namespace is None:
         namespace = _create_namespace(team_id, text, ownership, max_count)

@@ -32,7 +32,7 @@ from memory.core.errors import InvalidInput, MemoryFault, NotFound
 from memory.core.scopes import parse_namespace, resolve_namespace
 from memory.models import EmergencyAccess, Entry, Namespace
 from memory.models.emergency_access import (
-    EMERGENCY_ACCESS_VERB,
+    EMERGENCY_VERB,
     build_notified_condition,
     build_owner_condition,
 )
@@ -70,7 +70,7 @@ def start_emergency_access(
     """Start an emergency access. The owner of the memory is notified at once."""
     detail: dict[str, Any] = {"minutes": minutes, "reason": reason.strip()[:MAX_REASON_LENGTH]}
     with _record_refusals(caller, namespace, "memory.emergency_access_started", detail):
-        account_access.check(caller.principal, EMERGENCY_ACCESS_VERB, caller.team_id)
+        account_access.check(caller.principal, EMERGENCY_VERB, caller.team_id)
         _check_request(reason, minutes)
         row, user_id = _find_private_namespace(caller, namespace), caller.principal.user_id
         assert user_id is not None  # noqa: S101  # the verb has no key's scope: only people have it

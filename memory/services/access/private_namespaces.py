@@ -10,7 +10,7 @@ from accounts.tenancy import tenant
 from memory.core.scope_kinds import SeenBy
 from memory.core.scopes import list_words_seen_by
 from memory.models import Namespace
-from memory.models.emergency_access import EMERGENCY_ACCESS_VERB
+from memory.models.emergency_access import EMERGENCY_VERB
 from memory.services.gateway.caller import MemoryCaller, select_visible
 
 
@@ -29,7 +29,7 @@ class HiddenCounts:
 def count_hidden(caller: MemoryCaller) -> HiddenCounts | None:
     """Return the numbers, or None for a caller without permission for emergency access."""
     principal = caller.principal
-    if principal.kind != "user" or not access.can(principal, EMERGENCY_ACCESS_VERB, caller.team_id):
+    if principal.kind != "user" or not access.can(principal, EMERGENCY_VERB, caller.team_id):
         return None
     with tenant([caller.team_id]):
         namespaces = _list_hidden_namespaces(caller).filter(entry_count__gt=0).order_by()
@@ -41,7 +41,7 @@ def count_hidden(caller: MemoryCaller) -> HiddenCounts | None:
 
 def list_hidden_people(caller: MemoryCaller) -> list[Namespace]:
     """Return the personal namespaces that are hidden from the caller: no conversations, since titles show their text."""
-    access.check(caller.principal, EMERGENCY_ACCESS_VERB, caller.team_id)
+    access.check(caller.principal, EMERGENCY_VERB, caller.team_id)
     with tenant([caller.team_id]):
         namespaces = _list_hidden_namespaces(caller)
         personal = namespaces.filter(scope__in=list_words_seen_by(SeenBy.PERSON))

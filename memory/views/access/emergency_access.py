@@ -20,7 +20,7 @@ from memory.core.errors import InvalidInput, NotFound
 from memory.core.scope_kinds import SeenBy
 from memory.core.scopes import parse_namespace
 from memory.models import EmergencyAccess, Entry
-from memory.models.emergency_access import EMERGENCY_ACCESS_VERB
+from memory.models.emergency_access import EMERGENCY_VERB
 from memory.naming import NamedNamespace
 from memory.services.access import emergency_access as services
 from memory.services.access.emergency_access import EmergencyAccessPage, ReadSummary
@@ -135,7 +135,7 @@ def _format_title(namespace: NamedNamespace, *, may_know: bool) -> str:
 
 def _render_page(request: HttpRequest, problem: str) -> HttpResponse:
     principal, team_id = get_principal(request), get_current_team_id(request)
-    can_start = access.can(principal, EMERGENCY_ACCESS_VERB, team_id)
+    can_start = access.can(principal, EMERGENCY_VERB, team_id)
     own_page = _load_page(request, "mine", own_memory=True)
     other_page = _load_page(request, "offset", own_memory=False) if can_start else EMPTY_PAGE
     rows = _build_rows(request, [*own_page.emergency_accesses, *other_page.emergency_accesses])
