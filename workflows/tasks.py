@@ -11,7 +11,7 @@ from kombu.exceptions import KombuError
 
 from workflows.execution.debugging.test_cases import run_saved_case
 from workflows.execution.worker import get_worker
-from workflows.llm.registry import warm_up
+from workflows.llm.registry import preload_openai
 
 
 log = logging.getLogger(__name__)
@@ -55,7 +55,7 @@ def start_worker(**_: Any) -> None:  # Any: what Celery's signals carry differs 
 
 @worker_ready.connect
 def load_models(**_: Any) -> None:
-    warm_up()
+    preload_openai()
 
 
 @worker_shutting_down.connect

@@ -1,4 +1,4 @@
-"""A team's access to one model provider as plain data, built from the database rows."""
+"""The configuration of a team's model providers as plain data, without the database rows."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ BASE_URLS: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class ProviderConfig:
-    """One model provider of a team: ``kind`` says which client talks to it."""
+    """One model provider of a team. ``kind`` names the client for it, such as ``openai_compatible``."""
 
     name: str
     kind: str = OPENAI_COMPATIBLE
@@ -37,5 +37,5 @@ class ProviderConfig:
 
 
 def normalize_name(name: str) -> str:
-    """Return the provider that a document names: ``langgenius/openai/openai`` is ``openai``."""
+    """Return the last part of a provider's name in lower case: ``openai`` for ``langgenius/openai/openai``."""
     return name.strip().rstrip("/").rpartition("/")[2].lower()

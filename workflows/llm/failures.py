@@ -1,7 +1,7 @@
-"""Turn a provider's failures into messages that can be shown.
+"""Turns a provider's failures into messages for users.
 
-The messages contain neither the provider's text nor a resolved address: a provider's error text may repeat the key or
-the prompt, and an address would turn the error into a port scanner.
+The messages contain neither the provider's text, which may repeat the key or the prompt, nor a resolved address, with
+which users could explore the server's network.
 """
 
 import re
@@ -21,7 +21,7 @@ _TOO_LONG = re.compile(
 )
 _FILTERED = re.compile(r"content.?(filter|management|policy)", re.I)
 
-# status → message, and whether the same request may succeed later
+# HTTP status → message, and whether the same request may succeed later
 _BY_STATUS: Final[dict[int, tuple[str, bool]]] = {
     400: ("{provider} rejected the request as malformed. Check the model parameters.", False),
     401: ("{provider} rejected the credential. Check the API key.", False),
@@ -36,11 +36,11 @@ _BY_STATUS: Final[dict[int, tuple[str, bool]]] = {
 }
 _SERVER_ERROR: Final = ("{provider} had a server error (status {status}).", True)
 _REDIRECT: Final = ("The base URL of {provider} redirects. Enter the final URL.", False)
-_OTHER: Final = ("{provider} rejected the request (status {status}).", False)
+_OTHER_STATUS: Final = ("{provider} rejected the request (status {status}).", False)
 
 TOO_LONG: Final = "The prompt is too long for the model {model!r}."
 FILTERED: Final = "The content filter of {provider} stopped the answer."
-BROKE_OFF: Final = "The response of {provider} was cut off."
+CUT_OFF: Final = "The response of {provider} was cut off."
 UNREADABLE: Final = "{provider} sent a response that is not OpenAI-compatible."
 NO_ADDRESS: Final = "{provider} has no base URL. Enter one under Models."
 _UNREACHABLE: Final = "{provider} is not responding at its base URL. Is it running?"
@@ -53,7 +53,7 @@ _TIMEOUTS: Final = frozenset(
 
 
 class ModelRateLimited(ModelFailed):
-    """The provider's rate limit was reached; ``retry_after`` is in seconds, if the provider sent a time."""
+    """The provider's rate limit was reached. ``retry_after`` are the seconds that the provider asks to wait, if any."""
 
     def __init__(self, message: str, *, retry_after: float | None) -> None:
         super().__init__(message, retryable=True, status=429)
@@ -83,8 +83,9 @@ def _explain_status(error: openai.APIStatusError, names: dict[str, str]) -> Mode
         return ModelFailed(TOO_LONG.format(**names), status=status)
     if status in {400, 403} and _FILTERED.search(_read_error_text(error)):
         return ModelFailed(FILTERED.format(**names), status=status)
-    other = _SERVER_ERROR if status >= 500 else _REDIRECT if 300 <= status < 400 else _OTHER
-    message, retryable = _BY_STATUS.get(status, other)
+    is_redirect = 300 <= status < 400
+    fallback = _SERVER_ERROR if status >= 500 else _REDIRECT if is_redirect else _OTHER_STATUS
+    message, retryable = _BY_STATUS.get(status, fallback)
     message = message.format(status=status, **names)
     return ModelFailed(message, retryable=retryable, status=status)
 
@@ -99,7 +100,7 @@ def _explain_rate_limit(error: openai.APIStatusError, names: dict[str, str]) -> 
 
 
 def _explain_cause(cause: BaseException, names: dict[str, str]) -> ModelFailed | None:
-    """Explain connection faults, first those of the guarded client, which know why nothing was sent."""
+    """Return the failure for a connection error that explains itself, or None for any other cause."""
     name = type(cause).__name__
     if isinstance(cause, _REFUSALS):
         return ModelFailed(f"{names['provider']}: {cause}")
@@ -108,7 +109,7 @@ def _explain_cause(cause: BaseException, names: dict[str, str]) -> ModelFailed |
     if name in {"InvalidURL", "UnsupportedProtocol", "LocalProtocolError"}:
         return ModelFailed("The base URL of {provider} can't be used.".format(**names))
     if name in {"RemoteProtocolError", "ReadError"}:
-        return ModelFailed(BROKE_OFF.format(**names), retryable=True)
+        return ModelFailed(CUT_OFF.format(**names), retryable=True)
     return None
 
 

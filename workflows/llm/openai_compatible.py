@@ -1,4 +1,4 @@
-"""The client for any endpoint with the OpenAI protocol, in the cloud or on the local network."""
+"""The client for endpoints with the OpenAI protocol, in the cloud or on the local network."""
 
 import json
 from collections.abc import AsyncIterator, Iterable, Mapping
@@ -14,7 +14,7 @@ from workflows.engine.errors import ModelFailed
 from workflows.engine.language.document import Json
 from workflows.engine.ports import ModelChunk, ModelRequest, Usage
 from workflows.llm.config import ProviderConfig
-from workflows.llm.failures import BROKE_OFF, FILTERED, NO_ADDRESS, build_failure
+from workflows.llm.failures import CUT_OFF, FILTERED, NO_ADDRESS, build_failure
 from workflows.llm.tokens import estimate_messages, estimate_text
 
 
@@ -34,56 +34,58 @@ _EXTRA_PARAMETERS: Final = frozenset(
 )
 _CHAT_PARAMETERS: Final = frozenset({"reasoning_effort", "verbosity", "max_completion_tokens"})
 
-_UNEXPECTED = (openai.OpenAIError, net.NetFault, OSError, ValueError, KeyError, TypeError)
+_PROVIDER_ERRORS = (openai.OpenAIError, net.NetFault, OSError, ValueError, KeyError, TypeError)
 
 
 class OpenAICompatible:
-    """A provider of a team. It holds no connection between calls, so any event loop may use it."""
+    """The ``ModelPort`` of one provider. It keeps no connection between calls, so any event loop may use it."""
 
     def __init__(
         self,
         config: ProviderConfig,
         *,
-        total: float = TOTAL_SECONDS,
-        idle: float = IDLE_SECONDS,
+        total_seconds: float = TOTAL_SECONDS,
+        idle_seconds: float = IDLE_SECONDS,
         allow: Iterable[str] | None = None,
         resolver: Resolver | None = None,
     ) -> None:
         self._config = config
-        self._total, self._idle = total, idle
-        self._net: dict[str, Any] = {"allow": allow, "resolver": resolver}
+        self._total_seconds, self._idle_seconds = total_seconds, idle_seconds
+        self._network_options: dict[str, Any] = {"allow": allow, "resolver": resolver}
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
         """Stream the answer. Raises ModelFailed; the engine decides on a retry."""
         model = request.model or self._config.default_model
-        answer = _Answer(request)
+        reader = _AnswerReader(request)
         try:
             async with (
-                self._client(self._total, self._idle) as client,
+                self._open_client(self._total_seconds, self._idle_seconds) as client,
                 await _open_stream(client, request, model) as events,
             ):
                 async for event in events:
-                    for chunk in answer.read(event):
+                    for chunk in reader.read(event):
                         yield chunk
         except Exception as error:
-            raise self._explain(error, model) from None
-        yield answer.build_last_chunk(self._config.name)
+            raise self._convert_error(error, model) from None
+        yield reader.build_last_chunk(self._config.name)
 
     async def list_models(self) -> list[str]:
         """Return the ids of the provider's models, sorted. Raises ModelFailed."""
         try:
-            async with self._client(TEST_SECONDS, TEST_SECONDS) as client:
+            async with self._open_client(TEST_SECONDS, TEST_SECONDS) as client:
                 page = await client.models.list()
                 names = {str(model.id) for model in page.data[:_MAX_MODELS]}
         except Exception as error:
-            raise self._explain(error, "") from None
+            raise self._convert_error(error, "") from None
         return sorted(names)
 
     @asynccontextmanager
-    async def _client(self, total: float, idle: float) -> AsyncIterator[AsyncOpenAI]:
+    async def _open_client(
+        self, total_seconds: float, idle_seconds: float
+    ) -> AsyncIterator[AsyncOpenAI]:
         if not self._config.address:
             raise ModelFailed(NO_ADDRESS.format(provider=self._config.name))
-        http = net.build_client(timeout=total, idle=idle, **self._net)
+        http = net.build_client(timeout=total_seconds, idle=idle_seconds, **self._network_options)
         client = AsyncOpenAI(
             base_url=self._config.address,
             api_key=self._config.api_key or "none",  # local servers need none
@@ -97,41 +99,42 @@ class OpenAICompatible:
         async with client:
             yield client
 
-    def _explain(self, error: Exception, model: str) -> ModelFailed:
+    def _convert_error(self, error: Exception, model: str) -> ModelFailed:
         if isinstance(error, ModelFailed):
             return error
-        if not (isinstance(error, _UNEXPECTED) or type(error).__module__.startswith("http")):
+        if not (isinstance(error, _PROVIDER_ERRORS) or type(error).__module__.startswith("http")):
             raise error  # a bug of the application must not be hidden
         return build_failure(error, provider=self._config.name, model=model)
 
 
-class _Answer:
-    """Reads the events of a stream, tolerating missing and additional fields."""
+class _AnswerReader:
+    """Reads the events of one streamed answer, in which any field may be missing."""
 
     def __init__(self, request: ModelRequest) -> None:
         self._request = request
         self._usage: Usage | None = None
-        self._finish: str | None = None
-        self._length = 0
+        self._finish_reason: str | None = None
+        self._token_count = 0
 
     def read(self, event: Any) -> Iterable[ModelChunk]:
-        # Events are pydantic models built without validation, so any field may be missing.
+        # The package builds events without validation.
         if usage := getattr(event, "usage", None):
             self._usage = _parse_usage(usage)
         for choice in (getattr(event, "choices", None) or [])[:1]:
-            self._finish = getattr(choice, "finish_reason", None) or self._finish
+            self._finish_reason = getattr(choice, "finish_reason", None) or self._finish_reason
             text, reasoning = _read_texts(choice)
             if text or reasoning:
-                self._length += estimate_text(text + reasoning)
+                self._token_count += estimate_text(text + reasoning)
                 yield ModelChunk(text=text, reasoning=reasoning)
 
     def build_last_chunk(self, provider: str) -> ModelChunk:
-        if self._finish is None:
-            raise ModelFailed(BROKE_OFF.format(provider=provider), retryable=True)
-        if self._finish == "content_filter":
+        """Return the chunk that ends the answer. Raises ModelFailed if the provider did not complete it."""
+        if self._finish_reason is None:
+            raise ModelFailed(CUT_OFF.format(provider=provider), retryable=True)
+        if self._finish_reason == "content_filter":
             raise ModelFailed(FILTERED.format(provider=provider))
-        estimated = Usage(estimate_messages(self._request.messages), self._length)
-        return ModelChunk(finish_reason=self._finish, usage=self._usage or estimated)
+        estimated = Usage(estimate_messages(self._request.messages), self._token_count)
+        return ModelChunk(finish_reason=self._finish_reason, usage=self._usage or estimated)
 
 
 def _read_texts(choice: Any) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""Select the model that answers a request: the team's provider of that name, or the offline provider."""
+"""Selects the provider that answers a request: the team's provider of that name, or the offline provider."""
 
 import threading
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
@@ -32,24 +32,24 @@ _BUILT_IN: Mapping[str, Factory] = {
 
 
 def list_kinds() -> dict[str, Factory]:
-    """Return the kinds of providers; plug-ins add theirs through ``model_providers``."""
-    added = plugins.collect_mappings("model_providers")
-    for name in _BUILT_IN.keys() & added.keys():
+    """Return a factory for each kind of provider, including those of plug-ins (``model_providers``)."""
+    plugged = plugins.collect_mappings("model_providers")
+    for name in _BUILT_IN.keys() & plugged.keys():
         raise plugins.PluginConflict("model_providers", name)
-    return {**_BUILT_IN, **added}
+    return {**_BUILT_IN, **plugged}
 
 
-def warm_up() -> None:
+def preload_openai() -> None:
     """Load the openai package in the background, so that the first model call needn't wait for it."""
     name = "workflows.llm.openai_compatible"
-    threading.Thread(target=import_module, args=[name], name="warm-up", daemon=True).start()
+    threading.Thread(target=import_module, args=[name], name="preload-openai", daemon=True).start()
 
 
 class TeamModels:
-    """The ``ModelPort`` of a team: each request goes to the provider that it names.
+    """The ``ModelPort`` of a team, which passes each request to the provider that it names.
 
-    With ``fallback="offline"``, requests to a provider that the team hasn't connected are answered by the offline
-    one, which says so in every answer; a new installation runs everything that way.
+    With ``fallback="offline"`` the offline provider answers requests to providers that the team hasn't connected. It
+    says so in every answer. In a new installation it answers all requests.
     """
 
     def __init__(
@@ -65,10 +65,10 @@ class TeamModels:
             request = replace(request, model=config.default_model)
         redactor = build_redactor([config.api_key] if config else [])
         text, reasoning = redactor.stream(), redactor.stream()
-        async for chunk in self.port(request.provider).stream(request):
+        async for chunk in self.get_port(request.provider).stream(request):
             yield _redact_key(chunk, text, reasoning) if redactor else chunk
 
-    def port(self, provider: str) -> ModelPort:
+    def get_port(self, provider: str) -> ModelPort:
         """Return the provider's port. Raises ModelFailed if the team has no such provider and no fallback is allowed."""
         name = normalize_name(provider)
         if name not in self._ports:
@@ -91,7 +91,7 @@ class TeamModels:
 
 
 def _redact_key(chunk: ModelChunk, text: StreamRedactor, reasoning: StreamRedactor) -> ModelChunk:
-    """Redact a provider's key where its answer repeats it, so that only the provider sees the key."""
+    """Return the chunk without the provider's key, which an answer may repeat."""
     is_last = chunk.finish_reason is not None
     return replace(
         chunk,

@@ -1,4 +1,4 @@
-"""A token estimate without a tokenizer: good enough for display, not for billing."""
+"""Estimates tokens without a tokenizer, which is accurate enough for display but not for billing."""
 
 import re
 from collections.abc import Iterable
@@ -13,9 +13,9 @@ _OVERHEAD_PER_MESSAGE = 4
 
 
 def estimate_text(text: str) -> int:
-    """Return about one token for four letters, or for one Chinese, Japanese or Korean character."""
-    cjk = len(_CJK.findall(text))
-    return cjk + ceil((len(text) - cjk) / _CHARACTERS_PER_TOKEN)
+    """Return one token for each Chinese, Japanese or Korean character, and for every four other characters."""
+    cjk_count = len(_CJK.findall(text))
+    return cjk_count + ceil((len(text) - cjk_count) / _CHARACTERS_PER_TOKEN)
 
 
 def estimate_messages(messages: Iterable[Message]) -> int:

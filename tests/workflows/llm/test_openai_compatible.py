@@ -224,7 +224,7 @@ def test_silence_between_pieces_ends_after_the_idle_limit(server: FakeOpenAI) ->
     server.script(Answer("a b c d e f", delay=2))
     start = time.monotonic()
 
-    failed = failure_of(provider(server, idle=0.3))
+    failed = failure_of(provider(server, idle_seconds=0.3))
 
     assert "took too long" in failed.message
     assert failed.retryable
@@ -235,7 +235,7 @@ def test_answer_that_never_ends_stops_at_the_total_limit(server: FakeOpenAI) -> 
     server.script(Answer("w " * 200, delay=0.05))
     start = time.monotonic()
 
-    failed = failure_of(provider(server, total=0.6, idle=0.5))
+    failed = failure_of(provider(server, total_seconds=0.6, idle_seconds=0.5))
 
     assert "took too long" in failed.message
     assert time.monotonic() - start < 8  # of 10

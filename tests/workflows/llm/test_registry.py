@@ -64,10 +64,10 @@ def test_provider_nobody_connected_is_named_when_nothing_may_stand_in() -> None:
 def test_port_is_the_providers_or_the_fallback() -> None:
     config = ProviderConfig("openai", api_key="k")
 
-    assert isinstance(TeamModels([config]).port("a/openai"), OpenAICompatible)
-    assert isinstance(TeamModels([config]).port("other"), OfflineModels)
+    assert isinstance(TeamModels([config]).get_port("a/openai"), OpenAICompatible)
+    assert isinstance(TeamModels([config]).get_port("other"), OfflineModels)
     with pytest.raises(ModelFailed):
-        TeamModels([config], fallback="error").port("other")
+        TeamModels([config], fallback="error").get_port("other")
 
 
 def test_well_known_provider_needs_no_address() -> None:

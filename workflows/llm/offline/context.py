@@ -1,4 +1,4 @@
-"""The sentences that the offline provider may answer from: those in the request, with their source.
+"""Collects the sentences of a request from which the offline provider may answer, with their origin.
 
 Recalled text is data. It is searched and quoted, but never followed as an instruction.
 """
@@ -12,10 +12,10 @@ from typing import Any
 from workflows.engine.ports import ModelRequest
 from workflows.llm.offline import words
 from workflows.llm.offline.literals import find_opening, read_literal
-from workflows.llm.offline.phrases import FRAMES, LABELS, STOCK
+from workflows.llm.offline.phrases import COMPLETE_SENTENCES, INTRODUCTIONS, LABELS
 
 
-# The source of a sentence decides how likely it answers the question.
+# The origins of sentences. Of equally similar sentences, one of a higher origin is the better answer.
 RECALLED = 3  # memory that the workflow recalled for this request
 HISTORY = 2  # from an earlier turn of the conversation
 PROMPT = 1  # written into the prompt
@@ -34,7 +34,7 @@ _INSTRUCTION = re.compile(
     r"if |context:?$|memor(?:y|ies):?$)|^(?:你是|请|回答|使用|不要)",
     re.IGNORECASE,
 )
-_NOISE = frozenset({"", "null", "none", "true", "false", "[]", "{}"})
+_EMPTY_VALUES = frozenset({"", "null", "none", "true", "false", "[]", "{}"})
 _PLAIN_KEYS = frozenset(
     (
         *("text", "content", "value", "fact", "query", "question", "answer", "user", "assistant"),
@@ -48,15 +48,19 @@ Memory = tuple[str, Any, float]  # key, value, score
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
+    """A sentence that the answer may quote."""
+
     text: str
-    origin: int
-    rank: int  # position in its source; earlier is better
+    origin: int  # RECALLED, HISTORY or PROMPT
+    rank: int  # position among all sentences; earlier is better
     features: frozenset[str]
     score: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Material:
+    """The question of a request, and the sentences that may answer it."""
+
     question: str
     candidates: tuple[Candidate, ...]
 
@@ -64,10 +68,11 @@ class Material:
 def collect_material(request: ModelRequest) -> Material:
     """Return the last message of the user, and every sentence of the request that could answer it."""
     messages = list(request.messages)
-    users = [index for index, message in enumerate(messages) if message.role == "user"]
-    last = messages.pop(users[-1] if users else -1).text if messages else ""
-    prompt, recalled = _split_memory(last)
-    question, rest = _split_question(prompt)
+    user_indexes = [index for index, message in enumerate(messages) if message.role == "user"]
+    last_index = user_indexes[-1] if user_indexes else -1
+    last_text = messages.pop(last_index).text if messages else ""
+    prompt, recalled = _split_memory(last_text)
+    question, other_text = _split_question(prompt)
     collector = _Collector(question)
     collector.add_memories((hit.key, hit.value, hit.score or 0.0) for hit in request.memories)
     collector.add_memories(recalled)
@@ -75,12 +80,12 @@ def collect_material(request: ModelRequest) -> Material:
         text, recalled = _split_memory(message.text)
         collector.add_memories(recalled)
         collector.add_text(text, PROMPT if message.role == "system" else HISTORY)
-    collector.add_text(rest, PROMPT)
+    collector.add_text(other_text, PROMPT)
     return Material(question, tuple(collector.candidates))
 
 
 class _Collector:
-    """Collects sentences by source, each once, without questions and without the provider's phrases."""
+    """Collects each sentence once, without questions and without the offline provider's own phrases."""
 
     def __init__(self, question: str) -> None:
         self.candidates: list[Candidate] = []
@@ -88,7 +93,7 @@ class _Collector:
 
     def add_memories(self, memories: Iterable[Memory]) -> None:
         for key, value, score in memories:
-            for text, label in _list_texts(key, value):
+            for text, label in _iter_texts(key, value):
                 for sentence in words.split_sentences(strip_own_words(text)):
                     self._add(sentence, RECALLED, score, label)
 
@@ -98,10 +103,10 @@ class _Collector:
                 self._add(sentence, origin)
 
     def _add(self, sentence: str, origin: int, score: float = 0.0, label: str = "") -> None:
-        normal = _normalize(sentence)
-        if normal in self._seen or normal in _NOISE or words.is_question(sentence):
+        normalized = _normalize(sentence)
+        if normalized in self._seen or normalized in _EMPTY_VALUES or words.is_question(sentence):
             return
-        self._seen.add(normal)
+        self._seen.add(normalized)
         features = words.extract_features(f"{label} {sentence}")
         self.candidates.append(Candidate(sentence, origin, len(self.candidates), features, score))
 
@@ -125,47 +130,48 @@ def extract_quoted_text(text: str) -> str:
 
 def _strip_own_frame(sentence: str) -> str:
     stripped = sentence.strip()
-    if stripped in STOCK:
+    if stripped in COMPLETE_SENTENCES:
         return ""
-    frame = next((frame for frame in FRAMES if stripped.startswith(frame)), "")
-    return stripped.removeprefix(frame).strip().strip("“”「」")
+    introduction = next((phrase for phrase in INTRODUCTIONS if stripped.startswith(phrase)), "")
+    return stripped.removeprefix(introduction).strip().strip("“”「」")
 
 
 def _split_memory(text: str) -> tuple[str, list[Memory]]:
-    """Split a prompt into its text and the memory rendered into it."""
-    plain, hits = _extract_literals(text)
+    """Split a prompt into its text and the memories that were rendered into it."""
+    text_without_data, hits = _extract_literals(text)
     lines: list[str] = []
-    listing = False
-    for line in plain.splitlines():
+    is_in_context = False
+    for line in text_without_data.splitlines():
         if _CONTEXT_HEADING.match(line):
-            listing = True
-        elif listing and (match := _CONTEXT_LINE.match(line)):
+            is_in_context = True
+        elif is_in_context and (match := _CONTEXT_LINE.match(line)):
             hits.append((match["key"] or "", match["value"], 0.0))
         else:
-            listing = listing and not line.strip()
+            is_in_context = is_in_context and not line.strip()
             lines.append(line)
     return "\n".join(lines).strip(), hits
 
 
 def _extract_literals(text: str) -> tuple[str, list[Memory]]:
+    """Return the text without the lists and objects in it, and these as memories."""
     hits: list[Memory] = []
-    plain: list[str] = []
+    pieces: list[str] = []
     position = 0
     while (start := find_opening(text, position)) is not None:
-        plain.append(text[position:start])
+        pieces.append(text[position:start])
         literal = read_literal(text, start)
         if literal is None:
-            plain.append(text[start])
+            pieces.append(text[start])
             position = start + 1
         else:
             value, position = literal
-            hits.extend(_list_hits(value))
-    plain.append(text[position:])
-    return "".join(plain), hits
+            hits.extend(_iter_hits(value))
+    pieces.append(text[position:])
+    return "".join(pieces), hits
 
 
-def _list_hits(value: Any) -> Iterator[Memory]:
-    """Yield entries in the form of memory nodes ({key, value, score, …}), or any other rendered JSON."""
+def _iter_hits(value: Any) -> Iterator[Memory]:
+    """Yield the entries in a value as memory nodes print them ({key, value, score, …}), or any other value itself."""
     for item in value if isinstance(value, list) else [value]:
         if isinstance(item, Mapping) and "value" in item:
             yield str(item.get("key") or ""), item["value"], _to_number(item.get("score"))
@@ -177,19 +183,19 @@ def _to_number(value: Any) -> float:
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0
 
 
-def _list_texts(key: str, value: Any) -> Iterator[tuple[str, str]]:
-    """Yield a value as sentences, each with the words of its key, which help to find it."""
+def _iter_texts(key: str, value: Any) -> Iterator[tuple[str, str]]:
+    """Yield each text in a value with its label: the words of its key, which help to find it."""
     label = "" if _MACHINE_KEY.search(key) else re.sub(r"[_\-.]+", " ", key).strip()
     if isinstance(value, str):
         if value.strip():
             yield f"{label}: {value}" if label and _is_fragment(value) else value, label
     elif isinstance(value, Mapping):
-        for name, inner in value.items():
-            plain = str(name).lower() in _PLAIN_KEYS
-            yield from _list_texts(key if plain else str(name), inner)
+        for name, item in value.items():
+            is_plain = str(name).lower() in _PLAIN_KEYS
+            yield from _iter_texts(key if is_plain else str(name), item)
     elif isinstance(value, list):
-        for inner in value:
-            yield from _list_texts(key, inner)
+        for item in value:
+            yield from _iter_texts(key, item)
     elif value is not None:
         text = json.dumps(value)
         yield (f"{label}: {text}" if label else text), label
@@ -201,13 +207,13 @@ def _is_fragment(value: str) -> bool:
 
 
 def _split_question(text: str) -> tuple[str, str]:
-    """Return the question, and the rest of the message."""
+    """Return the last question, or the last paragraph if nothing is asked, and the rest of the message."""
+    sentences = words.split_sentences(text)
+    questions = [line for line in sentences if words.is_question(_SPEAKER.sub("", line))]
+    if questions:
+        others = [sentence for sentence in sentences if sentence != questions[-1]]
+        return _SPEAKER.sub("", questions[-1]), "\n".join(others)
     paragraphs = [part.strip() for part in re.split(r"\n\s*\n", text) if part.strip()]
-    parts = words.split_sentences(text)
-    asking = [part for part in parts if words.is_question(_SPEAKER.sub("", part))]
-    if asking:
-        question = asking[-1]
-        return _SPEAKER.sub("", question), "\n".join(part for part in parts if part != question)
     if not paragraphs:
         return "", ""
     return _SPEAKER.sub("", paragraphs[-1]), "\n".join(paragraphs[:-1])

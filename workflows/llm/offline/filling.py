@@ -1,4 +1,4 @@
-"""Fill a JSON schema with a minimal valid value from the given sentences, inventing nothing."""
+"""Fills a JSON schema with a minimal valid value, whose texts and numbers come from sentences of the request."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -36,17 +36,18 @@ def find_schema(request: ModelRequest) -> Schema | None:
     return None
 
 
-def fill(schema: Schema, question: str, sentences: Sequence[str]) -> Any:
-    return _Filler(schema, question, sentences).build_value(schema, "", 0)
+def fill_schema(schema: Schema, question: str, sentences: Sequence[str]) -> Any:
+    """Return a value of the schema. The ``sentences`` are ranked, best first."""
+    return _SchemaFiller(schema, question, sentences).build_value(schema, "", 0)
 
 
-class _Filler:
+class _SchemaFiller:
     def __init__(self, root: Schema, question: str, sentences: Sequence[str]) -> None:
         self._root = root
-        # A question contains no facts, so statements are searched first.
-        asks = words.is_question(question) or words.is_command(question)
-        self._texts = list(sentences) if asks and sentences else [question, *sentences]
-        self._all = " ".join([question, *sentences])
+        # A question contains no facts, so only the statements are searched.
+        is_request = words.is_question(question) or words.is_command(question)
+        self._sentences = list(sentences) if is_request and sentences else [question, *sentences]
+        self._whole_text = " ".join([question, *sentences])
 
     def build_value(self, schema: Schema, name: str, depth: int) -> Any:
         """Return a value of the schema for the field of that name."""
@@ -64,8 +65,8 @@ class _Filler:
             case "array":
                 items = schema.get("items")
                 count = int(schema.get("minItems", 0))
-                inner = items if isinstance(items, Mapping) else {}
-                return [self.build_value(inner, name, depth + 1) for _ in range(count)]
+                item_schema = items if isinstance(items, Mapping) else {}
+                return [self.build_value(item_schema, name, depth + 1) for _ in range(count)]
             case "integer" | "number":
                 return self._build_number(schema, name, is_integer=kind == "integer")
             case "boolean":
@@ -76,12 +77,13 @@ class _Filler:
                 return self._build_string(schema, name)
 
     def _resolve(self, schema: Schema) -> Schema:
+        """Return the schema without references and combinators; the first of several alternatives counts."""
         for _ in range(_MAX_DEPTH):
             if isinstance(ref := schema.get("$ref"), str):
                 schema = self._resolve_ref(ref)
             elif merged := schema.get("allOf"):
-                rest = {key: value for key, value in schema.items() if key != "allOf"}
-                schema = _merge([*merged, rest])
+                siblings = {key: value for key, value in schema.items() if key != "allOf"}
+                schema = _merge_schemas([*merged, siblings])
             elif choices := schema.get("anyOf") or schema.get("oneOf"):
                 schema = choices[0]
             else:
@@ -90,29 +92,31 @@ class _Filler:
 
     def _resolve_ref(self, ref: str) -> Schema:
         target: Any = self._root
-        for part in ref.removeprefix("#").strip("/").split("/"):
-            if part and isinstance(target, Mapping):
-                target = target.get(part.replace("~1", "/").replace("~0", "~"), {})
+        for key in ref.removeprefix("#").strip("/").split("/"):
+            if key and isinstance(target, Mapping):
+                target = target.get(key.replace("~1", "/").replace("~0", "~"), {})
         return target if isinstance(target, Mapping) else {}
 
     def _build_object(self, schema: Schema, depth: int) -> dict[str, Any]:
         properties: Mapping[str, Any] = schema.get("properties") or {}
         names = list(schema.get("required") or properties)
-        return {n: self.build_value(properties.get(n) or {}, n, depth + 1) for n in names}
+        return {
+            name: self.build_value(properties.get(name) or {}, name, depth + 1) for name in names
+        }
 
     def _choose_option(self, options: Sequence[Any]) -> Any:
         """Return the option that the text mentions, else the most similar one, else the first."""
-        lowered = self._all.lower()
+        lowered = self._whole_text.lower()
         for option in options:
             if isinstance(option, str) and option and option.lower() in lowered:
                 return option
-        features = words.extract_features(self._all)
+        features = words.extract_features(self._whole_text)
 
-        def measure(option: Any) -> float:
+        def measure_similarity(option: Any) -> float:
             option_features = words.extract_features(str(option).replace("_", " "))
             return words.measure_overlap(option_features, features)
 
-        return max(options, key=measure)
+        return max(options, key=measure_similarity)
 
     def _build_number(self, schema: Schema, name: str, *, is_integer: bool) -> float | int:
         numbers = [float(text) for text in _NUMBER.findall(self._find_closest(name))]
@@ -136,7 +140,7 @@ class _Filler:
         """Return the sentence that is most similar to a field's name; the first if none is."""
         name_features = words.extract_features(re.sub(r"(?<=[a-z])(?=[A-Z])|[_\-]+", " ", name))
         return max(
-            self._texts,
+            self._sentences,
             key=lambda text: words.measure_overlap(name_features, words.extract_features(text)),
             default="",
         )
@@ -162,7 +166,7 @@ def _get_bounds(schema: Schema, *, is_integer: bool) -> tuple[float, float]:
     return low, high
 
 
-def _merge(schemas: Sequence[Schema]) -> Schema:
+def _merge_schemas(schemas: Sequence[Schema]) -> Schema:
     merged: dict[str, Any] = {}
     for schema in schemas:
         for key, value in schema.items():

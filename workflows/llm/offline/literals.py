@@ -1,4 +1,4 @@
-"""Read data from a prompt: JSON, or a Python list, because templates print lists in that form."""
+"""Reads data from a prompt: JSON, or a Python list, because templates print lists in that form."""
 
 import ast
 import json
@@ -7,9 +7,9 @@ from typing import Any
 
 
 # Quoted text is skipped, because a bracket inside it closes nothing.
-_PARTS = re.compile(r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|[\[\]{}]""", re.DOTALL)
-_CLOSES = {"]": "[", "}": "{"}
-# literal_eval needs many times the text's memory, and its recursion grows with the depth
+_QUOTES_AND_BRACKETS = re.compile(r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|[\[\]{}]""", re.DOTALL)
+_OPENING_BY_CLOSING = {"]": "[", "}": "{"}
+# Limits, because literal_eval needs many times the text's memory, and its recursion grows with the depth.
 _MAX_LENGTH = 200_000
 _MAX_DEPTH = 40
 
@@ -17,13 +17,13 @@ _json = json.JSONDecoder()
 
 
 def find_opening(text: str, start: int) -> int | None:
-    """Return the position of the first bracket that may open a list or an object."""
+    """Return the position of the first bracket from ``start`` on that may open a list or an object."""
     positions = (text.find("[", start), text.find("{", start))
     return min((position for position in positions if position >= 0), default=None)
 
 
 def read_literal(text: str, start: int) -> tuple[Any, int] | None:
-    """Return the list or object that opens at ``start`` and its end, or None if it is neither."""
+    """Return the list or object that opens at ``start``, and its end; None if the text there is neither."""
     try:
         return _json.raw_decode(text, start)
     except (ValueError, RecursionError):
@@ -39,15 +39,15 @@ def read_literal(text: str, start: int) -> tuple[Any, int] | None:
 
 def _find_closing(text: str, start: int) -> int | None:
     open_brackets: list[str] = []
-    for part in _PARTS.finditer(text, start, start + _MAX_LENGTH):
-        sign = part.group()
-        if sign in "[{":
-            open_brackets.append(sign)
+    for match in _QUOTES_AND_BRACKETS.finditer(text, start, start + _MAX_LENGTH):
+        bracket = match.group()
+        if bracket in "[{":
+            open_brackets.append(bracket)
             if len(open_brackets) > _MAX_DEPTH:
                 return None
-        elif sign in _CLOSES:
-            if not open_brackets or open_brackets.pop() != _CLOSES[sign]:
+        elif bracket in _OPENING_BY_CLOSING:
+            if not open_brackets or open_brackets.pop() != _OPENING_BY_CLOSING[bracket]:
                 return None
             if not open_brackets:
-                return part.end()
+                return match.end()
     return None

@@ -28,17 +28,19 @@ PHRASES: Final = {
     },
 }
 
-_STOCK_NAMES = ("unknown", "hello", "empty", "command")
+_COMPLETE_NAMES = ("unknown", "hello", "empty", "command")
 
-FRAMES: Final = tuple(
+# The phrases before a quoted sentence.
+INTRODUCTIONS: Final = tuple(
     text
     for phrases in PHRASES.values()
     for name, text in phrases.items()
-    if name not in _STOCK_NAMES
+    if name not in _COMPLETE_NAMES
 )
-STOCK: Final = frozenset(
-    part.strip()
+# The sentences of answers that quote nothing.
+COMPLETE_SENTENCES: Final = frozenset(
+    sentence.strip()
     for phrases in PHRASES.values()
-    for name in _STOCK_NAMES
-    for part in (phrases[name], *phrases[name].replace("! ", "!\n").splitlines())
+    for name in _COMPLETE_NAMES
+    for sentence in (phrases[name], *phrases[name].replace("! ", "!\n").splitlines())
 )

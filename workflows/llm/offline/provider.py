@@ -1,7 +1,7 @@
-"""The offline provider: deterministic, extractive, labelled; it needs no key and no network.
+"""The offline provider, which answers without a key, a network or a language model.
 
-It is not a language model. It quotes the sentences of the request that have most in common with
-the question, says when there are none, and acknowledges statements.
+It quotes the sentences of the request that have most in common with the question, says when there are none, and
+acknowledges statements. Equal requests have equal answers, each with a label that says where it comes from.
 """
 
 import json
@@ -11,13 +11,13 @@ from collections.abc import AsyncIterator, Sequence
 from workflows.engine.ports import ModelChunk, ModelRequest, Usage
 from workflows.llm.offline import context, words
 from workflows.llm.offline.context import Candidate, Material
-from workflows.llm.offline.filling import fill, find_schema
+from workflows.llm.offline.filling import fill_schema, find_schema
 from workflows.llm.offline.phrases import LABELS, PHRASES
 from workflows.llm.tokens import estimate_messages, estimate_text
 
 
 _MAX_QUOTED = 3
-_MAX_LENGTH = 400
+_MAX_QUOTE_LENGTH = 400
 _PIECES = re.compile(r"\s*\S+\s*|\s+")
 _CJK_PIECE = re.compile(r"[\u3400-\u9fff]{1,4}[，。！？：、]?|[^\u3400-\u9fff]+")
 
@@ -26,20 +26,20 @@ class OfflineModels:
     """The ``ModelPort`` that answers every request offline, whichever provider the request names."""
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
-        text = answer(request)
+        text = build_answer(request)
         for piece in _split_pieces(text):
             yield ModelChunk(text=piece)
         usage = Usage(estimate_messages(request.messages), estimate_text(text))
         yield ModelChunk(finish_reason="stop", usage=usage)
 
 
-def answer(request: ModelRequest) -> str:
-    """Return the whole answer; a pure function of the request."""
+def build_answer(request: ModelRequest) -> str:
+    """Return the whole answer, which depends on the request alone."""
     material = context.collect_material(request)
     schema = find_schema(request)
     if schema is not None:
         ranked = [candidate.text for candidate in _rank_candidates(material)]
-        return json.dumps(fill(schema, material.question, ranked), ensure_ascii=False)
+        return json.dumps(fill_schema(schema, material.question, ranked), ensure_ascii=False)
     language = "zh" if words.is_chinese(material.question) else "en"
     return _compose_answer(material, PHRASES[language]) + LABELS[language]
 
@@ -61,8 +61,8 @@ def _answer_question(material: Material, phrases: dict[str, str]) -> str:
     ranked = _rank_candidates(material)
     best = _select_best(ranked, words.extract_features(material.question))
     if best:
-        frame = "prompt" if best[0].origin == context.PROMPT else "remember"
-        return phrases[frame] + _quote(best)
+        phrase_name = "prompt" if best[0].origin == context.PROMPT else "remember"
+        return phrases[phrase_name] + _quote(best)
     # No memory shares a word with the question, but the workflow recalled these for it, as a search by meaning does.
     # The answer says so, which is better than no answer or a pretended match.
     recalled = [candidate for candidate in ranked if candidate.origin == context.RECALLED]
@@ -72,7 +72,7 @@ def _answer_question(material: Material, phrases: dict[str, str]) -> str:
 
 
 def _answer_command(material: Material, phrases: dict[str, str]) -> str:
-    """Return the sentences that a real model would have received for the task, most relevant first."""
+    """Return an answer that quotes the text of the task, or else the most relevant sentence."""
     parts = words.split_sentences(material.question)
     body = parts[0].partition(":")[2].strip() or " ".join(parts[1:])
     if body:
@@ -97,17 +97,19 @@ def _rank_candidates(material: Material) -> list[Candidate]:
 
 
 def _select_best(ranked: Sequence[Candidate], question_features: frozenset[str]) -> list[Candidate]:
-    """Return the best sentence, and those of the same kind of source that match equally well."""
-    if not ranked or not (top := words.measure_overlap(question_features, ranked[0].features)):
+    """Return the best sentence, and those of the same origin that match the question equally well."""
+    if not ranked:
         return []
+    best_overlap = words.measure_overlap(question_features, ranked[0].features)
     origin = ranked[0].origin
-    if origin == context.PROMPT and top < 1:  # a single concept is too little to quote a prompt
+    # A single shared concept is too little to quote a prompt.
+    if not best_overlap or (origin == context.PROMPT and best_overlap < 1):
         return []
     return [
         candidate
         for candidate in ranked
         if candidate.origin == origin
-        and words.measure_overlap(question_features, candidate.features) >= top
+        and words.measure_overlap(question_features, candidate.features) >= best_overlap
     ][:_MAX_QUOTED]
 
 
@@ -116,11 +118,12 @@ def _quote(candidates: Sequence[Candidate]) -> str:
 
 
 def _shorten(text: str) -> str:
-    return text if len(text) <= _MAX_LENGTH else text[: _MAX_LENGTH - 1].rstrip() + "…"
+    is_short = len(text) <= _MAX_QUOTE_LENGTH
+    return text if is_short else text[: _MAX_QUOTE_LENGTH - 1].rstrip() + "…"
 
 
 def _split_pieces(text: str) -> list[str]:
-    """Split into words; Chinese, which has no spaces, into a few characters at a time."""
+    """Split a text into words, or Chinese text, which has no spaces, into a few characters at a time."""
     return [
         piece
         for word in _PIECES.findall(text)

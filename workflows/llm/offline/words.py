@@ -65,11 +65,11 @@ _QUESTION_STARTS = _read_words(
     """
 )
 # "Tell me my cat's name" asks for a fact, as a question does.
-_ASKS = re.compile(
+_QUESTION_START_PATTERN = re.compile(
     r"^(?:please\s+)?(?:tell me|remind me|show me|list|name|recall|give me|what|describe)\b",
     re.IGNORECASE,
 )
-_ASKS_ZH = re.compile(
+_CHINESE_QUESTION = re.compile(
     r"什么|谁|哪[里儿个些]?|吗|呢|多少|几[个点岁]|怎么|怎样|为什么|为何|如何|是否|告诉我"
 )
 _COMMANDS = re.compile(
@@ -90,13 +90,15 @@ def split_sentences(text: str) -> list[str]:
 
 
 def is_question(sentence: str) -> bool:
+    """Return whether the sentence asks for a fact, also without a question mark."""
     text = sentence.strip().strip("\"'“”’）) ")
     if text.endswith(("?", "？")):
         return True
     if is_chinese(text):
-        return bool(_ASKS_ZH.search(text)) and not text.endswith(("。", "！"))
-    first = text.split(maxsplit=1)[0].lower() if text else ""
-    return bool(_ASKS.match(text)) or (first in _QUESTION_STARTS and not text.endswith((".", "!")))
+        return bool(_CHINESE_QUESTION.search(text)) and not text.endswith(("。", "！"))
+    first_word = text.split(maxsplit=1)[0].lower() if text else ""
+    starts_like_question = first_word in _QUESTION_STARTS and not text.endswith((".", "!"))
+    return starts_like_question or bool(_QUESTION_START_PATTERN.match(text))
 
 
 def is_command(sentence: str) -> bool:
@@ -121,9 +123,9 @@ def extract_features(text: str) -> frozenset[str]:
     return frozenset(stems | _extract_chinese_pairs(lowered) | _extract_concepts(lowered))
 
 
-def measure_overlap(question: frozenset[str], other: frozenset[str]) -> float:
-    """Return 0 for nothing in common; a shared word counts 1, a shared concept less."""
-    return sum(_CONCEPT_WEIGHT if name.startswith("@") else 1.0 for name in question & other)
+def measure_overlap(features: frozenset[str], others: frozenset[str]) -> float:
+    """Return how much two sentences have in common: 1 for each shared word, and less for each shared concept."""
+    return sum(_CONCEPT_WEIGHT if name.startswith("@") else 1.0 for name in features & others)
 
 
 def _extract_chinese_pairs(text: str) -> set[str]:
@@ -139,13 +141,14 @@ def _extract_concepts(text: str) -> set[str]:
     words = set(_WORD.findall(text))
     return {
         f"@{name}"
-        for name, members in _load_concepts().items()
-        if words & members[0] or any(member in text for member in members[1])
+        for name, (english, chinese) in _load_concepts().items()
+        if words & english or any(word in text for word in chinese)
     }
 
 
 @cache
 def _load_concepts() -> dict[str, tuple[frozenset[str], tuple[str, ...]]]:
+    """Return the English and the Chinese words of each concept."""
     members = {name: words.split() for name, words in _CONCEPTS.items()}
     return {
         name: (
