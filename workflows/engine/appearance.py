@@ -1,4 +1,4 @@
-"""The appearance of a kind's nodes on their cards, and the products that know it, as plain data for the views."""
+"""Describes how the nodes of a kind look on their cards, and which products know the kind."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,15 +13,16 @@ from workflows.engine.texts import Text
 Family = Literal["flow", "model", "memory", "logic", "data", "unknown"]
 
 
+# The data of a node, as its document has it.
+Data = Mapping[str, Json]
+
+
 @dataclass(frozen=True, slots=True)
 class HandleLabel:
-    """The label of a handle: ``word`` says when a run takes it, ``text`` is its question."""
+    """The label of a handle: ``word`` says when a run takes it, such as If, and ``text`` is the condition."""
 
     word: Text = ""
     text: Sequence[Text] = ()  # printed one after the other
-
-
-Data = Mapping[str, Json]
 
 
 class Appearance:
@@ -37,7 +38,7 @@ class Appearance:
     dialects: ClassVar[tuple[Literal["dify", "xworkflow"], ...]] = ()
 
     def summarize(self, data: Data) -> Iterable[Text]:
-        """Return the parts of the line on the card; empty parts are left out, and the others are joined by dots."""
+        """Return the parts of the line on the card. The views join them by dots and leave out empty parts."""
         return ()
 
     def label_handles(self, data: Data) -> Mapping[str, HandleLabel]:
@@ -50,7 +51,7 @@ def list_items(value: Json) -> Sequence[Any]:
     return value if isinstance(value, list | tuple) else ()
 
 
-def list_objects(value: Json) -> Iterator[Data]:
+def iter_objects(value: Json) -> Iterator[Data]:
     return (item for item in list_items(value) if isinstance(item, Mapping))
 
 
@@ -64,10 +65,10 @@ def get_model_name(model: Json) -> str:
     return as_text(model.get("name")) if isinstance(model, Mapping) else ""
 
 
-def join_names(words: Iterable[str]) -> str:
-    return ", ".join(filter(None, words))
+def join_names(names: Iterable[str]) -> str:
+    return ", ".join(filter(None, names))
 
 
 def join_object_names(value: Json, key: str) -> str:
     """Return the values under a key of the objects in a list, separated by commas."""
-    return join_names(as_text(item.get(key)) for item in list_objects(value))
+    return join_names(as_text(item.get(key)) for item in iter_objects(value))

@@ -11,8 +11,8 @@ from workflows.engine.appearance import (
     Data,
     HandleLabel,
     get_model_name,
+    iter_objects,
     join_object_names,
-    list_objects,
 )
 from workflows.engine.text_rendering import as_text
 from workflows.engine.texts import Phrase, Text, gettext_noop
@@ -36,8 +36,8 @@ class _QuestionClassifier(Appearance):
 
     def label_handles(self, data: Data) -> Mapping[str, HandleLabel]:
         return {
-            str(each.get("id")): HandleLabel(text=[as_text(each.get("name"))])
-            for each in list_objects(data.get("classes"))
+            str(category.get("id")): HandleLabel(text=[as_text(category.get("name"))])
+            for category in iter_objects(data.get("classes"))
         }
 
 
@@ -60,7 +60,7 @@ class _HumanInput(Appearance):
     def label_handles(self, data: Data) -> Mapping[str, HandleLabel]:
         actions = {
             str(action.get("id")): HandleLabel(text=[as_text(action.get("title"))])
-            for action in list_objects(data.get("user_actions"))
+            for action in iter_objects(data.get("user_actions"))
         }
         return {**actions, "__timeout": HandleLabel(Phrase(gettext_noop("Timeout")))}
 
@@ -81,17 +81,17 @@ class _DocumentExtractor(Appearance):
 
 
 class UnknownAppearance(Appearance):
-    """The appearance of an unknown kind."""
+    """The appearance of a kind about which nothing is known."""
 
     icon = "warning"
     family = "unknown"
 
 
-class _OfDify(UnknownAppearance):
+class _DifyKind(UnknownAppearance):
     dialects = ("dify",)
 
 
-class _OfXworkflow(UnknownAppearance):
+class _XworkflowKind(UnknownAppearance):
     dialects = ("xworkflow",)
 
 
@@ -109,7 +109,7 @@ FOREIGN_KINDS: Final[Mapping[str, Appearance]] = {
     },
     **dict.fromkeys(
         ("datasource", "knowledge-index", "trigger-plugin", "trigger-schedule", "trigger-webhook"),
-        _OfDify(),
+        _DifyKind(),
     ),
-    "gather": _OfXworkflow(),
+    "gather": _XworkflowKind(),
 }

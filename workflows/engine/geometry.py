@@ -16,26 +16,26 @@ from workflows.engine.language.failure_policy import FAIL_HANDLE, has_fail_branc
 GRID = 8
 
 CARD_WIDTH = 240.0
-HEAD = 48.0  # icon, title, kind
-ROW = 24.0  # its summary, or one output handle
-FOOT = 8.0
+HEADER_HEIGHT = 48.0  # of the icon, the title and the kind
+ROW_HEIGHT = 24.0  # of the summary, or of one output handle
+FOOTER_HEIGHT = 8.0
 PORT_Y = 24.0  # of the input handle, and of a single output handle
 
 BOX_WIDTH, BOX_HEIGHT = 560.0, 240.0  # of a container without a size
-BOX_PAD = 24.0
+BOX_PADDING = 24.0
 NOTE_WIDTH, NOTE_HEIGHT = 240.0, 128.0
-DOT = 48.0  # the start inside a container
+DOT_SIZE = 48.0  # of the start inside a container
 
 SOURCE = "source"
 MIN_SIZES = {"box": (240.0, 120.0), "note": (120.0, 64.0)}
 
 # An edge starts and ends horizontally, also when it runs backwards.
-MIN_BEND, MIN_BEND_BACK, BACK = 40.0, 60.0, 0.6
+MIN_BEND, MIN_BACKWARD_BEND, BACKWARD_BEND = 40.0, 60.0, 0.6
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The size of a card, and what is drawn on it."""
+    """The size of a node's card, and the parts that are drawn on it."""
 
     width: float
     height: float
@@ -46,7 +46,7 @@ class Shape:
     is_dot: bool = False  # the start inside a container
 
     def locate_source(self, handle: str) -> tuple[float, float]:
-        """Return the position of a source handle, or of the first for an unknown one, so that its edge is visible."""
+        """Return the position of a source handle. Edges of an unknown handle are drawn at the first one."""
         index = self.handles.index(handle) if handle in self.handles else 0
         return self.width, compute_port_y(index, len(self.handles), self.rows)
 
@@ -56,11 +56,11 @@ class Shape:
 
 
 def compute_shape(node: NodeSpec, kinds: Mapping[str, AnyKind], *, is_box: bool = False) -> Shape:
-    """Return the shape of a node. With ``is_box`` a node of an unknown kind is drawn as a container."""
+    """Return the shape of a node. With ``is_box`` the node is drawn as a container, whatever its kind."""
     kind = kinds.get(node.kind)
     is_root = kind is not None and kind.execution is Execution.ROOT
     if kind is not None and kind.execution is Execution.ENTRY:
-        return Shape(DOT, DOT, (SOURCE,), has_target_handle=False, is_dot=True)
+        return Shape(DOT_SIZE, DOT_SIZE, (SOURCE,), has_target_handle=False, is_dot=True)
     handles = list_source_handles(node, kind)
     if is_box or (kind is not None and kind.execution is Execution.CONTAINER):
         min_width, min_height = MIN_SIZES["box"]
@@ -94,15 +94,19 @@ def _list_kind_handles(node: NodeSpec, kind: AnyKind | None) -> tuple[str, ...]:
 def compute_card_height(rows: int, handle_count: int) -> float:
     """Return the height of a card. A single source handle is in the heading; several have a row each."""
     lines = rows + (handle_count if handle_count > 1 else 0)
-    return HEAD + (lines * ROW + FOOT if lines else 0)
+    return HEADER_HEIGHT + (lines * ROW_HEIGHT + FOOTER_HEIGHT if lines else 0)
 
 
 def compute_port_y(index: int, handle_count: int, rows: int) -> float:
-    return PORT_Y if handle_count <= 1 else HEAD + ROW * (rows + index) + ROW / 2
+    if handle_count <= 1:
+        return PORT_Y
+    return HEADER_HEIGHT + ROW_HEIGHT * (rows + index) + ROW_HEIGHT / 2
 
 
 def build_edge_path(x1: float, y1: float, x2: float, y2: float) -> str:
-    bend = max(MIN_BEND, (x2 - x1) / 2) if x2 >= x1 else max(MIN_BEND_BACK, (x1 - x2) * BACK)
+    """Return the SVG path of an edge from its source handle to its target handle."""
+    dx = x2 - x1
+    bend = max(MIN_BEND, dx / 2) if dx >= 0 else max(MIN_BACKWARD_BEND, -dx * BACKWARD_BEND)
     return (
         f"M{format_number(x1)},{format_number(y1)}C{format_number(x1 + bend)},{format_number(y1)} "
         f"{format_number(x2 - bend)},{format_number(y2)} {format_number(x2)},{format_number(y2)}"
@@ -110,7 +114,7 @@ def build_edge_path(x1: float, y1: float, x2: float, y2: float) -> str:
 
 
 def format_number(value: float) -> str:
-    """Return the number with two digits, rounded half up, so that Python and JavaScript give the same."""
+    """Return the number as text with at most two decimals, rounded half up as in JavaScript."""
     rounded = floor(value * 100 + 0.5) / 100
     integer = int(rounded)
     return str(integer) if integer == rounded else repr(rounded)

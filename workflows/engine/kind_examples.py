@@ -7,12 +7,12 @@ from workflows.engine.language.document import Json, NodeSpec
 
 
 def build_example_data(kind: AnyKind) -> dict[str, Json]:
-    """Return data for a node of the kind: its required fields, and those with an example."""
+    """Return data for a node of the kind, with its required fields and all fields that have an example."""
     return {"type": kind.name, "title": kind.title, **_collect_examples(kind.fields)}
 
 
 def list_outputs(kind: AnyKind, data: Mapping[str, Json] | None = None) -> tuple[Output, ...]:
-    """Return the outputs of a node of the kind, with this data or the example's. An invalid configuration has none."""
+    """Return the outputs of a node with the data, or with the example data; none if the data is invalid."""
     spec = NodeSpec("example", kind.name, data if data is not None else build_example_data(kind))
     try:
         return tuple(kind.list_outputs(spec))

@@ -1,7 +1,7 @@
 """The contract of node kinds, which the engine, the validator, the forms and the drawings read.
 
-A kind is one file in ``nodes/``; plug-ins provide more of them. Kinds keep no state: values that are computed once
-per version are the result of ``prepare``, values of one step come with the context.
+A kind is one file in ``nodes/``; plug-ins provide more of them. Kinds keep no state: ``prepare`` returns what is
+computed once per version, and the context has what belongs to one step.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
@@ -34,7 +34,7 @@ from workflows.engine.texts import gettext_noop as gettext_noop  # for the modul
 # The input of a step that lists the keys of untrusted memories. Authors cannot use the name, since references cannot
 # contain the character and ``record_inputs`` drops it.
 UNTRUSTED_KEYS: Final = "#from_outside"
-# Its former name in older steps, and their kinds, whose inputs have fixed names.
+# The former name of that input in older steps, and the kinds of those steps.
 _LEGACY_UNTRUSTED_KEYS: Final = "from_outside"
 _LEGACY_KINDS: Final = frozenset(
     {"conversation-memory", "knowledge-retrieval", "llm", "memory-recall", "memory-retrieval"}
@@ -54,8 +54,8 @@ class TypeRule(StrEnum):
     """The rule by which an output's type follows from a variable's."""
 
     ELEMENT = "element"  # one of the list's items
-    GATHERED = "gathered"  # a list of such values
-    JOINED = "joined"  # the collected values; if each is a list, one list of all their items
+    GATHERED = "gathered"  # a list of values of the variable's type
+    JOINED = "joined"  # as gathered, but lists are joined into one list of their items
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +87,13 @@ class NodeResult:
 
 
 def has_untrusted_input(kind: str, inputs: Mapping[str, Json]) -> bool:
-    """Return whether memory gave a step untrusted content."""
+    """Return whether a step with these inputs was given untrusted content from memory."""
     return UNTRUSTED_KEYS in inputs or (kind in _LEGACY_KINDS and _LEGACY_UNTRUSTED_KEYS in inputs)
 
 
 @dataclass(slots=True)
 class NodeContext:
-    """The part of a run that one step can access."""
+    """The part of a run that one step can access: its variables, its ports and what it records."""
 
     node_id: str
     run_id: str
@@ -139,7 +139,7 @@ class NodeContext:
     @property
     def identity(self) -> Mapping[str, Json]:
         """Return the run's system variables, for ports that have no better source."""
-        return {**self.pool.get_head(SYSTEM), "run_id": self.run_id}
+        return {**self.pool.get_values(SYSTEM), "run_id": self.run_id}
 
 
 C = TypeVar("C", bound=BaseModel)
@@ -151,8 +151,8 @@ class NodeKind(Appearance, Generic[C, P]):
 
     ``run`` may be a plain method (which is assumed to be pure and fast) or a coroutine; either returns a NodeResult
     or raises. Any exception fails the node; an ``EngineFault`` has a message for users and says whether a retry may
-    help. ``has_effect`` makes the journal record the step before it begins and commit it before any later step
-    starts.
+    help. ``has_effect`` makes the journal record the step before it begins, and store its result before the
+    next step with an effect begins.
     """
 
     title: ClassVar[str]
@@ -163,17 +163,17 @@ class NodeKind(Appearance, Generic[C, P]):
     config_model: ClassVar[type[BaseModel]] = NodeConfig
     execution: ClassVar[Execution] = Execution.PLAIN
     has_effect: ClassVar[bool] = False
-    # The defaults of its nodes once retries are switched on; without them they never run again.
+    # The default retry settings of its nodes; without them its nodes are never retried.
     retry: ClassVar[Retry | None] = None
     needs_memory: ClassVar[bool] = False
-    # The memory scope of its nodes that have none.
+    # The memory scope of its nodes that do not name one.
     default_scope: ClassVar[str] = ""
     # The settings for the data leak check; ``start.text`` is a question.
     leak_check_settings: ClassVar[Sequence[Mapping[str, Json]]] = ()
     # The preview of memory next to its form: of recalled entries, of their text, or of entries to forget.
     memory_preview: ClassVar[Literal["", "recall", "history", "forget"]] = ""
     streams: ClassVar[frozenset[str]] = frozenset()
-    # Its outputs are untrusted, such as text from the web; memory may hold them for review.
+    # Its outputs are untrusted, such as text from the web; memory may require a review of them.
     has_untrusted_outputs: ClassVar[bool] = False
     # The output that is made for a prompt; its end event has the length.
     context_output: ClassVar[str] = ""
@@ -213,7 +213,7 @@ class NodeKind(Appearance, Generic[C, P]):
         return []
 
     def build_initial_data(self, text: Selector) -> Data:
-        """Return the data of a new node behind one whose text output is ``text``."""
+        """Return the data of a new node after a node whose text output has the selector ``text``."""
         return {}
 
     def list_handles(self, spec: NodeSpec) -> tuple[str, ...]:
@@ -227,11 +227,11 @@ class NodeKind(Appearance, Generic[C, P]):
         return False
 
     def list_inner_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
-        """Return the outputs that the nodes inside a container see under its id."""
+        """Return the outputs of a container that the nodes inside it can read under its id."""
         return ()
 
     def list_variable_types(self, spec: NodeSpec) -> Mapping[str, ValueType]:
-        """Return the node's variables that other nodes may set, with their types."""
+        """Return the names and types of the node's variables that other nodes may set."""
         return {}
 
     def list_reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
@@ -239,15 +239,15 @@ class NodeKind(Appearance, Generic[C, P]):
         return ()
 
     def reads_answers(self, spec: NodeSpec) -> bool:
-        """Return whether it reads the answers of earlier turns of the conversation."""
+        """Return whether the node reads the answers of earlier turns of the conversation."""
         return False
 
     def needs_review(self, spec: NodeSpec, untrusted: frozenset[str]) -> bool:
-        """Return whether it would store untrusted content that has to be reviewed first."""
+        """Return whether the node would store untrusted content that has to be reviewed first."""
         return False
 
     def list_writes(self, prepared: P) -> tuple[Selector, ...]:
-        """Return the variables that the step may set; answers print them only after it ran."""
+        """Return the variables that the step may set. Answers wait for the step before they print them."""
         return ()
 
     def list_segments(self, prepared: P) -> Sequence[Segment]:
@@ -259,14 +259,14 @@ class NodeKind(Appearance, Generic[C, P]):
         raise NotImplementedError
 
     async def preview_inputs(self, prepared: P, ctx: NodeContext) -> Mapping[str, Json]:
-        """Return the inputs that the step would have, without any effect.
+        """Return the inputs that the step would have, without running it.
 
-        For a step whose outputs are pinned, or that failed before it recorded them.
+        They are shown for a step that has pinned outputs, or that failed before it recorded its inputs.
         """
         return {}
 
 
-# Kinds differ in their configuration; a table of them can't name the type.
+# A kind of any configuration, for tables of different kinds.
 AnyKind = NodeKind[Any, Any]
 
 

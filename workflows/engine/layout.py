@@ -1,7 +1,7 @@
-"""Positions the nodes of a document that has no positions, or that a user wants arranged.
+"""Positions nodes in columns from left to right, by Sugiyama's method without dummy nodes.
 
-Layers by longest path, back edges ignored, then barycentre sweeps against crossings (Sugiyama's
-method without dummy nodes). Iterative throughout, so that a chain of thousands works.
+The longest path to a node decides its column, edges back are ignored, and barycentre sweeps reduce the crossings.
+Nothing is recursive, so that a chain of thousands of nodes works.
 """
 
 from collections import defaultdict
@@ -24,7 +24,7 @@ class Box:
 
 @dataclass(slots=True)
 class _Links:
-    """Edges without those that close a cycle, both ways round, and a topological order."""
+    """The neighbours of each node, without edges that close a cycle, and a topological order of the nodes."""
 
     successors: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     predecessors: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
@@ -42,26 +42,29 @@ def arrange_in_layers(
 
 
 def _remove_cycles(boxes: Mapping[str, Box], edges: Sequence[tuple[str, str]]) -> _Links:
-    out: dict[str, list[str]] = defaultdict(list)
+    targets: dict[str, list[str]] = defaultdict(list)
     for source, target in edges:
         if source in boxes and target in boxes:
-            out[source].append(target)
+            targets[source].append(target)
     links = _Links()
     visited: set[str] = set()
     for root in boxes:
         if root not in visited:
-            _walk(root, out, visited, links)
+            _visit_descendants(root, targets, visited, links)
     links.order.reverse()
     return links
 
 
-def _walk(root: str, out: Mapping[str, list[str]], visited: set[str], links: _Links) -> None:
+def _visit_descendants(
+    root: str, targets: Mapping[str, list[str]], visited: set[str], links: _Links
+) -> None:
+    """Add the edges and nodes that a depth-first search from the root meets first to the links."""
     on_path: set[str] = {root}
     visited.add(root)
-    stack = [(root, iter(out.get(root, ())))]
+    stack = [(root, iter(targets.get(root, ())))]
     while stack:
-        node, targets = stack[-1]
-        for target in targets:
+        node, remaining_targets = stack[-1]
+        for target in remaining_targets:
             if target in on_path:
                 continue  # a back edge would make ranks endless
             links.successors[node].append(target)
@@ -69,7 +72,7 @@ def _walk(root: str, out: Mapping[str, list[str]], visited: set[str], links: _Li
             if target not in visited:
                 visited.add(target)
                 on_path.add(target)
-                stack.append((target, iter(out.get(target, ()))))
+                stack.append((target, iter(targets.get(target, ()))))
                 break
         else:
             on_path.discard(node)
@@ -80,28 +83,31 @@ def _walk(root: str, out: Mapping[str, list[str]], visited: set[str], links: _Li
 def _build_columns(boxes: Mapping[str, Box], links: _Links) -> list[list[str]]:
     rank: dict[str, int] = {}
     for node in links.order:
-        rank[node] = 1 + max((rank[b] for b in links.predecessors.get(node, ())), default=-1)
+        predecessors = links.predecessors.get(node, ())
+        rank[node] = 1 + max((rank[source] for source in predecessors), default=-1)
     for node in reversed(links.order):
         # a source belongs next to its first consumer, not at the far left
-        consumer_ranks = [rank[a] for a in links.successors.get(node, ())]
+        consumer_ranks = [rank[target] for target in links.successors.get(node, ())]
         if consumer_ranks and not links.predecessors.get(node):
             rank[node] = min(consumer_ranks) - 1
     columns: dict[int, list[str]] = defaultdict(list)
     for node in boxes:
         columns[rank[node]].append(node)
-    return [columns[r] for r in sorted(columns)]
+    return [columns[column_rank] for column_rank in sorted(columns)]
 
 
 def _reduce_crossings(columns: list[list[str]], links: _Links) -> None:
-    row = {node: float(i) for column in columns for i, node in enumerate(column)}
+    row = {node: float(index) for column in columns for index, node in enumerate(column)}
     for sweep in range(SWEEPS):
-        forwards = sweep % 2 == 0
-        side = links.predecessors if forwards else links.successors
-        for column in columns if forwards else reversed(columns):
-            target = {n: _average([row[m] for m in side.get(n, ())], row[n]) for n in column}
-            column.sort(key=lambda n: target[n])
-            for i, node in enumerate(column):
-                row[node] = float(i)
+        is_forward = sweep % 2 == 0
+        neighbours = links.predecessors if is_forward else links.successors
+        for column in columns if is_forward else reversed(columns):
+            barycentres = {
+                node: _average([row[other] for other in neighbours.get(node, ())], row[node])
+                for node in column
+            }
+            column.sort(key=barycentres.__getitem__)
+            row |= {node: float(index) for index, node in enumerate(column)}
 
 
 def _average(rows: list[float], default: float) -> float:
@@ -109,7 +115,9 @@ def _average(rows: list[float], default: float) -> float:
 
 
 def _position_columns(columns: list[list[str]], boxes: Mapping[str, Box]) -> dict[str, Position]:
-    heights = [sum(boxes[n].height for n in c) + GAP_Y * (len(c) - 1) for c in columns]
+    heights = [
+        sum(boxes[node].height for node in column) + GAP_Y * (len(column) - 1) for column in columns
+    ]
     tallest = max(heights, default=0.0)
     positions: dict[str, Position] = {}
     x = 0.0
@@ -118,5 +126,5 @@ def _position_columns(columns: list[list[str]], boxes: Mapping[str, Box]) -> dic
         for node in column:
             positions[node] = Position(x, y)
             y += boxes[node].height + GAP_Y
-        x += max(boxes[n].width for n in column) + GAP_X
+        x += max(boxes[node].width for node in column) + GAP_X
     return positions

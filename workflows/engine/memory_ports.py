@@ -1,7 +1,6 @@
-"""The interfaces of a memory that supports conversation history and pages besides entries.
+"""The protocols of a memory port that keeps conversation histories and knowledge pages in addition to entries.
 
-A memory port implements them in addition to its own; ``workflows.engine.ports`` describes ``identity`` and
-``origin``.
+``workflows.engine.ports`` explains ``identity`` and ``origin``.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +27,7 @@ class ConversationResult(Protocol):
     def entries(self) -> Sequence[MemoryHit]: ...
     @property
     def held_entries(self) -> Sequence[MemoryHit]:
-        """Return the entries in quarantine, each of which has a placeholder."""
+        """Return the quarantined entries, whose messages are replaced by a placeholder."""
         ...
 
     @property
@@ -41,7 +40,7 @@ class ConversationResult(Protocol):
 
 
 class PageHit(Protocol):
-    """A page that was found. ``page``: id, title, summary, content, tags, references…"""
+    """A page that was found. ``page`` has its id, title, summary, content, tags, references and so on."""
 
     @property
     def page(self) -> Mapping[str, Json]: ...
@@ -56,8 +55,8 @@ class PageHit(Protocol):
 class StoredPage(Protocol):
     """A page that was written.
 
-    ``merged_for`` is the reason why it was merged into an existing page (title, alias, content), or empty. ``held``
-    is the reason why it waits in quarantine instead, as ``entry``.
+    ``merged_for`` is the reason why the page was merged into an existing one (title, alias or content), or empty.
+    ``held`` are the reasons why the page was quarantined instead; then ``entry`` is the quarantined entry.
     """
 
     @property
@@ -83,12 +82,12 @@ class ConversationPort(Protocol):
         messages: Sequence[Json] = (),
         rules: Mapping[str, Json] | None = None,
     ) -> ConversationResult:
-        """Append to, read or clear the history; a repeated step appends nothing a second time.
+        """Append to, read, clear or summarise the history. A repeated step appends nothing a second time.
 
-        The action is ``append``, ``read``, ``clear``, or ``summarise``, which replaces the summary ``instead_of`` by
-        the ``text`` of ``rules``. A message may name its ``origin``: person, model, tool, web or rule. ``rules``:
-        strategy, max_turns, max_messages, context_window, reserved_tokens, keep_recent, summary; a missing rule
-        removes nothing.
+        The action is ``append``, ``read``, ``clear`` or ``summarise``; the last one replaces the summary that
+        ``rules["instead_of"]`` holds by ``rules["text"]``. For the other actions ``rules`` may have strategy,
+        max_turns, max_messages, context_window, reserved_tokens, keep_recent and summary; a missing rule removes
+        nothing. A message may name its ``origin``: person, model, tool, web or rule.
         """
         ...
 
@@ -118,9 +117,9 @@ class KnowledgePort(Protocol):
         pages: Sequence[Mapping[str, Json]],
         mode: str = "merge",
     ) -> Sequence[StoredPage]:
-        """Write all pages or none: ``merge`` into the page on the same subject, or ``replace`` the page of that name.
+        """Write all pages or none. The mode is ``merge`` into the page on the same subject, or ``replace`` by name.
 
-        A page may contain ``origin``, as a message may. If ``hold`` is true, the page is quarantined until it is
+        A page may name its ``origin``, as a message may. A page in which ``hold`` is true is quarantined until it is
         approved.
         """
         ...

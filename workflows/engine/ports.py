@@ -69,11 +69,11 @@ class MemoryHit(Protocol):
 
 
 class MemoryPort(Protocol):
-    """The memory interface for nodes, which name a scope but never a namespace.
+    """The memory that nodes use. They name a scope, and never a namespace.
 
     ``identity`` holds the run's system variables (conversation_id, user_id, app_id, workflow_id, group_id, run_id). A
-    server builds the namespace from its stored data about the run and ignores ``identity``; only the in-process
-    runner uses it. Raises the errors of the memory package; a missing identity names the variable.
+    server builds the namespace from its stored data about the run and ignores ``identity``, which only the in-process
+    runner uses. The methods raise the errors of the memory package, such as the error for a missing system variable.
     """
 
     async def recall(
@@ -117,14 +117,14 @@ class MemoryPort(Protocol):
 
 @runtime_checkable
 class RunScopedMemory(Protocol):
-    """A memory that keeps data for one run only and has to be notified when it ended. ``end_run`` raises nothing."""
+    """A memory that keeps some data for one run only. ``end_run`` deletes them when the run has ended, and never raises."""
 
     async def end_run(self, run_id: str) -> None: ...
 
 
 @runtime_checkable
 class MemorySource(Protocol):
-    """A memory provider that is passed straight to the in-process runner; it offers its port."""
+    """A memory provider that can be passed to the in-process runner. ``port`` returns the memory port for its runs."""
 
     def port(self) -> MemoryPort: ...
 
@@ -139,7 +139,7 @@ class Reminder:
 
 
 class ReminderPort(Protocol):
-    """Searches for memories before a chat model is called, if the node did not recall any. Its errors fail no run."""
+    """Searches for memories before a chat model is called, if the node did not recall any. It never raises."""
 
     async def remind(self, messages: Sequence[Message], origin: Origin) -> Reminder | None: ...
 
@@ -212,7 +212,7 @@ class HttpFile:
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
-    """A request with at most one of ``content``, ``json_value`` and ``form``; ``files`` go with ``form``."""
+    """A request with at most one of ``content``, ``json_value`` and ``form``. ``files`` are sent with ``form``."""
 
     method: str
     url: str
@@ -261,14 +261,14 @@ class IdPort(Protocol):
 
 
 class HistoryPort(Protocol):
-    """Earlier turns of the run's conversation, oldest first (the ``memory`` window of an LLM node)."""
+    """Reads earlier turns of the run's conversation, oldest first, for the ``memory`` window of an LLM node."""
 
     async def list_turns(self, *, limit: int | None) -> Sequence[tuple[str, str]]: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """The ports of a run. A missing port fails the node that needs it, by name."""
+    """The ports of a run. A node that needs a missing port fails with its name."""
 
     clock: ClockPort
     ids: IdPort
@@ -282,25 +282,22 @@ class Ports:
 
 
 class Journal(Protocol):
-    """Records a run: in a list (in process), or in rows that are fenced by attempt (durable)."""
+    """Records the steps and events of a run: in a list, or in database rows that only the current attempt can write."""
 
     async def intend(self, step: StepKey) -> None:
         """Record that a step with an effect begins."""
         ...
 
     async def record(self, record: StepRecord, events: Sequence[Event]) -> None:
-        """Store a step with its events. Returns when the step is final.
-
-        That is at once for pure nodes, which are grouped, and after the commit for nodes with an effect.
-        """
+        """Store a step with its events, at the latest before the next step with an effect begins."""
         ...
 
-    def note(self, event: Event) -> None:
-        """Publish an event that matters before its step has ended, and store it with the next commit."""
+    def add_event(self, event: Event) -> None:
+        """Publish an event and store it, without waiting for the end of its step."""
         ...
 
     def publish(self, event: Event) -> None:
-        """Publish an event that is never stored, such as a piece of text."""
+        """Publish an event without storing it, such as a piece of text."""
         ...
 
     async def flush(self) -> None: ...

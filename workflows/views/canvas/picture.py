@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from workflows.engine.geometry import GRID, HEAD, PORT_Y, ROW, Shape, format_number
+from workflows.engine.geometry import GRID, HEADER_HEIGHT, PORT_Y, ROW_HEIGHT, Shape, format_number
 from workflows.engine.kinds import AnyKind
 from workflows.engine.language.document import Document, NodeSpec, Note, Position
 from workflows.views.canvas.cards import CardView, build_card
@@ -100,7 +100,9 @@ def _build_card(layout: GraphLayout, node: NodeSpec) -> PictureCard:
         y=format_number(y),
         title=_build_line(view.title, x + 44, y + 21, TITLE_ROOM),
         kind=_build_line(view.kind_title, x + 44, y + 37, TEXT_ROOM),
-        summary=_build_line(view.summary, x + 14, y + HEAD + 16, TEXT_ROOM) if form.rows else None,
+        summary=_build_line(view.summary, x + 14, y + HEADER_HEIGHT + 16, TEXT_ROOM)
+        if form.rows
+        else None,
         handles=tuple(_build_handle(handle, form, x, y) for handle in view.handles),
         target_handle=(format_number(x), format_number(y + PORT_Y))
         if form.has_target_handle
@@ -123,7 +125,7 @@ def _build_note(note: Note, at: Position) -> PictureNote:
     max_lines = max(1, int((float(view.height) - GRID) // 18))
     text_lines = _wrap(text, room)[: min(max_lines, MAX_NOTE_LINES)]
     lines = tuple(
-        TextLine(line, format_number(x + 12), format_number(y + ROW + 18 * at))
+        TextLine(line, format_number(x + 12), format_number(y + ROW_HEIGHT + 18 * at))
         for at, line in enumerate(text_lines)
     )
     return PictureNote(view, format_number(x), format_number(y), lines)

@@ -8,7 +8,7 @@ from workflows.engine.editing.layout.extents import Frame, compute_frame
 from workflows.engine.editing.ops import Add, Move, Op, Reparent, Resize
 from workflows.engine.editing.records import Item
 from workflows.engine.editing.store import Store
-from workflows.engine.geometry import BOX_PAD
+from workflows.engine.geometry import BOX_PADDING
 
 
 MAX_DEPTH: Final = 10  # checked depth of nested containers; the language allows fewer
@@ -40,8 +40,8 @@ def _fit_container(store: Store, container: str, context: Context, depth: int) -
         return
     frame = compute_frame(item, context)
     children = [compute_frame(child, context) for child in store.list_children(container)]
-    width = max([frame.width, *(child.right + BOX_PAD for child in children)])
-    height = max([frame.height, *(child.bottom + BOX_PAD for child in children)])
+    width = max([frame.width, *(child.right + BOX_PADDING for child in children)])
+    height = max([frame.height, *(child.bottom + BOX_PADDING for child in children)])
     if (width, height) == (frame.width, frame.height):
         return
     yield Resize(container, width, height)

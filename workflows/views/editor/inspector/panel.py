@@ -172,7 +172,7 @@ def _serialize_source(source: Source) -> dict[str, Json]:
     is_node = source.position != "built-in"
     appearance = find_appearance(source.kind, load_kinds()) if is_node else Appearance()
     return {
-        "head": source.head,
+        "head": source.id,
         "title": _get_source_title(source),
         "icon": appearance.icon,
         "family": appearance.family,
@@ -183,7 +183,7 @@ def _serialize_source(source: Source) -> dict[str, Json]:
 
 def _get_source_title(source: Source) -> str:
     names = {"sys": _("System"), "env": _("Environment"), "conversation": _("Conversation")}
-    return names.get(source.head, source.title) if source.position == "built-in" else source.title
+    return names.get(source.id, source.title) if source.position == "built-in" else source.title
 
 
 def _serialize_variable(variable: Variable) -> dict[str, Json]:
