@@ -34,7 +34,7 @@ from workflows.engine.runtime.events import (
     NodeStateChange,
 )
 from workflows.engine.runtime.local_ports import ListJournal
-from workflows.engine.runtime.loop import drive
+from workflows.engine.runtime.loop import execute_plan
 from workflows.engine.runtime.run_request import RunControl, RunStart
 from workflows.engine.runtime.step_records import RunStatus, StepKey, StepStatus
 
@@ -210,7 +210,7 @@ async def test_stop_reaches_a_node_deep_inside() -> None:
     nap, control, journal = Nap(30), RunControl(), ListJournal()
     plan = compile_plan(three_deep(), build_kinds(plugins=[nap]))
     begin = RunStart("r", inputs={"words": ["x"]})
-    task = asyncio.create_task(drive(plan, begin, ports(), journal, control=control))
+    task = asyncio.create_task(execute_plan(plan, begin, ports(), journal, control=control))
     await asyncio.sleep(0.05)
 
     control.stop("enough")
@@ -355,13 +355,15 @@ async def test_answer_of_a_failed_round_is_not_waited_for() -> None:
 async def test_held_inside_a_round_pauses_and_goes_on_there(parallel: bool) -> None:
     plan = compile_plan(napping(is_parallel=parallel), build_kinds(plugins=[first := Nap()]))
     brake = PauseControl(budget=3)  # start, iteration, one nap
-    paused = await drive(
+    paused = await execute_plan(
         plan, RunStart("r"), ports(), journal := ListJournal(), pause_control=brake
     )
 
     again = Nap()
     plan = compile_plan(napping(is_parallel=parallel), build_kinds(plugins=[again]))
-    result = await drive(plan, RunStart("r"), ports(), ListJournal(), history=journal.records)
+    result = await execute_plan(
+        plan, RunStart("r"), ports(), ListJournal(), history=journal.records
+    )
 
     assert paused.status is RunStatus.PAUSED
     assert StepKey("nap", (1,)) in paused.waiting_steps

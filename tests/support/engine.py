@@ -11,7 +11,7 @@ from workflows.engine.language.plan import compile_plan
 from workflows.engine.nodes import build_kinds
 from workflows.engine.ports import ClockPort, ModelChunk, ModelPort, ModelRequest, Ports, Usage
 from workflows.engine.runtime.local_ports import ListJournal, RandomIds, SystemClock
-from workflows.engine.runtime.loop import drive
+from workflows.engine.runtime.loop import execute_plan
 from workflows.engine.runtime.run_request import RunResult, RunStart
 from workflows.engine.runtime.step_records import StepRecord
 from workflows.engine.testing.mocks import Mocks
@@ -54,7 +54,7 @@ async def run_plan(
     **start: Any,
 ) -> RunResult:
     plan = compile_plan(document, build_kinds(plugins=plugins))
-    return await drive(
+    return await execute_plan(
         plan,
         RunStart(run_id="run", inputs=inputs or {}, **start),
         ports(clock=clock, model=models),

@@ -14,7 +14,7 @@ from workflows.engine.errors import EngineFault
 from workflows.engine.language.document import Json
 from workflows.engine.ports import Ports
 from workflows.engine.runtime.events import NodeStateChange, RunFinished, RunStarted
-from workflows.engine.runtime.loop import drive
+from workflows.engine.runtime.loop import execute_plan
 from workflows.engine.runtime.partial_runs import select_missing_node_steps
 from workflows.engine.runtime.run_request import RunControl, RunResult, RunStart
 from workflows.engine.runtime.step_records import RunStatus
@@ -140,7 +140,7 @@ class _Attempt:
         ports = add_reminder(build_ports(claim, self.setup, self.context.services), claim)
         await record_run_start(claim, self.prepared.document)
         try:
-            result = await drive(
+            result = await execute_plan(
                 plan,
                 start,
                 ports,
@@ -183,7 +183,7 @@ class _Attempt:
         """Return the rows of the steps that earlier attempts finished, and announce that the open steps are retried."""
         claim, debug = self.execution.claim, self.execution.debug
         if claim.last_seq == 0:
-            self.journal.note(RunStarted(claim.row["inputs"]))
+            self.journal.add_event(RunStarted(claim.row["inputs"]))
         if claim.attempt == 1 and not debug.has_history:
             return ()
         steps, open_steps = await claims.load_history(self.context.db, claim)
@@ -191,9 +191,9 @@ class _Attempt:
             steps = loads(self.redactor.restore_json_text(dump(steps)))
         if claim.last_seq == 0:
             for event in run_options.list_reused_events(steps, debug):
-                self.journal.note(event)
+                self.journal.add_event(event)
         for step in open_steps:
-            self.journal.note(
+            self.journal.add_event(
                 NodeStateChange(
                     step.node_id,
                     "retrying",
@@ -280,7 +280,7 @@ async def _fail(execution: RunExecution, context: WorkerContext, fault: EngineFa
     journal = DurableJournal(claim, context.db, context.outbox)
     try:
         if seq == 0:
-            journal.note(RunStarted(claim.row["inputs"]))
+            journal.add_event(RunStarted(claim.row["inputs"]))
         await journal.finish(
             RunFinished(RunStatus.FAILED.value, error=fault.message),
             {"status": RunStatus.FAILED.value, "error": fault.message, "outputs": {}},

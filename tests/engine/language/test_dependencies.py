@@ -41,12 +41,12 @@ KINDS = build_kinds(plugins=[Box()])
 
 def heads(doc, node_id):
     return [
-        (s.head, s.position) for s in list_sources(doc, KINDS, node_id) if s.position != "built-in"
+        (s.id, s.position) for s in list_sources(doc, KINDS, node_id) if s.position != "built-in"
     ]
 
 
 def types(doc, node_id, head):
-    found = next(s for s in list_sources(doc, KINDS, node_id) if s.head == head)
+    found = next(s for s in list_sources(doc, KINDS, node_id) if s.id == head)
     return {".".join(v.selector[1:]): v.type for v in found.variables}
 
 
@@ -109,7 +109,7 @@ def test_reach_structured_output_offers_its_parts():
     asked = llm("llm", structured_output_switch_on=True, structured_output={"schema": schema})
     doc = document([start(), asked, end()], ["start -> llm", "llm -> end"])
 
-    source = next(s for s in list_sources(doc, KINDS, "end") if s.head == "llm")
+    source = next(s for s in list_sources(doc, KINDS, "end") if s.id == "llm")
     made = next(v for v in source.variables if v.selector[1] == "structured_output")
 
     assert [(v.selector[2], v.type) for v in made.parts] == [
@@ -124,7 +124,7 @@ def test_reach_files_offer_their_attributes():
     files = node("start", "start", variables=[{"variable": "doc", "type": "file"}])
     doc = document([files, end()], ["start -> end"])
 
-    source = next(s for s in list_sources(doc, KINDS, "end") if s.head == "start")
+    source = next(s for s in list_sources(doc, KINDS, "end") if s.id == "start")
 
     assert {v.selector[2]: v.type for v in source.variables[0].parts}["size"] == "number"
 
@@ -147,7 +147,7 @@ def test_reach_unreadable_configuration_offers_nothing_of_that_node():
 def test_reference_that_fits_no_braces_is_empty():
     doc = document([node("a-b", "template-transform"), end()], ["a-b -> end"])
 
-    source = next(s for s in list_sources(doc, KINDS, "end") if s.head == "a-b")
+    source = next(s for s in list_sources(doc, KINDS, "end") if s.id == "a-b")
 
     assert source.variables[0].reference == ""
 

@@ -24,11 +24,11 @@ from tests.support.engine import EchoModels, ports
 from workflows.engine.kinds import NodeConfig, NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.document import Document
 from workflows.engine.language.plan import compile_plan
-from workflows.engine.language.untrusted import Flow, has_untrusted_source
+from workflows.engine.language.untrusted import ContentFlow, has_untrusted_source
 from workflows.engine.nodes import build_kinds
 from workflows.engine.runtime.events import MemoryKeptOut, MemoryWritten
 from workflows.engine.runtime.local_ports import ListJournal
-from workflows.engine.runtime.loop import drive
+from workflows.engine.runtime.loop import execute_plan
 from workflows.engine.runtime.run_request import RunResult, RunStart
 from workflows.engine.runtime.runner import WorkflowRunner
 from workflows.engine.runtime.step_records import StepRecord
@@ -62,7 +62,7 @@ def path(*nodes: Any, **more: Any) -> Document:
 
 
 def found(made: Document) -> frozenset[str]:
-    return Flow(made.nodes, build_kinds(plugins=[Page()])).find_untrusted()
+    return ContentFlow(made.nodes, build_kinds(plugins=[Page()])).find_untrusted()
 
 
 WEB, ASK = node("web", "web-page"), start("q")
@@ -251,7 +251,7 @@ async def later(
     began = RunStart("r2", inputs=asked, system=SYSTEM, untrusted=untrusted)
     journal = ListJournal()
     world = ports(memory=memory.port(), model=EchoModels())
-    result = await drive(plan, began, world, journal, history=history)
+    result = await execute_plan(plan, began, world, journal, history=history)
     return result, [one for one in journal.events if isinstance(one, MemoryKeptOut)]
 
 

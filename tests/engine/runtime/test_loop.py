@@ -10,7 +10,7 @@ from workflows.engine.kinds import NodeConfig, NodeContext, NodeKind, NodeResult
 from workflows.engine.language.plan import compile_plan
 from workflows.engine.nodes import build_kinds
 from workflows.engine.runtime.local_ports import ListJournal
-from workflows.engine.runtime.loop import drive
+from workflows.engine.runtime.loop import execute_plan
 from workflows.engine.runtime.run_request import RunControl, RunStart
 from workflows.engine.runtime.step_records import RunStatus, StepKey, StepStatus
 
@@ -156,7 +156,9 @@ async def test_stop_ends_a_waiting_run_at_once() -> None:
     plan = compile_plan(
         document(nodes, ["start -> slow", "slow -> end"]), build_kinds(plugins=[nap])
     )
-    task = asyncio.create_task(drive(plan, RunStart("r"), ports(), ListJournal(), control=control))
+    task = asyncio.create_task(
+        execute_plan(plan, RunStart("r"), ports(), ListJournal(), control=control)
+    )
     await asyncio.sleep(0.02)
 
     control.stop("enough")
@@ -171,7 +173,7 @@ async def test_cancellation_from_elsewhere_passes_through() -> None:
     plan = compile_plan(
         document(nodes, ["start -> slow", "slow -> end"]), build_kinds(plugins=[Nap(30)])
     )
-    task = asyncio.create_task(drive(plan, RunStart("r"), ports(), ListJournal()))
+    task = asyncio.create_task(execute_plan(plan, RunStart("r"), ports(), ListJournal()))
     await asyncio.sleep(0.02)
 
     task.cancel()

@@ -15,7 +15,7 @@ from workflows.engine.language.validation import validate
 from workflows.engine.nodes import build_kinds
 from workflows.engine.runtime.breakpoints import PauseControl, format_step_name
 from workflows.engine.runtime.local_ports import ListJournal
-from workflows.engine.runtime.loop import drive
+from workflows.engine.runtime.loop import execute_plan
 from workflows.engine.runtime.partial_runs import (
     Extent,
     Part,
@@ -72,7 +72,7 @@ async def run(
 ) -> RunResult:
     piece = extract_part(whole, part, find_root(whole, KINDS))
     plan = mark_missing_nodes(compile_plan(piece, KINDS), whole)
-    return await drive(
+    return await execute_plan(
         plan,
         RunStart("run", inputs or {"q": "1"}, conversation=conversation or {}),
         ports(),

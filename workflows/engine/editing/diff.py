@@ -8,7 +8,7 @@ from workflows.engine.editing.ops import ChangeRule, Op, Path
 from workflows.engine.editing.paths import ABSENT, format_path, get_value, is_same
 from workflows.engine.editing.records import EdgeRecord, Item, describe_variable
 from workflows.engine.editing.store import HEADER, InMemoryStore
-from workflows.engine.language.containers import measure_depth
+from workflows.engine.language.containers import list_containers
 from workflows.engine.language.document import Document, Json
 
 
@@ -178,7 +178,7 @@ def _iter_header(old: InMemoryStore, new: InMemoryStore, with_name: bool) -> Ite
 def _sort_deepest_first(store: InMemoryStore) -> list[str]:
     """Return the ids so that content comes before its container."""
     containers = {item.id: item.parent for item in store.items.values() if item.parent}
-    return sorted(store.items, key=lambda id_: (-measure_depth(id_, containers), id_))
+    return sorted(store.items, key=lambda id_: (-len(list_containers(id_, containers)), id_))
 
 
 def _compare_ids(old: Mapping[str, object], new: Mapping[str, object]) -> dict[str, str]:

@@ -7,7 +7,7 @@ from workflows.engine.editing.apply import require_item
 from workflows.engine.editing.context import build_markers
 from workflows.engine.editing.records import EdgeRecord
 from workflows.engine.editing.store import Store
-from workflows.engine.language.containers import INSIDE_MARKS
+from workflows.engine.language.containers import CONTENT_MARKERS
 from workflows.engine.language.document import Json
 
 
@@ -22,6 +22,6 @@ def complete_edge(store: Store, edge: EdgeRecord) -> EdgeRecord:
     parent = store.get_item(source.parent) if source.parent else None
     previous = edge.extra.get("data")
     data: dict[str, Json] = dict(previous) if isinstance(previous, Mapping) else {}
-    data = {name: value for name, value in data.items() if name not in INSIDE_MARKS}
+    data = {name: value for name, value in data.items() if name not in CONTENT_MARKERS}
     data |= {"sourceType": source.kind, "targetType": target.kind, **build_markers(parent)}
     return replace(edge, id=edge.id or id_, extra={**edge.extra, "data": data})

@@ -19,7 +19,7 @@ from workflows.engine.editing.paths import ABSENT, get_value, normalize_change
 from workflows.engine.editing.records import UNRANKED, EdgeRecord, Item
 from workflows.engine.editing.store import Store
 from workflows.engine.editing.variables import expand_variable
-from workflows.engine.language.containers import CONTAINERS, INSIDE_MARKS, get_entry_kind
+from workflows.engine.language.containers import CONTAINERS, CONTENT_MARKERS, get_entry_kind
 from workflows.engine.language.document import Json
 
 
@@ -167,7 +167,7 @@ def _reparent(store: Store, op: ops.Reparent, context: Context, together: Compan
 
 
 def _change_marks(item: Item, marks: Mapping[str, Json]) -> Plain:
-    for name in INSIDE_MARKS:
+    for name in CONTENT_MARKERS:
         rule = ChangeRule.PUT if name in marks else ChangeRule.REMOVE
         change = normalize_change(item.data, (name,), marks.get(name), rule)
         if change is not None:

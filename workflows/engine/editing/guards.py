@@ -12,7 +12,7 @@ from workflows.engine.editing.records import EdgeRecord, Item
 from workflows.engine.editing.store import Store, is_root
 from workflows.engine.language.containers import ENTRY_KINDS
 from workflows.engine.language.dsl.strict import iter_size_errors
-from workflows.engine.language.variables import RESERVED_HEADS
+from workflows.engine.language.variables import RESERVED_SOURCE_IDS
 
 
 ID: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -25,7 +25,7 @@ def check_new_id(store: Store, id_: str) -> None:
     if not ID.fullmatch(id_):
         message = "An ID has up to 64 letters, digits, - and _"
         raise build_refusal("id", message, node=id_, field="id")
-    if id_ in RESERVED_HEADS:
+    if id_ in RESERVED_SOURCE_IDS:
         message = f"{id_} is reserved for built-in variables; use another node ID"
         raise build_refusal("id_reserved", message, node=id_, field="id")
     if store.get_item(id_) is not None:

@@ -13,7 +13,7 @@ from workflows.engine.editing.ops import Add, Connect, Op, Paste, Variable
 from workflows.engine.editing.records import UNRANKED, EdgeRecord, Item
 from workflows.engine.editing.references import Names, rename_references
 from workflows.engine.editing.store import AREAS, InMemoryStore, Store, is_root
-from workflows.engine.language.containers import INSIDE_MARKS, measure_depth
+from workflows.engine.language.containers import CONTENT_MARKERS, list_containers
 from workflows.engine.language.document import Document, Json, Position
 from workflows.engine.language.dsl import load_document, load_tree
 from workflows.engine.language.dsl.loaded import drop_keys
@@ -124,7 +124,7 @@ def _select_items(
         item.id: item.parent for item in pasted.items.values() if item.parent in pasted.items
     }
     for item in sorted(
-        pasted.items.values(), key=lambda i: (measure_depth(i.id, containers), i.rank, i.id)
+        pasted.items.values(), key=lambda i: (len(list_containers(i.id, containers)), i.rank, i.id)
     ):
         if not is_root(item):
             items.append(item)
@@ -163,7 +163,7 @@ def _copy_item(
     )
     if item.parent is not None and item.parent in ids:
         return replace(copy, parent=ids[item.parent])
-    data = drop_keys(copy.data, *INSIDE_MARKS)
+    data = drop_keys(copy.data, *CONTENT_MARKERS)
     return replace(
         copy,
         parent=parent.id if parent else None,

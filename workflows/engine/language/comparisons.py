@@ -17,20 +17,18 @@ Predicate = Callable[[Json, Json], bool]
 
 
 def compare(operator: str, actual: Json, expected: Json) -> bool:
-    """Return whether a comparison holds; ``operator`` is a canonical name, ``expected`` is prepared."""
+    """Return whether a comparison holds; ``operator`` is a canonical name, ``expected`` is converted."""
     return OPERATORS[operator](actual, expected)
 
 
 def normalize_operator(name: str) -> str | None:
     """Return the canonical name of an operator such as ``greater_than`` or ``>=``; None if it is unknown."""
-    text = " ".join(name.strip().lower().replace("_", " ").split())
-    if text in OPERATORS:
-        return text
-    return ALIASES.get(text)
+    operator = " ".join(name.strip().lower().replace("_", " ").split())
+    return operator if operator in OPERATORS else ALIASES.get(operator)
 
 
 def get_operator_label(name: str) -> Text:
-    """Return the label of an operator, however a document spells it; symbols are shown unchanged."""
+    """Return the label of an operator in any spelling; an operator without a label, such as >, is shown unchanged."""
     operator = normalize_operator(name) or name.replace("_", " ")
     label = OPERATOR_LABELS.get(operator)
     return Phrase(label) if label else operator
@@ -41,7 +39,7 @@ def is_unary(name: str) -> bool:
 
 
 def convert_expected(actual: Json, expected: Json) -> Json:
-    """Return the expected value in the type of the actual one: next to booleans, text is read as JSON."""
+    """Return the expected value with its texts read as booleans if the actual value is boolean, else unchanged."""
     if not _is_boolean_value(actual):
         return expected
     if isinstance(expected, list | tuple):
@@ -100,15 +98,15 @@ def _is_different(actual: Json, expected: Json) -> bool:
     return actual is not None and actual != _as_same_number(actual, expected)
 
 
-def _compare_numbers(decide: Callable[[float, float], bool]) -> Predicate:
-    def test(actual: Json, expected: Json) -> bool:
+def _build_number_predicate(holds: Callable[[float, float], bool]) -> Predicate:
+    def predicate(actual: Json, expected: Json) -> bool:
         if actual is None:
             return False
         if not isinstance(actual, int | float):
             raise ConditionInvalid("Invalid actual value type: number")
-        return decide(actual, _require_expected_number(expected))
+        return holds(actual, _require_expected_number(expected))
 
-    return test
+    return predicate
 
 
 def _require_text(actual: Json) -> str:
@@ -147,6 +145,7 @@ def _require_expected_number(expected: Json) -> int | float:
 
 
 def _as_same_number(actual: Json, expected: Json) -> Json:
+    """Return the expected value as a number or boolean, whichever the actual value is. Raises ConditionInvalid."""
     if isinstance(actual, bool):
         return bool(expected)
     if not isinstance(actual, int | float):
@@ -177,8 +176,8 @@ def _as_boolean(expected: Json) -> bool:
     raise ConditionInvalid(f"Cannot compare a boolean with {expected!r}")
 
 
-def _negate(test: Predicate) -> Predicate:
-    return lambda actual, expected: not test(actual, expected)
+def _negate(predicate: Predicate) -> Predicate:
+    return lambda actual, expected: not predicate(actual, expected)
 
 
 def _is_empty(actual: Json, expected: Json) -> bool:
@@ -203,10 +202,10 @@ OPERATORS: Final[Mapping[str, Predicate]] = {
     "all of": _has_all,
     "=": _is_equal,
     "≠": _is_different,
-    ">": _compare_numbers(lambda actual, expected: actual > expected),
-    "<": _compare_numbers(lambda actual, expected: actual < expected),
-    "≥": _compare_numbers(lambda actual, expected: actual >= expected),
-    "≤": _compare_numbers(lambda actual, expected: actual <= expected),
+    ">": _build_number_predicate(lambda actual, expected: actual > expected),
+    "<": _build_number_predicate(lambda actual, expected: actual < expected),
+    "≥": _build_number_predicate(lambda actual, expected: actual >= expected),
+    "≤": _build_number_predicate(lambda actual, expected: actual <= expected),
     "null": _is_null,
     "not null": _negate(_is_null),
     "exists": _negate(_is_null),

@@ -1,22 +1,12 @@
 """Formats pydantic's errors in a node's configuration as messages that name the field as its form does."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from pydantic import ValidationError
 
+from workflows.engine.configuration import Field
 from workflows.engine.language.problems import Problem
-
-
-class Labelled(Protocol):
-    """A field of a form; ``fields`` are its parts."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def label(self) -> str: ...
-    @property
-    def fields(self) -> "tuple[Labelled, ...]": ...
 
 
 # Prefix of pydantic's error type → message; the first match wins. Placeholders come from the error's context.
@@ -46,11 +36,11 @@ MESSAGES: Final[Mapping[str, str]] = {
     "string_too_long": "{label} must have at most {max_length} characters",
 }
 _DEFAULT_MESSAGE: Final = "{label}: {message}"
-_EMPTY: Final = frozenset({"too_short", "string_too_short"})
+_TOO_SHORT_ERRORS: Final = frozenset({"too_short", "string_too_short"})
 
 
 def build_config_problems(
-    node: str, invalid: ValidationError, fields: Iterable[Labelled] = ()
+    node: str, invalid: ValidationError, fields: Iterable[Field] = ()
 ) -> list[Problem]:
     """Return a problem for each of pydantic's errors, addressed to its field."""
     fields = tuple(fields)
@@ -65,22 +55,23 @@ def build_config_problems(
     ]
 
 
-def build_field_label(path: Iterable[int | str], fields: Iterable[Labelled]) -> str:
-    """Return the path to a field with the form's labels, or names for parts without a label, and numbers for items."""
-    words: list[str] = []
-    for step in path:
-        field = next((candidate for candidate in fields if candidate.name == step), None)
+def build_field_label(path: Iterable[int | str], fields: Iterable[Field]) -> str:
+    """Return a field's path in words: labels, names of fields without a label, and the numbers of items from 1."""
+    labels: list[str] = []
+    for name in path:
+        field = next((candidate for candidate in fields if candidate.name == name), None)
         fields = field.fields if field else ()
-        words.append(field.label if field else str(step + 1) if isinstance(step, int) else step)
-    return " › ".join(words)
+        labels.append(field.label if field else str(name + 1) if isinstance(name, int) else name)
+    return " › ".join(labels)
 
 
 def _build_message(error: Mapping[str, Any], label: str) -> str:
-    kind, context = error["type"], error.get("ctx") or {}
-    if kind in _EMPTY and not error.get("input"):
-        kind = "missing"
+    error_type, context = error["type"], error.get("ctx") or {}
+    if error_type in _TOO_SHORT_ERRORS and not error.get("input"):
+        error_type = "missing"
     message = str(error["msg"]).removeprefix("Value error, ")
     if not label:
         return message
-    template = MESSAGES.get(kind) or MESSAGES.get(kind.split("_")[0], _DEFAULT_MESSAGE)
+    fallback = MESSAGES.get(error_type.split("_")[0], _DEFAULT_MESSAGE)
+    template = MESSAGES.get(error_type, fallback)
     return template.format_map({"label": label, "message": message, **context})

@@ -13,20 +13,21 @@ def get_entry_kind(container: str) -> str:
 
 
 def get_content_markers(container: str) -> tuple[str, str]:
-    """Return the keys that Dify writes into a node inside: the switch, and the container's id."""
+    """Return the two keys that Dify writes into a node inside: a switch, and the container's id."""
     return f"isIn{container.capitalize()}", f"{container}_id"
 
 
 ENTRY_KINDS: Final = frozenset(map(get_entry_kind, CONTAINERS))
-INSIDE_MARKS: Final = tuple(
-    mark for container in CONTAINERS for mark in get_content_markers(container)
+CONTENT_MARKERS: Final = tuple(
+    marker for container in CONTAINERS for marker in get_content_markers(container)
 )
 
 
-def measure_depth(id_: str, containers: Mapping[str, str]) -> int:
-    """Return the number of containers around a node; ``containers`` maps nodes to the container around them."""
-    visited = {id_}
-    while (container := containers.get(id_)) is not None and container not in visited:
-        visited.add(container)
-        id_ = container
-    return len(visited) - 1
+def list_containers(node_id: str, parents: Mapping[str, str | None]) -> list[str]:
+    """Return the containers around a node, innermost first. ``parents`` maps each node to the container it is in."""
+    containers: list[str] = []
+    parent = parents.get(node_id)
+    while parent is not None and parent not in (node_id, *containers):
+        containers.append(parent)
+        parent = parents.get(parent)
+    return containers

@@ -1,8 +1,8 @@
 """Lists the variables that a node can read, with their types, for the editor's pickers.
 
-Nearest first: the containers around the node, then the nodes upstream from the last one back, then the conversation,
-the environment and the system. A listed variable may still be missing in a run, when the branch it comes from is not
-taken.
+The sources are listed by distance: the containers around the node, then the nodes upstream from the last one back,
+then the conversation, the environment and the system. A listed variable is missing in a run that does not take the
+branch of its node.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -24,9 +24,9 @@ from workflows.engine.language.values import (
 from workflows.engine.language.variables import CONVERSATION, ENVIRONMENT, SYSTEM
 
 
-# Users can type deeper paths; a longer list would not help.
+# Users can type the paths of deeper parts, which a list would be too long for.
 MAX_PART_DEPTH: Final = 3
-# Maximum depth of items in items for which the type is resolved.
+# Maximum number of derived types that are followed from one to the next.
 MAX_TYPE_DEPTH: Final = 6
 
 
@@ -46,11 +46,11 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The source of variables: a node, or one of the built-in heads."""
+    """A node, or a built-in group such as ``sys``, with the variables that it offers."""
 
-    head: str
+    id: str
     title: str
-    kind: str  # a node's kind, or the head itself
+    kind: str  # a node's kind, or the id of a built-in source
     variables: tuple[Variable, ...]
     position: str = "upstream"  # around | upstream | inside | built-in
 
@@ -99,7 +99,7 @@ def list_node_outputs(
     if node_id not in graph.nodes:
         return ()
     types = _TypeResolver(graph, kinds, tuple(_iter_built_in(document)))
-    return types.resolve_all(node_id, _list_outputs(graph.nodes[node_id], kinds))
+    return types.resolve_outputs(node_id, _list_outputs(graph.nodes[node_id], kinds))
 
 
 # A node and its output.
@@ -108,7 +108,7 @@ _OutputKey = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class _TypeResolver:
-    """Resolves the outputs of nodes; a derived type follows from that of another variable."""
+    """Resolves the types of outputs, some of which are derived from the type of another variable."""
 
     graph: Graph
     kinds: Mapping[str, AnyKind]
@@ -119,7 +119,7 @@ class _TypeResolver:
     ) -> tuple[Variable, ...]:
         """Return a node's outputs. ``visited`` breaks cycles of derived types."""
         spec = self.graph.nodes[id_]
-        outputs = self.resolve_all(id_, _list_outputs(spec, self.kinds), visited)
+        outputs = self.resolve_outputs(id_, _list_outputs(spec, self.kinds), visited)
         return tuple(
             _build_variable(
                 (id_, output.name), output.type, output.help, _get_output_schema(spec, output)
@@ -134,10 +134,10 @@ class _TypeResolver:
         outputs = _list_outputs(self.graph.nodes[id_], self.kinds, inner=True)
         return tuple(
             _build_variable((id_, output.name), output.type, output.help)
-            for output in self.resolve_all(id_, outputs, visited)
+            for output in self.resolve_outputs(id_, outputs, visited)
         )
 
-    def resolve_all(
+    def resolve_outputs(
         self, id_: str, outputs: Iterable[Output], visited: frozenset[_OutputKey] = frozenset()
     ) -> tuple[Output, ...]:
         return tuple(self._resolve(id_, output, visited) for output in outputs)
@@ -147,19 +147,20 @@ class _TypeResolver:
         if derived_type is None or output_key in visited or len(visited) >= MAX_TYPE_DEPTH:
             return output
         source_type = self._get_type(derived_type.selector, visited | {output_key})
-        kind = _TYPE_RULES[derived_type.rule](source_type)
-        return output if kind is None else replace(output, type=kind.value)
+        value_type = _TYPE_RULES[derived_type.rule](source_type)
+        return output if value_type is None else replace(output, type=value_type.value)
 
     def _get_type(self, selector: Selector, visited: frozenset[_OutputKey]) -> ValueType:
-        """Return the type of a selector, or any if it is unknown."""
+        """Return the type of a variable, or ``ValueType.ANY`` if it is unknown."""
         if len(selector) < 2:
             return ValueType.ANY
-        head = selector[0]
-        if head in self.graph.nodes:
-            variables = (*self.list_outputs(head, visited), *self.list_inner_outputs(head, visited))
+        source_id = selector[0]
+        if source_id in self.graph.nodes:
+            outputs = self.list_outputs(source_id, visited)
+            variables = (*outputs, *self.list_inner_outputs(source_id, visited))
         else:
             variables = tuple(
-                v for source in self.built_in if source.head == head for v in source.variables
+                v for source in self.built_in if source.id == source_id for v in source.variables
             )
         return _find_type(variables, selector)
 
@@ -218,21 +219,23 @@ def _list_outputs(
 
 
 def _measure_distances(graph: Graph, starts: Iterable[str]) -> dict[str, int]:
-    """Return the number of steps back along the edges, from the nearest of the starts."""
+    """Return how many edges lie between each node upstream and the nearest of the starts."""
     distances = dict.fromkeys(starts, 0)
-    rank = list(distances)
-    while rank:
-        sources = [source for node in rank for source in graph.list_predecessors(node)]
-        rank = [source for source in dict.fromkeys(sources) if source not in distances]
-        distances.update(dict.fromkeys(rank, max(distances.values()) + 1))
+    frontier = list(distances)
+    while frontier:
+        sources = [source for node in frontier for source in graph.list_predecessors(node)]
+        frontier = [source for source in dict.fromkeys(sources) if source not in distances]
+        distances.update(dict.fromkeys(frontier, max(distances.values()) + 1))
     return distances
 
 
 def _iter_built_in(document: Document) -> Iterator[Source]:
     declared = ((CONVERSATION, document.conversation), (ENVIRONMENT, document.environment))
-    for head, specs in declared:
-        parts = tuple(_build_variable((head, v.name), v.value_type, v.description) for v in specs)
-        yield Source(head, head, head, parts, "built-in")
+    for id_, specs in declared:
+        variables = tuple(
+            _build_variable((id_, v.name), v.value_type, v.description) for v in specs
+        )
+        yield Source(id_, id_, id_, variables, "built-in")
     variables = tuple(
         _build_variable((SYSTEM, variable.name), variable.type, variable.help)
         for variable in SYSTEM_TABLE
@@ -241,15 +244,16 @@ def _iter_built_in(document: Document) -> Iterator[Source]:
     yield Source(SYSTEM, SYSTEM, SYSTEM, variables, "built-in")
 
 
-def _build_variable(selector: Selector, type_: str, help_: str, parts: Json = None) -> Variable:
-    kind = parse_type(type_)
-    if kind is ValueType.FILE:
+def _build_variable(selector: Selector, type_: str, help_: str, schema: Json = None) -> Variable:
+    value_type = parse_type(type_)
+    if value_type is ValueType.FILE:
         attributes = tuple(
             Variable((*selector, name), "number" if name == "size" else "string")
             for name in FILE_ATTRIBUTES
         )
         return Variable(selector, "file", help_, attributes)
-    return Variable(selector, kind.value if kind else type_, help_, _build_parts(selector, parts))
+    type_name = value_type.value if value_type else type_
+    return Variable(selector, type_name, help_, _build_parts(selector, schema))
 
 
 def _iter_error_outputs(spec: NodeSpec) -> Iterator[Output]:
@@ -278,12 +282,12 @@ def _build_parts(selector: Selector, schema: Json, depth: int = 1) -> tuple[Vari
     if not isinstance(properties, Mapping) or depth > MAX_PART_DEPTH:
         return ()
     parts = []
-    for name, part in properties.items():
-        if isinstance(part, Mapping):
+    for name, subschema in properties.items():
+        if isinstance(subschema, Mapping):
             part_selector = (*selector, str(name))
-            help_ = str(part.get("description") or "")
-            inner = _build_parts(part_selector, part, depth + 1)
-            parts.append(Variable(part_selector, _read_schema_type(part), help_, inner))
+            help_ = str(subschema.get("description") or "")
+            inner_parts = _build_parts(part_selector, subschema, depth + 1)
+            parts.append(Variable(part_selector, _read_schema_type(subschema), help_, inner_parts))
     return tuple(parts)
 
 
@@ -293,6 +297,5 @@ def _read_schema_type(schema: Mapping[str, Json]) -> str:
         value_type = parse_type(str(type_name)) if isinstance(type_name, str) else None
         return value_type.value if value_type else "any"
     items = schema.get("items")
-    inner = items.get("type") if isinstance(items, Mapping) else None
-    kind = parse_type(f"array[{inner}]")
-    return kind.value if kind else ValueType.ARRAY_ANY.value
+    item_type = items.get("type") if isinstance(items, Mapping) else None
+    return (parse_type(f"array[{item_type}]") or ValueType.ARRAY_ANY).value

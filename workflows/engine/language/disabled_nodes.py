@@ -1,6 +1,6 @@
 """Bypasses disabled nodes: runs and validation use the document without them.
 
-``data.disabled`` is true in the document, which keeps the node, its edges and its unfinished settings.
+A disabled node stays in the document with its edges and settings, and has ``disabled`` in its data.
 """
 
 from collections.abc import Iterator, Mapping
@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from workflows.engine.kinds import AnyKind, Execution
 from workflows.engine.language.document import Document, EdgeSpec, NodeSpec
+from workflows.engine.language.graph import include_inner_nodes
 from workflows.engine.language.problems import Problem, build_warning
 
 
@@ -18,7 +19,7 @@ def is_disabled(node: NodeSpec) -> bool:
 def remove_disabled(
     document: Document, kinds: Mapping[str, AnyKind]
 ) -> tuple[Document, frozenset[str]]:
-    """Return the document without disabled nodes and their content, and the ids of those.
+    """Return the document without disabled nodes and the nodes inside them, and the ids of the removed nodes.
 
     Edges into a disabled node continue to where its first handle leads.
     """
@@ -27,7 +28,7 @@ def remove_disabled(
     }
     if not disabled:
         return document, frozenset()
-    removed = _include_inner_nodes(document, disabled)
+    removed = include_inner_nodes(document, disabled)
     edges = list(document.edges)
     for node in document.nodes:
         if node.id in disabled:
@@ -46,13 +47,14 @@ def find_disabled_problems(document: Document, kinds: Mapping[str, AnyKind]) -> 
 
 
 def _bypass(node: NodeSpec, edges: list[EdgeSpec], kinds: Mapping[str, AnyKind]) -> list[EdgeSpec]:
-    arriving = [edge for edge in edges if edge.target == node.id and edge.source != node.id]
-    leaving = [edge for edge in edges if edge.source == node.id and edge.target != node.id]
-    first_handle = _get_first_handle(node, leaving, kinds)
-    rest = [edge for edge in edges if node.id not in (edge.source, edge.target)]
-    existing = {_get_ends(edge) for edge in rest}
-    for incoming in arriving:
-        for outgoing in leaving:
+    """Return the edges without those of the node, whose predecessors are joined to its successors instead."""
+    incoming_edges = [edge for edge in edges if edge.target == node.id and edge.source != node.id]
+    outgoing_edges = [edge for edge in edges if edge.source == node.id and edge.target != node.id]
+    first_handle = _get_first_handle(node, outgoing_edges, kinds)
+    kept_edges = [edge for edge in edges if node.id not in (edge.source, edge.target)]
+    existing = {_get_ends(edge) for edge in kept_edges}
+    for incoming in incoming_edges:
+        for outgoing in outgoing_edges:
             if outgoing.handle != first_handle:
                 continue
             joined = EdgeSpec(
@@ -64,19 +66,19 @@ def _bypass(node: NodeSpec, edges: list[EdgeSpec], kinds: Mapping[str, AnyKind])
             )
             if _get_ends(joined) not in existing:
                 existing.add(_get_ends(joined))
-                rest.append(joined)
-    return rest
+                kept_edges.append(joined)
+    return kept_edges
 
 
 def _get_first_handle(
-    node: NodeSpec, leaving: list[EdgeSpec], kinds: Mapping[str, AnyKind]
+    node: NodeSpec, outgoing_edges: list[EdgeSpec], kinds: Mapping[str, AnyKind]
 ) -> str | None:
-    used = {edge.handle for edge in leaving}
+    used = {edge.handle for edge in outgoing_edges}
     for handle in _list_handles(node, kinds):
         if handle in used:
             return handle
         break
-    return leaving[0].handle if leaving and "source" not in used else "source"
+    return outgoing_edges[0].handle if outgoing_edges and "source" not in used else "source"
 
 
 def _list_handles(node: NodeSpec, kinds: Mapping[str, AnyKind]) -> tuple[str, ...]:
@@ -96,12 +98,3 @@ def _get_ends(edge: EdgeSpec) -> tuple[str, str, str, str]:
 def _is_root(node: NodeSpec, kinds: Mapping[str, AnyKind]) -> bool:
     kind = kinds.get(node.kind)
     return kind is not None and kind.execution is Execution.ROOT
-
-
-def _include_inner_nodes(document: Document, nodes: set[str]) -> set[str]:
-    node_ids, has_grown = set(nodes), True
-    while has_grown:
-        children = {node.id for node in document.nodes if node.parent in node_ids} - node_ids
-        node_ids |= children
-        has_grown = bool(children)
-    return node_ids

@@ -1,7 +1,7 @@
 """The workflow document inside the engine: one model for both dialects, frozen.
 
 A reader in ``dsl/`` builds it from YAML or JSON, and a writer converts it back. No later code depends on the dialect.
-Parts that a reader does not understand are kept in the ``extra`` of the nearest part, so that a round trip loses
+What a reader does not understand is kept in the ``extra`` of the part that contains it, so that a round trip loses
 nothing.
 """
 
@@ -76,7 +76,7 @@ class VariableSpec:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A sticky note: drawn and exported, never run. In a container its position is relative to it."""
+    """A sticky note, which has no effect on runs. Inside a container its position is relative to the container."""
 
     id: str
     data: Mapping[str, Json]
@@ -89,6 +89,8 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Document:
+    """A whole workflow: its graph, its variables, its notes, and the settings of the application around it."""
+
     mode: Mode
     nodes: tuple[NodeSpec, ...]
     edges: tuple[EdgeSpec, ...]

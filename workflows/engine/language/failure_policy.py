@@ -29,7 +29,7 @@ class Backoff(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """The number of retries of a failed node and the waits between them. A kind declares its defaults with it."""
+    """The number of a node's retries and the waits between them. A kind declares its defaults as one, too."""
 
     max_retries: int = 0
     interval_ms: float = 0
@@ -42,7 +42,7 @@ class Retry:
         return tries <= self.max_retries and (retryable or not self.only_retryable)
 
     def compute_delay(self, tries: int, seed: str) -> float:
-        """Return the seconds to wait, seeded by the step, so that a replayed run waits as long as the original run."""
+        """Return the seconds to wait after a try. The jitter depends on the seed alone, so that a replay waits as long."""
         if self.backoff is Backoff.FIXED:
             return self.interval_ms / 1000
         interval_ms = min(self.interval_ms * self.multiplier ** (tries - 1), self.max_interval_ms)
@@ -55,7 +55,7 @@ class Retry:
 class Policy:
     retry: Retry | None = None
     strategy: Strategy = Strategy.ABORT
-    defaults: Mapping[str, Json] = field(default_factory=dict)
+    defaults: Mapping[str, Json] = field(default_factory=dict)  # outputs for DEFAULT_VALUE
     timeout_seconds: float | None = None
 
 
@@ -63,10 +63,7 @@ NO_POLICY = Policy()
 
 
 def read_policy(spec: NodeSpec, retry_defaults: Retry | None) -> tuple[Policy, list[Problem]]:
-    """Return the policy and its problems.
-
-    ``retry_defaults`` are those of the node's kind; without them the node is never retried.
-    """
+    """Return a node's policy and its problems. Without the ``retry_defaults`` of its kind a node is never retried."""
     problems: list[Problem] = []
     strategy, default_value = _read_strategy(spec, problems)
     has_defaults = strategy is Strategy.DEFAULT_VALUE
@@ -105,17 +102,17 @@ def _read_defaults(spec: NodeSpec, default_value: Json, problems: list[Problem])
     defaults: dict[str, Json] = {}
     for index, item in enumerate(default_value or ()):
         try:
-            defaults[item["key"]] = _convert_value(item.get("type", "string"), item.get("value"))
+            defaults[item["key"]] = _convert_default(item.get("type", "string"), item.get("value"))
         except (KeyError, TypeError, AttributeError, ValueMismatch):
             message = "The default value doesn't match its type"
             problems.append(_build_problem(spec, f"default_value.{index}", message))
     return defaults
 
 
-def _convert_value(name: str, value: Json) -> Json:
-    value_type = parse_type(name)
+def _convert_default(type_name: str, value: Json) -> Json:
+    value_type = parse_type(type_name)
     if value_type is None:
-        raise ValueMismatch(f"Unknown type {name!r}")
+        raise ValueMismatch(f"Unknown type {type_name!r}")
     converted = parse_constant(value, value_type)
     # As in the reference engine, a string becomes a float even if it is a whole number.
     return float(converted) if isinstance(value, str) and value_type.is_number else converted
@@ -159,5 +156,5 @@ def _read_number(spec: NodeSpec, path: str, default: float, problems: list[Probl
     return default
 
 
-def _build_problem(spec: NodeSpec, name: str, message: str) -> Problem:
-    return Problem("policy.invalid", message, node=spec.id, field=name)
+def _build_problem(spec: NodeSpec, path: str, message: str) -> Problem:
+    return Problem("policy.invalid", message, node=spec.id, field=path)

@@ -5,7 +5,7 @@ once, so that 100,000 nodes in a row or forty diamonds are fast.
 """
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -37,7 +37,7 @@ class Graph:
         return self._incoming.get(node, ())
 
     def list_successors(self, node: str) -> tuple[str, ...]:
-        """Return the nodes behind a node; each once, in edge order."""
+        """Return the nodes to which edges lead from a node, each once, in the order of the edges."""
         return tuple(dict.fromkeys(edge.target for edge in self.list_outgoing(node)))
 
     def list_predecessors(self, node: str) -> tuple[str, ...]:
@@ -72,24 +72,24 @@ class Graph:
 
     def list_inside(self, container: str) -> frozenset[str]:
         """Return everything inside a container, at every depth."""
-        return _search([container], self.list_children)
+        return traverse([container], self.list_children)
 
     def find_reachable(self, starts: Iterable[str]) -> frozenset[str]:
         """Return the starts and everything behind them; a reached container includes its body."""
         nodes = frozenset(start for start in starts if start in self.nodes)
-        return nodes | _search(
+        return nodes | traverse(
             nodes, lambda node: (*self.list_successors(node), *self._list_entries(node))
         )
 
     def find_reachable_siblings(self, start: str) -> frozenset[str]:
         """Return a node and everything behind it on the paths that stay inside its container."""
         siblings = frozenset(self.list_children(self.nodes[start].parent))
-        inner = _search([start], lambda node: siblings.intersection(self.list_successors(node)))
+        inner = traverse([start], lambda node: siblings.intersection(self.list_successors(node)))
         return inner | {start}
 
     def find_upstream(self, node: str) -> frozenset[str]:
         """Return every node from which a path leads to the given node."""
-        return _search([node], self.list_predecessors)
+        return traverse([node], self.list_predecessors)
 
     def find_visible(self, node: str) -> frozenset[str]:
         """Return the nodes whose outputs may exist when the node runs.
@@ -189,8 +189,17 @@ class Graph:
         return {parent: tuple(ids) for parent, ids in children.items()}
 
 
-def _search(starts: Iterable[str], list_next: Callable[[str], Iterable[str]]) -> frozenset[str]:
-    """Return everything that the steps from the starts lead to."""
+def include_inner_nodes(document: Document, node_ids: Collection[str]) -> set[str]:
+    """Return the nodes, and everything inside those that are containers."""
+    children: dict[str, list[str]] = defaultdict(list)
+    for node in document.nodes:
+        if node.parent is not None:
+            children[node.parent].append(node.id)
+    return {*node_ids, *traverse(node_ids, lambda node: children.get(node, ()))}
+
+
+def traverse(starts: Iterable[str], list_next: Callable[[str], Iterable[str]]) -> frozenset[str]:
+    """Return every node that repeated calls of ``list_next`` reach from the starts."""
     nodes: set[str] = set()
     queue = deque(starts)
     while queue:

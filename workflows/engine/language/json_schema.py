@@ -1,7 +1,7 @@
 """Checks values against JSON Schema (Draft 7), the part that is common for form objects and model answers.
 
-Types, enum, const, properties, required, additionalProperties, items, sizes, bounds and the four combinators.
-``$ref``, ``pattern`` and ``format`` are ignored: the first can be cyclic, the second is a regular expression of
+It checks types, enum, const, properties, required, additionalProperties, items, sizes, bounds and the four
+combinators, and ignores the rest, such as ``$ref``, which can be cyclic, and ``pattern``, a regular expression of
 unknown cost.
 """
 
@@ -22,19 +22,21 @@ Messages = Iterator[str]
 def find_schema_error(value: Json, schema: Json) -> str | None:
     """Return the first error in a value, with its path; None when the value fits."""
     if isinstance(schema, Mapping):
-        return _Checker().find_first(value, schema, "")
+        return _Checker().find_first_error(value, schema, "")
     return None
 
 
 class _Checker:
+    """Checks one value, until it has made ``MAX_CHECKS`` checks."""
+
     def __init__(self) -> None:
         self._remaining = MAX_CHECKS
 
-    def find_first(self, value: Json, schema: Json, path: str) -> str | None:
-        return next(self.iter_all(value, schema, path), None)
+    def find_first_error(self, value: Json, schema: Json, path: str) -> str | None:
+        return next(self.iter_errors(value, schema, path), None)
 
-    def iter_all(self, value: Json, schema: Json, path: str) -> Messages:
-        """Yield every error in a value, until there were too many checks."""
+    def iter_errors(self, value: Json, schema: Json, path: str) -> Messages:
+        """Yield every error in a value; too many checks are the last error."""
         self._remaining -= 1
         if self._remaining < 0 or path.count("/") > MAX_DEPTH:
             yield _format_message(path, "is too deep or too much to check")
@@ -67,11 +69,11 @@ def _check_required(checker: _Checker, value: Json, schema: Schema, path: str) -
 
 
 def _check_properties(checker: _Checker, value: Json, schema: Schema, path: str) -> Messages:
-    parts = schema["properties"]
-    if isinstance(value, Mapping) and isinstance(parts, Mapping):
-        for name, part in parts.items():
+    properties = schema["properties"]
+    if isinstance(value, Mapping) and isinstance(properties, Mapping):
+        for name, subschema in properties.items():
             if name in value:
-                yield from checker.iter_all(value[name], part, f"{path}/{name}")
+                yield from checker.iter_errors(value[name], subschema, f"{path}/{name}")
 
 
 def _check_additional(checker: _Checker, value: Json, schema: Schema, path: str) -> Messages:
@@ -79,7 +81,7 @@ def _check_additional(checker: _Checker, value: Json, schema: Schema, path: str)
     if isinstance(value, Mapping):
         for name in value:
             if name not in declared:
-                yield from checker.iter_all(
+                yield from checker.iter_errors(
                     value[name], schema["additionalProperties"], f"{path}/{name}"
                 )
 
@@ -87,59 +89,59 @@ def _check_additional(checker: _Checker, value: Json, schema: Schema, path: str)
 def _check_items(checker: _Checker, value: Json, schema: Schema, path: str) -> Messages:
     if isinstance(value, list) and not isinstance(schema["items"], list):
         for index, item in enumerate(value):
-            yield from checker.iter_all(item, schema["items"], f"{path}/{index}")
+            yield from checker.iter_errors(item, schema["items"], f"{path}/{index}")
 
 
-def _build_bound_rule(keyword: str, fits: Callable[[float, float], bool], words: str) -> "Rule":
+def _build_bound_rule(keyword: str, fits: Callable[[float, float], bool], relation: str) -> "Rule":
     def rule(checker: _Checker, value: Json, schema: Schema, path: str) -> Messages:
         bound = schema[keyword]
         if is_number(value) and is_number(bound) and not fits(value, bound):
-            yield _format_message(path, f"is not {words} {bound}")
+            yield _format_message(path, f"is not {relation} {bound}")
 
     return rule
 
 
 def _build_size_rule(
-    keyword: str, kind: type[Sized], fits: Callable[[int, int], bool], words: str
+    keyword: str, sized_type: type[Sized], fits: Callable[[int, int], bool], relation: str
 ) -> "Rule":
     def rule(checker: _Checker, value: Json, schema: Schema, path: str) -> Messages:
         bound = schema[keyword]
-        if isinstance(value, kind) and is_number(bound) and not fits(len(value), bound):
-            yield _format_message(path, f"has not {words} {bound} parts")
+        if isinstance(value, sized_type) and is_number(bound) and not fits(len(value), bound):
+            yield _format_message(path, f"has not {relation} {bound} parts")
 
     return rule
 
 
 def _check_all_of(checker: _Checker, value: Json, schema: Schema, path: str) -> Messages:
-    for part in _list_parts(schema, "allOf"):
-        yield from checker.iter_all(value, part, path)
+    for subschema in _list_subschemas(schema, "allOf"):
+        yield from checker.iter_errors(value, subschema, path)
 
 
 def _check_any_of(checker: _Checker, value: Json, schema: Schema, path: str) -> Messages:
-    parts = _list_parts(schema, "anyOf")
-    if parts and all(checker.find_first(value, part, path) is not None for part in parts):
+    subschemas = _list_subschemas(schema, "anyOf")
+    if subschemas and all(checker.find_first_error(value, option, path) for option in subschemas):
         yield _format_message(path, "fits none of the forms allowed")
 
 
 def _check_one_of(checker: _Checker, value: Json, schema: Schema, path: str) -> Messages:
-    parts = _list_parts(schema, "oneOf")
-    match_count = sum(checker.find_first(value, part, path) is None for part in parts)
-    if parts and match_count != 1:
+    subschemas = _list_subschemas(schema, "oneOf")
+    match_count = sum(not checker.find_first_error(value, option, path) for option in subschemas)
+    if subschemas and match_count != 1:
         yield _format_message(path, f"fits {match_count} of the forms allowed, not one")
 
 
 def _check_not(checker: _Checker, value: Json, schema: Schema, path: str) -> Messages:
-    if checker.find_first(value, schema["not"], path) is None:
+    if checker.find_first_error(value, schema["not"], path) is None:
         yield _format_message(path, "has the one form that is not allowed")
 
 
-def _list_parts(schema: Mapping[str, Json], keyword: str) -> list[Json]:
-    parts = schema[keyword]
-    return parts if isinstance(parts, list) else []
+def _list_subschemas(schema: Mapping[str, Json], keyword: str) -> list[Json]:
+    subschemas = schema[keyword]
+    return subschemas if isinstance(subschemas, list) else []
 
 
-def _format_message(path: str, words: str) -> str:
-    return f"{path[1:].replace('/', '.') or 'it'} {words}"
+def _format_message(path: str, error: str) -> str:
+    return f"{path[1:].replace('/', '.') or 'it'} {error}"
 
 
 def _is_equal(value: Json, other: Json) -> bool:

@@ -33,13 +33,13 @@ RECENCY = Field(
 
 
 def get_scope_label(scope: Json) -> Text:
-    """Return the label of a scope word; a scope of a plug-in is shown unchanged."""
+    """Return the label of a memory scope; a scope of a plug-in is its own label."""
     label = next((label for word, label in SCOPES if word == scope), None)
     return Phrase(label) if label else str(scope or "")
 
 
 def list_memory_scopes(document: Document, kinds: Mapping[str, AnyKind]) -> frozenset[str]:
-    """Return the scope words of its memory nodes, and of nodes that recall into their prompt."""
+    """Return the scopes of the document's memory nodes, and of its nodes that recall into their prompt."""
     return frozenset(
         scope for node in document.nodes for scope in _iter_scopes(node, kinds.get(node.kind))
     )
@@ -50,6 +50,6 @@ def _iter_scopes(node: NodeSpec, kind: AnyKind | None) -> Iterator[str]:
         scope = node.data.get("scope") or kind.default_scope
         if scope and isinstance(scope, str):
             yield scope
-    enhanced = node.data.get(RECALL_FIELD)
-    if isinstance(enhanced, dict) and enhanced.get("enabled"):
-        yield str(enhanced.get("scope") or DEFAULT_SCOPE)
+    recall_settings = node.data.get(RECALL_FIELD)
+    if isinstance(recall_settings, dict) and recall_settings.get("enabled"):
+        yield str(recall_settings.get("scope") or DEFAULT_SCOPE)

@@ -1,4 +1,4 @@
-"""Checks which nodes are in which containers."""
+"""Checks that every container can start, and that every node is in a container where it may be."""
 
 from collections.abc import Mapping
 from typing import Final

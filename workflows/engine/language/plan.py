@@ -1,4 +1,4 @@
-"""Compiles a document for running, once per version: numbers for names, parsed configurations, split templates."""
+"""Compiles a document for running, once per version: numbers its nodes and edges, and parses its configurations."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +17,7 @@ from workflows.engine.language.graph import Graph
 from workflows.engine.language.nesting import find_container_problems
 from workflows.engine.language.problems import Problem, select_errors
 from workflows.engine.language.templating import Segment
-from workflows.engine.language.untrusted import Flow
+from workflows.engine.language.untrusted import ContentFlow
 from workflows.engine.language.values import ValueType, parse_type
 from workflows.engine.language.variables import CONVERSATION
 from workflows.engine.runtime.step_records import StepKey
@@ -25,7 +25,7 @@ from workflows.engine.runtime.step_records import StepKey
 
 # The success handle of a node with a fail branch in exports of older Dify versions.
 _HANDLE_ALIASES = {"success-branch": "source"}
-_EMPTY_FLOW: Final = Flow((), {})
+_EMPTY_FLOW: Final = ContentFlow((), {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +50,17 @@ class PlanNode:
     spec: NodeSpec
     prepared: Any  # the result of the kind's ``prepare``
     policy: Policy
-    branches: bool  # the handle decides which edges are taken
+    is_branching: bool  # its handle decides which edges are taken
     has_effect: bool
-    quick: bool  # may start without a task: it ends at once, or returns an awaitable
-    out: tuple[PlanEdge, ...]
+    is_quick: bool  # may start without a task: it ends at once, or returns an awaitable
+    outgoing: tuple[PlanEdge, ...]
     indegree: int
     body: "Plan | None" = None  # of a container
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A response node's part in the stream: its text, and the edges that keep it closed."""
+    """The text that a response node prints, and the edges that a run must take before it is printed."""
 
     node: int
     node_id: str
@@ -80,7 +80,7 @@ def build_finished_session(node: int, node_id: str, text: str) -> Session:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One scope: the nodes at the top, or those directly inside a container."""
+    """A compiled scope: the nodes at the top level, or those directly inside a container."""
 
     document: Document
     kinds: Kinds
@@ -90,11 +90,11 @@ class Plan:
     sessions: tuple[Session, ...]
     gates: frozenset[int]  # nodes whose edges may open a session
     watched: frozenset[tuple[int, str]]  # streamed outputs that a session prints
-    by_id: dict[str, int]
+    by_id: dict[str, int]  # a node's id → its index
     variable_types: dict[Selector, ValueType]  # of all scopes
     unreached: frozenset[str]  # ids of this scope's nodes that no path leads to
     container: str | None = None
-    flow: Flow = _EMPTY_FLOW  # finds untrusted outputs, in all scopes
+    flow: ContentFlow = _EMPTY_FLOW  # finds untrusted outputs, in all scopes
     inside: frozenset[str] = frozenset()  # ids of its nodes, and of those deeper inside them
 
     @property
@@ -103,15 +103,15 @@ class Plan:
 
 
 def compile_plan(document: Document, kinds: Kinds, *, root: str | None = None) -> Plan:
-    """Compile a document. Raises DocumentInvalid with every problem that would keep it from running."""
+    """Compile a document. Raises DocumentInvalid with every problem that keeps it from running."""
     document, disabled = remove_disabled(document, kinds)
     graph = Graph.from_document(document)
     problems = _find_problems(document, graph, kinds)
-    top = [graph.nodes[name] for name in graph.list_children(None)]
-    start = _choose_root(top, kinds, root, problems)
+    top_nodes = [graph.nodes[name] for name in graph.list_children(None)]
+    start = _choose_root(top_nodes, kinds, root, problems)
     if start is None or select_errors(problems):
         raise DocumentInvalid(select_errors(problems))
-    types, flow = _collect_variable_types(document, kinds), Flow(document.nodes, kinds)
+    types, flow = _collect_variable_types(document, kinds), ContentFlow(document.nodes, kinds)
     plan = _Compiler(document, graph, kinds, types, flow).compile_scope(None, start)
     return replace(plan, unreached=plan.unreached | disabled)
 
@@ -122,10 +122,10 @@ class _Compiler:
     graph: Graph
     kinds: Kinds
     variable_types: dict[Selector, ValueType]
-    flow: Flow
+    flow: ContentFlow
 
     def compile_scope(self, container: str | None, start: str) -> Plan:
-        """Compile the nodes directly inside a container (or at the top) that the start leads to."""
+        """Compile the nodes of a scope to which paths lead from ``start``; None is the top level."""
         members = self.graph.list_children(container)
         # A node that no path leads to would block every join behind it permanently.
         reachable = self.graph.find_reachable_siblings(start)
@@ -164,18 +164,18 @@ class _Compiler:
     def _build_nodes(
         self, specs: Sequence[NodeSpec], edges: Sequence[PlanEdge]
     ) -> tuple[PlanNode, ...]:
-        out: list[list[PlanEdge]] = [[] for _ in specs]
+        outgoing: list[list[PlanEdge]] = [[] for _ in specs]
         indegrees = [0] * len(specs)
         for edge in edges:
-            out[edge.source].append(edge)
+            outgoing[edge.source].append(edge)
             indegrees[edge.target] += 1
         return tuple(
-            self._build_node(index, spec, tuple(out[index]), indegrees[index])
+            self._build_node(index, spec, tuple(outgoing[index]), indegrees[index])
             for index, spec in enumerate(specs)
         )
 
     def _build_node(
-        self, index: int, spec: NodeSpec, out: tuple[PlanEdge, ...], indegree: int
+        self, index: int, spec: NodeSpec, outgoing: tuple[PlanEdge, ...], indegree: int
     ) -> PlanNode:
         kind = self.kinds[spec.kind]
         policy = read_policy(spec, kind.retry)[0]
@@ -193,10 +193,11 @@ class _Compiler:
             spec=spec,
             prepared=prepared,
             policy=policy,
-            branches=kind.execution is Execution.BRANCH or policy.strategy is Strategy.FAIL_BRANCH,
+            is_branching=kind.execution is Execution.BRANCH
+            or policy.strategy is Strategy.FAIL_BRANCH,
             has_effect=kind.has_effect,
-            quick=not kind.has_effect and not iscoroutinefunction(kind.run),
-            out=out,
+            is_quick=not kind.has_effect and not iscoroutinefunction(kind.run),
+            outgoing=outgoing,
             indegree=indegree,
             body=self._compile_body(spec),
         )
@@ -240,11 +241,11 @@ def _collect_variable_types(document: Document, kinds: Kinds) -> dict[Selector, 
 
 
 def _choose_root(
-    top: Sequence[NodeSpec], kinds: Kinds, requested: str | None, problems: list[Problem]
+    top_nodes: Sequence[NodeSpec], kinds: Kinds, requested: str | None, problems: list[Problem]
 ) -> str | None:
     roots = [
         node.id
-        for node in top
+        for node in top_nodes
         if node.kind in kinds and kinds[node.kind].execution is Execution.ROOT
     ]
     if requested in roots or (requested is None and roots):
@@ -286,7 +287,7 @@ def _build_session(
     blocking = frozenset(edge.index for edge in edges if edge.source in blocking_nodes)
     visited, pending = {root}, [root]
     while pending:
-        for edge in nodes[pending.pop()].out:
+        for edge in nodes[pending.pop()].outgoing:
             if edge.index not in blocking and edge.target not in visited:
                 visited.add(edge.target)
                 pending.append(edge.target)
@@ -294,8 +295,8 @@ def _build_session(
 
 
 def _is_blocking(node: PlanNode, selectors: set[Selector]) -> bool:
-    """Return whether text behind the node is printed only after it ran, because the text depends on it."""
-    if node.branches or node.kind.execution in (Execution.CONTAINER, Execution.RESPONSE):
+    """Return whether text after the node must wait for the node, because the node may change or skip it."""
+    if node.is_branching or node.kind.execution in (Execution.CONTAINER, Execution.RESPONSE):
         return True
     return any(
         target[:2] == segment[:2]

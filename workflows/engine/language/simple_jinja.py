@@ -1,8 +1,8 @@
 """Renders Jinja2 templates that are simple enough for this process: plain text and ``{{ a.b.c }}``, nothing else.
 
 All other templates are rendered by the runner pool, since a template is code. Nothing is evaluated here:
-names are looked up in JSON values, and wherever Jinja would do more than that (a method, a filter,
-an undefined in the middle of a path) the template is passed to the runner pool.
+names are looked up in JSON values. Wherever Jinja would do more than that (call a method, apply a filter, or fail at an
+undefined name in the middle of a path), the template is passed to the runner pool.
 """
 
 import keyword
@@ -79,6 +79,7 @@ def parse_plain_template(source: str) -> PlainTemplate | None:
 
 
 def _look_up(inputs: Mapping[str, Json], path: Selector) -> str | None:
+    """Return the text that Jinja prints for a path, or None if only Jinja knows it."""
     value: Json = inputs.get(path[0], _UNDEFINED)
     for name in path[1:]:
         # Jinja asks for the Python attribute before the key, so {{ order.items }} is a method.

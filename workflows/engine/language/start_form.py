@@ -1,7 +1,7 @@
 """Checks the inputs of a run against the start form, before there is a run.
 
-One table from field type to rule, for Dify's form types and for the plain value types xworkflow writes. Every field
-is checked, so that all errors are reported at once.
+A table maps each field type to its check: Dify's form types, and the plain value types that xworkflow writes. Every
+field is checked, so that all errors are reported at once.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,9 +23,9 @@ from workflows.engine.language.values import (
 
 # Field types that accept any text.
 TEXT_FIELDS: Final = frozenset({"text-input", "paragraph", "string"})
-# Field types whose empty default is a value; for the others it means that there is none.
+# Field types for which "" is a default value; for the others it means that there is no default.
 _FIELDS_WITH_EMPTY_TEXT: Final = TEXT_FIELDS | {"select"}
-_SWITCHES: Final[Mapping[str, bool]] = {
+_BOOLEAN_TEXTS: Final[Mapping[str, bool]] = {
     **dict.fromkeys(("true", "1", "yes", "on"), True),
     **dict.fromkeys(("false", "0", "no", "off"), False),
 }
@@ -66,10 +66,21 @@ def check_inputs(fields: Sequence[Field], inputs: Mapping[str, Json]) -> dict[st
     return values
 
 
-def check_start(document: Document, inputs: Mapping[str, Json]) -> dict[str, Json]:
-    """Return the checked inputs of a document's start node."""
+def check_start_inputs(document: Document, inputs: Mapping[str, Json]) -> dict[str, Json]:
+    """Return the values for the fields of a document's start node. Raises InputRejected with all problems."""
     start = next((node for node in document.nodes if node.kind == "start"), None)
     return {} if start is None else check_inputs(list_fields(start), inputs)
+
+
+def remove_nul(value: Json) -> Json:
+    """Return the value without NUL characters, which PostgreSQL cannot store."""
+    if isinstance(value, str):
+        return value.replace("\0", "")
+    if isinstance(value, Mapping):
+        return {remove_nul(key): remove_nul(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [remove_nul(item) for item in value]
+    return value
 
 
 def _read_field(variable: Mapping[str, Json]) -> Field:
@@ -93,18 +104,7 @@ def _read_value(field: Field, inputs: Mapping[str, Json]) -> Json:
         value = field.default
         if value is None or (value == "" and field.type not in _FIELDS_WITH_EMPTY_TEXT):
             return None
-    return remove_nul(_RULES.get(field.type, _check_other)(field, value))
-
-
-def remove_nul(value: Json) -> Json:
-    """Remove NUL characters, which PostgreSQL cannot store."""
-    if isinstance(value, str):
-        return value.replace("\0", "")
-    if isinstance(value, Mapping):
-        return {remove_nul(key): remove_nul(part) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [remove_nul(item) for item in value]
-    return value
+    return remove_nul(_CHECKS.get(field.type, _check_value_type)(field, value))
 
 
 def _check_text(field: Field, value: Json) -> Json:
@@ -140,7 +140,7 @@ def _check_number(field: Field, value: Json) -> Json:
 
 def _check_checkbox(field: Field, value: Json) -> Json:
     if isinstance(value, str):
-        value = _SWITCHES.get(value.strip().lower(), value)
+        value = _BOOLEAN_TEXTS.get(value.strip().lower(), value)
     if value not in (0, 1):  # False and True among them
         raise ValueMismatch(f"{field.name} in input form must be a boolean value")
     return bool(value)
@@ -178,18 +178,18 @@ def _check_object(field: Field, value: Json) -> Json:
     return value
 
 
-def _check_other(field: Field, value: Json) -> Json:
-    """Read text as the value type that xworkflow names."""
-    kind = parse_type(field.type)
-    if kind is None:
+def _check_value_type(field: Field, value: Json) -> Json:
+    """Return the value as one of the value type that xworkflow names; text is parsed."""
+    value_type = parse_type(field.type)
+    if value_type is None:
         return value
     try:
-        return parse_constant(value, kind)
+        return parse_constant(value, value_type)
     except ValueMismatch as mismatch:
         raise ValueMismatch(f"{field.name} in input form: {mismatch}") from None
 
 
-_RULES: Final[Mapping[str, Callable[[Field, Json], Json]]] = {
+_CHECKS: Final[Mapping[str, Callable[[Field, Json], Json]]] = {
     "text-input": _check_text,
     "paragraph": _check_text,
     "string": _check_text,

@@ -1,7 +1,7 @@
-"""Parses text with references to variables, ``{{#head.name.path#}}``, into segments, once.
+"""Parses text with references to variables, ``{{#source.name.path#}}``, into segments, once.
 
-Text that does not match the pattern exactly stays literal. A reference to nothing prints its dotted selector, and
-text from a variable is never parsed again.
+Text that does not match the pattern exactly stays literal. A reference to a missing variable prints its dotted
+selector, and text from a variable is never parsed again.
 """
 
 import re
@@ -25,7 +25,7 @@ Segment = str | Selector
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A parsed template; ``Template.of(text)`` is cached, so that callers may call it wherever they need it."""
+    """A parsed template. ``Template.of(text)`` is cached, so that it costs little to call it again."""
 
     source: str
     segments: tuple[Segment, ...]
@@ -46,14 +46,14 @@ class Template:
         """Render Markdown for answers."""
         return self._render(pool, as_markdown)
 
-    def _render(self, pool: VariablePool, show: Callable[[Json], str]) -> str:
+    def _render(self, pool: VariablePool, format_value: Callable[[Json], str]) -> str:
         parts = []
         for segment in self.segments:
             if isinstance(segment, str):
                 parts.append(segment)
             else:
                 value = pool.get(segment)
-                parts.append(".".join(segment) if value is MISSING else show(value))
+                parts.append(".".join(segment) if value is MISSING else format_value(value))
         return "".join(parts)
 
 

@@ -1,9 +1,9 @@
-"""Finds the nodes that untrusted content reaches: content from the web or a tool is passed on by every reader.
+"""Finds the nodes that untrusted content, which comes from the web or from tools, reaches.
 
-Kinds that bring it in are known from the document, before a run. Memory entries with such content are known only
-during the run; the step records them with its inputs, so that a run that continues after a crash has the same
-knowledge. Untrusted content in the answer or the variables of a conversation is passed to the next turn. This is
-cautious on purpose, since a model that read a web page may repeat the page's instructions.
+Every node that reads untrusted content has untrusted outputs, since a model that read a web page may repeat the page's
+instructions. The document tells which nodes bring such content in, but which memory entries contain it is known only
+during the run. A step records their keys with its inputs, so that a run that continues after a crash finds the same
+nodes. Untrusted content in the answer or the variables of a conversation reaches the next turn.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -21,18 +21,15 @@ from workflows.engine.language.variables import CONVERSATION
 # The origins of content, as the memory gate names them.
 WEB: Final = "web"
 _UNTRUSTED_ORIGINS: Final = frozenset({WEB, "tool"})
-# Entries of these scopes are recalled where their origin is no longer known.
+# Scopes whose entries other conversations recall, which cannot tell where the content came from.
 _REVIEWED_SCOPES: Final = frozenset({"user", "global"})
 # The previous answers, which later turns of the conversation read.
 _ANSWERS: Final = "sys.answers"
-_VARIABLES: Final = f"{CONVERSATION}."
+_VARIABLE_PREFIX: Final = f"{CONVERSATION}."
 
 
-class Flow:
-    """The flow of content in a document, from the nodes that output it to every reader.
-
-    ``sources`` are the nodes that bring untrusted content in.
-    """
+class ContentFlow:
+    """The flow of content in a document from node to node. ``sources`` are the nodes that bring untrusted content in."""
 
     def __init__(self, nodes: Iterable[NodeSpec], kinds: Mapping[str, AnyKind]) -> None:
         self._nodes = [(spec, kinds[spec.kind]) for spec in nodes if spec.kind in kinds]
@@ -40,19 +37,19 @@ class Flow:
             spec.id for spec, kind in self._nodes if kind.has_untrusted_outputs
         )
 
-    def find_untrusted(self, additional: Collection[str] = ()) -> frozenset[str]:
-        """Return the nodes whose outputs may be untrusted, by id, and such conversation variables, dotted.
+    def find_untrusted(self, more_sources: Collection[str] = ()) -> frozenset[str]:
+        """Return the ids of nodes whose outputs may be untrusted, and the names of such conversation variables.
 
-        ``additional`` are nodes that received untrusted content from memory, and the untrusted variables of earlier
-        turns.
+        ``more_sources`` are nodes that received untrusted content from memory, and the untrusted variables of earlier
+        turns. A variable's name begins with ``conversation.``.
         """
-        return self.propagate(self.sources.union(additional)) if additional else self._initial
+        return self.propagate(self.sources.union(more_sources)) if more_sources else self._initial
 
     def propagate(self, untrusted: frozenset[str]) -> frozenset[str]:
         """Return these nodes and variables, and all others that their content reaches."""
-        count = 0
-        while len(untrusted) > count:
-            count = len(untrusted)
+        previous_count = 0
+        while len(untrusted) > previous_count:
+            previous_count = len(untrusted)
             for node, reads, outputs in self._flows:
                 if node in untrusted or not untrusted.isdisjoint(reads):
                     untrusted |= outputs
@@ -68,7 +65,7 @@ class Flow:
             (
                 spec.id,
                 _collect_reads(spec, kind),
-                frozenset({spec.id, *map(_get_flow_key, _list_written(spec, kind))}),
+                frozenset({spec.id, *map(_get_flow_key, _list_written_variables(spec, kind))}),
             )
             for spec, kind in self._nodes
         ]
@@ -76,7 +73,9 @@ class Flow:
 
 def select_carried_over(untrusted: Iterable[str]) -> tuple[str, ...]:
     """Return the part of the untrusted content that the conversation's next turn may read."""
-    return tuple(sorted(key for key in untrusted if key == _ANSWERS or key.startswith(_VARIABLES)))
+    return tuple(
+        sorted(key for key in untrusted if key == _ANSWERS or key.startswith(_VARIABLE_PREFIX))
+    )
 
 
 def has_untrusted_source(selectors: Iterable[Selector | None], untrusted: frozenset[str]) -> bool:
@@ -97,7 +96,7 @@ def needs_scope_review(scope: str, *, trusted: bool) -> bool:
 
 
 def _get_flow_key(selector: Selector) -> str:
-    """Return the unit that flows together: all outputs of a node, but each conversation variable separately."""
+    """Return the name under which the flow knows a variable: its node's id, or a conversation variable's own name."""
     return ".".join(selector[:2]) if selector[0] == CONVERSATION else selector[0]
 
 
@@ -120,7 +119,7 @@ def _collect_reads(spec: NodeSpec, kind: AnyKind) -> frozenset[str]:
     return reads | {_ANSWERS} if kind.reads_answers(spec) else reads
 
 
-def _list_written(spec: NodeSpec, kind: AnyKind) -> tuple[Selector, ...]:
+def _list_written_variables(spec: NodeSpec, kind: AnyKind) -> tuple[Selector, ...]:
     if kind.execution is Execution.RESPONSE:
         return ((_ANSWERS,),)
     try:

@@ -1,7 +1,7 @@
 """The types of workflow values: inferring them, checking them, parsing them from text.
 
-Values are plain JSON values and are never changed in place: variable pools share them. A file is an object with its
-kind of file and its transfer method (``is_file``).
+Values are plain JSON values and are never changed in place, because variable pools share them. A file is an object
+that names its kind of file and its transfer method (see ``is_file``).
 """
 
 import json
@@ -90,7 +90,7 @@ FILE_ATTRIBUTES: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def parse_type(text: str) -> ValueType | None:
-    """Return the type that a document names, in any case and spelling; None when there is none."""
+    """Return the type with a name, in any case or known spelling; None for an unknown name."""
     name = text.strip().lower()
     try:
         return ValueType(name)
@@ -116,7 +116,7 @@ def get_file_attribute(file: Mapping[str, Json], name: str) -> Json:
 
 def infer_type(value: Json) -> ValueType:
     """Return the type of a value. Raises ValueMismatch for anything but a JSON value."""
-    scalar = _SCALARS.get(type(value))
+    scalar = _SCALAR_TYPES.get(type(value))
     if scalar is not None:
         return scalar
     if isinstance(value, Mapping):
@@ -127,24 +127,25 @@ def infer_type(value: Json) -> ValueType:
 
 
 def matches(value: Json, expected: ValueType) -> bool:
-    """Return whether a variable of that type may hold the value. An empty list fits every array."""
+    """Return whether a value is of the expected type. An empty list is of every array type."""
     return _CHECKS[expected](value)
 
 
-def build_zero_value(kind: ValueType) -> Json:
-    """Return the value that ``clear`` sets: "" 0 false {} [] or null, a new one at each call."""
-    return _ZEROS[kind]()
+def build_zero_value(value_type: ValueType) -> Json:
+    """Return a new empty value of a type: "", 0, false, {} or []; null for types without one."""
+    return _ZERO_FACTORIES[value_type]()
 
 
-def parse_constant(value: Json, kind: ValueType) -> Json:
-    """Return a constant of a document, which is often a string, as a value of its type.
+def parse_constant(value: Json, value_type: ValueType) -> Json:
+    """Return a constant of a document as a value of its type.
 
-    Text for a non-string type is parsed: numbers as numbers, everything else as JSON. Raises ValueMismatch when the
-    outcome isn't of the type.
+    Text for a type that isn't text is parsed: numbers as numbers, everything else as JSON. Raises ValueMismatch when
+    the result isn't of the type.
     """
-    parsed = _parse_text(value, kind) if isinstance(value, str) and kind not in _TEXTS else value
-    if not matches(parsed, kind):
-        raise ValueMismatch(f"Expected {kind}, got {describe_type(parsed)}")
+    is_parsed = isinstance(value, str) and value_type not in _TEXT_TYPES
+    parsed = _parse_text(value, value_type) if is_parsed else value
+    if not matches(parsed, value_type):
+        raise ValueMismatch(f"Expected {value_type}, got {describe_type(parsed)}")
     return parsed
 
 
@@ -194,21 +195,21 @@ def _build_array_check(check: Callable[[Json], bool]) -> Callable[[Json], bool]:
 
 
 def _infer_array(items: Sequence[Json]) -> ValueType:
-    kinds = {infer_type(item) for item in items}
-    if len(kinds) == 1:
-        return ARRAYS.get(kinds.pop(), ValueType.ARRAY_ANY)
-    if kinds and kinds <= NUMBERS:
+    types = {infer_type(item) for item in items}
+    if len(types) == 1:
+        return ARRAYS.get(types.pop(), ValueType.ARRAY_ANY)
+    if types and types <= NUMBERS:
         return ValueType.ARRAY_NUMBER
     return ValueType.ARRAY_ANY
 
 
-def _parse_text(text: str, kind: ValueType) -> Json:
-    if kind in NUMBERS:
+def _parse_text(text: str, value_type: ValueType) -> Json:
+    if value_type in NUMBERS:
         return parse_number(text)
     try:
         return json.loads(text, parse_constant=_reject_constant)
     except (ValueError, RecursionError):
-        raise ValueMismatch(f"{_shorten(text)} is not JSON for {kind}") from None
+        raise ValueMismatch(f"{_shorten(text)} is not JSON for {value_type}") from None
 
 
 def _reject_constant(name: str) -> Json:
@@ -219,14 +220,14 @@ def _shorten(text: str) -> str:
     return repr(text if len(text) <= 40 else text[:40] + "…")
 
 
-_SCALARS: Final[Mapping[type, ValueType]] = {
+_SCALAR_TYPES: Final[Mapping[type, ValueType]] = {
     type(None): ValueType.NONE,
-    bool: ValueType.BOOLEAN,  # before int: a bool is one
+    bool: ValueType.BOOLEAN,
     int: ValueType.INTEGER,
     float: ValueType.FLOAT,
     str: ValueType.STRING,
 }
-_TEXTS: Final = frozenset({ValueType.STRING, ValueType.SECRET, ValueType.ANY})
+_TEXT_TYPES: Final = frozenset({ValueType.STRING, ValueType.SECRET, ValueType.ANY})
 _SINGLE_CHECKS: Final[Mapping[ValueType, Callable[[Json], bool]]] = {
     ValueType.STRING: _is_text,
     ValueType.SECRET: _is_text,
@@ -243,7 +244,7 @@ _CHECKS: Final[Mapping[ValueType, Callable[[Json], bool]]] = {
     **_SINGLE_CHECKS,
     **{array: _build_array_check(_SINGLE_CHECKS[element]) for array, element in ELEMENTS.items()},
 }
-_ZEROS: Final[Mapping[ValueType, Callable[[], Json]]] = {
+_ZERO_FACTORIES: Final[Mapping[ValueType, Callable[[], Json]]] = {
     ValueType.STRING: str,
     ValueType.SECRET: str,
     ValueType.NUMBER: int,

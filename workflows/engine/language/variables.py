@@ -1,8 +1,8 @@
 """The variable pool of a run: the values that nodes can read, by selector.
 
-Two levels deep, head (a node id or ``sys``, ``env``, ``conversation``) and name; deeper selectors read parts of
-objects and files. Heads are replaced and never changed in place, so a copy for a round of an iteration costs one dict
-of references, however large the values are.
+A selector has the id of a source (a node's id, ``sys``, ``env`` or ``conversation``) and a name; longer selectors
+read parts of objects and files. The values of a source are replaced and never changed in place, so a copy for a round
+of an iteration costs one dict of references, however large the values are.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,11 +17,11 @@ from workflows.engine.language.values import FILE_ATTRIBUTES, get_file_attribute
 SYSTEM: Final = "sys"
 ENVIRONMENT: Final = "env"
 CONVERSATION: Final = "conversation"
-RESERVED_HEADS: Final = frozenset({SYSTEM, ENVIRONMENT, CONVERSATION, "rag"})
+RESERVED_SOURCE_IDS: Final = frozenset({SYSTEM, ENVIRONMENT, CONVERSATION, "rag"})
 
 
 class Missing(Enum):
-    """The result for a selector without a value; null is a value."""
+    """The result for a selector that has no value, as opposed to one whose value is null."""
 
     MISSING = "missing"
 
@@ -33,9 +33,9 @@ MISSING: Final = Missing.MISSING
 
 
 class VariablePool:
-    """The values of one scope of a run, by head and name."""
+    """The values of one scope of a run, by source and name."""
 
-    __slots__ = ("_heads",)
+    __slots__ = ("_sources",)
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class VariablePool:
         environment: Mapping[str, Json] | None = None,
         conversation: Mapping[str, Json] | None = None,
     ) -> None:
-        self._heads: dict[str, Mapping[str, Json]] = {
+        self._sources: dict[str, Mapping[str, Json]] = {
             SYSTEM: system or {},
             ENVIRONMENT: environment or {},
             CONVERSATION: conversation or {},
@@ -53,7 +53,7 @@ class VariablePool:
     def get(self, selector: Sequence[str]) -> Json:
         """Return the value at a selector, or MISSING."""
         try:
-            value = self._heads[selector[0]][selector[1]]
+            value = self._sources[selector[0]][selector[1]]
         except (KeyError, IndexError):
             return MISSING
         if len(selector) == 2:
@@ -73,33 +73,33 @@ class VariablePool:
     def __contains__(self, selector: Sequence[str]) -> bool:
         return self.get(selector) is not MISSING
 
-    def get_head(self, name: str) -> Mapping[str, Json]:
-        """Return the values under a head; empty if there are none."""
-        return self._heads.get(name, {})
+    def get_values(self, source_id: str) -> Mapping[str, Json]:
+        """Return the values of a source by name; empty if there are none."""
+        return self._sources.get(source_id, {})
 
-    def set_outputs(self, head: str, outputs: Mapping[str, Json]) -> None:
+    def set_outputs(self, node_id: str, outputs: Mapping[str, Json]) -> None:
         """Replace a node's outputs. The mapping is stored, not copied."""
-        self._heads[head] = outputs
+        self._sources[node_id] = outputs
 
     def set(self, selector: Sequence[str], value: Json) -> None:
-        """Set one variable; a selector is head and name, parts of objects can't be written."""
-        head, name = selector
-        self._heads[head] = {**self._heads.get(head, {}), name: value}
+        """Set one variable. The selector must be a source and a name, because parts of objects can't be set."""
+        source_id, name = selector
+        self._sources[source_id] = {**self._sources.get(source_id, {}), name: value}
 
-    def discard(self, heads: Iterable[str]) -> None:
+    def discard(self, node_ids: Iterable[str]) -> None:
         """Remove the outputs of nodes, as before each round of a loop."""
-        for head in heads:
-            self._heads.pop(head, None)
+        for node_id in node_ids:
+            self._sources.pop(node_id, None)
 
     def copy(self) -> "VariablePool":
         """Return an independent pool with the same contents."""
         pool = VariablePool.__new__(VariablePool)
-        pool._heads = self._heads.copy()
+        pool._sources = self._sources.copy()
         return pool
 
     def get_conversation(self) -> dict[str, Json]:
         """Return the current conversation variables."""
-        return dict(self._heads[CONVERSATION])
+        return dict(self._sources[CONVERSATION])
 
 
 def _follow_path(value: Json, path: Sequence[str]) -> Json:

@@ -9,7 +9,7 @@ from workflows.engine.language.plan import Plan, PlanNode, Session, build_finish
 from workflows.engine.language.variables import CONVERSATION, VariablePool
 from workflows.engine.runtime.events import Event
 from workflows.engine.runtime.frame import Frame
-from workflows.engine.runtime.rounds import Heads, Round, RoundFailed, StepPaused
+from workflows.engine.runtime.rounds import Round, RoundFailed, RoundVariables, StepPaused
 from workflows.engine.runtime.run_context import Body, RunHalted
 from workflows.engine.runtime.step_records import StepError, StepRecord, Write
 
@@ -28,18 +28,18 @@ class BodyRounds:
         self._total = total
         run_context = self._frame.run_context
         if not run_context.step_history.list_inner_steps(self._node.id, self._frame.rounds):
-            run_context.journal.note(
-                self._node.kind.round_events.started(*self._list_event_fields())
+            run_context.journal.add_event(
+                self._node.kind.round_events.started(*self._get_event_fields())
             )
 
-    async def run(self, index: int, heads: Heads) -> Round:
+    async def run(self, index: int, variables: RoundVariables) -> Round:
         run_context = self._frame.run_context
         rounds = (*self._frame.rounds, index)
-        frame = Frame(run_context, self._plan, self._build_pool(heads, rounds), rounds)
+        frame = Frame(run_context, self._plan, self._build_pool(variables, rounds), rounds)
         self._count += 1
         if not run_context.step_history.list_steps(self._node.id, rounds):
-            event = self._node.kind.round_events.next(*self._list_event_fields(), index=index)
-            run_context.journal.note(event)
+            event = self._node.kind.round_events.next(*self._get_event_fields(), index=index)
+            run_context.journal.add_event(event)
         try:
             failure = await frame.run()
         except Exception as fault:  # an error of the journal or a bug, not a failure of a node
@@ -72,7 +72,7 @@ class BodyRounds:
             for name in sorted(self._changed_variables)
         )
         event = self._node.kind.round_events.ended(
-            *self._list_event_fields(),
+            *self._get_event_fields(),
             count=self._count,
             failed=self._failed,
             elapsed=run_context.now() - self._started_at,
@@ -84,32 +84,32 @@ class BodyRounds:
     def _shares_pool(self) -> bool:
         return self._node.kind.shares_pool(self._node.prepared)
 
-    def _list_event_fields(self) -> tuple[str, str, tuple[int, ...], int | None, float]:
+    def _get_event_fields(self) -> tuple[str, str, tuple[int, ...], int | None, float]:
         node, frame = self._node, self._frame
         return node.id, node.title, frame.rounds, self._total, frame.run_context.now()
 
-    def _build_pool(self, heads: Heads, rounds: tuple[int, ...]) -> VariablePool:
-        """Return the pool for a round with its initial variables, which are the recorded ones if it started before."""
+    def _build_pool(self, variables: RoundVariables, rounds: tuple[int, ...]) -> VariablePool:
+        """Return the pool for a round with its initial variables, or the recorded ones if the round has started before."""
         pool = self._frame.state.pool
         if self._shares_pool:
             pool.discard(self._plan.inside)
         else:
             pool = pool.copy()
         stored = self._get_start_inputs(rounds)
-        for head, values in heads.items():
-            pool.set_outputs(head, {name: stored.get(name, values[name]) for name in values})
+        for source_id, values in variables.items():
+            pool.set_outputs(source_id, {name: stored.get(name, values[name]) for name in values})
         if stored and self._shares_pool:
             pool.set_outputs(self._node.id, stored)
         return pool
 
     def _get_start_inputs(self, rounds: tuple[int, ...]) -> Mapping[str, Json]:
-        """Return the inputs that the round's start node recorded, if any; their sources may have changed."""
+        """Return the inputs that the round's start node recorded, if it ran. They are kept if their sources have changed."""
         steps = self._frame.run_context.step_history.list_steps(self._node.id, rounds)
-        root = self._plan.nodes[self._plan.root].id
-        return next((record.inputs for record in steps if record.key.node_id == root), {})
+        root_id = self._plan.nodes[self._plan.root].id
+        return next((record.inputs for record in steps if record.key.node_id == root_id), {})
 
     def _adopt_variables(self, frame: Frame) -> None:
-        """Copy changed conversation variables out of a round. Of concurrent rounds the last to finish wins."""
+        """Take over the conversation variables that a round changed. The last of concurrent rounds to finish wins."""
         self._changed_variables |= frame.changed_variables
         if self._shares_pool:
             return
@@ -119,7 +119,7 @@ class BodyRounds:
 
 
 class ScopedBodies:
-    """Opens the bodies of containers, and restores what their earlier rounds did."""
+    """Opens the bodies of containers, and restores the effects of rounds in earlier attempts."""
 
     def open(self, frame: Frame, node: PlanNode) -> Body:
         if node.body is None:
@@ -130,27 +130,28 @@ class ScopedBodies:
         if node.body is None:
             return
         run_context = frame.run_context
-        shares = node.kind.shares_pool(node.prepared)
-        inner_nodes = dict(_iter_inner_nodes(node.body, shares=shares))
+        shares_pool = node.kind.shares_pool(node.prepared)
+        inner_nodes = dict(_iter_inner_nodes(node.body, shares_pool=shares_pool))
         last_rounds: dict[str, tuple[int, ...]] = {}  # the last round of each scope
         sessions: list[tuple[int, Session]] = []
         for record in run_context.step_history.list_inner_steps(node.id, frame.rounds):
             if record.key.node_id not in inner_nodes:
                 continue
-            inner, plan, inner_shares = inner_nodes[record.key.node_id]
-            run_context.state.add_record(inner, record)
-            if inner.kind.execution is not Execution.ENTRY:
+            inner_node, plan, uses_frame_pool = inner_nodes[record.key.node_id]
+            run_context.state.add_record(inner_node, record)
+            if inner_node.kind.execution is not Execution.ENTRY:
                 run_context.steps += record.tries
-            if _has_answer(inner, plan, record):
-                session = build_finished_session(inner.index, inner.id, record.outputs["answer"])
+            if _has_answer(inner_node, plan, record):
+                answer = record.outputs["answer"]
+                session = build_finished_session(inner_node.index, inner_node.id, answer)
                 sessions.append((record.key.rounds[len(frame.rounds)], session))
-            if not inner_shares or plan.container is None:
+            if not uses_frame_pool or plan.container is None:
                 continue
             pool = frame.state.pool
             if last_rounds.get(plan.container) != record.key.rounds:
                 last_rounds[plan.container] = record.key.rounds
                 pool.discard(plan.inside)
-            pool.set_outputs(inner.id, record.outputs)
+            pool.set_outputs(inner_node.id, record.outputs)
         # Concurrent rounds may have ended in any order; their text is in the order of the rounds.
         frame.stream.replay(session for _, session in sorted(sessions, key=lambda entry: entry[0]))
 
@@ -161,11 +162,11 @@ def _has_answer(node: PlanNode, plan: Plan, record: StepRecord) -> bool:
 
 
 def _iter_inner_nodes(
-    plan: Plan, *, shares: bool
+    plan: Plan, *, shares_pool: bool
 ) -> Iterator[tuple[str, tuple[PlanNode, Plan, bool]]]:
-    """Yield the nodes of a body at every depth by id, with their plan and whether it shares the outermost pool."""
+    """Yield the id of each node in a body, at every depth, with the node, its plan and whether it uses the outer pool."""
     for node in plan.nodes:
-        yield node.id, (node, plan, shares)
+        yield node.id, (node, plan, shares_pool)
         if node.body is not None:
-            inner_shares = shares and node.kind.shares_pool(node.prepared)
-            yield from _iter_inner_nodes(node.body, shares=inner_shares)
+            inner_shares = shares_pool and node.kind.shares_pool(node.prepared)
+            yield from _iter_inner_nodes(node.body, shares_pool=inner_shares)

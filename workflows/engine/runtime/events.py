@@ -188,7 +188,7 @@ class RunPaused(Event):
 
 @dataclass(frozen=True, slots=True)
 class RunResumed(Event):
-    """``mode``: continue | step."""
+    """A user resumed the run. ``mode``: continue | step."""
 
     name: ClassVar[str] = "run_resumed"
     mode: str

@@ -17,7 +17,7 @@ from workflows.engine.runtime.events import Event, NodeStateChange
 from workflows.engine.runtime.history import StepHistory
 from workflows.engine.runtime.run_context import Failure, RunContext, RunHalted
 from workflows.engine.runtime.state import NodeState, ScopeState
-from workflows.engine.runtime.step import First, Step, build_record, take_step
+from workflows.engine.runtime.step import QuickResult, Step, build_record, run_step
 from workflows.engine.runtime.step_records import (
     RunStatus,
     StepError,
@@ -30,15 +30,15 @@ from workflows.engine.runtime.streaming import ScopeStreaming
 from workflows.engine.testing.mocks import Mock
 
 
-# The record of a step, None for a container with a node that waits; or the reason why the scope ends.
+# A node with the record of its step, which is None if a node inside it is paused; or the error that ends the scope.
 Report = tuple[PlanNode, StepRecord | None] | BaseException
 
-# After so many steps without a wait the run yields to the event loop.
+# The number of steps without a wait after which the run yields to the event loop.
 _STEPS_PER_TURN = 50
 
 
 class Frame:
-    """A scope that runs."""
+    """Runs the nodes of one scope, and keeps the state of the scope."""
 
     def __init__(
         self, run_context: RunContext, plan: Plan, pool: VariablePool, rounds: tuple[int, ...] = ()
@@ -55,10 +55,10 @@ class Frame:
         self._tasks: set[asyncio.Task[None]] = set()
         self._unsettled = 0  # tasks whose report hasn't been processed yet
         self._reports: asyncio.Queue[Report] = asyncio.Queue()
-        self._muted = False
+        self._is_replaying = False  # then no events are published
 
     async def run(self) -> Failure | None:
-        """Run the scope to its end, from the state after an earlier attempt."""
+        """Run the scope to its end, or continue after the steps of an earlier attempt. Return the failure, if any."""
         try:
             self._replay(self.run_context.step_history)
             await self._run_ready_nodes()
@@ -87,33 +87,33 @@ class Frame:
                     continue
                 if run_context.count_step():
                     raise RunHalted(run_context.build_limit_error())
-            await self._begin(node, alone=not ready and not self._unsettled)
+            await self._start_node(node, is_only=not ready and not self._unsettled)
 
-    async def _begin(self, node: PlanNode, *, alone: bool) -> None:
-        """Start a node. Quick nodes run at once; a node that has to wait is awaited here if no other node is ready."""
+    async def _start_node(self, node: PlanNode, *, is_only: bool) -> None:
+        """Run a quick node at once, or await a node that is the only one; start a task for any other node."""
         mocks = self.run_context.mocks
         mock = mocks.find(node.id, node.kind_name) if mocks is not None else None
         step = self._start_step(node)
-        first: First = None
-        if node.quick and mock is None:
+        quick_result: QuickResult = None
+        if node.is_quick and mock is None:
             try:
-                first = node.kind.run(node.prepared, step.ctx)
+                quick_result = node.kind.run(node.prepared, step.ctx)
             except Exception as fault:
-                first = fault
-            if first.__class__ is NodeResult:
-                record = build_record(step, first, 1)
-                await self.record_step(node, record, first.events)
+                quick_result = fault
+            if quick_result.__class__ is NodeResult:
+                record = build_record(step, quick_result, 1)
+                await self.record_step(node, record, quick_result.events)
                 self._settle(node, record)
                 await self._yield_turn()
                 return
-        if alone:
-            self._settle(node, await take_step(step, mock, first))
+        if is_only:
+            self._settle(node, await run_step(step, mock, quick_result))
             return
-        task = asyncio.create_task(self._report(step, mock, first))
+        task = asyncio.create_task(self._run_step(step, mock, quick_result))
         self._unsettled += 1
         tasks = self._tasks
         tasks.add(task)
-        task.add_done_callback(lambda finished: _discard_task(finished, tasks, first))
+        task.add_done_callback(lambda finished: _discard_task(finished, tasks, quick_result))
 
     async def _yield_turn(self) -> None:
         self.run_context.steps_since_yield += 1
@@ -121,9 +121,9 @@ class Frame:
             self.run_context.steps_since_yield = 0
             await asyncio.sleep(0)
 
-    async def _report(self, step: Step, mock: Mock | None, first: First) -> None:
+    async def _run_step(self, step: Step, mock: Mock | None, quick_result: QuickResult) -> None:
         try:
-            report: Report = (step.node, await take_step(step, mock, first))
+            report: Report = (step.node, await run_step(step, mock, quick_result))
         except asyncio.CancelledError:
             raise
         except BaseException as fault:
@@ -157,16 +157,16 @@ class Frame:
             self._skip(index)
         self.stream.mark_ran(node.index)
         if node.index in self.plan.gates:
-            self.stream.pass_gate(node, scheduler.edges)
+            self.stream.open_sessions_after(node, scheduler.edges)
         self._ready.extend(ready)
 
     def _skip(self, index: int) -> None:
         node = self.plan.nodes[index]
         self.state.move(index, NodeState.SKIPPED)
         self.stream.mark_skipped(index)
-        if not self._muted:
+        if not self._is_replaying:
             at = self.run_context.now()
-            self._journal.note(
+            self._journal.add_event(
                 NodeStateChange(node.id, "skipped", node.kind_name, node.title, self.rounds, at)
             )
 
@@ -182,7 +182,7 @@ class Frame:
         self._ready.append(self.plan.root)
         if not step_history:
             return
-        self._muted = True
+        self._is_replaying = True
         for record in step_history.list_steps(self.plan.container, self.rounds):
             index = self.plan.by_id.get(record.key.node_id)
             if index is None:
@@ -197,7 +197,7 @@ class Frame:
             self._settle(node, record)
             if node.kind.execution is not Execution.ENTRY:
                 self.run_context.steps += record.tries
-        self._muted = False
+        self._is_replaying = False
 
     async def _abandon(self) -> None:
         """Cancel all tasks of the scope, so that none outlives it."""
@@ -230,7 +230,7 @@ class Frame:
             if write.selector[0] == CONVERSATION:
                 self.changed_variables.add(write.selector[1])
 
-    # -- small things ---------------------------------------------------------------------------
+    # -- starting steps -------------------------------------------------------------------------
 
     def _build_key(self, node: PlanNode) -> StepKey:
         return StepKey(node.id, self.rounds) if self.rounds else node.key
@@ -241,7 +241,7 @@ class Frame:
         now = run_context.ports.clock.monotonic()
         self._running_since[node.index] = now
         at = run_context.wall_offset + now
-        self._journal.note(
+        self._journal.add_event(
             NodeStateChange(node.id, "running", node.kind_name, node.title, self.rounds, at)
         )
         body = run_context.bodies.open(self, node) if node.body is not None else None
@@ -260,7 +260,9 @@ class Frame:
         return Step(self, node, ctx, self._build_key(node), now, body)
 
 
-def _discard_task(task: asyncio.Task[None], tasks: set[asyncio.Task[None]], first: object) -> None:
+def _discard_task(
+    task: asyncio.Task[None], tasks: set[asyncio.Task[None]], quick_result: object
+) -> None:
     tasks.discard(task)
-    if isinstance(first, Coroutine):  # the task was cancelled before it ran
-        first.close()
+    if isinstance(quick_result, Coroutine):  # the task was cancelled before it ran
+        quick_result.close()

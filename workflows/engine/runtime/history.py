@@ -4,18 +4,19 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from workflows.engine.language.containers import list_containers
 from workflows.engine.language.document import Document
 from workflows.engine.runtime.step_records import StepRecord, StepStatus
 
 
 _FINISHED: Final = frozenset({StepStatus.SUCCEEDED, StepStatus.EXCEPTION, StepStatus.FAILED})
 
-# A container and its rounds; None and no rounds: the top.
+# A container's id (None: the top level), and indexes of rounds, outermost first.
 Scope = tuple[str | None, tuple[int, ...]]
 
 
 class StepHistory:
-    """Groups recorded steps by scope: those directly in it, and those anywhere inside a container's rounds."""
+    """The recorded steps directly in each scope, and those at any depth inside the rounds of each container."""
 
     __slots__ = ("_inside", "_parents", "_steps")
 
@@ -39,18 +40,10 @@ class StepHistory:
 
     def _add(self, record: StepRecord) -> None:
         node, rounds = record.key.node_id, record.key.rounds
-        ancestors = self._list_ancestors(node)
-        if node not in self._parents or len(ancestors) != len(rounds):
+        containers = list_containers(node, self._parents)
+        if node not in self._parents or len(containers) != len(rounds):
             return  # the document has changed, and the step is no longer in it
         if record.status in _FINISHED:
-            self._steps[ancestors[0] if ancestors else None, rounds].append(record)
-        for depth, container in enumerate(ancestors, start=1):
+            self._steps[containers[0] if containers else None, rounds].append(record)
+        for depth, container in enumerate(containers, start=1):
             self._inside[container, rounds[:-depth]].append(record)
-
-    def _list_ancestors(self, node: str) -> list[str]:
-        ancestors: list[str] = []
-        parent = self._parents.get(node)
-        while parent is not None and parent not in ancestors:
-            ancestors.append(parent)
-            parent = self._parents.get(parent)
-        return ancestors

@@ -27,7 +27,7 @@ class RandomIds:
 
 
 class ListJournal:
-    """Keeps every event in order. Any number of readers get all of them, including earlier events."""
+    """Keeps the events of a run in order. Every reader gets all of them, from the first."""
 
     def __init__(self) -> None:
         self.intents: list[StepKey] = []
@@ -45,13 +45,13 @@ class ListJournal:
         if self._readers:
             self._wake()
 
-    def note(self, event: Event) -> None:
+    def add_event(self, event: Event) -> None:
         self.events.append(event)
         if self._readers:
             self._wake()
 
-    # Tokens are handled as any event.
-    publish = note
+    # Streamed text is kept like any other event.
+    publish = add_event
 
     async def flush(self) -> None:
         """Do nothing, because there is no storage behind the list."""

@@ -17,7 +17,7 @@ from workflows.engine.runtime.step_records import RunStatus, StepRecord
 from workflows.engine.testing.mocks import Mocks
 
 
-async def drive(
+async def execute_plan(
     plan: Plan,
     start: RunStart,
     ports: Ports,
@@ -29,14 +29,13 @@ async def drive(
     pause_control: PauseControl | None = None,
     seeds: Sequence[StepRecord] = (),
 ) -> RunResult:
-    """Run to the end, or continue from ``history``, whose steps do not run again.
+    """Run a workflow to its end. The steps in ``history``, of an earlier attempt, do not run again.
 
     With a ``pause_control`` the run may end paused. ``seeds`` are results of nodes that are not in the plan; other
     nodes may read them.
 
-    The first and the last event of the run belong to the owner of the run (see ``RunResult.build_event``). A
-    cancellation that did not come through ``control`` is raised, because the worker lost the run and another worker
-    continues it.
+    The caller publishes the first and the last event of the run (see ``RunResult.build_event``). A cancellation that did
+    not come through ``control`` is raised, because then the worker lost the run and another worker continues it.
     """
     control = control or RunControl()
     run_context = RunContext(
@@ -52,26 +51,26 @@ async def drive(
     )
     for record in seeds:
         run_context.state.add_seed(record)
-    top = Frame(run_context, plan, run_context.state.pool)
+    top_frame = Frame(run_context, plan, run_context.state.pool)
     control.attach(asyncio.current_task())
     try:
-        failure = await _run(top)
+        failure = await _run_frame(top_frame)
     finally:
         control.attach(None)
     if failure is not None:
         await run_context.record_unfinished()
-    paused = failure is None and top.is_paused
-    if not paused:
-        top.stream.finish()
+    is_paused = failure is None and top_frame.is_paused
+    if not is_paused:
+        top_frame.stream.finish()
     await journal.flush()
-    return _build_result(run_context, failure, paused=paused)
+    return _build_result(run_context, failure, is_paused=is_paused)
 
 
-async def _run(top: Frame) -> Failure | None:
-    run_context = top.run_context
+async def _run_frame(top_frame: Frame) -> Failure | None:
+    run_context = top_frame.run_context
     try:
         async with asyncio.timeout(run_context.get_seconds_left()) as limit:
-            return await top.run()
+            return await top_frame.run()
     except TimeoutError:
         if not limit.expired():
             raise
@@ -93,9 +92,11 @@ def _build_failure(fault: EngineFault) -> Failure:
     return Failure(RunStatus.FAILED, fault.error_type, fault.message)
 
 
-def _build_result(run_context: RunContext, failure: Failure | None, *, paused: bool) -> RunResult:
+def _build_result(
+    run_context: RunContext, failure: Failure | None, *, is_paused: bool
+) -> RunResult:
     state, pause_control = run_context.state, run_context.pause_control
-    final_status = RunStatus.PAUSED if paused else state.resolve_status()
+    final_status = RunStatus.PAUSED if is_paused else state.resolve_status()
     return RunResult(
         status=failure.status if failure else final_status,
         outputs=state.outputs,
@@ -110,5 +111,5 @@ def _build_result(run_context: RunContext, failure: Failure | None, *, paused: b
         writes=tuple(state.writes),
         exceptions_count=state.exceptions,
         elapsed=run_context.ports.clock.monotonic() - run_context.started,
-        waiting_steps=tuple(pause_control.waiting_steps) if pause_control and paused else (),
+        waiting_steps=tuple(pause_control.waiting_steps) if pause_control and is_paused else (),
     )

@@ -1,8 +1,8 @@
 """Runs a part of a workflow, or pauses on the way, for debugging.
 
 A part is a separate document, extracted before compilation, so the loop does not distinguish it. Steps of an earlier
-run are passed as history, as after a crash; ``select_valid_steps`` leaves out those that no longer follow from the
-graph. A ``PauseControl`` makes nodes wait; a run all of whose ready nodes wait is paused.
+run are passed as history, as after a crash; ``select_valid_steps`` leaves out those to which the graph no longer
+leads. A ``PauseControl`` makes nodes wait; a run all of whose ready nodes wait is paused.
 """
 
 from collections import deque
@@ -12,7 +12,9 @@ from enum import StrEnum
 from typing import Final
 
 from workflows.engine.kinds import AnyKind, Execution
+from workflows.engine.language.containers import list_containers
 from workflows.engine.language.document import Document, EdgeSpec, Json, NodeSpec, Selector
+from workflows.engine.language.graph import Graph, include_inner_nodes, traverse
 from workflows.engine.language.plan import Plan
 from workflows.engine.language.templating import list_references
 from workflows.engine.runtime.scheduler import Scheduler
@@ -44,7 +46,7 @@ class Part:
 
 
 def extract_part(document: Document, part: Part, root: str | None = None) -> Document:
-    """Return the document of a part. ``root`` is where runs start; a single node needs it, too."""
+    """Return the document of a part. ``root`` is the node where runs start, which leads to nodes that run alone."""
     if part.extent is Extent.UNTIL:
         node_ids = find_ancestors(document, part.nodes) | set(part.nodes)
         return _keep_nodes(document, include_inner_nodes(document, node_ids))
@@ -55,8 +57,8 @@ def extract_part(document: Document, part: Part, root: str | None = None) -> Doc
 
 def find_root(document: Document, kinds: Mapping[str, AnyKind]) -> str | None:
     """Return the node where runs start, the first of several."""
-    tops = (node for node in document.nodes if node.parent is None and node.kind in kinds)
-    return next((n.id for n in tops if kinds[n.kind].execution is Execution.ROOT), None)
+    top_nodes = (node for node in document.nodes if node.parent is None and node.kind in kinds)
+    return next((n.id for n in top_nodes if kinds[n.kind].execution is Execution.ROOT), None)
 
 
 def list_external_reads(
@@ -77,30 +79,20 @@ def mark_missing_nodes(plan: Plan, document: Document) -> Plan:
     return replace(plan, unreached=plan.unreached | missing)
 
 
-def find_ancestors(document: Document, nodes: Iterable[str]) -> set[str]:
+def find_ancestors(document: Document, nodes: Iterable[str]) -> frozenset[str]:
     """Return every node from which a path leads to one of the nodes."""
-    sources: dict[str, list[str]] = {}
-    for edge in document.edges:
-        sources.setdefault(edge.target, []).append(edge.source)
-    return _collect_connected(sources, nodes)
+    return traverse(nodes, Graph.from_document(document).list_predecessors)
 
 
-def find_descendants(document: Document, nodes: Iterable[str]) -> set[str]:
+def find_descendants(document: Document, nodes: Iterable[str]) -> frozenset[str]:
     """Return every node to which a path leads from one of the nodes."""
-    targets: dict[str, list[str]] = {}
-    for edge in document.edges:
-        targets.setdefault(edge.source, []).append(edge.target)
-    return _collect_connected(targets, nodes)
+    return traverse(nodes, Graph.from_document(document).list_successors)
 
 
 def find_outermost(document: Document, node: str) -> str:
     """Return the top-level container around the node, or the node itself."""
     parents = {spec.id: spec.parent for spec in document.nodes}
-    visited = {node}
-    while (parent := parents.get(node)) is not None and parent not in visited:
-        visited.add(parent)
-        node = parent
-    return node
+    return [node, *list_containers(node, parents)][-1]
 
 
 def select_reusable_steps(
@@ -136,9 +128,9 @@ def select_valid_steps(plan: Plan, history: Sequence[StepRecord]) -> list[StepRe
             continue
         valid.append(record)
         ready.extend(scheduler.finish(node.index, record.handle)[0])
-    tops = {record.key.node_id for record in valid}
-    rounds = (record for record in history if record.key.rounds)
-    return [*valid, *(r for r in rounds if find_outermost(plan.document, r.key.node_id) in tops)]
+    top_ids = {record.key.node_id for record in valid}
+    inner = (record for record in history if record.key.rounds)
+    return [*valid, *(r for r in inner if find_outermost(plan.document, r.key.node_id) in top_ids)]
 
 
 def select_missing_node_steps(plan: Plan, history: Sequence[StepRecord]) -> list[StepRecord]:
@@ -171,40 +163,21 @@ def _iter_reads(spec: NodeSpec, kinds: Mapping[str, AnyKind]) -> Iterator[Select
 
 
 def _isolate_nodes(document: Document, nodes: Sequence[str], root: str | None) -> Document:
-    """Connect the nodes directly to the root; their inputs come from seeds."""
+    """Return a document in which the root leads directly to the nodes, whose inputs come from seeds."""
     node_ids = set(nodes)
     included = include_inner_nodes(document, node_ids)
-    tops = [replace(n, parent=None) for n in document.nodes if n.id in node_ids or n.id == root]
-    rest = [node for node in document.nodes if node.id in included - node_ids]
+    top_ids = node_ids | {root}
+    top_nodes = [replace(node, parent=None) for node in document.nodes if node.id in top_ids]
+    inner_nodes = [node for node in document.nodes if node.id in included - node_ids]
     edges = [edge for edge in document.edges if edge.source in included and edge.target in included]
     targets = {edge.target for edge in edges}
-    first = [node.id for node in tops if node.id not in targets and node.id != root]
     if root is not None:
-        edges += [EdgeSpec(f"{root}-alone-{node_id}", root, node_id) for node_id in first]
-    return replace(document, nodes=(*tops, *rest), edges=tuple(edges))
+        first_ids = [node.id for node in top_nodes if node.id not in {*targets, root}]
+        edges += [EdgeSpec(f"{root}-alone-{node_id}", root, node_id) for node_id in first_ids]
+    return replace(document, nodes=(*top_nodes, *inner_nodes), edges=tuple(edges))
 
 
 def _keep_nodes(document: Document, node_ids: Collection[str]) -> Document:
     nodes = tuple(node for node in document.nodes if node.id in node_ids)
     edges = tuple(e for e in document.edges if e.source in node_ids and e.target in node_ids)
     return replace(document, nodes=nodes, edges=edges)
-
-
-def include_inner_nodes(document: Document, nodes: Collection[str]) -> set[str]:
-    """Return the nodes and everything inside those that are containers."""
-    children: dict[str, list[str]] = {}
-    for node in document.nodes:
-        if node.parent is not None:
-            children.setdefault(node.parent, []).append(node.id)
-    return set(nodes) | _collect_connected(children, nodes)
-
-
-def _collect_connected(neighbors: Mapping[str, Sequence[str]], nodes: Iterable[str]) -> set[str]:
-    connected: set[str] = set()
-    pending = list(nodes)
-    while pending:
-        for neighbor in neighbors.get(pending.pop(), ()):
-            if neighbor not in connected:
-                connected.add(neighbor)
-                pending.append(neighbor)
-    return connected

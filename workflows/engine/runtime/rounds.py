@@ -11,8 +11,8 @@ from workflows.engine.language.variables import VariablePool
 from workflows.engine.runtime.step_records import StepError
 
 
-# The initial variables of a round, by scope of the pool, such as the container's id.
-Heads = Mapping[str, Mapping[str, Json]]
+# The initial variables of a round, by their source in the pool, such as the container's id.
+RoundVariables = Mapping[str, Mapping[str, Json]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,36 +37,37 @@ class RoundFailed(EngineFault):
 
 
 class StepPaused(BaseException):
-    """A node inside a container waits to be resumed, so the container is neither finished nor failed.
+    """A node inside a container is paused, so the container has neither succeeded nor failed.
 
     This is not an Exception, so that no error mode or strategy handles it.
     """
 
 
 class Rounds(Protocol):
-    """Runs the rounds of a container; kinds get it with their context.
+    """Runs the rounds of a container for its kind, which finds this as ``body`` in its context.
 
-    A round that an earlier attempt finished is replayed from its stored steps, none of which runs
-    again; the kind does not notice.
+    A round that an earlier attempt finished is replayed from its stored steps, which do not run again.
     """
 
     def begin(self, total: int | None) -> None:
         """Announce the maximum number of rounds, if it is known."""
 
-    async def run(self, index: int, heads: Heads) -> Round:
+    async def run(self, index: int, variables: RoundVariables) -> Round:
         """Run one round. Raises RoundFailed.
 
-        The round works on a copy of the pool, from which only changes to conversation variables are taken over. For a
-        kind that shares its pool it works on that pool, after the previous round's outputs are removed.
+        The round works on a copy of the pool, from which only changes to conversation variables are taken over. If the
+        kind shares its pool, the round works on that pool itself, without the outputs of the previous round.
         """
 
 
-async def run_concurrently(count: int, width: int, run: Callable[[int], Awaitable[None]]) -> None:
-    """Await ``run(0)`` to ``run(count - 1)``, started in order, ``width`` at a time; the first error ends all."""
+async def run_concurrently(
+    count: int, max_tasks: int, run: Callable[[int], Awaitable[None]]
+) -> None:
+    """Await ``run(0)`` to ``run(count - 1)``, started in order, ``max_tasks`` at a time. The first error cancels all."""
     indexes = iter(range(count))
     pauses: list[StepPaused] = []
 
-    async def work() -> None:
+    async def run_remaining() -> None:
         for index in indexes:
             try:
                 await run(index)
@@ -74,7 +75,7 @@ async def run_concurrently(count: int, width: int, run: Callable[[int], Awaitabl
                 pauses.append(pause)
                 return
 
-    tasks = [asyncio.create_task(work()) for _ in range(min(width, count))]
+    tasks = [asyncio.create_task(run_remaining()) for _ in range(min(max_tasks, count))]
     try:
         finished, _pending = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
         for task in tasks:

@@ -51,7 +51,7 @@ class RunHalted(BaseException):
 
 
 class Body(Rounds, Protocol):
-    """The rounds of one step of a container."""
+    """The rounds of one step of a container, and the end of that step."""
 
     async def close(
         self, record: StepRecord, events: Sequence[Event]
@@ -60,17 +60,17 @@ class Body(Rounds, Protocol):
 
 
 class Bodies(Protocol):
-    """Opens the scopes inside a scope."""
+    """Opens the bodies of the containers in a scope, and restores what they did in an earlier attempt."""
 
     def open(self, frame: "Frame", node: PlanNode) -> Body: ...
 
     def restore(self, frame: "Frame", node: PlanNode) -> None:
-        """Restore the state after a finished container's rounds in an earlier attempt."""
+        """Restore the state that a finished container's rounds left behind in an earlier attempt."""
 
 
 @dataclass(eq=False)
 class RunContext:
-    """``steps`` counts the starts of nodes, ``started`` is a time of the run's monotonic clock."""
+    """The ports, limits and totals of a run. ``steps`` counts starts of nodes, ``started`` is a monotonic time."""
 
     plan: Plan
     start: RunStart
@@ -98,7 +98,7 @@ class RunContext:
         return self.wall_offset + self.ports.clock.monotonic()
 
     def get_seconds_left(self) -> float | None:
-        """Return the remaining seconds of the run; None means without limit."""
+        """Return the seconds until the run's time limit, or None for a run without a limit."""
         limit, started_at = self.start.timeout_seconds, self.start.started_at
         if limit is None:
             return None
@@ -107,7 +107,7 @@ class RunContext:
         return max(limit - (self.now() - started_at), 0)
 
     def count_step(self) -> bool:
-        """Count one more step, and return whether the run is over its limit now."""
+        """Count one more step, and return whether the run now exceeds its limit."""
         self.steps += 1
         return self.steps > self.start.max_steps
 
@@ -118,7 +118,7 @@ class RunContext:
         )
 
     async def record_unfinished(self) -> None:
-        """Record the unfinished steps of scopes that ended early as stopped."""
+        """Record as stopped the steps that were running when their scope ended early."""
         while self.unfinished_steps:
             node, key, started = self.unfinished_steps.pop(0)
             record = StepRecord(

@@ -1,4 +1,4 @@
-"""The input of a run for the engine, and its result."""
+"""The input and the result of a run, and the control that stops it."""
 
 import asyncio
 from collections.abc import Collection, Mapping
@@ -88,6 +88,7 @@ class RunControl:
             self._task.cancel()
 
     def attach(self, task: asyncio.Task[object] | None) -> None:
+        """Set the task that ``stop`` cancels; None when the run has ended."""
         self._task = task
 
 

@@ -13,7 +13,7 @@ from workflows.engine.kinds import AnyKind
 from workflows.engine.language.document import Document, Json
 from workflows.engine.language.dsl import load_document
 from workflows.engine.language.plan import Plan, compile_plan
-from workflows.engine.language.start_form import check_start
+from workflows.engine.language.start_form import check_start_inputs
 from workflows.engine.nodes import build_kinds
 from workflows.engine.ports import (
     ClockPort,
@@ -31,7 +31,7 @@ from workflows.engine.ports import (
 )
 from workflows.engine.runtime.events import Event, RunStarted
 from workflows.engine.runtime.local_ports import ListJournal, RandomIds, SystemClock
-from workflows.engine.runtime.loop import drive
+from workflows.engine.runtime.loop import execute_plan
 from workflows.engine.runtime.run_request import (
     MAX_SECONDS,
     MAX_STEPS,
@@ -102,7 +102,7 @@ class WorkflowRunner:
         inputs = dict(inputs or {})
         start = RunStart(
             run_id=run_id or self._ports.ids.new(),
-            inputs=inputs if self._checked else check_start(self.document, inputs),
+            inputs=inputs if self._checked else check_start_inputs(self.document, inputs),
             system=system or {},
             environment=self._environment,
             conversation=conversation or {},
@@ -147,10 +147,12 @@ class RunHandle:
         self, plan: Plan, start: RunStart, ports: Ports, mocks: Mocks | None
     ) -> RunResult:
         journal = self._journal
-        journal.note(RunStarted(inputs=start.inputs))
+        journal.add_event(RunStarted(inputs=start.inputs))
         try:
-            result = await drive(plan, start, ports, journal, mocks=mocks, control=self._control)
-            journal.note(result.build_event())
+            result = await execute_plan(
+                plan, start, ports, journal, mocks=mocks, control=self._control
+            )
+            journal.add_event(result.build_event())
         finally:
             journal.close()
             memory: object = ports.memory  # a port need not record requests

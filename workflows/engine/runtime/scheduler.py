@@ -29,16 +29,16 @@ class Scheduler:
         node = self._nodes[index]
         ready: list[int] = []
         skipped: list[int] = []
-        taken_edges = node.out
-        if node.branches:
+        taken_edges = node.outgoing
+        if node.is_branching:
             handle_name = handle or "source"
-            taken_edges = tuple(edge for edge in node.out if edge.handle == handle_name)
-            for edge in node.out:
+            taken_edges = tuple(edge for edge in node.outgoing if edge.handle == handle_name)
+            for edge in node.outgoing:
                 if edge.handle != handle_name:
                     self._skip(edge.index, edge.target, ready, skipped)
         for edge in taken_edges:
             target = edge.target
-            self.edges[edge.index] = 1
+            self.edges[edge.index] = EdgeState.TAKEN
             self._taken[target] = 1
             self._unknown[target] -= 1
             if not self._unknown[target]:
@@ -58,4 +58,5 @@ class Scheduler:
                 continue
             skipped.append(target)
             # Reversed, because the stack returns the last pushed node first.
-            pending += [(out.index, out.target) for out in reversed(self._nodes[target].out)]
+            outgoing = reversed(self._nodes[target].outgoing)
+            pending += [(following.index, following.target) for following in outgoing]

@@ -82,13 +82,13 @@ class RunState:
         self.writes: list[Write] = []
         self.usage = Usage()
         self.exceptions = 0
-        # See ``workflows.engine.language.untrusted``: from the document, from earlier turns, and from memory.
+        # See ``workflows.engine.language.untrusted``. The sources are those of earlier turns and of recalled memories.
         self._flow = plan.flow
         self._untrusted_sources = set(start.untrusted)
         self.untrusted = plan.flow.find_untrusted(self._untrusted_sources)
 
     def add_seed(self, record: StepRecord) -> None:
-        """Add a result of a node that is not in the plan, so that others can read it."""
+        """Add the result of a node that is not in the plan, so that nodes of the plan can read it."""
         self.pool.set_outputs(record.key.node_id, record.outputs)
         for write in record.writes:
             self.pool.set(write.selector, write.value)
@@ -110,19 +110,19 @@ class RunState:
         if has_untrusted_input(record.kind, record.inputs):
             self._mark_untrusted(record)
         if node.kind.execution is Execution.RESPONSE:
-            self._respond(node, record)
+            self._add_response(node, record)
 
     def _mark_untrusted(self, record: StepRecord) -> None:
-        """Mark the step's node, and every node that reads from it, as untrusted: memory gave it untrusted content."""
+        """Mark the node of a step that recalled untrusted memories, and every node that reads from it, as untrusted."""
         node = record.key.node_id
         if node not in self._untrusted_sources:
             self._untrusted_sources.add(node)
             self.untrusted = self._flow.find_untrusted(self._untrusted_sources)
 
-    def _respond(self, node: PlanNode, record: StepRecord) -> None:
+    def _add_response(self, node: PlanNode, record: StepRecord) -> None:
         outputs = record.outputs
         if record.key.rounds and node.kind.provides_results:
-            return  # for the container around it
+            return  # its outputs are the results of the container's round
         self.outputs.update(outputs)
         if self.mode is Mode.CHAT and "answer" in outputs:
             self.answers.append(outputs["answer"])
@@ -161,7 +161,7 @@ class ScopeState:
 
     @property
     def is_last(self) -> bool:
-        """Return whether a node ran after which there is no further round."""
+        """Return whether a node ran that makes this round the last one."""
         return any(
             state is NodeState.SUCCEEDED and node.kind.ends_rounds
             for node, state in zip(self.plan.nodes, self.nodes, strict=True)

@@ -37,54 +37,40 @@ class Step(NamedTuple):
         return self.frame.run_context
 
 
-First = NodeResult | Awaitable[NodeResult] | Exception | None
+NodeRun = NodeResult | Awaitable[NodeResult]
+# What a quick node's ``run`` returned or raised when it was called without a task; None if it was not called.
+QuickResult = NodeRun | Exception | None
 
 
-async def take_step(step: Step, mock: Mock | None, first: First) -> StepRecord | None:
-    """Run a step to its end and record it; return None if a node inside the container waits.
+async def run_step(step: Step, mock: Mock | None, quick_result: QuickResult) -> StepRecord | None:
+    """Run a step to its end and record it. Return None if a node inside the container is paused.
 
-    ``first`` is what a quick node returned already: an awaitable, or the reason why it failed.
+    The first try uses the ``quick_result``, if there is one.
     """
-    frame, node, run_context = step.frame, step.node, step.run_context
+    node, run_context = step.node, step.run_context
     if node.has_effect and mock is None:
         await run_context.journal.intend(step.key)
     events: Sequence[Event] = ()
     tries = 1
     while True:
         try:
-            result = await _attempt(step, mock, tries, first)
+            result = await _try_in_time(step, mock, tries, quick_result)
             record, events = build_record(step, result, tries), result.events
             break
         except StepPaused:
             return None
         except Exception as fault:
-            first = None
-            retry = node.policy.retry
-            retryable = bool(getattr(fault, "retryable", False))
-            retry_after = float(getattr(fault, "retry_after", None) or 0)
-            if (
-                retry is None
-                or not retry.allows(tries, retryable=retryable)
-                or not _has_time(run_context, retry_after)
-            ):
+            quick_result = None
+            if not await _wait_for_retry(step, fault, tries):
                 record = await _handle_failure(step, fault, tries)
                 break
-            error = build_step_error(fault, node.id)
-            at = run_context.now()
-            run_context.journal.note(build_retry_event(node, frame.rounds, error, tries, at))
-            frame.state.move(node.index, NodeState.RETRYING)
-            seconds = max(retry.compute_delay(tries, f"{step.ctx.run_id}:{node.id}"), retry_after)
-            if seconds > 0:
-                await run_context.ports.clock.sleep(seconds)
-            frame.state.move(node.index, NodeState.RUNNING)
-            frame.stream.restart(node.index)
             tries += 1
             if run_context.count_step():
                 record = await _handle_failure(step, run_context.build_limit_error(), tries)
                 break
     if step.body is not None:
         record, events = await step.body.close(record, events)
-    await frame.record_step(node, record, events)
+    await step.frame.record_step(node, record, events)
     return record
 
 
@@ -107,27 +93,45 @@ def build_record(step: Step, result: NodeResult, tries: int) -> StepRecord:
     )
 
 
-def _has_time(run_context: "RunContext", retry_after: float) -> bool:
-    """Return whether the wait that the server requested ends before the run's time limit."""
+async def _wait_for_retry(step: Step, fault: Exception, tries: int) -> bool:
+    """Wait until a failed node may run again. Return False at once if it may not."""
+    frame, node, run_context = step.frame, step.node, step.run_context
+    retry, retryable = node.policy.retry, bool(getattr(fault, "retryable", False))
+    if retry is None or not retry.allows(tries, retryable=retryable):
+        return False
+    retry_after = float(getattr(fault, "retry_after", None) or 0)
     seconds_left = run_context.get_seconds_left()
-    return not retry_after or seconds_left is None or retry_after < seconds_left
+    if retry_after and seconds_left is not None and retry_after >= seconds_left:
+        return False  # the server asks for a wait beyond the run's time limit
+    error = build_step_error(fault, node.id)
+    at = run_context.now()
+    run_context.journal.add_event(build_retry_event(node, frame.rounds, error, tries, at))
+    frame.state.move(node.index, NodeState.RETRYING)
+    seconds = max(retry.compute_delay(tries, f"{step.ctx.run_id}:{node.id}"), retry_after)
+    if seconds > 0:
+        await run_context.ports.clock.sleep(seconds)
+    frame.state.move(node.index, NodeState.RUNNING)
+    frame.stream.restart(node.index)
+    return True
 
 
-async def _attempt(step: Step, mock: Mock | None, tries: int, first: First) -> NodeResult:
-    if isinstance(first, Exception):
-        raise first
+async def _try_in_time(
+    step: Step, mock: Mock | None, tries: int, quick_result: QuickResult
+) -> NodeResult:
+    if isinstance(quick_result, Exception):
+        raise quick_result
     seconds = step.node.policy.timeout_seconds
     if seconds is None:
-        return await _try(step, mock, tries, first)
+        return await _try_once(step, mock, tries, quick_result)
     try:
         async with asyncio.timeout(seconds):
-            return await _try(step, mock, tries, first)
+            return await _try_once(step, mock, tries, quick_result)
     except TimeoutError as timeout:
         raise NodeTimedOut(f"The node took longer than {seconds:g} s") from timeout
 
 
-async def _try(
-    step: Step, mock: Mock | None, tries: int, first: NodeResult | Awaitable[NodeResult] | None
+async def _try_once(
+    step: Step, mock: Mock | None, tries: int, quick_result: NodeRun | None
 ) -> NodeResult:
     node, ctx = step.node, step.ctx
     if mock is not None:
@@ -136,12 +140,12 @@ async def _try(
         if mock.delay_s:
             await ctx.ports.clock.sleep(mock.delay_s)
         ctx = mock.build_context(ctx)
-    result = node.kind.run(node.prepared, ctx) if first is None else first
+    result = node.kind.run(node.prepared, ctx) if quick_result is None else quick_result
     return result if isinstance(result, NodeResult) else await result
 
 
 async def _handle_failure(step: Step, fault: Exception, tries: int) -> StepRecord:
-    """Return the record of a step whose last try failed, after its error strategy."""
+    """Return the record of a step whose last try failed, with the outputs that its error strategy gives it."""
     node, run_context = step.node, step.run_context
     error = build_step_error(fault, node.id)
     error_outputs: Mapping[str, Json] = {"error_message": error.message, "error_type": error.type}
@@ -168,10 +172,10 @@ async def _handle_failure(step: Step, fault: Exception, tries: int) -> StepRecor
 
 
 async def _collect_inputs(node: PlanNode, ctx: NodeContext) -> Mapping[str, Json]:
-    """Return the inputs of a failed step, which users check first."""
+    """Return the inputs of a failed step, so that users can find the cause in them."""
     if ctx.recorded_inputs:
         return dict(ctx.recorded_inputs)
     try:
         return await node.kind.preview_inputs(node.prepared, ctx)
-    except Exception:  # it failed already, and its message has the reason
+    except Exception:  # the step has failed already, and its error names the cause
         return {}

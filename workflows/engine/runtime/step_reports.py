@@ -48,7 +48,7 @@ def build_end_event(node: PlanNode, record: StepRecord) -> NodeStateChange:
 
 
 def _measure_context(node: PlanNode, record: StepRecord) -> int | None:
-    """Return the length of the text made for a prompt. Only the output that the kind declares counts."""
+    """Return the length of the output that the kind makes for a prompt; None if it makes none."""
     name = node.kind.context_output
     context = record.outputs.get(name) if name else None
     return len(context) if isinstance(context, str) else None
@@ -79,10 +79,10 @@ _encode = JSONEncoder(
 
 
 def measure_size(outputs: Mapping[str, Json]) -> int:
-    """Return the bytes of the outputs as JSON. Text, the usual case, is measured without building a document."""
+    """Return the number of bytes of the outputs as JSON. Text, the usual case, is measured without joining it."""
     size = 1 + len(outputs) if outputs else 2
     for name, value in outputs.items():
-        text = encode_basestring(value) if isinstance(value, str) else _encode(value)
-        size += len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
+        encoded = encode_basestring(value) if isinstance(value, str) else _encode(value)
+        size += len(encoded) if encoded.isascii() else len(encoded.encode(errors="surrogatepass"))
         size += len(name) + 3
     return size

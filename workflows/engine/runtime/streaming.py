@@ -1,8 +1,8 @@
 """Decides in which order users see text: response nodes take turns, each printing its template from left to right.
 
-The session of a response node opens once every edge on some path to it that can change its text was taken, which may
-be long before the node runs. One session is active in a run, from any scope; it prints text at once, forwards a
-stream chunk by chunk, waits for missing values, and leaves out skipped nodes. Chunks of later streams are buffered.
+The session of a response node opens once a run has taken every edge that can change its text on some path to the
+node, which may be long before the node runs. One session is active in a run, from any scope. It prints text at once,
+forwards a stream chunk by chunk, waits for missing values, and leaves out skipped nodes. Later streams are buffered.
 """
 
 from collections import deque
@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from workflows.engine.language.plan import Plan, PlanNode, Session
 from workflows.engine.language.variables import MISSING, VariablePool
 from workflows.engine.runtime.events import TextChunk
+from workflows.engine.runtime.scheduler import EdgeState
 from workflows.engine.text_rendering import as_markdown
 
 
@@ -18,7 +19,7 @@ class SessionQueue:
     """Queues the sessions of all scopes of a run: the top level, and each round of a container."""
 
     def __init__(self, publish: Callable[[TextChunk], None]) -> None:
-        self._print = publish
+        self._publish = publish
         self._active: tuple[ScopeStreaming, Session] | None = None
         self._position = 0
         self._pending: deque[tuple[ScopeStreaming, Session]] = deque()
@@ -37,9 +38,9 @@ class SessionQueue:
             self._active = None
             self.advance()
 
-    def print(self, session: Session, text: str, source: str | None) -> None:
+    def print_text(self, session: Session, text: str, source: str | None) -> None:
         self.text.append(text)
-        self._print(TextChunk(session.node_id, text, source))
+        self._publish(TextChunk(session.node_id, text, source))
 
     def advance(self) -> None:
         """Print what is available, up to the first output that has to be awaited."""
@@ -106,13 +107,13 @@ class ScopeStreaming:
         self._ended[node] = 2
         self._advance_if_awaited(node)
 
-    def pass_gate(self, node: PlanNode, edges: Sequence[int]) -> None:
-        """Open the sessions that the edges out of a decided gate lead to."""
+    def open_sessions_after(self, node: PlanNode, edges: Sequence[int]) -> None:
+        """Open the sessions for which the finished node took the last edge that they waited for."""
         sessions = []
         for session in self._closed:
             reached = self._reached[session.node]
-            for edge in node.out:
-                if edges[edge.index] == 1 and edge.index in session.blocking:
+            for edge in node.outgoing:
+                if edges[edge.index] == EdgeState.TAKEN and edge.index in session.blocking:
                     self._mark_reached(edge.target, session, reached, edges)
             if session.node in reached:
                 sessions.append(session)
@@ -144,7 +145,7 @@ class ScopeStreaming:
         """Print the available part of a segment, and return whether it is complete."""
         queue = self._queue
         if isinstance(segment, str):
-            queue.print(session, segment, None)
+            queue.print_text(session, segment, None)
             return True
         source = self._plan.by_id.get(segment[0])
         if source is None:
@@ -155,12 +156,12 @@ class ScopeStreaming:
             name = self._plan.nodes[source].id
             while queue.offset < len(buffer):
                 queue.offset += 1
-                queue.print(session, buffer[queue.offset - 1], name)
+                queue.print_text(session, buffer[queue.offset - 1], name)
             return bool(ended)
         if ended == 1:
             value = self._pool.get(segment)
             if value is not MISSING:
-                queue.print(session, as_markdown(value), self._plan.nodes[source].id)
+                queue.print_text(session, as_markdown(value), self._plan.nodes[source].id)
         return bool(ended)
 
     # -------------------------------------------------------------------------------------------
@@ -184,8 +185,8 @@ class ScopeStreaming:
             reached.add(node)
             pending += [
                 edge.target
-                for edge in self._plan.nodes[node].out
-                if edge.index not in session.blocking or edges[edge.index] == 1
+                for edge in self._plan.nodes[node].outgoing
+                if edge.index not in session.blocking or edges[edge.index] == EdgeState.TAKEN
             ]
 
     def _print_external(self, session: Session, segment: tuple[str, ...]) -> bool:
@@ -194,5 +195,5 @@ class ScopeStreaming:
             return True  # a node that no path leads to counts as skipped
         value = self._pool.get(segment)
         text = ".".join(segment) if value is MISSING else as_markdown(value)
-        self._queue.print(session, text, None)
+        self._queue.print_text(session, text, None)
         return True

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from workflows.engine.errors import EngineFault
 from workflows.engine.language.document import Document, Json
-from workflows.engine.language.start_form import check_start
+from workflows.engine.language.start_form import check_start_inputs
 from workflows.engine.memory_ports import KnowledgePort
 from workflows.engine.ports import MemoryPort, Origin
 from workflows.engine.runtime.events import Event, MemoryRecalled, MemoryWritten, TextChunk
@@ -105,7 +105,7 @@ class _CaseRun:
         runner = self.make_runner(self.document, history=conversation.history, mocks=mocks)
         started_at = time.monotonic()
         handle = runner.start(
-            inputs=check_start(self.document, turn.inputs),
+            inputs=check_start_inputs(self.document, turn.inputs),
             system=system,
             conversation=conversation.variables,
             untrusted=conversation.untrusted,

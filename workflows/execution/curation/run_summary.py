@@ -15,7 +15,7 @@ from workflows import memory_app
 from workflows.engine.errors import EngineFault
 from workflows.engine.kinds import Execution, has_untrusted_input
 from workflows.engine.language.document import Json
-from workflows.engine.language.untrusted import Flow
+from workflows.engine.language.untrusted import ContentFlow
 from workflows.engine.ports import Message, ModelPort, ModelRequest, Origin, Ports
 from workflows.engine.text_rendering import as_text
 from workflows.execution.claims import Claim
@@ -112,7 +112,7 @@ def _is_untrusted(run: Run, steps: Iterable[Step]) -> bool:
     tainted = {step.node_key for step in steps if has_untrusted_input(step.kind, step.inputs or {})}
     tainted |= set(run.conversation.outside) if run.conversation else set()
     kinds = load_kinds()
-    untrusted = Flow(document.nodes, kinds).find_untrusted(tainted)
+    untrusted = ContentFlow(document.nodes, kinds).find_untrusted(tainted)
     responses = {kind.name for kind in kinds.values() if kind.execution is Execution.RESPONSE}
     return any(step.kind in responses and step.node_key in untrusted for step in steps)
 

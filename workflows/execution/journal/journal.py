@@ -127,13 +127,13 @@ class DurableJournal:
         else:
             self._schedule_commit()
 
-    def note(self, event: Event) -> None:
+    def add_event(self, event: Event) -> None:
         self._add(event)
         self._schedule_commit()
 
     def publish(self, event: Event) -> None:
         if not isinstance(event, TextChunk):
-            self.note(event)
+            self.add_event(event)
             return
         if self._text_source != (event.node, event.source):
             self._end_text()

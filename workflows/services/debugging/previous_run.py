@@ -10,12 +10,12 @@ from accounts.errors import NotFound
 from workflows import permissions
 from workflows.engine.errors import DocumentInvalid
 from workflows.engine.language.document import Document, Json
+from workflows.engine.language.graph import include_inner_nodes
 from workflows.engine.runtime.partial_runs import (
     Extent,
     Part,
     find_descendants,
     find_outermost,
-    include_inner_nodes,
     is_completed,
     select_reusable_steps,
     select_valid_steps,

@@ -14,8 +14,8 @@ from accounts.tenancy import tenant
 from workflows import memory_app
 from workflows.engine.language.document import Document, Json
 from workflows.engine.language.problems import Problem
-from workflows.engine.language.start_form import check_start
-from workflows.engine.language.variables import RESERVED_HEADS
+from workflows.engine.language.start_form import check_start_inputs
+from workflows.engine.language.variables import RESERVED_SOURCE_IDS
 from workflows.engine.runtime.partial_runs import (
     Extent,
     build_manual_step,
@@ -161,7 +161,7 @@ class _PartialRun:
             return {**previous_inputs, **inputs, **start_values}
         if self.previous is not None and not inputs:
             return previous_inputs
-        return check_start(self.document, {**inputs, **start_values})
+        return check_start_inputs(self.document, {**inputs, **start_values})
 
     def complete_request(
         self, principal: Principal, request: RunRequest, query: str | None, key: str | None
@@ -220,7 +220,7 @@ class _PartialRun:
         if self.root is not None:
             outputs[self.root] = inputs
         selected = self.options.part.nodes
-        others = {node.id for node in self.document.nodes} - set(selected) - RESERVED_HEADS
+        others = {node.id for node in self.document.nodes} - set(selected) - RESERVED_SOURCE_IDS
         missing = dict.fromkeys(
             (selector[0], selector[1])
             for node in selected

@@ -19,7 +19,7 @@ from accounts.tenancy import tenant
 from workflows import permissions
 from workflows.engine.language.document import Json
 from workflows.engine.language.memory_usage import list_memory_scopes
-from workflows.engine.language.start_form import check_start
+from workflows.engine.language.start_form import check_start_inputs
 from workflows.engine.runtime.events import Event, RunFinished
 from workflows.engine.runtime.step_records import RunStatus as EngineStatus
 from workflows.engine.runtime.step_records import StepRecord
@@ -128,7 +128,7 @@ def check_request(
 ) -> RunRequest:
     """Return the request with these arguments, checked, and open the conversation. The caller holds the transaction."""
     workflow, document = request.workflow, from_json(request.snapshot.document)
-    checked = check_start(document, inputs or {})
+    checked = check_start_inputs(document, inputs or {})
     if mocks:
         Mocks(mocks)  # raises NodeFailed for an invalid mock
     if workflow.is_chat and not (query or "").strip():

@@ -10,7 +10,7 @@ from accounts.services import create_team
 from accounts.tenancy import tenant
 from config.encryption.crypto import encrypt
 from workflows.engine.language.document import Document, Json
-from workflows.engine.language.start_form import check_start
+from workflows.engine.language.start_form import check_start_inputs
 from workflows.engine.testing.backends import Request
 from workflows.execution.plans import prepare_document
 from workflows.models import Conversation, Run, Workflow, WorkflowSecret
@@ -48,7 +48,7 @@ def queue_request(operator: Operator, request: Request) -> Run:
     inputs = request.inputs
     prepare_document(request.document)
     if not request.checked:
-        inputs = check_start(request.document, inputs)
+        inputs = check_start_inputs(request.document, inputs)
     with tenant([operator.team_id]):
         workflow = _get_workflow(operator, request.document)
         document = _set_environment(workflow, request.document, request.env)

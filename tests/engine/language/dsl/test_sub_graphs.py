@@ -11,7 +11,7 @@ from workflows.engine.language.plan import compile_plan
 from workflows.engine.language.validation import select_errors, validate
 from workflows.engine.nodes import KNOWN_KINDS, build_kinds
 from workflows.engine.runtime.local_ports import ListJournal
-from workflows.engine.runtime.loop import drive
+from workflows.engine.runtime.loop import execute_plan
 from workflows.engine.runtime.run_request import RunResult, RunStart
 
 
@@ -86,7 +86,7 @@ async def ran(tree: dict[str, Any], **inputs: Any) -> RunResult:
     document = load_document(tree).document
     assert select_errors(validate(document, build_kinds())) == []
     plan = compile_plan(document, build_kinds())
-    return await drive(plan, RunStart("run", inputs=inputs), ports(), ListJournal())
+    return await execute_plan(plan, RunStart("run", inputs=inputs), ports(), ListJournal())
 
 
 @pytest.mark.parametrize("parallel", [False, True])

@@ -24,7 +24,7 @@ from workflows.engine.nodes.memory.quoting import (
 from workflows.engine.ports import Message
 from workflows.engine.runtime.events import MemoryKeptOut
 from workflows.engine.runtime.local_ports import ListJournal
-from workflows.engine.runtime.loop import drive
+from workflows.engine.runtime.loop import execute_plan
 from workflows.engine.runtime.run_request import RunStart
 
 
@@ -141,7 +141,7 @@ async def obeyed(memory: InMemoryProvider, *nodes: Any) -> tuple[EchoModels, Seq
                                       [*(one.id for one in nodes), "end"], strict=True)
     ])  # fmt: skip
     models, journal = EchoModels(), ListJournal()
-    await drive(
+    await execute_plan(
         compile_plan(made, build_kinds()),
         RunStart("r", inputs={"q": "When does tea open?"}, system=SYSTEM),
         ports(memory=memory.port(), model=models),

@@ -1,4 +1,4 @@
-"""Workflow documents as text: reads and writes both dialects.
+"""Reads and writes workflow documents as text, in both dialects.
 
 ``load_document`` takes YAML, JSON or a tree; ``export_document`` returns text, and warnings about parts that the
 dialect cannot express. The rest of the engine does not depend on the dialect.
@@ -39,6 +39,8 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Exported:
+    """The text of an exported document, and warnings about the parts that readers of its dialect ignore."""
+
     text: str
     warnings: tuple[Problem, ...] = ()
 
@@ -62,13 +64,12 @@ def export_document(
 ) -> Exported:
     """Return the document as YAML, with a warning for each part that the dialect's readers ignore.
 
-    ``kinds`` are those that are known, installed or not.
+    ``kinds`` are all known kinds, including those that are not installed.
     """
     target = dialect or document.dialect
     text = dump_document(document, target, include_secrets=include_secrets)
-    return Exported(
-        text, (*_find_unknown_kinds(document, target, kinds), *_UNSUPPORTED[target](document))
-    )
+    warnings = (*_find_unknown_kinds(document, target, kinds), *_UNSUPPORTED[target](document))
+    return Exported(text, warnings)
 
 
 def dump_document(
@@ -88,7 +89,7 @@ def build_tree(
 
 
 def compute_digest(document: Document) -> str:
-    """Return the address of the contents: equal documents have equal digests, secrets included."""
+    """Return a hash of the whole contents, secrets included. Equal documents have equal digests."""
     tree = build_tree(document, include_secrets=True)
     canonical = json.dumps(tree, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(canonical.encode()).hexdigest()

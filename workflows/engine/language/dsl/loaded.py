@@ -12,7 +12,7 @@ from workflows.engine.language.values import is_number
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A document that was read. ``pending``: a newer version wrote it, so the user should confirm the import."""
+    """A document that was read. If it is ``pending``, a newer version wrote it and the user has to confirm the import."""
 
     document: Document
     warnings: tuple[Problem, ...] = ()
@@ -21,7 +21,7 @@ class Loaded:
 
 @dataclass
 class Reader:
-    """Reads parts of a document. It continues after a problem, so that all are reported at once."""
+    """Reads parts of a document and collects the problems, so that all of them are reported at once."""
 
     problems: list[Problem] = field(default_factory=list)
 
@@ -72,14 +72,14 @@ class Reader:
         return ""
 
     def _get_part(
-        self, tree: Mapping[str, Json], key: str, prefix: str, kind: type, name: str
+        self, tree: Mapping[str, Json], key: str, prefix: str, part_type: type, type_name: str
     ) -> Json:
         value = tree.get(key)
         if value is None:
-            return kind()
-        if not isinstance(value, kind):
-            self.add_error(f"document.{key}", f"{key} is {name}", field=f"{prefix}{key}")
-            return kind()
+            return part_type()
+        if not isinstance(value, part_type):
+            self.add_error(f"document.{key}", f"{key} is {type_name}", field=f"{prefix}{key}")
+            return part_type()
         return value
 
 
@@ -92,14 +92,14 @@ def get_text(value: Json, default: str = "") -> str:
 
 
 def read_identifier(value: Json) -> str | None:
-    """Return an id as text. In hand-written files ids lose their quotes and become numbers."""
+    """Return an id as text, also if it is a number because a hand-written file has no quotes; None for no id."""
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     return value if isinstance(value, str) and value else None
 
 
 def read_ends(edge: Json) -> tuple[str, str] | None:
-    """Return the source and the target of an edge that has both."""
+    """Return the source and the target of an edge, or None unless it has both."""
     if not isinstance(edge, Mapping):
         return None
     source, target = read_identifier(edge.get("source")), read_identifier(edge.get("target"))
@@ -115,7 +115,7 @@ def read_position(value: Json) -> Position | None:
 
 
 def attach_notes(notes: Iterable[Note], nodes: Iterable[NodeSpec]) -> tuple[Note, ...]:
-    """Return the notes in their containers; one in an unknown container goes to the top and keeps its parent id."""
+    """Return the notes. A note in an unknown container moves to the top level and keeps the parent id in ``extra``."""
     ids = {node.id for node in nodes}
     return tuple(
         note

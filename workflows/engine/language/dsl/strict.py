@@ -51,7 +51,7 @@ def check_integer(number: int) -> int:
 
 
 def read_integer(digits: str) -> int:
-    """Return the number; one with too many digits is rejected without converting it."""
+    """Return the number. One with too many digits is rejected before it is converted, which would take long."""
     return check_integer(int(digits) if len(digits) <= MAX_DIGITS else 10**MAX_DIGITS)
 
 
@@ -76,7 +76,7 @@ def check_text(text: str) -> str:
 
 
 def check_tree(tree: Mapping[str, Json]) -> dict[str, Json]:
-    """Return a copy made of plain dicts, lists and scalars, every part of it checked. Iterative."""
+    """Return a checked copy of plain dicts, lists and scalars. Raises DocumentInvalid for the first violation."""
     result: dict[str, Json] = {}
     size = 0
     pending: list[tuple[Json, Json, int]] = [(tree, result, 1)]
@@ -90,7 +90,11 @@ def check_tree(tree: Mapping[str, Json]) -> dict[str, Json]:
             size += 1 + (len(check_text(key)) if isinstance(key, str) else 0)
             size += len(value) if isinstance(value, str) else 0
             check_size(size)
-            _put(copy, key, _check_value(value, depth, pending))
+            checked = _check_value(value, depth, pending)
+            if isinstance(copy, dict):
+                copy[key] = checked
+            else:
+                copy.append(checked)
     return result
 
 
@@ -112,6 +116,7 @@ def measure_tree(tree: Json) -> int:
 
 
 def _check_value(value: Json, depth: int, pending: list[tuple[Json, Json, int]]) -> Json:
+    """Return a checked scalar, or an empty copy of a collection, whose contents are added to ``pending``."""
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
@@ -125,10 +130,3 @@ def _check_value(value: Json, depth: int, pending: list[tuple[Json, Json, int]])
         pending.append((value, copy, depth + 1))
         return copy
     raise build_rejection("value", f"A {type(value).__name__} can't be part of a document")
-
-
-def _put(copy: Json, key: Json, value: Json) -> None:
-    if isinstance(copy, dict):
-        copy[key] = value
-    else:
-        copy.append(value)

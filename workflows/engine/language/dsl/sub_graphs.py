@@ -1,9 +1,8 @@
-"""Converts bodies of xworkflow's containers, which are written inside the container, to nodes of the document and
-back.
+"""Moves the bodies of xworkflow's containers to the top level of the document when it is read, and back when written.
 
 Ids are unique only inside a body (each has a ``start``), so a duplicate id of a node or edge gets its container's id
-as a prefix, and so do the references to it in the body. The original form of a node is kept under ``sub_graph`` in
-its extra, until it is written back.
+as a prefix, and so do the references to it in the body. The original id and type of a node stay under ``sub_graph``
+in its ``extra``, until they are written back.
 """
 
 import re
@@ -14,21 +13,21 @@ from workflows.engine.language.containers import (
     CONTAINERS,
     ENTRY_KINDS,
     get_entry_kind,
-    measure_depth,
+    list_containers,
 )
 from workflows.engine.language.document import Json, NodeSpec
 from workflows.engine.language.dsl.loaded import drop_keys, read_identifier
 
 
 Tree = dict[str, Json]
-Names = Mapping[str, str]
+Names = Mapping[str, str]  # old id → new id
 
 MARK: Final = "sub_graph"
 SCOPE: Final = "__scope__"
-# Short names that xworkflow uses inside bodies → kinds.
-_SHORT: Final[Mapping[str, str]] = {"template": "template-transform"}
+# A short name that xworkflow uses inside bodies → the kind.
+_ALIASES: Final[Mapping[str, str]] = {"template": "template-transform"}
 _REFERENCE: Final = re.compile(r"\{\{#([a-zA-Z0-9_]{1,50})(?=\.)")
-_UNFIT: Final = re.compile(r"[^a-zA-Z0-9_]")
+_INVALID_IN_REFERENCE: Final = re.compile(r"[^a-zA-Z0-9_]")
 
 
 def unfold(nodes: list[Json], edges: list[Json]) -> tuple[list[Json], list[Json]]:
@@ -52,7 +51,7 @@ def fold(
         is_inner = container is not None and container == containers.get(edge["target"])
         (inner_edges[container] if is_inner and container is not None else outer_edges).append(edge)
     # Innermost containers first: a container is folded before it becomes part of another body.
-    for container in sorted(bodies, key=lambda name: -measure_depth(name, containers)):
+    for container in sorted(bodies, key=lambda name: -len(list_containers(name, containers))):
         if container in by_id:
             children = [by_id[child] for child in bodies[container] if child in by_id]
             _fold_container(by_id[container], children, inner_edges[container])
@@ -60,7 +59,7 @@ def fold(
 
 
 def is_foldable(container: NodeSpec) -> bool:
-    """Return whether xworkflow can express the result of the container's rounds."""
+    """Return whether xworkflow can express the result of the container, so that its body can be written inside it."""
     if container.kind == "loop":
         return "condition" in container.data
     return container.kind == "iteration" and not container.data.get("output_selector")
@@ -122,7 +121,7 @@ def _has_outputs(name: str, nodes: list[Json]) -> bool:
 
 
 def _build_child(
-    child: Mapping[str, Json], container: str, kind: str, new: str | None, names: Names
+    child: Mapping[str, Json], container: str, kind: str, new_id: str | None, names: Names
 ) -> Tree:
     """Return a node of a body as a node of the document."""
     source_data = child.get("data")
@@ -130,17 +129,17 @@ def _build_child(
     outer_keys = [key for key in ("type", "title") if key in child and key not in data]
     duplicated = [key for key in ("type", "title") if key in child and key in data]
     source_kind = _get_kind(child)
-    data = {**_rename(data, names), **{key: child[key] for key in (*outer_keys, *duplicated)}}
+    data = {**_rename_nodes(data, names), **{key: child[key] for key in (*outer_keys, *duplicated)}}
     data["type"] = (
-        get_entry_kind(kind) if source_kind == "start" else _SHORT.get(source_kind, source_kind)
+        get_entry_kind(kind) if source_kind == "start" else _ALIASES.get(source_kind, source_kind)
     )
-    old = _get_id(child)
-    mark: Tree = {"id": old, "type": source_kind, "outside": outer_keys, "beside": duplicated}
-    rest = drop_keys(child, "id", "data", "type", "title")
+    old_id = _get_id(child)
+    mark: Tree = {"id": old_id, "type": source_kind, "outside": outer_keys, "beside": duplicated}
+    other_keys = drop_keys(child, "id", "data", "type", "title")
     graph = data.get(MARK)
     if not isinstance(graph, Mapping):
         data = {key: _normalize_selectors(key, part) for key, part in data.items()}
-    return {**rest, "id": new or old, "data": data, "parentId": container, MARK: mark}
+    return {**other_keys, "id": new_id or old_id, "data": data, "parentId": container, MARK: mark}
 
 
 def _fold_container(container: Tree, children: list[Tree], edges: list[Tree]) -> None:
@@ -158,11 +157,12 @@ def _fold_container(container: Tree, children: list[Tree], edges: list[Tree]) ->
 
 def _build_body_node(child: Tree, names: Names) -> Tree:
     mark = child.get(MARK) or {}
-    data = _rename(dict(child["data"]), names)
+    data = _rename_nodes(dict(child["data"]), names)
     kind = data["type"]
     source_kind = mark.get("type")
-    is_same_kind = source_kind and _SHORT.get(source_kind, source_kind) == kind
-    data["type"] = "start" if kind in ENTRY_KINDS else source_kind if is_same_kind else kind
+    is_same_kind = source_kind and _ALIASES.get(source_kind, source_kind) == kind
+    inner_kind = source_kind if is_same_kind else kind
+    data["type"] = "start" if kind in ENTRY_KINDS else inner_kind
     outer_keys = mark.get("outside", ["type"])
     node = {"id": names.get(child["id"], child["id"])}
     node |= {key: data[key] for key in (*outer_keys, *mark.get("beside", ())) if key in data}
@@ -182,14 +182,14 @@ def _build_body_edge(edge: Tree, names: Names) -> Tree:
     return {"id": old, **body_edge} if old else body_edge
 
 
-def _rename(value: Json, names: Names) -> Json:
-    """Rename nodes in references. Names that a nested body defines itself are not renamed there."""
+def _rename_nodes(value: Json, names: Names) -> Json:
+    """Rename nodes in references, except inside a nested body that has a node of the same name."""
     if not names:
         return value
     if isinstance(value, Mapping):
         return {key: _rename_part(key, part, names) for key, part in value.items()}
     if isinstance(value, list):
-        return [_rename(part, names) for part in value]
+        return [_rename_nodes(part, names) for part in value]
     if isinstance(value, str) and "{{#" in value:
         return _REFERENCE.sub(lambda match: "{{#" + names.get(match[1], match[1]), value)
     return value
@@ -199,33 +199,31 @@ def _rename_part(key: str, value: Json, names: Names) -> Json:
     if key == MARK and isinstance(value, Mapping) and isinstance(value.get("nodes"), list):
         inner_ids = {_get_id(node) for node in value["nodes"] if _get_kind(node) != "start"}
         outer_names = {old: new for old, new in names.items() if old not in inner_ids}
-        return {**value, "nodes": _rename(value["nodes"], outer_names)}
+        return {**value, "nodes": _rename_nodes(value["nodes"], outer_names)}
     if isinstance(value, str) and key.endswith("selector"):
-        head, dot, rest = value.partition(".")
-        return f"{names.get(head, head)}{dot}{rest}"
+        node_id, dot, path = value.partition(".")
+        return f"{names.get(node_id, node_id)}{dot}{path}"
     if isinstance(value, list) and _is_selector_key(key):
-        return _rename_head(value, names)
-    return _rename(value, names)
+        return _rename_selectors(value, names)
+    return _rename_nodes(value, names)
 
 
 def _is_selector_key(key: str) -> bool:
     return key.endswith(("selector", "selectors")) or key == "variables"
 
 
-def _rename_head(value: list[Json], names: Names) -> list[Json]:
-    """Rename the head of a selector, or of each of several."""
+def _rename_selectors(value: list[Json], names: Names) -> list[Json]:
+    """Rename the node of a selector, or of each selector in a list."""
     if value and all(isinstance(part, str) for part in value):
         return [names.get(value[0], value[0]), *value[1:]]
     return [
-        _rename_head(part, names) if isinstance(part, list) else _rename(part, names)
+        _rename_selectors(part, names) if isinstance(part, list) else _rename_nodes(part, names)
         for part in value
     ]
 
 
 def _normalize_selectors(key: str, value: Json) -> Json:
-    """Convert string selectors to lists: ``"a.b"`` becomes ``["a", "b"]``, and a name without a dot, such as ``"item"``,
-    becomes a variable of the current iteration.
-    """
+    """Convert selectors from text to lists: "a.b" to ["a", "b"], and "item" to a variable of the current iteration."""
     if isinstance(value, str) and key.endswith("selector") and value:
         return value.split(".") if "." in value else [SCOPE, value]
     if isinstance(value, Mapping):
@@ -263,7 +261,7 @@ def _choose_free_name(name: str, container: str, used: set[str]) -> str:
     if name not in used:
         return name
     # Ids in templates must fit between the braces of a reference.
-    candidate = _UNFIT.sub("_", f"{container}_{name}")[-50:]
+    candidate = _INVALID_IN_REFERENCE.sub("_", f"{container}_{name}")[-50:]
     number = 2
     while candidate in used:
         candidate, number = f"{candidate[:45]}_{number}", number + 1

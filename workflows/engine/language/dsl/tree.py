@@ -1,6 +1,4 @@
-"""Helpers that readers and writers share."""
-
-from collections.abc import Mapping
+"""Builds the parts of a document's tree that both dialects have."""
 
 from workflows.engine.language.containers import ENTRY_KINDS
 from workflows.engine.language.document import Json, NodeSpec, Note
@@ -8,7 +6,7 @@ from workflows.engine.language.dsl.loaded import drop_keys, get_text
 
 
 def get_canvas_type(kind: str) -> str:
-    """Return Dify's outer type of a node, which is for its canvas only."""
+    """Return the type that Dify's canvas gives to a node of the kind."""
     return f"custom-{kind}" if kind in ENTRY_KINDS else "custom"
 
 
@@ -22,12 +20,7 @@ def build_node_data(node: NodeSpec) -> dict[str, Json]:
     return data
 
 
-def merge_extra(tree: Mapping[str, Json], extra: Mapping[str, Json]) -> dict[str, Json]:
-    """Return the tree with the parts that the reader did not parse; they have priority, as the author wrote them."""
-    return {**tree, **extra}
-
-
 def build_size(part: NodeSpec | Note) -> dict[str, Json]:
-    """Return the sizes that are not the default ones."""
+    """Return the width and the height, if the document has them."""
     size = {"width": part.width, "height": part.height}
     return {name: value for name, value in size.items() if value is not None}

@@ -1,4 +1,4 @@
-"""Decides which versions of documents are read, and which need a confirmation."""
+"""Checks the version of a document: whether it is read, and whether the user has to confirm that."""
 
 import re
 from typing import Final
@@ -35,6 +35,7 @@ def check_dify_version(declared: Json, reader: Reader, *, confirmed: bool) -> tu
 
 
 def check_xworkflow_version(declared: Json, reader: Reader) -> str:
+    """Return the version. Any other one is an error; a missing one is a warning."""
     if declared is None:
         # A bare graph, as in handwritten documents.
         message = f"The document has no version; assuming {XWORKFLOW}"

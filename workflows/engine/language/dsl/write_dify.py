@@ -21,7 +21,6 @@ from workflows.engine.language.dsl.tree import (
     build_node_data,
     build_size,
     get_canvas_type,
-    merge_extra,
 )
 from workflows.engine.language.problems import Problem, build_warning
 from workflows.engine.language.values import ValueType, build_zero_value, parse_type
@@ -62,7 +61,7 @@ def write_dify(document: Document, *, include_secrets: bool) -> dict[str, Json]:
     return {
         "version": _get_version(document),
         "kind": extra.pop("kind", "app"),
-        "app": merge_extra(app, extra.pop("app", {})),
+        "app": {**app, **extra.pop("app", {})},
         "dependencies": extra.pop("dependencies", []),
         "workflow": workflow,
         **extra,
@@ -85,14 +84,14 @@ def find_unsupported_by_dify(document: Document) -> Iterator[Problem]:
 
 
 def _build_extra(document: Document) -> dict[str, Json]:
-    """Return the unread parts of a Dify document at their original keys; those of another dialect go under its name."""
+    """Return the unread keys of a Dify document as they were, and those of an xworkflow document under ``xworkflow``."""
     if document.dialect is Dialect.DIFY:
         return dict(document.extra)
     extra = dict(document.extra)
     meta = dict(extra.pop("meta", {}))
     dify_extra = dict(meta.pop("dify", {}))
-    other_extra = {**extra, **({"meta": meta} if meta else {})}
-    return {**dify_extra, "xworkflow": other_extra} if other_extra else dify_extra
+    xworkflow_extra = {**extra, **({"meta": meta} if meta else {})}
+    return {**dify_extra, "xworkflow": xworkflow_extra} if xworkflow_extra else dify_extra
 
 
 def _get_version(document: Document) -> str:
@@ -107,11 +106,11 @@ def _compute_positions(document: Document) -> dict[str, Position]:
     parts: tuple[NodeSpec | Note, ...] = (*document.nodes, *document.notes)
     for node in parts:
         x, y = node.position.x, node.position.y
-        visited, outer = {node.id}, nodes.get(node.parent or "")
-        while outer is not None and outer.id not in visited:
-            x, y = x + outer.position.x, y + outer.position.y
-            visited.add(outer.id)
-            outer = nodes.get(outer.parent or "")
+        visited, container = {node.id}, nodes.get(node.parent or "")
+        while container is not None and container.id not in visited:
+            x, y = x + container.position.x, y + container.position.y
+            visited.add(container.id)
+            container = nodes.get(container.parent or "")
         positions[node.id] = Position(x, y)
     return positions
 
@@ -133,14 +132,9 @@ def _build_part(
     }
     if part.parent is not None:
         tree["parentId"] = part.parent
-    return merge_extra({**tree, **build_size(part)}, _update_absolute(part.extra, absolute))
-
-
-def _update_absolute(extra: Mapping[str, Json], absolute: Position) -> Mapping[str, Json]:
-    """Update Dify's copy of the position, which is outdated when the node was moved."""
-    if ABSOLUTE not in extra:
-        return extra
-    return {**extra, ABSOLUTE: _build_position(absolute)}
+    # Dify's copy of the position is outdated when the node was moved.
+    copied = {ABSOLUTE: _build_position(absolute)} if ABSOLUTE in part.extra else {}
+    return {**tree, **build_size(part), **part.extra, **copied}
 
 
 def _build_edge(edge: EdgeSpec) -> dict[str, Json]:
@@ -160,22 +154,23 @@ def _build_edge(edge: EdgeSpec) -> dict[str, Json]:
 
 def _get_value(variable: VariableSpec) -> Json:
     """Return the variable's value, or the zero value of its type: Dify rejects variables without one."""
-    kind = parse_type(variable.value_type)
-    return build_zero_value(kind or ValueType.STRING) if variable.value is None else variable.value
+    if variable.value is not None:
+        return variable.value
+    return build_zero_value(parse_type(variable.value_type) or ValueType.STRING)
 
 
-def _build_variable(variable: VariableSpec, head: str, include_secrets: bool) -> dict[str, Json]:
+def _build_variable(variable: VariableSpec, scope: str, include_secrets: bool) -> dict[str, Json]:
     tree: dict[str, Json] = {
         "id": variable.id,
         "name": variable.name,
         "value_type": variable.value_type,
         "value": _get_value(variable) if include_secrets or not variable.is_secret else "",
         "description": variable.description,
-        "selector": [head, variable.name],
+        "selector": [scope, variable.name],
     }
     if not variable.id:
         del tree["id"]
-    return merge_extra(tree, drop_keys(variable.extra, "selector"))
+    return {**tree, **drop_keys(variable.extra, "selector")}
 
 
 def _build_position(position: Position) -> dict[str, Json]:

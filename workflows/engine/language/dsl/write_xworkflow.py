@@ -16,7 +16,7 @@ from workflows.engine.language.document import (
 from workflows.engine.language.dsl import versions
 from workflows.engine.language.dsl.credential_removal import clean_node
 from workflows.engine.language.dsl.sub_graphs import fold, is_foldable
-from workflows.engine.language.dsl.tree import build_node_data, build_size, merge_extra
+from workflows.engine.language.dsl.tree import build_node_data, build_size
 from workflows.engine.language.dsl.xworkflow_data import translate_to_xworkflow
 from workflows.engine.language.problems import Problem, build_warning
 
@@ -114,7 +114,7 @@ def _build_part(part: NodeSpec | Note, data: Mapping[str, Json]) -> dict[str, Js
     tree |= build_size(part)
     if part.parent is not None:
         tree["parentId"] = part.parent
-    return merge_extra(tree, part.extra)
+    return {**tree, **part.extra}
 
 
 def _build_edge(edge: EdgeSpec) -> dict[str, Json]:
@@ -123,7 +123,7 @@ def _build_edge(edge: EdgeSpec) -> dict[str, Json]:
         tree["source_handle"] = edge.handle
     if edge.target_handle != "target":
         tree["targetHandle"] = edge.target_handle
-    return merge_extra(tree, edge.extra)
+    return {**tree, **edge.extra}
 
 
 def _build_environment_variable(variable: VariableSpec, include_secrets: bool) -> dict[str, Json]:
@@ -131,12 +131,12 @@ def _build_environment_variable(variable: VariableSpec, include_secrets: bool) -
     tree = _add_description(variable, {"name": variable.name, "value": value})
     if variable.value_type != "string":
         tree["value_type"] = variable.value_type
-    return merge_extra(tree, variable.extra)
+    return {**tree, **variable.extra}
 
 
 def _build_conversation_variable(variable: VariableSpec) -> dict[str, Json]:
     tree = {"name": variable.name, "type": variable.value_type, "default": variable.value}
-    return merge_extra(_add_description(variable, tree), variable.extra)
+    return {**_add_description(variable, tree), **variable.extra}
 
 
 def _add_description(variable: VariableSpec, tree: Mapping[str, Json]) -> dict[str, Json]:

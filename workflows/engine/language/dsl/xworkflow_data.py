@@ -112,10 +112,10 @@ def _list_default_items(defaults: Mapping[str, Json]) -> list[Data]:
 
 
 def _get_default(item: Mapping[str, Json]) -> Json:
-    """Return a default's value; text for another type is parsed, if possible."""
-    kind = parse_type(get_text(item.get("type")))
+    """Return the value of a default, in its type if possible."""
+    value_type = parse_type(get_text(item.get("type")))
     try:
-        return item.get("value") if kind is None else parse_constant(item.get("value"), kind)
+        return parse_constant(item.get("value"), value_type) if value_type else item.get("value")
     except ValueMismatch:
         return item.get("value")
 

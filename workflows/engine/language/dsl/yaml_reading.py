@@ -39,7 +39,7 @@ def read_yaml(text: str) -> Json:
     builder = _Builder()
     try:
         for event in yaml.parse(text, Loader=yaml.CSafeLoader):
-            builder.handle(event)
+            builder.add_event(event)
     except yaml.YAMLError as error:
         raise build_rejection("yaml", f"Invalid YAML: {_describe_error(error)}") from None
     return builder.result
@@ -54,7 +54,7 @@ class _Builder:
         self._open: list[dict[str, Json] | list[Json]] = []
         self._keys: list[str | None] = []  # the key waiting for its value, for each open mapping
 
-    def handle(self, event: Any) -> None:  # PyYAML's events are untyped in the C parser
+    def add_event(self, event: Any) -> None:  # PyYAML's events are untyped in the C parser
         if getattr(event, "anchor", None) is not None:
             message = "Anchors and aliases (& and *) are not supported; write the value out"
             raise build_rejection("alias", message)

@@ -20,7 +20,7 @@ from workflows.engine.language.validation.structure import (
     find_size_problems,
     find_structure_problems,
 )
-from workflows.engine.language.validation.untrusted_writes import list_review_problems
+from workflows.engine.language.validation.untrusted_writes import find_review_problems
 from workflows.engine.language.validation.variables import find_variable_problems
 
 
@@ -28,7 +28,7 @@ __all__ = ["Problem", "Severity", "build_warning", "select_errors", "validate", 
 
 
 def validate(document: Document, kinds: Mapping[str, AnyKind]) -> list[Problem]:
-    """Return all problems in a stable order: errors first, then by their subject."""
+    """Return all problems in a stable order, errors before warnings."""
     if too_large := find_size_problems(document):
         return too_large  # checking it would take long and repeat the same problem
     disabled_problems = [*find_disabled_problems(document, kinds)]
@@ -43,7 +43,7 @@ def validate(document: Document, kinds: Mapping[str, AnyKind]) -> list[Problem]:
         *config_problems,
         *find_variable_problems(document),
         *find_reference_problems(document, graph, kinds, invalid_nodes, disabled=disabled),
-        *list_review_problems(document, kinds, invalid_nodes),
+        *find_review_problems(document, kinds, invalid_nodes),
         *disabled_problems,
     ]
     return _sort_problems(problems)
@@ -60,7 +60,7 @@ def validate_node(document: Document, kinds: Mapping[str, AnyKind], node_id: str
     problems = [
         *config_problems,
         *find_reference_problems(document, graph, kinds, invalid_nodes, only_node=node_id),
-        *list_review_problems(document, kinds, invalid_nodes, only=node_id),
+        *find_review_problems(document, kinds, invalid_nodes, only_node=node_id),
     ]
     return _sort_problems(problems)
 

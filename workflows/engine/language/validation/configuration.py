@@ -44,7 +44,7 @@ def _find_node_problems(
 
 
 def _find_empty_fields(node: NodeSpec, kind: AnyKind) -> Iterator[Problem]:
-    """Warn of empty fields that are required or have a warning; a default counts for an absent value."""
+    """Yield a warning for each empty field that is required or has a warning of its own."""
     for field in kind.fields:
         if any(node.data.get(name) for name in field.alternatives):
             continue
@@ -56,7 +56,7 @@ def _find_empty_fields(node: NodeSpec, kind: AnyKind) -> Iterator[Problem]:
 
 
 def _is_empty(value: Json) -> bool:
-    """Return whether a value is empty. A list of messages without text is an empty prompt."""
+    """Return whether a value is empty, as a list of messages without text is, too."""
     if isinstance(value, str):
         return not value.strip()
     if isinstance(value, Mapping) and "role" in value:
@@ -77,11 +77,12 @@ def _find_scope_problems(node: NodeSpec, kind: AnyKind) -> Iterator[Problem]:
 def _iter_scopes(
     fields: Iterable[Field], data: Mapping[str, object], prefix: str
 ) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """Yield the path, the value and the allowed values of each field for a memory scope."""
     for field in fields:
         value = data.get(field.name)
         if field.name == "scope" and isinstance(value, str) and field.choices:
-            words = tuple(word for word, _label in field.choices)
-            more = tuple(word for word in _UNLISTED_SCOPES if word not in words)
-            yield f"{prefix}scope", value, (*words, *more)
+            listed = tuple(scope for scope, _label in field.choices)
+            unlisted = tuple(scope for scope in _UNLISTED_SCOPES if scope not in listed)
+            yield f"{prefix}scope", value, (*listed, *unlisted)
         elif field.fields and isinstance(value, Mapping):
             yield from _iter_scopes(field.fields, value, f"{prefix}{field.name}.")

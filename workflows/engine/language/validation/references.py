@@ -28,7 +28,7 @@ SYSTEM_VARIABLES: Final = frozenset(
 )
 ERROR_OUTPUTS: Final = ("error_message", "error_type")
 _REFERENCE_LIKE: Final = re.compile(r"\{\{#([^#{}\n]{1,200})#\}\}")
-_SPECIAL: Final = frozenset({"context", "url", "histories", "query"})
+_SPECIAL: Final = frozenset({"context", "url", "histories", "query"})  # Dify's own placeholders
 
 
 def find_reference_problems(
@@ -39,7 +39,7 @@ def find_reference_problems(
     only_node: str | None = None,
     disabled: Container[str] = frozenset(),
 ) -> Iterator[Problem]:
-    """Yield the problems of references. ``disabled`` are the nodes that were left out because they are disabled."""
+    """Yield the problems of references. ``disabled`` are the ids of disabled nodes, which the graph does not contain."""
     checker = _ReferenceChecker(document, graph, kinds, invalid_nodes, disabled)
     for node in graph.nodes.values() if only_node is None else [graph.nodes[only_node]]:
         reported: set[Selector] = set()
@@ -70,7 +70,7 @@ class _ReferenceChecker:
             "rag": None,
             "__scope__": None,
         }
-        # Under this head, a loop of the xworkflow dialect offers its variables; their names are not checked.
+        # A loop of the xworkflow dialect offers its variables under this id; their names are not checked.
         if any(node.kind == "loop" and "condition" in node.data for node in self.document.nodes):
             self._names["loop"] = None
 
@@ -79,40 +79,40 @@ class _ReferenceChecker:
     ) -> Iterator[Problem]:
         """Yield a warning if the node cannot read the variable, or if there is none of that name."""
         reference = ".".join(selector)
-        head = selector[0]
-        if head in self._names and head not in self.graph.nodes:
-            yield from self._check_name(node, selector, self._names[head], field)
-        elif head in self.disabled:
-            message = f"{reference} is never available: {head} is disabled"
+        source = selector[0]
+        if source in self._names and source not in self.graph.nodes:
+            yield from self._check_name(node, selector, self._names[source], field)
+        elif source in self.disabled:
+            message = f"{reference} is never available: {source} is disabled"
             yield build_warning("reference.disabled_node", message, node=node.id, field=field)
-        elif head not in self.graph.nodes:
-            close = get_close_matches(head, list(self.graph.nodes), n=1)
+        elif source not in self.graph.nodes:
+            close = get_close_matches(source, list(self.graph.nodes), n=1)
             hint = f"; did you mean {'.'.join((close[0], *selector[1:]))}?" if close else ""
-            message = f"{reference} is unknown: there is no node {head}{hint}"
+            message = f"{reference} is unknown: there is no node {source}{hint}"
             yield build_warning("reference.unknown_node", message, node=node.id, field=field)
         else:
-            if head != node.id and not self.graph.is_visible(head, node.id):
+            if source != node.id and not self.graph.is_visible(source, node.id):
                 yield self._build_unavailable(node, selector, field)
-            yield from self._check_name(node, selector, self._list_names(node, head), field)
+            yield from self._check_name(node, selector, self._list_names(node, source), field)
 
-    def _list_names(self, node: NodeSpec, head: str) -> frozenset[str] | None:
-        """Return the names that the node can read under ``head``, a node's id; None if they are unknown."""
-        if head in self.graph.list_containers(node.id):
-            return self._list_inner_outputs(head)
-        names = self._list_outputs(head)
-        inner = self._list_inner_outputs(head) if head == node.id else frozenset()
+    def _list_names(self, node: NodeSpec, source: str) -> frozenset[str] | None:
+        """Return the names of the source's variables that the node can read; None if they are unknown."""
+        if source in self.graph.list_containers(node.id):
+            return self._list_inner_outputs(source)
+        names = self._list_outputs(source)
+        inner = self._list_inner_outputs(source) if source == node.id else frozenset()
         return None if names is None or inner is None else names | inner
 
     def _build_unavailable(self, node: NodeSpec, selector: Selector, field: str | None) -> Problem:
-        reference, head = ".".join(selector), selector[0]
+        reference, source = ".".join(selector), selector[0]
         enclosing = {None, node.id, *self.graph.list_containers(node.id)}
-        parent = self.graph.nodes[head].parent
+        parent = self.graph.nodes[source].parent
         if parent not in enclosing:
             message = (
                 f"{reference} is inside {parent}; only the outputs of {parent} are available here"
             )
             return build_warning("reference.inside_container", message, node=node.id, field=field)
-        message = f"{reference} is not available yet: {head} doesn't run before this node"
+        message = f"{reference} is not available yet: {source} doesn't run before this node"
         return build_warning("reference.not_upstream", message, node=node.id, field=field)
 
     def _check_name(
@@ -141,7 +141,7 @@ class _ReferenceChecker:
         return frozenset((*(output.name for output in kind.list_outputs(spec)), *errors))
 
     def _list_inner_outputs(self, container: str) -> frozenset[str] | None:
-        """Return the names that a container's inner nodes see under its id."""
+        """Return the names of a container's variables that its inner nodes can read; None if they are unknown."""
         spec = self.graph.nodes[container]
         kind = self.kinds.get(spec.kind)
         if kind is None or container in self.invalid_nodes:

@@ -10,20 +10,18 @@ from workflows.engine.language.failure_policy import FAIL_HANDLE, has_fail_branc
 from workflows.engine.language.graph import Graph
 from workflows.engine.language.nesting import find_container_problems
 from workflows.engine.language.problems import Problem, build_warning
-from workflows.engine.language.variables import RESERVED_HEADS
+from workflows.engine.language.variables import RESERVED_SOURCE_IDS
 
 
 def find_size_problems(document: Document) -> list[Problem]:
-    sizes = len(document.nodes), len(document.edges)
-    return [Problem(f"document.{part}", message) for part, message in iter_size_errors(*sizes)]
+    errors = iter_size_errors(len(document.nodes), len(document.edges))
+    return [Problem(f"document.{part}", message) for part, message in errors]
 
 
 def find_structure_problems(
     document: Document, graph: Graph, kinds: Mapping[str, AnyKind], invalid_nodes: Container[str]
 ) -> Iterator[Problem]:
-    """Yield the problems of the graph. The handles of ``invalid_nodes`` are unknown, since their configuration cannot
-    be read.
-    """
+    """Yield the problems of the graph. The handles of ``invalid_nodes`` are not checked, because they are unknown."""
     yield from _check_ids(document)
     yield from _check_parents(graph, kinds)
     yield from find_container_problems(graph, kinds)
@@ -45,7 +43,7 @@ def _check_ids(document: Document) -> Iterator[Problem]:
     for node in document.nodes:
         if not node.id:
             yield Problem("node.id_missing", f"A node of type {node.kind} has no ID")
-        if node.id in RESERVED_HEADS:
+        if node.id in RESERVED_SOURCE_IDS:
             message = f"{node.id} is reserved for built-in variables; use another node ID"
             yield Problem("node.id_reserved", message, node=node.id)
 
@@ -76,15 +74,15 @@ def _find_dangling_edges(document: Document, graph: Graph) -> Iterator[Problem]:
 def _check_edges(
     graph: Graph, kinds: Mapping[str, AnyKind], invalid_nodes: Container[str]
 ) -> Iterator[Problem]:
-    known_edges: set[tuple[str, str, str]] = set()
+    seen_edges: set[tuple[str, str, str]] = set()
     for edge in graph.edges:
         if graph.nodes[edge.source].parent != graph.nodes[edge.target].parent:
             message = "An edge can't cross the border of a container"
             yield Problem("edge.crosses", message, edge=edge.id)
         edge_key = (edge.source, edge.handle, edge.target)
-        if edge_key in known_edges:
+        if edge_key in seen_edges:
             yield build_warning("edge.duplicate", "Duplicate edge", edge=edge.id)
-        known_edges.add(edge_key)
+        seen_edges.add(edge_key)
         yield from _check_handle(edge, graph, kinds, invalid_nodes)
 
 
@@ -135,20 +133,20 @@ def _find_unreachable(graph: Graph, roots: list[str]) -> Iterator[Problem]:
 def _check_mode(document: Document) -> Iterator[Problem]:
     """Warn when a chat has no Answer node, or a workflow no End node."""
     kinds = {node.kind for node in document.nodes}
-    expected, other = ("answer", "end") if document.mode is Mode.CHAT else ("end", "answer")
+    expected, unexpected = ("answer", "end") if document.mode is Mode.CHAT else ("end", "answer")
     if expected not in kinds:
         message = f"There is no {expected} node, so the workflow has no output"
         yield build_warning(f"mode.no_{expected}", message)
     for node in document.nodes:
-        if node.kind == other:
+        if node.kind == unexpected:
             message = f"A {document.mode} app returns its output through {expected} nodes; this node may be ignored"
-            yield build_warning(f"mode.{other}", message, node=node.id)
+            yield build_warning(f"mode.{unexpected}", message, node=node.id)
 
 
-def _is_root(kind: str, kinds: Mapping[str, AnyKind]) -> bool:
-    if kind in kinds:
-        return kinds[kind].execution is Execution.ROOT
-    return kind == "start" or kind.startswith("trigger-")
+def _is_root(kind_name: str, kinds: Mapping[str, AnyKind]) -> bool:
+    if kind_name in kinds:
+        return kinds[kind_name].execution is Execution.ROOT
+    return kind_name == "start" or kind_name.startswith("trigger-")
 
 
 def _find_repeated(ids: Iterable[str]) -> list[str]:

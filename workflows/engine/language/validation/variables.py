@@ -41,12 +41,12 @@ def find_variable_problems(document: Document) -> Iterator[Problem]:
 def _check_variable(
     variable: VariableSpec, path: str, types: frozenset[ValueType]
 ) -> Iterator[Problem]:
-    kind = parse_type(variable.value_type)
-    if kind is None or kind not in types:
+    value_type = parse_type(variable.value_type)
+    if value_type is None or value_type not in types:
         message = f"{variable.name} can't be of type {variable.value_type}"
         yield Problem("variable.type", message, field=path)
-    elif variable.value is not None and not matches(variable.value, kind):
-        message = f"The value of {variable.name} is not of type {kind}"
+    elif variable.value is not None and not matches(variable.value, value_type):
+        message = f"The value of {variable.name} is not of type {value_type}"
         yield build_warning("variable.value", message, field=path)
     if len(variable.description) > MAX_DESCRIPTION:
         message = f"The description of {variable.name} is longer than {MAX_DESCRIPTION} characters"

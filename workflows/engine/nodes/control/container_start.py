@@ -18,7 +18,7 @@ class _ContainerStart(NodeKind[NodeConfig, str]):
 
     def run(self, prepared: str, ctx: NodeContext) -> NodeResult:
         """Record the initial variables of the round as inputs, for later attempts to start with."""
-        return NodeResult(inputs=dict(ctx.pool.get_head(prepared)))
+        return NodeResult(inputs=dict(ctx.pool.get_values(prepared)))
 
 
 class IterationStart(_ContainerStart):

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from workflows.engine.appearance import Data, HandleLabel, get_variable_name, list_objects
+from workflows.engine.appearance import Data, HandleLabel, get_variable_name, iter_objects
 from workflows.engine.configuration import Field, NodeConfig, Widget
 from workflows.engine.errors import ConditionInvalid
 from workflows.engine.kinds import Execution, NodeContext, NodeKind, NodeResult, Output
@@ -75,7 +75,7 @@ class IfElse(NodeKind[IfElseConfig, Cases]):
 
     def label_handles(self, data: Data) -> Mapping[str, HandleLabel]:
         cases = data.get("cases")
-        case_data = list_objects(cases) if isinstance(cases, list | tuple) else [data]
+        case_data = iter_objects(cases) if isinstance(cases, list | tuple) else [data]
         labels: dict[str, HandleLabel] = {}
         for case in case_data:
             word = gettext_noop("Else if") if labels else gettext_noop("If")
@@ -111,7 +111,7 @@ def _describe_case(case: Data) -> Sequence[Text]:
     """Return a case's conditions in readable form."""
     is_or = as_text(case.get("logical_operator")) == "or"
     parts: list[Text] = []
-    for condition in list_objects(case.get("conditions")):
+    for condition in iter_objects(case.get("conditions")):
         parts += [Phrase(gettext_noop(" or ") if is_or else gettext_noop(" and "))] if parts else []
         parts += _describe_condition(condition)
     return parts or [Phrase(gettext_noop("Always"))]

@@ -29,7 +29,7 @@ from workflows.engine.runtime.rounds import Round, RoundFailed, Rounds, run_conc
 from workflows.engine.texts import Phrase, Text, gettext_noop
 
 
-# The head under which xworkflow's bodies read the values of their round.
+# The source id under which xworkflow's bodies read the values of their round.
 SCOPE = "__scope__"
 
 
@@ -163,9 +163,9 @@ class _Results:
 
     async def run_round(self, index: int) -> None:
         variables = {"item": self._items[index], "index": index}
-        heads = {self._node_id: variables, SCOPE: variables}
+        round_variables = {self._node_id: variables, SCOPE: variables}
         try:
-            finished_round = await self._body.run(index, heads)
+            finished_round = await self._body.run(index, round_variables)
         except RoundFailed:
             if self._config.error_handle_mode is ErrorMode.TERMINATED:
                 raise

@@ -43,7 +43,7 @@ from workflows.engine.texts import Phrase, Text, gettext_noop
 
 
 ROUND: Final = "loop_round"
-# The heads under which xworkflow's bodies read loop variables and the values of their round.
+# The source ids under which xworkflow's bodies read loop variables and the values of their round.
 LOOP, SCOPE, ITERATION, ITERATIONS = "loop", "__scope__", "_iteration", "_iterations"
 MAX_ROUNDS: Final = 100  # xworkflow's default
 _TEXT_TYPES: Final = frozenset({ValueType.STRING, ValueType.SECRET, ValueType.ANY})
@@ -197,7 +197,7 @@ class Loop(NodeKind[LoopConfig, Prepared]):
     def list_reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
         prepared = self.prepare(spec)
         if isinstance(prepared, While):
-            return ()  # the condition reads the loop's variables, under a separate head
+            return ()  # the condition reads the loop's variables, under a separate source id
         compared = (
             selector
             for condition in prepared.exit_conditions.conditions
@@ -228,10 +228,10 @@ async def _run_until(prepared: Until, ctx: NodeContext, body: Rounds) -> NodeRes
         finished_round = await body.run(index, {})
         rounds = index + 1
         if finished_round.results:
-            pool.set_outputs(name, {**pool.get_head(name), **finished_round.results})
+            pool.set_outputs(name, {**pool.get_values(name), **finished_round.results})
         if finished_round.is_last or (exit_conditions.conditions and exit_conditions.is_met(pool)):
             break
-    values = pool.get_head(name)
+    values = pool.get_values(name)
     return NodeResult({**{label: values.get(label) for label in initial}, ROUND: rounds})
 
 
@@ -243,10 +243,10 @@ async def _run_while(prepared: While, ctx: NodeContext, body: Rounds) -> NodeRes
     while _should_continue(prepared.condition, values, ctx):
         if rounds >= prepared.count:
             raise NodeFailed("LoopLimitError", f"Max iterations {prepared.count} exceeded")
-        scope = {**ctx.pool.get_head(SCOPE), ITERATION: rounds}
-        heads = {ctx.node_id: values, LOOP: values, SCOPE: scope}
-        finished_round = await body.run(rounds, heads)
-        values = {**values, **finished_round.pool.get_head(LOOP), **finished_round.results}
+        scope = {**ctx.pool.get_values(SCOPE), ITERATION: rounds}
+        round_variables = {ctx.node_id: values, LOOP: values, SCOPE: scope}
+        finished_round = await body.run(rounds, round_variables)
+        values = {**values, **finished_round.pool.get_values(LOOP), **finished_round.results}
         rounds += 1
     return NodeResult({prepared.output: values, ITERATIONS: rounds})
 

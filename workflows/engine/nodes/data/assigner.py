@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from workflows.engine.appearance import Data, get_variable_name, join_names, list_objects
+from workflows.engine.appearance import Data, get_variable_name, iter_objects, join_names
 from workflows.engine.configuration import ConfigPart, Field, NodeConfig, Widget
 from workflows.engine.errors import NodeFailed, OperationInvalid
 from workflows.engine.kinds import NodeContext, NodeKind, NodeResult
@@ -97,7 +97,7 @@ class Assigner(NodeKind[AssignerConfig, tuple[Assignment, ...]]):
     )  # fmt: skip
 
     def summarize(self, data: Data) -> Iterable[Text]:
-        targets = [item.get("variable_selector") for item in list_objects(data.get("items"))]
+        targets = [item.get("variable_selector") for item in iter_objects(data.get("items"))]
         targets = targets or [data.get("assigned_variable_selector")]
         return [join_names(map(get_variable_name, targets))]
 
