@@ -42,6 +42,8 @@ _LEGACY_KINDS: Final = frozenset(
 
 
 class Execution(StrEnum):
+    """The role of a node in the execution of a run."""
+
     ROOT = "root"  # a run begins here
     ENTRY = "entry"  # a round of a container begins here
     BRANCH = "branch"  # chooses one of its handles
@@ -142,11 +144,11 @@ class NodeContext:
         return {**self.pool.get_values(SYSTEM), "run_id": self.run_id}
 
 
-C = TypeVar("C", bound=BaseModel)
-P = TypeVar("P")
+ConfigT = TypeVar("ConfigT", bound=BaseModel)
+PreparedT = TypeVar("PreparedT")
 
 
-class NodeKind(Appearance, Generic[C, P]):
+class NodeKind(Appearance, Generic[ConfigT, PreparedT]):
     """The contract for kinds: set the class variables, then override ``run`` and other methods as needed.
 
     ``run`` may be a plain method (which is assumed to be pure and fast) or a coroutine; either returns a NodeResult
@@ -197,10 +199,10 @@ class NodeKind(Appearance, Generic[C, P]):
     def has_source_handle(self) -> bool:
         return not (self.provides_results or self.ends_rounds)
 
-    def configure(self, spec: NodeSpec) -> C:
+    def configure(self, spec: NodeSpec) -> ConfigT:
         return self.config_model.model_validate(dict(spec.data))  # type: ignore[return-value]
 
-    def prepare(self, spec: NodeSpec) -> P:
+    def prepare(self, spec: NodeSpec) -> PreparedT:
         """Prepare the configuration once per version, so that runs need not repeat the work."""
         return self.configure(spec)  # type: ignore[return-value]
 
@@ -222,7 +224,7 @@ class NodeKind(Appearance, Generic[C, P]):
     def list_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         return ()
 
-    def shares_pool(self, prepared: P) -> bool:
+    def shares_pool(self, prepared: PreparedT) -> bool:
         """Return whether a container's rounds share the pool of the scope around it, instead of a copy each."""
         return False
 
@@ -246,19 +248,19 @@ class NodeKind(Appearance, Generic[C, P]):
         """Return whether the node would store untrusted content that has to be reviewed first."""
         return False
 
-    def list_writes(self, prepared: P) -> tuple[Selector, ...]:
+    def list_writes(self, prepared: PreparedT) -> tuple[Selector, ...]:
         """Return the variables that the step may set. Answers wait for the step before they print them."""
         return ()
 
-    def list_segments(self, prepared: P) -> Sequence[Segment]:
+    def list_segments(self, prepared: PreparedT) -> Sequence[Segment]:
         """Return the segments that a response kind prints, in order."""
         return ()
 
-    def run(self, prepared: P, ctx: NodeContext) -> NodeResult | Awaitable[NodeResult]:
+    def run(self, prepared: PreparedT, ctx: NodeContext) -> NodeResult | Awaitable[NodeResult]:
         # Not abstract, because kinds that are only shown, such as the editor's ``UnknownKind``, have none.
         raise NotImplementedError
 
-    async def preview_inputs(self, prepared: P, ctx: NodeContext) -> Mapping[str, Json]:
+    async def preview_inputs(self, prepared: PreparedT, ctx: NodeContext) -> Mapping[str, Json]:
         """Return the inputs that the step would have, without running it.
 
         They are shown for a step that has pinned outputs, or that failed before it recorded its inputs.

@@ -64,9 +64,9 @@ class TeamModels:
         if config and not request.model:
             request = replace(request, model=config.default_model)
         redactor = build_redactor([config.api_key] if config else [])
-        text, reasoning = redactor.stream(), redactor.stream()
+        text_redactor, reasoning_redactor = redactor.stream(), redactor.stream()
         async for chunk in self.get_port(request.provider).stream(request):
-            yield _redact_key(chunk, text, reasoning) if redactor else chunk
+            yield _redact_key(chunk, text_redactor, reasoning_redactor) if redactor else chunk
 
     def get_port(self, provider: str) -> ModelPort:
         """Return the provider's port. Raises ModelFailed if the team has no such provider and no fallback is allowed."""
@@ -90,11 +90,14 @@ class TeamModels:
         return factory(config)
 
 
-def _redact_key(chunk: ModelChunk, text: StreamRedactor, reasoning: StreamRedactor) -> ModelChunk:
+def _redact_key(
+    chunk: ModelChunk, text_redactor: StreamRedactor, reasoning_redactor: StreamRedactor
+) -> ModelChunk:
     """Return the chunk without the provider's key, which an answer may repeat."""
     is_last = chunk.finish_reason is not None
     return replace(
         chunk,
-        text=text.add(chunk.text) + (text.end() if is_last else ""),
-        reasoning=reasoning.add(chunk.reasoning) + (reasoning.end() if is_last else ""),
+        text=text_redactor.add(chunk.text) + (text_redactor.end() if is_last else ""),
+        reasoning=reasoning_redactor.add(chunk.reasoning)
+        + (reasoning_redactor.end() if is_last else ""),
     )

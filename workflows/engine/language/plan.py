@@ -118,6 +118,8 @@ def compile_plan(document: Document, kinds: Kinds, *, root: str | None = None) -
 
 @dataclass(frozen=True, slots=True)
 class _Compiler:
+    """Compiles the scopes of a document, each with the scopes inside it."""
+
     document: Document
     graph: Graph
     kinds: Kinds

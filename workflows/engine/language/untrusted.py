@@ -25,7 +25,7 @@ _UNTRUSTED_ORIGINS: Final = frozenset({WEB, "tool"})
 _REVIEWED_SCOPES: Final = frozenset({"user", "global"})
 # The previous answers, which later turns of the conversation read.
 _ANSWERS: Final = "sys.answers"
-_VARIABLE_PREFIX: Final = f"{CONVERSATION}."
+_VARIABLES: Final = f"{CONVERSATION}."
 
 
 class ContentFlow:
@@ -73,9 +73,7 @@ class ContentFlow:
 
 def select_carried_over(untrusted: Iterable[str]) -> tuple[str, ...]:
     """Return the part of the untrusted content that the conversation's next turn may read."""
-    return tuple(
-        sorted(key for key in untrusted if key == _ANSWERS or key.startswith(_VARIABLE_PREFIX))
-    )
+    return tuple(sorted(key for key in untrusted if key == _ANSWERS or key.startswith(_VARIABLES)))
 
 
 def has_untrusted_source(selectors: Iterable[Selector | None], untrusted: frozenset[str]) -> bool:

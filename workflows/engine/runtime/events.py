@@ -201,7 +201,7 @@ class StepEdited(Event):
 
     name: ClassVar[str] = "step_edited"
     node: str
-    by: str
+    by: str  # the user who replaced them
     size: int | None = None
     at: float = 0.0
 

@@ -22,7 +22,7 @@ PROMPT = 1  # written into the prompt
 
 _CONTEXT_HEADING = re.compile(r"^\s*\[memory context\]\s*$", re.IGNORECASE)
 _CONTEXT_LINE = re.compile(r"^\s*[-*]\s+(?:(?P<key>[^:\n]{1,120}):\s+)?(?P<value>.+)$")
-_SPEAKER = re.compile(
+_SPEAKER_PREFIX = re.compile(
     r"^\s*(?:question|query|user|human|q|input|message|问题|用户|提问)\s*[:：]\s*",
     re.IGNORECASE,
 )
@@ -209,14 +209,14 @@ def _is_fragment(value: str) -> bool:
 def _split_question(text: str) -> tuple[str, str]:
     """Return the last question, or the last paragraph if nothing is asked, and the rest of the message."""
     sentences = words.split_sentences(text)
-    questions = [line for line in sentences if words.is_question(_SPEAKER.sub("", line))]
+    questions = [line for line in sentences if words.is_question(_SPEAKER_PREFIX.sub("", line))]
     if questions:
         others = [sentence for sentence in sentences if sentence != questions[-1]]
-        return _SPEAKER.sub("", questions[-1]), "\n".join(others)
+        return _SPEAKER_PREFIX.sub("", questions[-1]), "\n".join(others)
     paragraphs = [part.strip() for part in re.split(r"\n\s*\n", text) if part.strip()]
     if not paragraphs:
         return "", ""
-    return _SPEAKER.sub("", paragraphs[-1]), "\n".join(paragraphs[:-1])
+    return _SPEAKER_PREFIX.sub("", paragraphs[-1]), "\n".join(paragraphs[:-1])
 
 
 def _normalize(text: str) -> str:

@@ -16,11 +16,11 @@ _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|\d+(?:[.:]\d+)*")
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])(?:\s+|(?<=[。！？]))|\n+")
 
 
-def _read_words(text: str) -> frozenset[str]:
+def _split_words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_STOP_WORDS = _read_words(
+_STOP_WORDS = _split_words(
     """
     a about all also am an and any anything are as at be been being but by can could did do does
     doing for from had has have he her here him his how i i'd i'll i'm i've if in into is it
@@ -53,12 +53,12 @@ _CONCEPTS = {
 }
 _CONCEPT_WEIGHT = 0.6
 
-_GREETINGS = _read_words(
+_GREETINGS = _split_words(
     """
     hello hi hey greetings good morning evening afternoon there 你好 您好 嗨 早上好 晚上好
     """
 )
-_QUESTION_STARTS = _read_words(
+_QUESTION_STARTS = _split_words(
     """
     what what's who who's whom whose where where's when when's why which how how's is are am was
     were do does did can could should would will shall may have has

@@ -101,11 +101,11 @@ def _find_unknown_kinds(
     for node in document.nodes:
         kind = kinds.get(node.kind)
         if kind is None or target not in kind.dialects:
-            message = f"{_READERS[target]} has no nodes of type {node.kind}"
+            message = f"{_PRODUCT_NAMES[target]} has no nodes of type {node.kind}"
             yield build_warning("export.kind", message, node=node.id)
 
 
-_READERS: Final[Mapping[Dialect, str]] = {
+_PRODUCT_NAMES: Final[Mapping[Dialect, str]] = {
     Dialect.DIFY: "Dify",
     Dialect.XWORKFLOW: "The Mnemoflow format",
 }

@@ -9,7 +9,7 @@ from workflows.engine.language.document import Json
 CREDENTIAL: Final = "credential_id"
 
 
-def clean_node(kind: str, data: dict[str, Json]) -> dict[str, Json]:
+def remove_credentials(kind: str, data: dict[str, Json]) -> dict[str, Json]:
     """Return a copy of a node's data without credentials, their ids, and addresses that work like keys."""
     cleaned = _remove_model_credentials(data)
     return _BY_KIND[kind](cleaned) if kind in _BY_KIND else cleaned

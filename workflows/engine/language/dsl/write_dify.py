@@ -14,7 +14,7 @@ from workflows.engine.language.document import (
     VariableSpec,
 )
 from workflows.engine.language.dsl import versions
-from workflows.engine.language.dsl.credential_removal import clean_node
+from workflows.engine.language.dsl.credential_removal import remove_credentials
 from workflows.engine.language.dsl.loaded import drop_keys
 from workflows.engine.language.dsl.sub_graphs import is_foldable
 from workflows.engine.language.dsl.tree import (
@@ -34,20 +34,8 @@ def write_dify(document: Document, *, include_secrets: bool) -> dict[str, Json]:
     extra = _build_extra(document)
     app = {"name": document.name, "mode": document.mode.value, "description": document.description}
     workflow_extra = dict(extra.pop("workflow", {}))
-    graph_extra = dict(workflow_extra.pop("graph", {}))
-    positions = _compute_positions(document)
-    nodes = [_build_node(node, positions[node.id], include_secrets) for node in document.nodes]
-    edges = [_build_edge(edge) for edge in document.edges]
-    graph = {
-        "nodes": [
-            *nodes,
-            *(_build_part(n, "custom-note", n.data, positions[n.id]) for n in document.notes),
-        ],
-        "edges": [*edges, *graph_extra.pop("edges", [])],
-        **graph_extra,
-    }
     workflow = {
-        "graph": graph,
+        "graph": _build_graph(document, dict(workflow_extra.pop("graph", {})), include_secrets),
         "features": dict(document.features),
         "environment_variables": [
             _build_variable(variable, "env", include_secrets) for variable in document.environment
@@ -99,6 +87,16 @@ def _get_version(document: Document) -> str:
     return (document.dialect is Dialect.DIFY and document.version) or versions.DIFY
 
 
+def _build_graph(
+    document: Document, extra: dict[str, Json], include_secrets: bool
+) -> dict[str, Json]:
+    positions = _compute_positions(document)
+    nodes = [_build_node(node, positions[node.id], include_secrets) for node in document.nodes]
+    notes = [_build_part(n, "custom-note", n.data, positions[n.id]) for n in document.notes]
+    edges = [*map(_build_edge, document.edges), *extra.pop("edges", [])]
+    return {"nodes": [*nodes, *notes], "edges": edges, **extra}
+
+
 def _compute_positions(document: Document) -> dict[str, Position]:
     """Return the absolute positions on the canvas; in the document they are relative to the container."""
     nodes = {node.id: node for node in document.nodes}
@@ -117,7 +115,7 @@ def _compute_positions(document: Document) -> dict[str, Position]:
 
 def _build_node(node: NodeSpec, absolute: Position, include_secrets: bool) -> dict[str, Json]:
     data = build_node_data(node)
-    data = data if include_secrets else clean_node(node.kind, data)
+    data = data if include_secrets else remove_credentials(node.kind, data)
     return _build_part(node, get_canvas_type(node.kind), data, absolute)
 
 

@@ -14,7 +14,7 @@ from workflows.engine.language.document import (
     VariableSpec,
 )
 from workflows.engine.language.dsl import versions
-from workflows.engine.language.dsl.credential_removal import clean_node
+from workflows.engine.language.dsl.credential_removal import remove_credentials
 from workflows.engine.language.dsl.sub_graphs import fold, is_foldable
 from workflows.engine.language.dsl.tree import build_node_data, build_size
 from workflows.engine.language.dsl.xworkflow_data import translate_to_xworkflow
@@ -104,7 +104,7 @@ def _build_meta(document: Document) -> dict[str, Json]:
 
 def _build_node(node: NodeSpec, include_secrets: bool) -> dict[str, Json]:
     data = translate_to_xworkflow(node.kind, build_node_data(node))
-    return _build_part(node, data if include_secrets else clean_node(node.kind, data))
+    return _build_part(node, data if include_secrets else remove_credentials(node.kind, data))
 
 
 def _build_part(part: NodeSpec | Note, data: Mapping[str, Json]) -> dict[str, Json]:

@@ -35,8 +35,8 @@ DISABLED_RETRIES: Final = "max_retries_when_enabled"
 # xworkflow calls main with one object and keeps all outputs; Dify calls it with keywords.
 _CALLING: Final = "calling"
 # Names of xworkflow → names of Dify.
-_CLASS: Final[Mapping[str, str]] = {"category_id": "id", "category_name": "name"}
-_ITERATION: Final[Mapping[str, str]] = {
+_CLASS_KEYS: Final[Mapping[str, str]] = {"category_id": "id", "category_name": "name"}
+_ITERATION_KEYS: Final[Mapping[str, str]] = {
     "input_selector": "iterator_selector",
     "parallel": "is_parallel",
     "parallelism": "parallel_nums",
@@ -240,10 +240,12 @@ _TO_DIFY: Final[Mapping[str, Callable[[Data], Data]]] = {
     "code": _translate_code_to_dify,
     "http-request": translate_http_to_dify,
     "if-else": partial(_translate_cases, translate_operator=_translate_operator_to_dify),
-    "iteration": partial(_translate_iteration, names=_ITERATION, modes=_ERROR_MODES),
+    "iteration": partial(_translate_iteration, names=_ITERATION_KEYS, modes=_ERROR_MODES),
     "loop": partial(_translate_loop, translate_operator=_translate_operator_to_dify),
     "assigner": partial(_replace_value, key="write_mode", values=_WRITE_MODES),
-    "question-classifier": partial(_rename_items, old="categories", new="classes", names=_CLASS),
+    "question-classifier": partial(
+        _rename_items, old="categories", new="classes", names=_CLASS_KEYS
+    ),
     "llm": _translate_llm_to_dify,
 }
 _TO_XWORKFLOW: Final[Mapping[str, Callable[[Data], Data]]] = {
@@ -251,12 +253,12 @@ _TO_XWORKFLOW: Final[Mapping[str, Callable[[Data], Data]]] = {
     "http-request": translate_http_to_xworkflow,
     "if-else": partial(_translate_cases, translate_operator=_translate_operator_to_xworkflow),
     "iteration": partial(
-        _translate_iteration, names=_invert(_ITERATION), modes=_invert(_ERROR_MODES)
+        _translate_iteration, names=_invert(_ITERATION_KEYS), modes=_invert(_ERROR_MODES)
     ),
     "loop": partial(_translate_loop, translate_operator=_translate_operator_to_xworkflow),
     "assigner": partial(_replace_value, key="write_mode", values=_invert(_WRITE_MODES)),
     "question-classifier": partial(
-        _rename_items, old="classes", new="categories", names=_invert(_CLASS)
+        _rename_items, old="classes", new="categories", names=_invert(_CLASS_KEYS)
     ),
     "llm": _translate_llm_to_xworkflow,
 }
