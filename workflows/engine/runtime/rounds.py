@@ -60,10 +60,8 @@ class Rounds(Protocol):
         """
 
 
-async def run_concurrently(
-    count: int, max_tasks: int, run: Callable[[int], Awaitable[None]]
-) -> None:
-    """Await ``run(0)`` to ``run(count - 1)``, started in order, ``max_tasks`` at a time. The first error cancels all."""
+async def run_concurrently(count: int, limit: int, run: Callable[[int], Awaitable[None]]) -> None:
+    """Await ``run(0)`` to ``run(count - 1)``, started in order, at most ``limit`` at a time. The first error cancels all."""
     indexes = iter(range(count))
     pauses: list[StepPaused] = []
 
@@ -75,7 +73,7 @@ async def run_concurrently(
                 pauses.append(pause)
                 return
 
-    tasks = [asyncio.create_task(run_remaining()) for _ in range(min(max_tasks, count))]
+    tasks = [asyncio.create_task(run_remaining()) for _ in range(min(limit, count))]
     try:
         finished, _pending = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
         for task in tasks:

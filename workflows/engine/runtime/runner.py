@@ -43,10 +43,10 @@ from workflows.engine.testing.mocks import Mocks
 
 
 class WorkflowRunner:
-    """Compiles a document once. Call ``start`` any number of times, also concurrently.
+    """Compiles a document once, for any number of runs, also concurrent ones.
 
     ``memory`` is a memory port, or a provider whose memory then outlives the run. With ``checked=True`` the inputs
-    are not checked against the start form.
+    count as already checked against the start form.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class WorkflowRunner:
         untrusted: Collection[str] = (),
         run_id: str | None = None,
     ) -> "RunHandle":
-        """Start a run; this needs a running event loop. Raises InputRejected before anything has run."""
+        """Start a run in the running event loop. Raises InputRejected before anything has run."""
         inputs = dict(inputs or {})
         start = RunStart(
             run_id=run_id or self._ports.ids.new(),

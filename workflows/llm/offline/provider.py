@@ -17,7 +17,7 @@ from workflows.llm.tokens import estimate_messages, estimate_text
 
 
 _MAX_QUOTED = 3
-_MAX_QUOTE_LENGTH = 400
+_MAX_LENGTH = 400  # characters of a quoted sentence
 _PIECES = re.compile(r"\s*\S+\s*|\s+")
 _CJK_PIECE = re.compile(r"[\u3400-\u9fff]{1,4}[，。！？：、]?|[^\u3400-\u9fff]+")
 
@@ -118,8 +118,7 @@ def _quote(candidates: Sequence[Candidate]) -> str:
 
 
 def _shorten(text: str) -> str:
-    is_short = len(text) <= _MAX_QUOTE_LENGTH
-    return text if is_short else text[: _MAX_QUOTE_LENGTH - 1].rstrip() + "…"
+    return text if len(text) <= _MAX_LENGTH else text[: _MAX_LENGTH - 1].rstrip() + "…"
 
 
 def _split_pieces(text: str) -> list[str]:
