@@ -9,7 +9,7 @@ from workflows.engine.language.document import Json
 
 
 class ConfigPart(BaseModel):
-    """A part of a node's settings; unknown keys are the author's and are kept."""
+    """A part of a node's settings. Unknown keys, which the author may need elsewhere, are kept."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
 

@@ -78,7 +78,7 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class NodeResult:
-    """The result of a step. ``handle`` is for branch kinds; None means the default handle."""
+    """The result of a step. A branch kind sets ``handle`` to the handle that the run takes; None is the default one."""
 
     outputs: Mapping[str, Json] = field(default_factory=dict)
     handle: str | None = None
@@ -126,7 +126,7 @@ class NodeContext:
             ]
 
     def stream(self, output: str, text: str) -> None:
-        """Stream a piece of an output before the output is complete; answers show it to users."""
+        """Stream a piece of an output before the output is complete, so that answers can show it to users."""
         if self.emit_chunk is not None:
             self.emit_chunk(output, text)
 
@@ -237,7 +237,7 @@ class NodeKind(Appearance, Generic[ConfigT, PreparedT]):
         return {}
 
     def list_reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
-        """Return the variables that the step looks up directly; references inside templates are found automatically."""
+        """Return the variables that the step looks up itself. References inside its texts need not be listed."""
         return ()
 
     def reads_answers(self, spec: NodeSpec) -> bool:

@@ -32,7 +32,7 @@ class ConversationResult(Protocol):
 
     @property
     def removed(self) -> Sequence[Mapping[str, Json]]:
-        """Return the messages that were removed; ``previous_summary`` is the summary before."""
+        """Return the messages that were removed. ``previous_summary`` is the summary before their removal."""
         ...
 
     @property

@@ -25,7 +25,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of model calls; summed over a run."""
+    """The tokens of one model call, or of all model calls in a run."""
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -159,7 +159,7 @@ class ModelRequest:
 
 @dataclass(frozen=True, slots=True)
 class ModelChunk:
-    """A piece of a streamed answer; the last one carries ``finish_reason`` and ``usage``."""
+    """A piece of a streamed answer. The last piece has ``finish_reason`` and ``usage``."""
 
     text: str = ""
     reasoning: str = ""
@@ -268,7 +268,7 @@ class HistoryPort(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """The ports of a run. A node that needs a missing port fails with its name."""
+    """The ports of a run. A node that needs a missing port fails with an error that names the port."""
 
     clock: ClockPort
     ids: IdPort

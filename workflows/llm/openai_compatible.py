@@ -54,7 +54,7 @@ class OpenAICompatible:
         self._network_options: dict[str, Any] = {"allow": allow, "resolver": resolver}
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
-        """Stream the answer. Raises ModelFailed; the engine decides on a retry."""
+        """Stream the answer. Raises ModelFailed, which says whether a retry may help."""
         model = request.model or self._config.default_model
         reader = _AnswerReader(request)
         try:
@@ -117,7 +117,6 @@ class _AnswerReader:
         self._token_count = 0
 
     def read(self, event: Any) -> Iterable[ModelChunk]:
-        # The package builds events without validation.
         if usage := getattr(event, "usage", None):
             self._usage = _parse_usage(usage)
         for choice in (getattr(event, "choices", None) or [])[:1]:
@@ -156,7 +155,7 @@ def _parse_usage(usage: Any) -> Usage:
 
 
 async def _open_stream(client: AsyncOpenAI, request: ModelRequest, model: str) -> Any:
-    """Open the stream; repeat the request without ``stream_options`` for servers that don't know it."""
+    """Open the stream. For servers that don't know ``stream_options``, the request is repeated without it."""
     create, arguments = _build_call(client, request, model)
     try:
         return await create(**arguments, stream_options={"include_usage": True})

@@ -17,18 +17,18 @@ Predicate = Callable[[Json, Json], bool]
 
 
 def compare(operator: str, actual: Json, expected: Json) -> bool:
-    """Return whether a comparison holds; ``operator`` is a canonical name, ``expected`` is converted."""
+    """Return whether a comparison holds, by an operator's canonical name and a converted expected value."""
     return OPERATORS[operator](actual, expected)
 
 
 def normalize_operator(name: str) -> str | None:
-    """Return the canonical name of an operator such as ``greater_than`` or ``>=``; None if it is unknown."""
+    """Return the canonical name of an operator such as ``greater_than`` or ``>=``, or None if it is unknown."""
     operator = " ".join(name.strip().lower().replace("_", " ").split())
     return operator if operator in OPERATORS else ALIASES.get(operator)
 
 
 def get_operator_label(name: str) -> Text:
-    """Return the label of an operator in any spelling; an operator without a label, such as >, is shown unchanged."""
+    """Return the label of an operator in any spelling. Symbols such as > are their own label."""
     operator = normalize_operator(name) or name.replace("_", " ")
     label = OPERATOR_LABELS.get(operator)
     return Phrase(label) if label else operator
@@ -39,7 +39,7 @@ def is_unary(name: str) -> bool:
 
 
 def convert_expected(actual: Json, expected: Json) -> Json:
-    """Return the expected value with its texts read as booleans if the actual value is boolean, else unchanged."""
+    """Return the expected value, converted to booleans if the actual value is boolean or a list of booleans."""
     if not _is_boolean_value(actual):
         return expected
     if isinstance(expected, list | tuple):

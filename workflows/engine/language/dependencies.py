@@ -39,7 +39,7 @@ class Variable:
 
     @property
     def reference(self) -> str:
-        """Return the reference for a template; empty when the names do not fit between the braces."""
+        """Return the reference for a template, or empty text if the names do not fit between the braces."""
         reference = "{{#" + ".".join(self.selector) + "#}}"
         return reference if REFERENCE.fullmatch(reference) else ""
 
@@ -207,7 +207,7 @@ def _build_source(spec: NodeSpec, variables: tuple[Variable, ...], position: str
 def _list_outputs(
     spec: NodeSpec, kinds: Mapping[str, AnyKind], *, inner: bool = False
 ) -> tuple[Output, ...]:
-    """Return a node's outputs, or those for the nodes inside it; none if its configuration cannot be read."""
+    """Return a node's outputs, or its outputs for the nodes inside it. An invalid configuration has none."""
     kind = kinds.get(spec.kind)
     if kind is None:
         return ()

@@ -35,7 +35,7 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class NodeSpec:
-    """One node as written: ``kind`` decides what it does, ``data`` is its whole configuration."""
+    """A node as its author wrote it. ``kind`` decides what it does, and ``data`` is its whole configuration."""
 
     id: str
     kind: str
@@ -60,7 +60,7 @@ class EdgeSpec:
 
 @dataclass(frozen=True, slots=True)
 class VariableSpec:
-    """An environment or conversation variable; ``value`` is the default of a new conversation."""
+    """An environment variable, or a conversation variable with its value in a new conversation."""
 
     name: str
     value_type: str

@@ -29,7 +29,7 @@ class Backoff(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """The number of a node's retries and the waits between them. A kind declares its defaults as one, too."""
+    """How often a failed node is retried, and after which waits. A kind declares its default settings in one, too."""
 
     max_retries: int = 0
     interval_ms: float = 0

@@ -48,7 +48,7 @@ class Graph:
         return tuple(node for node in self.list_children(container) if not self.list_incoming(node))
 
     def list_children(self, container: str | None) -> tuple[str, ...]:
-        """Return the nodes directly inside a container; for None, those at the top."""
+        """Return the nodes directly inside a container, or the nodes at the top level for None."""
         return self._children.get(container, ())
 
     def find_entry(self, container: str) -> str | None:
@@ -75,7 +75,7 @@ class Graph:
         return traverse([container], self.list_children)
 
     def find_reachable(self, starts: Iterable[str]) -> frozenset[str]:
-        """Return the starts and everything behind them; a reached container includes its body."""
+        """Return the starts and all nodes to which they lead, with the bodies of reached containers."""
         nodes = frozenset(start for start in starts if start in self.nodes)
         return nodes | traverse(
             nodes, lambda node: (*self.list_successors(node), *self._list_entries(node))
@@ -105,7 +105,7 @@ class Graph:
         return frozenset(visible)
 
     def is_visible(self, other: str, node: str) -> bool:
-        """Return whether ``other`` is in ``find_visible(node)``; quick for many pairs of one graph."""
+        """Return whether ``other`` is in ``find_visible(node)``. This is quick for many pairs of one graph."""
         if node not in self.nodes or other not in self.nodes:
             return False
         containers = self.list_containers(node)
@@ -114,7 +114,7 @@ class Graph:
         return any(self._has_path(other, target) for target in (node, *containers))
 
     def sort_nodes(self) -> tuple[str, ...] | None:
-        """Return the nodes so that every edge points forward, ties by id; None when there is a cycle."""
+        """Return the nodes in topological order, with ties sorted by id, or None if there is a cycle."""
         return self._topological_order if len(self._topological_order) == len(self.nodes) else None
 
     def find_cycle(self) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ Messages = Iterator[str]
 
 
 def find_schema_error(value: Json, schema: Json) -> str | None:
-    """Return the first error in a value, with its path; None when the value fits."""
+    """Return the first error in a value, with its path, or None if the value fits."""
     if isinstance(schema, Mapping):
         return _Checker().find_first_error(value, schema, "")
     return None
@@ -36,7 +36,7 @@ class _Checker:
         return next(self.iter_errors(value, schema, path), None)
 
     def iter_errors(self, value: Json, schema: Json, path: str) -> Messages:
-        """Yield every error in a value; too many checks are the last error."""
+        """Yield every error in a value. After too many checks the last error says so."""
         self._remaining -= 1
         if self._remaining < 0 or path.count("/") > MAX_DEPTH:
             yield _format_message(path, "is too deep or too much to check")

@@ -33,7 +33,7 @@ RECENCY = Field(
 
 
 def get_scope_label(scope: Json) -> Text:
-    """Return the label of a memory scope; a scope of a plug-in is its own label."""
+    """Return the label of a memory scope. A plug-in's scope is its own label."""
     label = next((label for word, label in SCOPES if word == scope), None)
     return Phrase(label) if label else str(scope or "")
 

@@ -39,7 +39,7 @@ class PlanEdge:
 
 @dataclass(frozen=True, slots=True)
 class PlanNode:
-    """A node as the runtime executes it; ``index`` is its position in the plan of its scope."""
+    """A node as the runtime executes it. ``index`` is its position in the plan of its scope."""
 
     index: int
     id: str
@@ -127,7 +127,7 @@ class _Compiler:
     flow: ContentFlow
 
     def compile_scope(self, container: str | None, start: str) -> Plan:
-        """Compile the nodes of a scope to which paths lead from ``start``; None is the top level."""
+        """Compile the nodes of a container, or of the top level for None, to which paths lead from ``start``."""
         members = self.graph.list_children(container)
         # A node that no path leads to would block every join behind it permanently.
         reachable = self.graph.find_reachable_siblings(start)

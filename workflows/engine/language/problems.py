@@ -13,7 +13,7 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """``code`` is stable and for machines; ``message`` is for users."""
+    """A problem of a document. ``code`` is stable, for programs, and ``message`` is for users."""
 
     code: str
     message: str

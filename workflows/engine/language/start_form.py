@@ -53,7 +53,7 @@ def list_fields(start: NodeSpec) -> tuple[Field, ...]:
 
 
 def check_inputs(fields: Sequence[Field], inputs: Mapping[str, Json]) -> dict[str, Json]:
-    """Return a value for every field; undeclared inputs are dropped. Raises InputRejected with all problems."""
+    """Return a value for every field, and drop undeclared inputs. Raises InputRejected with all problems."""
     values: dict[str, Json] = {}
     problems: list[Problem] = []
     for field in fields:
@@ -179,7 +179,7 @@ def _check_object(field: Field, value: Json) -> Json:
 
 
 def _check_value_type(field: Field, value: Json) -> Json:
-    """Return the value as one of the value type that xworkflow names; text is parsed."""
+    """Return the value in the type that an xworkflow document names, into which text is parsed."""
     value_type = parse_type(field.type)
     if value_type is None:
         return value

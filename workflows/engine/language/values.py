@@ -90,7 +90,7 @@ FILE_ATTRIBUTES: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def parse_type(text: str) -> ValueType | None:
-    """Return the type with a name, in any case or known spelling; None for an unknown name."""
+    """Return the type with a name, in any case or known spelling, or None if there is none."""
     name = text.strip().lower()
     try:
         return ValueType(name)
@@ -132,7 +132,7 @@ def matches(value: Json, expected: ValueType) -> bool:
 
 
 def build_zero_value(value_type: ValueType) -> Json:
-    """Return a new empty value of a type: "", 0, false, {} or []; null for types without one."""
+    """Return a new empty value of a type: "", 0, false, {} or [], or null if the type has none."""
     return _ZERO_FACTORIES[value_type]()
 
 
@@ -150,7 +150,7 @@ def parse_constant(value: Json, value_type: ValueType) -> Json:
 
 
 def parse_number(text: str) -> int | float:
-    """Parse ``"12"`` as 12 and ``"1.5"`` as 1.5; NaN, infinities and words raise ValueMismatch."""
+    """Return ``"12"`` as 12 and ``"1.5"`` as 1.5. Raises ValueMismatch for words, NaN and infinities."""
     try:
         number: int | float = int(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Runs the body of a container, each round in its own frame; the container's kind decides on the rounds."""
+"""Runs the bodies of containers, each round in its own frame. The container's kind decides on the rounds."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace

@@ -44,7 +44,7 @@ class NodeStateChange(Event):
 
 @dataclass(frozen=True, slots=True)
 class ContainerEvent(Event):
-    """An event of the container ``node``; ``rounds`` are those of the containers around it."""
+    """An event of the container ``node``. ``rounds`` are the current rounds of the containers around it."""
 
     node: str
     title: str = ""
@@ -145,7 +145,7 @@ class MemoryWritten(Event):
 
 @dataclass(frozen=True, slots=True)
 class MemoryKeptOut(Event):
-    """The content filter rejected or quarantined a value; ``entry`` is the id in quarantine."""
+    """The content filter rejected or quarantined a value. ``entry`` is the id of the quarantined entry, if any."""
 
     name: ClassVar[str] = "memory_kept_out"
     node: str

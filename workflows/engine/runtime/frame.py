@@ -90,7 +90,7 @@ class Frame:
             await self._start_node(node, is_only=not ready and not self._unsettled)
 
     async def _start_node(self, node: PlanNode, *, is_only: bool) -> None:
-        """Run a quick node at once, or await a node that is the only one; start a task for any other node."""
+        """Run a quick node at once. Await another node if it is the only one, or else start a task for it."""
         mocks = self.run_context.mocks
         mock = mocks.find(node.id, node.kind_name) if mocks is not None else None
         step = self._start_step(node)

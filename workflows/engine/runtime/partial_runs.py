@@ -143,7 +143,7 @@ def select_missing_node_steps(plan: Plan, history: Sequence[StepRecord]) -> list
 
 
 def build_manual_step(node: str, kind: str, outputs: Mapping[str, Json]) -> StepRecord:
-    """Return a step with outputs that a user entered; it never ran."""
+    """Return a step that never ran, with outputs that a user entered."""
     return StepRecord(StepKey(node), kind, StepStatus.SUCCEEDED, outputs=outputs)
 
 

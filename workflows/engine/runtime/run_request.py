@@ -88,12 +88,12 @@ class RunControl:
             self._task.cancel()
 
     def attach(self, task: asyncio.Task[object] | None) -> None:
-        """Set the task that ``stop`` cancels; None when the run has ended."""
+        """Set the task that ``stop`` cancels, or None when the run has ended."""
         self._task = task
 
 
 def build_system_variables(start: RunStart, mode: Mode, now: float) -> dict[str, Json]:
-    """Return the ``sys.*`` variables of a run, which depend on its mode; passed values have priority."""
+    """Return the ``sys.*`` variables of a run, which depend on its mode. Those in ``start.system`` take precedence."""
     system: dict[str, Json] = {
         "files": [],
         "workflow_run_id": start.run_id,

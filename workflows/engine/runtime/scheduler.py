@@ -16,6 +16,8 @@ class EdgeState(IntEnum):
 
 
 class Scheduler:
+    """Counts the undecided edges into each node of one scope."""
+
     __slots__ = ("_nodes", "_taken", "_unknown", "edges")
 
     def __init__(self, plan: Plan) -> None:

@@ -42,7 +42,7 @@ class StepError:
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """A conversation or loop variable that a step set; replayed on recovery, saved when the run ends."""
+    """A conversation or loop variable that a step set. It is set again on recovery, and saved when the run ends."""
 
     selector: Selector
     value: Json

@@ -69,8 +69,7 @@ def collect_material(request: ModelRequest) -> Material:
     """Return the last message of the user, and every sentence of the request that could answer it."""
     messages = list(request.messages)
     user_indexes = [index for index, message in enumerate(messages) if message.role == "user"]
-    last_index = user_indexes[-1] if user_indexes else -1
-    last_text = messages.pop(last_index).text if messages else ""
+    last_text = messages.pop(user_indexes[-1] if user_indexes else -1).text if messages else ""
     prompt, recalled = _split_memory(last_text)
     question, other_text = _split_question(prompt)
     collector = _Collector(question)
@@ -124,7 +123,7 @@ def strip_own_words(text: str) -> str:
 
 
 def extract_quoted_text(text: str) -> str:
-    """Return the sentences that an answer of this provider quotes; other answers are returned unchanged."""
+    """Return the sentences that an answer of this provider quotes, or any other answer unchanged."""
     return strip_own_words(text) if any(label in text for label in LABELS.values()) else text
 
 

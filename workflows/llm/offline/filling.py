@@ -42,6 +42,8 @@ def fill_schema(schema: Schema, question: str, sentences: Sequence[str]) -> Any:
 
 
 class _SchemaFiller:
+    """Builds the values of a schema and its subschemas from the same sentences."""
+
     def __init__(self, root: Schema, question: str, sentences: Sequence[str]) -> None:
         self._root = root
         # A question contains no facts, so only the statements are searched.
@@ -77,7 +79,7 @@ class _SchemaFiller:
                 return self._build_string(schema, name)
 
     def _resolve(self, schema: Schema) -> Schema:
-        """Return the schema without references and combinators; the first of several alternatives counts."""
+        """Return the schema with references and combinators replaced. Of several alternatives the first one is used."""
         for _ in range(_MAX_DEPTH):
             if isinstance(ref := schema.get("$ref"), str):
                 schema = self._resolve_ref(ref)
@@ -137,7 +139,7 @@ class _SchemaFiller:
         return text.ljust(int(schema.get("minLength", 0)), ".")
 
     def _find_closest(self, name: str) -> str:
-        """Return the sentence that is most similar to a field's name; the first if none is."""
+        """Return the sentence that is most similar to a field's name, or the first one if none is similar."""
         name_features = words.extract_features(re.sub(r"(?<=[a-z])(?=[A-Z])|[_\-]+", " ", name))
         return max(
             self._sentences,

@@ -40,7 +40,7 @@ class Reader:
     def get_mapping(
         self, tree: Mapping[str, Json], key: str, *, prefix: str = ""
     ) -> dict[str, Json]:
-        """Return a part that must be a mapping if it exists; ``prefix`` is the path of the tree, for the error."""
+        """Return a part, which must be a mapping if it exists. ``prefix`` is the path of the tree, for the error."""
         return self._get_part(tree, key, prefix, dict, "a mapping")  # type: ignore[no-any-return]
 
     def get_list(self, tree: Mapping[str, Json], key: str, *, prefix: str = "") -> list[Json]:
@@ -53,7 +53,7 @@ class Reader:
         self.raise_errors()
 
     def iter_nodes(self, nodes: list[Json], path: str) -> Iterator[Mapping[str, Json]]:
-        """Yield the nodes that have an id and data; the others are errors."""
+        """Yield the nodes that have an id and data, and add an error for every other node."""
         for index, node in enumerate(nodes):
             if not isinstance(node, Mapping) or read_identifier(node.get("id")) is None:
                 self.add_error("node.id_missing", "A node has no ID", field=f"{path}.{index}")
@@ -92,7 +92,7 @@ def get_text(value: Json, default: str = "") -> str:
 
 
 def read_identifier(value: Json) -> str | None:
-    """Return an id as text, also if it is a number because a hand-written file has no quotes; None for no id."""
+    """Return an id as text, or None if it is missing. In hand-written files an id without quotes is a number."""
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     return value if isinstance(value, str) and value else None

@@ -66,6 +66,8 @@ def is_foldable(container: NodeSpec) -> bool:
 
 
 class _Unfolder:
+    """Collects the nodes and edges of a document and of all bodies, under ids that are unique."""
+
     def __init__(self, nodes: list[Json], edges: list[Json]) -> None:
         self.nodes: list[Json] = []
         self.edges: list[Json] = []

@@ -35,7 +35,7 @@ def check_dify_version(declared: Json, reader: Reader, *, confirmed: bool) -> tu
 
 
 def check_xworkflow_version(declared: Json, reader: Reader) -> str:
-    """Return the version. Any other one is an error; a missing one is a warning."""
+    """Return the supported version. A missing version gives a warning, and any other one an error."""
     if declared is None:
         # A bare graph, as in handwritten documents.
         message = f"The document has no version; assuming {XWORKFLOW}"

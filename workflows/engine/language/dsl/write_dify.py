@@ -57,7 +57,7 @@ def write_dify(document: Document, *, include_secrets: bool) -> dict[str, Json]:
 
 
 def find_unsupported_by_dify(document: Document) -> Iterator[Problem]:
-    """Yield warnings about parts that Dify ignores. They are written nevertheless, for reading them back."""
+    """Yield warnings about parts that Dify ignores. The parts are written all the same, so that they can be read back."""
     for node in document.nodes:
         if "enhanced_memory" in node.data:
             message = "Dify ignores enhanced_memory"
@@ -98,7 +98,7 @@ def _build_graph(
 
 
 def _compute_positions(document: Document) -> dict[str, Position]:
-    """Return the absolute positions on the canvas; in the document they are relative to the container."""
+    """Return the absolute positions on the canvas. In the document they are relative to the container."""
     nodes = {node.id: node for node in document.nodes}
     positions: dict[str, Position] = {}
     parts: tuple[NodeSpec | Note, ...] = (*document.nodes, *document.notes)

@@ -45,7 +45,7 @@ def write_xworkflow(document: Document, *, include_secrets: bool) -> dict[str, J
 
 
 def find_unsupported_by_xworkflow(document: Document) -> Iterator[Problem]:
-    """Yield warnings about parts that xworkflow ignores. They are written nevertheless, for reading them back."""
+    """Yield warnings about parts that xworkflow ignores. The parts are written all the same, to be read back."""
     for node in document.nodes:
         if node.kind == "assigner" and str(node.data.get("version", "1")) != "1":
             message = "The Mnemoflow format supports only version 1 of the Variable assigner"
@@ -70,7 +70,7 @@ def find_unsupported_by_xworkflow(document: Document) -> Iterator[Problem]:
 
 
 def _map_bodies(document: Document) -> dict[str, list[str]]:
-    """Return the containers whose body xworkflow can read, with the nodes in it."""
+    """Return the containers whose body xworkflow can read, with the nodes inside them."""
     bodies: dict[str, list[str]] = {node.id: [] for node in document.nodes if is_foldable(node)}
     for node in document.nodes:
         if node.parent in bodies:

@@ -165,9 +165,6 @@ def _read_note(note: Mapping[str, Json]) -> Note:
 
 
 def _collect_extra(tree: Mapping[str, Json], meta: Mapping[str, Json]) -> dict[str, Json]:
-    extra = drop_keys(
-        tree,
-        *("version", "nodes", "edges", "environment_variables", "conversation_variables", "meta"),
-    )
+    extra = drop_keys(tree, "version", "nodes", "edges", *VARIABLE_KEYS, "meta")
     meta_extra = drop_keys(meta, "name", "description", "mode", "features", "notes")
     return {**extra, **({"meta": meta_extra} if meta_extra else {})}

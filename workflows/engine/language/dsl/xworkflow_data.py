@@ -112,7 +112,7 @@ def _list_default_items(defaults: Mapping[str, Json]) -> list[Data]:
 
 
 def _get_default(item: Mapping[str, Json]) -> Json:
-    """Return the value of a default, in its type if possible."""
+    """Return the value of a default, converted to its type if possible."""
     value_type = parse_type(get_text(item.get("type")))
     try:
         return parse_constant(item.get("value"), value_type) if value_type else item.get("value")

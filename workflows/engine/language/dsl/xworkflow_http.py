@@ -27,7 +27,7 @@ _TEXT_BODY_TYPES: Final = frozenset({"json", "raw-text"})
 
 
 def translate_http_to_dify(data: Data) -> Data:
-    """Return xworkflow's data with Dify's fields; a Dify value under ``as_dify`` counts until its field is edited."""
+    """Return xworkflow's data with Dify's fields. A Dify value under ``as_dify`` is used until its field is edited."""
     dify_values = data.get(AS_DIFY)
     dify_values = dify_values if isinstance(dify_values, Mapping) else {}
     result = drop_keys(data, AS_DIFY)
@@ -59,7 +59,7 @@ def translate_http_to_xworkflow(data: Data) -> Data:
 
 
 def _translate_lines_to_dify(value: Json) -> Json:
-    """Convert a list of pairs to lines; return it unchanged if the lines would give another list."""
+    """Convert a list of pairs to lines, or return it unchanged if the lines would give another list."""
     if not isinstance(value, list) or not all(map(_is_pair, value)):
         return value
     lines = "\n".join(f"{item['key']}:{item['value']}" for item in value)
