@@ -51,7 +51,7 @@ def naive(plan, choices):
             elif edge.source in done:
                 source = plan.nodes[edge.source]
                 chosen = "true" if choices[edge.source] else "false"
-                taken = not source.branches or edge.handle == chosen
+                taken = not source.is_branching or edge.handle == chosen
                 edges[edge.index] = EdgeState.TAKEN if taken else EdgeState.SKIPPED
                 changed = True
         changed, first = changed or first, False
