@@ -62,65 +62,65 @@ class ModelRateLimited(ModelFailed):
 
 def build_failure(error: Exception, *, provider: str, model: str) -> ModelFailed:
     """Return the failure for anything that the openai package or the guarded client raised."""
-    names = {"provider": provider[:80], "model": model[:100]}
+    values = {"provider": provider[:80], "model": model[:100]}
     if isinstance(error, openai.APIStatusError):
-        return _explain_status(error, names)
+        return _explain_status(error, values)
     for cause in _walk_causes(error):
-        if failure := _explain_cause(cause, names):
+        if failure := _explain_cause(cause, values):
             return failure
     if isinstance(error, openai.APIConnectionError):
-        return _explain_unreachable(error, names)
+        return _explain_unreachable(error, values)
     if isinstance(error, openai.APIError) and _TOO_LONG.search(_read_error_text(error)):
-        return ModelFailed(TOO_LONG.format(**names))
-    return ModelFailed(UNREADABLE.format(**names), retryable=True)
+        return ModelFailed(TOO_LONG.format(**values))
+    return ModelFailed(UNREADABLE.format(**values), retryable=True)
 
 
-def _explain_status(error: openai.APIStatusError, names: dict[str, str]) -> ModelFailed:
+def _explain_status(error: openai.APIStatusError, values: dict[str, str]) -> ModelFailed:
     status = error.status_code
     if status == 429:
-        return _explain_rate_limit(error, names)
+        return _explain_rate_limit(error, values)
     if status in {400, 413, 422} and _TOO_LONG.search(_read_error_text(error)):
-        return ModelFailed(TOO_LONG.format(**names), status=status)
+        return ModelFailed(TOO_LONG.format(**values), status=status)
     if status in {400, 403} and _FILTERED.search(_read_error_text(error)):
-        return ModelFailed(FILTERED.format(**names), status=status)
+        return ModelFailed(FILTERED.format(**values), status=status)
     is_redirect = 300 <= status < 400
     fallback = _SERVER_ERROR if status >= 500 else _REDIRECT if is_redirect else _OTHER_STATUS
     message, retryable = _BY_STATUS.get(status, fallback)
-    message = message.format(status=status, **names)
+    message = message.format(status=status, **values)
     return ModelFailed(message, retryable=retryable, status=status)
 
 
-def _explain_rate_limit(error: openai.APIStatusError, names: dict[str, str]) -> ModelFailed:
+def _explain_rate_limit(error: openai.APIStatusError, values: dict[str, str]) -> ModelFailed:
     if error.code == "insufficient_quota":
-        return ModelFailed(_BY_STATUS[402][0].format(**names), status=429)
+        return ModelFailed(_BY_STATUS[402][0].format(**values), status=429)
     seconds = _parse_seconds(error.response.headers.get("retry-after", ""))
     advice = "" if seconds is None else f" Retry after {seconds:g} s."
-    message = f"The rate limit of {names['provider']} was reached.{advice}"
+    message = f"The rate limit of {values['provider']} was reached.{advice}"
     return ModelRateLimited(message, retry_after=seconds)
 
 
-def _explain_cause(cause: BaseException, names: dict[str, str]) -> ModelFailed | None:
+def _explain_cause(cause: BaseException, values: dict[str, str]) -> ModelFailed | None:
     """Return the failure for a connection error that explains itself, or None for any other cause."""
     name = type(cause).__name__
     if isinstance(cause, _REFUSALS):
-        return ModelFailed(f"{names['provider']}: {cause}")
+        return ModelFailed(f"{values['provider']}: {cause}")
     if isinstance(cause, openai.APITimeoutError | TimeoutError) or name in _TIMEOUTS:
-        return ModelFailed("{provider} took too long to respond.".format(**names), retryable=True)
+        return ModelFailed("{provider} took too long to respond.".format(**values), retryable=True)
     if name in {"InvalidURL", "UnsupportedProtocol", "LocalProtocolError"}:
-        return ModelFailed("The base URL of {provider} can't be used.".format(**names))
+        return ModelFailed("The base URL of {provider} can't be used.".format(**values))
     if name in {"RemoteProtocolError", "ReadError"}:
-        return ModelFailed(CUT_OFF.format(**names), retryable=True)
+        return ModelFailed(CUT_OFF.format(**values), retryable=True)
     return None
 
 
-def _explain_unreachable(error: Exception, names: dict[str, str]) -> ModelFailed:
+def _explain_unreachable(error: Exception, values: dict[str, str]) -> ModelFailed:
     causes = tuple(_walk_causes(error))
     if any(isinstance(cause, socket.gaierror) for cause in causes):
         message = "The host name of {provider} could not be resolved."
-        return ModelFailed(message.format(**names), retryable=True)
+        return ModelFailed(message.format(**values), retryable=True)
     if any(isinstance(cause, ssl.SSLError) for cause in causes):
-        return ModelFailed("{provider} has no valid certificate.".format(**names))
-    return ModelFailed(_UNREACHABLE.format(**names), retryable=True)
+        return ModelFailed("{provider} has no valid certificate.".format(**values))
+    return ModelFailed(_UNREACHABLE.format(**values), retryable=True)
 
 
 def _walk_causes(error: BaseException | None) -> Iterator[BaseException]:

@@ -34,8 +34,8 @@ def remove_disabled(
         if node.id in disabled:
             edges = _bypass(node, edges, kinds)
     nodes = tuple(node for node in document.nodes if node.id not in removed)
-    inner = removed - disabled
-    remaining_edges = tuple(e for e in edges if e.source not in inner and e.target not in inner)
+    nested = removed - disabled
+    remaining_edges = tuple(e for e in edges if e.source not in nested and e.target not in nested)
     return replace(document, nodes=nodes, edges=remaining_edges), frozenset(removed)
 
 

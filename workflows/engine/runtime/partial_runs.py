@@ -129,8 +129,8 @@ def select_valid_steps(plan: Plan, history: Sequence[StepRecord]) -> list[StepRe
         valid.append(record)
         ready.extend(scheduler.finish(node.index, record.handle)[0])
     top_ids = {record.key.node_id for record in valid}
-    inner = (record for record in history if record.key.rounds)
-    return [*valid, *(r for r in inner if find_outermost(plan.document, r.key.node_id) in top_ids)]
+    nested = (record for record in history if record.key.rounds)
+    return [*valid, *(r for r in nested if find_outermost(plan.document, r.key.node_id) in top_ids)]
 
 
 def select_missing_node_steps(plan: Plan, history: Sequence[StepRecord]) -> list[StepRecord]:

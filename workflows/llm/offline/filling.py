@@ -27,8 +27,8 @@ def find_schema(request: ModelRequest) -> Schema | None:
     """Return the schema to fill if the request asks for JSON, else None."""
     if request.json_schema:
         schema = request.json_schema
-        inner = schema.get("schema")
-        return inner if "type" not in schema and isinstance(inner, Mapping) else schema
+        wrapped = schema.get("schema")
+        return wrapped if "type" not in schema and isinstance(wrapped, Mapping) else schema
     response_format = request.params.get("response_format")
     kind = response_format.get("type") if isinstance(response_format, Mapping) else response_format
     if kind == "json_object":

@@ -73,10 +73,10 @@ def _answer_question(material: Material, phrases: dict[str, str]) -> str:
 
 def _answer_command(material: Material, phrases: dict[str, str]) -> str:
     """Return an answer that quotes the text of the task, or else the most relevant sentence."""
-    parts = words.split_sentences(material.question)
-    body = parts[0].partition(":")[2].strip() or " ".join(parts[1:])
-    if body:
-        return phrases["command"] + phrases["prompt"] + f"“{_shorten(body)}”"
+    sentences = words.split_sentences(material.question)
+    task_text = sentences[0].partition(":")[2].strip() or " ".join(sentences[1:])
+    if task_text:
+        return phrases["command"] + phrases["prompt"] + f"“{_shorten(task_text)}”"
     ranked = _rank_candidates(material)
     if ranked:
         return phrases["command"] + phrases["prompt"] + _quote(ranked[:1])

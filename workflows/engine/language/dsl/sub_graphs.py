@@ -101,21 +101,21 @@ class _Unfolder:
         """Return new names for the ids that are used already."""
         names: dict[str, str] = {}
         for child in children:
-            old = _get_id(child)
-            new = _choose_free_name(old, container, self._used_ids)
-            self._used_ids.add(new)
-            if new != old:
-                names[old] = new
+            old_id = _get_id(child)
+            new_id = _choose_free_name(old_id, container, self._used_ids)
+            self._used_ids.add(new_id)
+            if new_id != old_id:
+                names[old_id] = new_id
         return names
 
     def _build_edge(self, edge: Mapping[str, Json], container: str, names: Names) -> Tree:
         ends = {end: names.get(_get_id(edge, end), edge.get(end)) for end in ("source", "target")}
-        old = _get_id(edge)
-        if not old:
+        old_id = _get_id(edge)
+        if not old_id:
             return {**edge, **ends, MARK: {}}
-        new = _choose_free_name(old, container, self._used_edge_ids)
-        self._used_edge_ids.add(new)
-        return {**edge, **ends, "id": new, MARK: {"id": old}}
+        new_id = _choose_free_name(old_id, container, self._used_edge_ids)
+        self._used_edge_ids.add(new_id)
+        return {**edge, **ends, "id": new_id, MARK: {"id": old_id}}
 
 
 def _has_outputs(name: str, nodes: list[Json]) -> bool:
@@ -147,9 +147,9 @@ def _build_child(
 def _fold_container(container: Tree, children: list[Tree], edges: list[Tree]) -> None:
     names: dict[str, str] = {}
     for child in children:
-        old = child.get(MARK, {}).get("id")
-        if old and old != child["id"]:
-            names[child["id"]] = old
+        old_id = child.get(MARK, {}).get("id")
+        if old_id and old_id != child["id"]:
+            names[child["id"]] = old_id
     graph: Tree = {
         "nodes": [_build_body_node(child, names) for child in children],
         "edges": [_build_body_edge(edge, names) for edge in edges],
@@ -180,8 +180,8 @@ def _build_body_edge(edge: Tree, names: Names) -> Tree:
         end: names.get(edge[end], edge[end]) for end in ("source", "target")
     }
     mark = edge.get(MARK)
-    old = edge["id"] if mark is None else mark.get("id")
-    return {"id": old, **body_edge} if old else body_edge
+    old_id = edge["id"] if mark is None else mark.get("id")
+    return {"id": old_id, **body_edge} if old_id else body_edge
 
 
 def _rename_nodes(value: Json, names: Names) -> Json:
