@@ -9,7 +9,7 @@ from memory.core.records import MemoryEntry, StoreParams
 from memory.providers.in_memory import InMemoryProvider
 from tests.support.documents import document, end, llm, start
 from tests.support.engine import EchoModels
-from workflows.engine.nodes.llm.reasoning import Reasoning
+from workflows.engine.nodes.llm.reasoning import ReasoningSplitter
 from workflows.engine.ports import Message, ModelChunk, ModelRequest, Origin, Reminder, Usage
 from workflows.engine.runtime.events import MemoryRecalled
 from workflows.engine.runtime.run_request import RunResult
@@ -202,7 +202,7 @@ def test_words_keep_every_space_and_end_with_nothing(text: str, pieces: list[str
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 100])
 def test_reasoning_is_taken_out_however_the_text_is_cut(size: int) -> None:
-    text, separated = "<think>let me <see</think>\n\nIt is < 3.", Reasoning(tagged=False)
+    text, separated = "<think>let me <see</think>\n\nIt is < 3.", ReasoningSplitter(tagged=False)
 
     for at in range(0, len(text), size):
         separated.feed(text[at : at + size])
@@ -213,7 +213,7 @@ def test_reasoning_is_taken_out_however_the_text_is_cut(size: int) -> None:
 
 
 def test_reasoning_sent_apart_is_put_between_tags() -> None:
-    tagged = Reasoning(tagged=True)
+    tagged = ReasoningSplitter(tagged=True)
 
     tagged.feed("", "hm")
     tagged.feed("yes")

@@ -17,19 +17,19 @@ from workflows.engine.language.memory_usage import RECALL_FIELD
 Choices = Sequence[tuple[str, str]]  # value, label
 
 
-def _make_kinds(module: ModuleType) -> Iterator[AnyKind]:
-    """Create an instance of each kind that a module defines; classes without a name are base classes."""
+def _create_kinds(module: ModuleType) -> Iterator[AnyKind]:
+    """Yield an instance of each kind that a module defines. Classes without a name are base classes."""
     classes = [value for value in vars(module).values() if isinstance(value, type)]
-    for value in classes:
-        is_own = value.__module__ == module.__name__
-        if is_own and issubclass(value, NodeKind) and "name" in vars(value):
-            yield value()
+    for class_ in classes:
+        is_own = class_.__module__ == module.__name__
+        if is_own and issubclass(class_, NodeKind) and "name" in vars(class_):
+            yield class_()
 
 
 def find_kinds() -> Iterator[AnyKind]:
-    """Create the kinds of all modules of this package."""
+    """Yield an instance of every kind in the modules of this package."""
     for module in walk_packages(__path__, f"{__name__}."):
-        yield from _make_kinds(import_module(module.name))
+        yield from _create_kinds(import_module(module.name))
 
 
 NODE_KINDS: Final = tuple(sorted(find_kinds(), key=lambda kind: (kind.palette_order, kind.name)))
@@ -56,8 +56,8 @@ def build_kinds(
 ) -> Kinds:
     """Return the built-in kinds and those of plug-ins; without ``memory`` only those that need no memory.
 
-    ``has_recall`` says whether nodes of other kinds may recall into their prompts; by default it is as ``memory``.
-    ``scopes`` are added to the choices of memory fields, ``languages`` to those of code.
+    ``has_recall`` says whether LLM nodes may recall memories into their prompts. Its default is ``memory``.
+    ``scopes`` are added to the choices of scope fields, and ``languages`` to those of code nodes.
     """
     choices = {"scope": scopes, "code_language": languages}
     available = [kind for kind in NODE_KINDS if memory or not kind.needs_memory]
@@ -68,27 +68,29 @@ def build_kinds(
 
 
 def _remove_memory_field(kind: AnyKind) -> AnyKind:
-    """Remove the field that recalls into a prompt: without memory the language has no such field."""
+    """Return the kind without the field that recalls memories into a prompt."""
     fields = tuple(field for field in kind.fields if field.name != RECALL_FIELD)
     return kind if fields == kind.fields else _replace_fields(kind, fields)
 
 
-def _add_choices(kind: AnyKind, more: Mapping[str, Choices]) -> AnyKind:
-    if not any(more.values()):
+def _add_choices(kind: AnyKind, extra_choices: Mapping[str, Choices]) -> AnyKind:
+    if not any(extra_choices.values()):
         return kind
-    return _replace_fields(kind, _extend_choices(kind.fields, more))
+    return _replace_fields(kind, _extend_choices(kind.fields, extra_choices))
 
 
 def _replace_fields(kind: AnyKind, fields: tuple[Field, ...]) -> AnyKind:
-    other = copy(kind)
-    vars(other)["fields"] = fields
-    return other
+    changed_kind = copy(kind)
+    vars(changed_kind)["fields"] = fields
+    return changed_kind
 
 
-def _extend_choices(fields: tuple[Field, ...], more: Mapping[str, Choices]) -> tuple[Field, ...]:
+def _extend_choices(
+    fields: tuple[Field, ...], extra_choices: Mapping[str, Choices]
+) -> tuple[Field, ...]:
     return tuple(
-        replace(field, choices=(*field.choices, *more[field.name]))
-        if field.name in more and field.widget is Widget.CHOICE
-        else replace(field, fields=_extend_choices(field.fields, more))
+        replace(field, choices=(*field.choices, *extra_choices[field.name]))
+        if field.name in extra_choices and field.widget is Widget.CHOICE
+        else replace(field, fields=_extend_choices(field.fields, extra_choices))
         for field in fields
     )

@@ -15,7 +15,7 @@ from workflows.engine.nodes.memory.history_context import (
     Record,
     choose_query,
     choose_wording,
-    merge,
+    merge_hits,
     render_markdown,
 )
 
@@ -59,7 +59,7 @@ def test_query_is_the_first_that_says_something(given_: tuple[Any, ...], expecte
 
 def test_ten_newest_working_entries_come_first_with_score_one():
     """seed 2, priority and path: the newest 10 of working memory, relevance fixed at 1.0."""
-    merged = merge([working(n) for n in range(11, -1, -1)], [verified(1, 0.5)])
+    merged = merge_hits([working(n) for n in range(11, -1, -1)], [verified(1, 0.5)])
 
     assert [one.hit.value for one in merged[:10]] == [f"working {n}" for n in range(11, 1, -1)]
     assert {one.score for one in merged[:10]} == {1.0}
@@ -67,17 +67,17 @@ def test_ten_newest_working_entries_come_first_with_score_one():
 
 
 def test_long_term_hits_follow_by_similarity():
-    merged = merge([working(1)], [verified(1, 0.2), verified(2, 0.9), verified(3, 0.5)])
+    merged = merge_hits([working(1)], [verified(1, 0.2), verified(2, 0.9), verified(3, 0.5)])
 
     assert [one.hit.id for one in merged] == ["w01", "v02", "v03", "v01"]
 
 
 def test_long_term_hit_of_full_score_still_comes_after_working_memory():
-    assert [one.hit.id for one in merge([working(1)], [verified(1, 1.0)])] == ["w01", "v01"]
+    assert [one.hit.id for one in merge_hits([working(1)], [verified(1, 1.0)])] == ["w01", "v01"]
 
 
 def test_same_text_is_said_once_with_its_better_score():
-    merged = merge([working(1, "Alice likes tea")], [verified(1, 0.7, "alice likes tea.")])
+    merged = merge_hits([working(1, "Alice likes tea")], [verified(1, 0.7, "alice likes tea.")])
 
     assert [(one.hit.id, one.score) for one in merged] == [("w01", 1.0)]
 
@@ -85,13 +85,13 @@ def test_same_text_is_said_once_with_its_better_score():
 def test_same_entry_is_said_once():
     promoted = working(1)
 
-    assert len(merge([promoted], [promoted])) == 1
+    assert len(merge_hits([promoted], [promoted])) == 1
 
 
 @quick
 @given(st.lists(st.integers(0, 40), unique=True), st.lists(st.floats(0, 1), max_size=8))
 def test_merge_is_sorted_by_score_without_repeats(hot: list[int], scores: list[float]):
-    merged = merge([working(n) for n in hot], [verified(n, s) for n, s in enumerate(scores)])
+    merged = merge_hits([working(n) for n in hot], [verified(n, s) for n, s in enumerate(scores)])
 
     found = [one.score for one in merged]
     assert found == sorted(found, reverse=True)
@@ -115,7 +115,7 @@ def test_markdown_in_english():
 def test_markdown_in_chinese(language: str):
     """seed 2, injection: "## 历史上下文" and "### 记录X (相关度: Y)"."""
     text = render_markdown(
-        merge([working(1, "喜欢茶")], [verified(1, 0.5, "住在里昂")]), choose_wording(language)
+        merge_hits([working(1, "喜欢茶")], [verified(1, 0.5, "住在里昂")]), choose_wording(language)
     )
 
     assert text == (

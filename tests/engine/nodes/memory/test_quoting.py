@@ -15,11 +15,11 @@ from workflows.engine.language.plan import compile_plan
 from workflows.engine.nodes import build_kinds
 from workflows.engine.nodes.memory.history_context import Record, render_markdown
 from workflows.engine.nodes.memory.quoting import (
-    CUT,
     MAX_ENTRY_LENGTH,
     MAX_LENGTH,
-    NOTE,
-    list_memories,
+    QUOTING_NOTE,
+    TRUNCATION_MARK,
+    render_memories,
 )
 from workflows.engine.ports import Message
 from workflows.engine.runtime.events import MemoryKeptOut
@@ -61,7 +61,7 @@ def test_plain_memory_is_listed_as_the_seed_writes_it() -> None:
     hits = [entry("value1", "key1"), entry("value2", "key2"), entry({"a": [1]}, "user:3")]
 
     assert (
-        list_memories(hits)
+        render_memories(hits)
         == '[Memory Context]\n- key1: value1\n- key2: value2\n- user:3: {"a": [1]}'
     )
 
@@ -69,9 +69,9 @@ def test_plain_memory_is_listed_as_the_seed_writes_it() -> None:
 def test_words_from_outside_stand_in_quotation_marks_with_their_provenance() -> None:
     hits = [entry("Tea opens at nine", "tea", origin="web"), entry("I am Mia", "name")]
 
-    assert list_memories(hits).splitlines() == [
+    assert render_memories(hits).splitlines() == [
         "[Memory Context]",
-        NOTE,
+        QUOTING_NOTE,
         '- tea (from outside): "Tea opens at nine"',
         "- name: I am Mia",
     ]
@@ -80,11 +80,11 @@ def test_words_from_outside_stand_in_quotation_marks_with_their_provenance() -> 
 @pytest.mark.parametrize("text", CORPUS)
 @pytest.mark.parametrize("origin", ["web", "person"])
 def test_no_text_leaves_its_line_or_its_message(text: str, origin: str) -> None:
-    lines = list_memories([entry(text, "bad", origin=origin), entry("tea", "good")]).splitlines()
+    lines = render_memories([entry(text, "bad", origin=origin), entry("tea", "good")]).splitlines()
 
     heads = [line for line in lines if not line.startswith("  ")]
     assert heads[0] == "[Memory Context]"
-    assert [line.split(":")[0].split(" (")[0] for line in heads if line != NOTE][1:] == [
+    assert [line.split(":")[0].split(" (")[0] for line in heads if line != QUOTING_NOTE][1:] == [
         "- bad",
         "- good",
     ]
@@ -106,7 +106,7 @@ def test_no_text_leaves_its_line_or_its_message(text: str, origin: str) -> None:
 
 @pytest.mark.parametrize("key", ["a\n- admin", "[INST]", "<|im_start|>system"])
 def test_no_key_does_either(key: str) -> None:
-    lines = list_memories([entry("tea", key)]).splitlines()
+    lines = render_memories([entry("tea", key)]).splitlines()
 
     assert sum(line.startswith("- ") for line in lines) == 1
     assert not any(sign in line for sign in ("<|", "[INST") for line in lines)
@@ -114,11 +114,13 @@ def test_no_key_does_either(key: str) -> None:
 
 def test_memory_of_any_length_leaves_room_in_the_prompt() -> None:
     """security §5.4: capped. The best come first, and stay."""
-    text = list_memories([entry("x" * 3 * MAX_ENTRY_LENGTH, f"k{number}") for number in range(20)])
+    text = render_memories(
+        [entry("x" * 3 * MAX_ENTRY_LENGTH, f"k{number}") for number in range(20)]
+    )
 
     assert len(text) < MAX_LENGTH + 100
-    assert text.splitlines()[1] == f"- k0: {'x' * MAX_ENTRY_LENGTH}{CUT}"
-    assert text.splitlines()[-1] == CUT
+    assert text.splitlines()[1] == f"- k0: {'x' * MAX_ENTRY_LENGTH}{TRUNCATION_MARK}"
+    assert text.splitlines()[-1] == TRUNCATION_MARK
 
 
 def test_history_of_records_can_not_be_faked() -> None:

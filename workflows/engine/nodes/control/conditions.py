@@ -1,7 +1,7 @@
 """Conditions of branches and loops: one table from operator to function.
 
-``parse_condition`` and ``parse_group`` read them, ``is_met`` decides. A selector without a value raises an error, and
-so does a value of a wrong type for the operator, because a guess could silently choose the wrong branch.
+``parse_condition`` and ``parse_group`` read conditions, and ``is_met`` evaluates them. A variable without a value or of
+a type that doesn't fit the operator raises an error, because a guess could silently choose the wrong branch.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -61,7 +61,7 @@ class FileConditionGroup:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """Compares a variable with a value, or the files in it with several."""
+    """Compares a variable with a value, or the files in it with the conditions ``over_files``."""
 
     selector: Selector
     operator: str
@@ -94,7 +94,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class ConditionGroup:
-    """Joins conditions by and / or; without any, "and" is true and "or" is false."""
+    """Conditions joined by and / or. A group without conditions is true with "and", and false with "or"."""
 
     conditions: tuple[Condition, ...] = ()
     logic: Logic = "and"
@@ -110,16 +110,17 @@ def parse_condition(data: Mapping[str, Json]) -> Condition:
         raise ConditionInvalid("A condition needs a variable")
     if not all(isinstance(part, str) for part in selector):
         raise ConditionInvalid("A variable selector must be a list of strings")
-    sub = data.get("sub_variable_condition")
+    over_files = data.get("sub_variable_condition")
     return Condition(
         selector=tuple(selector),
         operator=parse_operator(data.get("comparison_operator")),
         value=data.get("value"),
-        over_files=_parse_files(sub) if isinstance(sub, Mapping) else None,
+        over_files=_parse_files(over_files) if isinstance(over_files, Mapping) else None,
     )
 
 
 def parse_group(conditions: Json, logic: Json) -> ConditionGroup:
+    """Read a list of conditions, of which null has none. Raises ConditionInvalid."""
     if conditions is not None and not isinstance(conditions, list | tuple):
         raise ConditionInvalid("Conditions must be a list")
     return ConditionGroup(
@@ -142,6 +143,24 @@ def parse_logic(name: Json) -> Logic:
         if isinstance(name, str) and name.lower() == logic:
             return logic
     raise ConditionInvalid(f"The logical operator must be and or or, not {name!r}")
+
+
+def render_value(value: Json, pool: VariablePool) -> Json:
+    """Fill in the references of a text, or of the texts in a list."""
+    if isinstance(value, str):
+        return render_text(value, pool)
+    return (
+        [render_value(item, pool) for item in value] if isinstance(value, list | tuple) else value
+    )
+
+
+def add_dot(extension: Json) -> Json:
+    """Add the leading dot of a file extension, or of those in a list, where it is missing."""
+    if isinstance(extension, str):
+        return extension if not extension or extension.startswith(".") else f".{extension}"
+    return (
+        [add_dot(item) for item in extension] if isinstance(extension, list | tuple) else extension
+    )
 
 
 def _parse_files(data: Mapping[str, Json]) -> FileConditionGroup:
@@ -169,21 +188,3 @@ def _require_mapping(value: Json) -> Mapping[str, Json]:
 
 def _are_files(value: Json) -> bool:
     return isinstance(value, list | tuple) and bool(value) and all(map(is_file, value))
-
-
-def render_value(value: Json, pool: VariablePool) -> Json:
-    """Fill in the references of a text, or of the texts in a list."""
-    if isinstance(value, str):
-        return render_text(value, pool)
-    return (
-        [render_value(item, pool) for item in value] if isinstance(value, list | tuple) else value
-    )
-
-
-def add_dot(extension: Json) -> Json:
-    """Add the leading dot of a file extension, or of those in a list, where it is missing."""
-    if isinstance(extension, str):
-        return extension if not extension or extension.startswith(".") else f".{extension}"
-    return (
-        [add_dot(item) for item in extension] if isinstance(extension, list | tuple) else extension
-    )

@@ -17,7 +17,7 @@ class _ContainerStart(NodeKind[NodeConfig, str]):
         return spec.parent or ""
 
     def run(self, prepared: str, ctx: NodeContext) -> NodeResult:
-        """Record the initial variables of the round as inputs, for later attempts to start with."""
+        """Record the initial variables of the round as inputs, so that a later attempt can start with them."""
         return NodeResult(inputs=dict(ctx.pool.get_values(prepared)))
 
 

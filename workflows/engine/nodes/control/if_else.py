@@ -124,9 +124,9 @@ def _describe_condition(condition: Data) -> Iterator[Text]:
     yield f"{name} " if name else ""
     yield get_operator_label(operator)
     if value not in (None, "") and not is_unary(operator):
-        yield f" {_quote_sign(as_text(value))}"
+        yield f" {_quote_symbols(as_text(value))}"
 
 
-def _quote_sign(value: str) -> str:
-    """Quote a value without letters or digits, so that it is visible among words."""
+def _quote_symbols(value: str) -> str:
+    """Return the value, quoted if it has no letter or digit, so that it is visible among words."""
     return value if any(letter.isalnum() for letter in value) else f"“{value}”"

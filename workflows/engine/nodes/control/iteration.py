@@ -1,7 +1,7 @@
 """Iteration: runs its body once for each item of a list, and collects the results.
 
-Rounds see the variables that there were before them, on a copy: only changes to conversation variables pass from one
-round to another, and only the collected list leaves the iteration.
+Each round runs on a copy of the variables: only changes to conversation variables pass from one round to another, and
+the list of results is the only output of the iteration.
 """
 
 from collections.abc import Iterable
@@ -35,8 +35,8 @@ SCOPE = "__scope__"
 
 class ErrorMode(StrEnum):
     TERMINATED = "terminated"  # the first failed round fails the iteration
-    CONTINUE = "continue-on-error"  # null in its place
-    REMOVE = "remove-abnormal-output"  # its result is left out
+    CONTINUE = "continue-on-error"  # the result of a failed round is null
+    REMOVE = "remove-abnormal-output"  # failed rounds have no result
 
 
 class IterationConfig(NodeConfig):
@@ -103,10 +103,11 @@ class Iteration(NodeKind[IterationConfig, IterationConfig]):
         config = self.configure(spec)
         list_type = config.iterator_input_type
         kind = parse_type(list_type) if isinstance(list_type, str) else None
-        item = str(ELEMENTS[kind]) if kind is not None and kind in ELEMENTS else "any"
-        derived = DerivedType(config.iterator_selector, TypeRule.ELEMENT) if item == "any" else None
+        item_type = str(ELEMENTS[kind]) if kind is not None and kind in ELEMENTS else "any"
+        is_unknown = item_type == "any"
+        rule = DerivedType(config.iterator_selector, TypeRule.ELEMENT) if is_unknown else None
         return (
-            Output("item", item, gettext_noop("Current item"), derived),
+            Output("item", item_type, gettext_noop("Current item"), rule),
             Output("index", "number", gettext_noop("Round index, starting at 0")),
         )
 
@@ -130,7 +131,7 @@ class Iteration(NodeKind[IterationConfig, IterationConfig]):
 
 
 def _derive_type(config: IterationConfig, kind: str) -> DerivedType | None:
-    """Return the rule for the output's type if none is declared: it follows from the result of a round."""
+    """Return the rule that derives the output's type from the result of a round, or None if the type is declared."""
     if config.output_selector is None or parse_type(kind) is not ValueType.ARRAY_ANY:
         return None
     rule = TypeRule.JOINED if config.flatten_output else TypeRule.GATHERED
@@ -173,12 +174,6 @@ class _Results:
         else:
             self._results[index] = self._get_result(finished_round)
 
-    def _get_result(self, finished_round: Round) -> Json:
-        if self._config.output_selector is None:
-            return dict(finished_round.results) if finished_round.results else None
-        value = finished_round.pool.get(self._config.output_selector)
-        return None if value is MISSING else value
-
     def build_output(self) -> list[Json]:
         results = self._results
         if self._config.error_handle_mode is ErrorMode.REMOVE:
@@ -189,3 +184,9 @@ class _Results:
         if not existing or not all(isinstance(result, list | tuple) for result in existing):
             return results
         return [item for result in existing for item in result]
+
+    def _get_result(self, finished_round: Round) -> Json:
+        if self._config.output_selector is None:
+            return dict(finished_round.results) if finished_round.results else None
+        value = finished_round.pool.get(self._config.output_selector)
+        return None if value is MISSING else value

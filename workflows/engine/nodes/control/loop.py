@@ -61,7 +61,7 @@ class LoopVariable(ConfigPart):
 
     @property
     def source(self) -> Selector | None:
-        """Return the variable that it starts with, which is empty if none is selected; None for a constant."""
+        """Return the selector of the initial value: None for a constant, and empty if no variable is selected."""
         if self.value_type != "variable":
             return None
         value = self.value
@@ -71,7 +71,7 @@ class LoopVariable(ConfigPart):
         return self.parse_constant() if self.source is None else pool.require(self.source)
 
     def parse_constant(self) -> Json:
-        """Return the constant that it starts with. Raises ValueMismatch if it is of another type."""
+        """Return the constant initial value. Raises ValueMismatch if it doesn't fit the variable's type."""
         kind, value = self.type or ValueType.ANY, self.value
         is_blank = isinstance(value, str) and not value.strip()
         if value is None or (is_blank and kind not in _TEXT_TYPES):
@@ -97,7 +97,7 @@ class LoopConfig(NodeConfig):
 class Until:
     """A loop that ends when the conditions hold."""
 
-    count: int
+    max_rounds: int
     variables: tuple[LoopVariable, ...]
     exit_conditions: ConditionGroup
 
@@ -106,10 +106,10 @@ class Until:
 class While:
     """A loop that continues as long as the condition holds; reaching the limit of rounds is an error."""
 
-    count: int
-    initial: Mapping[str, Json]
+    max_rounds: int
+    initial_values: Mapping[str, Json]
     condition: Condition
-    output: str
+    output_name: str
 
 
 Prepared = Until | While
@@ -146,10 +146,10 @@ class Loop(NodeKind[LoopConfig, Prepared]):
     def prepare(self, spec: NodeSpec) -> Prepared:
         config = self.configure(spec)
         if config.condition is not None:
-            count = MAX_ROUNDS if config.max_iterations is None else config.max_iterations
+            max_rounds = MAX_ROUNDS if config.max_iterations is None else config.max_iterations
             condition = parse_condition(config.condition)
-            output = config.output_variable or "output"
-            return While(count, config.initial_vars or {}, condition, output)
+            output_name = config.output_variable or "output"
+            return While(max_rounds, config.initial_vars or {}, condition, output_name)
         exit_conditions = parse_group(list(config.break_conditions), config.logical_operator)
         return Until(config.loop_count, config.loop_variables, exit_conditions)
 
@@ -215,44 +215,47 @@ class Loop(NodeKind[LoopConfig, Prepared]):
 
 
 async def _run_until(prepared: Until, ctx: NodeContext, body: Rounds) -> NodeResult:
-    pool, name, exit_conditions = ctx.pool, ctx.node_id, prepared.exit_conditions
+    pool, node_id, exit_conditions = ctx.pool, ctx.node_id, prepared.exit_conditions
     initial = {v.label: v.get_initial_value(pool) for v in prepared.variables}
     ctx.record_inputs(initial)
-    pool.set_outputs(name, initial)
-    body.begin(prepared.count)
+    pool.set_outputs(node_id, initial)
+    body.begin(prepared.max_rounds)
     if _is_over_before_start(exit_conditions, pool):
         # No outputs without a round; the variables can be read nevertheless.
-        return NodeResult(writes=tuple(Write((name, label), initial[label]) for label in initial))
+        return NodeResult(
+            writes=tuple(Write((node_id, label), initial[label]) for label in initial)
+        )
     rounds = 0
-    for index in range(prepared.count):
+    for index in range(prepared.max_rounds):
         finished_round = await body.run(index, {})
         rounds = index + 1
         if finished_round.results:
-            pool.set_outputs(name, {**pool.get_values(name), **finished_round.results})
+            pool.set_outputs(node_id, {**pool.get_values(node_id), **finished_round.results})
         if finished_round.is_last or (exit_conditions.conditions and exit_conditions.is_met(pool)):
             break
-    values = pool.get_values(name)
+    values = pool.get_values(node_id)
     return NodeResult({**{label: values.get(label) for label in initial}, ROUND: rounds})
 
 
 async def _run_while(prepared: While, ctx: NodeContext, body: Rounds) -> NodeResult:
-    values = dict(prepared.initial)
+    values = dict(prepared.initial_values)
     ctx.record_inputs(values)
-    body.begin(prepared.count)
+    body.begin(prepared.max_rounds)
     rounds = 0
     while _should_continue(prepared.condition, values, ctx):
-        if rounds >= prepared.count:
-            raise NodeFailed("LoopLimitError", f"Max iterations {prepared.count} exceeded")
+        if rounds >= prepared.max_rounds:
+            message = f"Max iterations {prepared.max_rounds} exceeded"
+            raise NodeFailed("LoopLimitError", message)
         scope = {**ctx.pool.get_values(SCOPE), ITERATION: rounds}
         round_variables = {ctx.node_id: values, LOOP: values, SCOPE: scope}
         finished_round = await body.run(rounds, round_variables)
         values = {**values, **finished_round.pool.get_values(LOOP), **finished_round.results}
         rounds += 1
-    return NodeResult({prepared.output: values, ITERATIONS: rounds})
+    return NodeResult({prepared.output_name: values, ITERATIONS: rounds})
 
 
 def _is_over_before_start(exit_conditions: ConditionGroup, pool: VariablePool) -> bool:
-    """Return whether the conditions hold before the first round; they may refer to missing values."""
+    """Return whether the exit conditions hold before the first round; conditions that can't be evaluated don't hold."""
     try:
         return bool(exit_conditions.conditions) and exit_conditions.is_met(pool)
     except EngineFault:
@@ -260,7 +263,7 @@ def _is_over_before_start(exit_conditions: ConditionGroup, pool: VariablePool) -
 
 
 def _should_continue(condition: Condition, values: Mapping[str, Json], ctx: NodeContext) -> bool:
-    """Return whether the condition holds; one that does not fit its variable ends the loop."""
+    """Return whether the condition holds; a condition that can't be evaluated ends the loop."""
     pool = ctx.pool.copy()
     pool.set_outputs(LOOP, values)
     pool.set_outputs(ctx.node_id, values)
@@ -270,10 +273,11 @@ def _should_continue(condition: Condition, values: Mapping[str, Json], ctx: Node
         return False
 
 
-def _find_mistake(variable: LoopVariable, labels: set[str]) -> str | None:
+def _find_mistake(variable: LoopVariable, earlier_labels: set[str]) -> str | None:
+    """Return the message for an invalid loop variable, or None if it is valid."""
     if not variable.label:
         return "A loop variable needs a name"
-    if variable.label in labels:
+    if variable.label in earlier_labels:
         return f"Duplicate loop variable {variable.label}"
     if variable.type is None:
         return f"{variable.label} can't be of type {variable.var_type}"

@@ -1,4 +1,4 @@
-"""Assigner: sets conversation and loop variables. Documents write assignments in three forms; they become one list.
+"""Assigner: sets conversation and loop variables. Documents write assignments in three forms, which become one list.
 
 Each assignment of a node reads the results of the previous ones, and none takes effect unless all succeed.
 """
@@ -35,7 +35,7 @@ class AssignerItem(ConfigPart):
 class AssignerConfig(NodeConfig):
     version: Any = "1"
     items: tuple[AssignerItem, ...] | None = None
-    # The first form has one target, one source and a mode.
+    # Older documents have one target, one source and a mode instead of ``items``.
     assigned_variable_selector: tuple[str, ...] = ()
     write_mode: str = "over-write"
     input_variable_selector: tuple[str, ...] | None = None
@@ -50,7 +50,7 @@ class Assignment:
     operation: str
     source: str
     operand: Json  # a selector or a constant, by ``source``
-    strict: bool  # whether the source is checked, as in the second form
+    strict: bool  # whether the source is checked, as Dify does for ``items``
 
     @property
     def has_operand(self) -> bool:
@@ -105,8 +105,10 @@ class Assigner(NodeKind[AssignerConfig, tuple[Assignment, ...]]):
         config = self.configure(spec)
         if config.items is not None:
             return tuple(
-                Assignment(i.variable_selector, i.operation, i.input_type, i.value, strict=True)
-                for i in config.items
+                Assignment(
+                    item.variable_selector, item.operation, item.input_type, item.value, strict=True
+                )
+                for item in config.items
             )
         selector = config.input_variable_selector
         source, operand = (VARIABLE, selector) if selector else (CONSTANT, config.value)

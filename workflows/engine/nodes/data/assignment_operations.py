@@ -20,8 +20,8 @@ CONSTANT: Final = "constant"
 
 _SCALARS = frozenset({ValueType.STRING, ValueType.BOOLEAN, ValueType.OBJECT, *NUMBERS})
 _ARRAYS = frozenset(ELEMENTS)
-_EVERY = frozenset(ValueType)
-_BOTH = frozenset({VARIABLE, CONSTANT})
+_ALL_TYPES = frozenset(ValueType)
+_ANY_SOURCE = frozenset({VARIABLE, CONSTANT})
 _ONLY_VARIABLE = frozenset({VARIABLE})
 _ONLY_CONSTANT = frozenset({CONSTANT})
 
@@ -46,6 +46,7 @@ def apply_operation(name: str, current: Json, operand: Json, kind: ValueType, so
 
 
 def find_operation(name: str) -> Operation:
+    """Return the operation of that name or alias. Raises OperationInvalid if there is none."""
     operation = OPERATIONS.get(ALIASES.get(name, name))
     if operation is None:
         raise OperationInvalid(f"Unknown operation {name!r}")
@@ -53,7 +54,7 @@ def find_operation(name: str) -> Operation:
 
 
 def check_source(name: str, source: str, kind: ValueType) -> None:
-    """Check the source of the operand. As in the reference, this is the first check, also without an operand."""
+    """Raise OperationInvalid unless the operand may come from this source; Dify checks this without an operand, too."""
     allows_constant = kind in _SCALARS if name == "over-write" else kind not in _ARRAYS
     if source not in find_operation(name).sources or (source == CONSTANT and not allows_constant):
         raise OperationInvalid(f"Input type {source} is not supported for operation {name}")
@@ -92,7 +93,7 @@ def _remove_last(current: Json, _operand: Json, _kind: ValueType) -> Json:
     return list(current or ())[:-1]
 
 
-def _make_arithmetic(calculate: Callable[[Json, Json], Json]) -> Apply:
+def _build_arithmetic(calculate: Callable[[Json, Json], Json]) -> Apply:
     def apply(current: Json, operand: Json, kind: ValueType) -> Json:
         number = _check_type(operand, ValueType.NUMBER)
         try:
@@ -110,17 +111,17 @@ def _check_type(operand: Json, kind: ValueType) -> Json:
 
 
 OPERATIONS: Final[Mapping[str, Operation]] = {
-    "over-write": Operation(_EVERY, _BOTH, _replace),
+    "over-write": Operation(_ALL_TYPES, _ANY_SOURCE, _replace),
     "set": Operation(_SCALARS, _ONLY_CONSTANT, _set),
-    "clear": Operation(_EVERY, _BOTH, _clear, has_operand=False),
+    "clear": Operation(_ALL_TYPES, _ANY_SOURCE, _clear, has_operand=False),
     "append": Operation(_ARRAYS, _ONLY_VARIABLE, _append),
     "extend": Operation(_ARRAYS, _ONLY_VARIABLE, _extend),
-    "remove-first": Operation(_ARRAYS, _BOTH, _remove_first, has_operand=False),
-    "remove-last": Operation(_ARRAYS, _BOTH, _remove_last, has_operand=False),
-    "+=": Operation(NUMBERS, _ONLY_CONSTANT, _make_arithmetic(operator.add)),
-    "-=": Operation(NUMBERS, _ONLY_CONSTANT, _make_arithmetic(operator.sub)),
-    "*=": Operation(NUMBERS, _ONLY_CONSTANT, _make_arithmetic(operator.mul)),
-    "/=": Operation(NUMBERS, _ONLY_CONSTANT, _make_arithmetic(operator.truediv)),
+    "remove-first": Operation(_ARRAYS, _ANY_SOURCE, _remove_first, has_operand=False),
+    "remove-last": Operation(_ARRAYS, _ANY_SOURCE, _remove_last, has_operand=False),
+    "+=": Operation(NUMBERS, _ONLY_CONSTANT, _build_arithmetic(operator.add)),
+    "-=": Operation(NUMBERS, _ONLY_CONSTANT, _build_arithmetic(operator.sub)),
+    "*=": Operation(NUMBERS, _ONLY_CONSTANT, _build_arithmetic(operator.mul)),
+    "/=": Operation(NUMBERS, _ONLY_CONSTANT, _build_arithmetic(operator.truediv)),
 }
 
 # xworkflow's spelling of an operation.

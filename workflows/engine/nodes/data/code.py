@@ -32,11 +32,11 @@ OUTPUT_TYPES: Final = (
     ValueType.ARRAY_BOOLEAN,
     ValueType.ARRAY_OBJECT,
 )
-SECONDS: Final = 10.0
+SECONDS: Final = 10.0  # the maximum time of a program
 _MAX_DECLARED_DEPTH: Final = 5
-_MAX_PRINTED: Final = 20_000
-_MAIN: Final = re.compile(r"^(?:async\s+)?def\s+main\s*\(|^main\s*=", re.MULTILINE)
-_START: Final = 'def main() -> dict:\n    return {"result": ""}\n'
+_MAX_PRINTED_LENGTH: Final = 20_000
+_MAIN_DEFINITION: Final = re.compile(r"^(?:async\s+)?def\s+main\s*\(|^main\s*=", re.MULTILINE)
+_DEFAULT_SOURCE: Final = 'def main() -> dict:\n    return {"result": ""}\n'
 
 
 class CodeOutput(ConfigPart):
@@ -49,7 +49,7 @@ class CodeConfig(NodeConfig):
     code: str = ""
     variables: tuple[NamedVariable, ...] = ()
     outputs: dict[str, CodeOutput | str] | None = None
-    # How main is called and whether undeclared outputs are kept: xworkflow passes one object and keeps all outputs.
+    # How main gets its inputs: as keyword arguments, or in xworkflow as one object, where all outputs are kept.
     calling: Literal["keywords", "inputs"] = "keywords"
 
 
@@ -78,7 +78,7 @@ class Code(NodeKind[CodeConfig, Prepared]):
               help=gettext_noop("Passed to main as arguments.")),
         Field("code_language", gettext_noop("Language"), Widget.CHOICE, default=PYTHON,
               choices=((PYTHON, "Python 3"),)),
-        Field("code", gettext_noop("Code"), Widget.CODE, required=True, default=_START,
+        Field("code", gettext_noop("Code"), Widget.CODE, required=True, default=_DEFAULT_SOURCE,
               help=gettext_noop("main must return an object with exactly these fields.")),
         Field("outputs", gettext_noop("Output variables"), Widget.TYPED_OUTPUTS, required=True,
               default={"result": {"type": "string"}},
@@ -122,9 +122,10 @@ class Code(NodeKind[CodeConfig, Prepared]):
         request = CodeRequest(prepared.language, prepared.source, inputs, SECONDS, prepared.calling)
         result = await ctx.ports.code.run(request)
         if result.stdout:  # an input of that name has priority
-            ctx.record_inputs({"stdout": result.stdout[:_MAX_PRINTED], **inputs})
-        keep = prepared.calling == "inputs"
-        return NodeResult(check_outputs(result.value, prepared.outputs, keep=keep))
+            ctx.record_inputs({"stdout": result.stdout[:_MAX_PRINTED_LENGTH], **inputs})
+        keeps_all = prepared.calling == "inputs"
+        outputs = check_outputs(result.value, prepared.outputs, keep_undeclared=keeps_all)
+        return NodeResult(outputs)
 
     async def preview_inputs(self, prepared: Prepared, ctx: NodeContext) -> dict[str, Json]:
         return _get_inputs(prepared, ctx)
@@ -137,8 +138,8 @@ def _get_inputs(prepared: Prepared, ctx: NodeContext) -> dict[str, Json]:
 def _read_declaration(declared: CodeOutput | str, depth: int = 1) -> Declaration:
     output = CodeOutput(type=declared) if isinstance(declared, str) else declared
     children = (output.children or {}) if depth < _MAX_DECLARED_DEPTH else {}
-    inner = {name: _read_declaration(child, depth + 1) for name, child in children.items()}
-    return Declaration(parse_type(output.type) or ValueType.ANY, inner or None)
+    declarations = {name: _read_declaration(child, depth + 1) for name, child in children.items()}
+    return Declaration(parse_type(output.type) or ValueType.ANY, declarations or None)
 
 
 def _find_problems(spec: NodeSpec, config: CodeConfig) -> Iterator[Problem]:
@@ -149,7 +150,7 @@ def _find_problems(spec: NodeSpec, config: CodeConfig) -> Iterator[Problem]:
         yield build_warning("code.language", message, node=spec.id, field="code_language")
     if not config.code.strip():
         yield build_warning("code.empty", "The code is empty", node=spec.id, field="code")
-    elif language is not None and not _MAIN.search(config.code):
+    elif language is not None and not _MAIN_DEFINITION.search(config.code):
         message = "The code must define a function main"
         yield build_warning("code.main", message, node=spec.id, field="code")
     names = [variable.variable for variable in config.variables]

@@ -1,7 +1,7 @@
 """Checks the result of a code node: exactly the declared outputs, of their types, within bounds.
 
 The check returns new values: booleans where numbers are declared become integers, NUL characters are removed, and
-tuples don't exist (the value came as JSON). Other values fail with a message that names the output.
+tuples don't exist (the value came as JSON). Any other value that doesn't fit raises OutputInvalid, which names it.
 """
 
 from collections.abc import Callable, Mapping
@@ -43,13 +43,13 @@ class OutputInvalid(NodeFailed):
 
 
 def check_outputs(
-    result: Json, declared: Mapping[str, Declaration], *, keep: bool = False
+    result: Json, declared: Mapping[str, Declaration], *, keep_undeclared: bool = False
 ) -> dict[str, Json]:
-    """Return the checked outputs. With ``keep`` undeclared outputs are kept instead of rejected."""
+    """Return the checked outputs. Undeclared outputs raise OutputInvalid, or are kept with ``keep_undeclared``."""
     if not isinstance(result, Mapping):
         message = "The code must return an object with its outputs, but it returned"
         raise OutputInvalid(f"{message} {describe_type(result)}")
-    return _check_members(result, declared, "", 1, keep=keep)
+    return _check_members(result, declared, "", 1, keep_undeclared=keep_undeclared)
 
 
 def _check_members(
@@ -58,7 +58,7 @@ def _check_members(
     path: str,
     depth: int,
     *,
-    keep: bool,
+    keep_undeclared: bool,
 ) -> dict[str, Json]:
     _check_depth(depth)
     prefix = f"{path}." if path else ""
@@ -68,7 +68,7 @@ def _check_members(
             raise OutputInvalid(f"Output {prefix}{name} is missing.")
         outputs[name] = _check_value(result[name], declaration, f"{prefix}{name}", depth)
     undeclared = [name for name in result if name not in declared]
-    if undeclared and not keep:
+    if undeclared and not keep_undeclared:
         names = ", ".join(f"{prefix}{name}" for name in undeclared[:5])
         raise OutputInvalid(f"Not all output parameters are validated: {names} isn't declared.")
     for name in undeclared:
@@ -107,16 +107,16 @@ def _check_object(
     if not isinstance(value, Mapping):
         raise _build_type_error("an object", value, path)
     if children:
-        return _check_members(value, children, path, depth + 1, keep=False)
+        return _check_members(value, children, path, depth + 1, keep_undeclared=False)
     _check_depth(depth + 1)
     return {
-        _clean(str(name)): _check_undeclared(item, f"{path}.{name}", depth + 1)
+        _remove_nul(str(name)): _check_undeclared(item, f"{path}.{name}", depth + 1)
         for name, item in value.items()
     }
 
 
 def _check_undeclared(value: Json, path: str, depth: int) -> Json:
-    """Check an undeclared value: any JSON within the bounds."""
+    """Return an undeclared value, which may be any JSON within the bounds."""
     if isinstance(value, Mapping):
         return _check_object(value, None, path, depth)
     if isinstance(value, list):
@@ -135,7 +135,7 @@ def _check_text(value: Json, path: str) -> str:
         raise OutputInvalid(
             f"The length of output variable {path} must be at most {MAX_CHARACTERS} characters."
         )
-    return _clean(value)
+    return _remove_nul(value)
 
 
 def _check_number(value: Json, path: str) -> int | float:
@@ -187,7 +187,7 @@ def _check_depth(depth: int) -> None:
         raise OutputInvalid(message, error_type="DepthLimitError")
 
 
-def _clean(text: str) -> str:
+def _remove_nul(text: str) -> str:
     return text.replace("\x00", "")
 
 

@@ -1,4 +1,4 @@
-"""List: filters, picks, sorts and cuts a list, always in this order."""
+"""List operator: filters a list, picks an item, sorts and limits the list, always in this order."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -14,7 +14,7 @@ from workflows.engine.language.templating import render_text
 from workflows.engine.language.variables import VariablePool
 from workflows.engine.nodes.control.conditions import render_value
 from workflows.engine.nodes.data.list_operations import (
-    build_error,
+    build_list_error,
     build_outputs,
     check_items,
     filter_items,
@@ -25,10 +25,10 @@ from workflows.engine.nodes.data.list_operations import (
 from workflows.engine.texts import gettext_noop
 
 
-LISTS: Final = ("array[string]", "array[number]", "array[boolean]", "array[file]")
+LIST_TYPES: Final = ("array[string]", "array[number]", "array[boolean]", "array[file]")
 
 
-class SwitchedPart(ConfigPart):
+class OptionalStep(ConfigPart):
     enabled: bool = False
 
     @field_validator("enabled", mode="before")
@@ -43,20 +43,20 @@ class FilterCondition(ConfigPart):
     value: Any = ""
 
 
-class FilterBy(SwitchedPart):
+class FilterBy(OptionalStep):
     conditions: tuple[FilterCondition, ...] = ()
 
 
-class ExtractBy(SwitchedPart):
+class ExtractBy(OptionalStep):
     serial: str | int = "1"
 
 
-class OrderBy(SwitchedPart):
+class OrderBy(OptionalStep):
     key: str = ""
     value: str = "asc"
 
 
-class Limit(SwitchedPart):
+class Limit(OptionalStep):
     size: int | str = -1
 
 
@@ -81,7 +81,7 @@ class ListOperator(NodeKind[ListConfig, ListConfig]):
     dialects = ("dify", "xworkflow")
     config_model = ListConfig
     fields = (
-        Field("variable", gettext_noop("List"), Widget.SELECTOR, required=True, accepted_types=LISTS),
+        Field("variable", gettext_noop("List"), Widget.SELECTOR, required=True, accepted_types=LIST_TYPES),
         Field("filter_by", gettext_noop("Filter"), Widget.SECTION, fields=(
             Field("enabled", gettext_noop("Enable"), Widget.SWITCH),
             Field("conditions", gettext_noop("Filter condition"), Widget.LIST_FILTERS),
@@ -109,11 +109,11 @@ class ListOperator(NodeKind[ListConfig, ListConfig]):
 
     def list_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         config = self.configure(spec)
-        item = config.item_var_type or config.var_type.removeprefix("array[").removesuffix("]")
+        item_type = config.item_var_type or config.var_type.removeprefix("array[").removesuffix("]")
         return (
             Output("result", config.var_type or "array[any]"),
-            Output("first_record", item or "any"),
-            Output("last_record", item or "any"),
+            Output("first_record", item_type or "any"),
+            Output("last_record", item_type or "any"),
         )
 
     def list_reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
@@ -122,7 +122,7 @@ class ListOperator(NodeKind[ListConfig, ListConfig]):
 
     def run(self, prepared: ListConfig, ctx: NodeContext) -> NodeResult:
         if not prepared.variable:
-            raise build_error("No list selected")
+            raise build_list_error("No list selected")
         items = check_items(ctx.pool.require(prepared.variable))
         ctx.record_inputs({"variable": items})
         return NodeResult(build_outputs(_apply_operations(items, prepared, ctx.pool)))

@@ -89,7 +89,7 @@ class VariableAggregator(NodeKind[AggregatorConfig, AggregatorConfig]):
 
 
 def _select_first_output(selectors: Iterable[Selector], ctx: NodeContext) -> dict[str, Json]:
-    """Return the first variable that exists as ``output``, even if it is empty or zero; none gives no output."""
+    """Return the first variable that exists as ``output``, even if it is empty or zero, or no output at all."""
     for selector in selectors:
         value = ctx.pool.get(selector)
         if value is not MISSING:

@@ -15,11 +15,11 @@ from workflows.engine.language.templating import list_references
 from workflows.engine.nodes.http.http_response import (
     build_file,
     decode_text,
-    find_broken_limit,
+    find_exceeded_limit,
     is_file_answer,
 )
 from workflows.engine.nodes.http.request_builder import RequestContext, build_request
-from workflows.engine.nodes.http.request_config import METHODS, HttpConfig, has_strategy
+from workflows.engine.nodes.http.request_config import METHODS, HttpConfig, has_failure_handling
 from workflows.engine.ports import HttpPort, HttpRequest, HttpResponse
 from workflows.engine.text_rendering import as_text
 from workflows.engine.texts import Text, gettext_noop
@@ -29,8 +29,8 @@ from workflows.engine.texts import Text, gettext_noop
 _SECRET_HEADERS: Final = frozenset(
     {"authorization", "proxy-authorization", "cookie", "x-api-key", "api-key", "x-auth-token"}
 )
-_STARS: Final = "*" * 20
-_MAX_SHOWN: Final = 20_000
+_MASK: Final = "*" * 20
+_MAX_SHOWN_BYTES: Final = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class HttpRequestNode(NodeKind[HttpConfig, Prepared]):
 
     def prepare(self, spec: NodeSpec) -> Prepared:
         config = self.configure(spec)
-        return Prepared(config, config.fail_on_error_status or has_strategy(spec.data))
+        return Prepared(config, config.fail_on_error_status or has_failure_handling(spec.data))
 
     def check(self, spec: NodeSpec) -> list[Problem]:
         return super().check(spec) or [*_find_problems(spec, self.configure(spec))]
@@ -119,14 +119,14 @@ class HttpRequestNode(NodeKind[HttpConfig, Prepared]):
         ctx.record_inputs(_describe_exchange(prepared, request, None))
         response = await http.send(request)
         ctx.record_inputs(_describe_exchange(prepared, request, response))
-        if megabytes := find_broken_limit(response):
+        if megabytes := find_exceeded_limit(response):
             raise NodeFailed("ResponseSizeError", f"The response is larger than {megabytes} MB")
         if prepared.fails_on_status and not 200 <= response.status < 300:
             raise HTTPResponseCodeError(f"Request failed with status code {response.status}")
         return NodeResult(_build_outputs(response, request))
 
     async def preview_inputs(self, prepared: Prepared, ctx: NodeContext) -> dict[str, Json]:
-        context = RequestContext(ctx.pool, _fetch_nothing)
+        context = RequestContext(ctx.pool, _skip_fetch)
         try:
             request = await build_request(prepared.config, context, ctx.origin.idempotency_key)
         except NodeFailed as fault:
@@ -143,7 +143,7 @@ async def _fetch(http: HttpPort, url: str) -> bytes:
     return response.body
 
 
-async def _fetch_nothing(_url: str) -> bytes:
+async def _skip_fetch(_url: str) -> bytes:
     return b""
 
 
@@ -152,7 +152,7 @@ def _build_outputs(response: HttpResponse, request: HttpRequest) -> dict[str, Js
     return {
         "status_code": response.status,
         "body": "" if is_file else decode_text(response),
-        "headers": {name: _clean(value) for name, value in response.headers.items()},
+        "headers": {name: _clean_header(value) for name, value in response.headers.items()},
         "files": [build_file(response, response.url or request.url)] if is_file else [],
     }
 
@@ -160,21 +160,21 @@ def _build_outputs(response: HttpResponse, request: HttpRequest) -> dict[str, Js
 def _describe_exchange(
     prepared: Prepared, request: HttpRequest, response: HttpResponse | None
 ) -> dict[str, Json]:
-    """Describe the exchange for display, without secrets."""
+    """Describe the request for display, with its secrets masked, and what the server received once it answered."""
     secret_headers = _list_secret_headers(prepared.config)
     description: dict[str, Json] = {
         "method": request.method,
         "url": request.url,
         "headers": {
-            name: _STARS if name.lower() in secret_headers else value
+            name: _MASK if name.lower() in secret_headers else value
             for name, value in request.headers
         },
     }
     if request.params:
         authorization = prepared.config.authorization
-        secret = authorization.key if authorization.type == "in-query" else None
+        secret_name = authorization.key if authorization.type == "in-query" else None
         description["params"] = [
-            [name, _STARS if name == secret else value] for name, value in request.params
+            [name, _MASK if name == secret_name else value] for name, value in request.params
         ]
     if (body := _describe_body(request)) is not None:
         description["body"] = body
@@ -200,17 +200,17 @@ def _describe_body(request: HttpRequest) -> Json:
     if request.content is None:
         return None
     try:
-        return request.content[:_MAX_SHOWN].decode()
+        return request.content[:_MAX_SHOWN_BYTES].decode()
     except UnicodeDecodeError:
         return {"size": len(request.content)}
 
 
-def _clean(value: str) -> str:
+def _clean_header(value: str) -> str:
     return value.encode("utf-8", "replace").decode().replace("\x00", "")
 
 
 def _find_problems(spec: NodeSpec, config: HttpConfig) -> Iterator[Problem]:
-    """Yield the problems that are visible without a run. Values with references are skipped."""
+    """Yield the problems that can be found without a run. Values with references are not checked."""
     if config.method.strip().upper() not in METHODS and not list_references(config.method):
         message = f"Unsupported method {config.method}; use one of: {', '.join(METHODS)}"
         yield build_warning("http.method", message, node=spec.id, field="method")

@@ -36,13 +36,13 @@ def get_media_type(headers: Mapping[str, str]) -> str:
 
 
 def is_declared_file(headers: Mapping[str, str]) -> bool | None:
-    """Return whether the headers alone declare a file; None if they leave it open."""
+    """Return whether the headers alone declare a file; or None if they don't tell."""
     if parse_disposition(headers)[0]:
         return True
-    kind = get_media_type(headers)
-    if _TEXTUAL.match(kind):
+    media_type = get_media_type(headers)
+    if _TEXTUAL.match(media_type):
         return False
-    return True if _BINARY.match(kind) else None
+    return True if _BINARY.match(media_type) else None
 
 
 def is_file_answer(response: HttpResponse) -> bool:
@@ -50,8 +50,8 @@ def is_file_answer(response: HttpResponse) -> bool:
     return _is_binary(response.body) if declared is None else declared
 
 
-def find_broken_limit(response: HttpResponse) -> int | None:
-    """Return the limit in megabytes that a response breaks, if it does."""
+def find_exceeded_limit(response: HttpResponse) -> int | None:
+    """Return the limit in megabytes that a response exceeds, or None if it is small enough."""
     limit = MAX_BINARY_BYTES if is_file_answer(response) else MAX_TEXT_BYTES
     return limit // (1024 * 1024) if len(response.body) > limit else None
 
@@ -69,29 +69,29 @@ def decode_text(response: HttpResponse) -> str:
 
 
 def build_file(response: HttpResponse, url: str) -> dict[str, Json]:
-    """Describe a file as a workflow value: its URL, and its current properties."""
-    mime = get_media_type(response.headers) or "application/octet-stream"
-    media = mime.partition("/")[0]
+    """Return the file of a response as a workflow value, with its URL and its properties."""
+    media_type = get_media_type(response.headers) or "application/octet-stream"
+    category = media_type.partition("/")[0]
     name = parse_disposition(response.headers)[1] or PurePosixPath(unquote(urlsplit(url).path)).name
     name = _clean_name(name) or "file"
-    suffix = PurePosixPath(name).suffix or _EXTENSIONS.get(mime, "")
+    suffix = PurePosixPath(name).suffix or _EXTENSIONS.get(media_type, "")
     return {
         "dify_model_identity": "__dify__file__",
-        "type": media if media in ("image", "audio", "video") else "document",
+        "type": category if category in ("image", "audio", "video") else "document",
         "transfer_method": "remote_url",
         "remote_url": url,
         "url": url,
         "filename": name,
         "name": name,
         "extension": suffix,
-        "mime_type": mime,
+        "mime_type": media_type,
         "size": len(response.body),
         "sha256": hashlib.sha256(response.body).hexdigest(),
     }
 
 
 def parse_disposition(headers: Mapping[str, str]) -> tuple[bool, str]:
-    """Return whether the response is an attachment, and its file name."""
+    """Return whether the headers declare an attachment, and its file name, which may be empty."""
     disposition = headers.get("content-disposition", "")
     if not disposition:
         return False, ""
@@ -102,13 +102,14 @@ def parse_disposition(headers: Mapping[str, str]) -> tuple[bool, str]:
 
 
 def _is_binary(body: bytes) -> bool:
-    start = body[:1024]
-    if b"\x00" in start:
+    sample = body[:1024]
+    if b"\x00" in sample:
         return True
     try:
-        start.decode()
+        sample.decode()
     except UnicodeDecodeError as error:
-        return error.start < len(start) - 3 or len(body) <= len(start)
+        # The end of the sample may cut a character of a longer text.
+        return error.start < len(sample) - 3 or len(body) <= len(sample)
     return False
 
 

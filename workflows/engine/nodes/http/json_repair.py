@@ -1,6 +1,6 @@
-"""Reads malformed JSON from forms: missing quotes, extra commas, comments, Python's constants.
+"""Reads malformed JSON: with missing quotes, extra commas, comments or Python's constants.
 
-The standard library reads strict JSON; only text that it rejects is read here.
+Only text that the standard library rejects is read here.
 The json-repair package (0.64) was tried instead and isn't used: it finds a value in any text, so that "just words"
 would be sent as "", it drops text behind the value, and 8,000 malicious characters take it nine seconds.
 """
@@ -12,16 +12,16 @@ from typing import Final
 from workflows.engine.language.document import Json
 
 
-_SPACE: Final = re.compile(r"(?:\s+|//[^\n]*|#[^\n]*|/\*.*?\*/)+", re.DOTALL)
+_SPACE_OR_COMMENT: Final = re.compile(r"(?:\s+|//[^\n]*|#[^\n]*|/\*.*?\*/)+", re.DOTALL)
 _NUMBER: Final = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
-_BARE: Final = re.compile(r"(?:[^,:{}\[\]\n\"'#/]|/(?![/*]))+")
+_UNQUOTED: Final = re.compile(r"(?:[^,:{}\[\]\n\"'#/]|/(?![/*]))+")
 _FENCE: Final = re.compile(r"^\s*```[a-zA-Z]*\s*\n(.*?)\n?```\s*$", re.DOTALL)
-_WORDS: Final[dict[str, Json]] = {
+_LITERALS: Final[dict[str, Json]] = {
     "true": True, "True": True, "TRUE": True,
     "false": False, "False": False, "FALSE": False,
     "null": None, "None": None, "NULL": None, "undefined": None,
 }  # fmt: skip
-_CLOSING: Final = {"“": "”", "‘": "’", '"': '"', "'": "'"}
+_CLOSING_QUOTES: Final = {"“": "”", "‘": "’", '"': '"', "'": "'"}
 _ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 _MAX_DEPTH: Final = 100
 
@@ -62,39 +62,39 @@ class _Reader:
         return NotJson(f"unexpected {self._text[self._position : self._position + 20]!r}")
 
     def _skip_space(self) -> str:
-        """Return the next significant character; "" at the end."""
-        space = _SPACE.match(self._text, self._position)
-        if space:
-            self._position = space.end()
+        """Skip white space and comments. Return the next character, or an empty string at the end."""
+        skipped = _SPACE_OR_COMMENT.match(self._text, self._position)
+        if skipped:
+            self._position = skipped.end()
         return self._text[self._position : self._position + 1]
 
     def _read_value(self) -> Json:
-        mark = self._skip_space()
-        if mark in ("{", "["):
+        character = self._skip_space()
+        if character in ("{", "["):
             self._depth += 1
             if self._depth > _MAX_DEPTH:
                 raise NotJson("nested too deeply")
             self._position += 1
-            value = self._read_object() if mark == "{" else self._read_array()
+            value = self._read_object() if character == "{" else self._read_array()
             self._depth -= 1
             return value
-        if mark in _CLOSING:
+        if character in _CLOSING_QUOTES:
             return self._read_string()
-        return self._read_word()
+        return self._read_literal()
 
     def _read_object(self) -> dict[str, Json]:
         members: dict[str, Json] = {}
         while True:
-            mark = self._skip_space()
-            if mark == ",":
+            character = self._skip_space()
+            if character == ",":
                 self._position += 1
                 continue
-            if mark in ("}", ""):
+            if character in ("}", ""):
                 self._position += 1
                 return members
-            if mark in ("]", ":", "{", "["):
-                raise NotJson(f"unexpected {mark!r} in an object")
-            key = self._read_string() if mark in _CLOSING else self._read_bare()
+            if character in ("]", ":", "{", "["):
+                raise NotJson(f"unexpected {character!r} in an object")
+            key = self._read_string() if character in _CLOSING_QUOTES else self._read_unquoted()
             if self._skip_space() != ":":
                 raise NotJson(f"no value for {key[:40]!r}")
             self._position += 1
@@ -103,19 +103,19 @@ class _Reader:
     def _read_array(self) -> list[Json]:
         items: list[Json] = []
         while True:
-            mark = self._skip_space()
-            if mark == ",":
+            character = self._skip_space()
+            if character == ",":
                 self._position += 1
-            elif mark in ("]", ""):
+            elif character in ("]", ""):
                 self._position += 1
                 return items
-            elif mark in ("}", ":"):
-                raise NotJson(f"unexpected {mark!r} in a list")
+            elif character in ("}", ":"):
+                raise NotJson(f"unexpected {character!r} in a list")
             else:
                 items.append(self._read_value())
 
     def _read_string(self) -> str:
-        closing = _CLOSING[self._text[self._position]]
+        closing = _CLOSING_QUOTES[self._text[self._position]]
         self._position += 1
         parts: list[str] = []
         while self._position < len(self._text):
@@ -138,19 +138,19 @@ class _Reader:
         except ValueError:
             return f"u{code}"
 
-    def _read_bare(self) -> str:
-        match = _BARE.match(self._text, self._position)
+    def _read_unquoted(self) -> str:
+        match = _UNQUOTED.match(self._text, self._position)
         if match is None:
             raise self._build_error()
         self._position = match.end()
         return match[0].strip()
 
-    def _read_word(self) -> Json:
+    def _read_literal(self) -> Json:
         if self._skip_space() in ("", ",", "}", "]", ":"):
             raise NotJson("a value is missing")
-        word = self._read_bare()
-        if word in _WORDS:
-            return _WORDS[word]
+        word = self._read_unquoted()
+        if word in _LITERALS:
+            return _LITERALS[word]
         if _NUMBER.fullmatch(word):
             return _parse_number(word)
         if word in ("NaN", "Infinity", "-Infinity"):
@@ -161,7 +161,7 @@ class _Reader:
 
 
 def _join_parts(parts: list[str]) -> str:
-    """Join the parts and surrogate pairs; a single surrogate is replaced."""
+    """Join the parts of a string. Surrogate pairs become one character, and a lone surrogate is replaced."""
     return "".join(parts).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 

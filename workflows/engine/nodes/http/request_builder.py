@@ -20,7 +20,7 @@ from workflows.engine.nodes.http.request_config import (
     HttpConfig,
     KeyValue,
     get_timeouts,
-    split_lines,
+    parse_pairs,
 )
 from workflows.engine.ports import HttpFile, HttpRequest
 
@@ -30,8 +30,8 @@ CONTENT_TYPES: Final[Mapping[str, str]] = {
     "x-www-form-urlencoded": "application/x-www-form-urlencoded",
     "raw-text": "text/plain",
 }
-_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}")
-_CONTROL: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+_HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}")
+_CONTROL_CHARACTER: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _MAX_URL: Final = 8192
 # Methods without effects, which are safe to repeat.
 _SAFE_METHODS: Final = frozenset({"GET", "HEAD"})
@@ -52,7 +52,7 @@ class RequestContext:
 
 
 @dataclass(frozen=True, slots=True)
-class _Body:
+class _RequestBody:
     content: bytes | None = None
     json_value: Json = None
     has_json: bool = False
@@ -60,15 +60,17 @@ class _Body:
     files: tuple[HttpFile, ...] = ()
 
 
-async def build_request(config: HttpConfig, context: RequestContext, key: str) -> HttpRequest:
-    """Build the request. Raises NodeFailed with the type of the error, before anything is sent."""
+async def build_request(
+    config: HttpConfig, context: RequestContext, idempotency_key: str
+) -> HttpRequest:
+    """Return the request with its references filled in. Raises NodeFailed if a part of it is invalid."""
     method = _check_method(config.method)
     url = _check_url(context.render(config.url))
     params = _render_params(config.params, context)
     headers = _render_headers(config.headers, context)
     _authorize(config.authorization, context, headers, params)
-    body = await _BODIES[config.body.type](config.body, context)
-    _add_content_type(config.body.type, body, headers)
+    body = await _BODY_BUILDERS[config.body.type](config.body, context)
+    _add_content_type(config.body.type, headers)
     connect, idle, total = get_timeouts(config.timeout)
     return HttpRequest(
         method,
@@ -85,7 +87,7 @@ async def build_request(config: HttpConfig, context: RequestContext, key: str) -
         connect_seconds=connect,
         idle_seconds=idle,
         verify_tls=config.ssl_verify,
-        idempotency_key=None if method in _SAFE_METHODS else key,
+        idempotency_key=None if method in _SAFE_METHODS else idempotency_key,
     )
 
 
@@ -108,15 +110,15 @@ def _check_url(url: str) -> str:
 
 
 def _render_params(params: str | tuple[KeyValue, ...], context: RequestContext) -> Pairs:
-    """Split into lines before filling in references, so that a value with a line break stays one value."""
-    return [(context.render(k), context.render(v)) for k, v in split_lines(params) if k]
+    """Render the parameters. Lines are split before references are filled in, so that values may have line breaks."""
+    return [(context.render(k), context.render(v)) for k, v in parse_pairs(params) if k]
 
 
 def _render_headers(headers: str | tuple[KeyValue, ...], context: RequestContext) -> dict[str, str]:
-    """Fill in references before splitting into lines: a variable may hold several headers, one in each line."""
+    """Render the headers. Text is split after references are filled in: a variable may have a header in each line."""
     if isinstance(headers, str):
-        return {key: value for key, value in split_lines(context.render(headers)) if key}
-    return {context.render(k): context.render(v) for k, v in split_lines(headers) if k}
+        return {key: value for key, value in parse_pairs(context.render(headers)) if key}
+    return {context.render(k): context.render(v) for k, v in parse_pairs(headers) if k}
 
 
 def _authorize(
@@ -126,27 +128,30 @@ def _authorize(
         headers.update(_render_headers(authorization.headers, context))
     elif authorization.type == "in-query":
         name = context.render(authorization.key).strip()
-        params.append((name, _check_key(context.render(authorization.value))))
+        params.append((name, _check_api_key(context.render(authorization.value))))
     elif authorization.type == "api-key":
         config = authorization.config
         if config is None:
             raise NodeFailed("AuthorizationConfigError", "authorization config is required")
         name = context.render(config.header).strip() or "Authorization"
-        value = _AUTH_HEADERS[config.type or "custom"](_check_key(context.render(config.api_key)))
+        value = _AUTH_HEADERS[config.type or "custom"](
+            _check_api_key(context.render(config.api_key))
+        )
         for header in [header for header in headers if header.lower() == name.lower()]:
             del headers[header]
         headers[name] = value
 
 
-def _check_key(text: str) -> str:
-    if not text.strip():
+def _check_api_key(api_key: str) -> str:
+    if not api_key.strip():
         raise NodeFailed("AuthorizationConfigError", "api_key is required")
-    return text.strip()
+    return api_key.strip()
 
 
-def _encode_basic(key: str) -> str:
+def _encode_basic(api_key: str) -> str:
     # A key without a colon is already encoded.
-    return "Basic " + (base64.b64encode(key.encode()).decode() if ":" in key else key)
+    encoded = base64.b64encode(api_key.encode()).decode() if ":" in api_key else api_key
+    return f"Basic {encoded}"
 
 
 _AUTH_HEADERS: Final[Mapping[str, Callable[[str], str]]] = {
@@ -156,43 +161,43 @@ _AUTH_HEADERS: Final[Mapping[str, Callable[[str], str]]] = {
 }
 
 
-async def _build_no_body(_body: Body, _context: RequestContext) -> _Body:
-    return _Body()
+async def _build_no_body(_body: Body, _context: RequestContext) -> _RequestBody:
+    return _RequestBody()
 
 
-async def _build_raw_text(body: Body, context: RequestContext) -> _Body:
-    return _Body(content=context.render(_get_text(body)).encode("utf-8", "replace"))
+async def _build_raw_text(body: Body, context: RequestContext) -> _RequestBody:
+    return _RequestBody(content=context.render(_get_template(body)).encode("utf-8", "replace"))
 
 
-async def _build_json(body: Body, context: RequestContext) -> _Body:
-    text = context.render(_get_text(body))
+async def _build_json(body: Body, context: RequestContext) -> _RequestBody:
+    text = context.render(_get_template(body))
     try:
-        return _Body(json_value=read_json(text), has_json=True)
-    except NotJson as wrong:
-        message = f"Failed to parse JSON: {wrong}; it begins {text[:60]!r}"
+        return _RequestBody(json_value=read_json(text), has_json=True)
+    except NotJson as error:
+        message = f"Failed to parse JSON: {error}; it begins {text[:60]!r}"
         raise NodeFailed("RequestBodyError", message) from None
 
 
-async def _build_binary(body: Body, context: RequestContext) -> _Body:
+async def _build_binary(body: Body, context: RequestContext) -> _RequestBody:
     if len(body.items) != 1 or not body.items[0].file:
         raise NodeFailed("RequestBodyError", "binary body type should have exactly one file")
     files = await _fetch_files(body.items[0], context)
-    return _Body(content=files[0].content)
+    return _RequestBody(content=files[0].content)
 
 
-async def _build_urlencoded(body: Body, context: RequestContext) -> _Body:
-    return _Body(form=tuple(_render_pairs(body, context)))
+async def _build_urlencoded(body: Body, context: RequestContext) -> _RequestBody:
+    return _RequestBody(form=tuple(_render_form_fields(body, context)))
 
 
-async def _build_form(body: Body, context: RequestContext) -> _Body:
+async def _build_form(body: Body, context: RequestContext) -> _RequestBody:
     files: list[HttpFile] = []
     for item in body.items:
         if item.type == "file":
             files += await _fetch_files(item, context)
-    return _Body(form=tuple(_render_pairs(body, context)), files=tuple(files))
+    return _RequestBody(form=tuple(_render_form_fields(body, context)), files=tuple(files))
 
 
-_BODIES: Final[Mapping[str, Callable[[Body, RequestContext], Awaitable[_Body]]]] = {
+_BODY_BUILDERS: Final[Mapping[str, Callable[[Body, RequestContext], Awaitable[_RequestBody]]]] = {
     "none": _build_no_body,
     "raw-text": _build_raw_text,
     "json": _build_json,
@@ -202,7 +207,7 @@ _BODIES: Final[Mapping[str, Callable[[Body, RequestContext], Awaitable[_Body]]]]
 }
 
 
-def _get_text(body: Body) -> str:
+def _get_template(body: Body) -> str:
     if isinstance(body.data, str):
         return body.data
     if len(body.data) != 1:
@@ -210,10 +215,10 @@ def _get_text(body: Body) -> str:
     return body.data[0].value
 
 
-def _render_pairs(body: Body, context: RequestContext) -> Pairs:
-    """Render the fields of a form; old exports write it as ``key:value`` lines."""
+def _render_form_fields(body: Body, context: RequestContext) -> Pairs:
+    """Return the rendered text fields of a form, which old exports write as ``key:value`` lines."""
     if isinstance(body.data, str):
-        return [(context.render(k), context.render(v)) for k, v in split_lines(body.data) if k]
+        return [(context.render(k), context.render(v)) for k, v in parse_pairs(body.data) if k]
     return [
         (context.render(item.key), context.render(item.value))
         for item in body.data
@@ -239,12 +244,12 @@ async def _fetch_file(
         message = f"The content of the file at {path} can't be read: it has no address"
         raise NodeFailed("FileFetchError", message)
     name = str(get_file_attribute(file, "name") or "file")
-    kind = str(get_file_attribute(file, "mime_type") or "application/octet-stream")
-    return HttpFile(field, name, await context.fetch(url), kind)
+    media_type = str(get_file_attribute(file, "mime_type") or "application/octet-stream")
+    return HttpFile(field, name, await context.fetch(url), media_type)
 
 
-def _add_content_type(body_type: str, body: _Body, headers: dict[str, str]) -> None:
-    """Add the type of the body unless the author gave one; the client sets the type of a form with files."""
+def _add_content_type(body_type: str, headers: dict[str, str]) -> None:
+    """Add the content type of the body unless the author set one. For multipart forms the client always sets it."""
     names = [name for name in headers if name.lower() == "content-type"]
     if body_type == "form-data":
         for name in names:
@@ -254,8 +259,8 @@ def _add_content_type(body_type: str, body: _Body, headers: dict[str, str]) -> N
 
 
 def _check_header(name: str, value: str) -> tuple[str, str]:
-    if not _NAME.fullmatch(name):
+    if not _HEADER_NAME.fullmatch(name):
         raise NodeFailed("InvalidHeaderError", f"{name[:60]!r} can't be the name of a header")
-    if _CONTROL.search(value):
+    if _CONTROL_CHARACTER.search(value):
         raise NodeFailed("InvalidHeaderError", f"The header {name} holds a control character")
     return name, value

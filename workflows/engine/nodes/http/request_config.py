@@ -9,7 +9,7 @@ from workflows.engine.configuration import ConfigPart, NodeConfig
 
 
 BodyType = Literal["none", "form-data", "x-www-form-urlencoded", "raw-text", "json", "binary"]
-Text = Annotated[str, BeforeValidator(lambda value: "" if value is None else value)]
+NullableText = Annotated[str, BeforeValidator(lambda value: "" if value is None else value)]
 
 METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD")
 # The settings for which null means the default.
@@ -25,18 +25,18 @@ MAX_SECONDS: Final = 600.0
 
 
 class KeyValue(ConfigPart):
-    key: Text = ""
-    value: Text = ""
+    key: NullableText = ""
+    value: NullableText = ""
 
 
 class AuthConfig(ConfigPart):
     type: Literal["basic", "bearer", "custom"] | None = None
-    api_key: Text = ""
-    header: Text = ""
+    api_key: NullableText = ""
+    header: NullableText = ""
 
 
 class Authorization(ConfigPart):
-    """``in-query`` and ``custom-headers`` are xworkflow's; Dify has the first two."""
+    """The authorization of a request. Dify only has the types ``no-auth`` and ``api-key``."""
 
     type: Literal["no-auth", "api-key", "in-query", "custom-headers"] = "no-auth"
     config: AuthConfig | None = None
@@ -56,7 +56,7 @@ class Body(ConfigPart):
 
     @property
     def items(self) -> tuple[BodyItem, ...]:
-        """Return the rows of the data; text has none."""
+        """Return the items of the body, of which a body written as text has none."""
         return () if isinstance(self.data, str) else self.data
 
     @field_validator("data", mode="before")
@@ -66,7 +66,7 @@ class Body(ConfigPart):
 
 
 class Timeout(ConfigPart):
-    """Zero and null mean the default. Exports may also have ``max_*_timeout``, which are limits of a form."""
+    """Timeouts in seconds; zero and null mean the default. The ``max_*_timeout`` of some exports only limit a form."""
 
     connect: float | None = Field(default=None, ge=0)
     read: float | None = Field(default=None, ge=0)
@@ -91,7 +91,7 @@ class HttpConfig(NodeConfig):
 
 
 def get_timeouts(timeout: Timeout | float) -> tuple[float, float, float]:
-    """Return the timeouts to connect, to wait for the next piece, and for the whole exchange."""
+    """Return the seconds to connect, to wait for the next part of the response, and for the whole exchange."""
     if not isinstance(timeout, Timeout):
         total = min(timeout or READ_SECONDS, MAX_SECONDS)
         return min(CONNECT_SECONDS, total), total, total
@@ -100,16 +100,16 @@ def get_timeouts(timeout: Timeout | float) -> tuple[float, float, float]:
     return connect, idle, min(connect + idle, MAX_SECONDS)
 
 
-def split_lines(lines: str | tuple[KeyValue, ...]) -> tuple[tuple[str, str], ...]:
-    """Split ``key:value`` lines at the first colon; a key alone has an empty value."""
-    if not isinstance(lines, str):
-        return tuple((item.key.strip(), item.value.strip()) for item in lines)
-    pairs = (line.partition(":") for line in lines.splitlines() if line.strip())
+def parse_pairs(source: str | tuple[KeyValue, ...]) -> tuple[tuple[str, str], ...]:
+    """Return keys and values. Text has one ``key:value`` in each line; a key without a colon has an empty value."""
+    if not isinstance(source, str):
+        return tuple((item.key.strip(), item.value.strip()) for item in source)
+    pairs = (line.partition(":") for line in source.splitlines() if line.strip())
     return tuple((key.strip(), value.strip()) for key, _colon, value in pairs)
 
 
-def has_strategy(data: Mapping[str, Any]) -> bool:
-    """Return whether the node handles its failures, so that an error status counts as a failure."""
+def has_failure_handling(data: Mapping[str, Any]) -> bool:
+    """Return whether the node retries or has an error strategy; an error status then counts as a failure."""
     retry, strategy = data.get("retry_config"), data.get("error_strategy")
     if isinstance(strategy, Mapping):
         strategy = strategy.get("type")

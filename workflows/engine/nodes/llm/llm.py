@@ -1,4 +1,4 @@
-"""LLM: asks a model and streams its answer, with injected memory and the window of the conversation."""
+"""LLM: asks a model, with injected memory and earlier messages of the conversation, and streams its answer."""
 
 import json
 from collections.abc import AsyncIterator, Iterable
@@ -16,7 +16,7 @@ from workflows.engine.language.memory_usage import DEFAULT_SCOPE, RECENCY, SCOPE
 from workflows.engine.language.templating import Template
 from workflows.engine.nodes.llm.llm_config import LlmConfig
 from workflows.engine.nodes.llm.prompt_messages import Prompt, build_prompt
-from workflows.engine.nodes.llm.reasoning import Reasoning
+from workflows.engine.nodes.llm.reasoning import ReasoningSplitter
 from workflows.engine.ports import ModelChunk, ModelRequest, Usage
 from workflows.engine.texts import Text, gettext_noop
 
@@ -140,7 +140,7 @@ class Llm(NodeKind[LlmConfig, LlmConfig]):
         if ctx.ports.model is None:
             raise PortMissing("model")
         ctx.record_inputs({**_describe_model(prepared), **prompt.describe()})
-        reasoning = Reasoning(tagged=prepared.reasoning_format != "separated")
+        reasoning = ReasoningSplitter(tagged=prepared.reasoning_format != "separated")
         chunks = ctx.ports.model.stream(_build_request(prepared, prompt, ctx))
         usage, finish_reason = await _stream_answer(chunks, reasoning, ctx)
         text = "".join(reasoning.text)
@@ -180,8 +180,9 @@ def _build_request(config: LlmConfig, prompt: Prompt, ctx: NodeContext) -> Model
 
 
 async def _stream_answer(
-    chunks: AsyncIterator[ModelChunk], reasoning: Reasoning, ctx: NodeContext
+    chunks: AsyncIterator[ModelChunk], reasoning: ReasoningSplitter, ctx: NodeContext
 ) -> tuple[Usage, str | None]:
+    """Stream the answer, and return its usage and finish reason. Raises ModelFailed if the answer was cut off."""
     usage, finish_reason = Usage(), None
     # Always close the stream, or the connection of a cancelled run would stay open until garbage collection.
     async with aclosing(chunks):  # type: ignore[type-var]

@@ -54,7 +54,7 @@ class RolePrefix(ConfigPart):
 
 
 class WindowConfig(ConfigPart):
-    """Both dialects' ``memory``: Dify's takes the chat's turns, xworkflow's a variable that holds messages."""
+    """Both dialects' ``memory``: Dify adds the chat's turns, and xworkflow the messages in a variable."""
 
     role_prefix: RolePrefix | None = None
     window: WindowSize = WindowSize()
@@ -102,5 +102,5 @@ class LlmConfig(NodeConfig):
 
     @property
     def json_schema(self) -> dict[str, Any] | None:
-        on = self.structured_output_switch_on or self.structured_output_enabled
-        return self.structured_output.get_schema() if on and self.structured_output else None
+        is_on = self.structured_output_switch_on or self.structured_output_enabled
+        return self.structured_output.get_schema() if is_on and self.structured_output else None

@@ -1,4 +1,4 @@
-"""Builds the messages that a model is sent: prompt, injected memory, window of the conversation, current question."""
+"""Builds the messages for a model: prompt, injected memory, window of the conversation, current question."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,7 +22,7 @@ from workflows.engine.nodes.memory.memory_access import (
     record_untrusted_hits,
     to_entry,
 )
-from workflows.engine.nodes.memory.quoting import list_memories
+from workflows.engine.nodes.memory.quoting import render_memories
 from workflows.engine.ports import MemoryHit, Message
 from workflows.engine.runtime.events import MemoryRecalled
 from workflows.engine.text_rendering import as_text
@@ -32,7 +32,7 @@ CONTEXT_MARK = "{{#context#}}"
 HISTORY_MARK = "{{#histories#}}"
 
 # Tokens for the history if the model's context window is unknown.
-_HISTORY_TOKENS = 2000
+_MAX_HISTORY_TOKENS = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Prompt:
 
 
 async def build_prompt(config: LlmConfig, ctx: NodeContext, *, with_memory: bool = True) -> Prompt:
-    """Build the prompt. Empty messages are dropped; raises NodeFailed if none is left."""
+    """Build the prompt, without empty messages. Raises NodeFailed if no message remains."""
     window, memory = config.memory, config.enhanced_memory
     messages = [
         Message(message.role, text)
@@ -113,38 +113,38 @@ async def _add_window(
 ) -> list[Message]:
     if window.variable_selector:
         value = ctx.pool.get_or_none(window.variable_selector)
-        past = _read_messages(value if isinstance(value, list) else [])
+        history = _parse_messages(value if isinstance(value, list) else [])
         if window.window_size is not None:
-            past = past[max(len(past) - window.window_size, 0) :]
-        position = _find_last(messages, "user")
-        return [*messages[:position], *past, *messages[position:]]
-    past = await _load_turns(window, ctx)
+            history = history[max(len(history) - window.window_size, 0) :]
+        position = _find_last_index(messages, "user")
+        return [*messages[:position], *history, *messages[position:]]
+    history = await _load_turns(window, ctx)
     template = window.query_prompt_template or "{{#sys.query#}}"
     question = Template.of(template).render_text(ctx.pool) if ctx.pool.get(("sys", "query")) else ""
     question_message = [Message("user", question)] if question.strip() else []
     if question_message and messages and messages[-1] == question_message[0]:
         messages = messages[:-1]  # the prompt already ends with the question
-    return [*messages, *past, *question_message]
+    return [*messages, *history, *question_message]
 
 
 async def _load_turns(window: WindowConfig, ctx: NodeContext) -> list[Message]:
-    """Load the previous turns of the chat; ``size`` counts messages, two for each turn."""
+    """Return the messages of the previous turns. The window's ``size`` counts messages, two for each turn."""
     if ctx.ports.history is None:
         return []
     size = window.window.size if window.window.enabled else None
     limit = None if size is None else (size + 1) // 2
     turns = await ctx.ports.history.list_turns(limit=limit)
-    past: list[Message] = []
+    history: list[Message] = []
     for query, answer in turns:
-        past += (Message("user", query), Message("assistant", answer))
-    return _cut_to_tokens(past if size is None else past[max(len(past) - size, 0) :])
+        history += (Message("user", query), Message("assistant", answer))
+    return _cut_to_tokens(history if size is None else history[max(len(history) - size, 0) :])
 
 
-def _cut_to_tokens(past: list[Message]) -> list[Message]:
+def _cut_to_tokens(history: list[Message]) -> list[Message]:
     """Return the newest messages that fit into the tokens for the history."""
     messages: list[Message] = []
-    tokens = _HISTORY_TOKENS
-    for message in reversed(past):
+    tokens = _MAX_HISTORY_TOKENS
+    for message in reversed(history):
         tokens -= _estimate_tokens(message.text)
         if tokens < 0:
             break
@@ -153,13 +153,13 @@ def _cut_to_tokens(past: list[Message]) -> list[Message]:
 
 
 def _estimate_tokens(text: str) -> int:
-    """Estimate the tokens of a text, rather too many than too few: four letters a token, other scripts one each."""
-    ascii_only = sum(character < "\x80" for character in text)
-    return ascii_only // 4 + len(text) - ascii_only + 1
+    """Estimate the tokens of a text, rounded up: four ASCII characters, or one other character, are a token."""
+    ascii_count = sum(character < "\x80" for character in text)
+    return ascii_count // 4 + len(text) - ascii_count + 1
 
 
-def _read_messages(items: Iterable[Json]) -> list[Message]:
-    """Read messages from a variable, with role and content, with question and answer, or as plain strings."""
+def _parse_messages(items: Iterable[Json]) -> list[Message]:
+    """Return the messages of a list, whose items have role and content, or query and answer, or are strings."""
     messages: list[Message] = []
     for item in items:
         if not isinstance(item, Mapping):
@@ -186,12 +186,12 @@ async def _add_memory(config: EnhancedMemory, ctx: NodeContext, messages: list[M
     if not hits:
         return Prompt(tuple(messages), events=(event,))
     injected = Message("system", await _render_memory(config, hits, ctx))
-    position = _find_position(config.injection_position, messages)
+    position = _find_insert_index(config.injection_position, messages)
     return Prompt((*messages[:position], injected, *messages[position:]), tuple(hits), (event,))
 
 
 async def _add_reminder(prompt: Prompt, ctx: NodeContext) -> Prompt:
-    """Add the reminder of earlier runs, if the application has one, as ``enhanced_memory`` adds memories."""
+    """Add the memories of earlier runs that the application's reminder provides, if there is one."""
     if ctx.ports.reminder is None:
         return prompt
     reminder = await ctx.ports.reminder.remind(prompt.messages, ctx.origin)
@@ -202,8 +202,8 @@ async def _add_reminder(prompt: Prompt, ctx: NodeContext) -> Prompt:
     events = (*prompt.events, event)
     if not reminder.hits:
         return replace(prompt, events=events)
-    injected = Message("system", list_memories(reminder.hits))
-    position = _find_position("after_system", prompt.messages)
+    injected = Message("system", render_memories(reminder.hits))
+    position = _find_insert_index("after_system", prompt.messages)
     messages = (*prompt.messages[:position], injected, *prompt.messages[position:])
     return Prompt(messages, tuple(reminder.hits), events)
 
@@ -212,22 +212,22 @@ async def _render_memory(
     config: EnhancedMemory, hits: Sequence[MemoryHit], ctx: NodeContext
 ) -> str:
     if not config.format_template:
-        return list_memories(hits)
+        return render_memories(hits)
     entries = [to_entry(hit) for hit in hits]
     inputs = dict.fromkeys(("entries", "memories", "results"), entries)
     return await _render_jinja(config.format_template, inputs, ctx)
 
 
-def _find_position(position: str, messages: Sequence[Message]) -> int:
-    if position == "before_system":
+def _find_insert_index(insert_position: str, messages: Sequence[Message]) -> int:
+    if insert_position == "before_system":
         return 0
-    if position == "before_user":
-        return _find_last(messages, "user")
+    if insert_position == "before_user":
+        return _find_last_index(messages, "user")
     others = (index for index, message in enumerate(messages) if message.role != "system")
     return next(others, len(messages))
 
 
-def _find_last(messages: Sequence[Message], role: str) -> int:
+def _find_last_index(messages: Sequence[Message], role: str) -> int:
     """Return the index of the last message of a role, or the end if there is none."""
     indexes = reversed(range(len(messages)))
     return next((i for i in indexes if messages[i].role == role), len(messages))
@@ -242,7 +242,8 @@ async def _build_completion(
     if window.role_prefix is None:
         raise NodeFailed("RolePrefixRequired", "memory.role_prefix is needed in completion mode")
     names = {"user": window.role_prefix.user, "assistant": window.role_prefix.assistant}
-    past = "\n".join(f"{names[m.role]}: {m.text}" for m in await _load_turns(window, ctx))
+    history = "\n".join(f"{names[m.role]}: {m.text}" for m in await _load_turns(window, ctx))
     text = messages[0].text
-    text = text.replace(HISTORY_MARK, past) if HISTORY_MARK in text else f"{past}\n{text}".lstrip()
-    return [Message("user", text)]
+    if HISTORY_MARK in text:
+        return [Message("user", text.replace(HISTORY_MARK, history))]
+    return [Message("user", f"{history}\n{text}".lstrip())]

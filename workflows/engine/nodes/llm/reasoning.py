@@ -1,11 +1,11 @@
-"""Separates a model's thinking from its answer while both stream in, however the pieces are cut."""
+"""Separates a model's reasoning from its answer while both are streamed in pieces of any length."""
 
 _OPEN = "<think>"
 _CLOSE = "</think>"
 
 
-class Reasoning:
-    """Splits a stream. ``tagged`` leaves thinking in the text between tags; otherwise it is kept separately."""
+class ReasoningSplitter:
+    """Splits a streamed answer into text and reasoning. With ``tagged`` the reasoning stays in the text between tags."""
 
     __slots__ = ("_buffer", "_inside", "_open_tag", "_started", "_tagged", "reasoning", "text")
 
@@ -19,13 +19,13 @@ class Reasoning:
         self.reasoning: list[str] = []
 
     def feed(self, text: str, reasoning: str = "") -> str:
-        """Process a piece and return its part of the answer."""
+        """Add a piece of the stream, and return its part of the answer."""
         if self._tagged:
-            answer = self._retag(text, reasoning)
+            answer = self._add_tags(text, reasoning)
         else:
             if reasoning:
                 self.reasoning.append(reasoning)
-            answer = self._split(text)
+            answer = self._separate(text)
         if answer:
             self.text.append(answer)
         return answer
@@ -43,7 +43,7 @@ class Reasoning:
             self.text.append(answer)
         return answer
 
-    def _retag(self, text: str, reasoning: str) -> str:
+    def _add_tags(self, text: str, reasoning: str) -> str:
         answer = ""
         if reasoning:
             answer = reasoning if self._open_tag else f"{_OPEN}\n{reasoning}"
@@ -53,15 +53,14 @@ class Reasoning:
             self._open_tag = False
         return answer + text
 
-    def _split(self, text: str) -> str:
+    def _separate(self, text: str) -> str:
         self._buffer += text
         answer = ""
         while self._buffer:
             tag = _CLOSE if self._inside else _OPEN
             before, separator, after = self._buffer.partition(tag)
             if not separator:
-                keep = _count_partial_tag(self._buffer, tag)
-                end = len(self._buffer) - keep
+                end = len(self._buffer) - _count_partial_tag(self._buffer, tag)
                 before, self._buffer = self._buffer[:end], self._buffer[end:]
                 return answer + self._route_piece(before)
             answer += self._route_piece(before)
@@ -81,7 +80,7 @@ class Reasoning:
 
 
 def _count_partial_tag(text: str, tag: str) -> int:
-    """Count the characters at the end that might begin the tag."""
+    """Return how many characters at the end of the text might begin the tag."""
     for length in range(min(len(tag) - 1, len(text)), 0, -1):
         if tag.startswith(text[-length:]):
             return length

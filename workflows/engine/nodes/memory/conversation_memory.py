@@ -16,7 +16,7 @@ from workflows.engine.language.templating import Template
 from workflows.engine.language.untrusted import WEB, has_untrusted_source, is_untrusted_memory
 from workflows.engine.memory_ports import ConversationPort, ConversationResult
 from workflows.engine.nodes.memory.memory_access import (
-    build_held_event,
+    build_quarantined_event,
     build_written_event,
     get_memory,
     get_objects,
@@ -234,5 +234,5 @@ def _build_events(action: str, node: str, history: ConversationResult) -> tuple[
         return (MemoryRecalled(node, SCOPE, namespace, None, entries),)
     return (
         *(build_written_event(hit, node, SCOPE) for hit in history.entries),
-        *(build_held_event(hit, node, SCOPE, hit.key) for hit in history.held_entries),
+        *(build_quarantined_event(hit, node, SCOPE, hit.key) for hit in history.held_entries),
     )

@@ -16,9 +16,9 @@ from workflows.engine.nodes.memory.quoting import needs_quoting, quote_block
 from workflows.engine.ports import MemoryHit
 
 
-WORKING_ENTRIES: Final = 10
+MAX_WORKING_ENTRIES: Final = 10
 WORKING_SCORE: Final = 1.0
-_OUR_HEADINGS: Final = re.compile(
+_OWN_HEADINGS: Final = re.compile(
     r"^([ \t]*)(#{1,6}[ \t]*(?:History|Record|历史上下文|记录))", re.MULTILINE
 )
 _LETTERS: Final = re.compile(r"[^\W\d_]")
@@ -39,7 +39,7 @@ class Record(Generic[H]):
 @dataclass(frozen=True, slots=True)
 class Wording:
     heading: str
-    record: str  # with ``number`` and ``score``
+    record: str  # the heading of a record, with ``number`` and ``score``
 
 
 ENGLISH: Final = Wording("History", "Record {number} (relevance: {score:.2f})")
@@ -47,23 +47,23 @@ CHINESE: Final = Wording("历史上下文", "记录{number} (相关度: {score:.
 
 
 def choose_query(topic: Json = None, content: Json = None, document: Json = None) -> str:
-    """Return the query: the first of the three that has text."""
+    """Return the text of the first argument that has text, or an empty string."""
     for value in (topic, content, document):
         if value is not None and (text := to_text(value).strip()):
             return text
     return ""
 
 
-def merge(working: Iterable[H], long_term: Iterable[H]) -> list[Record[H]]:
-    """Merge by score without repeated texts; working entries are sorted newest first, long-term hits best first."""
-    records = [Record(hit, WORKING_SCORE) for hit in list(working)[:WORKING_ENTRIES]]
+def merge_hits(working: Iterable[H], long_term: Iterable[H]) -> list[Record[H]]:
+    """Return the records of both lists, best first, without repeated texts. ``working`` is sorted newest first."""
+    records = [Record(hit, WORKING_SCORE) for hit in list(working)[:MAX_WORKING_ENTRIES]]
     records += [Record(hit, hit.score or 0.0) for hit in long_term]
     records.sort(key=lambda record: record.score, reverse=True)  # stable
     return _remove_duplicates(records)
 
 
 def render_markdown(records: Sequence[Record[MemoryHit]], wording: Wording = ENGLISH) -> str:
-    """Render the records; without any the text is empty, because a heading alone would only cost tokens."""
+    """Return the records as Markdown. Without records the text is empty, because a heading would only cost tokens."""
     if not records:
         return ""
     parts = [f"## {wording.heading}"]
@@ -74,7 +74,7 @@ def render_markdown(records: Sequence[Record[MemoryHit]], wording: Wording = ENG
 
 
 def choose_wording(language: str, *texts: str) -> Wording:
-    """Choose the wording by a language code, or else by the first text that has words."""
+    """Choose the wording by a language code or, if it is empty, by the first text that has letters."""
     if language:
         return CHINESE if language.casefold().startswith("zh") else ENGLISH
     text = next((text for text in texts if _LETTERS.search(text)), "")
@@ -89,11 +89,11 @@ def to_text(value: Json) -> str:
 
 
 def _render_value(hit: MemoryHit) -> str:
-    """Render the value, and quote it if it looks like a separate record or is untrusted."""
+    """Render the value. It is quoted if it is untrusted or looks like a role marker; its headings are escaped."""
     text = to_text(hit.value)
     if needs_quoting(hit):
         return quote_block(text)
-    return _OUR_HEADINGS.sub(r"\g<1>\\\g<2>", text)
+    return _OWN_HEADINGS.sub(r"\g<1>\\\g<2>", text)
 
 
 def _remove_duplicates(records: Iterable[Record[H]]) -> list[Record[H]]:
@@ -111,6 +111,6 @@ def _remove_duplicates(records: Iterable[Record[H]]) -> list[Record[H]]:
 
 
 def _normalize(text: str) -> str:
-    """Normalize case, spaces and punctuation; a text without words keeps its punctuation."""
+    """Normalize case, and remove punctuation unless the text consists of it, so that similar texts are equal."""
     plain = unicodedata.normalize("NFKC", text).casefold()
     return " ".join(_WORD.findall(plain)) or plain.strip()

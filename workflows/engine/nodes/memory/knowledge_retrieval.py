@@ -1,4 +1,4 @@
-"""Find pages: searches the knowledge pages, without asking a model."""
+"""Knowledge retrieval: searches the knowledge pages, without asking a model."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -25,8 +25,8 @@ from workflows.engine.texts import Text, gettext_noop
 DEFAULT_TOP_K, DEFAULT_MIN_SCORE = 5, 0.1
 
 
-class Multiple(ConfigPart):
-    """Dify's settings; reranking is ignored, because it needs a model."""
+class DifyRetrievalConfig(ConfigPart):
+    """Dify's settings, without reranking, which is ignored because it needs a model."""
 
     top_k: int | None = Bounded(default=None, ge=1, le=100)
     score_threshold: float | None = Bounded(default=None, ge=0, le=1)
@@ -40,7 +40,7 @@ class KnowledgeConfig(NodeConfig):
     top_k: int | None = Bounded(default=None, ge=1, le=100)
     min_score: float | None = Bounded(default=None, ge=0, le=1)
     tags: tuple[str, ...] = ()
-    multiple_retrieval_config: Multiple | None = None
+    multiple_retrieval_config: DifyRetrievalConfig | None = None
 
     @property
     def max_results(self) -> int:

@@ -1,4 +1,4 @@
-"""Write pages: new content is merged into the page on the same subject, so that there is one page for each subject."""
+"""Write knowledge: merges new content into the page on its subject, so that there is one page for each subject."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ from workflows.engine.language.untrusted import WEB, has_untrusted_source, needs
 from workflows.engine.memory_ports import StoredPage
 from workflows.engine.nodes.memory.memory_access import (
     PAGE_SCOPES,
-    TRUSTS_OUTSIDE,
-    build_held_event,
+    TRUSTS_OUTSIDE_FIELD,
+    build_quarantined_event,
     build_rejected_event,
     build_written_event,
     get_knowledge,
@@ -33,7 +33,7 @@ REPLACE: Mode = "replace"
 
 
 class WriteConfig(NodeConfig):
-    """The settings; the page's title is ``page_title``, because ``title`` is the node's."""
+    """The settings of the node. The page's title is ``page_title``, because ``title`` is the title of the node."""
 
     scope: str = "global"
     mode: Mode = MERGE
@@ -93,7 +93,7 @@ class KnowledgeWrite(NodeKind[WriteConfig, Prepared]):
               help=gettext_noop("Leave empty to create it from the title.")),
         Field("pages_selector", gettext_noop("Pages variable"), Widget.SELECTOR,
               help=gettext_noop("For several pages: a list of objects with title, summary, content, tags and references.")),
-        TRUSTS_OUTSIDE,
+        TRUSTS_OUTSIDE_FIELD,
     )  # fmt: skip
 
     def summarize(self, data: Data) -> Iterable[Text]:
@@ -154,22 +154,8 @@ class KnowledgeWrite(NodeKind[WriteConfig, Prepared]):
             if rejection is None:
                 raise
             events.append(rejection)
-        for result in results:
-            entry, title = result.entry, str(result.page["title"])
-            events.append(
-                build_held_event(entry, ctx.node_id, config.scope, title)
-                if result.held
-                else build_written_event(entry, ctx.node_id, config.scope)
-            )
-        stored = [result for result in results if not result.held]
-        pages = [{**result.page, "merged_for": result.merged_for} for result in stored]
-        outputs: dict[str, Json] = {
-            "pages": pages,
-            "count": len(pages),
-            "merged": sum(bool(result.merged_for) for result in stored),
-            "id": pages[0]["id"] if pages else "",
-        }
-        return NodeResult(outputs, events=tuple(events))
+        events += [_build_event(result, ctx.node_id, config.scope) for result in results]
+        return NodeResult(_build_outputs(results), events=tuple(events))
 
 
 def _collect_drafts(prepared: Prepared, ctx: NodeContext) -> list[dict[str, Json]]:
@@ -191,8 +177,25 @@ def _add_origin(
     ctx: NodeContext,
 ) -> dict[str, Json]:
     """Replace the origin that a draft states, because a model may have written it."""
-    plain = {name: value for name, value in draft.items() if name not in ("origin", "hold")}
+    content = {name: value for name, value in draft.items() if name not in ("origin", "hold")}
     if not has_untrusted_source(selectors, ctx.untrusted):
-        return plain
+        return content
     hold = needs_scope_review(prepared.config.scope, trusted=prepared.config.trusts_outside)
-    return plain | {"origin": WEB, "hold": hold}
+    return content | {"origin": WEB, "hold": hold}
+
+
+def _build_event(result: StoredPage, node_id: str, scope: str) -> Event:
+    if not result.held:
+        return build_written_event(result.entry, node_id, scope)
+    return build_quarantined_event(result.entry, node_id, scope, str(result.page["title"]))
+
+
+def _build_outputs(results: Sequence[StoredPage]) -> dict[str, Json]:
+    stored = [result for result in results if not result.held]
+    pages = [{**result.page, "merged_for": result.merged_for} for result in stored]
+    return {
+        "pages": pages,
+        "count": len(pages),
+        "merged": sum(bool(result.merged_for) for result in stored),
+        "id": pages[0]["id"] if pages else "",
+    }

@@ -1,4 +1,4 @@
-"""Access to memory for every kind that uses it: the port or a clear error, hits as plain values, events."""
+"""What the memory nodes share: access to the memory ports, entries as workflow values, and events."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -35,7 +35,7 @@ SCOPE_FIELD: Final = Field(
     default=DEFAULT_SCOPE,
     choices=SCOPES,
 )
-TRUSTS_OUTSIDE: Final = Field(
+TRUSTS_OUTSIDE_FIELD: Final = Field(
     "trusts_outside",
     gettext_noop("Skip quarantine for external content"),
     Widget.SWITCH,
@@ -46,11 +46,12 @@ TRUSTS_OUTSIDE: Final = Field(
 
 
 def get_memory(ctx: NodeContext, scope: str) -> MemoryPort:
+    """Return the memory port. Raises MemoryUnavailable, or NodeFailed without the variable that the scope needs."""
     if ctx.ports.memory is None:
         raise MemoryUnavailable("No memory provider is configured; this node needs one")
-    needed = _REQUIRED_VARIABLES.get(scope)
-    if needed is not None and not ctx.pool.get(("sys", needed)):
-        message = f"sys.{needed} not set; required for {scope} scope"
+    variable = _REQUIRED_VARIABLES.get(scope)
+    if variable is not None and not ctx.pool.get(("sys", variable)):
+        message = f"sys.{variable} not set; required for {scope} scope"
         raise NodeFailed("MemoryIdentityMissing", message)
     return ctx.ports.memory
 
@@ -65,7 +66,7 @@ def get_knowledge(ctx: NodeContext, scope: str) -> KnowledgePort:
 def get_objects(
     selector: Selector | None, ctx: NodeContext, error_type: str, field: str
 ) -> list[dict[str, Json]]:
-    """Return the objects in a variable, which holds a list of them or one; an empty list without a value.
+    """Return the objects in a variable that holds a list of objects or a single one; without a value, an empty list.
 
     Raises NodeFailed of ``error_type`` for any other value, with the name of the ``field``.
     """
@@ -114,7 +115,7 @@ async def recall_entries(
 
 
 def record_untrusted_hits(ctx: NodeContext, hits: Sequence[MemoryHit]) -> None:
-    """Record for the step which hits are untrusted; see ``workflows.engine.language.untrusted``."""
+    """Record the untrusted hits with the step, as ``workflows.engine.language.untrusted`` explains."""
     ctx.record_untrusted_keys([hit.key for hit in hits if is_untrusted_memory(hit.metadata)])
 
 
@@ -141,7 +142,7 @@ def build_recalled_event(
 def build_rejected_event(
     fault: Exception, ctx: NodeContext, scope: str, key: str
 ) -> MemoryKeptOut | None:
-    """Build the event of an entry that memory rejected, which does not fail the node; None for any other error."""
+    """Return the event if memory rejected the entry, or None for any other error, which fails the node."""
     reasons = getattr(fault, "reasons", None)
     return MemoryKeptOut(ctx.node_id, scope, key, list(reasons)) if reasons else None
 
@@ -151,7 +152,7 @@ def build_written_event(hit: MemoryHit, node: str, scope: str) -> MemoryWritten:
     return MemoryWritten(node, scope, hit.namespace, entry)
 
 
-def build_held_event(hit: MemoryHit, node: str, scope: str, key: str) -> MemoryKeptOut:
+def build_quarantined_event(hit: MemoryHit, node: str, scope: str, key: str) -> MemoryKeptOut:
     """Build the event of an entry that memory holds in quarantine for review."""
     causes = (hit.metadata or {}).get("quarantined_for") or ()
     reasons = [str(cause.get("reason", "")) for cause in causes if isinstance(cause, Mapping)]
@@ -171,7 +172,7 @@ def to_entry(hit: MemoryHit) -> dict[str, Json]:
 
 
 def to_event_entry(hit: MemoryHit) -> dict[str, Json]:
-    """Convert a hit for its event. ``parts`` explain the score, ``run`` stored it; not every memory knows them."""
+    """Convert a hit to the entry of an event. ``parts`` explain the score, and ``run`` is the run that stored it."""
     source = getattr(hit, "source", None)
     return {
         "id": hit.id,

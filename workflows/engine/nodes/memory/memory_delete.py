@@ -73,7 +73,7 @@ class MemoryDelete(NodeKind[DeleteConfig, Prepared]):
         return (Output("deleted", "number", gettext_noop("Number of forgotten entries")),)
 
     async def run(self, prepared: Prepared, ctx: NodeContext) -> NodeResult:
-        config, key = prepared.config, _fill_key(prepared.key, ctx)
+        config, key = prepared.config, _render_key(prepared.key, ctx)
         ctx.record_inputs({"scope": config.scope, "key": key, "filter": config.filter})
         deleted = await get_memory(ctx, config.scope).delete(
             scope=config.scope,
@@ -86,8 +86,8 @@ class MemoryDelete(NodeKind[DeleteConfig, Prepared]):
         return NodeResult({"deleted": deleted}, events=(forgotten,))
 
 
-def _fill_key(template: Template | None, ctx: NodeContext) -> str | None:
-    """Fill in the key. Raises an error for a missing or empty variable, which would name another key or none."""
+def _render_key(template: Template | None, ctx: NodeContext) -> str | None:
+    """Return the key. Raises EngineFault for a missing variable or an empty key, which would select other entries."""
     if template is None:
         return None
     for selector in template.references:

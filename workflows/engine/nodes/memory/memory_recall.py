@@ -9,11 +9,7 @@ from workflows.engine.appearance import Data, get_variable_name
 from workflows.engine.configuration import Field, NodeConfig, Widget
 from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.document import NodeSpec, Selector
-from workflows.engine.language.memory_usage import (
-    MAX_RECENCY_DAYS,
-    RECENCY,
-    get_scope_label,
-)
+from workflows.engine.language.memory_usage import MAX_RECENCY_DAYS, RECENCY, get_scope_label
 from workflows.engine.nodes.memory.memory_access import (
     SCOPE_FIELD,
     get_query,
@@ -44,9 +40,9 @@ class MemoryRecall(NodeKind[RecallConfig, RecallConfig]):
     dialects = ("xworkflow",)
     config_model = RecallConfig
     leak_check_settings = tuple(
-        {"scope": scope, "top_k": 50, **more}
+        {"scope": scope, "top_k": 50, **selection}
         for scope in ("user", "conversation", "global", "run")
-        for more in ({}, {"query_selector": ["start", "text"]}, {"key": "k"})
+        for selection in ({}, {"query_selector": ["start", "text"]}, {"key": "k"})
     )
     needs_memory = True
     memory_preview = "recall"

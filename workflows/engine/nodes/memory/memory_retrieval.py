@@ -18,11 +18,11 @@ from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.memory_usage import MAX_RECENCY_DAYS, RECENCY, get_scope_label
 from workflows.engine.nodes.memory.history_context import (
-    WORKING_ENTRIES,
+    MAX_WORKING_ENTRIES,
     Record,
     choose_query,
     choose_wording,
-    merge,
+    merge_hits,
     render_markdown,
     to_text,
 )
@@ -41,10 +41,10 @@ from workflows.engine.texts import Text, gettext_noop
 log = logging.getLogger(__name__)
 
 WORKFLOW: Final = "workflow"  # the scope
-CONTEXT: Final = "history_context"
+CONTEXT_OUTPUT: Final = "history_context"
 # The inputs that may be the query, in order of preference.
 QUERY_FIELDS: Final = ("topic", "content", "document")
-TIMEOUT_SECONDS: Final = 20.0  # for the query of memory
+TIMEOUT_SECONDS: Final = 20.0  # for all requests to memory
 
 
 class RetrievalConfig(NodeConfig):
@@ -83,7 +83,7 @@ class MemoryRetrieval(NodeKind[RetrievalConfig, RetrievalConfig]):
     needs_memory = True
     memory_preview = "history"
     default_scope = WORKFLOW
-    context_output = CONTEXT
+    context_output = CONTEXT_OUTPUT
     fields = (
         Field("topic_selector", gettext_noop("Topic"), Widget.SELECTOR,
               help=gettext_noop("The search query. If empty, the content is used, then the document."),
@@ -118,7 +118,7 @@ class MemoryRetrieval(NodeKind[RetrievalConfig, RetrievalConfig]):
         inputs = self.configure(spec).inputs
         records = gettext_noop("Markdown records, most relevant first, or empty")
         unchanged = (Output(name, help=gettext_noop("Unchanged input")) for name in inputs)
-        return (Output(CONTEXT, "string", records), *unchanged)
+        return (Output(CONTEXT_OUTPUT, "string", records), *unchanged)
 
     def list_reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
         return tuple(self.configure(spec).inputs.values())
@@ -130,12 +130,12 @@ class MemoryRetrieval(NodeKind[RetrievalConfig, RetrievalConfig]):
         ctx.record_inputs({"scope": prepared.scope, "query": query, **inputs})
         try:
             async with asyncio.timeout(TIMEOUT_SECONDS):
-                records, withheld = await _retrieve(prepared, ctx, query, _get_group(inputs))
+                records, withheld = await _retrieve(prepared, ctx, query, _get_group_id(inputs))
         except Exception as fault:
             # Any exception, because memory is optional here; the log has its traceback.
             failed = MemoryRetrievalError(ctx.node_id, _describe_fault(fault))
             log.warning("memory_retrieval_failed", exc_info=fault, extra={"node": ctx.node_id})
-            return NodeResult({**inputs, CONTEXT: ""}, events=(failed,))
+            return NodeResult({**inputs, CONTEXT_OUTPUT: ""}, events=(failed,))
         hits = [record.hit for record in records]
         record_untrusted_hits(ctx, hits)
         wording = choose_wording(prepared.language, query, *(to_text(hit.value) for hit in hits))
@@ -143,16 +143,13 @@ class MemoryRetrieval(NodeKind[RetrievalConfig, RetrievalConfig]):
         entries = [{**to_event_entry(record.hit), "score": record.score} for record in records]
         event = build_recalled_event(ctx, prepared.scope, query or None, hits)
         event = replace(event, entries=entries, withheld=withheld)
-        return NodeResult({**inputs, CONTEXT: context}, events=(event,))
+        return NodeResult({**inputs, CONTEXT_OUTPUT: context}, events=(event,))
 
 
 async def _retrieve(
     config: RetrievalConfig, ctx: NodeContext, query: str, group_id: str | None
 ) -> tuple[list[Record[MemoryHit]], str | None]:
-    """Retrieve working memory first, and long-term memory if there is a query.
-
-    Return with them the reason if memory withholds its entries.
-    """
+    """Return the records of working and, with a query, long-term memory, and why memory withholds entries, if it does."""
     memory = get_memory(ctx, config.scope)
     withheld: str | None = None
 
@@ -172,18 +169,18 @@ async def _retrieve(
         # The author's metadata may have a key "tier", too.
         return [hit for hit in hits if getattr(hit, "tier", tier) == tier]
 
-    working = await recall_tier("working", None, WORKING_ENTRIES)
+    working = await recall_tier("working", None, MAX_WORKING_ENTRIES)
     long_term = await recall_tier("long_term", query, config.top_k) if query else ()
-    return merge(working, long_term), withheld
+    return merge_hits(working, long_term), withheld
 
 
-def _get_group(inputs: dict[str, Json]) -> str | None:
+def _get_group_id(inputs: dict[str, Json]) -> str | None:
     value = inputs.get("group_id")
     return as_text(value) or None if value is not None else None
 
 
 def _describe_fault(fault: Exception) -> str:
-    """Describe a fault for users, if it has a message for them; the details are only logged."""
+    """Return a message about the fault for users, without the details, which are only logged."""
     if isinstance(fault, EngineFault):
         return fault.message
     if isinstance(fault, TimeoutError):

@@ -16,8 +16,8 @@ from workflows.engine.language.templating import Template
 from workflows.engine.language.untrusted import WEB, has_untrusted_source, needs_scope_review
 from workflows.engine.nodes.memory.memory_access import (
     SCOPE_FIELD,
-    TRUSTS_OUTSIDE,
-    build_held_event,
+    TRUSTS_OUTSIDE_FIELD,
+    build_quarantined_event,
     build_rejected_event,
     build_written_event,
     get_memory,
@@ -84,7 +84,7 @@ class MemoryStore(NodeKind[StoreConfig, PreparedStore]):
             ("working", gettext_noop("Working")),
             ("quarantine", gettext_noop("Quarantine")),
         )),
-        TRUSTS_OUTSIDE,
+        TRUSTS_OUTSIDE_FIELD,
         Field("ttl", gettext_noop("Expires after (seconds)"), Widget.NUMBER, low=1,
               help=gettext_noop("Leave empty to keep it until it is forgotten.")),
     )  # fmt: skip
@@ -142,7 +142,7 @@ class MemoryStore(NodeKind[StoreConfig, PreparedStore]):
             outputs = {"stored": False, "key": key, "reason": str(fault)}
             return NodeResult(outputs, events=(rejection,))
         if config.tier != QUARANTINE and getattr(entry, "tier", config.tier) == QUARANTINE:
-            quarantine_event = build_held_event(entry, ctx.node_id, config.scope, key)
+            quarantine_event = build_quarantined_event(entry, ctx.node_id, config.scope, key)
             outputs = {"stored": False, "key": key, "reason": ", ".join(quarantine_event.reasons)}
             return NodeResult(outputs, events=(quarantine_event,))
         event = build_written_event(entry, ctx.node_id, config.scope)
@@ -150,7 +150,7 @@ class MemoryStore(NodeKind[StoreConfig, PreparedStore]):
 
 
 def _apply_trust(prepared: PreparedStore, ctx: NodeContext, metadata: dict[str, Any]) -> str:
-    """Return the tier, and mark untrusted content in ``metadata`` itself; what the author set is trusted."""
+    """Return the tier, and mark untrusted content in ``metadata``, except where the author has set a value."""
     config = prepared.config
     if not has_untrusted_source(prepared.selectors, ctx.untrusted):
         return config.tier

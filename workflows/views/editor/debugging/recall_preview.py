@@ -23,15 +23,15 @@ from workflows.engine.errors import EngineFault
 from workflows.engine.language.document import Json, NodeSpec
 from workflows.engine.language.memory_usage import DEFAULT_SCOPE
 from workflows.engine.nodes.memory.history_context import (
-    WORKING_ENTRIES,
+    MAX_WORKING_ENTRIES,
     Record,
     choose_wording,
-    merge,
+    merge_hits,
     render_markdown,
 )
 from workflows.engine.nodes.memory.memory_access import to_entry
 from workflows.engine.nodes.memory.memory_retrieval import QUERY_FIELDS
-from workflows.engine.nodes.memory.quoting import list_memories
+from workflows.engine.nodes.memory.quoting import render_memories
 from workflows.engine.text_rendering import as_text
 from workflows.execution.kinds import load_kinds
 from workflows.models import Workflow
@@ -176,10 +176,10 @@ def _recall_records(
     """Recall as the history node does: working memory first, then the entries that match the query."""
     scope = config["scope"]
     working = memory_app.recall(
-        caller, scope=scope, filter={"tier": "working"}, top_k=WORKING_ENTRIES
+        caller, scope=scope, filter={"tier": "working"}, top_k=MAX_WORKING_ENTRIES
     )
     if not query:
-        return merge(working, [])
+        return merge_hits(working, [])
     long_term = memory_app.recall(
         caller,
         scope=scope,
@@ -188,7 +188,7 @@ def _recall_records(
         top_k=config["top_k"],
         recency_days=config["recency_days"],
     )
-    return merge(working, long_term)
+    return merge_hits(working, long_term)
 
 
 def _render_records(
@@ -246,4 +246,4 @@ def _render_injection(
         entries = [to_entry(entry) for entry in recalled_entries]
         inputs = {"entries": entries, "memories": entries, "results": entries}
         return render_jinja(config["format"], inputs)
-    return list_memories(recalled_entries)
+    return render_memories(recalled_entries)
