@@ -14,13 +14,13 @@ from workflows.engine.editing import (
     InMemoryStore,
     Op,
     apply_all,
-    check,
     diff,
     read_log,
     rebase,
     write_ops,
 )
 from workflows.engine.editing.ops import Connect, Disconnect
+from workflows.engine.editing.perform import check_ops
 from workflows.engine.editing.rebase import ConcurrentOp
 from workflows.engine.language.document import Document
 
@@ -87,8 +87,8 @@ def two_orders_meet(seed: int) -> bool:
     if over_a.conflicts or over_b.conflicts:
         return False  # said, and for a person to decide
     try:
-        check(ours, apply_all(ours, over_a.ops)[0])
-        check(theirs, apply_all(theirs, over_b.ops)[0])
+        check_ops(ours, apply_all(ours, over_a.ops)[0])
+        check_ops(theirs, apply_all(theirs, over_b.ops)[0])
     except EditRefused as refused:
         # Together they would break a rule that each alone keeps: that is said too.
         if {problem.code for problem in refused.problems} <= BROKEN_TOGETHER:

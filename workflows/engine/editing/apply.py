@@ -1,4 +1,4 @@
-"""Applies plain operations to a store, and returns the operation that reverts each.
+"""Applies plain operations to a store, and returns for each the operation that reverts it.
 
 The inverse is computed before the change, from the current state. Applied in reverse order, the inverses restore the
 very same document.
@@ -21,12 +21,12 @@ AppliedOp = tuple[Op, Op]
 
 
 def apply(store: Store, op: Op) -> AppliedOp:
-    """Apply one plain operation. Raises EditRefused when its subject doesn't exist."""
+    """Apply one plain operation. Raises EditRefused when a node, edge or path that it names doesn't exist."""
     return _APPLY[type(op)](store, op)
 
 
 def apply_all(store: Store, operations: Iterable[Op]) -> tuple[tuple[Op, ...], tuple[Op, ...]]:
-    """Apply operations in order; return them, and the operations that revert all of them, in their order."""
+    """Apply operations in order. Return them, and the operations that revert them, in the order to apply these."""
     applied = [apply(store, op) for op in operations]
     return tuple(op for op, _ in applied), tuple(inverse for _, inverse in reversed(applied))
 
@@ -57,7 +57,7 @@ def _delete(store: Store, op: ops.Delete) -> AppliedOp:
 
 
 def _change_item(store: Store, op: ops.Move | ops.Rename | ops.Resize | ops.Reparent) -> AppliedOp:
-    """Set the fields of the item that the operation names besides its id."""
+    """Set the fields of the item that have the same names as those of the operation."""
     item = require_item(store, op.id)
     names = op.__slots__[1:]
     store.put_item(replace(item, **{name: getattr(op, name) for name in names}))
@@ -128,7 +128,7 @@ def _replace(store: Store, op: ops.Replace) -> AppliedOp:
 
 
 def _check_container(store: Store, parent: str, child: str) -> None:
-    """Check that the container exists, and is neither the child itself nor inside it."""
+    """Raise EditRefused unless the container exists, and is neither the child itself nor inside it."""
     visited: set[str] = set()
     container_id: str | None = parent
     while container_id is not None and container_id not in visited:

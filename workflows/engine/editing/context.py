@@ -1,4 +1,4 @@
-"""The context that expanding an operation needs besides the draft: node kinds and new ids."""
+"""What is needed besides the draft to expand an operation: node kinds, default sizes and new ids."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,19 +11,19 @@ from workflows.engine.language.document import Json
 from workflows.engine.layout import Box
 
 
-CARD: Final = Box(244, 90)
-CONTAINER: Final = Box(400, 200)
+CARD_SIZE: Final = Box(244, 90)
+CONTAINER_SIZE: Final = Box(400, 200)
 
 
 def compute_box(item: Item) -> Box:
-    """Return the size of an item for arranging it, which is the default one unless the item has its own."""
-    default = CONTAINER if item.kind in CONTAINERS else CARD
+    """Return the size of an item for arranging it, or the default size if the document states none."""
+    default = CONTAINER_SIZE if item.kind in CONTAINERS else CARD_SIZE
     return Box(item.width or default.width, item.height or default.height)
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The installed kinds; ``create_id`` makes an unused id for a node of a kind."""
+    """The installed kinds, and ``create_id``, which returns a new id for a node of a kind."""
 
     kinds: Mapping[str, AnyKind]
     create_id: Callable[[str], str]
@@ -32,7 +32,7 @@ class Context:
         if item.kind in CONTAINERS:
             return True
         kind = self.kinds.get(item.kind)
-        return kind is not None and kind.execution is Execution.CONTAINER
+        return kind is not None and kind.execution is Execution.CONTAINER_SIZE
 
     def get_title(self, kind: str) -> str:
         node_kind = self.kinds.get(kind)
@@ -44,7 +44,7 @@ class Context:
 
 
 def _collect_defaults(fields: tuple[Field, ...]) -> dict[str, Json]:
-    """Return the defaults of fields; a section has one if a part of it has one."""
+    """Return the default values of fields by name. A section has one if a field in it has one."""
     defaults: dict[str, Json] = {}
     for field in fields:
         value = field.default
@@ -56,8 +56,8 @@ def _collect_defaults(fields: tuple[Field, ...]) -> dict[str, Json]:
 
 
 def build_markers(parent: Item | None) -> dict[str, Json]:
-    """Return the keys in the data of a node that say that it is inside this container."""
+    """Return the data that marks a node as being inside this container; it is empty outside of containers."""
     if parent is None or parent.kind not in CONTAINERS:
         return {}
-    switch, key = get_content_markers(parent.kind)
-    return {switch: True, key: parent.id}
+    flag_name, id_name = get_content_markers(parent.kind)
+    return {flag_name: True, id_name: parent.id}

@@ -32,7 +32,7 @@ MAX_SIZE: Final = 50_000
 
 
 def _check_value(value: Json) -> Json:
-    """Check that a document may contain the value: bounded depth and numbers, no NUL."""
+    """Return the value. Raises ValueError if it is nested too deeply or has NUL or a number out of range."""
     try:
         return check_tree({"value": value})["value"]
     except DocumentInvalid as invalid:
@@ -93,7 +93,7 @@ class SpecIn(_In):
 
 
 class _OpIn(_In):
-    """An operation of a client. Without a ``read`` of its own, its fields are those of ``operation``."""
+    """An operation of a client. By default ``read`` returns an ``operation`` with the same fields."""
 
     operation: ClassVar[type[Any]]  # Any: the operations have no common base
 

@@ -24,7 +24,7 @@ class FieldChange:
 
 @dataclass(frozen=True, slots=True)
 class DocumentDiff:
-    """Maps ids to ``added``, ``removed``, ``changed`` or ``moved``, with the changes in each field."""
+    """The differences of two documents. ``nodes`` and ``edges`` map ids to ``added``, ``removed``, ``changed`` or ``moved``."""
 
     nodes: Mapping[str, str]
     edges: Mapping[str, str]
@@ -54,7 +54,7 @@ def diff(before: Document, after: Document, *, with_name: bool = False) -> tuple
             for id_ in reversed(new_ids)
             if id_ not in old.items or id_ in recreated
         ),
-        *_iter_item_changes(old, new, recreated),
+        *_iter_item_ops(old, new, recreated),
         *(ops.Delete(id_) for id_ in old_ids if id_ not in new.items),
         *(
             ops.Connect(edge)
@@ -62,14 +62,14 @@ def diff(before: Document, after: Document, *, with_name: bool = False) -> tuple
             # A document may contain dangling edges, but no operation creates them.
             if id_ not in unchanged_edges and {edge.source, edge.target} <= new.items.keys()
         ),
-        *_iter_variables(old, new),
+        *_iter_variable_ops(old, new),
         *(ops.Feature(*change) for change in iter_changes(old.get_features(), new.get_features())),
-        *_iter_header(old, new, with_name),
+        *_iter_header_ops(old, new, with_name),
     )
 
 
 def iter_changes(before: Json, after: Json, path: Path = ()) -> Iterator[Change]:
-    """Yield the smallest changes of fields; lists of different lengths change as one."""
+    """Yield the smallest changes of fields. A list whose length differs is replaced as a whole."""
     if isinstance(before, Mapping) and isinstance(after, Mapping):
         for key in before.keys() | after.keys():
             key_path = (*path, key)
@@ -92,13 +92,13 @@ def iter_changes(before: Json, after: Json, path: Path = ()) -> Iterator[Change]
 
 
 def compare_documents(before: Document, after: Document) -> DocumentDiff:
-    """Return the differences for drawing, in the order of ids."""
+    """Return the differences of two documents for drawing them, in the order of ids."""
     old, new = InMemoryStore(before), InMemoryStore(after)
     nodes = _compare_ids(old.items, new.items)
     fields: dict[str, tuple[FieldChange, ...]] = {}
     for id_ in old.items.keys() & new.items.keys():
         old_item, new_item = old.items[id_], new.items[id_]
-        if field_changes := tuple(_iter_fields(old_item, new_item)):
+        if field_changes := tuple(_iter_item_field_changes(old_item, new_item)):
             fields[id_] = field_changes
             nodes[id_] = "changed"
         elif _get_geometry(old_item) != _get_geometry(new_item):
@@ -117,7 +117,7 @@ def compare_documents(before: Document, after: Document) -> DocumentDiff:
 
 
 def _find_recreated(old: InMemoryStore, new: InMemoryStore) -> set[str]:
-    """Return ids that another node has now, with their content: kind and extra data of a node never change."""
+    """Return the nodes to create anew, because no operation changes their kind or extra data, and their content."""
     recreated: set[str] = set()
     for id_ in reversed(_sort_deepest_first(new)):
         previous, item = old.items.get(id_), new.items[id_]
@@ -132,8 +132,8 @@ def _find_recreated(old: InMemoryStore, new: InMemoryStore) -> set[str]:
 
 
 def _is_different_node(before: Item, after: Item) -> bool:
-    kinds = (before.kind, before.is_note) != (after.kind, after.is_note)
-    return kinds or not is_same(before.extra, after.extra)
+    has_other_kind = (before.kind, before.is_note) != (after.kind, after.is_note)
+    return has_other_kind or not is_same(before.extra, after.extra)
 
 
 def _is_unchanged_edge(before: EdgeRecord, after: EdgeRecord, recreated: set[str]) -> bool:
@@ -143,7 +143,7 @@ def _is_unchanged_edge(before: EdgeRecord, after: EdgeRecord, recreated: set[str
     return before.ends == after.ends and is_same(before.extra, after.extra)
 
 
-def _iter_item_changes(old: InMemoryStore, new: InMemoryStore, recreated: set[str]) -> Iterator[Op]:
+def _iter_item_ops(old: InMemoryStore, new: InMemoryStore, recreated: set[str]) -> Iterator[Op]:
     for id_ in reversed(_sort_deepest_first(new)):  # move a container before its new content
         item, previous = new.items[id_], old.items.get(id_)
         if previous is None or id_ in recreated:
@@ -160,7 +160,7 @@ def _iter_item_changes(old: InMemoryStore, new: InMemoryStore, recreated: set[st
             yield ops.Set(id_, *change)
 
 
-def _iter_variables(old: InMemoryStore, new: InMemoryStore) -> Iterator[Op]:
+def _iter_variable_ops(old: InMemoryStore, new: InMemoryStore) -> Iterator[Op]:
     for area, name in old.variables.keys() - new.variables.keys():
         yield ops.Variable(area, name, None)
     for (area, name), spec in new.variables.items():
@@ -169,14 +169,14 @@ def _iter_variables(old: InMemoryStore, new: InMemoryStore) -> Iterator[Op]:
             yield ops.Variable(area, name, spec)
 
 
-def _iter_header(old: InMemoryStore, new: InMemoryStore, with_name: bool) -> Iterator[Op]:
+def _iter_header_ops(old: InMemoryStore, new: InMemoryStore, with_name: bool) -> Iterator[Op]:
     for field in HEADER if with_name else HEADER[2:]:
         if not is_same(old.get_header(field), new.get_header(field)):
             yield ops.Header(field, new.get_header(field))
 
 
 def _sort_deepest_first(store: InMemoryStore) -> list[str]:
-    """Return the ids so that content comes before its container."""
+    """Return the ids of the items, the content of each container before the container."""
     containers = {item.id: item.parent for item in store.items.values() if item.parent}
     return sorted(store.items, key=lambda id_: (-len(list_containers(id_, containers)), id_))
 
@@ -190,7 +190,7 @@ def _get_geometry(item: Item) -> tuple[object, ...]:
     return item.parent, item.x, item.y, item.width, item.height
 
 
-def _iter_fields(before: Item, after: Item) -> Iterator[FieldChange]:
+def _iter_item_field_changes(before: Item, after: Item) -> Iterator[FieldChange]:
     if before.kind != after.kind:
         yield FieldChange("type", before.kind, after.kind)
     if before.title != after.title:

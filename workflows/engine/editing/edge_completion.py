@@ -12,12 +12,12 @@ from workflows.engine.language.document import Json
 
 
 def complete_edge(store: Store, edge: EdgeRecord) -> EdgeRecord:
-    """Return the edge with an id and the data about its ends. A given id is kept."""
+    """Return the edge with the data about its ends, and with an id unless it has one."""
     # Built as Dify builds it, so that the same edge drawn by two members has one id.
-    id_ = base = f"{edge.source}-{edge.handle}-{edge.target}-{edge.target_handle}"
+    id_ = base_id = f"{edge.source}-{edge.handle}-{edge.target}-{edge.target_handle}"
     number = 2
     while not edge.id and store.get_edge(id_) is not None:
-        id_, number = f"{base}-{number}", number + 1
+        id_, number = f"{base_id}-{number}", number + 1
     source, target = require_item(store, edge.source), require_item(store, edge.target)
     parent = store.get_item(source.parent) if source.parent else None
     previous = edge.extra.get("data")

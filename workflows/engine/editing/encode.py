@@ -1,6 +1,6 @@
 """Encodes plain operations as JSON for the log and the clients, and reads them back from the log.
 
-``decode`` accepts the same shape. The log is trusted, so reading it back checks nothing.
+``decode`` reads the same JSON from clients. The log is trusted, so operations from it are not checked.
 """
 
 from collections.abc import Callable, Iterable, Mapping

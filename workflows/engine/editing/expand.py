@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from workflows.engine.editing import guards, ops
 from workflows.engine.editing.apply import require_item
-from workflows.engine.editing.context import CONTAINER, Context, build_markers
+from workflows.engine.editing.context import CONTAINER_SIZE, Context, build_markers
 from workflows.engine.editing.edge_completion import complete_edge
 from workflows.engine.editing.errors import build_refusal
 from workflows.engine.editing.layout.auto_layout import expand_tidy
@@ -23,18 +23,18 @@ from workflows.engine.language.containers import CONTAINERS, CONTENT_MARKERS, ge
 from workflows.engine.language.document import Json
 
 
-Plain = Iterator[Op]
-Companions = frozenset[str]  # of the same gesture: nodes that change their container together
+PlainOps = Iterator[Op]
+NodeIds = frozenset[str]  # of the nodes whose container changes in the same gesture
 
 
-def expand(store: Store, op: Op, context: Context, together: Companions = frozenset()) -> Plain:
-    """Yield the plain operations of an operation. Raises EditRefused when the rules forbid it."""
+def expand(store: Store, op: Op, context: Context, moved_ids: NodeIds = frozenset()) -> PlainOps:
+    """Yield the plain operations that an operation consists of. Raises EditRefused when the rules forbid it."""
     if isinstance(op, ops.Reparent):
-        return _reparent(store, op, context, together)
+        return _reparent(store, op, context, moved_ids)
     return _EXPAND[type(op)](store, op, context)
 
 
-def _add(store: Store, op: ops.Add, context: Context) -> Plain:
+def _add(store: Store, op: ops.Add, context: Context) -> PlainOps:
     item = op.item
     guards.check_new_id(store, item.id)
     parent = guards.get_container(store, item.id, item.parent, context)
@@ -48,7 +48,7 @@ def _add(store: Store, op: ops.Add, context: Context) -> Plain:
     has_entry = item.kind in CONTAINERS and not data.get("start_node_id")
     if has_entry:
         data["start_node_id"] = f"{item.id}start"
-        width, height = item.width or CONTAINER.width, item.height or CONTAINER.height
+        width, height = item.width or CONTAINER_SIZE.width, item.height or CONTAINER_SIZE.height
         item = replace(item, width=width, height=height)
     item = replace(item, title=title, data=data)
     yield ops.Add(item)
@@ -71,13 +71,13 @@ def _build_entry(container: Item) -> Item:
     )
 
 
-def _delete(store: Store, op: ops.Delete, context: Context) -> Plain:
+def _delete(store: Store, op: ops.Delete, context: Context) -> PlainOps:
     item = require_item(store, op.id)
     guards.check_not_entry(store, item, "deleted")
     yield from _delete_with_content(store, item, heal=op.heal)
 
 
-def _delete_with_content(store: Store, item: Item, *, heal: bool = False) -> Plain:
+def _delete_with_content(store: Store, item: Item, *, heal: bool = False) -> PlainOps:
     """Delete the node's edges, its content, then the node. The recursion is limited by the language's nesting depth."""
     for child in store.list_children(item.id):
         yield from _delete_with_content(store, child)
@@ -89,27 +89,26 @@ def _delete_with_content(store: Store, item: Item, *, heal: bool = False) -> Pla
     yield ops.Delete(item.id)
 
 
-def _heal(store: Store, id_: str, edges: list[EdgeRecord]) -> Plain:
-    """Connect the nodes before the deleted node with those behind it, unless it had several used handles."""
+def _heal(store: Store, id_: str, edges: list[EdgeRecord]) -> PlainOps:
+    """Connect the nodes before a deleted node with the nodes behind it, unless its edges left from several handles."""
     outgoing = [edge for edge in edges if edge.source == id_]
     if len({edge.handle for edge in outgoing}) != 1:
         return
-    for before in [edge for edge in edges if edge.target == id_]:
-        for after in outgoing:
-            bridge = replace(
-                before, id="", target=after.target, target_handle=after.target_handle, rank=UNRANKED
-            )
+    for incoming in [edge for edge in edges if edge.target == id_]:
+        for edge in outgoing:
+            target, handle = edge.target, edge.target_handle
+            bridge = replace(incoming, id="", target=target, target_handle=handle, rank=UNRANKED)
             if bridge.source != bridge.target and not guards.has_edge(store, bridge):
                 yield ops.Connect(complete_edge(store, bridge))
 
 
-def _move(store: Store, op: ops.Move, context: Context) -> Plain:
+def _move(store: Store, op: ops.Move, context: Context) -> PlainOps:
     item = require_item(store, op.id)
     if (item.x, item.y) != (op.x, op.y):
         yield op
 
 
-def _set(store: Store, op: ops.Set, context: Context) -> Plain:
+def _set(store: Store, op: ops.Set, context: Context) -> PlainOps:
     item = require_item(store, op.id)
     if not item.is_note and op.path == ("title",):
         yield from _change_title(item, op.value)
@@ -122,7 +121,7 @@ def _set(store: Store, op: ops.Set, context: Context) -> Plain:
         yield ops.Set(op.id, path, value, rule)
 
 
-def _change_title(item: Item, title: Json) -> Plain:
+def _change_title(item: Item, title: Json) -> PlainOps:
     if not isinstance(title, str):
         raise build_refusal("title", "A title must be text", node=item.id, field="title")
     if item.title != title:
@@ -131,11 +130,11 @@ def _change_title(item: Item, title: Json) -> Plain:
         yield ops.Set(item.id, ("title",), title)
 
 
-def _rename(store: Store, op: ops.Rename, context: Context) -> Plain:
+def _rename(store: Store, op: ops.Rename, context: Context) -> PlainOps:
     return _change_title(require_item(store, op.id), op.title)
 
 
-def _connect(store: Store, op: ops.Connect, context: Context) -> Plain:
+def _connect(store: Store, op: ops.Connect, context: Context) -> PlainOps:
     edge = op.edge
     guards.check_edge(store, edge)
     if edge.id and store.get_edge(edge.id) is not None:
@@ -143,13 +142,13 @@ def _connect(store: Store, op: ops.Connect, context: Context) -> Plain:
     yield ops.Connect(complete_edge(store, edge))
 
 
-def _disconnect(store: Store, op: ops.Disconnect, context: Context) -> Plain:
+def _disconnect(store: Store, op: ops.Disconnect, context: Context) -> PlainOps:
     if store.get_edge(op.id) is None:
         raise build_refusal("edge_unknown", f"Edge {op.id} doesn't exist", edge=op.id)
     yield op
 
 
-def _reparent(store: Store, op: ops.Reparent, context: Context, together: Companions) -> Plain:
+def _reparent(store: Store, op: ops.Reparent, context: Context, moved_ids: NodeIds) -> PlainOps:
     item = require_item(store, op.id)
     guards.check_not_entry(store, item, "moved elsewhere")
     parent = guards.get_container(store, item.id, op.parent, context)
@@ -159,44 +158,44 @@ def _reparent(store: Store, op: ops.Reparent, context: Context, together: Compan
     if parent is not None:
         guards.check_root(store, replace(item, parent=parent.id))
     for edge in store.list_node_edges(op.id):
-        if not {edge.source, edge.target} <= together | {op.id}:
+        if not {edge.source, edge.target} <= moved_ids | {op.id}:
             yield ops.Disconnect(edge.id)
     yield op
     if not item.is_note:
-        yield from _change_marks(item, build_markers(parent))
+        yield from _change_markers(item, build_markers(parent))
 
 
-def _change_marks(item: Item, marks: Mapping[str, Json]) -> Plain:
+def _change_markers(item: Item, markers: Mapping[str, Json]) -> PlainOps:
     for name in CONTENT_MARKERS:
-        rule = ChangeRule.PUT if name in marks else ChangeRule.REMOVE
-        change = normalize_change(item.data, (name,), marks.get(name), rule)
+        rule = ChangeRule.PUT if name in markers else ChangeRule.REMOVE
+        change = normalize_change(item.data, (name,), markers.get(name), rule)
         if change is not None:
             yield ops.Set(item.id, *change)
 
 
-def _resize(store: Store, op: ops.Resize, context: Context) -> Plain:
+def _resize(store: Store, op: ops.Resize, context: Context) -> PlainOps:
     item = require_item(store, op.id)
     if (item.width, item.height) != (op.width, op.height):
         yield op
 
 
-def _change_feature(store: Store, op: ops.Feature, context: Context) -> Plain:
+def _change_feature(store: Store, op: ops.Feature, context: Context) -> PlainOps:
     change = normalize_change(store.get_features(), op.path, op.value, op.rule)
     if change is not None:
         yield ops.Feature(*change)
 
 
-def _change_header(store: Store, op: ops.Header, context: Context) -> Plain:
+def _change_header(store: Store, op: ops.Header, context: Context) -> PlainOps:
     if store.get_header(op.field) != op.value:
         yield op
 
 
-def _pass_through(store: Store, op: ops.Replace, context: Context) -> Plain:
+def _pass_through(store: Store, op: ops.Replace, context: Context) -> PlainOps:
     yield op
 
 
 # Any: each function takes the operation of its own key.
-_EXPAND: Final[Mapping[type, Callable[[Store, Any, Context], Plain]]] = {
+_EXPAND: Final[Mapping[type, Callable[[Store, Any, Context], PlainOps]]] = {
     ops.Add: _add,
     ops.Delete: _delete,
     ops.Move: _move,

@@ -1,4 +1,4 @@
-"""Checks the rules of the language before an operation is applied."""
+"""Checks the rules of the language for an operation or a finished gesture. Each check raises EditRefused."""
 
 import re
 from collections import defaultdict
@@ -15,14 +15,14 @@ from workflows.engine.language.dsl.strict import iter_size_errors
 from workflows.engine.language.variables import RESERVED_SOURCE_IDS
 
 
-ID: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
+ID_PATTERN: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 # For more new edges, reading the whole graph is cheaper than following their paths.
 MAX_PATH_SEARCHES: Final = 4
 
 
 def check_new_id(store: Store, id_: str) -> None:
     """Check that a new node may have the id: valid, not reserved and not in use."""
-    if not ID.fullmatch(id_):
+    if not ID_PATTERN.fullmatch(id_):
         message = "An ID has up to 64 letters, digits, - and _"
         raise build_refusal("id", message, node=id_, field="id")
     if id_ in RESERVED_SOURCE_IDS:
@@ -46,7 +46,7 @@ def get_container(store: Store, child: str, parent: str | None, context: Context
 
 
 def check_root(store: Store, item: Item) -> None:
-    """Check that there is one start, or only triggers, at the top."""
+    """Check that the item, if a run could start at it, is at the top level, and alone or among triggers only."""
     if not is_root(item):
         return
     if item.parent is not None:
@@ -66,18 +66,18 @@ def check_root(store: Store, item: Item) -> None:
         raise build_refusal("root_mixed", message, node=item.id)
 
 
-def check_not_entry(store: Store, item: Item, verb: str) -> None:
-    """Check that the node is not the entry of a container, which stays with it."""
+def check_not_entry(store: Store, item: Item, participle: str) -> None:
+    """Check that the node is not the start node of a container, which stays inside the container."""
     if item.parent is None or item.kind not in ENTRY_KINDS:
         return
     parent = store.get_item(item.parent)
     if parent is not None and parent.data.get("start_node_id") == item.id:
-        message = f"The start node of a container can't be {verb} on its own"
+        message = f"The start node of a container can't be {participle} on its own"
         raise build_refusal("container_start", message, node=item.id)
 
 
 def check_edge(store: Store, edge: EdgeRecord) -> None:
-    """Check the rules about the two ends; cycles are searched when the gesture is complete."""
+    """Check the rules about the two ends of an edge. ``check_gesture`` searches for cycles."""
     source, target = require_item(store, edge.source), require_item(store, edge.target)
     for end in (source, target):
         if end.is_note:
@@ -91,18 +91,19 @@ def check_edge(store: Store, edge: EdgeRecord) -> None:
 
 
 def has_edge(store: Store, edge: EdgeRecord) -> bool:
+    """Return whether the store has an edge with the same ends."""
     return any(other.ends == edge.ends for other in store.list_node_edges(edge.source))
 
 
 def check_gesture(
     store: Store,
     edges: Mapping[str, EdgeRecord],
-    moved: Iterable[str],
+    moved_ids: Iterable[str],
     bridges: Container[str] = (),
 ) -> None:
-    """Check the rules for a finished gesture: container borders, and cycles except for the ``bridges``."""
+    """Check that no edge crosses the border of a container, and that none but the ``bridges`` closes a cycle."""
     affected = dict(edges)
-    for id_ in moved:
+    for id_ in moved_ids:
         affected |= {edge.id: edge for edge in store.list_node_edges(id_)}
     for edge in affected.values():
         _check_border(store, edge)
@@ -110,7 +111,7 @@ def check_gesture(
 
 
 def check_size(store: Store) -> None:
-    """Check that the document has not more nodes and edges than one may have."""
+    """Check that the document does not exceed the maximum numbers of nodes and edges."""
     for part, message in iter_size_errors(*store.count_parts()):
         raise build_refusal(f"too_many_{part}", message)
 
@@ -135,7 +136,7 @@ def _check_cycles(store: Store, edges: list[EdgeRecord]) -> None:
 
 
 def _find_cyclic_nodes(pairs: list[tuple[str, str]]) -> set[str]:
-    """Return the nodes on or behind a cycle, by repeatedly removing nodes without predecessors."""
+    """Return the nodes on or behind a cycle, which remain when nodes without predecessors are removed repeatedly."""
     targets: dict[str, list[str]] = defaultdict(list)
     indegrees: dict[str, int] = defaultdict(int)
     for source, target in pairs:

@@ -1,7 +1,7 @@
 """The operations on a document, one frozen record for each kind of operation.
 
-A client may send any of them. *Plain* ones say exactly what changes, and only they are in the log; ``expand`` makes
-plain ones out of the rest. Only the server creates ``Header`` and ``Replace``.
+Clients may send any of them but ``Replace``. *Plain* operations say exactly what changes, and only these are in the
+log; ``expand`` turns the others into plain ones.
 """
 
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class Add:
 @dataclass(frozen=True, slots=True)
 class Delete:
     id: str
-    heal: bool = False
+    heal: bool = False  # connect the neighbours of the node
 
 
 @dataclass(frozen=True, slots=True)

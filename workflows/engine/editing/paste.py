@@ -22,7 +22,7 @@ from workflows.engine.language.dsl.versions import DIFY, XWORKFLOW
 
 OFFSET: Final = 40.0  # from the original, if no position is given
 STEP: Final = 32.0  # distance of the next attempt further down
-STEPS: Final = 100
+MAX_STEPS: Final = 100
 MARGIN: Final = 8.0
 
 
@@ -38,10 +38,10 @@ def expand_paste(store: Store, op: Paste, context: Context) -> Iterator[Op]:
     if not items and not pasted.variables:
         raise build_refusal("paste_empty", "There are no nodes to paste")
     ids = {item.id: _create_id(store, item, context) for item in items}
-    ids |= _rename_container_starts(items, ids)
+    ids |= _build_container_start_ids(items, ids)
     names: Names = {(old,): (new,) for old, new in {**replaced_starts, **ids}.items()}
-    outer = [item for item in items if item.parent not in ids]
-    shift = _find_free_shift(store, op, parent, outer, context)
+    outermost_items = [item for item in items if item.parent not in ids]
+    shift = _find_free_shift(store, op, parent, outermost_items, context)
     for item in items:
         yield Add(_copy_item(item, ids, names, shift, parent))
     for edge in sorted(pasted.edges.values(), key=lambda edge: (edge.rank, edge.id)):
@@ -55,19 +55,19 @@ def expand_paste(store: Store, op: Paste, context: Context) -> Iterator[Op]:
     yield from _iter_variables(store, pasted)
 
 
-def has_dropped_start(op: Paste, ops: Iterable[Op]) -> bool:
+def has_dropped_start(op: Paste, applied_ops: Iterable[Op]) -> bool:
     """Return whether the text has a start that was not pasted, so that the user can be informed."""
-    has_start = any(isinstance(each, Add) and is_root(each.item) for each in ops)
+    has_start = any(isinstance(applied, Add) and is_root(applied.item) for applied in applied_ops)
     return not has_start and any(map(is_root, InMemoryStore(read_fragment(op.text)).items.values()))
 
 
 def read_fragment(text: str) -> Document:
-    """Return the text as a document with its missing parts filled in. Raises DocumentInvalid."""
+    """Return the document in a text, or a document around its nodes and edges. Raises DocumentInvalid."""
     tree = _load_fragment(text)
     if "app" in tree or "workflow" in tree or "version" in tree:
         return load_document(tree, confirm_newer=True).document
     nodes, edges = tree.get("nodes") or [], tree.get("edges") or []
-    if _is_flat(nodes, edges):
+    if _has_flat_shape(nodes, edges):
         tree = {"version": XWORKFLOW, "nodes": nodes, "edges": edges}
     else:
         graph = {"nodes": nodes, "edges": edges}
@@ -87,25 +87,22 @@ def _load_fragment(text: str) -> dict[str, Json]:
     return {"nodes": [tree]} if "data" in tree and "id" in tree else tree
 
 
-def _is_flat(nodes: Json, edges: Json) -> bool:
+def _has_flat_shape(nodes: Json, edges: Json) -> bool:
     """Return whether the fragment has xworkflow's shape: no canvas data on its nodes."""
     parts = [part for part in (*nodes, *edges) if isinstance(part, Mapping)]
     return not any({"position", "sourceHandle", "type", "parentId"} & part.keys() for part in parts)
 
 
 def _find_free_shift(
-    store: Store, op: Paste, parent: Item | None, outer: list[Item], context: Context
+    store: Store, op: Paste, parent: Item | None, outermost_items: list[Item], context: Context
 ) -> Position:
-    """Return the distance by which to move the outermost nodes.
-
-    It is as requested, or more downwards if they would cover other nodes.
-    """
-    x = OFFSET if op.x is None else op.x - min((item.x for item in outer), default=0.0)
-    y = OFFSET if op.y is None else op.y - min((item.y for item in outer), default=0.0)
+    """Return by how much to move the outermost items: as requested, and further down if they would cover nodes."""
+    x = OFFSET if op.x is None else op.x - min((item.x for item in outermost_items), default=0.0)
+    y = OFFSET if op.y is None else op.y - min((item.y for item in outermost_items), default=0.0)
     siblings = store.list_children(parent.id if parent else None)
     existing = [compute_frame(item, context) for item in siblings if not item.is_note]
-    pasted = [compute_frame(item, context) for item in outer if not item.is_note]
-    for step in range(STEPS):
+    pasted = [compute_frame(item, context) for item in outermost_items if not item.is_note]
+    for step in range(MAX_STEPS):
         shift = Position(x, y + step * STEP)
         frames = [frame.shift(shift.x, shift.y) for frame in pasted]
         if not any(frame.overlaps(other, MARGIN) for frame in frames for other in existing):
@@ -143,7 +140,7 @@ def _create_id(store: Store, item: Item, context: Context) -> str:
     raise build_refusal("fresh", "No free ID was found; try again")
 
 
-def _rename_container_starts(items: list[Item], ids: Mapping[str, str]) -> dict[str, str]:
+def _build_container_start_ids(items: list[Item], ids: Mapping[str, str]) -> dict[str, str]:
     """Return the new ids of the containers' starts, each built from the new id of its container."""
     containers = {
         str(item.data.get("start_node_id")): item.id for item in items if not item.is_note

@@ -1,4 +1,4 @@
-"""Reads and changes one path in a JSON value. Nothing is changed in place; the containers on the path are copied."""
+"""Reads and changes one path in a JSON value. Changes return a copy in which the containers on the path are new."""
 
 from collections.abc import Mapping
 from typing import Final, TypeGuard
@@ -21,7 +21,7 @@ ABSENT: Final = _Absent()  # null is a value
 def get_value(tree: Json, path: Path) -> Json:
     """Return the value at a path, or ABSENT."""
     for step in path:
-        if not _has(tree, step):
+        if not _has_member(tree, step):
             return ABSENT
         tree = tree[step]
     return tree
@@ -30,11 +30,11 @@ def get_value(tree: Json, path: Path) -> Json:
 def change_value(
     tree: Json, path: Path, value: Json, rule: ChangeRule, *, node: str | None = None
 ) -> Json:
-    """Return a copy with one path changed. Every container on the path must exist."""
+    """Return a copy with one path changed. Raises EditRefused unless every container on the path exists."""
     step, rest = path[0], path[1:]
     if not rest:
         return _change_member(tree, step, value, rule, node)
-    if not _has(tree, step):
+    if not _has_member(tree, step):
         raise _build_path_error(path, node)
     inner = change_value(tree[step], rest, value, rule, node=node)
     return _replace_member(tree, step, inner)
@@ -46,17 +46,16 @@ def invert_change(tree: Json, path: Path, rule: ChangeRule) -> tuple[ChangeRule,
     if rule is ChangeRule.INSERT or previous is ABSENT:
         return ChangeRule.REMOVE, None
     in_list = isinstance(get_value(tree, path[:-1]), list | tuple)
-    return (
-        ChangeRule.INSERT if rule is ChangeRule.REMOVE and in_list else ChangeRule.PUT
-    ), previous
+    is_insertion = rule is ChangeRule.REMOVE and in_list
+    return ChangeRule.INSERT if is_insertion else ChangeRule.PUT, previous
 
 
 def normalize_change(
     tree: Json, path: Path, value: Json, rule: ChangeRule
 ) -> tuple[Path, Json, ChangeRule] | None:
-    """Return the change as one whose containers all exist; None when it changes nothing.
+    """Return the change so that ``change_value`` accepts it, or None when it changes nothing.
 
-    Missing objects on the path are created; putting a value behind the end of a list is an insertion.
+    Missing objects on the path become part of the value. Putting a value behind the end of a list is an insertion.
     """
     previous = get_value(tree, path)
     if rule is ChangeRule.PUT and previous is not ABSENT and is_same(previous, value):
@@ -96,10 +95,10 @@ def format_path(path: Path) -> str:
 
 def _change_member(tree: Json, step: Step, value: Json, rule: ChangeRule, node: str | None) -> Json:
     if rule is ChangeRule.PUT:
-        if (isinstance(tree, Mapping) and isinstance(step, str)) or _has(tree, step):
+        if (isinstance(tree, Mapping) and isinstance(step, str)) or _has_member(tree, step):
             return _replace_member(tree, step, value)
     elif rule is ChangeRule.REMOVE:
-        if _has(tree, step):
+        if _has_member(tree, step):
             return _remove_member(tree, step)
     elif isinstance(tree, list | tuple) and _is_index(step) and step <= len(tree):
         return [*tree[:step], value, *tree[step:]]
@@ -109,16 +108,16 @@ def _change_member(tree: Json, step: Step, value: Json, rule: ChangeRule, node: 
 def _replace_member(tree: Json, step: Step, value: Json) -> Json:
     if isinstance(tree, Mapping):
         return {**tree, step: value}
-    return [*tree[:step], value, *tree[step + 1 :]]  # type: ignore[operator]  # an index, by _has
+    return [*tree[:step], value, *tree[step + 1 :]]  # type: ignore[operator]  # an index, by _has_member
 
 
 def _remove_member(tree: Json, step: Step) -> Json:
     if isinstance(tree, Mapping):
         return {key: value for key, value in tree.items() if key != step}
-    return [*tree[:step], *tree[step + 1 :]]  # type: ignore[operator]  # an index, by _has
+    return [*tree[:step], *tree[step + 1 :]]  # type: ignore[operator]  # an index, by _has_member
 
 
-def _has(tree: Json, step: Step) -> bool:
+def _has_member(tree: Json, step: Step) -> bool:
     if isinstance(tree, Mapping):
         return isinstance(step, str) and step in tree
     return isinstance(tree, list | tuple) and _is_index(step) and step < len(tree)

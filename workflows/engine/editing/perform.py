@@ -10,21 +10,14 @@ from workflows.engine.editing.context import Context
 from workflows.engine.editing.errors import EditRefused
 from workflows.engine.editing.expand import expand
 from workflows.engine.editing.layout.container_growth import grow_containers
-from workflows.engine.editing.ops import (
-    Add,
-    Connect,
-    Delete,
-    Disconnect,
-    Op,
-    Reparent,
-)
+from workflows.engine.editing.ops import Add, Connect, Delete, Disconnect, Op, Reparent
 from workflows.engine.editing.records import EdgeRecord
 from workflows.engine.editing.store import Store
 from workflows.engine.language.document import Selector
 from workflows.engine.language.templating import REFERENCE
 
 
-PLAIN_HANDLE: Final = "source"  # a failed model has no text to answer with
+PLAIN_HANDLE: Final = "source"  # the handle behind which the text of a model is available
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,27 +36,29 @@ def perform(
 
     With ``grows`` containers grow around their new content, as part of the last requested operation.
     """
-    together = frozenset(op.id for op in requested if isinstance(op, Reparent))
+    moved_ids = frozenset(op.id for op in requested if isinstance(op, Reparent))
     pairs: list[AppliedOp] = []
     origins: list[int] = []
     for index, op in enumerate(_add_initial_data(store, requested, context)):
         try:
             # Lazily, so that each plain operation is applied before the next is expanded.
-            pairs.extend(apply(store, plain) for plain in expand(store, op, context, together))
+            plain_ops = expand(store, op, context, moved_ids)
+            pairs.extend(apply(store, plain_op) for plain_op in plain_ops)
         except EditRefused as refusal:
             raise _add_index(refusal, index) from None
         origins += [index] * (len(pairs) - len(origins))
     if grows:
         gesture = [op for op, _inverse in pairs]
-        pairs.extend(apply(store, plain) for plain in grow_containers(store, gesture, context))
+        growth = grow_containers(store, gesture, context)
+        pairs.extend(apply(store, plain_op) for plain_op in growth)
         origins += [len(requested) - 1] * (len(pairs) - len(origins))
     applied = tuple(op for op, _inverse in pairs)
-    check(store, applied, bridges=_list_bridges(requested, applied, origins))
+    check_ops(store, applied, bridges=_list_bridges(requested, applied, origins))
     return EditResult(applied, tuple(inverse for _op, inverse in reversed(pairs)), tuple(origins))
 
 
-def check(store: Store, ops: Sequence[Op], *, bridges: Container[str] = ()) -> None:
-    """Check the rules for a finished gesture."""
+def check_ops(store: Store, ops: Sequence[Op], *, bridges: Container[str] = ()) -> None:
+    """Check the rules for the applied operations of a finished gesture. Raises EditRefused."""
     edges: dict[str, EdgeRecord] = {}
     moved: list[str] = []
     for op in ops:
@@ -81,7 +76,7 @@ def check(store: Store, ops: Sequence[Op], *, bridges: Container[str] = ()) -> N
 def _list_bridges(
     requested: Sequence[Op], applied: Sequence[Op], origins: Sequence[int]
 ) -> frozenset[str]:
-    """Return the edges that replace a deleted node: they follow its paths, so they close no new cycle."""
+    """Return the ids of the edges that replace a deleted node; following its paths, they close no new cycle."""
     return frozenset(
         op.edge.id
         for op, origin in zip(applied, origins, strict=True)
@@ -90,7 +85,7 @@ def _list_bridges(
 
 
 def _add_index(refusal: EditRefused, index: int) -> EditRefused:
-    """Return the refusal with the index of the operation in front of the field."""
+    """Return the refusal with the index of the operation in front of each field."""
     path = f"ops.{index}"
     return EditRefused(
         tuple(
@@ -101,10 +96,7 @@ def _add_index(refusal: EditRefused, index: int) -> EditRefused:
 
 
 def _add_initial_data(store: Store, ops: Sequence[Op], context: Context) -> Sequence[Op]:
-    """Return the operations with initial data for the nodes that they add behind one that makes a text.
-
-    Existing data stays.
-    """
+    """Return the operations, with initial data for each added node that uses the text of the node before it."""
     return [
         _fill_initial_data(store, op, ops, context) if isinstance(op, Add) else op for op in ops
     ]

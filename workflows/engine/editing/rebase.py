@@ -33,7 +33,7 @@ UNKNOWN_AUTHOR: Final = Author()
 
 @dataclass(frozen=True, slots=True)
 class ConcurrentOp:
-    """An operation that was applied since, and its author."""
+    """An operation that was applied in the meantime, and its author."""
 
     op: Op
     author: Author = UNKNOWN_AUTHOR
@@ -49,7 +49,7 @@ class Conflict:
     author: Author
     node: str | None = None
     edge: str | None = None
-    shifts: bool = False  # its index in a list means another item now
+    shifts: bool = False  # an index in the field now refers to another item of a list
     op: int = 0
 
     def build_tree(self) -> dict[str, Json]:
@@ -107,8 +107,8 @@ class _Write:
         return GONE if self.rule is ChangeRule.REMOVE else self.value
 
     def is_interfering(self, other: "_Write") -> bool:
-        """Return whether one of the two changes affects the subject of the other."""
-        return self._is_covering(other) or other._is_covering(self)
+        """Return whether one of the two writes affects the value that the other one changes."""
+        return self._is_affecting(other) or other._is_affecting(self)
 
     def is_equal(self, other: "_Write") -> bool:
         is_same_field = self.path == other.path and self.rule is other.rule and not self.shifts
@@ -116,12 +116,12 @@ class _Write:
 
     @property
     def shifts(self) -> bool:
-        """Return whether it moves the later items of a list."""
+        """Return whether the write moves the later items of a list."""
         return self.rule is ChangeRule.INSERT or (
             self.rule is ChangeRule.REMOVE and isinstance(self.path[-1], int)
         )
 
-    def _is_covering(self, other: "_Write") -> bool:
+    def _is_affecting(self, other: "_Write") -> bool:
         if not self.shifts:
             return other.path[: len(self.path)] == self.path
         parent_path, index = self.path[:-1], self.path[-1]
@@ -148,9 +148,20 @@ class _ConcurrentChanges:
     @staticmethod
     def from_ops(concurrent_ops: Iterable[ConcurrentOp]) -> "_ConcurrentChanges":
         changes = _ConcurrentChanges()
-        for each in concurrent_ops:
-            changes._add(each.op, each.author)
+        for concurrent_op in concurrent_ops:
+            changes._add(concurrent_op.op, concurrent_op.author)
         return changes
+
+    def has_connected(self, edge: EdgeRecord) -> bool:
+        return any(connected.ends == edge.ends for connected, _author in self.connected.values())
+
+    def find_conflict(self, subject: Subject, write: _Write) -> _Write | None:
+        """Return the last concurrent write that conflicts with this write."""
+        writes = [w for w in self.writes.get(subject, ()) if w.is_interfering(write)]
+        return next((w for w in reversed(writes) if not w.is_equal(write)), None)
+
+    def has_equal_write(self, subject: Subject, local: _Write) -> bool:
+        return any(write.is_equal(local) for write in self.writes.get(subject, ()))
 
     def _add(self, op: Op, author: Author) -> None:
         if isinstance(op, ops.Add | ops.Delete):
@@ -184,17 +195,6 @@ class _ConcurrentChanges:
                 self.connected[op.edge.id] = op.edge, author
         elif self.connected.pop(op.id, None) is None:
             self.disconnected[op.id] = author
-
-    def has_connected(self, edge: EdgeRecord) -> bool:
-        return any(connected.ends == edge.ends for connected, _author in self.connected.values())
-
-    def find_conflict(self, subject: Subject, write: _Write) -> _Write | None:
-        """Return the last concurrent write that conflicts with this write."""
-        writes = [w for w in self.writes.get(subject, ()) if w.is_interfering(write)]
-        return next((w for w in reversed(writes) if not w.is_equal(write)), None)
-
-    def has_equal_write(self, subject: Subject, local: _Write) -> bool:
-        return any(write.is_equal(local) for write in self.writes.get(subject, ()))
 
 
 @dataclass
@@ -230,7 +230,7 @@ def _is_replaced(earlier: _Write, later: _Write) -> bool:
 
 
 def _read_write(op: Op, author: Author) -> tuple[Subject, _Write]:
-    """Return the one field that an operation writes, and how."""
+    """Return the one field that an operation writes, and the write."""
     subject, path, value, rule = _FIELDS[type(op)](op)
     return subject, _Write(path, value, rule, author)
 
@@ -238,20 +238,20 @@ def _read_write(op: Op, author: Author) -> tuple[Subject, _Write]:
 FieldWrite = tuple[Subject, Path, Json, ChangeRule]
 
 
-def _put_field(kind: str, id_: str, name: str, value: Json) -> FieldWrite:
+def _build_write(kind: str, id_: str, name: str, value: Json) -> FieldWrite:
     return (kind, id_, name), (name,), value, ChangeRule.PUT
 
 
 # The operations that write one field. Any: each function takes the operation of its own key.
 _FIELDS: Final[Mapping[type, Callable[[Any], FieldWrite]]] = {
-    ops.Move: lambda op: _put_field("node", op.id, "place", [op.x, op.y]),
-    ops.Reparent: lambda op: _put_field("node", op.id, "place", [op.parent, op.x, op.y]),
-    ops.Resize: lambda op: _put_field("node", op.id, "size", [op.width, op.height]),
-    ops.Rename: lambda op: _put_field("node", op.id, "title", op.title),
+    ops.Move: lambda op: _build_write("node", op.id, "place", [op.x, op.y]),
+    ops.Reparent: lambda op: _build_write("node", op.id, "place", [op.parent, op.x, op.y]),
+    ops.Resize: lambda op: _build_write("node", op.id, "size", [op.width, op.height]),
+    ops.Rename: lambda op: _build_write("node", op.id, "title", op.title),
     ops.Set: lambda op: (("node", op.id, "data"), op.path, op.value, op.rule),
-    ops.Variable: lambda op: _put_field("variable", op.area, op.name, describe_variable(op.spec)),
+    ops.Variable: lambda op: _build_write("variable", op.area, op.name, describe_variable(op.spec)),
     ops.Feature: lambda op: (("feature", "", "features"), op.path, op.value, op.rule),
-    ops.Header: lambda op: _put_field("header", "", op.field, op.value),
+    ops.Header: lambda op: _build_write("header", "", op.field, op.value),
 }
 
 
@@ -292,14 +292,14 @@ def _rebase_add(op: ops.Add, concurrent: _ConcurrentChanges, local: _LocalChange
 def _rebase_delete(
     op: ops.Delete, concurrent: _ConcurrentChanges, local: _LocalChanges
 ) -> _Outcome:
-    """Rebase a deletion. Others' text in the node and nodes they added are not deleted unasked; a move may be."""
+    """Rebase a deletion. It conflicts if others changed the title or data of the node, or put nodes into it."""
     if op.id in concurrent.deleted_by:
         return ()
     for name in ("title", "data"):
         if writes := concurrent.writes.get(("node", op.id, name)):
-            last = writes[-1]
-            path = format_path(last.path)
-            return Conflict(path, GONE, last.reported_value, last.author, node=op.id)
+            write = writes[-1]
+            path = format_path(write.path)
+            return Conflict(path, GONE, write.reported_value, write.author, node=op.id)
     for child, (parent, author) in concurrent.containers.items():
         if parent == op.id and child not in local.deleted:
             return Conflict("parent", GONE, child, author, node=op.id)
@@ -309,16 +309,16 @@ def _rebase_delete(
             for edge, _author in concurrent.connected.values()
             if op.id in (edge.source, edge.target)
             and edge.id not in local.disconnected
-            # if both ends are deleted, the first deletion removes the edge
-            and not _is_cut_earlier(edge, op.id, local)
+            # If both ends are deleted, the deletion of the source removes the edge.
+            and not _is_removed_with_source(edge, op.id, local)
         ),
         op,
     )
 
 
-def _is_cut_earlier(edge: EdgeRecord, id_: str, local: _LocalChanges) -> bool:
-    both = edge.source in local.deleted and edge.target in local.deleted
-    return both and edge.source != edge.target and id_ == edge.target
+def _is_removed_with_source(edge: EdgeRecord, id_: str, local: _LocalChanges) -> bool:
+    deletes_both_ends = edge.source in local.deleted and edge.target in local.deleted
+    return deletes_both_ends and edge.source != edge.target and id_ == edge.target
 
 
 def _rebase_connect(
@@ -342,8 +342,8 @@ def _rebase_connect(
 def _rebase_disconnect(
     op: ops.Disconnect, concurrent: _ConcurrentChanges, local: _LocalChanges
 ) -> _Outcome:
-    connected = local.connected.get(op.id)
-    if connected is not None and concurrent.has_connected(connected):
+    local_edge = local.connected.get(op.id)
+    if local_edge is not None and concurrent.has_connected(local_edge):
         return ()  # the edge was added and removed locally, so the concurrent edge stays
     return () if op.id in concurrent.disconnected else (op,)
 

@@ -51,7 +51,7 @@ class EdgeRecord:
 
 @dataclass(frozen=True, slots=True)
 class VariableRecord:
-    """A variable of the document; the value of a secret one is never stored here."""
+    """A variable of the document. The value of a secret variable is never stored here."""
 
     area: str
     name: str
@@ -67,20 +67,20 @@ class VariableRecord:
         return self.value_type.strip().lower() == "secret"
 
 
-def build_item(part: NodeSpec | Note, rank: int) -> Item:
+def build_item(spec: NodeSpec | Note, rank: int) -> Item:
     return Item(
-        id=part.id,
-        kind=part.kind if isinstance(part, NodeSpec) else "",
-        title=part.title if isinstance(part, NodeSpec) else "",
-        parent=part.parent,
-        x=part.position.x,
-        y=part.position.y,
-        width=part.width,
-        height=part.height,
-        data=part.data,
-        extra=part.extra,
+        id=spec.id,
+        kind=spec.kind if isinstance(spec, NodeSpec) else "",
+        title=spec.title if isinstance(spec, NodeSpec) else "",
+        parent=spec.parent,
+        x=spec.position.x,
+        y=spec.position.y,
+        width=spec.width,
+        height=spec.height,
+        data=spec.data,
+        extra=spec.extra,
         rank=rank,
-        is_note=isinstance(part, Note),
+        is_note=isinstance(spec, Note),
     )
 
 
@@ -133,7 +133,7 @@ def build_variable(record: VariableRecord) -> VariableSpec:
 
 
 def describe_variable(record: VariableRecord | None) -> Json:
-    """Return the fields of a variable that a user edits, for comparing them; None if there is none."""
+    """Return the fields of a variable that users edit, for comparisons, or None without a variable."""
     if record is None:
         return None
     return {"type": record.value_type, "value": record.value, "description": record.description}

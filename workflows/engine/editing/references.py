@@ -25,7 +25,7 @@ def rename_references(value: Json, names: Names) -> Json:
     if isinstance(value, str):
         return value if "{{#" not in value else _REFERENCE.sub(partial(_rename_match, names), value)
     if isinstance(value, Mapping):
-        return {key: _rename_member(key, part, names) for key, part in value.items()}
+        return {key: _rename_member(key, member, names) for key, member in value.items()}
     if isinstance(value, list | tuple):
         return _rename_in_list(value, names)
     return value
@@ -35,16 +35,17 @@ def _rename_member(key: str, value: Json, names: Names) -> Json:
     if key in _ID_KEYS and isinstance(value, str):
         return names.get((value,), (value,))[0]
     if key in _TEXT_LISTS and isinstance(value, list):
-        return [rename_references(part, names) for part in value]
+        return [rename_references(item, names) for item in value]
     return rename_references(value, names)
 
 
-def _rename_in_list(parts: Json, names: Names) -> Json:
-    if len(parts) > 1 and all(isinstance(part, str) for part in parts):
-        selector = _rename_selector(tuple(parts), names)
+def _rename_in_list(items: Json, names: Names) -> Json:
+    """Rename the references in a list, which may itself be a selector."""
+    if len(items) > 1 and all(isinstance(item, str) for item in items):
+        selector = _rename_selector(tuple(items), names)
         if selector is not None:
             return list(selector)
-    return [rename_references(part, names) for part in parts]
+    return [rename_references(item, names) for item in items]
 
 
 def _rename_match(names: Names, match: re.Match[str]) -> str:
@@ -54,7 +55,7 @@ def _rename_match(names: Names, match: re.Match[str]) -> str:
 
 def _rename_selector(selector: tuple[str, ...], names: Names) -> tuple[str, ...] | None:
     for length in (1, 2):
-        new = names.get(selector[:length])
-        if new is not None and len(selector) > 1:
-            return (*new, *selector[length:])
+        new_start = names.get(selector[:length])
+        if new_start is not None and len(selector) > 1:
+            return (*new_start, *selector[length:])
     return None

@@ -1,4 +1,4 @@
-"""The store of the parts of a draft that operations change: the contract, and the in-memory one.
+"""The contract for stores of a draft's parts, which operations change, and the in-memory store.
 
 ``InMemoryStore`` is the reference: the rows in ``services/editing/draft_store.py`` must behave the same.
 """
@@ -52,7 +52,7 @@ class Store(Protocol):
         ...
 
     def has_path(self, source: str, goal: str) -> bool:
-        """Return whether edges lead from one node to another; a node leads to itself."""
+        """Return whether edges lead from ``source`` to ``goal``, which may be the same node."""
         ...
 
     def list_edge_ends(self) -> list[tuple[str, str]]:
@@ -220,15 +220,17 @@ class InMemoryStore:
 
 
 def is_root(item: Item) -> bool:
+    """Return whether a run could start at this item: a node of kind start, or a trigger."""
     return not item.is_note and (item.kind == "start" or item.kind.startswith("trigger-"))
 
 
 def assign_rank(part: T, ranks: Iterable[int]) -> T:
+    """Return the part with the rank after the given ranks, unless it has a rank."""
     return part if part.rank != UNRANKED else replace(part, rank=max(ranks, default=-1) + 1)
 
 
 def join_texts(value: Json) -> str:
-    """Return every string in a value, joined for searching."""
+    """Return all strings in a value as one text, for searching them."""
     texts: list[str] = []
     pending = [value]
     while pending:

@@ -16,13 +16,13 @@ from workflows.engine.editing.store import Store
 from workflows.engine.language.values import parse_type
 
 
-NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,29}")
+NAME_PATTERN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,29}")
 # Area → the first part of its selectors.
 VARIABLE_SCOPES: Final = {"environment": "env", "conversation": "conversation"}
 
 
 def expand_variable(store: Store, op: Variable, context: Context) -> Iterator[Op]:
-    """Yield the change of the variable, and of the nodes that mention a renamed one."""
+    """Yield the change of the variable and, if it is renamed, of the nodes that refer to it."""
     previous = store.get_variable(op.area, op.name)
     if op.rename is not None and op.rename != op.name:
         yield from _rename_variable(store, op, op.rename, previous)
@@ -31,7 +31,7 @@ def expand_variable(store: Store, op: Variable, context: Context) -> Iterator[Op
         if previous is None:
             _check_name(op.name)
         _check_type(spec)
-        if previous is None or not _is_same(previous, spec):
+        if previous is None or not _is_unchanged(previous, spec):
             yield Variable(op.area, op.name, spec)
     elif previous is None:
         raise build_unknown_variable(op.name)
@@ -59,12 +59,12 @@ def _rename_variable(
 
 
 def _keep_unsent_fields(spec: VariableRecord, previous: VariableRecord) -> VariableRecord:
-    """Return the variable with the fields that the client does not send, because it never receives a secret's value."""
+    """Return ``spec`` with the previous id and extra data where it has none, and with the previous rank."""
     id_, extra = spec.id or previous.id, spec.extra or previous.extra
     return replace(spec, id=id_, extra=extra, rank=previous.rank)
 
 
-def _is_same(previous: VariableRecord, spec: VariableRecord) -> bool:
+def _is_unchanged(previous: VariableRecord, spec: VariableRecord) -> bool:
     if spec.is_secret and spec.value not in (None, ""):
         return False
     previous_fields = previous.value_type, previous.description, previous.extra
@@ -73,7 +73,7 @@ def _is_same(previous: VariableRecord, spec: VariableRecord) -> bool:
 
 
 def _check_name(name: str) -> None:
-    if not NAME.fullmatch(name):
+    if not NAME_PATTERN.fullmatch(name):
         message = "A variable name has up to 30 letters, digits and _ and starts with a letter"
         raise build_refusal("variable_name", message, field=name)
 

@@ -11,7 +11,15 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from accounts.access import Principal
-from workflows.engine.editing import Conflict, EditRefused, EditResult, Op, apply_all, check, rebase
+from workflows.engine.editing import (
+    Conflict,
+    EditRefused,
+    EditResult,
+    Op,
+    apply_all,
+    check_ops,
+    rebase,
+)
 from workflows.engine.editing.encode import read_log
 from workflows.engine.editing.rebase import UNKNOWN_AUTHOR
 from workflows.errors import EditConflict, NothingToUndo
@@ -88,7 +96,7 @@ def _apply_inverse(
     _prefetch(store, ops)
     try:
         performed, inverse = apply_all(store, ops)
-        check(store, performed)
+        check_ops(store, performed)
     except EditRefused as refusal:
         if "theirs" in choices.values() and "mine" not in choices.values():
             # The edit counts as undone although nothing changes, so that earlier edits can be undone.

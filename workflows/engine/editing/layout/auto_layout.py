@@ -12,14 +12,14 @@ from workflows.engine.editing.store import Store
 from workflows.engine.layout import Box, arrange_in_layers
 
 
-# Space of a container's frame in pixels: the header above its content, and the border around it.
+# Space between a container's frame and its content in pixels: above the content, and on the other sides.
 HEADER: Final = 60.0
 PADDING: Final = 24.0
 MIN_BOX: Final = Box(240.0, 140.0)
 
 
 def expand_tidy(store: Store, op: Tidy, context: Context) -> Iterator[Op]:
-    """Arrange all of a scope, or the given nodes, which may be in different scopes."""
+    """Yield operations that arrange the content of a scope, or the given nodes, which may be in different scopes."""
     if not op.ids:
         if op.scope is not None and not context.is_container(require_item(store, op.scope)):
             raise build_refusal("scope", "Only a container has nodes inside", node=op.scope)

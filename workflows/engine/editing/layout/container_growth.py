@@ -11,20 +11,20 @@ from workflows.engine.editing.store import Store
 from workflows.engine.geometry import BOX_PADDING
 
 
-MAX_DEPTH: Final = 10  # checked depth of nested containers; the language allows fewer
+MAX_DEPTH: Final = 10  # of nested containers that grow; the language allows fewer
 GAP: Final = 40.0  # nodes nearer to a container's frame count as covered
 
 
 def grow_containers(store: Store, ops: Sequence[Op], context: Context) -> Iterator[Op]:
-    """Yield the additional operations for a finished gesture. The caller applies each before the next."""
+    """Yield the additional operations for a finished gesture. The caller must apply each before it asks for the next."""
     for container in _list_affected_containers(store, ops):
         yield from _fit_container(store, container, context, MAX_DEPTH)
 
 
 def _list_affected_containers(store: Store, ops: Sequence[Op]) -> list[str]:
     """Return the containers in which something was added or moved."""
-    names = dict.fromkeys(name for op in ops if (name := _get_placed_id(op)) is not None)
-    items = [item for name in names if (item := store.get_item(name)) is not None]
+    ids = dict.fromkeys(id_ for op in ops if (id_ := _get_placed_id(op)) is not None)
+    items = [item for id_ in ids if (item := store.get_item(id_)) is not None]
     return list(dict.fromkeys(item.parent for item in items if item.parent is not None))
 
 
@@ -53,16 +53,17 @@ def _fit_container(store: Store, container: str, context: Context, depth: int) -
 def _move_aside(
     store: Store, item: Item, before: Frame, after: Frame, context: Context
 ) -> Iterator[Op]:
-    """Move all nodes on a side by the same distance, but only if a node would be covered."""
+    """Move the nodes to the right, and those below, by the same distance each, if one of them would be covered."""
     frames = [
         (sibling, compute_frame(sibling, context))
         for sibling in store.list_children(item.parent)
         if sibling.id != item.id
     ]
-    right = [part for part in frames if part[1].x >= before.right]
-    below = [part for part in frames if part[1].x < before.right and part[1].y >= before.bottom]
+    right = [(sibling, frame) for sibling, frame in frames if frame.x >= before.right]
+    left = [(sibling, frame) for sibling, frame in frames if frame.x < before.right]
+    below = [(sibling, frame) for sibling, frame in left if frame.y >= before.bottom]
     growth_x, growth_y = after.width - before.width, after.height - before.height
     for side, x, y in ((right, growth_x, 0), (below, 0, growth_y)):
-        is_covered = any(after.overlaps(frame, GAP) for part, frame in side if not part.is_note)
+        is_covered = any(after.overlaps(frame, GAP) for node, frame in side if not node.is_note)
         if (x or y) and is_covered:
-            yield from (Move(part.id, frame.x + x, frame.y + y) for part, frame in side)
+            yield from (Move(node.id, frame.x + x, frame.y + y) for node, frame in side)

@@ -1,4 +1,4 @@
-"""The area of a node or note in the coordinates of its scope."""
+"""Computes the area of a node or note, in the coordinates of its container."""
 
 from dataclasses import dataclass
 
@@ -25,7 +25,7 @@ class Frame:
         return self.y + self.height
 
     def overlaps(self, other: "Frame", gap: float = 0.0) -> bool:
-        """Return whether the two overlap, or the second is within the gap to the right or below."""
+        """Return whether the frames overlap, or ``other`` is nearer than ``gap`` to the right or below."""
         return (
             self.x < other.right
             and other.x < self.right + gap
