@@ -1,4 +1,4 @@
-"""Backends that must agree: they run a workflow in process, or through the database and a worker.
+"""Backends that must give equal results: they run workflows in this process, or in a worker with the database.
 
 The conformance suite, the tables of ``tests/spec`` and ``run_workflow`` use this interface alone.
 """
@@ -24,7 +24,7 @@ from workflows.engine.runtime.step_records import StepRecord
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A run to perform. With ``checked`` the inputs are not checked against the start form."""
+    """A run to perform. ``checked`` states that the inputs were already checked against the start form."""
 
     document: Document
     inputs: Mapping[str, Json] = field(default_factory=dict)
@@ -79,10 +79,7 @@ class InProcessBackend:
 
     async def run(self, request: Request, watch: Watcher | None = None) -> Outcome:
         runner = self._build_runner(
-            request.document,
-            mocks=request.mocks,
-            environment=request.env,
-            checked=request.checked,
+            request.document, mocks=request.mocks, environment=request.env, checked=request.checked
         )
         handle = runner.start(
             inputs=request.inputs, system=request.system, conversation=request.conversation

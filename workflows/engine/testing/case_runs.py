@@ -17,8 +17,8 @@ from workflows.engine.testing.cases import Case, CaseResult, Facts, Turn, TurnRe
 from workflows.engine.testing.mocks import Mocks
 
 
-class RunnerMaker(Protocol):
-    """Builds the runner of a case. The caller provides its ports, the case its memory and history."""
+class RunnerFactory(Protocol):
+    """Builds the runner of a turn, with the ports of the caller and the history and mocks of the case."""
 
     def __call__(
         self, document: Document, *, history: "CaseHistory", mocks: Mocks | None
@@ -46,14 +46,14 @@ class _Conversation:
 async def run_case(
     document: Document,
     case: Case,
-    make_runner: RunnerMaker,
+    build_runner: RunnerFactory,
     memory: MemoryPort | None,
     *,
     app_id: str = "test",
 ) -> CaseResult:
-    """Run a case. Failures of the workflow are results, not exceptions."""
+    """Run the turns of a case. A failure of the workflow is part of the result and raises nothing."""
     started_at = time.monotonic()
-    run = _CaseRun(document, case, make_runner, app_id)
+    run = _CaseRun(document, case, build_runner, app_id)
     turns: list[TurnResult] = []
     problem = ""
     try:
@@ -71,7 +71,7 @@ async def run_case(
 class _CaseRun:
     document: Document
     case: Case
-    make_runner: RunnerMaker
+    build_runner: RunnerFactory
     app_id: str
     conversations: dict[tuple[str, str], _Conversation] = field(default_factory=dict)
 
@@ -102,7 +102,7 @@ class _CaseRun:
         if turn.say is not None:
             system |= {"query": turn.say, "dialogue_count": len(exchanges) + 1}
         mocks = Mocks(self.case.pins) if self.case.pins else None
-        runner = self.make_runner(self.document, history=conversation.history, mocks=mocks)
+        runner = self.build_runner(self.document, history=conversation.history, mocks=mocks)
         started_at = time.monotonic()
         handle = runner.start(
             inputs=check_start_inputs(self.document, turn.inputs),

@@ -189,7 +189,7 @@ def read_case(source: Json) -> Case:
 
 
 def read_cases(sources: Json) -> list[Case]:
-    """Return the cases of a list, or a single one. Raises DocumentInvalid."""
+    """Return the cases of a list, or a single case as a list. Raises DocumentInvalid."""
     if not isinstance(sources, list):
         sources = [sources]
     return [read_case(item) for item in sources]
@@ -217,16 +217,16 @@ def _is_met(check: Check, actual: Json) -> bool:
 
 
 def _is_met_by_texts(check: Check, texts: "_Texts") -> bool:
-    """Return whether a check holds: "contains" for one of the strings, a negation for all of them."""
+    """Return whether a check holds for any of the strings or, if its operator is a negation, for all of them."""
     if check.operator in UNARY:
         return compare(check.operator, list(texts), None)
-    negated = check.operator.startswith("not ") or check.operator == "is not"
-    answers = [compare(check.operator, text, check.value) for text in texts]
-    return all(answers) if negated else any(answers)
+    is_negation = check.operator.startswith("not ") or check.operator == "is not"
+    results = [compare(check.operator, text, check.value) for text in texts]
+    return all(results) if is_negation else any(results)
 
 
 class _Texts(tuple[str, ...]):
-    """Several strings, of which one has to match."""
+    """Several strings, which ``_is_met_by_texts`` compares one by one."""
 
 
 def _look_up(subject: str, facts: Facts) -> Json:
@@ -245,7 +245,7 @@ def _look_up(subject: str, facts: Facts) -> Json:
 
 
 def _look_up_step(path: str, steps: Iterable[StepRecord]) -> Json:
-    """Return ``node.status``, ``node.handle``, ``node.error`` or ``node.outputs.…`` of its last execution."""
+    """Return a value of a node's last execution, by a path such as ``node.status`` or ``node.outputs.text``."""
     node, _dot, rest = path.partition(".")
     executions = [step for step in steps if step.key.node_id == node]
     if not executions:
@@ -278,7 +278,7 @@ def _follow_path(value: Json, path: str) -> Json:
 
 
 def _wrap_turn(source: Mapping[str, Json]) -> dict[str, Json]:
-    """Return a case with a list of turns; a case of one turn may be written without the list."""
+    """Return a case of one turn, which may be written without the list of turns, with this list."""
     turn = {key: source[key] for key in Turn.model_fields if key in source}
     rest = {key: value for key, value in source.items() if key not in turn}
     return {**rest, "turns": [turn]}

@@ -1,7 +1,7 @@
-"""Runs a ``cases.json``: documents, their inputs and their expected results. Its ``how_to_run`` says the rest."""
+"""Runs the cases of a ``cases.json``: documents, inputs and expected results, as its ``how_to_run`` describes them."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,8 +13,8 @@ from workflows.engine.runtime.step_records import StepStatus
 from workflows.engine.testing.backends import Backend, Outcome, Request
 
 
-# Set in every case.
-SYSTEM: Mapping[str, Json] = {
+# The system variables of every case.
+SYSTEM_VARIABLES: Mapping[str, Json] = {
     "user_id": "test_user",
     "app_id": "test_app",
     "workflow_id": "test_workflow",
@@ -23,8 +23,8 @@ SYSTEM: Mapping[str, Json] = {
 
 _HTTP = "type:http-request"
 # Errors after the request was sent; for all other errors no request is sent.
-_SENT = frozenset({"HTTPResponseCodeError", "HttpFailed", "ResponseSizeError"})
-_EXECUTED = (StepStatus.SUCCEEDED, StepStatus.EXCEPTION, StepStatus.FAILED)
+_ERRORS_AFTER_SENDING = frozenset({"HTTPResponseCodeError", "HttpFailed", "ResponseSizeError"})
+_EXECUTED_STATUSES = (StepStatus.SUCCEEDED, StepStatus.EXCEPTION, StepStatus.FAILED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +78,8 @@ class Verdict:
         return not self.differences
 
 
-def read_cases(folder: Path, only: Iterable[str] = ()) -> list[ConformanceCase]:
-    """Return the suite's cases in its order; ``only`` names groups (all, when it names none)."""
-    groups = set(only)
+def read_cases(folder: Path, groups: Collection[str] = ()) -> list[ConformanceCase]:
+    """Return the cases of these groups in the order of the suite, or all cases without groups."""
     suite = json.loads((folder / "cases.json").read_text(encoding="utf-8"))
     return [
         ConformanceCase(case["id"], case["group"], folder / case["file"], case)
@@ -90,6 +89,7 @@ def read_cases(folder: Path, only: Iterable[str] = ()) -> list[ConformanceCase]:
 
 
 async def evaluate_case(case: ConformanceCase, backend: Backend, kinds: Kinds) -> Verdict:
+    """Run a case, and return how its outcome differs from the expected one and which kinds are not installed."""
     actual = await _run_case(case, backend)
     missing = tuple(sorted(kind for kind in case.kinds if kind not in kinds))
     return Verdict(case, actual, tuple(_iter_differences(case, actual)), missing)
@@ -108,7 +108,7 @@ async def _run_case(case: ConformanceCase, backend: Backend) -> CaseOutcome:
     request = Request(
         document=loaded.document,
         inputs=source.get("inputs") or {},
-        system={**SYSTEM, **(source.get("sys") or {})},
+        system={**SYSTEM_VARIABLES, **(source.get("sys") or {})},
         conversation=source.get("conversation") or {},
         mocks=_build_mocks(source),
         env=source.get("env") or {},
@@ -163,13 +163,13 @@ def _read_nodes_run(expected: Json, outcome: Outcome) -> Json:
     executed = {
         step.key.node_id
         for step in outcome.steps
-        if step.status in _EXECUTED and not step.key.rounds
+        if step.status in _EXECUTED_STATUSES and not step.key.rounds
     }
     return expected if executed == set(expected) else sorted(executed)
 
 
 def _read_nodes_not_run(expected: Json, outcome: Outcome) -> Json:
-    executed = {step.key.node_id for step in outcome.steps if step.status in _EXECUTED}
+    executed = {step.key.node_id for step in outcome.steps if step.status in _EXECUTED_STATUSES}
     return [node for node in expected if node not in executed]
 
 
@@ -189,10 +189,10 @@ def _read_llm_messages(expected: Json, outcome: Outcome) -> Json:
 
 def _read_http_request(expected: Json, outcome: Outcome) -> Json:
     requests = [step.inputs["sent"] for step in outcome.steps if "sent" in step.inputs]
-    last = requests[-1] if requests else {}
+    request = requests[-1] if requests else {}
     # A missing value and an empty value are equal.
     return {
-        name: value if (last.get(name) or None) == (value or None) else last.get(name)
+        name: value if (request.get(name) or None) == (value or None) else request.get(name)
         for name, value in expected.items()
     }
 
@@ -201,7 +201,8 @@ def _count_http_requests(expected: Json, outcome: Outcome) -> Json:
     return sum(
         step.tries
         for step in outcome.steps
-        if f"type:{step.kind}" == _HTTP and (step.error is None or step.error.type in _SENT)
+        if f"type:{step.kind}" == _HTTP
+        and (step.error is None or step.error.type in _ERRORS_AFTER_SENDING)
     )
 
 

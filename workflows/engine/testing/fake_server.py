@@ -1,4 +1,4 @@
-"""A server that returns the responses of a test case in order, and then repeats the last response."""
+"""A fake server for test cases: it returns their responses in order, and then repeats the last response."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -42,7 +42,7 @@ class FakeServer:
 
 
 def describe_request(request: HttpRequest) -> dict[str, Json]:
-    """Return a request as a test case describes it, without the headers that a client adds."""
+    """Return a request in the form of the expected requests of test cases."""
     form = None if request.form is None else dict(request.form)
     content = request.content
     return {

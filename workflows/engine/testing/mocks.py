@@ -37,7 +37,7 @@ class Mock:
 
     @property
     def replaces_step(self) -> bool:
-        """Return whether the node does not run; otherwise only the response of its model or server is mocked."""
+        """Return whether the mock replaces the whole step, and not only the response of its model or server."""
         scripted = self.llm_text is not None or self.http is not None
         return self.outputs is not None or self.handle is not None or not scripted
 
@@ -68,6 +68,7 @@ class Mock:
                 ctx.stream(name, piece)
 
     def build_context(self, ctx: NodeContext) -> NodeContext:
+        """Return the context with the mock's server or model, for a node that runs itself."""
         if self._server is not None:
             return replace(ctx, ports=replace(ctx.ports, http=self._server))
         model = ScriptedModel(self.llm_text or "", self.chunks, self.chunk_delay_s, ctx.ports.clock)
@@ -79,19 +80,19 @@ class Mocks:
         self._by_key = {key: read_mock(key, value) for key, value in sources.items()}
 
     def find(self, node_id: str, kind: str) -> Mock | None:
+        """Return the mock of the node or, without one, of its kind."""
         return self._by_key.get(node_id) or self._by_key.get(f"type:{kind}")
 
 
 def read_mock(key: str, source: Mapping[str, Json]) -> Mock:
-    names = {names.name for names in fields(Mock) if names.init}
-    unknown = set(source) - names
-    if unknown:
+    names = {mock_field.name for mock_field in fields(Mock) if mock_field.init}
+    if unknown := set(source) - names:
         raise NodeFailed("MockInvalid", f"The mock of {key} has unknown keys: {sorted(unknown)}")
     return Mock(**source)
 
 
 def split_words(text: str) -> list[str]:
-    """Split at spaces, each later word with its space, then one empty piece that marks the end."""
+    """Return the words, all but the first with the space before it, and an empty piece that marks the end."""
     return [*re.findall(r"^[^ ]*| [^ ]*", text), ""]
 
 
