@@ -137,7 +137,7 @@ def _check_runner(name: str, program: Program) -> Iterator[CheckResult]:
     except (RunnerGone, RunnerLate, OSError) as error:
         yield CheckResult(name, False, f"doesn't start: {type(error).__name__}")
         return
-    active = frozenset(runner.walls)
+    active = frozenset(runner.restrictions)
     runner.kill()
     missing = REQUIRED_RESTRICTIONS - active
     detail = f"lacks {_join(missing)}" if missing else f"protected by {_join(active)}"

@@ -9,7 +9,7 @@ from workflows.engine.ports import ModelChunk, ModelPort, ModelRequest
 from workflows.engine.testing.backends import Backend, InProcessBackend
 from workflows.execution.ports.http import GuardedHttp
 from workflows.llm.offline import OfflineModels
-from workflows.sandbox.codes import CodePool
+from workflows.sandbox.code_pool import CodePool
 from workflows.sandbox.templates import TemplatePool
 from workflows.services.runs.durable_backend import DurableBackend
 

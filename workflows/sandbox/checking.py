@@ -19,8 +19,8 @@ from workflows.sandbox.process import is_jailed
 SECONDS: Final = 4.0
 MAX_BYTES: Final = 256 * 1024
 PYTHON: Final = frozenset({"python3", "python"})
-_MAIN: Final = re.compile(r"^(async\s+)?def\s+main\s*\(|^main\s*=", re.MULTILINE)
-_ASYNC_MAIN: Final = re.compile(r"^async\s+def\s+main\s*\(", re.MULTILINE)
+_MAIN_DEFINITION: Final = re.compile(r"^(async\s+)?def\s+main\s*\(|^main\s*=", re.MULTILINE)
+_ASYNC_MAIN_DEFINITION: Final = re.compile(r"^async\s+def\s+main\s*\(", re.MULTILINE)
 _LONG_STRING: Final = re.compile(r"\"{3}.*?\"{3}|'{3}.*?'{3}", re.DOTALL)
 _IMPORT: Final = re.compile(r"^[ \t]*(?:import|from)[ \t]+([A-Za-z_][\w.]*)", re.MULTILINE)
 
@@ -59,7 +59,7 @@ class CodeChecker:
 
 
 def check_code(source: str, language: str = "python3") -> list[CodeProblem]:
-    """Check a program for views and forms, with one checker for the process, which starts on first use."""
+    """Return the problems of a program, found by the checker of this process, which starts on first use."""
     return _get_checker().check(source, language)
 
 
@@ -82,26 +82,26 @@ def _read_problems(reply: Mapping[str, Any], source: str, language: str) -> list
     if reply.get("ok") is True or (is_full and reply.get("kind") == "unsupported"):
         modules = reply.get("modules")
         available = modules if isinstance(modules, list) else MODULES
-        return [*_find_missing(source, None if is_full else available)]
+        return [*_find_missing_names(source, None if is_full else available)]
     kind, message = reply.get("kind"), reply.get("message")
-    text = message[:600] if isinstance(message, str) else ""
+    error_message = message[:600] if isinstance(message, str) else ""
     if kind not in ("syntax", "unsupported", "raised"):
         return [_UNREADABLE]
-    error = str(reply.get("type", ""))[:80]
-    sentence = SENTENCES[kind].format(message=text, type=error)
+    error_type = str(reply.get("type", ""))[:80]
+    sentence = SENTENCES[kind].format(message=error_message, type=error_type)
     line, column = _to_position(reply.get("line")), _to_position(reply.get("column"))
     return [CodeProblem(line, column, sentence)]
 
 
-def _find_missing(source: str, modules: Iterable[object] | None) -> Iterable[CodeProblem]:
-    """Yield problems of a missing ``main`` or module; ``modules`` is None if the available modules are unknown."""
+def _find_missing_names(source: str, modules: Iterable[object] | None) -> Iterable[CodeProblem]:
+    """Yield problems of a missing ``main`` or module; modules are not checked if ``modules`` is None."""
     # Long strings become as many blanks and line breaks, because their content is not code.
     source = _LONG_STRING.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), source)
     if modules is not None:
         yield from _find_missing_modules(source, frozenset(map(str, modules)))
-    if source.strip() and not _MAIN.search(source):
+    if source.strip() and not _MAIN_DEFINITION.search(source):
         yield CodeProblem(1, 1, SENTENCES["main"])
-    if coroutine := _ASYNC_MAIN.search(source):
+    if coroutine := _ASYNC_MAIN_DEFINITION.search(source):
         message = "main must be a plain function, without async"
         yield CodeProblem(*_locate(source, coroutine.start()), message)
 
@@ -116,6 +116,7 @@ def _find_missing_modules(source: str, available: frozenset[str]) -> Iterable[Co
 
 
 def _locate(source: str, offset: int) -> tuple[int, int]:
+    """Return line and column, counted from one."""
     before = source[:offset]
     return before.count("\n") + 1, offset - (before.rfind("\n") + 1) + 1
 

@@ -6,7 +6,7 @@ It uses the standard library and jinja2 only: no Django, no settings, no databas
 import gc
 import sys
 
-from workflows.sandbox import rendering, walls
+from workflows.sandbox import rendering, restrictions
 from workflows.sandbox.serving import redirect_output, send, serve
 
 
@@ -21,13 +21,12 @@ def main() -> None:
             {"template": "{{ x|tojson }}{% for i in [1] %}{{ i }}{% endfor %}", "inputs": {}}
         )
         sys.path.clear()
-    active_walls = walls.raise_walls()
-    send({"ok": True, "walls": active_walls})
+    send({"ok": True, "walls": restrictions.restrict_process()})
     serve({"template": rendering.render}, fatal=_FATAL_FAILURES, before_job=_prepare_job)
 
 
 def _prepare_job() -> None:
-    walls.allow_cpu_seconds()
+    restrictions.allow_cpu_seconds()
     gc.collect(0)
 
 

@@ -32,6 +32,8 @@ class CodeOutcome:
 
 
 class CodeRunner(Protocol):
+    """A back-end: ``run`` executes the program's ``main``, and reports failures in its outcome."""
+
     async def run(
         self,
         source: str,
@@ -44,6 +46,7 @@ class CodeRunner(Protocol):
     def close(self) -> None: ...
 
 
+# The modules that messages name if a runner does not report which are available.
 MODULES: Final = (
     *("asyncio", "base64", "binascii", "bisect", "collections", "copy", "csv", "dataclasses"),
     *("datetime", "decimal", "functools", "hashlib", "itertools", "json", "math", "os", "pathlib"),

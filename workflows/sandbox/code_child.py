@@ -1,4 +1,4 @@
-"""The program of a runner for code nodes: it hosts one monty interpreter behind walls.
+"""The program of a runner for code nodes: it hosts one restricted monty interpreter.
 
 A runner has two processes, both without credentials: this process exchanges frames with the worker, and the interpreter
 is its child. The messages of a compromised interpreter are thus decoded here and not in the worker.
@@ -9,7 +9,7 @@ import sys
 import sysconfig
 from pathlib import Path
 
-from workflows.sandbox import outer_walls
+from workflows.sandbox import inherited_restrictions
 from workflows.sandbox.serving import redirect_output, send, serve
 
 
@@ -19,14 +19,14 @@ _FATAL_FAILURES = frozenset({"crash", "time", "memory"})
 
 def main() -> None:
     with redirect_output():
-        # Inline import: it loads the interpreter's modules before the walls close the file system.
-        from workflows.sandbox.running import Interpreter  # noqa: PLC0415
+        # Inline import: it loads the interpreter's modules before the file system is out of reach.
+        from workflows.sandbox.interpreter import Interpreter  # noqa: PLC0415
 
         program = _find_interpreter()
         sys.path.clear()
-        active_walls = outer_walls.raise_outer_walls(program)
+        active_restrictions = inherited_restrictions.restrict_process_tree(program)
         interpreter = Interpreter(program)
-    send({"ok": True, "walls": active_walls})
+    send({"ok": True, "walls": active_restrictions})
     serve({"code": interpreter.run, "check": interpreter.check}, fatal=_FATAL_FAILURES)
 
 

@@ -19,6 +19,7 @@ def encode(message: dict[str, Any]) -> bytes:
 
 
 def parse_length(header: bytes, limit: int) -> int:
+    """Return the length of the body that follows the header. Raises BadFrame if it exceeds the limit."""
     length = int.from_bytes(header, "big")
     if length > limit:
         raise BadFrame("frame too long")

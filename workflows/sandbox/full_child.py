@@ -11,7 +11,7 @@ import sys
 import traceback
 from typing import Any
 
-from workflows.sandbox import walls
+from workflows.sandbox import restrictions
 from workflows.sandbox.serving import (
     LimitedOutput,
     build_failure,
@@ -23,7 +23,7 @@ from workflows.sandbox.serving import (
 
 
 _FILE = "<code>"
-# Imported before the walls are active, because afterwards the program can't open the files of a module.
+# Imported before the process is restricted, because afterwards the program can't open the files of a module.
 _MODULES = (
     *("abc", "argparse", "array", "ast", "base64", "binascii", "bisect", "calendar", "cmath"),
     *("codecs", "collections", "collections.abc", "colorsys", "contextlib", "copy", "csv"),
@@ -42,11 +42,11 @@ def main() -> None:
             with contextlib.suppress(ImportError):
                 importlib.import_module(name)
         sys.path.clear()
-    send({"ok": True, "walls": walls.raise_walls()})
+    send({"ok": True, "walls": restrictions.restrict_process()})
     message = receive()
     if message is None or message.get("job") != "code":
         return
-    walls.allow_cpu_seconds(int(message["seconds"]) + 1)
+    restrictions.allow_cpu_seconds(int(message["seconds"]) + 1)
     send({**_run(message), "spent": True})
 
 
@@ -72,14 +72,12 @@ def _build_reply(message: dict[str, Any]) -> dict[str, Any]:
 
 def _execute(message: dict[str, Any]) -> object:
     names: dict[str, Any] = {"__name__": "__code__"}
-    # The one place that runs a stranger's text in CPython: this process owns nothing and ends now.
+    # The only place that runs untrusted source in CPython: this process has access to nothing and ends after it.
     exec(compile(message["source"], _FILE, "exec"), names)  # noqa: S102
-    entry, inputs = names["main"] if "main" in names else _raise_no_main(), message["inputs"]
-    return entry(inputs) if message["calling"] == "inputs" else entry(**inputs)
-
-
-def _raise_no_main() -> Any:
-    raise NameError("name 'main' is not defined")
+    if "main" not in names:
+        raise NameError("name 'main' is not defined")
+    main_function, inputs = names["main"], message["inputs"]
+    return main_function(inputs) if message["calling"] == "inputs" else main_function(**inputs)
 
 
 def _describe_error(error: BaseException) -> dict[str, Any]:

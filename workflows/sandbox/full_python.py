@@ -1,4 +1,4 @@
-"""The code back-end for full Python, available only where bubblewrap can build its jail.
+"""The code back-end for full Python, available only where bubblewrap works.
 
 Each program gets a separate process, which is never used again. The next process is started in the background.
 """

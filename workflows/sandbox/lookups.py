@@ -1,6 +1,6 @@
 """Render templates that only look values up (``Hello {{ user.name }}``) without Jinja and without a runner.
 
-The result is exactly Jinja's, or none.
+The result is the same as that of Jinja, which renders all other templates.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""The code back-end that needs only its package: monty interpreters in the runner pool.
+"""The default code back-end: monty interpreters in the runner pool, which only need a Python package.
 
 A reply comes from a process that ran untrusted code, so it is rejected unless it is valid JSON.
 """
@@ -88,7 +88,7 @@ def _parse_value(text: str, printed: str, limits: CodeLimits) -> CodeOutcome:
     if len(text) > _MAX_VALUE:
         return _build_failure("output", limits, stdout=printed)
     try:
-        value = json.loads(text, parse_constant=_refuse)
+        value = json.loads(text, parse_constant=_reject_constant)
     except (ValueError, RecursionError):
         return _build_failure("json", limits, message="it can't be read", stdout=printed)
     return CodeOutcome(True, value, printed)
@@ -125,5 +125,5 @@ def _clean_text(value: object) -> str:
     return make_storable(value[:_MAX_TEXT]) if isinstance(value, str) else ""
 
 
-def _refuse(name: str) -> Json:
+def _reject_constant(name: str) -> Json:
     raise ValueError(name)

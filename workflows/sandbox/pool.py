@@ -23,7 +23,7 @@ _DEAD_ON_ARRIVAL_SECONDS = 0.05
 
 
 class _Job:
-    """One call of the pool, with the runner that executes it and whether a caller still waits for it."""
+    """One call of the pool, with the runner that executes it, and whether its caller has dropped it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -49,10 +49,12 @@ class _Job:
 
 
 class RunnerPool:
+    """Runs up to ``size`` jobs at a time in processes of one program, and keeps as many of them idle."""
+
     def __init__(self, size: int | None = None, program: Program = "child") -> None:
         self.size = size or max(1, min(4, os.cpu_count() or 1))
         self._program = program
-        self._closed = 0  # the number of closes
+        self._close_count = 0
         self._reset()
         _pools.add(self)
 
@@ -64,10 +66,7 @@ class RunnerPool:
         self._executor: ThreadPoolExecutor | None = None
 
     async def call(self, message: dict[str, Any], *, seconds: float) -> dict[str, Any]:
-        """Run a job. Raises RunnerGone or RunnerLate, after replacing the runner.
-
-        Cancelling the call ends the job: its runner is killed, not left to finish.
-        """
+        """Run a job. Raises RunnerGone or RunnerLate after killing the runner, which cancelling the call does, too."""
         job = _Job()
         try:
             return await asyncio.get_running_loop().run_in_executor(
@@ -80,21 +79,22 @@ class RunnerPool:
     def call_sync(
         self, message: dict[str, Any], seconds: float, job: _Job | None = None
     ) -> dict[str, Any]:
-        start = time.monotonic()
+        """Run a job, as ``call`` does, in this thread."""
+        started_at = time.monotonic()
         job = job or _Job()
         try:
             return self._call_once(message, seconds, job)
         except RunnerGone:
             # The runner failed at once, so it most likely died while idle and the job never ran. Try again with
             # another runner; a job that crashes its runner quickly costs little more.
-            if job.is_dropped or time.monotonic() - start > _DEAD_ON_ARRIVAL_SECONDS:
+            if job.is_dropped or time.monotonic() - started_at > _DEAD_ON_ARRIVAL_SECONDS:
                 raise
         return self._call_once(message, seconds, job, use_new=True)
 
     def _call_once(
         self, message: dict[str, Any], seconds: float, job: _Job, *, use_new: bool = False
     ) -> dict[str, Any]:
-        runner, jobs = self._start() if use_new else self._take()
+        runner, jobs = self._start() if use_new else self._acquire()
         job.attach(runner)
         try:
             try:
@@ -102,7 +102,7 @@ class RunnerPool:
             finally:
                 job.detach()
         except ValueError:  # raised before anything was sent
-            self._give_back(runner, jobs)
+            self._release(runner, jobs)
             raise
         except BaseException:
             self._end(runner)
@@ -110,7 +110,7 @@ class RunnerPool:
         if reply.get("spent") or jobs + 1 >= _MAX_JOBS_PER_RUNNER:
             self._end(runner)
         else:
-            self._give_back(runner, jobs + 1)
+            self._release(runner, jobs + 1)
         return reply
 
     async def warm(self) -> None:
@@ -123,14 +123,14 @@ class RunnerPool:
             return [runner.pid for runner in (*(idle for idle, _ in self._idle), *self._busy)]
 
     def close(self) -> None:
-        """End every runner. The pool can be used again; it starts new ones."""
+        """End every runner. A later call starts new ones."""
         if self._pid != os.getpid():
             self._reset()
             return
         with self._lock:
             runners = [*(runner for runner, _ in self._idle), *self._busy]
             self._idle.clear()
-            self._closed += 1
+            self._close_count += 1
             executor, self._executor = self._executor, None
         for runner in runners:
             runner.kill()
@@ -145,9 +145,9 @@ class RunnerPool:
             return self._executor
 
     def _warm(self) -> None:
-        self._give_back(*self._take())
+        self._release(*self._acquire())
 
-    def _take(self) -> tuple[Runner, int]:
+    def _acquire(self) -> tuple[Runner, int]:
         self._forget_after_fork()
         while True:
             with self._lock:
@@ -161,17 +161,17 @@ class RunnerPool:
         return self._start()
 
     def _start(self) -> tuple[Runner, int]:
-        closed = self._closed
+        close_count = self._close_count
         runner = Runner(self._program)
         with self._lock:
             self._busy.add(runner)
-            late = closed != self._closed
-        if late:  # the pool was closed while this runner started, so it must be ended here
+            was_closed = close_count != self._close_count
+        if was_closed:  # close() did not know this runner, so it must be ended here
             self._end(runner)
             raise RunnerGone
         return runner, 0
 
-    def _give_back(self, runner: Runner, jobs: int) -> None:
+    def _release(self, runner: Runner, jobs: int) -> None:
         with self._lock:
             self._busy.discard(runner)
             if len(self._idle) < self.size:
@@ -191,7 +191,7 @@ class RunnerPool:
         inherited = [*(runner for runner, _ in self._idle), *self._busy]
         self._reset()
         for runner in inherited:
-            runner.forget()
+            runner.close_pipes()
 
 
 _pools: weakref.WeakSet[RunnerPool] = weakref.WeakSet()

@@ -1,4 +1,4 @@
-"""Start, call and kill a runner process. It gets no credentials, and the parent exchanges frames with it."""
+"""Start, call and kill a runner process, which gets no credentials and exchanges frames with its parent."""
 
 import contextlib
 import functools
@@ -54,7 +54,7 @@ class Runner:
         os.set_blocking(self._output_fd, False)
         try:
             greeting = self._receive(time.monotonic() + START_SECONDS, _MAX_GREETING_BYTES)
-            self.walls: tuple[str, ...] = tuple(map(str, greeting.get("walls", ())))
+            self.restrictions: tuple[str, ...] = tuple(map(str, greeting.get("walls", ())))
         except BaseException:
             self.kill()
             raise
@@ -88,11 +88,11 @@ class Runner:
         self.interrupt()
         with contextlib.suppress(ProcessLookupError):
             self._process.kill()
-        self.forget()
+        self.close_pipes()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(timeout=5)
 
-    def forget(self) -> None:
+    def close_pipes(self) -> None:
         """Close the parent's ends of the pipes, which ends an idle runner."""
         for pipe in self._pipes:
             with contextlib.suppress(OSError):
@@ -146,26 +146,26 @@ def is_jailed() -> bool:
 
 @functools.cache
 def get_jail() -> tuple[str, ...]:
-    """Return the command that starts a program inside bubblewrap, or nothing if that doesn't work.
+    """Return the command that starts a program inside bubblewrap, or an empty tuple if bubblewrap doesn't work.
 
     The result is cached, because the check starts a program in the jail.
     """
     bwrap = shutil.which("bwrap")
     if bwrap is None:
         return ()
-    inside = (bwrap, *_build_jail_arguments(), "--")
-    probe = [*inside, sys.executable, "-I", "-c", "import jinja2"]
+    jail = (bwrap, *_build_jail_arguments(), "--")
+    probe = [*jail, sys.executable, "-I", "-c", "import jinja2"]
     try:
-        works = subprocess.run(
+        result = subprocess.run(
             probe, env={}, capture_output=True, timeout=START_SECONDS, check=False
         )
     except (OSError, subprocess.TimeoutExpired):
         return ()
-    return inside if works.returncode == 0 else ()
+    return jail if result.returncode == 0 else ()
 
 
 def _build_jail_arguments() -> list[str]:
-    """Return arguments that allow no network, no other processes, and of the file system only what Python needs.
+    """Return bubblewrap's arguments: no network, no other processes, and only the files that Python needs.
 
     No ``--new-session``: ``Runner`` starts a session without a terminal already, and a second one would take the
     program out of the process group that ``Runner.kill`` ends. No ``--die-with-parent`` either: it follows the thread

@@ -1,6 +1,6 @@
-"""Render one Jinja2 template in the child, as Dify does (lenient, no autoescape).
+"""Render a Jinja2 template in a runner, as Dify does (lenient, no autoescape).
 
-The sandboxed environment is the second layer. The first is that this process owns nothing.
+The sandboxed environment is the second layer of protection; the first is a process without access to anything.
 """
 
 # Imported now, because Jinja2 imports them late and the child can't open files then.
@@ -32,14 +32,15 @@ for _codec in ("unicode-escape", "raw-unicode-escape", "ascii", "latin-1", "utf-
     codecs.lookup(_codec)
 
 
-class _TooMuchText(Exception):
+class _OutputTooLong(Exception):
     pass
 
 
 def render(message: dict[str, Any]) -> dict[str, Any]:
+    """Return the reply to a message: the text of its template, or the kind and message of the failure."""
     try:
         text = _render(message["template"], message["inputs"])
-    except _TooMuchText:
+    except _OutputTooLong:
         return {"ok": False, "kind": "output", "message": ""}
     except Exception as error:
         return _build_failure(error)
@@ -54,7 +55,7 @@ def _render(template: str, inputs: dict[str, Any]) -> str:
     for piece in environment.from_string(template).generate(inputs):
         total += len(piece)
         if total > MAX_OUTPUT_CHARACTERS:
-            raise _TooMuchText
+            raise _OutputTooLong
         pieces.append(piece)
     return "".join(pieces)
 

@@ -21,7 +21,7 @@ Job = Callable[[dict[str, Any]], dict[str, Any]]
 
 @contextmanager
 def redirect_output() -> Iterator[None]:
-    """Write what a print or a warning writes to standard error, because only frames may go to the pipe."""
+    """Redirect standard output to standard error, because only frames may be written to the pipe."""
     reply_fd = os.dup(1)
     os.dup2(2, 1)
     yield
@@ -32,7 +32,7 @@ def redirect_output() -> Iterator[None]:
 def serve(
     jobs: Mapping[str, Job], *, fatal: frozenset[str], before_job: Callable[[], None] | None = None
 ) -> None:
-    """Serve jobs until the pipe closes or a job fails with one of the ``fatal`` kinds; the parent then starts a new process."""
+    """Serve jobs until the pipe closes, or a job fails with one of the ``fatal`` kinds and the process must end."""
     while (message := receive()) is not None:
         if before_job is not None:
             before_job()
@@ -46,6 +46,7 @@ def serve(
 
 
 def receive() -> dict[str, Any] | None:
+    """Return the next message from the parent, or None if the pipe is closed."""
     header = _read(frames.HEADER_BYTES)
     if header is None:
         return None
@@ -79,11 +80,11 @@ class LimitedOutput(io.StringIO):
 
     def __init__(self, limit: int) -> None:
         super().__init__()
-        self._left = limit
+        self._remaining = limit
 
     def write(self, text: str) -> int:
-        part = text[: max(0, self._left)]
-        self._left -= len(part)
+        part = text[: max(0, self._remaining)]
+        self._remaining -= len(part)
         super().write(part)
         return len(text)
 

@@ -12,7 +12,7 @@ from workflows.engine.editing.diff import DocumentDiff, compare_documents, diff
 from workflows.engine.editing.encode import read_log, write_ops
 from workflows.engine.editing.errors import EditRefused
 from workflows.engine.editing.ops import Op
-from workflows.engine.editing.perform import EditResult, check_ops, perform
+from workflows.engine.editing.perform import EditResult, perform
 from workflows.engine.editing.rebase import Conflict, Rebased, rebase
 from workflows.engine.editing.store import InMemoryStore, Store
 
@@ -29,7 +29,6 @@ __all__ = [
     "Store",
     "apply",
     "apply_all",
-    "check_ops",
     "compare_documents",
     "diff",
     "perform",

@@ -32,7 +32,7 @@ class Context:
         if item.kind in CONTAINERS:
             return True
         kind = self.kinds.get(item.kind)
-        return kind is not None and kind.execution is Execution.CONTAINER_SIZE
+        return kind is not None and kind.execution is Execution.CONTAINER
 
     def get_title(self, kind: str) -> str:
         node_kind = self.kinds.get(kind)

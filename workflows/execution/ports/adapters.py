@@ -36,7 +36,7 @@ from workflows.execution.ports.http import GuardedHttp
 from workflows.execution.run_setup import Setup
 from workflows.execution.threads import run_in_thread
 from workflows.models import DryRunChange, Message
-from workflows.sandbox.codes import CodePool
+from workflows.sandbox.code_pool import CodePool
 from workflows.sandbox.templates import TemplatePool
 
 

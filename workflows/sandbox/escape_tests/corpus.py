@@ -1,8 +1,8 @@
-"""Hostile programs, for the tests and for ``manage.py doctor``. Each defines ``main()``.
+"""Hostile programs, for the tests and for ``manage.py doctor``. Most define ``main()``.
 
-An escape tries to return a canary: from the environment, a file, the parent, a listener, or by
-walking its own interpreter to where such things are stored. The caller fills in ``{file}``,
-``{port}``, ``{parent}`` and ``{write}``. A resource attack tries to cost more than it may.
+An escape tries to return a canary: from the environment, a file, the parent process, a listener, or through objects of
+its interpreter. The caller fills in ``{file}``, ``{port}``, ``{parent}`` and ``{write}``. A resource attack tries to
+use more time, memory or space than allowed.
 """
 
 from typing import Final

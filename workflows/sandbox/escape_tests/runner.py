@@ -16,7 +16,7 @@ from workflows.sandbox.escape_tests.corpus import ESCAPES, RESOURCES
 
 
 LIMITS: Final = CodeLimits(seconds=0.5, memory_bytes=64 * 1024 * 1024)
-# Enough to see that each limit is there; all of them take half a minute.
+# They suffice to see that every limit is active. All resource attacks together take half a minute.
 QUICK: Final = ("endless loop", "small objects", "recursion", "output", "large result")
 _LATE_SECONDS: Final = LIMITS.seconds + 1.5
 _VARIABLE: Final = "CODE_CANARY"
@@ -37,6 +37,7 @@ class Target:
         return source
 
     def was_called(self) -> bool:
+        """Return whether a program has connected to the listener."""
         self.listener.settimeout(0.05)
         try:
             self.listener.accept()
@@ -47,7 +48,7 @@ class Target:
 
 @contextmanager
 def provide_target() -> Iterator[Target]:
-    """Set the secret in the environment and a file, and open the listener; clean up afterwards."""
+    """Provide the secret in the environment and a file, and the listener, and remove them afterwards."""
     canary = f"canary-{secrets.token_hex(8)}"
     previous_value = os.environ.get(_VARIABLE)
     with (
@@ -55,7 +56,7 @@ def provide_target() -> Iterator[Target]:
         socket.create_server(("127.0.0.1", 0)) as listener,
     ):
         root = Path(folder)
-        root.chmod(0o755)  # the system lets anybody read the file: only the walls are in the way
+        root.chmod(0o755)  # any user may read the file, so that only the restrictions prevent it
         (root / "secret.txt").write_text(canary)
         placeholders = {
             "{file}": str(root / "secret.txt"),
@@ -93,13 +94,13 @@ async def list_successful_attacks(runner: CodeRunner, *, all_resources: bool = F
             attacks.append("a file")
         if target.was_called():
             attacks.append("a connection")
-    alive = await runner.run("def main(): return {'alive': 1}", {}, LIMITS)
-    return attacks if alive.ok else [*attacks, "the pool didn't live on"]
+    next_outcome = await runner.run("def main(): return {'alive': 1}", {}, LIMITS)
+    return attacks if next_outcome.ok else [*attacks, "the pool didn't live on"]
 
 
 async def _is_late(runner: CodeRunner, source: str) -> bool:
     # The interpreter is started first, so that its start is not measured.
     await runner.run("def main(): return {}", {}, LIMITS)
-    began = time.monotonic()
+    started_at = time.monotonic()
     await runner.run(source, {}, LIMITS)
-    return time.monotonic() - began > _LATE_SECONDS
+    return time.monotonic() - started_at > _LATE_SECONDS

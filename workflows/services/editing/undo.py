@@ -11,16 +11,9 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from accounts.access import Principal
-from workflows.engine.editing import (
-    Conflict,
-    EditRefused,
-    EditResult,
-    Op,
-    apply_all,
-    check_ops,
-    rebase,
-)
+from workflows.engine.editing import Conflict, EditRefused, EditResult, Op, apply_all, rebase
 from workflows.engine.editing.encode import read_log
+from workflows.engine.editing.perform import check_ops
 from workflows.engine.editing.rebase import UNKNOWN_AUTHOR
 from workflows.errors import EditConflict, NothingToUndo
 from workflows.models import Revision, Workflow

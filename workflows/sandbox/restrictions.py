@@ -1,7 +1,7 @@
-"""Restrict the child process: it gives up all access that a template or program could misuse.
+"""Restrict a runner process: it gives up all access that a template or program could misuse.
 
-Called after the last import. Memory up to a limit, processor time up to a limit and three pipes remain. The walls are
-independent; a wall that this machine can't build is not fatal and only missing in the returned list.
+Called after the last import. Only memory and processor time up to a limit and three pipes remain. The restrictions are
+independent: one that this machine doesn't support raises nothing and is only missing in the returned list.
 """
 
 import contextlib
@@ -53,9 +53,9 @@ _ALLOWED_CALLS = {
 _ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 
 
-def raise_walls() -> list[str]:
-    """Build the walls and return the names of those that are active."""
-    return build_walls(
+def restrict_process() -> list[str]:
+    """Apply all restrictions to this process, and return the names of those that are active."""
+    return apply_restrictions(
         {
             "memory": partial(limit_memory, MEMORY_BYTES),
             "limits": partial(limit_resources, open_files=3),
@@ -66,18 +66,18 @@ def raise_walls() -> list[str]:
     )
 
 
-def build_walls(walls: Mapping[str, Callable[[], None]]) -> list[str]:
-    """Build the walls in their order, and return the names of those that this machine can build."""
+def apply_restrictions(restrictions: Mapping[str, Callable[[], None]]) -> list[str]:
+    """Apply restrictions in their order, and return the names of those that this machine supports."""
     active = []
-    for name, build in walls.items():
+    for name, apply in restrictions.items():
         with contextlib.suppress(OSError, ValueError, KeyError, AttributeError):
-            build()
+            apply()
             active.append(name)
     return active
 
 
 def allow_cpu_seconds(seconds: int = _CPU_SECONDS) -> None:
-    """Limit the job's processor time, so that the kernel ends it if its parent is gone."""
+    """Limit the processor time of the next job, so that the kernel ends it even if its parent is gone."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     limit = int(used.ru_utime + used.ru_stime) + seconds + 1
     with contextlib.suppress(OSError, ValueError):
@@ -85,7 +85,7 @@ def allow_cpu_seconds(seconds: int = _CPU_SECONDS) -> None:
 
 
 def limit_memory(additional_bytes: int) -> None:
-    """Limit the memory to what the process has now and the additional bytes."""
+    """Limit the memory of this process to its current size and the additional bytes."""
     try:
         pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[0]
         limit = int(pages) * resource.getpagesize() + additional_bytes
@@ -144,15 +144,12 @@ def _build_filter(machine: str) -> list[bytes]:
     ]
     count = len(allowed)
     checks = [build_instruction(JUMP_EQ, count - i, 0, number) for i, number in enumerate(allowed)]
-    end = [
-        build_instruction(RETURN, 0, 0, RET_EPERM),
-        build_instruction(RETURN, 0, 0, RET_ALLOW),
-    ]
+    end = [build_instruction(RETURN, 0, 0, RET_EPERM), build_instruction(RETURN, 0, 0, RET_ALLOW)]
     return [*start_filter(machine), *own_limits, *checks, *end]
 
 
 def start_filter(machine: str) -> list[bytes]:
-    """Return instructions that refuse the calls of other architectures, and load the number of the call."""
+    """Return the instructions that reject calls of other architectures, and load the number of the call."""
     return [
         build_instruction(_LOAD, 0, 0, _OFFSET_ARCH),
         build_instruction(JUMP_EQ, 1, 0, _ARCHITECTURES[machine]),

@@ -9,25 +9,25 @@ import pytest
 from workflows.engine.errors import CodeFailed
 from workflows.engine.ports import CodeRequest, CodeResult
 from workflows.sandbox.code import CodeLimits, CodeOutcome
-from workflows.sandbox.codes import CodePool
+from workflows.sandbox.code_pool import CodePool
 from workflows.sandbox.monty import MontyRunner, _parse_reply
 from workflows.sandbox.pool import RunnerPool
 
 
 @pytest.fixture(scope="module")
-def codes() -> Iterator[CodePool]:
+def code_pool() -> Iterator[CodePool]:
     pool = CodePool({"python3": MontyRunner(RunnerPool(1, program="code_child"))})
     yield pool
     pool.close()
 
 
-def run(codes: CodePool, source: str, calling: Any = "keywords", **inputs: Any) -> CodeResult:
-    return asyncio.run(codes.run(CodeRequest("python3", source, inputs, 2, calling)))
+def run(code_pool: CodePool, source: str, calling: Any = "keywords", **inputs: Any) -> CodeResult:
+    return asyncio.run(code_pool.run(CodeRequest("python3", source, inputs, 2, calling)))
 
 
-def told(codes: CodePool, source: str, **inputs: Any) -> str:
+def told(code_pool: CodePool, source: str, **inputs: Any) -> str:
     with pytest.raises(CodeFailed) as failed:
-        run(codes, source, **inputs)
+        run(code_pool, source, **inputs)
     return failed.value.message
 
 
@@ -35,35 +35,35 @@ def told(codes: CodePool, source: str, **inputs: Any) -> str:
     "value",
     [None, True, 0, -1.5, 2**53, "", "é你🌍", "a\x00b", [], {}, [[1], {"a": None}], {"": [True]}],
 )
-def test_value_survives_the_trip(codes: CodePool, value: Any) -> None:
-    assert run(codes, "def main(v): return v", v=value).value == value
+def test_value_survives_the_trip(code_pool: CodePool, value: Any) -> None:
+    assert run(code_pool, "def main(v): return v", v=value).value == value
 
 
-def test_inputs_are_arguments_by_name(codes: CodePool) -> None:
-    assert run(codes, "def main(b, a): return [a, b]", a=1, b=2).value == [1, 2]
+def test_inputs_are_arguments_by_name(code_pool: CodePool) -> None:
+    assert run(code_pool, "def main(b, a): return [a, b]", a=1, b=2).value == [1, 2]
 
 
-def test_inputs_are_one_object_where_the_document_says_so(codes: CodePool) -> None:
-    assert run(codes, "def main(inputs): return inputs", "inputs", a=1, b=2).value == {
+def test_inputs_are_one_object_where_the_document_says_so(code_pool: CodePool) -> None:
+    assert run(code_pool, "def main(inputs): return inputs", "inputs", a=1, b=2).value == {
         "a": 1,
         "b": 2,
     }
 
 
-def test_variable_may_be_called_like_a_module_or_a_helper(codes: CodePool) -> None:
+def test_variable_may_be_called_like_a_module_or_a_helper(code_pool: CodePool) -> None:
     source = "import json\ndef twice(x): return x * 2\ndef main(json_, twice_): return twice(json_)"
 
-    assert run(codes, source, json_=2, twice_=5).value == 4
+    assert run(code_pool, source, json_=2, twice_=5).value == 4
 
 
-def test_what_is_printed_comes_along(codes: CodePool) -> None:
-    result = run(codes, "def main():\n    print('one', 2)\n    return 3")
+def test_what_is_printed_comes_along(code_pool: CodePool) -> None:
+    result = run(code_pool, "def main():\n    print('one', 2)\n    return 3")
 
     assert (result.value, result.stdout) == (3, "one 2\n")
 
 
-def test_printing_more_than_fits_is_cut_and_the_program_goes_on(codes: CodePool) -> None:
-    result = run(codes, "def main():\n    for _ in range(400): print('x' * 1000)\n    return 1")
+def test_printing_more_than_fits_is_cut_and_the_program_goes_on(code_pool: CodePool) -> None:
+    result = run(code_pool, "def main():\n    for _ in range(400): print('x' * 1000)\n    return 1")
 
     assert result.value == 1
     assert 200_000 < len(result.stdout) <= 256 * 1024
@@ -88,18 +88,20 @@ def test_printing_more_than_fits_is_cut_and_the_program_goes_on(codes: CodePool)
         ("def main():\n    print('so far')\n    return 1 / 0", "Printed before: so far"),
     ],
 )  # fmt: skip
-def test_failure_is_a_sentence_with_its_line(codes: CodePool, source: str, message: str) -> None:
-    assert message in told(codes, source)
+def test_failure_is_a_sentence_with_its_line(
+    code_pool: CodePool, source: str, message: str
+) -> None:
+    assert message in told(code_pool, source)
 
 
-def test_language_without_a_back_end_is_refused(codes: CodePool) -> None:
+def test_language_without_a_back_end_is_refused(code_pool: CodePool) -> None:
     with pytest.raises(CodeFailed, match="javascript code is not supported"):
-        asyncio.run(codes.run(CodeRequest("javascript", "function main() {}", {})))
+        asyncio.run(code_pool.run(CodeRequest("javascript", "function main() {}", {})))
 
 
-def test_source_and_inputs_beyond_the_limits_are_refused(codes: CodePool) -> None:
-    assert "larger than 256 kB" in told(codes, "x = 1\n" * 60_000)
-    assert "larger than 8 MB" in told(codes, "def main(v): return 1", v="x" * 9_000_000)
+def test_source_and_inputs_beyond_the_limits_are_refused(code_pool: CodePool) -> None:
+    assert "larger than 256 kB" in told(code_pool, "x = 1\n" * 60_000)
+    assert "larger than 8 MB" in told(code_pool, "def main(v): return 1", v="x" * 9_000_000)
 
 
 @pytest.mark.parametrize(
@@ -124,10 +126,10 @@ def test_reply_of_a_liar_is_a_failure_with_a_sentence(reply: dict[str, Any]) -> 
     assert outcome.error
 
 
-def test_programs_run_at_once_without_hearing_of_each_other(codes: CodePool) -> None:
+def test_programs_run_at_once_without_hearing_of_each_other(code_pool: CodePool) -> None:
     async def all_of_them() -> list[Any]:
         source = "def main(n):\n    return sum(range(n))"
         requests = [CodeRequest("python3", source, {"n": n}, 5) for n in range(40)]
-        return [result.value for result in await asyncio.gather(*map(codes.run, requests))]
+        return [result.value for result in await asyncio.gather(*map(code_pool.run, requests))]
 
     assert asyncio.run(all_of_them()) == [sum(range(n)) for n in range(40)]

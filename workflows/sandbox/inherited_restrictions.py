@@ -1,9 +1,8 @@
-"""Restrict a code runner with walls that also apply to the interpreter that it starts.
+"""Restrict a code runner and the interpreter that it starts, which inherits the restrictions.
 
-The interpreter (monty) owns nothing: no file, no socket, no environment. These walls protect against a vulnerability
-in it. They are inherited, so they must allow what starting a program takes; the rest of the file system, the network,
-other processes and the kernel's rarely used system calls are blocked. The walls are independent; one that this
-machine can't build is reported as missing, not fatal.
+The interpreter (monty) has no file, socket or environment. The restrictions protect against a vulnerability in it. They
+must allow what starting a program requires, but block the rest of the file system, the network, other processes and
+rarely used system calls. They are independent: one that this machine doesn't support is only missing in the result.
 """
 
 import contextlib
@@ -15,7 +14,7 @@ import struct
 from functools import partial
 from pathlib import Path
 
-from workflows.sandbox import walls
+from workflows.sandbox import restrictions
 
 
 MEMORY_BYTES = 640 * 1024 * 1024  # beyond the idle process; the interpreter has a separate limit
@@ -27,7 +26,7 @@ _LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache")
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # the same on both architectures
 _BENEATH_PATH = 1
 _EXECUTE, _WRITE, _READ, _READ_FOLDER = 1, 2, 4, 8
-# The number of rights that a version of the kernel's API supports; 16 since version 5.
+# The number of rights by version of Landlock's API; 16 since version 5.
 _FILE_RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15}
 _TCP = 0b11  # bind, connect
 _SCOPES = 0b11  # abstract sockets and signals of others
@@ -59,14 +58,14 @@ _BLOCKED_CALLS = {
 _NEW_MOUNT_CALLS = (428, 429, 430, 431, 432, 433, 442)
 
 
-def raise_outer_walls(program: Path) -> list[str]:
-    """Build the walls and return the names of those that are active; afterwards only ``program`` can be started."""
-    return walls.build_walls(
+def restrict_process_tree(program: Path) -> list[str]:
+    """Apply the restrictions and return the names of the active ones; afterwards only ``program`` can be started."""
+    return restrictions.apply_restrictions(
         {
-            "memory": partial(walls.limit_memory, MEMORY_BYTES),
-            "limits": partial(walls.limit_resources, open_files=_OPEN_FILES),
+            "memory": partial(restrictions.limit_memory, MEMORY_BYTES),
+            "limits": partial(restrictions.limit_resources, open_files=_OPEN_FILES),
             "user": partial(_become_nobody, program),
-            "privileges": walls.give_up_privileges,
+            "privileges": restrictions.give_up_privileges,
             "files": partial(_restrict_files, program),
             "syscalls": _filter_system_calls,
         }
@@ -77,7 +76,7 @@ def _become_nobody(program: Path) -> None:
     if os.geteuid() == 0:
         if not all(path.stat().st_mode & stat.S_IXOTH for path in (program, *program.parents)):
             raise PermissionError  # the user nobody couldn't start it, for example in a checkout under /root
-        walls.become_nobody()
+        restrictions.become_nobody()
 
 
 def _restrict_files(program: Path) -> None:
@@ -89,14 +88,16 @@ def _restrict_files(program: Path) -> None:
     ruleset = _syscall(_CREATE_RULESET, attributes, len(masks) * 8, 0)
     try:
         for path in (*_LIBRARIES, str(program)):
-            _allow(ruleset, path, _EXECUTE | _READ | (_READ_FOLDER if Path(path).is_dir() else 0))
-        _allow(ruleset, "/dev/null", _READ | _WRITE)
+            _allow_path(
+                ruleset, path, _EXECUTE | _READ | (_READ_FOLDER if Path(path).is_dir() else 0)
+            )
+        _allow_path(ruleset, "/dev/null", _READ | _WRITE)
         _syscall(_RESTRICT_SELF, ruleset, 0)
     finally:
         os.close(ruleset)
 
 
-def _allow(ruleset: int, path: str, rights: int) -> None:
+def _allow_path(ruleset: int, path: str, rights: int) -> None:
     with contextlib.suppress(FileNotFoundError):
         path_fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
         try:
@@ -119,11 +120,11 @@ def _filter_system_calls() -> None:
     machine = platform.machine()
     blocked = (*_BLOCKED_CALLS[machine], *_NEW_MOUNT_CALLS)
     checks = [
-        walls.build_instruction(walls.JUMP_EQ, len(blocked) - index, 0, number)
+        restrictions.build_instruction(restrictions.JUMP_EQ, len(blocked) - index, 0, number)
         for index, number in enumerate(blocked)
     ]
     end = [
-        walls.build_instruction(walls.RETURN, 0, 0, walls.RET_ALLOW),
-        walls.build_instruction(walls.RETURN, 0, 0, walls.RET_EPERM),
+        restrictions.build_instruction(restrictions.RETURN, 0, 0, restrictions.RET_ALLOW),
+        restrictions.build_instruction(restrictions.RETURN, 0, 0, restrictions.RET_EPERM),
     ]
-    walls.install_filter([*walls.start_filter(machine), *checks, *end])
+    restrictions.install_filter([*restrictions.start_filter(machine), *checks, *end])

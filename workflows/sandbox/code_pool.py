@@ -16,7 +16,7 @@ _OUTPUT_WITH_ERROR: Final = 300
 
 
 class CodePool:
-    """The back-ends by language; their processes start with the first program, and ``close()`` ends them."""
+    """Runs programs in the back-end of their language, whose processes start on first use; ``close()`` ends them."""
 
     def __init__(self, runners: Mapping[str, CodeRunner] | None = None) -> None:
         self._runners = dict(runners or {"python3": MontyRunner(), LANGUAGE: FullPython()})

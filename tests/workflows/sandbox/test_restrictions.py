@@ -25,8 +25,8 @@ ROOT = Path(process.__file__).resolve().parents[2]
 PROBE = """
 import sys; sys.path.append(sys.argv[1]); port = int(sys.argv[2]); parent = int(sys.argv[3])
 import ctypes, json, os, resource, socket, subprocess, signal
-from workflows.sandbox import rendering, walls
-standing = walls.raise_walls()
+from workflows.sandbox import rendering, restrictions
+standing = restrictions.restrict_process()
 def attempt(act):
     try:
         return repr(act())
@@ -83,7 +83,7 @@ def test_runner_starts_with_an_empty_environment_in_a_group_of_its_own(
     try:
         family = [psutil.Process(runner.pid), *psutil.Process(runner.pid).children(recursive=True)]
         assert {os.getpgid(member.pid) for member in family} == {runner.pid}
-        assert "syscalls" in runner.walls
+        assert "syscalls" in runner.restrictions
         if os.geteuid() == 0:
             # Bubblewrap waits outside the jail, with two descriptors of its own (a signal, an event).
             # What it starts has the three pipes only.
@@ -100,7 +100,7 @@ def test_runner_starts_with_an_empty_environment_in_a_group_of_its_own(
 def test_runner_whose_parent_lets_go_ends_by_itself(walls_around: str) -> None:
     runner = Runner()
 
-    runner.forget()
+    runner.close_pipes()
 
     assert runner._process.wait(timeout=5) == 0
 

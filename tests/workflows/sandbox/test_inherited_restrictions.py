@@ -22,9 +22,9 @@ PROBE = """
 import sys; sys.path.append(sys.argv[1]); port = int(sys.argv[2]); parent = int(sys.argv[3])
 from pathlib import Path
 import json, os, resource, signal, socket, subprocess
-from workflows.sandbox import outer_walls
+from workflows.sandbox import inherited_restrictions
 program = Path(sys.argv[4])
-standing = outer_walls.raise_outer_walls(program)
+standing = inherited_restrictions.restrict_process_tree(program)
 def attempt(act):
     try:
         return repr(act())
@@ -102,7 +102,7 @@ def test_code_runner_names_its_walls_and_carries_no_environment(
     finally:
         runner.kill()
 
-    assert {"memory", "limits", "privileges", "syscalls"} <= set(runner.walls)
+    assert {"memory", "limits", "privileges", "syscalls"} <= set(runner.restrictions)
     assert not any(b"canary" in text for text in said)
     assert "NoNewPrivs:\t1" in status
     assert "Seccomp:\t2" in status

@@ -1,7 +1,7 @@
-"""Run a workflow author's Python program in the monty interpreter; used in a code runner only.
+"""Run Python programs of workflow authors in the monty interpreter; used in a code runner only.
 
-Monty is a separate interpreter in its own process, without files, sockets, environment or host
-functions to offer. A program gets a new session; its result leaves this process as JSON text.
+Monty is an interpreter in a separate process, which offers no files, sockets, environment or functions of the host.
+Each program gets a new session, and its result leaves this process as JSON text.
 """
 
 import re
@@ -45,6 +45,7 @@ class Interpreter:
         self.modules = tuple(name for name in _CANDIDATES if self._can_import(name))
 
     def run(self, message: dict[str, Any]) -> dict[str, Any]:
+        """Return the reply to a message: the result of its program or the failure, and the printed output."""
         printed = LimitedOutput(int(message["stdout_bytes"]))
         try:
             reply = encode_value(self._execute(message, printed))
@@ -53,7 +54,7 @@ class Interpreter:
         return {**reply, "stdout": printed.getvalue()}
 
     def check(self, message: dict[str, Any]) -> dict[str, Any]:
-        """Parse and compile a program without executing any line of it."""
+        """Return the reply after compiling a program without executing it: the known modules, or the failure."""
         guarded = f"raise KeyError({_CHECKED!r})\n{message['source']}"
         try:
             with self._open_session(seconds=2.0, memory=64 * 1024 * 1024, recursion=200) as session:
@@ -105,21 +106,21 @@ class Interpreter:
 def _describe_failure(error: MontyError) -> dict[str, Any]:
     if isinstance(error, MontyCrashedError):
         return {**build_failure("crash"), "spent": True}
-    frame, inner = _find_frame(error), error.exception()
-    message, line = str(inner), frame.line if frame else None
-    if isinstance(inner, TimeoutError | MemoryError) and _LIMIT.search(message):
+    frame, exception = _find_frame(error), error.exception()
+    message, line = str(exception), frame.line if frame else None
+    if isinstance(exception, TimeoutError | MemoryError) and _LIMIT.search(message):
         # The state of the interpreter's memory is unknown after this, so it isn't used again.
-        kind = "time" if isinstance(inner, TimeoutError) else "memory"
+        kind = "time" if isinstance(exception, TimeoutError) else "memory"
         return {**build_failure(kind, line=line), "spent": True}
     unsupported = _UNSUPPORTED.search(message)
-    if isinstance(inner, NotImplementedError) and unsupported:
+    if isinstance(exception, NotImplementedError) and unsupported:
         return build_failure("unsupported", unsupported[1], line)
-    if isinstance(error, MontySyntaxError) or isinstance(inner, SyntaxError):
+    if isinstance(error, MontySyntaxError) or isinstance(exception, SyntaxError):
         return build_failure("syntax", message, line)
-    return {**build_failure("raised", message, line), "type": type(inner).__name__}
+    return {**build_failure("raised", message, line), "type": type(exception).__name__}
 
 
 def _find_frame(error: MontyError) -> Any:
-    """Return the innermost frame of the author's own code."""
+    """Return the innermost frame of the author's code, or None."""
     frames = error.traceback() if isinstance(error, MontyRuntimeError | MontySyntaxError) else []
     return next((frame for frame in reversed(frames) if frame.filename == _SOURCE), None)
