@@ -88,9 +88,8 @@ def _restrict_files(program: Path) -> None:
     ruleset = _syscall(_CREATE_RULESET, attributes, len(masks) * 8, 0)
     try:
         for path in (*_LIBRARIES, str(program)):
-            _allow_path(
-                ruleset, path, _EXECUTE | _READ | (_READ_FOLDER if Path(path).is_dir() else 0)
-            )
+            folder_right = _READ_FOLDER if Path(path).is_dir() else 0
+            _allow_path(ruleset, path, _EXECUTE | _READ | folder_right)
         _allow_path(ruleset, "/dev/null", _READ | _WRITE)
         _syscall(_RESTRICT_SELF, ruleset, 0)
     finally:

@@ -37,7 +37,7 @@ class _Job:
                 runner.interrupt()
 
     def detach(self) -> None:
-        """Detach the job, which returns its runner to the pool."""
+        """Detach the runner, so that dropping the job no longer interrupts it."""
         with self._lock:
             self._runner = None
 
@@ -138,7 +138,7 @@ class RunnerPool:
             executor.shutdown(wait=False, cancel_futures=True)
 
     def _get_executor(self) -> ThreadPoolExecutor:
-        self._forget_after_fork()
+        self._reset_after_fork()
         with self._lock:
             if self._executor is None:
                 self._executor = ThreadPoolExecutor(self.size, thread_name_prefix="runner")
@@ -148,7 +148,8 @@ class RunnerPool:
         self._release(*self._acquire())
 
     def _acquire(self) -> tuple[Runner, int]:
-        self._forget_after_fork()
+        """Return an idle runner, or else a new one, and the number of jobs that it has done."""
+        self._reset_after_fork()
         while True:
             with self._lock:
                 if not self._idle:
@@ -184,8 +185,8 @@ class RunnerPool:
             self._busy.discard(runner)
         runner.kill()
 
-    def _forget_after_fork(self) -> None:
-        """Close the inherited pipes after a fork, because runners belong to the process that started them."""
+    def _reset_after_fork(self) -> None:
+        """Give up inherited runners after a fork, because they belong to the process that started them."""
         if self._pid == os.getpid():
             return
         inherited = [*(runner for runner, _ in self._idle), *self._busy]

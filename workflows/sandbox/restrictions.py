@@ -100,12 +100,6 @@ def limit_resources(*, open_files: int) -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (open_files, open_files))
 
 
-def _become_unprivileged() -> None:
-    if os.geteuid() == 0:
-        become_nobody()
-    resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))
-
-
 def become_nobody() -> None:
     os.setgroups([])
     os.setgid(_NOBODY)
@@ -117,10 +111,6 @@ def give_up_privileges() -> None:
     _prctl(_PR_SET_DUMPABLE, 0)  # other runners of the same user can't read this process's memory
 
 
-def _filter_system_calls() -> None:
-    install_filter(_build_filter(platform.machine()))
-
-
 def install_filter(program: list[bytes]) -> None:
     """Install a seccomp program that filters every system call of this thread and its children."""
     code = ctypes.create_string_buffer(b"".join(program), len(program) * 8)
@@ -130,22 +120,6 @@ def install_filter(program: list[bytes]) -> None:
 
     loaded = Filter(len(program), ctypes.addressof(code))
     _prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.addressof(loaded))
-
-
-def _build_filter(machine: str) -> list[bytes]:
-    numbers = _ALLOWED_CALLS[machine]
-    allowed = [number for name, number in numbers.items() if name != "prlimit64"]
-    own_limits = [
-        build_instruction(JUMP_EQ, 0, 4, numbers["prlimit64"]),
-        build_instruction(_LOAD, 0, 0, _OFFSET_FIRST_ARGUMENT),
-        build_instruction(JUMP_EQ, 0, 1, 0),
-        build_instruction(RETURN, 0, 0, RET_ALLOW),
-        build_instruction(RETURN, 0, 0, RET_EPERM),
-    ]
-    count = len(allowed)
-    checks = [build_instruction(JUMP_EQ, count - i, 0, number) for i, number in enumerate(allowed)]
-    end = [build_instruction(RETURN, 0, 0, RET_EPERM), build_instruction(RETURN, 0, 0, RET_ALLOW)]
-    return [*start_filter(machine), *own_limits, *checks, *end]
 
 
 def start_filter(machine: str) -> list[bytes]:
@@ -162,6 +136,32 @@ def start_filter(machine: str) -> list[bytes]:
 
 def build_instruction(code: int, if_true: int, if_false: int, value: int) -> bytes:
     return struct.pack("=HBBI", code, if_true, if_false, value)
+
+
+def _become_unprivileged() -> None:
+    if os.geteuid() == 0:
+        become_nobody()
+    resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))
+
+
+def _filter_system_calls() -> None:
+    install_filter(_build_filter(platform.machine()))
+
+
+def _build_filter(machine: str) -> list[bytes]:
+    numbers = _ALLOWED_CALLS[machine]
+    allowed = [number for name, number in numbers.items() if name != "prlimit64"]
+    own_limits = [
+        build_instruction(JUMP_EQ, 0, 4, numbers["prlimit64"]),
+        build_instruction(_LOAD, 0, 0, _OFFSET_FIRST_ARGUMENT),
+        build_instruction(JUMP_EQ, 0, 1, 0),
+        build_instruction(RETURN, 0, 0, RET_ALLOW),
+        build_instruction(RETURN, 0, 0, RET_EPERM),
+    ]
+    count = len(allowed)
+    checks = [build_instruction(JUMP_EQ, count - i, 0, number) for i, number in enumerate(allowed)]
+    end = [build_instruction(RETURN, 0, 0, RET_EPERM), build_instruction(RETURN, 0, 0, RET_ALLOW)]
+    return [*start_filter(machine), *own_limits, *checks, *end]
 
 
 def _prctl(option: int, *values: int) -> None:

@@ -127,7 +127,7 @@ def random_op(rng: Random, store: InMemoryStore, prefix: str) -> dict:
 def act(store: InMemoryStore, rng: Random, prefix: str, ctx: Context) -> EditResult | None:
     """A gesture that the language allows, or None; the store is changed only by the former."""
     asked: tuple[Op, ...] = read_ops(random_gesture(rng, store, prefix))
-    trial = InMemoryStore(store.document())
+    trial = InMemoryStore(store.build_document())
     try:
         perform(trial, asked, context(prefix + "t"))
         return perform(store, asked, ctx)

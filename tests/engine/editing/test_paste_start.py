@@ -39,7 +39,7 @@ def test_what_followed_the_pasted_start_follows_the_one_there():
     assert edges == [(start, new)]
     assert store.items[new].data["answer"] == f"{{{{#{start}.question#}}}} and {{{{#sys.query#}}}}"
     apply_all(store, performed.inverse)
-    assert store.document() == InMemoryStore(DOCUMENT).document()
+    assert store.build_document() == InMemoryStore(DOCUMENT).build_document()
 
 
 def test_nothing_leads_into_a_container_from_the_start_outside():

@@ -50,8 +50,8 @@ def test_rows_do_what_memory_does(alice, seed):
                 check_size(store)
                 locked.save()
                 memory = oracle
-            assert drafts.load_draft(drafts.lock(workflow)) == memory.document()
-            assert (locked.most_characters or 0) >= measure_tree(to_json(memory.document()))
+            assert drafts.load_draft(drafts.lock(workflow)) == memory.build_document()
+            assert (locked.most_characters or 0) >= measure_tree(to_json(memory.build_document()))
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -45,15 +45,8 @@ def _build_flat_reader(kind: type[Any]) -> Callable[[Mapping[str, Json]], Op]:
 
 def _write_add(op: ops.Add) -> Tree:
     item = op.item
-    tree: Tree = {
-        "id": item.id,
-        "kind": item.kind,
-        "title": item.title,
-        "x": item.x,
-        "y": item.y,
-        "data": item.data,
-        "rank": item.rank,
-    }
+    names = ("id", "kind", "title", "x", "y", "data", "rank")
+    tree: Tree = {name: getattr(item, name) for name in names}
     optional = {
         "parent": item.parent,
         "width": item.width,
@@ -66,14 +59,8 @@ def _write_add(op: ops.Add) -> Tree:
 
 def _write_connect(op: ops.Connect) -> Tree:
     edge = op.edge
-    tree: Tree = {
-        "id": edge.id,
-        "source": edge.source,
-        "target": edge.target,
-        "handle": edge.handle,
-        "target_handle": edge.target_handle,
-        "rank": edge.rank,
-    }
+    names = ("id", "source", "target", "handle", "target_handle", "rank")
+    tree: Tree = {name: getattr(edge, name) for name in names}
     return {"op": "connect", "edge": {**tree, "extra": edge.extra} if edge.extra else tree}
 
 

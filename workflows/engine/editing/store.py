@@ -114,7 +114,7 @@ class InMemoryStore:
             "extra": document.extra,
         }
 
-    def document(self) -> Document:
+    def build_document(self) -> Document:
         ordered = sorted(self.items.values(), key=_get_sort_key)
         variables = sorted(self.variables.values(), key=lambda v: (v.rank, v.name))
         edges = sorted(self.edges.values(), key=_get_sort_key)
@@ -210,7 +210,7 @@ class InMemoryStore:
 
     def take_snapshot(self) -> str:
         key = str(len(self._snapshots))
-        self._snapshots[key] = self.document()
+        self._snapshots[key] = self.build_document()
         return key
 
     def replace(self, snapshot: str) -> None:

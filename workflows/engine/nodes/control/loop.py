@@ -222,9 +222,8 @@ async def _run_until(prepared: Until, ctx: NodeContext, body: Rounds) -> NodeRes
     body.begin(prepared.max_rounds)
     if _is_over_before_start(exit_conditions, pool):
         # No outputs without a round; the variables can be read nevertheless.
-        return NodeResult(
-            writes=tuple(Write((node_id, label), initial[label]) for label in initial)
-        )
+        writes = [Write((node_id, label), value) for label, value in initial.items()]
+        return NodeResult(writes=tuple(writes))
     rounds = 0
     for index in range(prepared.max_rounds):
         finished_round = await body.run(index, {})

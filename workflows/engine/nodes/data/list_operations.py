@@ -29,19 +29,19 @@ _OPERATORS_BY_TYPE: Final[Sequence[tuple[Callable[[Json], bool], frozenset[str]]
 )
 
 
-def build_list_error(message: str) -> NodeFailed:
+def build_error(message: str) -> NodeFailed:
     return NodeFailed("InvalidListOperationError", message)
 
 
 def check_items(value: Json) -> list[Json]:
     """Return the items of a list of strings, numbers, booleans or files. Raises NodeFailed for any other value."""
     if not isinstance(value, list | tuple):
-        raise build_list_error("The variable is not a list")
+        raise build_error("The variable is not a list")
     items = list(value)
     for is_type in (*(is_type for is_type, _ in _OPERATORS_BY_TYPE), is_file):
         if all(map(is_type, items)):
             return items
-    raise build_list_error("Only lists of strings, numbers, booleans or files are supported")
+    raise build_error("Only lists of strings, numbers, booleans or files are supported")
 
 
 def filter_items(
@@ -50,7 +50,7 @@ def filter_items(
     """Return the items that match a condition. Files are compared by ``attribute``, other items as a whole."""
     known_operator = normalize_operator(operator)
     if known_operator is None:
-        raise build_list_error(f"Unknown comparison operator {operator!r}")
+        raise build_error(f"Unknown comparison operator {operator!r}")
     try:
         return [
             item
@@ -58,7 +58,7 @@ def filter_items(
             if _matches(_get_compared_value(item, attribute), known_operator, expected, attribute)
         ]
     except (ConditionInvalid, ValueMismatch) as error:
-        raise build_list_error(error.message) from None
+        raise build_error(error.message) from None
 
 
 def pick_item(items: Sequence[Json], serial: str) -> list[Json]:
@@ -66,9 +66,9 @@ def pick_item(items: Sequence[Json], serial: str) -> list[Json]:
     try:
         number = int(serial.strip())
     except ValueError:
-        raise build_list_error(f"{serial[:40]!r} is not an item number") from None
+        raise build_error(f"{serial[:40]!r} is not an item number") from None
     if not 1 <= number <= len(items):
-        raise build_list_error(f"There is no item {number}: the list has {len(items)}")
+        raise build_error(f"There is no item {number}: the list has {len(items)}")
     return [items[number - 1]]
 
 
@@ -82,9 +82,7 @@ def sort_items(items: Sequence[Json], attribute: str, *, descending: bool) -> li
     try:
         return sorted(items, key=get_sort_key, reverse=descending)
     except TypeError:
-        raise build_list_error(
-            f"The items can't be sorted by {attribute or 'their value'}"
-        ) from None
+        raise build_error(f"The items can't be sorted by {attribute or 'their value'}") from None
 
 
 def parse_size(size: Json) -> int:
@@ -92,9 +90,9 @@ def parse_size(size: Json) -> int:
         try:
             size = parse_number(size)
         except ValueMismatch as error:
-            raise build_list_error(error.message) from None
+            raise build_error(error.message) from None
     if not isinstance(size, int) or isinstance(size, bool) or size < 0:
-        raise build_list_error("The limit must be a whole number, zero or greater")
+        raise build_error("The limit must be a whole number, zero or greater")
     return size
 
 
@@ -110,7 +108,7 @@ def _get_compared_value(item: Json, attribute: str) -> Json:
     if not is_file(item):
         return item
     if attribute not in FILE_ATTRIBUTES:
-        raise build_list_error(
+        raise build_error(
             f"A file has no property {attribute!r}; use one of: {', '.join(FILE_ATTRIBUTES)}"
         )
     value = get_file_attribute(item, attribute)

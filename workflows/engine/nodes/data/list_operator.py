@@ -14,7 +14,7 @@ from workflows.engine.language.templating import render_text
 from workflows.engine.language.variables import VariablePool
 from workflows.engine.nodes.control.conditions import render_value
 from workflows.engine.nodes.data.list_operations import (
-    build_list_error,
+    build_error,
     build_outputs,
     check_items,
     filter_items,
@@ -122,7 +122,7 @@ class ListOperator(NodeKind[ListConfig, ListConfig]):
 
     def run(self, prepared: ListConfig, ctx: NodeContext) -> NodeResult:
         if not prepared.variable:
-            raise build_list_error("No list selected")
+            raise build_error("No list selected")
         items = check_items(ctx.pool.require(prepared.variable))
         ctx.record_inputs({"variable": items})
         return NodeResult(build_outputs(_apply_operations(items, prepared, ctx.pool)))

@@ -134,9 +134,8 @@ def _authorize(
         if config is None:
             raise NodeFailed("AuthorizationConfigError", "authorization config is required")
         name = context.render(config.header).strip() or "Authorization"
-        value = _AUTH_HEADERS[config.type or "custom"](
-            _check_api_key(context.render(config.api_key))
-        )
+        api_key = _check_api_key(context.render(config.api_key))
+        value = _AUTH_HEADERS[config.type or "custom"](api_key)
         for header in [header for header in headers if header.lower() == name.lower()]:
             del headers[header]
         headers[name] = value

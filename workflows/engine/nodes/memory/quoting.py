@@ -47,10 +47,8 @@ _ESCAPES: Final = str.maketrans(
 def render_memories(hits: Iterable[MemoryHit]) -> str:
     """Return the memories as a list under a heading, with a note if any of them is quoted."""
     lines = [_render_line(hit) for hit in hits]
-    heading = (
-        [MEMORY_HEADING, QUOTING_NOTE] if any(quoted for _, quoted in lines) else [MEMORY_HEADING]
-    )
-    return "\n".join([*heading, *_cut_to_limit(text for text, _ in lines)])
+    note = [QUOTING_NOTE] if any(is_quoted for _text, is_quoted in lines) else []
+    return "\n".join([MEMORY_HEADING, *note, *_cut_to_limit(text for text, _ in lines)])
 
 
 def needs_quoting(hit: MemoryHit) -> bool:
