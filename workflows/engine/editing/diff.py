@@ -117,7 +117,7 @@ def compare_documents(before: Document, after: Document) -> DocumentDiff:
 
 
 def _find_recreated(old: InMemoryStore, new: InMemoryStore) -> set[str]:
-    """Return the nodes to create anew, because no operation changes their kind or extra data, and their content."""
+    """Return the ids to delete and add again, content included: no operation changes a node's kind or extra data."""
     recreated: set[str] = set()
     for id_ in reversed(_sort_deepest_first(new)):
         previous, item = old.items.get(id_), new.items[id_]

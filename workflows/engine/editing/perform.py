@@ -114,6 +114,7 @@ def _fill_initial_data(store: Store, op: Add, ops: Sequence[Op], context: Contex
 def _iter_preceding_texts(
     store: Store, id_: str, ops: Sequence[Op], context: Context
 ) -> Iterator[Selector]:
+    """Yield the selectors of the texts of the nodes behind which the operations add this node."""
     for op in ops:
         if isinstance(op, Connect) and op.edge.target == id_ and op.edge.handle == PLAIN_HANDLE:
             source = store.get_item(op.edge.source)

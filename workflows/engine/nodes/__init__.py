@@ -73,10 +73,10 @@ def _remove_memory_field(kind: AnyKind) -> AnyKind:
     return kind if fields == kind.fields else _replace_fields(kind, fields)
 
 
-def _add_choices(kind: AnyKind, extra_choices: Mapping[str, Choices]) -> AnyKind:
-    if not any(extra_choices.values()):
+def _add_choices(kind: AnyKind, extra: Mapping[str, Choices]) -> AnyKind:
+    if not any(extra.values()):
         return kind
-    return _replace_fields(kind, _extend_choices(kind.fields, extra_choices))
+    return _replace_fields(kind, _extend_choices(kind.fields, extra))
 
 
 def _replace_fields(kind: AnyKind, fields: tuple[Field, ...]) -> AnyKind:
@@ -85,12 +85,10 @@ def _replace_fields(kind: AnyKind, fields: tuple[Field, ...]) -> AnyKind:
     return changed_kind
 
 
-def _extend_choices(
-    fields: tuple[Field, ...], extra_choices: Mapping[str, Choices]
-) -> tuple[Field, ...]:
+def _extend_choices(fields: tuple[Field, ...], extra: Mapping[str, Choices]) -> tuple[Field, ...]:
     return tuple(
-        replace(field, choices=(*field.choices, *extra_choices[field.name]))
-        if field.name in extra_choices and field.widget is Widget.CHOICE
-        else replace(field, fields=_extend_choices(field.fields, extra_choices))
+        replace(field, choices=(*field.choices, *extra[field.name]))
+        if field.name in extra and field.widget is Widget.CHOICE
+        else replace(field, fields=_extend_choices(field.fields, extra))
         for field in fields
     )

@@ -105,10 +105,8 @@ class Assigner(NodeKind[AssignerConfig, tuple[Assignment, ...]]):
         config = self.configure(spec)
         if config.items is not None:
             return tuple(
-                Assignment(
-                    item.variable_selector, item.operation, item.input_type, item.value, strict=True
-                )
-                for item in config.items
+                Assignment(i.variable_selector, i.operation, i.input_type, i.value, strict=True)
+                for i in config.items
             )
         selector = config.input_variable_selector
         source, operand = (VARIABLE, selector) if selector else (CONSTANT, config.value)
