@@ -31,12 +31,12 @@ def change_value(
     tree: Json, path: Path, value: Json, rule: ChangeRule, *, node: str | None = None
 ) -> Json:
     """Return a copy with one path changed. Raises EditRefused unless every container on the path exists."""
-    step, rest = path[0], path[1:]
-    if not rest:
+    step, inner_path = path[0], path[1:]
+    if not inner_path:
         return _change_member(tree, step, value, rule, node)
     if not _has_member(tree, step):
         raise _build_path_error(path, node)
-    inner = change_value(tree[step], rest, value, rule, node=node)
+    inner = change_value(tree[step], inner_path, value, rule, node=node)
     return _replace_member(tree, step, inner)
 
 

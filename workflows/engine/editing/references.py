@@ -8,7 +8,7 @@ from typing import Final
 from workflows.engine.language.document import Json
 
 
-# The first parts of a selector → their replacement.
+# The first part, or the first two parts, of a selector → their replacement.
 Names = Mapping[tuple[str, ...], tuple[str, ...]]
 
 _REFERENCE: Final = re.compile(r"\{\{#([^#{}\s]+)#\}\}")

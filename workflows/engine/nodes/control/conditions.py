@@ -34,7 +34,7 @@ _OVER_FILES: Final = frozenset({"contains", "not contains", "all of"})
 class FileCondition:
     """Compares one attribute of files."""
 
-    key: str
+    attribute: str
     operator: str
     value: Json = None
 
@@ -44,8 +44,8 @@ class FileCondition:
         return all(results) if "not" in self.operator else any(results)
 
     def _is_met_by(self, file: Mapping[str, Json]) -> bool:
-        actual, expected = get_file_attribute(file, self.key), self.value
-        if self.key == "extension":
+        actual, expected = get_file_attribute(file, self.attribute), self.value
+        if self.attribute == "extension":
             actual, expected = add_dot(actual), add_dot(expected)
         return compare(self.operator, actual, expected)
 

@@ -78,8 +78,8 @@ class IfElse(NodeKind[IfElseConfig, Cases]):
         case_data = iter_objects(cases) if isinstance(cases, list | tuple) else [data]
         labels: dict[str, HandleLabel] = {}
         for case in case_data:
-            word = gettext_noop("Else if") if labels else gettext_noop("If")
-            labels.setdefault(_get_case_id(case), HandleLabel(Phrase(word), _describe_case(case)))
+            label = gettext_noop("Else if") if labels else gettext_noop("If")
+            labels.setdefault(_get_case_id(case), HandleLabel(Phrase(label), _describe_case(case)))
         return {**labels, "false": HandleLabel(Phrase(gettext_noop("Else")))}
 
     def list_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:

@@ -148,16 +148,16 @@ class _Reader:
     def _read_literal(self) -> Json:
         if self._skip_space() in ("", ",", "}", "]", ":"):
             raise NotJson("a value is missing")
-        word = self._read_unquoted()
-        if word in _LITERALS:
-            return _LITERALS[word]
-        if _NUMBER.fullmatch(word):
-            return _parse_number(word)
-        if word in ("NaN", "Infinity", "-Infinity"):
-            raise NotJson(word)
+        literal = self._read_unquoted()
+        if literal in _LITERALS:
+            return _LITERALS[literal]
+        if _NUMBER.fullmatch(literal):
+            return _parse_number(literal)
+        if literal in ("NaN", "Infinity", "-Infinity"):
+            raise NotJson(literal)
         if self._depth == 0:
-            raise NotJson(f"{word[:40]!r} is no value")
-        return word
+            raise NotJson(f"{literal[:40]!r} is no value")
+        return literal
 
 
 def _join_parts(parts: list[str]) -> str:
@@ -165,10 +165,10 @@ def _join_parts(parts: list[str]) -> str:
     return "".join(parts).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _parse_number(word: str) -> int | float:
-    if re.fullmatch(r"[-+]?\d{1,400}", word):
-        return int(word)
-    value = float(word)
+def _parse_number(literal: str) -> int | float:
+    if re.fullmatch(r"[-+]?\d{1,400}", literal):
+        return int(literal)
+    value = float(literal)
     if value in (float("inf"), float("-inf")):
-        raise NotJson(word)
+        raise NotJson(literal)
     return value

@@ -35,7 +35,7 @@ class DeleteConfig(NodeConfig):
 @dataclass(frozen=True, slots=True)
 class Prepared:
     config: DeleteConfig
-    key: Template | None
+    key_template: Template | None
 
 
 class MemoryDelete(NodeKind[DeleteConfig, Prepared]):
@@ -73,7 +73,7 @@ class MemoryDelete(NodeKind[DeleteConfig, Prepared]):
         return (Output("deleted", "number", gettext_noop("Number of forgotten entries")),)
 
     async def run(self, prepared: Prepared, ctx: NodeContext) -> NodeResult:
-        config, key = prepared.config, _render_key(prepared.key, ctx)
+        config, key = prepared.config, _render_key(prepared.key_template, ctx)
         ctx.record_inputs({"scope": config.scope, "key": key, "filter": config.filter})
         deleted = await get_memory(ctx, config.scope).delete(
             scope=config.scope,

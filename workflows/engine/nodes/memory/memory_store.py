@@ -50,12 +50,12 @@ class StoreConfig(NodeConfig):
 @dataclass(frozen=True, slots=True)
 class PreparedStore:
     config: StoreConfig
-    key: Template
+    key_template: Template
 
     @property
     def selectors(self) -> tuple[Selector, ...]:
         """Return the variables from which the entry comes."""
-        return (*self.config.selectors, *self.key.references)
+        return (*self.config.selectors, *self.key_template.references)
 
 
 class MemoryStore(NodeKind[StoreConfig, PreparedStore]):
@@ -117,7 +117,7 @@ class MemoryStore(NodeKind[StoreConfig, PreparedStore]):
 
     async def run(self, prepared: PreparedStore, ctx: NodeContext) -> NodeResult:
         config = prepared.config
-        key = prepared.key.render_text(ctx.pool)
+        key = prepared.key_template.render_text(ctx.pool)
         metadata = dict(config.metadata or {})
         for name, selector in (config.metadata_selectors or {}).items():
             metadata[name] = ctx.pool.get_or_none(selector)
