@@ -106,6 +106,14 @@ class HTTPResponseCodeError(EngineFault):
     retryable = True
 
 
+class ToolFailed(EngineFault):
+    """The tool does not exist, or could not be called."""
+
+    def __init__(self, message: str, *, retryable: bool = False) -> None:
+        self.retryable = retryable
+        super().__init__(message)
+
+
 class MemoryUnavailable(EngineFault):
     """No memory provider is configured."""
 

@@ -27,7 +27,9 @@ from workflows.engine.language.variables import SYSTEM, VariablePool
 from workflows.engine.ports import Origin, Ports, Usage
 from workflows.engine.runtime.events import ITERATION_EVENTS, Event, RoundEvents
 from workflows.engine.runtime.rounds import Rounds
+from workflows.engine.runtime.step_parts import StepParts
 from workflows.engine.runtime.step_records import Write
+from workflows.engine.runtime.waits import Answer, StepWaiting, Wait
 from workflows.engine.texts import gettext_noop as gettext_noop  # for the modules of kinds
 
 
@@ -108,6 +110,8 @@ class NodeContext:
     body: Rounds | None = None  # containers only
     recorded_inputs: dict[str, Json] = field(default_factory=dict)  # see ``record_inputs``
     untrusted: frozenset[str] = frozenset()  # see ``workflows.engine.language.untrusted``
+    parts: StepParts | None = None  # of kinds with ``has_parts``
+    answers: Mapping[str, Answer] = field(default_factory=dict)  # to earlier waits, by part
 
     def record_inputs(self, inputs: Mapping[str, Json]) -> None:
         """Record the step's inputs as soon as they are known, so that a failed step has them, too."""
@@ -124,6 +128,12 @@ class NodeContext:
             self.recorded_inputs[UNTRUSTED_KEYS] = [
                 *dict.fromkeys([*self.recorded_inputs.get(UNTRUSTED_KEYS, ()), *keys])
             ]
+
+    def wait_for(self, wait: Wait, part: str = "") -> Answer:
+        """Return the answer to a wait. As long as there is none, this raises StepWaiting, which pauses the run."""
+        if part not in self.answers:
+            raise StepWaiting(wait, part)
+        return self.answers[part]
 
     def stream(self, output: str, text: str) -> None:
         """Stream a piece of an output before the output is complete, so that answers can show it to users."""
@@ -165,6 +175,8 @@ class NodeKind(Appearance, Generic[ConfigT, PreparedT]):
     config_model: ClassVar[type[BaseModel]] = NodeConfig
     execution: ClassVar[Execution] = Execution.PLAIN
     has_effect: ClassVar[bool] = False
+    # A step consists of several calls, which are recorded one by one (``NodeContext.parts``).
+    has_parts: ClassVar[bool] = False
     # The default retry settings of its nodes; without them its nodes are never retried.
     retry: ClassVar[Retry | None] = None
     needs_memory: ClassVar[bool] = False

@@ -12,15 +12,29 @@ from typing import Literal, Protocol, runtime_checkable
 from workflows.engine.language.document import Json
 from workflows.engine.runtime.events import Event
 from workflows.engine.runtime.step_records import StepKey, StepRecord
+from workflows.engine.tool_calls import ToolCall, ToolPort, ToolSpec
 
 
 Role = Literal["system", "user", "assistant", "tool"]
 
 
 @dataclass(frozen=True, slots=True)
+class ImagePart:
+    """An image in a message: a URL, or a data URL with the content."""
+
+    url: str
+    detail: Literal["auto", "low", "high"] = "auto"
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
+    """A message to or from a model. ``tool_calls`` are the assistant's, ``tool_call_id`` is a tool's answer to one."""
+
     role: Role
     text: str
+    images: tuple[ImagePart, ...] = ()
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,14 +169,18 @@ class ModelRequest:
     json_schema: Mapping[str, Json] | None = None
     # The memories in the prompt, which the offline provider cites.
     memories: tuple[MemoryHit, ...] = ()
+    tools: tuple[ToolSpec, ...] = ()
+    # Whether the model may, must or must not call a tool.
+    tool_choice: Literal["auto", "required", "none"] = "auto"
 
 
 @dataclass(frozen=True, slots=True)
 class ModelChunk:
-    """A piece of a streamed answer. The last piece has ``finish_reason`` and ``usage``."""
+    """A piece of a streamed answer. The last piece has ``finish_reason``, ``usage`` and ``tool_calls``."""
 
     text: str = ""
     reasoning: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
     finish_reason: str | None = None
     usage: Usage | None = None
 
@@ -279,6 +297,7 @@ class Ports:
     http: HttpPort | None = None
     history: HistoryPort | None = None
     reminder: ReminderPort | None = None
+    tools: ToolPort | None = None
 
 
 class Journal(Protocol):

@@ -19,6 +19,8 @@ RENEW = "select run_id from execution_renew(%s, %s, %s, %s)"
 RELEASE = "select execution_release(%s, %s, %s)"
 CANCELLED = "select run_id from execution_cancelled(%s, %s)"
 HISTORY = "select steps, begun from execution_history(%s, %s)"
+PARTS = "select execution_parts(%s, %s)"
+ANSWERS = "select execution_answers(%s, %s)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,20 @@ async def load_history(
     rows = await db.fetch_rows(HISTORY, (claim.team_id, claim.run_id))
     finished, open_steps = rows[0]
     return finished, [StepKey(step["node"], tuple(step["rounds"])) for step in open_steps]
+
+
+async def load_parts(db: Database, claim: Claim) -> Sequence[Mapping[str, Json]]:
+    """Return the rows of the finished parts of steps."""
+    rows: Sequence[Mapping[str, Json]] = await db.fetch_value(PARTS, (claim.team_id, claim.run_id))
+    return rows
+
+
+async def load_answers(db: Database, claim: Claim) -> Sequence[Mapping[str, Json]]:
+    """Return the rows of the waits that have ended, with an answer or because they were due."""
+    rows: Sequence[Mapping[str, Json]] = await db.fetch_value(
+        ANSWERS, (claim.team_id, claim.run_id)
+    )
+    return rows
 
 
 def _list_ids(claims: Sequence[Claim]) -> tuple[list[UUID], list[UUID]]:

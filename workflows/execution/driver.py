@@ -17,7 +17,8 @@ from workflows.engine.runtime.events import NodeStateChange, RunFinished, RunSta
 from workflows.engine.runtime.loop import execute_plan
 from workflows.engine.runtime.partial_runs import select_missing_node_steps
 from workflows.engine.runtime.run_request import RunControl, RunResult, RunStart
-from workflows.engine.runtime.step_records import RunStatus
+from workflows.engine.runtime.step_records import RunStatus, StepKey
+from workflows.engine.runtime.waits import Answer, get_reason
 from workflows.engine.testing.mocks import Mocks
 from workflows.execution import claims
 from workflows.execution.claims import Claim
@@ -26,7 +27,12 @@ from workflows.execution.curation.run_summary import plan_curation
 from workflows.execution.db import Database
 from workflows.execution.debugging import run_options
 from workflows.execution.errors import JournalRefused
-from workflows.execution.journal.codec import dump, parse_step_record
+from workflows.execution.journal.codec import (
+    dump,
+    parse_answer,
+    parse_step_key,
+    parse_step_record,
+)
 from workflows.execution.journal.journal import DurableJournal
 from workflows.execution.journal.masking import build_run_redactor
 from workflows.execution.journal.outbox import Outbox
@@ -131,7 +137,8 @@ class _Attempt:
         if claim.row["cancel_requested_at"]:
             self.execution.stop()
         rows = await self._load_history()
-        history = tuple(parse_step_record(row) for row in rows)
+        parts = await self._load_parts()
+        history = tuple(parse_step_record(row) for row in (*rows, *parts))
         plan = self.prepared.plan
         missing_steps = [] if debug.part.is_whole else select_missing_node_steps(plan, history)
         start = self._build_start()
@@ -150,6 +157,7 @@ class _Attempt:
                 control=self.execution.control,
                 pause_control=pause_control,
                 seeds=missing_steps,
+                answers=await self._load_answers(),
             )
         except EngineFault as fault:
             if self.execution.lost is not None:
@@ -159,8 +167,9 @@ class _Attempt:
         except Exception:
             log.exception("run_broke", extra={"run": str(claim.run_id)})
             result = _build_failure(start, BROKEN)
-        if result.status is RunStatus.PAUSED and pause_control is not None:
-            await self._pause(result, len(missing_steps), pause_control.reason)
+        if result.status is RunStatus.PAUSED:
+            reason = pause_control.reason if pause_control else ""
+            await self._pause(result, len(missing_steps), reason or get_reason(result.open_waits))
         else:
             await self._finish(result, ports)
 
@@ -205,6 +214,19 @@ class _Attempt:
                 )
             )
         return steps
+
+    async def _load_parts(self) -> Sequence[Mapping[str, Json]]:
+        """Return the finished parts of steps that earlier attempts left unfinished."""
+        if self.execution.claim.attempt == 1 or not self.prepared.plan.has_parts:
+            return ()
+        parts = await claims.load_parts(self.context.db, self.execution.claim)
+        return loads(self.redactor.restore_json_text(dump(parts))) if self.redactor else parts
+
+    async def _load_answers(self) -> Mapping[StepKey, Answer]:
+        if not self.execution.claim.row.get("pause"):
+            return {}
+        rows = await claims.load_answers(self.context.db, self.execution.claim)
+        return {parse_step_key(row): parse_answer(row) for row in rows}
 
     async def _pause(self, result: RunResult, inserted_count: int, reason: str) -> None:
         claim, paused_at = self.execution.claim, time.time()

@@ -7,13 +7,13 @@ from workflows.models.debugging import DryRunChange, Pin
 from workflows.models.draft import Edge, Node, Variable, WorkflowSecret
 from workflows.models.editing import Revision
 from workflows.models.first_steps import FirstSteps
-from workflows.models.folder import Folder
-from workflows.models.folder_tree import FolderTree
-from workflows.models.journal import RunEvent, RunPartial, StepIntent
+from workflows.models.folder import Folder, FolderTree
+from workflows.models.journal import RunEvent, RunPartial, StepIntent, StepPart
 from workflows.models.provider import Credential, ModelProvider
 from workflows.models.run import Run, Step
 from workflows.models.task import Task
 from workflows.models.version import Snapshot, Version
+from workflows.models.waits import RunWait
 from workflows.models.workflow import Workflow
 
 
@@ -34,9 +34,11 @@ __all__ = [
     "Run",
     "RunEvent",
     "RunPartial",
+    "RunWait",
     "Snapshot",
     "Step",
     "StepIntent",
+    "StepPart",
     "Task",
     "TestCase",
     "TestResult",

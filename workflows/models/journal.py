@@ -32,6 +32,39 @@ class RunEvent(JournalModel):
         return f"{self.seq} {self.name}"
 
 
+class StepPart(JournalModel):
+    """A finished call of a step that consists of several, such as an agent's. It is never repeated or changed."""
+
+    run = models.ForeignKey(
+        Run, on_delete=models.CASCADE, related_name="parts", db_index=False, db_constraint=False
+    )
+    node_key = models.CharField(_("node"), max_length=255)
+    rounds = ArrayField(models.IntegerField(), verbose_name=_("rounds"), default=list, blank=True)
+    part = models.CharField(_("part"), max_length=255)
+    attempt = models.PositiveIntegerField(_("attempt"), default=1)
+    kind = models.CharField(_("kind"), max_length=255)
+    status = models.CharField(_("status"), max_length=16)
+    inputs = VerbatimJSONField(_("inputs"), default=dict, blank=True)
+    outputs = VerbatimJSONField(_("outputs"), default=dict, blank=True)
+    started_at = models.FloatField(_("started at"), default=0, help_text=_("Unix seconds."))
+    elapsed = models.FloatField(_("seconds"), default=0)
+    prompt_tokens = models.PositiveBigIntegerField(_("prompt tokens"), default=0)
+    completion_tokens = models.PositiveBigIntegerField(_("completion tokens"), default=0)
+
+    class Meta:
+        verbose_name = _("part of a step")
+        verbose_name_plural = _("parts of steps")
+        ordering = ["run", "id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["run", "node_key", "rounds", "part"], name="step_part_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.node_key} {self.part}"
+
+
 class RunPartial(JournalModel):
     """The text that a run has streamed so far, saved at most once a second for readers who join late.
 

@@ -76,6 +76,16 @@ class Run(Personal):
     )
 
     actor = models.CharField(_("actor"), max_length=255)
+    # The run whose step started this one as a sub-workflow, and the idempotency key of that step.
+    parent = models.ForeignKey(
+        "self",
+        null=True,
+        blank=True,
+        on_delete=models.CASCADE,
+        related_name="children",
+        db_index=False,
+    )
+    parent_key = models.CharField(_("parent step"), max_length=255, blank=True, db_default="")
 
     # The inputs and the results.
     status = models.CharField(
@@ -124,6 +134,11 @@ class Run(Personal):
                 condition=~models.Q(status__in=[status.value for status in ENDED])
                 | models.Q(finished_at__isnull=False),
                 name="run_ended_has_a_time",
+            ),
+            models.UniqueConstraint(
+                fields=["parent", "parent_key"],
+                condition=models.Q(parent__isnull=False),
+                name="run_of_parent_step_once",
             ),
         ]
         indexes = [

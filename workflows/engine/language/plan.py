@@ -101,6 +101,14 @@ class Plan:
     def mode(self) -> str:
         return self.document.mode
 
+    @property
+    def has_parts(self) -> bool:
+        """Return whether a step of any scope consists of calls that are recorded one by one."""
+        return any(
+            node.kind.has_parts or (node.body is not None and node.body.has_parts)
+            for node in self.nodes
+        )
+
 
 def compile_plan(document: Document, kinds: Kinds, *, root: str | None = None) -> Plan:
     """Compile a document. Raises DocumentInvalid with every problem that keeps it from running."""

@@ -1,7 +1,7 @@
 """The events of a run. Clients receive them under their ``name``."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Final
 
 from workflows.engine.language.document import Json
@@ -40,6 +40,47 @@ class NodeStateChange(Event):
     items: int | None = None  # number of items in the first list among the outputs
     # Characters of the output that is made for a prompt, if the kind has one.
     context_length: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StepPartChange(Event):
+    """A call inside a step began or ended. ``status``: running | completed | failed."""
+
+    name: ClassVar[str] = "agent_log"
+    node: str
+    part: str  # unique in the step
+    kind: str  # such as "agent-model" and "agent-tool"
+    status: str
+    title: str = ""  # such as the name of the tool
+    rounds: tuple[int, ...] = ()
+    at: float = 0.0  # unix seconds
+    elapsed: float | None = None  # seconds, once it ended
+    tokens: int | None = None  # of a model call
+    error: str | None = None
+
+    def end(
+        self,
+        status: str,
+        at: float,
+        *,
+        elapsed: float | None = None,
+        tokens: int | None = None,
+        error: str | None = None,
+    ) -> "StepPartChange":
+        return replace(self, status=status, at=at, elapsed=elapsed, tokens=tokens, error=error)
+
+
+@dataclass(frozen=True, slots=True)
+class InputRequired(Event):
+    """A step waits for a person. ``form`` is what the person is shown; ``due_at`` ends the wait."""
+
+    name: ClassVar[str] = "human_input_required"
+    node: str
+    form: Mapping[str, Json]
+    part: str = ""
+    rounds: tuple[int, ...] = ()
+    due_at: float | None = None  # unix seconds
+    at: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +219,7 @@ class MemoryRetrievalError(Event):
 
 @dataclass(frozen=True, slots=True)
 class RunPaused(Event):
-    """The run paused and does not continue until a user resumes it. ``reason``: breakpoint | step."""
+    """The run paused and does not continue until a user resumes it. ``reason``: breakpoint | step | input | time."""
 
     name: ClassVar[str] = "run_paused"
     nodes: Sequence[str]  # the nodes that would start next

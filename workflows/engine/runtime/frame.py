@@ -15,9 +15,10 @@ from workflows.engine.language.plan import Plan, PlanNode
 from workflows.engine.language.variables import CONVERSATION, VariablePool
 from workflows.engine.runtime.events import Event, NodeStateChange
 from workflows.engine.runtime.history import StepHistory
-from workflows.engine.runtime.run_context import Failure, RunContext, RunHalted
+from workflows.engine.runtime.run_context import NO_ANSWERS, Failure, RunContext, RunHalted
 from workflows.engine.runtime.state import NodeState, ScopeState
 from workflows.engine.runtime.step import QuickResult, Step, build_record, run_step
+from workflows.engine.runtime.step_parts import StepParts
 from workflows.engine.runtime.step_records import (
     RunStatus,
     StepError,
@@ -237,7 +238,7 @@ class Frame:
 
     def _start_step(self, node: PlanNode) -> Step:
         self.state.move(node.index, NodeState.RUNNING)
-        run_context = self.run_context
+        run_context, key = self.run_context, self._build_key(node)
         now = run_context.ports.clock.monotonic()
         self._running_since[node.index] = now
         at = run_context.wall_offset + now
@@ -256,8 +257,10 @@ class Frame:
             partial(self.stream.add_chunk, node.index) if node.kind.streams else None,
             body,
             untrusted=run_context.state.untrusted,
+            parts=StepParts(run_context, key) if node.kind.has_parts else None,
+            answers=run_context.answers.get(key, NO_ANSWERS),
         )
-        return Step(self, node, ctx, self._build_key(node), now, body)
+        return Step(self, node, ctx, key, now, body)
 
 
 def _discard_task(

@@ -6,7 +6,7 @@ from typing import Final
 
 from workflows.engine.language.containers import list_containers
 from workflows.engine.language.document import Document
-from workflows.engine.runtime.step_records import StepRecord, StepStatus
+from workflows.engine.runtime.step_records import StepKey, StepRecord, StepStatus
 
 
 _FINISHED: Final = frozenset({StepStatus.SUCCEEDED, StepStatus.EXCEPTION, StepStatus.FAILED})
@@ -18,12 +18,13 @@ Scope = tuple[str | None, tuple[int, ...]]
 class StepHistory:
     """The recorded steps directly in each scope, and those at any depth inside the rounds of each container."""
 
-    __slots__ = ("_inside", "_parents", "_steps")
+    __slots__ = ("_inside", "_parents", "_parts", "_steps")
 
     def __init__(self, document: Document, history: Sequence[StepRecord]) -> None:
         self._parents: Mapping[str, str | None] = {node.id: node.parent for node in document.nodes}
         self._steps: dict[Scope, list[StepRecord]] = defaultdict(list)
         self._inside: dict[Scope, list[StepRecord]] = defaultdict(list)
+        self._parts: dict[StepKey, list[StepRecord]] = defaultdict(list)
         for record in history:
             self._add(record)
 
@@ -38,8 +39,15 @@ class StepHistory:
         """Return the steps of all rounds of a container, at every depth. ``rounds`` are the container's."""
         return self._inside.get((container, rounds), ())
 
+    def list_parts(self, step: StepKey) -> Sequence[StepRecord]:
+        """Return the finished parts of a step that may itself be unfinished."""
+        return self._parts.get(step, ())
+
     def _add(self, record: StepRecord) -> None:
         node, rounds = record.key.node_id, record.key.rounds
+        if record.key.part:
+            self._parts[StepKey(node, rounds)].append(record)
+            return
         containers = list_containers(node, self._parents)
         if node not in self._parents or len(containers) != len(rounds):
             return  # the document has changed, and the step is no longer in it

@@ -1,7 +1,8 @@
 """Executes a run to its end: its top scope, its time limit, stopping, and its result."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from workflows.engine.errors import EngineFault, LimitReached, RunTimedOut
 from workflows.engine.language.plan import Plan
@@ -13,7 +14,8 @@ from workflows.engine.runtime.frame import Frame
 from workflows.engine.runtime.history import StepHistory
 from workflows.engine.runtime.run_context import Failure, RunContext, RunHalted
 from workflows.engine.runtime.run_request import RunControl, RunResult, RunStart
-from workflows.engine.runtime.step_records import RunStatus, StepRecord
+from workflows.engine.runtime.step_records import RunStatus, StepKey, StepRecord
+from workflows.engine.runtime.waits import Answer
 from workflows.engine.testing.mocks import Mocks
 
 
@@ -28,10 +30,12 @@ async def execute_plan(
     control: RunControl | None = None,
     pause_control: PauseControl | None = None,
     seeds: Sequence[StepRecord] = (),
+    answers: Mapping[StepKey, Answer] | None = None,
 ) -> RunResult:
     """Run a workflow to its end. The steps in ``history``, of an earlier attempt, do not run again.
 
-    With a ``pause_control`` the run may end paused. ``seeds`` are results of nodes that are not in the plan; other
+    The run ends paused if a step waits for an answer, or where a ``pause_control`` says so. ``answers`` are those to
+    the waits of earlier attempts, by step and part. ``seeds`` are results of nodes that are not in the plan; other
     nodes may read them.
 
     The caller publishes the first and the last event of the run (see ``RunResult.build_event``). A cancellation that did
@@ -48,6 +52,7 @@ async def execute_plan(
         ScopedBodies(),
         mocks=mocks,
         pause_control=pause_control,
+        answers=_group_answers(answers or {}),
     )
     for record in seeds:
         run_context.state.add_seed(record)
@@ -112,4 +117,12 @@ def _build_result(
         exceptions_count=state.exceptions,
         elapsed=run_context.ports.clock.monotonic() - run_context.started,
         waiting_steps=tuple(pause_control.waiting_steps) if pause_control and is_paused else (),
+        open_waits=tuple(run_context.open_waits) if is_paused else (),
     )
+
+
+def _group_answers(answers: Mapping[StepKey, Answer]) -> dict[StepKey, dict[str, Answer]]:
+    grouped: dict[StepKey, dict[str, Answer]] = {}
+    for key, answer in answers.items():
+        grouped.setdefault(replace(key, part=""), {})[key.part] = answer
+    return grouped

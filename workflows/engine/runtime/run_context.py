@@ -1,14 +1,15 @@
 """The state that all scopes of a run use: its ports, its journal, its limits and its totals."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, Protocol
 
 from workflows.engine.errors import LimitReached
 from workflows.engine.language.plan import Plan, PlanNode
 from workflows.engine.ports import Journal, Ports
 from workflows.engine.runtime.breakpoints import PauseControl
-from workflows.engine.runtime.events import Event
+from workflows.engine.runtime.events import Event, InputRequired, NodeStateChange
 from workflows.engine.runtime.history import StepHistory
 from workflows.engine.runtime.rounds import Rounds
 from workflows.engine.runtime.run_request import RunControl, RunStart
@@ -22,11 +23,15 @@ from workflows.engine.runtime.step_records import (
 )
 from workflows.engine.runtime.step_reports import build_end_event
 from workflows.engine.runtime.streaming import SessionQueue
+from workflows.engine.runtime.waits import Answer, OpenWait, StepWaiting
 from workflows.engine.testing.mocks import Mocks
 
 
 if TYPE_CHECKING:
     from workflows.engine.runtime.frame import Frame
+
+
+NO_ANSWERS: Final[Mapping[str, Answer]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +86,9 @@ class RunContext:
     bodies: Bodies
     mocks: Mocks | None = None
     pause_control: PauseControl | None = None
+    answers: Mapping[StepKey, Mapping[str, Answer]] = field(
+        default_factory=dict
+    )  # by step and part
 
     def __post_init__(self) -> None:
         now = self.ports.clock.now().timestamp()
@@ -92,6 +100,7 @@ class RunContext:
         self.steps_since_yield = 0
         # Steps that were running when their scope ended and are not recorded yet.
         self.unfinished_steps: list[tuple[PlanNode, StepKey, float]] = []
+        self.open_waits: list[OpenWait] = []
 
     def now(self) -> float:
         """Return the current time in unix seconds."""
@@ -110,6 +119,18 @@ class RunContext:
         """Count one more step, and return whether the run now exceeds its limit."""
         self.steps += 1
         return self.steps > self.start.max_steps
+
+    def add_wait(self, node: PlanNode, step: StepKey, waiting: StepWaiting) -> None:
+        """Add the wait of a step, which stays open until somebody answers it or its time has come."""
+        wait, at = waiting.wait, self.now()
+        self.open_waits.append(OpenWait(replace(step, part=waiting.part), wait))
+        self.journal.add_event(
+            NodeStateChange(node.id, "paused", node.kind_name, node.title, step.rounds, at)
+        )
+        if wait.form is not None:
+            self.journal.add_event(
+                InputRequired(node.id, wait.form, waiting.part, step.rounds, wait.due_at, at)
+            )
 
     def build_limit_error(self) -> LimitReached:
         start = self.start

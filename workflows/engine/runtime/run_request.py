@@ -8,6 +8,7 @@ from workflows.engine.language.document import Json, Mode
 from workflows.engine.ports import Usage
 from workflows.engine.runtime.events import RunFinished
 from workflows.engine.runtime.step_records import RunStatus, StepKey, StepRecord, Write
+from workflows.engine.runtime.waits import OpenWait
 
 
 MAX_STEPS = 500
@@ -49,6 +50,7 @@ class RunResult:
     exceptions_count: int = 0
     elapsed: float = 0.0
     waiting_steps: tuple[StepKey, ...] = ()  # nodes before which a paused run stopped
+    open_waits: tuple[OpenWait, ...] = ()  # what a paused run waits for
 
     @property
     def is_successful(self) -> bool:

@@ -39,7 +39,10 @@ from workflows.engine.runtime.run_request import (
     RunResult,
     RunStart,
 )
+from workflows.engine.runtime.step_records import RunStatus, StepKey, StepRecord
+from workflows.engine.runtime.waits import Answer
 from workflows.engine.testing.mocks import Mocks
+from workflows.engine.tool_calls import ToolPort
 
 
 class WorkflowRunner:
@@ -60,6 +63,7 @@ class WorkflowRunner:
         http: HttpPort | None = None,
         history: HistoryPort | None = None,
         reminder: ReminderPort | None = None,
+        tools: ToolPort | None = None,
         plugins: Iterable[AnyKind] = (),
         mocks: Mapping[str, Mapping[str, Json]] | Mocks | None = None,
         environment: Mapping[str, Json] | None = None,
@@ -83,6 +87,7 @@ class WorkflowRunner:
             http=http,
             history=history,
             reminder=reminder,
+            tools=tools,
         )
         self._mocks = Mocks(mocks) if isinstance(mocks, Mapping) else mocks
         self._environment = dict(environment or {})
@@ -112,6 +117,10 @@ class WorkflowRunner:
         )
         return RunHandle(self.plan, start, self._ports, self._mocks)
 
+    def resume(self, paused: "RunHandle", answers: Mapping[StepKey, Answer]) -> "RunHandle":
+        """Continue a paused run with answers to its open waits; finished steps do not run again."""
+        return RunHandle(self.plan, paused.start, self._ports, self._mocks, paused, answers)
+
     async def run(
         self,
         *,
@@ -126,9 +135,22 @@ class WorkflowRunner:
 class RunHandle:
     """A run in progress."""
 
-    def __init__(self, plan: Plan, start: RunStart, ports: Ports, mocks: Mocks | None) -> None:
-        self.run_id = start.run_id
+    def __init__(
+        self,
+        plan: Plan,
+        start: RunStart,
+        ports: Ports,
+        mocks: Mocks | None,
+        paused: "RunHandle | None" = None,
+        answers: Mapping[StepKey, Answer] | None = None,
+    ) -> None:
+        self.run_id, self.start = start.run_id, start
         self._journal = ListJournal()
+        self._history: tuple[StepRecord, ...] = ()
+        self._answers: Mapping[StepKey, Answer] = answers or {}
+        if paused is not None:
+            self._history = (*paused._history, *paused._journal.records)
+            self._answers = {**paused._answers, **self._answers}
         self._control = RunControl()
         self._task = asyncio.create_task(self._drive(plan, start, ports, mocks))
 
@@ -148,14 +170,24 @@ class RunHandle:
     ) -> RunResult:
         journal = self._journal
         journal.add_event(RunStarted(inputs=start.inputs))
+        is_paused = False
         try:
             result = await execute_plan(
-                plan, start, ports, journal, mocks=mocks, control=self._control
+                plan,
+                start,
+                ports,
+                journal,
+                history=self._history,
+                mocks=mocks,
+                control=self._control,
+                answers=self._answers,
             )
-            journal.add_event(result.build_event())
+            is_paused = result.status is RunStatus.PAUSED
+            if not is_paused:
+                journal.add_event(result.build_event())
         finally:
             journal.close()
             memory: object = ports.memory  # a port need not record requests
-            if isinstance(memory, RunScopedMemory):
+            if isinstance(memory, RunScopedMemory) and not is_paused:
                 await memory.end_run(start.run_id)
         return result

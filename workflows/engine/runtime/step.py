@@ -14,6 +14,7 @@ from workflows.engine.runtime.rounds import StepPaused
 from workflows.engine.runtime.state import NodeState
 from workflows.engine.runtime.step_records import StepKey, StepRecord, StepStatus
 from workflows.engine.runtime.step_reports import build_retry_event, build_step_error
+from workflows.engine.runtime.waits import StepWaiting
 from workflows.engine.testing.mocks import Mock
 
 
@@ -43,7 +44,7 @@ QuickResult = NodeRun | Exception | None
 
 
 async def run_step(step: Step, mock: Mock | None, quick_result: QuickResult) -> StepRecord | None:
-    """Run a step to its end and record it. Return None if a node inside the container is paused.
+    """Run a step to its end and record it. Return None if it waits, or a node inside the container is paused.
 
     The first try uses the ``quick_result``, if there is one.
     """
@@ -57,7 +58,9 @@ async def run_step(step: Step, mock: Mock | None, quick_result: QuickResult) -> 
             result = await _try_in_time(step, mock, tries, quick_result)
             record, events = build_record(step, result, tries), result.events
             break
-        except StepPaused:
+        except StepPaused as pause:
+            if isinstance(pause, StepWaiting):
+                run_context.add_wait(node, step.key, pause)
             return None
         except Exception as fault:
             quick_result = None

@@ -28,10 +28,14 @@ class RunStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StepKey:
-    """Identifies a step in every attempt: the node, and the rounds of the containers around it."""
+    """Identifies a step in every attempt: the node, and the rounds of the containers around it.
+
+    ``part`` names one of the calls that a step consists of, such as "2.model" of an agent; it is empty for the step.
+    """
 
     node_id: str
     rounds: tuple[int, ...] = ()
+    part: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,9 +40,13 @@ def copy_steps(run: Run, source_run: Run, steps: Sequence[Step]) -> None:
 def insert_typed_values(run: Run, records: Sequence[StepRecord]) -> None:
     """Store the values that a person typed for nodes that never ran, as steps of this run."""
     Step.objects.unscoped().bulk_create(
-        Step(team_id=run.team_id, run=run, attempt=0, reused_from=run.pk, **build_step_row(record))
+        Step(team_id=run.team_id, run=run, attempt=0, reused_from=run.pk, **_build_columns(record))
         for record in records
     )
+
+
+def _build_columns(record: StepRecord) -> dict[str, Json]:
+    return {name: value for name, value in build_step_row(record).items() if name != "part"}
 
 
 def _translate_masks(value: Json, source: Redactor, target: Redactor) -> Json:

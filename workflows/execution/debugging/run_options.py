@@ -1,7 +1,7 @@
 """Apply the debugging options of a run's row: the part to run, breakpoints, pauses and reused steps."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 from uuid import UUID
 
@@ -21,6 +21,7 @@ from workflows.engine.runtime.run_request import MAX_SECONDS, RunResult
 from workflows.engine.runtime.step_records import StepKey
 from workflows.engine.runtime.step_reports import count_items, measure_size
 from workflows.execution.claims import Claim
+from workflows.execution.journal.codec import build_wait_row
 from workflows.execution.kinds import load_kinds
 from workflows.execution.plans import PreparedDocument, load_document, load_plan
 from workflows.execution.threads import run_in_thread
@@ -125,18 +126,18 @@ def build_pause(
     paused_at: float,
 ) -> tuple[RunPaused, Json]:
     """Return the event of a pause and the state for the run's row. ``inserted_count`` steps are not in the plan."""
-    nodes = list(dict.fromkeys(key.node_id for key in result.waiting_steps))
+    keys = [*result.waiting_steps, *(replace(each.key, part="") for each in result.open_waits)]
+    nodes = list(dict.fromkeys(key.node_id for key in keys))
+    earlier = claim.row.get("pause") or {}
     state = {
         "nodes": nodes,
-        "past": [format_step_name(key) for key in result.waiting_steps],
-        "inside": [
-            format_step_name(key)
-            for key in _list_enclosing_containers(document, result.waiting_steps)
-        ],
+        "waits": [build_wait_row(open_wait) for open_wait in result.open_waits],
+        "past": sorted({*earlier.get("past", ()), *map(format_step_name, keys)}),
+        "inside": [format_step_name(key) for key in _list_enclosing_containers(document, keys)],
         "reason": reason,
         "at": paused_at,
         "finished": inserted_count + sum(_is_counted(record.kind) for record in result.steps),
-        "slept": (claim.row.get("pause") or {}).get("slept") or 0,
+        "slept": earlier.get("slept") or 0,
     }
     return RunPaused(nodes, reason, paused_at), state
 

@@ -8,9 +8,11 @@ from functools import cache
 from math import isfinite
 from typing import Any
 
+from config.ids import uuid7
 from workflows.engine.language.document import Json
 from workflows.engine.runtime.events import Event
 from workflows.engine.runtime.step_records import StepError, StepKey, StepRecord, StepStatus, Write
+from workflows.engine.runtime.waits import Answer, OpenWait
 
 
 # jsonb accepts neither NUL nor half a surrogate pair, but a model or a web page may send them.
@@ -41,6 +43,7 @@ def build_step_row(record: StepRecord) -> dict[str, Json]:
     return {
         "node_key": record.key.node_id,
         "rounds": record.key.rounds,
+        "part": record.key.part or None,
         "kind": record.kind,
         "status": record.status.value,
         "handle": record.handle,
@@ -58,22 +61,42 @@ def build_step_row(record: StepRecord) -> dict[str, Json]:
 
 
 def parse_step_record(row: Mapping[str, Json]) -> StepRecord:
-    """Return a stored step as the engine's record, from which a new attempt continues."""
+    """Return a stored step, or a part of one, as the engine's record, from which a new attempt continues."""
     return StepRecord(
-        key=StepKey(row["node_key"], tuple(row["rounds"])),
+        key=parse_step_key(row),
         kind=row["kind"],
         status=StepStatus(row["status"]),
-        handle=row["handle"],
+        handle=row.get("handle"),
         outputs=row["outputs"],
         inputs=row["inputs"],
-        error=StepError(row["error_type"], row["error"]) if row["error_type"] else None,
-        writes=tuple(Write(tuple(selector), value) for selector, value in row["writes"]),
-        tries=row["tries"],
+        error=StepError(row["error_type"], row["error"]) if row.get("error_type") else None,
+        writes=tuple(Write(tuple(selector), value) for selector, value in row.get("writes", ())),
+        tries=row.get("tries", 1),
         started_at=row["started_at"],
         elapsed=row["elapsed"],
         prompt_tokens=row["prompt_tokens"],
         completion_tokens=row["completion_tokens"],
     )
+
+
+def parse_step_key(row: Mapping[str, Json]) -> StepKey:
+    return StepKey(row["node_key"], tuple(row["rounds"]), row.get("part") or "")
+
+
+def build_wait_row(open_wait: OpenWait) -> dict[str, Json]:
+    key, wait = open_wait.key, open_wait.wait
+    return {
+        "id": str(uuid7()),
+        "node_key": key.node_id,
+        "rounds": key.rounds,
+        "part": key.part,
+        "form": wait.form,
+        "due_at": wait.due_at,
+    }
+
+
+def parse_answer(row: Mapping[str, Json]) -> Answer:
+    return Answer(row["values"] or {}, row["action"], row["answered_by"], row["is_timed_out"])
 
 
 def make_idempotency_key(run_id: str, key: StepKey) -> str:

@@ -72,6 +72,10 @@ begin
         worker = p_worker,
         lease_until = clock_timestamp() + p_lease,
         wake_at = null,
+        -- A run that wakes by itself was paused until now; the pause doesn't count towards its time limit.
+        pause = case when status <> 'paused' then pause else (pause::jsonb || jsonb_build_object(
+            'slept', coalesce((pause->>'slept')::float, 0)
+                + extract(epoch from clock_timestamp()) - (pause->>'at')::float))::json end,
         started_at = coalesce(started_at, clock_timestamp())
     where id = (
         select id from workflows_run

@@ -34,9 +34,10 @@ begin
                 s.inputs, s.outputs, s.error, s.error_type, s.writes, s.tries, s.started_at, s.elapsed,
                 s.prompt_tokens, s.completion_tokens
             from json_to_recordset(p_steps) as s (
-                id uuid, node_key text, rounds integer[], kind text, title text, status text, handle text,
+                id uuid, node_key text, rounds integer[], part text, kind text, title text, status text, handle text,
                 inputs json, outputs json, error text, error_type text, writes json, tries integer,
                 started_at float, elapsed float, prompt_tokens bigint, completion_tokens bigint)
+            where s.part is null
             -- A failed step is tried again when the worker died between it and the run's own end.
             on conflict (run_id, node_key, rounds)
                 where status in ('succeeded', 'failed', 'exception', 'skipped', 'stopped')
@@ -47,6 +48,16 @@ begin
                 started_at = excluded.started_at, elapsed = excluded.elapsed,
                 prompt_tokens = excluded.prompt_tokens, completion_tokens = excluded.completion_tokens
                 where workflows_step.status in ('failed', 'stopped');
+        insert into workflows_steppart (
+            id, team_id, run_id, node_key, rounds, part, attempt, kind, status, inputs, outputs,
+            started_at, elapsed, prompt_tokens, completion_tokens)
+            select s.id, p_team, p_run, s.node_key, s.rounds, s.part, p_attempt, s.kind, s.status, s.inputs, s.outputs,
+                s.started_at, s.elapsed, s.prompt_tokens, s.completion_tokens
+            from json_to_recordset(p_steps) as s (
+                id uuid, node_key text, rounds integer[], part text, kind text, status text, inputs json, outputs json,
+                started_at float, elapsed float, prompt_tokens bigint, completion_tokens bigint)
+            where s.part is not null
+            on conflict (run_id, node_key, rounds, part) do nothing;
     end if;
     if p_intents is not null then
         insert into workflows_stepintent (id, team_id, run_id, node_key, rounds, attempt, idempotency_key, at)
@@ -121,8 +132,9 @@ begin
 end
 $$;
 
--- Pause a run: write its events and steps so far and where it is paused, and give up the lease. If somebody has just
--- asked to stop it, queue it instead: the worker that claims it then stops it.
+-- Pause a run: write its events and steps so far, where it is paused and what it waits for, and give up the lease. The
+-- waits are p_pause->'waits': [{id, node_key, rounds, part, form, due_at}]. If somebody has just asked to stop the run,
+-- or has answered one of these waits, queue it instead: the worker that claims it stops or continues it.
 create function execution_pause(
     p_team uuid, p_run uuid, p_attempt integer, p_seq bigint, p_count integer,
     p_events json, p_steps json, p_segments json, p_pause json
@@ -130,6 +142,8 @@ create function execution_pause(
 language plpgsql set search_path = public, pg_temp as $$
 declare
     last bigint := execution_append(p_team, p_run, p_attempt, p_seq, p_count, p_events, p_steps, null);
+    waits json := coalesce(p_pause->'waits', '[]');
+    answered boolean;
 begin
     if last is null then
         return null;
@@ -138,10 +152,23 @@ begin
         perform execution_save_partials(array[p_team], json_build_array(json_build_object(
             'id', gen_random_uuid(), 'team', p_team, 'run', p_run, 'attempt', p_attempt, 'segments', p_segments)));
     end if;
+    insert into workflows_runwait (id, team_id, run_id, node_key, rounds, part, form, due_at, created_at)
+        select w.id, p_team, p_run, w.node_key, w.rounds, w.part, w.form, to_timestamp(w.due_at), clock_timestamp()
+        from json_to_recordset(waits) as w (
+            id uuid, node_key text, rounds integer[], part text, form json, due_at float)
+        on conflict (run_id, node_key, rounds, part) do nothing;
+    -- Locked first: an answer that waited for this lock finds the run paused.
+    perform 1 from workflows_run where id = p_run for update;
+    select count(*) > 0 into answered
+        from json_to_recordset(waits) as w (node_key text, rounds integer[], part text)
+        join workflows_runwait r on r.run_id = p_run and r.node_key = w.node_key and r.rounds = w.rounds
+            and r.part = w.part
+        where r.answered_at is not null;
     update workflows_run set
-        status = case when cancel_requested_at is null then 'paused' else 'queued' end,
-        queued_at = case when cancel_requested_at is null then queued_at else clock_timestamp() end,
-        pause = p_pause, worker = '', lease_until = null, wake_at = null
+        status = case when cancel_requested_at is null and not answered then 'paused' else 'queued' end,
+        queued_at = case when cancel_requested_at is null and not answered then queued_at else clock_timestamp() end,
+        pause = (p_pause::jsonb - 'waits')::json, worker = '', lease_until = null,
+        wake_at = (select min(r.due_at) from workflows_runwait r where r.run_id = p_run and r.answered_at is null)
         where id = p_run and status = 'running';
     return last;
 end

@@ -1,0 +1,80 @@
+"""The values of tool calls: what a tool is, how a model calls it, and what it answers.
+
+A model sees a tool as a ``ToolSpec`` and answers with ``ToolCall``; the engine finds the tool by its ``ToolReference``
+and gives the model the ``ToolResult``.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from workflows.engine.language.document import Json
+
+
+ToolSource = Literal["builtin", "memory", "workflow", "openapi", "mcp", "plugin"]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """A tool as a model sees it. ``parameters`` is a JSON schema of type object."""
+
+    name: str
+    description: str = ""
+    parameters: Mapping[str, Json] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A model's call of a tool. ``arguments`` is the text that the model wrote, which need not be valid JSON."""
+
+    id: str
+    name: str
+    arguments: str = "{}"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolReference:
+    """Identifies a tool in a document: where it comes from, by whom it is offered, and its name there.
+
+    ``provider`` is the slug of a workflow or of a connection of the team; built-in tools have none.
+    """
+
+    source: ToolSource
+    name: str
+    provider: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool that a step may call."""
+
+    reference: ToolReference
+    spec: ToolSpec
+    # A person has to agree to each call.
+    needs_approval: bool = False
+    # Its results are untrusted, such as text from the web or from another company's server.
+    is_untrusted: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """The answer of a tool. ``is_error`` says that it failed, which the model is told."""
+
+    text: str
+    data: Sequence[Json] = ()  # the structured part of the answer
+    files: Sequence[Mapping[str, Json]] = ()
+    is_error: bool = False
+
+
+class ToolPort(Protocol):
+    """The tools that a run may use: those of its team, with the rights of the person it is for."""
+
+    async def find(self, references: Sequence[ToolReference]) -> Sequence[Tool]:
+        """Return the tools in the same order. Raises ``engine.errors.ToolFailed`` for one that the run may not use."""
+        ...
+
+    async def call(
+        self, tool: Tool, arguments: Mapping[str, Json], *, idempotency_key: str
+    ) -> ToolResult:
+        """Call a tool. Raises ``engine.errors.ToolFailed`` if it can't be reached; what it refuses is a result."""
+        ...
