@@ -24,6 +24,7 @@ ASSIGNED = re.compile(r'"?(\w+)"? = (?:fresh|excluded)\.', re.IGNORECASE)
 NOT_INSERTED = {
     "memory_embedding": {"embedded_at"},
     "workflows_step": {"reused_from", "edited_by", "edited_at"},
+    "workflows_runwait": {"values", "action", "answered_by", "answered_at", "is_timed_out"},
 }
 # Columns of a row that is written again which stay as they were.
 NOT_UPDATED = {

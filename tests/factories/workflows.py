@@ -3,7 +3,18 @@
 from typing import Any
 
 from accounts.tenancy import tenant
-from workflows.models import Message, Run, RunEvent, RunPartial, Step, StepIntent, Version, Workflow
+from workflows.models import (
+    Message,
+    Run,
+    RunEvent,
+    RunPartial,
+    RunWait,
+    Step,
+    StepIntent,
+    StepPart,
+    Version,
+    Workflow,
+)
 from workflows.services import credentials, publishing
 from workflows.services.catalog import importing
 from workflows.services.chat import conversations
@@ -70,6 +81,8 @@ def make_journal(run: Run, text: str = "hello") -> None:
             **own, node_key="end", kind="end", status="succeeded", outputs={"text": text}
         )
         StepIntent.objects.create(**own, node_key="end", attempt=1, idempotency_key="k")
+        StepPart.objects.create(**own, node_key="agent", part="1.model", kind="agent-model")
+        RunWait.objects.create(**own, node_key="ask", form={"content": "?"})
         RunEvent.objects.create(**own, seq=1, name="run_started", data={"text": text})
         Run.objects.unscoped().filter(pk=run.pk).update(last_seq=1)
         RunPartial.objects.create(**own, segments=[["end", None, 0, 0, 0, text]])
