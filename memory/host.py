@@ -1,4 +1,4 @@
-"""The host: the functions that memory needs from the application around it.
+"""The host: what memory needs from the application that runs workflows.
 
 Memory stores ids of runs, workflows and conversations without knowing what they are. The application that owns them
 implements ``Host`` and registers it once at start-up, because memory never imports that application.
@@ -16,7 +16,7 @@ from memory.core.records import Json
 
 @dataclass(frozen=True, slots=True)
 class RunDescription:
-    """A run as people know it; ``nodes`` maps the ids of its nodes to their titles."""
+    """A run for people to read. ``nodes`` maps the ids of its nodes to their titles."""
 
     workflow: str
     summary: str
@@ -55,7 +55,7 @@ class Host(Protocol):
         ...
 
     def list_participants(self, team_id: UUID, scope: str, key: str) -> frozenset[UUID]:
-        """Return the accounts and the API key that take part in a conversation or run; none if there is none."""
+        """Return the ids of the accounts and of the API key that take part in a conversation or run, if it exists."""
         ...
 
     def describe_runs(
@@ -91,7 +91,7 @@ _registered: list[Host] = []
 
 
 def register_host(host: Host) -> None:
-    """Register ``host`` instead of an earlier one."""
+    """Register the host. It replaces a host that was registered before."""
     _registered[:] = [host]
 
 

@@ -10,7 +10,7 @@ from accounts.principals import get_current_team_id, get_principal
 from memory import naming
 from memory.models import EmergencyAccess, Namespace
 from memory.permissions import find_sole_emergency_access
-from memory.services.access.emergency_access import list_current
+from memory.services.access.emergency_access import list_current_accesses
 
 
 register = template.Library()
@@ -64,7 +64,7 @@ def load_current_accesses(request: HttpRequest) -> list[EmergencyAccess]:
     """Load the current accesses once per request."""
     rows: list[EmergencyAccess] | None = getattr(request, CURRENT_ACCESSES, None)
     if rows is None:
-        rows = list_current(get_principal(request), get_current_team_id(request))
+        rows = list_current_accesses(get_principal(request), get_current_team_id(request))
         setattr(request, CURRENT_ACCESSES, rows)
     return rows
 

@@ -25,13 +25,15 @@ class CuratedEntry:
 
 @dataclass(frozen=True, slots=True)
 class CurationSummary:
+    """A run's curation, the entries it stored that the caller may see, and the number of its open proposals."""
+
     curation: Curation
     entries: Sequence[CuratedEntry]
     open_proposals: int = 0
 
 
 def summarize_curation(caller: MemoryCaller, *, run_id: str) -> CurationSummary | None:
-    """Return the summary, or None if the run isn't curated or the caller may not read its curation."""
+    """Return the summary, or None if the run has no curation that the caller may read."""
     row = find_curation(caller, run_id=run_id)
     if row is None:
         return None

@@ -1,4 +1,4 @@
-"""Return one living entry, quarantined or not."""
+"""Read a single entry."""
 
 from uuid import UUID
 
@@ -14,6 +14,7 @@ from memory.services.gateway.gateway import open_entry
 
 @retry_on_conflict
 def get_entry(caller: MemoryCaller, *, entry_id: UUID | str) -> MemoryEntry:
+    """Return the entry, quarantined or not. Raise NotFound if it was forgotten or has expired."""
     with open_entry(caller, "view", "memory.listed", entry_id) as access:
         row = access.target.row
         entry = row and (
