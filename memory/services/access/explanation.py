@@ -258,5 +258,5 @@ def _find_grant_origins(row: Namespace) -> dict[tuple[str, str], tuple[str, date
 
 
 def _classify_runs(parsed: ParsedNamespace) -> RunKind:
-    """Return the kind of runs that can access the namespace. A plug-in's scope counts as the most similar built-in one."""
+    """Return the kind of runs that can access the namespace. A plug-in's scope counts as the built-in one like it."""
     return "workflow" if parsed.scope == Scope.WORKFLOW else _RUN_KINDS[parsed.seen_by]

@@ -41,13 +41,11 @@ def summarize_curation(caller: MemoryCaller, *, run_id: str) -> CurationSummary 
         return CurationSummary(row, ())
     with tenant([caller.team_id]):
         revisions = Revision.objects.unscoped().filter(change_id=row.change_id)
-        rows = select_visible(caller, Entry).filter(
-            pk__in=revisions.values("entry_id"), deleted_at=None
-        )
+        entry_ids = revisions.values("entry_id")
+        rows = select_visible(caller, Entry).filter(pk__in=entry_ids, deleted_at=None)
         entries = list(rows.order_by("-importance", "created_at", "id")[:MAX_ENTRIES])
-    open_proposals = (
-        list_proposals(caller, run_id=run_id, limit=1).total if row.counts.get("proposed") else 0
-    )
+    has_proposals = row.counts.get("proposed")
+    open_proposals = list_proposals(caller, run_id=run_id, limit=1).total if has_proposals else 0
     return CurationSummary(row, [_build_entry(entry) for entry in entries], open_proposals)
 
 

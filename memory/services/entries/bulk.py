@@ -99,7 +99,7 @@ def apply_action(
     amendment: Amendment = NO_AMENDMENT,
     reason: str = "",
 ) -> UUID | None:
-    """Apply the action and return the id of its change. Raise SelectionChanged unless it applies to ``expected`` entries."""
+    """Apply the action and return the id of its change, if any. Raise SelectionChanged unless ``expected`` entries match."""
     with tenant([caller.team_id]):
         # The lock keeps other entries from starting to match between the selection and the action.
         rows.lock_namespace(caller.team_id, selection.namespace)

@@ -28,7 +28,7 @@ _STEP_NAMESPACE = UUID("5f1c8a52-7d0e-5b34-9c61-2a4be07f3d18")
 
 @dataclass(frozen=True, slots=True)
 class ForgetResult:
-    """The number of forgotten entries and their change, or None if none was forgotten or can be restored by undo."""
+    """The number of forgotten entries, and the id of the change, which is None if undo has nothing to restore."""
 
     count: int
     change_id: UUID | None
@@ -132,13 +132,11 @@ def forget_selected(
     access.detail.update(keys=len(selected), entries=[str(entry.pk) for entry in selected[:50]])
     if not selected:
         return ForgetResult(0, None)
-    step = _build_step_change_id(access)
-    change = access.record_change(
-        namespace, Operation.FORGET, len(selected), reason, change_id=step
-    )
+    change_id, count = _build_step_change_id(access), len(selected)
+    change = access.record_change(namespace, Operation.FORGET, count, reason, change_id=change_id)
     access.detail["change"] = str(change.pk)
     rows.forget(namespace, selected, access.build_context(Operation.FORGET, reason, change.pk))
-    return ForgetResult(len(selected), change.pk)
+    return ForgetResult(count, change.pk)
 
 
 def _build_step_change_id(access: NamespaceAccess) -> UUID | None:

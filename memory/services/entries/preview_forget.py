@@ -49,9 +49,8 @@ def plan_forgetting(
     if entry_ids is None:
         check_selection(key, filter)
         select = partial(apply_selection, key=key, filter_=filter)
-        return _preview(
-            caller, scope, namespace, select, partial(MemoryQuery, key=key, filter=filter)
-        )
+        build_query = partial(MemoryQuery, key=key, filter=filter)
+        return _preview(caller, scope, namespace, select, build_query)
     check_entry_count(entry_ids)
     shared = get_shared_namespace(caller, entry_ids)
     ids = {UUID(str(entry_id)) for entry_id in entry_ids}
@@ -86,14 +85,14 @@ def _preview(
     scope: str | None,
     namespace: str | None,
     select: Callable[[QuerySet[Entry]], QuerySet[Entry]],
-    query: Callable[[str], MemoryQuery],
+    build_query: Callable[[str], MemoryQuery],
 ) -> ForgetPreview:
     with open_namespace(
         caller, "forget", "memory.rehearsed", scope=scope, namespace=namespace
     ) as access:
         row = access.target.row
         if access.external is not None:  # an external provider keeps nothing for undo
-            external_entries = access.open_store().recall(query(access.text))
+            external_entries = access.open_store().recall(build_query(access.text))
             size = sum(count_bytes(entry.value) for entry in external_entries)
             tables = {"elsewhere": len(external_entries)}
             preview = ForgetPreview(len(external_entries), size, tables, {})

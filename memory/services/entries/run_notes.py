@@ -37,16 +37,14 @@ _ACTIONS: Final[Mapping[Verb, str]] = {
 @contextmanager
 def open_notebook(team_id: UUID, run_id: UUID | str, verb: Verb) -> Iterator[Notebook]:
     """Yield the run's notes, to read them ("view") or to add to them ("write")."""
-    with _open_run_namespace(team_id, run_id, verb, build_notes_namespace(str(run_id))) as access:
+    with _open_as_run(team_id, run_id, verb, build_notes_namespace(str(run_id))) as access:
         yield Notebook(access.open_store(), new_id=lambda: str(uuid7()))
 
 
 @contextmanager
 def open_run_book(team_id: UUID, run_id: UUID | str, verb: Verb) -> Iterator[RunBook]:
     """Yield the metadata of a run, together with its notes, which can only be read."""
-    metadata_access = _open_run_namespace(
-        team_id, run_id, verb, build_metadata_namespace(str(run_id))
-    )
+    metadata_access = _open_as_run(team_id, run_id, verb, build_metadata_namespace(str(run_id)))
     with open_notebook(team_id, run_id, "view") as notebook, metadata_access as access:
         yield RunBook(access.open_store(), notebook)
 
@@ -55,9 +53,7 @@ def open_run_book(team_id: UUID, run_id: UUID | str, verb: Verb) -> Iterator[Run
 def save_run_metadata(team_id: UUID, run_id: UUID | str, *, goal: str, stream: str) -> None:
     """Store the metadata of a run when it starts. The steps of the run add their todos later."""
     metadata = RunMetadata(str(run_id), goal[:MAX_GOAL_LENGTH], stream_name=stream)
-    with _open_run_namespace(
-        team_id, run_id, "write", build_metadata_namespace(str(run_id))
-    ) as access:
+    with _open_as_run(team_id, run_id, "write", build_metadata_namespace(str(run_id))) as access:
         access.detail["keys"] = 1
         save_metadata(access.open_store(), metadata)
 
@@ -71,7 +67,7 @@ def clear_run_notes(team_id: UUID, run_id: UUID | str) -> int:
 
 
 @contextmanager
-def _open_run_namespace(
+def _open_as_run(
     team_id: UUID, run_id: UUID | str, verb: Verb, namespace: str
 ) -> Iterator[NamespaceAccess]:
     caller = _build_caller(team_id, run_id)

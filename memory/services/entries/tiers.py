@@ -108,7 +108,7 @@ def approve(
 
 
 def reject(caller: MemoryCaller, *, entry_ids: Ids, reason: str = "") -> MovedEntries:
-    """Keep entries in quarantine as rejected, so that the content filter recognises them when they are proposed again."""
+    """Mark quarantined entries as rejected, so that the content filter recognizes them when they are proposed again."""
     return _move_entries(caller, TierAction.REJECT, Tier.QUARANTINE, entry_ids, reason)
 
 

@@ -40,6 +40,6 @@ def record(
 def record_refusal(
     caller: MemoryCaller, action: str, subject: str, fault: Exception, detail: Detail = NO_DETAIL
 ) -> None:
-    """Record that ``action`` was refused with ``fault``."""
+    """Record that ``action`` was refused with ``fault``. The entry stays, even if the transaction is rolled back."""
     refusal = {**detail, "error": type(fault).__name__, "why": str(fault), "op": action}
     record(caller, "memory.refused", subject, refusal, success=False)

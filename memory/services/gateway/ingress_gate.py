@@ -221,8 +221,8 @@ def _hold_if_in_use(params: StoreParams, contents: NamespaceContents) -> StorePa
 
 
 def _keep_if_verified(params: StoreParams, contents: NamespaceContents) -> StoreParams:
-    """Return verified working memory as long-term memory without expiry. In external namespaces, which no sweep promotes,
-    content that qualifies for a promotion is also returned so.
+    """Return verified working memory as long-term memory without expiry. In an external namespace, which no sweep
+    promotes, this is also done with content that qualifies for a promotion.
     """
     if params.tier is not Tier.WORKING:
         return params

@@ -64,7 +64,6 @@ def _load_entries(
 
 
 def _list_keys(row: Proposal | Entry) -> Iterable[EntryKey]:
-
     if isinstance(row, Entry):
         yield row.namespace_id, str(row.metadata.get(TARGET_KEY) or row.key)
         return
@@ -74,7 +73,6 @@ def _list_keys(row: Proposal | Entry) -> Iterable[EntryKey]:
 
 
 def _list_recorded_entries(rows: Iterable[Proposal | Entry]) -> dict[tuple[str, str], MemoryEntry]:
-
     return {
         (row.namespace.text, target["key"]): _build_entry(row.namespace, Target(**target))
         for row in rows

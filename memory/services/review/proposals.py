@@ -212,7 +212,6 @@ def _select_visible(caller: MemoryCaller) -> QuerySet[Proposal]:
 
 
 def _select_proposals(caller: MemoryCaller, namespace: str | None) -> QuerySet[Proposal]:
-
     if not namespace:
         return _select_visible(caller)
     row = find_namespace(caller.team_id, namespace)

@@ -245,7 +245,6 @@ def _count_by_namespace(
 
 
 def _attach_namespaces(rows: list[Proposal | Entry]) -> list[Proposal | Entry]:
-
     ids = {row.namespace_id for row in rows}
     namespaces = Namespace.objects.unscoped().in_bulk(ids) if ids else {}
     for row in rows:

@@ -238,7 +238,6 @@ def _write_file(
 
 
 def _join_header(header: file_format.Header, body: BinaryIO) -> ExportFile:
-
     file = _open_file()
     file.write(file_format.serialize_line(header))
     body.seek(0)

@@ -80,7 +80,6 @@ class ImportGate:
     _previous: _ScreenedLine | None = None
 
     def screen_entry(self, number: int, original: EntryLine) -> ImportUnit:
-
         self._entry = None
         line, finding = self._screen(number, original)
         self._entry = self._previous
@@ -93,7 +92,6 @@ class ImportGate:
         return unit
 
     def screen_revision(self, number: int, original: RevisionLine, unit: ImportUnit) -> None:
-
         line, finding = self._screen(number, original)
         texts, kinds = _redact_fields(original, _REVISION_LENGTHS)
         unit.revisions.append(_replace(line, **texts) if kinds else line)

@@ -66,8 +66,7 @@ def import_file(
 ) -> ImportReport:
     """Import the file or, in a dry run, only report what this would change.
 
-    ``into`` maps namespaces of the file to those to import them into. With ``as_mine``, the memory of the file's person
-    becomes the caller's.
+    ``into`` maps the file's namespaces to names here. With ``as_mine``, the file's person is mapped to the caller.
     """
     if on_conflict not in frozenset(ConflictRule):
         raise InvalidInput(f"on_conflict: use one of {', '.join(ConflictRule)}.")
@@ -193,7 +192,6 @@ def _read_checked_lines(file: BinaryIO) -> Iterator[tuple[int, FileLine]]:
 
 
 def _map_to_caller(caller: MemoryCaller, header: Header) -> dict[str, str]:
-    """Return the mapping of the file's person to the caller, which is empty if the file isn't about a person."""
     if header.of != "person" or caller.principal.user_id is None:
         return {}
     file_namespace = resolve_namespace("user", {"user_id": header.name})
