@@ -31,15 +31,18 @@ class NodeTrials(Protocol):
     def prepare(
         self, principal: Principal, team_id: UUID, *, own: str, shared: str
     ) -> Mapping[str, str]:
-        """Create a workflow with ``shared``, and a run and a conversation with ``own``; return their ids by kind."""
+        """Create a workflow that contains the text ``shared``, and a run and a conversation that contain ``own``.
+
+        Return their ids by kind.
+        """
         ...
 
     def run_nodes(
         self, memory: Any, system: Mapping[str, Json], *, groups: Iterable[str]
     ) -> Iterable[tuple[str, str]]:
-        """Run each node kind that uses memory in this process over ``memory``. Yield its label and its whole output.
+        """Run each node kind that uses memory, with ``memory`` as its memory port, and yield its label and whole output.
 
-        ``groups`` are ids of groups that a node tries to read, allowed or not.
+        ``groups`` are the ids of groups that a node tries to read, whether or not it may.
         """
         ...
 
@@ -69,7 +72,7 @@ class Host(Protocol):
         ...
 
     def curate_run(self, team_id: UUID, curation_id: UUID) -> None:
-        """Curate a run. Nothing is raised; the curation's row says how it ended."""
+        """Carry out the curation of a run. No error is raised; the curation's row says how it ended."""
         ...
 
     def list_namespaces_of_person(self, team_id: UUID, subject: str) -> Sequence[str]:

@@ -204,6 +204,7 @@ def _list_recently_forgotten(visible: Any) -> tuple[PersonalEntry, ...]:  # Any:
 
 
 def _add_sources(caller: MemoryCaller, rows: Sequence[Entry]) -> dict[UUID, PersonalEntry]:
+    """Return the entries with their runs, reads and corrections, by entry id."""
     reads = _count_reads(rows)
     newest_readers = _find_newest_readers(rows) if reads else {}
     runs = {row.source_run for row in rows} | set(newest_readers.values())
@@ -243,6 +244,7 @@ def _count_reads(rows: Sequence[Entry]) -> dict[UUID, tuple[int, datetime | None
 
 
 def _find_newest_readers(rows: Sequence[Entry]) -> dict[UUID, str]:
+    """Return the id of the run that read each entry last, by entry id."""
     reads = Read.objects.unscoped().filter(entry__in=[row.pk for row in rows])
     newest = reads.order_by("entry_id", "-at", "-id").distinct("entry_id")
     return dict(newest.values_list("entry_id", "run_id"))

@@ -22,7 +22,9 @@ from memory.services.gateway.caller import MemoryCaller, select_visible
 
 
 POLICY_CHANGED: Final = "memory.policy_changed"
-VERB: Final = "memory.share"  # members who may share may also set limits, as in Django's admin
+CHANGE_VERB: Final = (
+    "memory.share"  # members who may share may also set limits, as in Django's admin
+)
 MAX_COUNT: Final = 2**31 - 1
 MAX_BYTES: Final = 2**53
 MAX_PREFIX_LENGTH: Final = 120
@@ -149,7 +151,7 @@ def list_applications(caller: MemoryCaller) -> list[ApplicationLimits]:
 
 def measure_usage(caller: MemoryCaller, limits: Limits) -> TeamUsage:
     """Return the team's usage of these limits. Only members who may change limits may see it."""
-    access.check(caller.principal, VERB, caller.team_id)
+    access.check(caller.principal, CHANGE_VERB, caller.team_id)
     effective = apply_defaults(limits)
     with tenant([caller.team_id]):
         rows = Namespace.objects.unscoped().filter(team_id=caller.team_id)
@@ -203,7 +205,7 @@ def remove_application_limits(caller: MemoryCaller, *, app_id: str) -> None:
 def _check_permission(caller: MemoryCaller, app_id: str) -> None:
     """Check that the caller may change limits, and record a refusal of a member in the audit log."""
     try:
-        access.check(caller.principal, VERB, caller.team_id)
+        access.check(caller.principal, CHANGE_VERB, caller.team_id)
     except NotAllowed as fault:
         if caller.team_id in caller.principal.team_ids:
             record_refusal(caller, POLICY_CHANGED, _format_subject(caller, app_id), fault)

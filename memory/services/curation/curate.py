@@ -109,9 +109,9 @@ def plan_curation(caller: MemoryCaller, *, run_id: str, app_id: str) -> UUID | N
 
 
 def curate(team_id: UUID, curation_id: UUID, describe_run: DescribeRun) -> Curation | None:
-    """Curate the run and return the row, or None if another worker has it or it has ended.
+    """Carry out the curation and return its row, or None if another worker has claimed it or it has ended.
 
-    Nothing is raised; the row says what went wrong.
+    No error is raised; a failed curation's row says what went wrong.
     """
     row = _claim_curation(team_id, curation_id)
     if row is None:

@@ -33,6 +33,8 @@ DUPLICATE: Final = gettext_lazy("Duplicate.")
 
 @dataclass(slots=True)
 class FileCheck:
+    """The result of a check. The header is None if the first line is no valid one."""
+
     header: Header | None = None
     problems: list[LineProblem] = field(default_factory=list)
     namespaces: frozenset[str] = frozenset()  # named in the file

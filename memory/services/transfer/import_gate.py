@@ -80,6 +80,7 @@ class ImportGate:
     _previous: _ScreenedLine | None = None
 
     def screen_entry(self, number: int, original: EntryLine) -> ImportUnit:
+        """Return the entry after the content filter, as a unit with its findings."""
         self._entry = None
         line, finding = self._screen(number, original)
         self._entry = self._previous
@@ -92,6 +93,7 @@ class ImportGate:
         return unit
 
     def screen_revision(self, number: int, original: RevisionLine, unit: ImportUnit) -> None:
+        """Add the revision after the content filter, and its findings, to the unit of its entry."""
         line, finding = self._screen(number, original)
         texts, kinds = _redact_fields(original, _REVISION_LENGTHS)
         unit.revisions.append(_replace(line, **texts) if kinds else line)
