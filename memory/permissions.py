@@ -114,7 +114,7 @@ def get_participant_id(principal: Principal) -> UUID | None:
 
 
 def is_allowed(principal: Principal, verb: Verb, target: NamespaceTarget) -> bool:
-    """Return whether the principal may do this, for whatever reason; emergency access allows viewing."""
+    """Return whether the principal may do this. Emergency access counts for viewing."""
     return next(find_reasons(principal, verb, target), None) is not None
 
 

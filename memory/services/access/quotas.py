@@ -22,9 +22,7 @@ from memory.services.gateway.caller import MemoryCaller, select_visible
 
 
 POLICY_CHANGED: Final = "memory.policy_changed"
-CHANGE_VERB: Final = (
-    "memory.share"  # members who may share may also set limits, as in Django's admin
-)
+CHANGE_VERB: Final = "memory.share"  # members who may share may set limits, as in Django's admin
 MAX_COUNT: Final = 2**31 - 1
 MAX_BYTES: Final = 2**53
 MAX_PREFIX_LENGTH: Final = 120
@@ -213,9 +211,8 @@ def _check_permission(caller: MemoryCaller, app_id: str) -> None:
 
 
 def _record_change(caller: MemoryCaller, app_id: str, before: Any, after: Any) -> None:  # Any: JSON
-    record(
-        caller, POLICY_CHANGED, _format_subject(caller, app_id), {"before": before, "after": after}
-    )
+    change = {"before": before, "after": after}
+    record(caller, POLICY_CHANGED, _format_subject(caller, app_id), change)
 
 
 def _format_subject(caller: MemoryCaller, app_id: str) -> str:
