@@ -93,7 +93,10 @@ def open_entry(
 
 
 def get_shared_namespace(caller: MemoryCaller, entry_ids: Sequence[UUID | str]) -> str:
-    """Return the namespace of all these entries, without a check of the permission. Raise InvalidInput for several."""
+    """Return the one namespace of all these entries, without a check of the permission.
+
+    Raise NotFound if an entry is missing, and InvalidInput if the entries are in several namespaces.
+    """
     try:
         ids = {UUID(str(entry_id)) for entry_id in entry_ids}
     except ValueError:

@@ -119,7 +119,7 @@ def check_ingress(
 def check_amendment(
     params: StoreParams, load: Callable[[], NamespaceContents], writer: Writer
 ) -> Admission:
-    """Check the new content of an existing entry. Content that needs a review gets the key of a separate entry."""
+    """Check the new content of an existing entry. Content that needs a review gets a key of its own."""
     if params.tier is Tier.QUARANTINE:
         return Admission(screen_params(params, _resolve_origin(params, writer)).params, {})
     return _check_content(params, load, _resolve_origin(params, writer))

@@ -31,7 +31,7 @@ def _ignore_write(changed: bool) -> None:
 
 
 def find_target(caller: MemoryCaller, parsed: ParsedNamespace) -> NamespaceTarget:
-    """Return the caller's team's namespace with its row, if there is one, without a check of the permission."""
+    """Return the namespace in the caller's team, with its row if there is one, without a check of the permission."""
     row = rows.find_namespace(caller.team_id, parsed.text)
     return NamespaceTarget(caller.team_id, parsed, row)
 

@@ -21,7 +21,7 @@ from memory.services.gateway.namespace_access import NamespaceAccess
 def restore(
     caller: MemoryCaller, *, entry_id: UUID | str, revision: int | None = None, reason: str = ""
 ) -> MemoryEntry:
-    """Restore the entry to the revision with this number, or a forgotten entry without one to its last state.
+    """Restore the entry to the revision with this number. Without one, a forgotten entry gets its last state back.
 
     Raise NotFound if there is no such revision.
     """

@@ -58,7 +58,7 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class ExportFile:
-    """A finished export. Its file can be read once and is then closed."""
+    """A finished export, whose file can be read once and is closed afterwards."""
 
     file: BinaryIO
     size: int
