@@ -19,7 +19,7 @@ _PERMANENT_STATUSES: Final = frozenset({400, 401, 402, 403, 404, 405, 413, 422})
 
 
 class OpenAICompatible(Embedder):
-    """The embedder of an endpoint, with one client for each timeout. Upkeep and not the client repeats requests."""
+    """The embedder of an endpoint. Its clients never retry a request: ``memory.upkeep.embedding`` tries again later."""
 
     def __init__(self, options: Options) -> None:
         if not options.url.startswith(("http://", "https://")):

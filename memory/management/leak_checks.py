@@ -104,7 +104,7 @@ def check_leaks(
     attackers: Sequence[str] = (),
     report_progress: Callable[[str], object] = lambda _line: None,
 ) -> Report:
-    """Run the check. A ``thorough`` check uses all pairs of people and all URLs; ``attackers`` are names of people."""
+    """Run the check: if ``thorough``, for all pairs of people and all URLs; ``attackers`` limits it to people by name."""
     report = Report()
     try:
         with transaction.atomic(), _run_in_transaction(), override_settings(ALLOWED_HOSTS=["*"]):

@@ -132,7 +132,7 @@ class EverywhereQuery(Body):
 
 
 class SearchOut(Body):
-    """The matches, best first, then quarantined entries. ``complete`` is false if another provider stores a namespace."""
+    """The matches, best first, then quarantined entries. ``complete`` is false if some namespaces have another provider."""
 
     results: list[EntryOut]
     total: int
