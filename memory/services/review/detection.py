@@ -118,10 +118,9 @@ def _propose_merges(
 
 def _propose_links(candidates: Sequence[MemoryEntry], keys: frozenset[str]) -> list[Proposal]:
     new_ids = {entry.id for entry in candidates if entry.key in keys}
-    links = [
-        link for link in find_term_links(candidates) if {link.first_id, link.second_id} & new_ids
-    ]
-    return propose_links(links, candidates, _new_id, author=PROPOSED_BY)
+    links = find_term_links(candidates)
+    new_links = [link for link in links if {link.first_id, link.second_id} & new_ids]
+    return propose_links(new_links, candidates, _new_id, author=PROPOSED_BY)
 
 
 def _get_keys(proposal: Proposal) -> frozenset[str]:

@@ -88,11 +88,9 @@ def _render_page(request: HttpRequest, app_id: str, problem: str) -> HttpRespons
     usage = services.measure_usage(caller, team_limits) if may_change and not app_id else None
     applications = _build_rows(request, services.list_applications(caller), app_id)
     current = next((application for application in applications if application.is_open), None)
-    effective = (
-        services.get_effective_limits(caller, app_id=app_id)
-        if app_id
-        else services.apply_defaults(team_limits)
-    )
+    effective = services.apply_defaults(team_limits)
+    if app_id:
+        effective = services.get_effective_limits(caller, app_id=app_id)
     names, form = _list_number_names(app_id), request.POST if problem else None
     context: dict[str, Any] = {  # Any: what a template takes
         "app_id": app_id,

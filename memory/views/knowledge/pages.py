@@ -16,11 +16,7 @@ from memory import services
 from memory.services.entries.linked_entries import list_revisions_before
 from memory.services.knowledge.knowledge_bases import list_knowledge_bases
 from memory.services.transfer.page_archive import export_single_page
-from memory.views.entries.revisions import (
-    REVISIONS_PER_PAGE,
-    find_older_number,
-    parse_revision_number,
-)
+from memory.views.entries.revisions import REVISIONS_PER_PAGE, find_older_number, parse_revision
 from memory.views.knowledge import presentation
 from memory.views.knowledge.forms import PageSearchForm
 from memory.views.knowledge.locations import list_namespace_choices
@@ -115,7 +111,7 @@ def page(request: HttpRequest, entry_id: UUID) -> HttpResponse:
 @require_safe
 def history(request: HttpRequest, entry_id: UUID) -> HttpResponse:
     entry = find_entry(request, entry_id)
-    before = parse_revision_number(request.GET.get("before", ""))
+    before = parse_revision(request.GET.get("before", ""))
     revisions = list_revisions_before(entry, before, REVISIONS_PER_PAGE)
     context = {
         "namespace": entry.namespace,
