@@ -44,7 +44,6 @@ from memory.logic.knowledge.page_requests import (
 
 T = TypeVar("T")
 
-
 Redact = Callable[[Any], Any]  # takes and returns JSON
 
 

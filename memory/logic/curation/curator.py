@@ -127,17 +127,13 @@ def store_drafts(
 
     All drafts are stored or none: after a failure, earlier writes are rolled back.
     """
-    batch = WriteBatch(entries)
     decisions = []
-    try:
+    with WriteBatch(entries) as batch:
         for draft in result.drafts:
             decision = decide_draft(draft, entries, rejected, known_secrets, limits)
             decisions.append(decision)
             if decision.params:
                 batch.store(decision.params)
-    except BaseException:  # cancelled, too
-        batch.roll_back()
-        raise
     return StoredDrafts(tuple(decisions))
 
 
