@@ -247,12 +247,9 @@ class ProviderPort(EnginePort):
 
     def _store(self, step: Step, request: StoreRequest) -> MemoryEntry:
         """Store the value without secrets; quarantine untrusted instructions beside an entry in use."""
+        tier = parse_tier(request.tier)
         params = StoreParams(
-            step.namespace,
-            request.key,
-            value=request.value,
-            metadata=request.metadata,
-            tier=parse_tier(request.tier),
+            step.namespace, request.key, value=request.value, metadata=request.metadata, tier=tier
         )
         params = screen_params(params, get_origin(params)).params
         if params.tier is Tier.QUARANTINE:

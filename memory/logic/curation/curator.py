@@ -157,9 +157,8 @@ def decide_draft(
             return _confirm_original(draft, original)
     # A model may copy instructions from outputs into a draft, so it counts as untrusted.
     hold = is_untrusted and draft.namespace.startswith(_SHARED_PREFIXES)
-    return decide_ingress(
-        Incoming(draft, ContentOrigin.TOOL, recent, rejected, known_secrets, limits, hold=hold)
-    )
+    incoming = Incoming(draft, ContentOrigin.TOOL, recent, rejected, known_secrets, limits, hold)
+    return decide_ingress(incoming)
 
 
 def _remove_known(analysis: Analysis, work: FinishedWork) -> Analysis:

@@ -158,8 +158,7 @@ def _build_search_context(request: HttpRequest, text: str) -> dict[str, Any]:
 def _build_download(data: bytes, content_type: str, file_name: str) -> HttpResponse:
     response = HttpResponse(data, content_type=content_type)
     # Django encodes names in any script for every browser.
-    response.headers["Content-Disposition"] = (
-        content_disposition_header(as_attachment=True, filename=file_name) or "attachment"
-    )
+    disposition = content_disposition_header(as_attachment=True, filename=file_name)
+    response.headers["Content-Disposition"] = disposition or "attachment"
     response.headers["X-Content-Type-Options"] = "nosniff"
     return response
