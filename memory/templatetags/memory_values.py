@@ -19,8 +19,9 @@ def as_one_line(value: Json) -> str:
     """Return one line: a page's title and summary, a message's content, or the members side by side."""
     if isinstance(value, Mapping) and isinstance(title := value.get("title"), str):
         summary = value.get("summary") or value.get("content")
-        has_summary = summary and isinstance(summary, str)
-        return f"{title} · {_join_lines(summary)}" if has_summary else title
+        if summary and isinstance(summary, str):
+            return f"{title} · {_join_lines(summary)}"
+        return title
     if isinstance(value, Mapping) and isinstance(content := value.get("content"), str) and content:
         return _join_lines(content)
     if isinstance(value, Mapping) and value:

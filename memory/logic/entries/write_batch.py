@@ -15,7 +15,7 @@ from memory.logic.entries.duplicates import get_ttl
 
 @dataclass(frozen=True, slots=True)
 class EntryWrite:
-    """One entry before and after a write, None if it did not exist."""
+    """An entry before and after a write; either is None if the entry did not exist then."""
 
     namespace: str
     key: str

@@ -105,7 +105,7 @@ def restore(request: HttpRequest, entry_id: UUID) -> HttpResponse:
 def _show_conflict(
     request: HttpRequest, newest: Entry, form: EntryForm, fault: AlreadyExists
 ) -> HttpResponse:
-    """Show the newer value and the difference from the submitted one; saving again overwrites it."""
+    """Show the newer value and how the submitted one differs. Saving again overwrites the newer value."""
     conflict = diff_values(newest.value, form.get_changes()["value"])
     form.add_error(None, str(fault))
     form.data = {**request.POST.dict(), "revision": str(newest.revision)}

@@ -137,7 +137,7 @@ def _save_page(request: HttpRequest, entry: Entry, view: PageView, form: PageFor
 def _show_conflict(
     request: HttpRequest, entry: Entry, form: PageForm, fault: AlreadyExists
 ) -> HttpResponse:
-    """Show the differences between the newest page and the submitted one; saving again overwrites it."""
+    """Show how the submitted page differs from the newest one. Saving again overwrites the newest page."""
     newest = services.open_page(build_caller(request), entry_id=entry.pk)
     newest_values = PageForm.from_page(newest.page, _list_other_pages(newest)).initial
     conflict = [
