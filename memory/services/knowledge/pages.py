@@ -90,12 +90,10 @@ def find_pages(
     text_query = MemoryQuery("", query_text=query)
     with open_for_query(caller, text_query, scope=scope, namespace=namespace) as (access, embedded):
         row = None if access.external else access.target.row
-        similarities = (
-            compute_similarity_by_key(row, embedded.meaning, PAGE_CATEGORY) if row else {}
-        )
-        candidates = list_candidate_pages(access, query, similarities, is_filtered=bool(tags))
+        similarity = compute_similarity_by_key(row, embedded.meaning, PAGE_CATEGORY) if row else {}
+        candidates = list_candidate_pages(access, query, similarity, is_filtered=bool(tags))
         page_query = PageQuery(query, top_k, min_score, tuple(tags))
-        hits = search_pages(page_query, candidates, similarities)
+        hits = search_pages(page_query, candidates, similarity)
         access.detail.update(keys=len(hits), pages=True)
         record_reads(access, [hit.entry for hit in hits], injected=False)
         return hits
