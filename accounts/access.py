@@ -71,18 +71,14 @@ def check_key(principal: Principal, scope: str | None) -> None:
 def grant(grantee: User | Group, verb: str, obj: models.Model) -> None:
     """Share one object with a member (or a group of the team's members) for one verb."""
     team_id = _get_team_id(obj)
-    permission = _get_permission(verb, type(obj))
+    fields = {"permission": _get_permission(verb, type(obj)), **_get_object_fields(obj)}
     with tenant([team_id]):  # guardian reads the object again when it saves
         if not _is_in_team(grantee, team_id):
             raise NotAllowed(_("You can share only with members of the team."))
         if isinstance(grantee, User):
-            UserObjectPermission.objects.get_or_create(
-                user=grantee, permission=permission, **_get_object_fields(obj)
-            )
+            UserObjectPermission.objects.get_or_create(user=grantee, **fields)
         else:
-            GroupObjectPermission.objects.get_or_create(
-                group=grantee, permission=permission, **_get_object_fields(obj)
-            )
+            GroupObjectPermission.objects.get_or_create(group=grantee, **fields)
 
 
 def revoke(grantee: User | Group, verb: str, obj: models.Model) -> None:

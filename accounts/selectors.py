@@ -78,9 +78,7 @@ def list_group_rows(principal: Principal, team: Team) -> list[TeamGroup]:
 
 def list_group_choices(principal: Principal, team: Team) -> list[tuple[UUID, str]]:
     """Return the id and the name of each group, for a select box."""
-    check(principal, "team.view", team)
-    rows = TeamGroup.objects.visible_to(principal).filter(team=team).order_by("name", "id")
-    return list(rows.values_list("pk", "name"))
+    return [(row.pk, row.name) for row in list_group_rows(principal, team)]
 
 
 def find_member_by_email(principal: Principal, team_id: UUID, email: str) -> UUID:
