@@ -177,7 +177,7 @@ class MeasuredModels:
         self._models = models
         self._arrivals: list[float] = []
         self._text = ""
-        self._last: ModelChunk | None = None
+        self._last_chunk: ModelChunk | None = None
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
         self.request = request
@@ -186,19 +186,19 @@ class MeasuredModels:
             if chunk.text:
                 self._arrivals.append(time.perf_counter() - start)
                 self._text += chunk.text
-            self._last = chunk
+            self._last_chunk = chunk
             yield chunk
 
     def summarize(self) -> dict[str, Any]:
-        arrivals, last = self._arrivals, self._last
-        usage = (last and last.usage) or Usage()
+        arrivals, last_chunk = self._arrivals, self._last_chunk
+        usage = (last_chunk and last_chunk.usage) or Usage()
         return {
             "text": self._text,
             "chunks": len(arrivals),
             "first_ms": round(arrivals[0] * 1000) if arrivals else None,
             "last_ms": round(arrivals[-1] * 1000) if arrivals else None,
             "streamed": bool(arrivals) and arrivals[-1] - arrivals[0] > 0.005,
-            "finish": last.finish_reason if last else None,
+            "finish": last_chunk.finish_reason if last_chunk else None,
             "prompt_tokens": usage.prompt_tokens,
             "completion_tokens": usage.completion_tokens,
             # An estimate counts letters; the server counts its tokens, at least one for each chunk.
