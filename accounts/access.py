@@ -179,21 +179,17 @@ class Grant:
 
 def list_grants(obj: models.Model) -> list[Grant]:
     """Return all grants on this object, users before groups."""
-    users = UserObjectPermission.objects.filter(**_get_object_fields(obj)).select_related("user")
-    grants = [
-        Grant(_parse_verb(row.codename), user=row.user)
-        for row in users.annotate(codename=F(_CODENAME))
-    ]
-    rows = GroupObjectPermission.objects.filter(**_get_object_fields(obj))
-    codenames = list(rows.values_list("group_id", _CODENAME))
+    rows = UserObjectPermission.objects.filter(**_get_object_fields(obj)).select_related("user")
+    rows = rows.annotate(codename=F(_CODENAME))
+    grants = [Grant(_parse_verb(row.codename), user=row.user) for row in rows]
+    group_rows = GroupObjectPermission.objects.filter(**_get_object_fields(obj))
+    codenames = list(group_rows.values_list("group_id", _CODENAME))
     with tenant([_get_team_id(obj)]):
         groups = TeamGroup.objects.unscoped().filter(group__in=[pk for pk, _name in codenames])
         groups_by_id = {group.group_id: group for group in groups}
-    grants += [
-        Grant(_parse_verb(codename), group=groups_by_id[pk])
-        for pk, codename in codenames
-        if pk in groups_by_id
-    ]
+    for group_id, codename in codenames:
+        if group_id in groups_by_id:
+            grants.append(Grant(_parse_verb(codename), group=groups_by_id[group_id]))
     return sorted(grants, key=_get_sort_key)
 
 
