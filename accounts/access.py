@@ -179,9 +179,9 @@ class Grant:
 
 def list_grants(obj: models.Model) -> list[Grant]:
     """Return all grants on this object, users before groups."""
-    rows = UserObjectPermission.objects.filter(**_get_object_fields(obj)).select_related("user")
-    rows = rows.annotate(codename=F(_CODENAME))
-    grants = [Grant(_parse_verb(row.codename), user=row.user) for row in rows]
+    user_rows = UserObjectPermission.objects.filter(**_get_object_fields(obj))
+    named_rows = user_rows.select_related("user").annotate(codename=F(_CODENAME))
+    grants = [Grant(_parse_verb(row.codename), user=row.user) for row in named_rows]
     group_rows = GroupObjectPermission.objects.filter(**_get_object_fields(obj))
     codenames = list(group_rows.values_list("group_id", _CODENAME))
     with tenant([_get_team_id(obj)]):
