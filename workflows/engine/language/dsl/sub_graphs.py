@@ -48,8 +48,10 @@ def fold(
     outer_edges: list[Tree] = []
     for edge in edges:
         container = containers.get(edge["source"])
-        is_inner = container is not None and container == containers.get(edge["target"])
-        (inner_edges[container] if is_inner and container is not None else outer_edges).append(edge)
+        if container is not None and container == containers.get(edge["target"]):
+            inner_edges[container].append(edge)
+        else:
+            outer_edges.append(edge)
     # Innermost containers first: a container is folded before it becomes part of another body.
     for container in sorted(bodies, key=lambda name: -len(list_containers(name, containers))):
         if container in by_id:
