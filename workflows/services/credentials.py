@@ -260,6 +260,6 @@ def _clean_name(name: str) -> str:
 
 
 def _clean_kind(kind: str) -> str:
-    if kind not in registry.list_kinds():  # those of plug-ins too
+    if kind not in registry.list_factories():  # those of plug-ins too
         raise InvalidValue(_("Unknown provider type."))
     return kind
