@@ -12,7 +12,7 @@ from workflows.engine.editing import records
 from workflows.engine.editing.records import EdgeRecord, Item, VariableRecord
 from workflows.engine.errors import DocumentInvalid
 from workflows.engine.language.document import Dialect, Document, Mode, VariableSpec
-from workflows.engine.language.dsl.strict import measure_tree
+from workflows.engine.language.dsl.limits import measure_tree
 from workflows.engine.language.problems import Problem
 from workflows.models import Edge, Node, Variable, Workflow, WorkflowSecret
 from workflows.models.documents import is_secret, to_json

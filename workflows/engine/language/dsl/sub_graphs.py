@@ -16,7 +16,7 @@ from workflows.engine.language.containers import (
     list_containers,
 )
 from workflows.engine.language.document import Json, NodeSpec
-from workflows.engine.language.dsl.loaded import drop_keys, read_identifier
+from workflows.engine.language.dsl.reading import drop_keys, read_identifier
 
 
 Tree = dict[str, Json]

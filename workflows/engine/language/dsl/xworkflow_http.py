@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from workflows.engine.language.document import Json
-from workflows.engine.language.dsl.loaded import drop_keys
+from workflows.engine.language.dsl.reading import drop_keys
 
 
 Data = dict[str, Json]
