@@ -89,8 +89,7 @@ def _translate_body_to_xworkflow(body: Json) -> Json:
     body_type, data = body.get("type"), body.get("data")
     if body_type == "none":
         return {"type": "none"}
-    is_renamed = isinstance(body_type, str) and body_type in _XWORKFLOW_BODY_TYPES
-    result = {**body, "type": _XWORKFLOW_BODY_TYPES[body_type] if is_renamed else body_type}
+    result = {**body, "type": _XWORKFLOW_BODY_TYPES.get(str(body_type), body_type)}
     if body_type in _TEXT_BODY_TYPES and isinstance(data, list) and len(data) == 1:
         if isinstance(data[0], Mapping):
             result["data"] = data[0].get("value", "")
