@@ -71,9 +71,9 @@ async def _measure(rounds: int, small_run_count: int) -> None:
 
     from workflows.execution.db import build_conninfo
     from workflows.execution.worker import Worker
-    from workflows.services.runs.shell import get_operator
+    from workflows.services.runs.shell import get_or_create_operator
 
-    operator = await asyncio.to_thread(get_operator)
+    operator = await asyncio.to_thread(get_or_create_operator)
     db = await AsyncConnection.connect(build_conninfo("owner"), autocommit=True)
     await db.execute(FLOOR_TABLES)
     worker = Worker(capacity=8)

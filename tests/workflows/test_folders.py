@@ -41,7 +41,7 @@ def tree_of(person: Person) -> FolderTree:
 
 def paths_of(person: Person) -> list[str]:
     tree = tree_of(person)
-    return [tree.path_text(folder.pk) for folder, _level in tree.walk(None)]
+    return [tree.format_path(folder.pk) for folder, _level in tree.walk(None)]
 
 
 def fresh(person: Person, workflow: Workflow) -> Workflow:

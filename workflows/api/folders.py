@@ -114,7 +114,7 @@ def _build_response(row: Folder, tree: FolderTree) -> dict[str, object]:
         "team_id": row.team_id,
         "name": row.name,
         "parent": row.parent_id,
-        "path": [folder.name for folder in tree.path(row.pk)],
+        "path": [folder.name for folder in tree.get_path(row.pk)],
         "workflows": getattr(row, "workflow_count", 0),  # the selector counts them
         "created_at": row.created_at,
         "updated_at": row.updated_at,

@@ -13,9 +13,7 @@ MAX_FOLDERS = 500  # of a team: the whole tree is read at once, and offered in o
 
 
 class Folder(Authored, TenantModel):
-    """A folder; ``parent`` is null at the top level. Neither a parent nor a workflow's folder can be
-    deleted with its content.
-    """
+    """A folder. ``parent`` is null at the top level. A row that still has subfolders or workflows can't be deleted."""
 
     name = models.CharField(_("name"), max_length=255)
     parent = models.ForeignKey(

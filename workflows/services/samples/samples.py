@@ -20,7 +20,7 @@ from workflows.services.runs.runs import resolve_subject
 
 
 def list_offered() -> tuple[Sample, ...]:
-    """Return the samples that can run here: their node kinds are installed, and memory is on if they need it."""
+    """Return the samples whose node kinds are installed, without those that need memory if memory is off."""
     return tuple(sample for sample in SAMPLES if _is_runnable(sample))
 
 
@@ -50,13 +50,13 @@ def copy_sample(
 
 
 def _is_runnable(sample: Sample) -> bool:
-    needed, remembers = _get_requirements(sample.slug)
-    return needed <= load_kinds().keys() and (memory_app.is_on() or not remembers)
+    kinds, needs_memory = _get_requirements(sample.slug)
+    return kinds <= load_kinds().keys() and (memory_app.is_on() or not needs_memory)
 
 
 @cache
 def _get_requirements(slug: str) -> tuple[frozenset[str], bool]:
-    """Return the node kinds of a sample, and whether it needs memory; the files don't change."""
+    """Return the node kinds of a sample, and whether it needs memory."""
     document = load_document(BY_SLUG[slug].source).document
     return frozenset(node.kind for node in document.nodes), bool(
         list_memory_scopes(document, build_kinds())
@@ -64,7 +64,7 @@ def _get_requirements(slug: str) -> tuple[frozenset[str], bool]:
 
 
 def _store_memories(principal: Principal, workflow: Workflow, sample: Sample) -> None:
-    """Store the sample's memories for the person who copies it; those that memory refuses are skipped."""
+    """Store the sample's memories for the person who copies it, except those that memory refuses."""
     for seed in sample.memories:
         try:
             _store_memory(principal, workflow, seed)

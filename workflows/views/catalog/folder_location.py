@@ -40,7 +40,7 @@ class FolderLocation:
     @property
     def crumbs(self) -> tuple[Folder, ...]:
         """Return the folders around the open one, from the top."""
-        return self.tree.path(self.folder.parent_id) if self.folder else ()
+        return self.tree.get_path(self.folder.parent_id) if self.folder else ()
 
     @cached_property
     def tiles(self) -> list[FolderTile]:
@@ -50,14 +50,14 @@ class FolderLocation:
                 folder for folder, _level in self.tree.walk(None) if text in folder.name.casefold()
             ]
         else:
-            folders = list(self.tree.children(self.folder.pk if self.folder else None))
+            folders = list(self.tree.list_children(self.folder.pk if self.folder else None))
         return [self.build_tile(folder) for folder in folders]
 
     def build_tile(self, folder: Folder) -> FolderTile:
         workflow_count = int(getattr(folder, "workflow_count", 0))  # the selector counts them
-        folder_count = len(self.tree.children(folder.pk))
+        folder_count = len(self.tree.list_children(folder.pk))
         return FolderTile(
-            folder, workflow_count, folder_count, self.tree.path_text(folder.parent_id)
+            folder, workflow_count, folder_count, self.tree.format_path(folder.parent_id)
         )
 
     @property

@@ -44,7 +44,8 @@ def new(request: HttpRequest) -> HttpResponse:
             principal, team_id=team_id, name=name, parent=location.folder
         ),
         title=_("New folder"),
-        too_deep=location.tree.level(location.folder.pk if location.folder else None) >= MAX_DEPTH,
+        too_deep=location.tree.get_level(location.folder.pk if location.folder else None)
+        >= MAX_DEPTH,
     )
 
 

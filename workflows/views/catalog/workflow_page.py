@@ -73,7 +73,7 @@ def build_workflow_context(
     if workflow.is_chat:
         return context | build_pane_context(request.GET, principal, workflow, document)
     return context | {
-        "fields": build_input_fields(document, last=_find_last_inputs(principal, runs)),
+        "fields": build_input_fields(document, last_inputs=_find_last_inputs(principal, runs)),
         "by_conversation": "conversation" in list_memory_scopes(document, load_kinds()),
         **build_group_context(request.GET, document),
     }

@@ -55,7 +55,7 @@ def index(request: HttpRequest) -> HttpResponse:
     context = {
         "location": location,
         "workflows": [
-            WorkflowRow(row, location.tree.path_text(row.folder_id)) for row in page_rows
+            WorkflowRow(row, location.tree.format_path(row.folder_id)) for row in page_rows
         ],
         "page": page,
         "query": location.query,

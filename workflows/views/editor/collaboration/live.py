@@ -18,7 +18,7 @@ from workflows.live.draft_feed import follow, get_draft_feed
 from workflows.live.tabs import Tab, build_card
 from workflows.sse import (
     HEADERS,
-    PING,
+    PING_SECONDS,
     RETRY_MS,
     build_frame,
     close_connections,
@@ -38,7 +38,7 @@ async def live(request: HttpRequest, workflow_id: UUID) -> HttpResponseBase:
 
 async def _stream_events(tab: Tab) -> AsyncIterator[bytes]:
     yield f"retry: {RETRY_MS}\n\n".encode()
-    async for event in follow(get_draft_feed(), tab, idle_seconds=PING):
+    async for event in follow(get_draft_feed(), tab, idle_seconds=PING_SECONDS):
         if event is None:
             yield b": still here\n\n"
         else:
