@@ -163,7 +163,7 @@ def test_workflows_moved_together_stay_the_same_but_for_their_place(bob: Person)
     assert [(row.revision, row.updated_at) for row in after] == [
         (row.revision, row.updated_at) for row in (one, two)
     ]
-    (counted,) = tree_of(bob).children(None)
+    (counted,) = tree_of(bob).list_children(None)
     assert counted.workflow_count == 2
 
 

@@ -189,4 +189,6 @@ def _fit_to_plan(document: Document, part: Part, records: list[StepRecord]) -> l
 
 def _select_settings(node: NodeSpec | None) -> dict[str, Json] | None:
     """Return the node's data without the fields that only change its display, or None for a missing node."""
-    return node and {name: node.data[name] for name in node.data if name not in DISPLAY_FIELDS}
+    if node is None:
+        return None
+    return {name: value for name, value in node.data.items() if name not in DISPLAY_FIELDS}
