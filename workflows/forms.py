@@ -188,7 +188,7 @@ class ImportForm(PageForm):
             raise forms.ValidationError(_("The file is not UTF-8 text.")) from error
 
 
-class NewForm(forms.Form):
+class NewWorkflowForm(forms.Form):
     mode = forms.ChoiceField(
         label=_("Type"),
         choices=[

@@ -13,7 +13,7 @@ from workflows.engine.nodes import build_kinds
 from workflows.engine.testing.cases import PERSON, Seed
 from workflows.execution.kinds import load_kinds
 from workflows.models import Folder, Workflow
-from workflows.samples import BY_SLUG, SAMPLES, Sample
+from workflows.samples import SAMPLES, SAMPLES_BY_SLUG, Sample
 from workflows.services.catalog import importing
 from workflows.services.debugging import cases
 from workflows.services.runs.runs import resolve_subject
@@ -29,7 +29,7 @@ def copy_sample(
 ) -> Workflow:
     """Create a workflow of the team with the sample's test cases and first memories, in one transaction."""
     permissions.check_create(principal, team_id)
-    sample = BY_SLUG.get(slug)
+    sample = SAMPLES_BY_SLUG.get(slug)
     if sample is None or not _is_runnable(sample):
         raise NotFound
     document, _warnings = importing.load_source(sample.source, confirm_newer=False)
@@ -57,7 +57,7 @@ def _is_runnable(sample: Sample) -> bool:
 @cache
 def _get_requirements(slug: str) -> tuple[frozenset[str], bool]:
     """Return the node kinds of a sample, and whether it needs memory."""
-    document = load_document(BY_SLUG[slug].source).document
+    document = load_document(SAMPLES_BY_SLUG[slug].source).document
     return frozenset(node.kind for node in document.nodes), bool(
         list_memory_scopes(document, build_kinds())
     )
