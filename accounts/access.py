@@ -71,18 +71,14 @@ def check_key(principal: Principal, scope: str | None) -> None:
 def grant(grantee: User | Group, verb: str, obj: models.Model) -> None:
     """Share one object with a member (or a group of the team's members) for one verb."""
     team_id = _get_team_id(obj)
-    permission = _get_permission(verb, type(obj))
+    fields = {"permission": _get_permission(verb, type(obj)), **_get_object_fields(obj)}
     with tenant([team_id]):  # guardian reads the object again when it saves
         if not _is_in_team(grantee, team_id):
             raise NotAllowed(_("You can share only with members of the team."))
         if isinstance(grantee, User):
-            UserObjectPermission.objects.get_or_create(
-                user=grantee, permission=permission, **_get_object_fields(obj)
-            )
+            UserObjectPermission.objects.get_or_create(user=grantee, **fields)
         else:
-            GroupObjectPermission.objects.get_or_create(
-                group=grantee, permission=permission, **_get_object_fields(obj)
-            )
+            GroupObjectPermission.objects.get_or_create(group=grantee, **fields)
 
 
 def revoke(grantee: User | Group, verb: str, obj: models.Model) -> None:
@@ -183,21 +179,17 @@ class Grant:
 
 def list_grants(obj: models.Model) -> list[Grant]:
     """Return all grants on this object, users before groups."""
-    users = UserObjectPermission.objects.filter(**_get_object_fields(obj)).select_related("user")
-    grants = [
-        Grant(_parse_verb(row.codename), user=row.user)
-        for row in users.annotate(codename=F(_CODENAME))
-    ]
-    rows = GroupObjectPermission.objects.filter(**_get_object_fields(obj))
-    codenames = list(rows.values_list("group_id", _CODENAME))
+    user_rows = UserObjectPermission.objects.filter(**_get_object_fields(obj))
+    named_rows = user_rows.select_related("user").annotate(codename=F(_CODENAME))
+    grants = [Grant(_parse_verb(row.codename), user=row.user) for row in named_rows]
+    group_rows = GroupObjectPermission.objects.filter(**_get_object_fields(obj))
+    codenames = list(group_rows.values_list("group_id", _CODENAME))
     with tenant([_get_team_id(obj)]):
         groups = TeamGroup.objects.unscoped().filter(group__in=[pk for pk, _name in codenames])
         groups_by_id = {group.group_id: group for group in groups}
-    grants += [
-        Grant(_parse_verb(codename), group=groups_by_id[pk])
-        for pk, codename in codenames
-        if pk in groups_by_id
-    ]
+    for group_id, codename in codenames:
+        if group_id in groups_by_id:
+            grants.append(Grant(_parse_verb(codename), group=groups_by_id[group_id]))
     return sorted(grants, key=_get_sort_key)
 
 

@@ -148,8 +148,7 @@ class DisplayName:
     url: str = ""
 
 
-# A function that takes the reader, the team's id and subjects in the audit trail, such as ``run:<id>``. It returns the
-# display names of those subjects that it knows.
+# A function of the reader, the team's id and subjects, which returns the display names of the subjects that it knows.
 Namer = Callable[[HasTeams, UUID, Sequence[str]], Mapping[str, DisplayName]]
 NAMERS: dict[str, Namer] = {}
 
@@ -201,13 +200,9 @@ def record_action(
 ) -> None:  # Any: JSON
     """Record an action of the principal; see ``record``."""
     record(
-        team_id=team_id,
-        actor=principal.actor,
-        actor_kind=principal.kind,
-        action=action,
-        subject=subject,
-        detail=detail,
-    )
+        team_id=team_id, actor=principal.actor, actor_kind=principal.kind,
+        action=action, subject=subject, detail=detail,
+    )  # fmt: skip
 
 
 def is_recorded_for_run(team_id: UUID, *, actor: str, action: str, run: str) -> bool:

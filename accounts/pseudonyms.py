@@ -13,7 +13,6 @@ from typing import Any, Final
 
 # A function that lists the prefixes of persons' namespaces, such as ``user`` in ``user:zoe``.
 ListPrefixes = Callable[[], Iterable[str]]
-# A function that takes an external user's id and returns the string that replaces it.
 ReplaceId = Callable[[str], str]
 
 # Stands for a string that can't be an id: requests with it were refused, and no person could request its erasure.

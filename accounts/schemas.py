@@ -17,16 +17,9 @@ from config.http.openapi import Body, with_example
 Name = Annotated[str, Field(min_length=1, max_length=120)]
 RoleName = Literal["owner", "admin", "editor", "viewer"]
 ScopeName = Literal[
-    "workflows:read",
-    "workflows:write",
-    "runs:read",
-    "runs:write",
-    "memory:read",
-    "memory:write",
-    "memory:serve",
-    "audit:read",
-    "team:read",
-]
+    "workflows:read", "workflows:write", "runs:read", "runs:write",
+    "memory:read", "memory:write", "memory:serve", "audit:read", "team:read",
+]  # fmt: skip
 
 
 class TeamOut(Schema):

@@ -37,24 +37,25 @@ def find_team(principal: Principal, verb: str, team_id: UUID) -> Team:
 def list_members(principal: Principal, team: Team, *, search: str = "") -> QuerySet[Membership]:
     """Return the members whose name or email address contains ``search``."""
     check(principal, "team.view", team)
-    rows = Membership.objects.visible_to(principal).filter(team=team)
+    members = Membership.objects.visible_to(principal).filter(team=team)
     if search:
-        rows = rows.filter(Q(user__name__icontains=search) | Q(user__email__icontains=search))
-    return rows.select_related("user").order_by("joined_at", "id")
+        has_search = Q(user__name__icontains=search) | Q(user__email__icontains=search)
+        members = members.filter(has_search)
+    return members.select_related("user").order_by("joined_at", "id")
 
 
 def list_invitations(principal: Principal, team: Team) -> QuerySet[Invitation]:
     """Return the invitations that were neither accepted nor revoked, newest first."""
     check(principal, "member.manage", team)
-    rows = Invitation.objects.visible_to(principal).filter(team=team)
-    rows = rows.filter(accepted_at=None, revoked_at=None)
-    return rows.select_related("created_by").order_by("-created_at", "id")
+    invitations = Invitation.objects.visible_to(principal).filter(team=team)
+    open_invitations = invitations.filter(accepted_at=None, revoked_at=None)
+    return open_invitations.select_related("created_by").order_by("-created_at", "id")
 
 
 def list_keys(principal: Principal, team: Team) -> QuerySet[ApiKey]:
     check(principal, "key.manage", team)
-    rows = ApiKey.objects.visible_to(principal).filter(team=team)
-    return rows.select_related("created_by").order_by("-created_at", "id")
+    keys = ApiKey.objects.visible_to(principal).filter(team=team)
+    return keys.select_related("created_by").order_by("-created_at", "id")
 
 
 def list_groups(principal: Principal, team: Team) -> list[GroupOfPeople]:
@@ -78,16 +79,14 @@ def list_group_rows(principal: Principal, team: Team) -> list[TeamGroup]:
 
 def list_group_choices(principal: Principal, team: Team) -> list[tuple[UUID, str]]:
     """Return the id and the name of each group, for a select box."""
-    check(principal, "team.view", team)
-    rows = TeamGroup.objects.visible_to(principal).filter(team=team).order_by("name", "id")
-    return list(rows.values_list("pk", "name"))
+    return [(row.pk, row.name) for row in list_group_rows(principal, team)]
 
 
 def find_member_by_email(principal: Principal, team_id: UUID, email: str) -> UUID:
     """Return the account id of the member with this email address; raise ``NotFound`` if there is none."""
-    rows = Membership.objects.visible_to(principal).filter(team_id=team_id)
-    rows = rows.filter(user__email__iexact=email.strip())
-    user_id = rows.values_list("user_id", flat=True).first()
+    members = Membership.objects.visible_to(principal).filter(team_id=team_id)
+    members = members.filter(user__email__iexact=email.strip())
+    user_id = members.values_list("user_id", flat=True).first()
     if user_id is None:
         raise NotFound
     return user_id
@@ -95,11 +94,11 @@ def find_member_by_email(principal: Principal, team_id: UUID, email: str) -> UUI
 
 def find_group(principal: Principal, team_id: UUID, group_id: UUID) -> TeamGroup:
     """Return a group of the team, to share something with it; raise ``NotFound`` for any other id."""
-    rows = TeamGroup.objects.visible_to(principal).filter(team_id=team_id, pk=group_id)
-    row = rows.select_related("group").first()
-    if row is None:
+    groups = TeamGroup.objects.visible_to(principal).filter(team_id=team_id, pk=group_id)
+    group = groups.select_related("group").first()
+    if group is None:
         raise NotFound
-    return row
+    return group
 
 
 def is_first_person() -> bool:

@@ -1,7 +1,7 @@
 """Measures durations, compares them with bars, and installs the peers to compare with.
 
-On a shared machine CPU time is the most reliable number. The best of several rounds is closest to the cost of the code,
-so ratios compare the bests of one run.
+On a shared machine, CPU time is the most reliable number. The best of several rounds is closest to the cost of the
+code, so ratios compare the best rounds of one run.
 """
 
 import gc
@@ -24,24 +24,24 @@ VENVS = ROOT / ".bench"
 
 @dataclass(frozen=True)
 class Latency:
-    """A percentile of a measurement: over all rounds, the median of the rounds (for bars), and of the best round."""
+    """A percentile over all rounds, and the median and the lowest of the rounds' percentiles. Bars use the median."""
 
     total: float
-    middle: float
+    median: float
     best: float
 
     def format_columns(self) -> str:
-        return f"{self.total:8.2f}{self.middle:8.2f}{self.best:8.2f}"
+        return f"{self.total:8.2f}{self.median:8.2f}{self.best:8.2f}"
 
 
-LATENCY_HEADS = f"{'all':>8}{'median':>8}{'best':>8}"
+LATENCY_HEADERS = f"{'all':>8}{'median':>8}{'best':>8}"
 
 
 def compute_latency(rounds: Sequence[Sequence[float]], percent: int) -> Latency:
-    """Compute the percentile of each round, so that one slow or one quick round doesn't decide."""
-    each = [compute_percentile(seconds, percent) for seconds in rounds]
+    """Compute a percentile over all rounds and in each round, so that no single slow or quick round decides."""
+    percentiles = [compute_percentile(durations, percent) for durations in rounds]
     total = compute_percentile([*chain.from_iterable(rounds)], percent)
-    return Latency(total, median(each), min(each))
+    return Latency(total, median(percentiles), min(percentiles))
 
 
 def compute_percentile(values: Sequence[float], percent: int) -> float:
@@ -50,7 +50,7 @@ def compute_percentile(values: Sequence[float], percent: int) -> float:
 
 @dataclass
 class Spans:
-    """Wall and CPU seconds of repetitions."""
+    """The wall time and the CPU time of repetitions, in seconds."""
 
     wall: list[float] = field(default_factory=list)
     cpu: list[float] = field(default_factory=list)
@@ -72,6 +72,7 @@ class Spans:
 
 
 def repeat(run: Callable[[], object], times: int) -> Spans:
+    """Call ``run`` once without measuring it, then measure this number of calls."""
     run()  # the first call also imports modules and fills caches
     gc.collect()
     spans = Spans()
@@ -102,7 +103,7 @@ class Bar:
 
 
 def report(bars: list[Bar], measured: dict[str, object], target: Path | None) -> int:
-    """Print the bars, write them to the target, and return the exit status: 0 if all are met."""
+    """Print the bars, write the results to the file ``target``, and return the exit status: 0 if all bars are met."""
     for bar in bars:
         sys.stdout.write(bar.format_line() + "\n")
     if target is not None:
@@ -113,7 +114,7 @@ def report(bars: list[Bar], measured: dict[str, object], target: Path | None) ->
 
 
 def install_peer(name: str, requirements: list[str], interpreter: str = sys.executable) -> Path:
-    """Return the Python of the peer's virtual environment, which is created on first use."""
+    """Install a peer in a virtual environment unless it is installed, and return the environment's Python."""
     home = VENVS / f"venv-{name}"
     python, stamp = home / "bin" / "python", home / ".installed"
     content = "\n".join(requirements)
@@ -128,7 +129,7 @@ def install_peer(name: str, requirements: list[str], interpreter: str = sys.exec
 
 
 def run_script(python: Path | str, script: Path) -> dict[str, dict[str, float]]:
-    """Run a measuring script, and return the JSON object (workload → summary) on its last line."""
+    """Run a measuring script, and return the JSON object (workload → summary) that it prints on its last line."""
     environment = {
         **os.environ,
         "PYTHONPATH": str(ROOT),

@@ -21,7 +21,7 @@ from unittest.mock import patch
 from bench._common import ROOT
 
 
-REFUSED: Final = 2  # the exit status; leakcheck uses the same
+REFUSED: Final = 2  # the exit status, as of leakcheck
 START_SECONDS: Final = 180  # a server may start slowly on a busy machine
 
 
@@ -34,21 +34,21 @@ def add_really_option(parser: argparse.ArgumentParser) -> None:
 
 
 @contextmanager
-def own_services(*, really: bool = False) -> Iterator[None]:
-    """Set up Django on services that run for the duration of the block."""
+def run_temporary_services(*, really: bool = False) -> Iterator[None]:
+    """Run the services of a benchmark and set up Django for the duration of the block. See the module's docstring."""
     with TemporaryDirectory(prefix="mnemoflow-bench-") as scratch:
-        # The environment is read once, so it is set before a module of the product is imported.
+        # The environment is read once, so it is set before any module of the product is imported.
         home = {"MNEMOFLOW_HOME": str(Path(scratch) / "home")}
         with patch.dict(os.environ, home):
             os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-            with _set_up():
+            with _set_up_django():
                 if not really:
-                    _refuse_data()
+                    _refuse_database_with_teams()
                 yield
 
 
 @contextmanager
-def _set_up() -> Iterator[None]:
+def _set_up_django() -> Iterator[None]:
     import django
 
     from config.embedded.session import run_services
@@ -65,7 +65,7 @@ def _set_up() -> Iterator[None]:
             connections.close_all()
 
 
-def _refuse_data() -> None:
+def _refuse_database_with_teams() -> None:
     from accounts.models import Team
 
     if teams := Team.objects.count():
@@ -88,20 +88,20 @@ def create_operator() -> tuple[Any, Any]:
 
 @contextmanager
 def run_server(home: str, port: int) -> Iterator[str]:
-    """Run the product in this folder as ``make run`` does, and provide the one-time address to sign in."""
+    """Run the product as ``make run`` does, with its data in ``home``, and provide the URL that signs in once."""
     log = Path(home) / "up.log"
     environment = {**os.environ, "MNEMOFLOW_HOME": str(Path(home) / "home")}
     command = [sys.executable, str(ROOT / "manage.py"), "up", "--port", str(port)]
-    with log.open("w") as out:
-        server = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=out, stderr=out)
+    with log.open("w") as output:
+        server = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=output, stderr=output)
     try:
-        yield _wait_for_address(log, server)
+        yield _wait_for_sign_in_url(log, server)
     finally:
         server.send_signal(signal.SIGINT)
         server.wait(60)
 
 
-def _wait_for_address(log: Path, server: "subprocess.Popen[bytes]") -> str:
+def _wait_for_sign_in_url(log: Path, server: "subprocess.Popen[bytes]") -> str:
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline and server.poll() is None:
         if match := re.search(r"http://\S+/start/\S+", log.read_text()):

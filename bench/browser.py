@@ -40,7 +40,7 @@ COUNT_FRAMES = """() => {
   };
   requestAnimationFrame(frame);
 }"""
-FRAMES = """async () => {
+STOP_COUNTING_FRAMES = """async () => {
   await new Promise((done) => requestAnimationFrame(done));
   window.__frames.on = false;
   return { gaps: window.__frames.gaps.slice(1), wall: performance.now() - window.__frames.from };
@@ -52,40 +52,42 @@ Cdp = Any
 
 @dataclass(frozen=True)
 class Gesture:
-    """The cost of two seconds of one gesture."""
+    """The measured cost of a gesture of SECONDS seconds."""
 
     fps: float
-    frame_p95: float  # ms between two frames
-    main_ms: float  # main-thread CPU a frame, ms
-    browser_ms: float  # CPU of all the browser's processes a frame, ms
+    frame_p95: float  # milliseconds between two frames
+    main_ms: float  # milliseconds of the main thread's CPU time per frame
+    browser_ms: float  # milliseconds of the CPU time of all the browser's processes per frame
 
 
 class Mouse:
     """Sends input without waiting for the page to respond, as a hand does."""
 
     def __init__(self, cdp: Cdp) -> None:
-        self._cdp, self._sent = cdp, list[asyncio.Future[Any]]()
+        self._cdp, self._responses = cdp, list[asyncio.Future[Any]]()
 
-    def fire(self, kind: str, x: float, y: float, **more: Any) -> None:
-        event = {"type": kind, "x": x, "y": y, **more}
-        self._sent.append(asyncio.ensure_future(self._cdp.send("Input.dispatchMouseEvent", event)))
+    def send_event(self, kind: str, x: float, y: float, **fields: Any) -> None:
+        event = {"type": kind, "x": x, "y": y, **fields}
+        response = self._cdp.send("Input.dispatchMouseEvent", event)
+        self._responses.append(asyncio.ensure_future(response))
 
     def press(self, x: float, y: float) -> None:
-        self.fire("mouseMoved", x, y)
-        self.fire("mousePressed", x, y, button="left", buttons=1, clickCount=1)
+        self.send_event("mouseMoved", x, y)
+        self.send_event("mousePressed", x, y, button="left", buttons=1, clickCount=1)
 
     def drag_to(self, x: float, y: float) -> None:
-        self.fire("mouseMoved", x, y, button="left", buttons=1)
+        self.send_event("mouseMoved", x, y, button="left", buttons=1)
 
     def release(self, x: float, y: float) -> None:
-        self.fire("mouseReleased", x, y, button="left", buttons=0, clickCount=1)
+        self.send_event("mouseReleased", x, y, button="left", buttons=0, clickCount=1)
 
     def wheel(self, x: float, y: float, delta: float) -> None:
-        self.fire("mouseWheel", x, y, deltaX=0, deltaY=delta, modifiers=2)  # with Ctrl: zoom
+        self.send_event("mouseWheel", x, y, deltaX=0, deltaY=delta, modifiers=2)  # with Ctrl: zoom
 
     async def settle(self) -> None:
-        await asyncio.gather(*self._sent, return_exceptions=True)
-        self._sent.clear()
+        """Wait until the page has responded to all input."""
+        await asyncio.gather(*self._responses, return_exceptions=True)
+        self._responses.clear()
 
 
 @asynccontextmanager
@@ -107,7 +109,7 @@ async def open_page(playwright: Any, state: str | None = None) -> AsyncIterator[
 async def measure_gesture(
     page: Page, cdp: Cdp, mouse: Mouse, move: Callable[[float], None], seconds: float = SECONDS
 ) -> Gesture:
-    """Call ``move`` with the elapsed seconds, sixty times a second, and measure the cost."""
+    """Call ``move`` with the elapsed seconds, sixty times a second, and measure the cost of the frames."""
     await page.evaluate(COUNT_FRAMES)
     main, browser = await read_main_seconds(cdp), read_browser_seconds()
     start, ticks = time.perf_counter(), 0
@@ -116,7 +118,7 @@ async def measure_gesture(
         ticks += 1
         await asyncio.sleep(max(0.0, start + ticks / INPUT_HZ - time.perf_counter()))
     await mouse.settle()
-    result = await page.evaluate(FRAMES)
+    result = await page.evaluate(STOP_COUNTING_FRAMES)
     main, browser = await read_main_seconds(cdp) - main, read_browser_seconds() - browser
     gaps = sorted(result["gaps"])
     frames = max(1, len(gaps))
@@ -144,8 +146,9 @@ async def read_heap_megabytes(cdp: Cdp) -> float:
 
 def read_browser_seconds() -> float:
     """Return the CPU seconds of all Chromium processes below this one."""
-    tick = os.sysconf("SC_CLK_TCK")
-    return sum(ticks for name, ticks in _list_descendants() if "chrom" in name) / tick
+    ticks_per_second = os.sysconf("SC_CLK_TCK")
+    total = sum(ticks for name, ticks in _list_descendants() if "chrom" in name)
+    return total / ticks_per_second
 
 
 def _list_descendants() -> Iterator[tuple[str, int]]:
@@ -160,18 +163,18 @@ def _list_descendants() -> Iterator[tuple[str, int]]:
         fields = rest.split()
         children.setdefault(int(fields[1]), []).append(int(entry.name))
         processes[int(entry.name)] = (name, int(fields[11]) + int(fields[12]))
-    todo = [os.getpid()]
-    while todo:
-        for child in children.get(todo.pop(), ()):
-            todo.append(child)
+    pending_pids = [os.getpid()]
+    while pending_pids:
+        for child in children.get(pending_pids.pop(), ()):
+            pending_pids.append(child)
             yield processes[child]
 
 
 def compute_median(rounds: list[Gesture]) -> Gesture:
-    """Return the medians of the rounds, except for the frame rate: its best, because the machine may be shared."""
+    """Return the medians of the rounds, but the best frame rate, because other processes use the machine too."""
     return Gesture(
-        fps=max(each.fps for each in rounds),
-        frame_p95=statistics.median(each.frame_p95 for each in rounds),
-        main_ms=statistics.median(each.main_ms for each in rounds),
-        browser_ms=statistics.median(each.browser_ms for each in rounds),
+        fps=max(gesture.fps for gesture in rounds),
+        frame_p95=statistics.median(gesture.frame_p95 for gesture in rounds),
+        main_ms=statistics.median(gesture.main_ms for gesture in rounds),
+        browser_ms=statistics.median(gesture.browser_ms for gesture in rounds),
     )

@@ -32,14 +32,14 @@ from bench.graphs import build_document
 
 
 SIZES = ((500, 700), (2000, 3000))
-EDITS = 60
-PEER = Path(__file__).parent / "reactflow"
+EDIT_COUNT = 60
+PEER_FOLDER = Path(__file__).parent / "reactflow"
 PORT = 8791
 MAX_DRAG_WAIT = 20  # seconds until a node has moved; React Flow is slow with thousands in view
 CANDIDATES = ("ours", "react-flow", "react-flow+cull")
 
-# Both pages offer the same functions to the script; these use the editor's canvas.
-OURS = """() => {
+# Both pages offer the same functions as ``window.bench``; these use the editor's canvas.
+INSTALL_BENCH_FUNCTIONS = """() => {
   const { canvas } = window.mnemoflow.editor;
   const frames = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
   const node = (id) => canvas.model.nodes.get(id);
@@ -49,13 +49,13 @@ OURS = """() => {
     box: (id) => node(id).el.getBoundingClientRect().toJSON(),
     place: (id) => [node(id).x, node(id).y],
     // beside a card lies its port, which is found by distance and not by an element: a drag from it draws an edge
-    blank: (x, y) => [0, -40, 40].total((dx) => {
+    blank: (x, y) => [0, -40, 40].every((dx) => {
       const at = document.elementFromPoint(x + dx, y);
       return !!at && !!at.closest("[data-canvas]") && !at.closest("wf-node, g.edge, .minimap, button");
     }),
   };
 }"""
-GRAPH = """() => {
+READ_GRAPH = """() => {
   const { model } = window.mnemoflow.editor;
   const nodes = [...model.nodes.values()].filter((n) => n.scope === "root").map((n) => ({
     id: n.id, x: n.x, y: n.y, w: n.w, h: n.h,
@@ -65,7 +65,7 @@ GRAPH = """() => {
   const edges = [...model.edges.values()].map(({ id, from, fp, to, tp }) => ({ id, from, fp, to, tp }));
   return { nodes, edges };
 }"""
-BLANK = """() => {
+FIND_BLANK_POINT = """() => {
   const wide = [innerWidth, innerHeight];
   for (let y = wide[1] * 0.4; y < wide[1] * 0.8; y += 7)
     for (let x = wide[0] * 0.35; x < wide[0] * 0.7; x += 7) if (window.bench.blank(x, y)) return [x, y];
@@ -83,13 +83,14 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", choices=CANDIDATES)
     options = parser.parse_args()
-    names = [options.only] if options.only else list(CANDIDATES)
-    measured = asyncio.run(_measure(names, options.rounds))
+    candidates = [options.only] if options.only else list(CANDIDATES)
+    measured = asyncio.run(_measure(candidates, options.rounds))
     _print_table(measured)
     return report(_build_bars(measured), measured, options.json)
 
 
-async def _measure(names: list[str], rounds: int) -> dict[str, Any]:
+async def _measure(candidates: list[str], rounds: int) -> dict[str, Any]:
+    """Measure the candidates in turns, and return their summaries by size and name."""
     from playwright.async_api import async_playwright
 
     results: dict[str, Any] = {}
@@ -98,46 +99,47 @@ async def _measure(names: list[str], rounds: int) -> dict[str, Any]:
         run_server(scratch, PORT) as start,
     ):
         async with async_playwright() as playwright:
-            state = str(Path(scratch) / "state.json")
-            base = await _sign_in(playwright, start, state)
+            session_file = str(Path(scratch) / "state.json")
+            base_url = await _sign_in(playwright, start, session_file)
             for nodes, edges in SIZES:
                 size = f"{nodes}/{edges}"
-                address = await _import(playwright, base, state, nodes, edges)
-                peer = ""
-                if names != ["ours"]:
+                editor_url = await _import_document(
+                    playwright, base_url, session_file, nodes, edges
+                )
+                peer_url = ""
+                if candidates != ["ours"]:
                     folder = Path(scratch) / size.replace("/", "-")
-                    peer = await _serve_peer(playwright, address, state, folder)
+                    peer_url = await _serve_peer(playwright, editor_url, session_file, folder)
+                urls = {"ours": editor_url, "react-flow": peer_url}
                 for _ in range(rounds):
-                    for name in names:
-                        url = {"ours": address, "react-flow": peer}.get(name, f"{peer}?cull")
-                        state_of_page = state if name == "ours" else None
-                        result = await _measure_candidate(
-                            playwright, name, url, state_of_page, nodes
-                        )
+                    for name in candidates:
+                        url = urls.get(name, f"{peer_url}?cull")
+                        session = session_file if name == "ours" else None
+                        result = await _measure_candidate(playwright, name, url, session, nodes)
                         results.setdefault(size, {}).setdefault(name, []).append(result)
                         sys.stderr.write(f"{size} {name}: {json.dumps(result)}\n")
     return {
-        size: {name: _summarize(each) for name, each in candidates.items()}
-        for size, candidates in results.items()
+        size: {name: _summarize(result_rounds) for name, result_rounds in by_name.items()}
+        for size, by_name in results.items()
     }
 
 
 def _summarize(rounds: list[dict[str, Any]]) -> dict[str, Any]:
     numbers = {key for key, value in rounds[0].items() if not isinstance(value, dict)}
     summary: dict[str, Any] = {
-        key: statistics.median(each[key] for each in rounds) for key in sorted(numbers)
+        key: statistics.median(result[key] for result in rounds) for key in sorted(numbers)
     }
     for key in rounds[0].keys() - numbers:
-        gestures = [Gesture(**each[key]) for each in rounds if key in each]
+        gestures = [Gesture(**result[key]) for result in rounds if key in result]
         summary[key] = asdict(browser.compute_median(gestures))
     return summary
 
 
 async def _measure_candidate(
-    playwright: Any, name: str, url: str, state: str | None, nodes: int
+    playwright: Any, name: str, url: str, session_file: str | None, nodes: int
 ) -> dict[str, Any]:
     """Measure one candidate in a new browser."""
-    async with browser.open_page(playwright, state) as (page, cdp):
+    async with browser.open_page(playwright, session_file) as (page, cdp):
         if name == "ours":
             await page.add_init_script(
                 "localStorage.setItem('editor-panels', JSON.stringify({left: {closed: true}, right: {closed: true}, dock: {closed: true}}))"
@@ -146,7 +148,7 @@ async def _measure_candidate(
         result: dict[str, Any] = {"open_ms": await _measure_interactive(page, name)}
         await page.wait_for_timeout(500)
         if name == "ours":
-            await page.evaluate(OURS)
+            await page.evaluate(INSTALL_BENCH_FUNCTIONS)
         result["elements"] = await page.evaluate("document.querySelectorAll('*').length")
         result["heap_mb"] = await browser.read_heap_megabytes(cdp)
         result |= await _measure_gestures(page, cdp, f"n{round(nodes * 0.42)}")
@@ -158,8 +160,8 @@ async def _measure_candidate(
 async def _measure_interactive(page: Any, name: str) -> float:
     """Return the milliseconds from the navigation until the page is interactive.
 
-    It is when it has drawn, has all listeners and its main thread is free again. The page marks that moment in the
-    frame after the first drawn one.
+    The page is interactive when it is drawn, has all its listeners and its main thread is free again. It marks this
+    moment in the frame after the first drawn one.
     """
     if name == "ours":
         await page.locator("#editor[data-ready='yes']").wait_for(state="attached", timeout=120_000)
@@ -176,6 +178,7 @@ async def _measure_interactive(page: Any, name: str) -> float:
 
 
 async def _measure_gestures(page: Any, cdp: Any, node: str) -> dict[str, dict[str, float]]:
+    """Measure panning, dragging the node and zooming, close up and with the whole graph in view."""
     mouse, results = Mouse(cdp), {}
 
     async def swing(x: float, y: float, dx: float, dy: float) -> Gesture:
@@ -196,10 +199,10 @@ async def _measure_gestures(page: Any, cdp: Any, node: str) -> dict[str, dict[st
         x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] * 0.6
         before = await page.evaluate(f"window.bench.place('{node}')")
         mouse.press(x, y)
-        for i in range(1, 7):  # with a frame in between, or React Flow doesn't recognize a drag
+        for step in range(1, 7):  # with a frame in between, or React Flow doesn't recognize a drag
             await mouse.settle()
             await page.wait_for_timeout(30)
-            mouse.drag_to(x + 10 * i, y + 5 * i)
+            mouse.drag_to(x + 10 * step, y + 5 * step)
         await mouse.settle()
         deadline = time.monotonic() + MAX_DRAG_WAIT
         after = before
@@ -216,7 +219,7 @@ async def _measure_gestures(page: Any, cdp: Any, node: str) -> dict[str, dict[st
 
     await page.evaluate(f"window.bench.closeUp('{node}')")
     await page.wait_for_timeout(500)
-    x, y = await page.evaluate(BLANK)
+    x, y = await page.evaluate(FIND_BLANK_POINT)
     results["pan"] = await swing(x, y, 300, 150)
     await page.evaluate(f"window.bench.closeUp('{node}')")
     await page.wait_for_timeout(500)
@@ -246,24 +249,28 @@ async def _measure_edits(page: Any, nodes: int) -> float:
           }
           return durations;
         }""",
-        [EDITS, nodes],
+        [EDIT_COUNT, nodes],
     )
     return sorted(times)[int(len(times) * 0.95)]
 
 
-async def _sign_in(playwright: Any, start: str, state: str) -> str:
+async def _sign_in(playwright: Any, start_url: str, session_file: str) -> str:
+    """Sign in, save the session in the file, and return the base URL of the server."""
     async with browser.open_page(playwright) as (page, _cdp):
-        await page.goto(start)
+        await page.goto(start_url)
         if "welcome" in page.url:
             await page.locator("form button").last.click()
             await page.wait_for_load_state()
-        await page.context.storage_state(path=state)
-    return start.split("/start/")[0]
+        await page.context.storage_state(path=session_file)
+    return start_url.split("/start/")[0]
 
 
-async def _import(playwright: Any, base: str, state: str, nodes: int, edges: int) -> str:
-    async with browser.open_page(playwright, state) as (page, _cdp):
-        await page.goto(f"{base}/workflows/")
+async def _import_document(
+    playwright: Any, base_url: str, session_file: str, nodes: int, edges: int
+) -> str:
+    """Import a generated document, and return the URL of its editor."""
+    async with browser.open_page(playwright, session_file) as (page, _cdp):
+        await page.goto(f"{base_url}/workflows/")
         response = await page.evaluate(
             """async (source) => {
               const headers = { "Content-Type": "application/json", ...JSON.parse(document.body.getAttribute("hx-headers:inherited")) };
@@ -274,16 +281,16 @@ async def _import(playwright: Any, base: str, state: str, nodes: int, edges: int
         )
         if response["status"] != 201:
             raise RuntimeError(f"the import failed: {str(response)[:600]}")
-        return f"{base}/workflows/{response['body']['workflow']['id']}/"
+        return f"{base_url}/workflows/{response['body']['workflow']['id']}/"
 
 
-async def _serve_peer(playwright: Any, address: str, state: str, folder: Path) -> str:
-    """Serve React Flow with our graph and the HTML and styles of our cards, and return the address."""
+async def _serve_peer(playwright: Any, editor_url: str, session_file: str, folder: Path) -> str:
+    """Serve React Flow with our graph and the HTML and styles of our cards, and return the URL of its page."""
     folder.mkdir()
-    async with browser.open_page(playwright, state) as (page, _cdp):
-        await page.goto(address)
+    async with browser.open_page(playwright, session_file) as (page, _cdp):
+        await page.goto(editor_url)
         await page.locator("#editor[data-ready='yes']").wait_for(state="attached", timeout=120_000)
-        graph = await page.evaluate(GRAPH)
+        graph = await page.evaluate(READ_GRAPH)
     (folder / "graph.json").write_text(json.dumps(graph))
     for file in _build_peer().iterdir():
         shutil.copy(file, folder)
@@ -308,10 +315,10 @@ def _build_peer() -> Path:
     if not (home / "node_modules" / "@xyflow" / "react").exists():
         sys.stderr.write("installing React Flow …\n")
         home.mkdir(parents=True, exist_ok=True)
-        shutil.copy(PEER / "package.json", home)
+        shutil.copy(PEER_FOLDER / "package.json", home)
         install = ["npm", "install", "--silent", "--no-audit", "--no-fund"]
         subprocess.run(install, cwd=home, check=True, stdout=sys.stderr)
-    build = ["node", str(PEER / "build.mjs"), str(home / "node_modules"), str(home / "dist")]
+    build = ["node", str(PEER_FOLDER / "build.mjs"), str(home / "node_modules"), str(home / "dist")]
     subprocess.run(build, check=True, stdout=sys.stderr)
     return home / "dist"
 
@@ -334,7 +341,7 @@ def _print_table(measured: dict[str, Any]) -> None:
 
 def _build_bars(measured: dict[str, Any]) -> list[Bar]:
     bars: list[Bar] = []
-    for (nodes, edges), opening, panning, dragging in zip(
+    for (nodes, edges), max_opening, least_pan_ratio, least_drag_ratio in zip(
         SIZES, (1500, 3000), (8, 50), (2, 4), strict=True
     ):
         results = measured.get(f"{nodes}/{edges}", {})
@@ -342,7 +349,7 @@ def _build_bars(measured: dict[str, Any]) -> list[Bar]:
         if ours is None:
             continue
         bars += [
-            Bar(f"{nodes}: open to interactive", ours["open_ms"], opening, " ms"),
+            Bar(f"{nodes}: open to interactive", ours["open_ms"], max_opening, " ms"),
             Bar(f"{nodes}: pan, frames", ours["pan"]["fps"], 58, " fps", at_least=True),
             Bar(f"{nodes}: pan, main thread a frame", ours["pan"]["main_ms"], 3, " ms"),
             Bar(f"{nodes}: drag, main thread a frame", ours["drag"]["main_ms"], 8, " ms"),
@@ -352,10 +359,10 @@ def _build_bars(measured: dict[str, Any]) -> list[Bar]:
             zoom = ours["zoom, all in view"]["fps"]
             bars.append(Bar(f"{nodes}: wheel zoom, all in view", zoom, 40, " fps", at_least=True))
         if peer is not None:
-            for gesture, times in (("pan", panning), ("drag", dragging)):
+            for gesture, least_ratio in (("pan", least_pan_ratio), ("drag", least_drag_ratio)):
                 ratio = peer[gesture]["main_ms"] / ours[gesture]["main_ms"]
                 name = f"{nodes}: {gesture}, main thread, React Flow to ours"
-                bars.append(Bar(name, ratio, times, "×", at_least=True))
+                bars.append(Bar(name, ratio, least_ratio, "×", at_least=True))
     return bars
 
 

@@ -15,38 +15,18 @@ from typing import Any
 from memory.logic.entries.duplicates import Likeness, compare_values
 
 
-TOTAL, FACTS, REPEATED = 200, 18, 6
-SLIPS = 15
-CURATOR = "You keep the memory of a team"
+MESSAGE_COUNT, FACT_COUNT, REPEATED_COUNT = 200, 18, 6
+SMALL_TALK_STEP = 15  # the scripted model returns every fifteenth message of small talk
+CURATOR_PROMPT = "You keep the memory of a team"  # the beginning of the curator's prompt
 
 THINGS = [
-    "billing",
-    "search",
-    "mail",
-    "orders",
-    "reports",
-    "login",
-    "payroll",
-    "stock",
-    "backup",
-    "maps",
-    "survey",
-    "archive",
-]
+    "billing", "search", "mail", "orders", "reports", "login",
+    "payroll", "stock", "backup", "maps", "survey", "archive",
+]  # fmt: skip
 PEOPLE = [
-    "Ines",
-    "Jonas",
-    "Priya",
-    "Marek",
-    "Aiko",
-    "Louis",
-    "Freya",
-    "Tariq",
-    "Noor",
-    "Emil",
-    "Vera",
-    "Hugo",
-]
+    "Ines", "Jonas", "Priya", "Marek", "Aiko", "Louis",
+    "Freya", "Tariq", "Noor", "Emil", "Vera", "Hugo",
+]  # fmt: skip
 CITIES = ["Porto", "Graz", "Turin", "Ghent", "Malmö", "Kraków", "Nantes", "Bilbao"]
 FIRMS = ["Umbra", "Kestrel", "Nordwind", "Halden", "Ostara", "Quillon"]
 DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Saturday", "Sunday"]
@@ -83,6 +63,8 @@ SMALL_TALK_TEMPLATES = (
 
 @dataclass(frozen=True, slots=True)
 class Chat:
+    """The messages of a chat in their order, and which of them are facts and small talk."""
+
     messages: tuple[str, ...]
     facts: tuple[str, ...]
     small_talk: tuple[str, ...]
@@ -92,14 +74,13 @@ def make_chat(seed: int) -> Chat:
     """Make a chat, in which some facts occur twice, in nearly the same words."""
     random = Random(seed)
     templates = FACT_TEMPLATES
-    facts = [_fill(templates[number % len(templates)], random, number) for number in range(FACTS)]
-    repeats = [f"{fact.rstrip('.。')}!" for fact in facts[: REPEATED // 2]]
-    repeats += [
-        f"{fact[0].lower()}{fact[1:].rstrip('.。')}" for fact in facts[REPEATED // 2 : REPEATED]
-    ]
+    facts = [_fill(templates[n % len(templates)], random, n) for n in range(FACT_COUNT)]
+    half = REPEATED_COUNT // 2
+    repeats = [f"{fact.rstrip('.。')}!" for fact in facts[:half]]
+    repeats += [f"{fact[0].lower()}{fact[1:].rstrip('.。')}" for fact in facts[half:REPEATED_COUNT]]
     small_talk = [
         _fill(random.choice(SMALL_TALK_TEMPLATES), random, random.randrange(60))
-        for _ in range(TOTAL - len(facts) - len(repeats))
+        for _ in range(MESSAGE_COUNT - len(facts) - len(repeats))
     ]
     messages = [*facts, *repeats, *small_talk]
     random.shuffle(messages)
@@ -127,8 +108,8 @@ class Score:
         return self.stored_facts / self.facts
 
 
-def score(chat: Chat, memories: Sequence[str]) -> Score:
-    """Score the memories of a chat. A memory that is no fact is junk, even if it is no message either."""
+def score_memories(chat: Chat, memories: Sequence[str]) -> Score:
+    """Compare the memories of a chat with its facts. Every memory that is no fact counts as junk."""
     matches = [
         next((fact for fact in chat.facts if _is_same(fact, memory)), None) for memory in memories
     ]
@@ -138,8 +119,8 @@ def score(chat: Chat, memories: Sequence[str]) -> Score:
     return Score(len(chat.facts), len(facts), len(chat.small_talk), len(junk), duplicates)
 
 
-class Script:
-    """A scripted model. While ``refuses`` is set, it answers without JSON."""
+class ScriptedModel:
+    """A model that answers the curator by rules. While ``refuses`` is True, it answers without JSON."""
 
     def __init__(self) -> None:
         self.refuses = False
@@ -156,7 +137,7 @@ class Script:
         }
 
     def answer(self, prompt: str) -> str:
-        """Answer the curator with JSON that is broken in a way that it can repair; each call uses the next way."""
+        """Return the answer as JSON that is broken in a way that the curator can repair. Each call uses the next way."""
         self.call_count += 1
         if self.refuses:
             return "I would rather not say."
@@ -165,11 +146,12 @@ class Script:
         small_talk = [output for output in outputs if output not in self._facts]
         answer = {
             "summary": f"They talked: {outputs[0]}",
-            "key_learnings": facts + small_talk[::SLIPS],
+            "key_learnings": facts + small_talk[::SMALL_TALK_STEP],
             "category": "Result",
         }
         text = json.dumps(answer, ensure_ascii=False)
-        return _SPOIL[next(self._calls) % len(_SPOIL)](text)
+        break_json = _JSON_BREAKERS[next(self._calls) % len(_JSON_BREAKERS)]
+        return break_json(text)
 
 
 def build_document(model: dict[str, Any]) -> dict[str, Any]:
@@ -190,7 +172,7 @@ def build_document(model: dict[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-_SPOIL = (
+_JSON_BREAKERS = (
     lambda text: text,
     lambda text: f"Here you are:\n```json\n{text}\n```\nAnything else?",
     lambda text: text.replace("]", ",]"),

@@ -19,8 +19,16 @@ from pathlib import Path
 from typing import Any
 
 from bench._common import Bar, report
-from bench._services import add_really_option, create_operator, own_services
-from bench.chatter import CURATOR, Chat, Score, Script, build_document, make_chat, score
+from bench._services import add_really_option, create_operator, run_temporary_services
+from bench.chatter import (
+    CURATOR_PROMPT,
+    Chat,
+    Score,
+    ScriptedModel,
+    build_document,
+    make_chat,
+    score_memories,
+)
 from tests.fakes.openai_server import Answer, FakeOpenAI, Request
 
 
@@ -32,62 +40,67 @@ MAX_WAIT = 120  # seconds
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--chats", type=int, default=3, help="chats for each curator")
-    parser.add_argument(
-        "--runs", type=int, default=15, help="runs to time, with and without curation"
-    )
+    runs_help = "runs to time, with and without curation"
+    parser.add_argument("--runs", type=int, default=15, help=runs_help)
     parser.add_argument("--json", type=Path, metavar="FILE", help="file for the results")
     add_really_option(parser)
     options = parser.parse_args()
-    script = Script()
-    with _run_services(script, really=options.really) as server:
+    model = ScriptedModel()
+    with _run_services(model, really=options.really) as server:
         chats = [make_chat(seed) for seed in range(options.chats)]
-        model = [_curate(server, script, chat, "script") for chat in chats]
-        plain = [_curate(server, script, chat, "") for chat in chats]
-        failed = _count_memories_of_failure(server, script)
-        without, within = _time_runs(server, script, options.runs)
-    ratio = min(within) / min(without)
-    for name, scores in (("with a model", model), ("without a model", plain)):
-        for each in scores:
-            sys.stdout.write(
-                f"     {name}: {each.stored_facts} of {each.facts} facts, "
-                f"{each.junk} of {each.small_talk} messages of small talk\n"
-            )
-    for name, spans in (("without", without), ("with", within)):
-        best, middle = min(spans), statistics.median(spans)
-        sys.stdout.write(f"     run {name} curation: best {best:.3f} s, median {middle:.3f} s\n")
-    both = (*model, *plain)
+        model_scores = [_curate(server, model, chat, "script") for chat in chats]
+        offline_scores = [_curate(server, model, chat, "") for chat in chats]
+        failure_count = _count_memories_of_failure(server, model)
+        plain_times, curated_times = _time_runs(server, model, options.runs)
+    _print_scores("with a model", model_scores)
+    _print_scores("without a model", offline_scores)
+    for name, times in (("without", plain_times), ("with", curated_times)):
+        best, median = min(times), statistics.median(times)
+        sys.stdout.write(f"     run {name} curation: best {best:.3f} s, median {median:.3f} s\n")
+    least_rejected, least_rejected_offline = (
+        min(score.rejected_share for score in scores) for scores in (model_scores, offline_scores)
+    )
+    least_stored = min(score.fact_share for score in model_scores)
+    duplicates = sum(score.duplicates for score in (*model_scores, *offline_scores))
+    ratio = min(curated_times) / min(plain_times)
     bars = [
-        Bar("small talk rejected, with a model", _least_rejected(model), 0.9, at_least=True),
-        Bar("small talk rejected, without a model", _least_rejected(plain), 0.9, at_least=True),
-        Bar("facts stored, with a model", min(o.fact_share for o in model), 0.95, at_least=True),
-        Bar("duplicates of repeated facts", sum(each.duplicates for each in both), 0),
-        Bar("memories of a run whose curation failed", failed, 0),
+        Bar("small talk rejected, with a model", least_rejected, 0.9, at_least=True),
+        Bar("small talk rejected, without a model", least_rejected_offline, 0.9, at_least=True),
+        Bar("facts stored, with a model", least_stored, 0.95, at_least=True),
+        Bar("duplicates of repeated facts", duplicates, 0),
+        Bar("memories of a run whose curation failed", failure_count, 0),
         Bar("run with curation / without", ratio, 1.05),
     ]
     measured: dict[str, object] = {
-        "with a model": [asdict(each) for each in model],
-        "without a model": [asdict(each) for each in plain],
-        "seconds without": without,
-        "seconds with": within,
+        "with a model": [asdict(score) for score in model_scores],
+        "without a model": [asdict(score) for score in offline_scores],
+        "seconds without": plain_times,
+        "seconds with": curated_times,
     }
     return report(bars, measured, options.json)
 
 
-def _least_rejected(scores: list[Score]) -> float:
-    return min(each.rejected_share for each in scores)
+def _print_scores(name: str, scores: list[Score]) -> None:
+    for score in scores:
+        sys.stdout.write(
+            f"     {name}: {score.stored_facts} of {score.facts} facts, "
+            f"{score.junk} of {score.small_talk} messages of small talk\n"
+        )
 
 
 @contextmanager
-def _run_services(script: Script, *, really: bool) -> Iterator[FakeOpenAI]:
+def _run_services(model: ScriptedModel, *, really: bool) -> Iterator[FakeOpenAI]:
+    """Run the database, a worker and a server for the scripted model, which this function provides."""
+
     def reply(request: Request) -> Answer:
-        if CURATOR in request.last_message:
-            return Answer(script.answer(request.last_message))
+        if CURATOR_PROMPT in request.last_message:
+            return Answer(model.answer(request.last_message))
         return Answer(REPLY, delay=DELAY)
 
     with FakeOpenAI() as server:
         server.script(reply)
         os.environ["NET_ALLOW"] = server.allow
-        with own_services(really=really):
+        with run_temporary_services(really=really):
             from workflows.services.runs.durable_backend import ChildWorker
 
             worker = ChildWorker()
@@ -99,7 +112,10 @@ def _run_services(script: Script, *, really: bool) -> Iterator[FakeOpenAI]:
 
 
 class Application:
-    """A workflow in a new team, or in the ``sibling``'s. ``curator`` is a provider, "" (offline) or None."""
+    """A workflow in a new team, or in that of ``sibling``.
+
+    ``curator`` is the model provider of the curation, "" to curate without a model, or None for no curation.
+    """
 
     def __init__(
         self, server: FakeOpenAI, curator: str | None, sibling: "Application | None" = None
@@ -120,7 +136,7 @@ class Application:
             self.principal, team_id=self.team.pk, source=source, name="Chat"
         ).workflow
         if curator is not None:
-            self._turn_on(curator)
+            self._turn_on_curation(curator)
 
     def run(self, chat: Chat) -> Any:
         """Run the workflow on the chat, and return the ended run."""
@@ -152,63 +168,65 @@ class Application:
                 .first()
             ),
         )
-        summary = summarize_curation(self._caller(), run_id=str(run.pk))
+        summary = summarize_curation(self._build_caller(), run_id=str(run.pk))
         assert summary is not None
         texts = [entry.text for entry in summary.entries if entry.key.startswith("learning:")]
         return summary.curation, texts
 
-    def _turn_on(self, curator: str) -> None:
+    def _turn_on_curation(self, curator: str) -> None:
         from memory.services.curation.learning_rules import LearningRule, set_learning_rule
 
         model = "small" if curator else ""
         rule = LearningRule(True, provider=curator, model=model, token_budget=1_500)
-        set_learning_rule(self._caller(), app_id=str(self.workflow.pk), learning=rule)
+        set_learning_rule(self._build_caller(), app_id=str(self.workflow.pk), learning=rule)
 
-    def _caller(self) -> Any:
+    def _build_caller(self) -> Any:
         from memory.services import MemoryCaller
 
         return MemoryCaller(self.principal, self.team.pk)
 
 
-def _curate(server: FakeOpenAI, script: Script, chat: Chat, curator: str) -> Score:
-    script.learn(chat)
+def _curate(server: FakeOpenAI, model: ScriptedModel, chat: Chat, curator: str) -> Score:
+    """Run the chat in a new application and score the memories that its curation stores."""
+    model.learn(chat)
     application = Application(server, curator)
     curation, memories = application.wait_for_curation(application.run(chat))
     if curation.status != "done":
         raise SystemExit(f"The curation failed: {curation.problem}")
-    return score(chat, memories)
+    return score_memories(chat, memories)
 
 
-def _count_memories_of_failure(server: FakeOpenAI, script: Script) -> int:
-    """Return how many memories a chat gets whose curator answers twice without JSON."""
+def _count_memories_of_failure(server: FakeOpenAI, model: ScriptedModel) -> int:
+    """Return how many memories a curation stores if the model answers twice without JSON."""
     application = Application(server, "script")
-    script.refuses = True
+    model.refuses = True
     try:
         curation, memories = application.wait_for_curation(application.run(make_chat(99)))
     finally:
-        script.refuses = False
+        model.refuses = False
     if curation.status != "failed":
         raise SystemExit("A curation without any JSON should have failed.")
     return len(memories)
 
 
-def _time_runs(server: FakeOpenAI, script: Script, times: int) -> tuple[list[float], list[float]]:
-    without = Application(server, None)
-    within = Application(server, "script", sibling=without)
-    chats = [make_chat(1_000 + number) for number in range(times)]
+def _time_runs(
+    server: FakeOpenAI, model: ScriptedModel, count: int
+) -> tuple[list[float], list[float]]:
+    """Return the seconds of this number of runs without curation, and of as many with curation, taken in turns."""
+    plain = Application(server, None)
+    curated = Application(server, "script", sibling=plain)
+    chats = [make_chat(1_000 + number) for number in range(count)]
     for chat in chats:
-        script.learn(chat)
-    without.run(chats[0])  # the first runs also load modules and fill caches
-    within.run(chats[0])
-    spans: tuple[list[float], list[float]] = [], []
-    ended = []
+        model.learn(chat)
+    plain.run(chats[0])  # the first runs also load modules and fill caches
+    curated.run(chats[0])
+    plain_runs, curated_runs = [], []
     for chat in chats:
-        spans[0].append(without.run(chat).elapsed)
-        ended.append(within.run(chat))
-        spans[1].append(ended[-1].elapsed)
-    for run in ended:
-        within.wait_for_curation(run)
-    return spans
+        plain_runs.append(plain.run(chat))
+        curated_runs.append(curated.run(chat))
+    for run in curated_runs:
+        curated.wait_for_curation(run)
+    return [run.elapsed for run in plain_runs], [run.elapsed for run in curated_runs]
 
 
 def _wait_for(team_id: Any, find: Callable[[], Any]) -> Any:

@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import Any
 from uuid import uuid4
 
-from bench._services import add_really_option, own_services
+from bench._services import add_really_option, run_temporary_services
 
 
 NODES = 100
@@ -35,7 +35,7 @@ def main() -> None:
     parser.add_argument("--small", type=int, default=200, help="five-node runs at once")
     add_really_option(parser)
     options = parser.parse_args()
-    with own_services(really=options.really):
+    with run_temporary_services(really=options.really):
         _register_effect()
         asyncio.run(_measure(options.rounds, options.small))
 
@@ -47,7 +47,7 @@ def _register_effect() -> None:
 
 
 class _Plugin:
-    """A plug-in with an effect that takes no time, so that only the cost of durability is measured."""
+    """A plug-in with a node kind whose effect takes no time, so that only the cost of durability is measured."""
 
     def __init__(self) -> None:
         from config.plugins import hookimpl
@@ -65,14 +65,15 @@ class _Plugin:
         type(self).node_kinds = hookimpl(lambda self: self._kinds)  # type: ignore[attr-defined]
 
 
-async def _measure(rounds: int, small: int) -> None:
+async def _measure(rounds: int, small_run_count: int) -> None:
+    """Measure the candidates in turns and print their rates; the first round only fills caches."""
     from psycopg import AsyncConnection
 
     from workflows.execution.db import build_conninfo
     from workflows.execution.worker import Worker
-    from workflows.services.runs.shell import get_operator
+    from workflows.services.runs.shell import get_or_create_operator
 
-    operator = await asyncio.to_thread(get_operator)
+    operator = await asyncio.to_thread(get_or_create_operator)
     db = await AsyncConnection.connect(build_conninfo("owner"), autocommit=True)
     await db.execute(FLOOR_TABLES)
     worker = Worker(capacity=8)
@@ -83,21 +84,22 @@ async def _measure(rounds: int, small: int) -> None:
             "pure": lambda: _measure_run(worker, operator, "template-transform"),
             "effect": lambda: _measure_run(worker, operator, "bench-effect"),
         }
-        times: dict[str, list[float]] = {name: [] for name in candidates}
+        times: dict[str, list[float]] = {name: [] for name in candidates}  # seconds by round
         for _ in range(rounds + 1):
             for name, measure in candidates.items():
                 times[name].append(await measure())
-        rates = {name: [NODES / each for each in seconds[1:]] for name, seconds in times.items()}
+        rates = {
+            name: [NODES / duration for duration in seconds[1:]] for name, seconds in times.items()
+        }
         for name, values in rates.items():
-            print(
-                f"{name:8} best {max(values):7.0f}  median {statistics.median(values):7.0f} nodes/s"
-            )
+            best, median = max(values), statistics.median(values)
+            print(f"{name:8} best {best:7.0f}  median {median:7.0f} nodes/s")
         for name, bar in (("pure", 3.0), ("effect", 0.45)):
             ratio = max(rates[name]) / max(rates["floor"])
             print(f"{name} / floor = {ratio:.2f}  (bar {bar})")
-        if small:
-            rate = await _measure_small_runs(worker, operator, small)
-            print(f"{small} runs of five nodes: {rate:.0f} runs/s (8 at once)")
+        if small_run_count:
+            rate = await _measure_small_runs(worker, operator, small_run_count)
+            print(f"{small_run_count} runs of five nodes: {rate:.0f} runs/s (8 at once)")
     finally:
         await asyncio.to_thread(worker.stop, 0)
         await db.execute("drop table bench_floor_event, bench_floor_run")
@@ -105,6 +107,7 @@ async def _measure(rounds: int, small: int) -> None:
 
 
 async def _measure_floor(connection: Any) -> float:
+    """Return the seconds that the floor's statements for one run take."""
     run = uuid4()
     await connection.execute("insert into bench_floor_run (id) values (%s)", (run,))
     start = time.perf_counter()
@@ -119,13 +122,14 @@ async def _measure_floor(connection: Any) -> float:
 
 
 async def _measure_run(worker: Any, operator: Any, kind: str) -> float:
+    """Return the seconds of one run of a chain of nodes of this kind."""
     run = await asyncio.to_thread(_queue_run, operator, kind, NODES)
     await asyncio.to_thread(worker.execute_run, run.pk)
     return await asyncio.to_thread(_read_elapsed, run)
 
 
 async def _measure_small_runs(worker: Any, operator: Any, count: int) -> float:
-    """Return the runs a second of short runs, eight at once."""
+    """Execute runs of five nodes, eight at once, and return how many end per second."""
     kind = "template-transform"
     runs = [await asyncio.to_thread(_queue_run, operator, kind, 5) for _ in range(count)]
     semaphore = asyncio.Semaphore(8)

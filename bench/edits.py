@@ -1,8 +1,8 @@
 """The round trips of edits through the whole product: `python -m bench.edits [--json FILE]`.
 
-It uses the server as `make run` starts it and one signed-in client over HTTP with keep-alive, one edit at a time: move,
-set, connect and disconnect, add and delete, undo. Each response contains the HTML of what changed. The cost must
-depend on the edit: in the larger draft edits may not be much slower.
+One signed-in client sends one edit at a time, over HTTP with keep-alive, to a server that runs as with `make run`: move,
+set, add and connect, delete, undo. Each response contains the HTML of the changes. The duration must depend on the edit:
+in a larger draft, edits may not be much slower.
 """
 
 import argparse
@@ -37,8 +37,8 @@ def main() -> int:
     parser.add_argument("--times", type=int, default=60, help="repetitions of each edit")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as home, run_server(home, PORT) as start:
-        client = Client(start)
+    with tempfile.TemporaryDirectory() as home, run_server(home, PORT) as start_url:
+        client = Client(start_url)
         measured = {nodes: _measure(client, nodes, edges, options.times) for nodes, edges in SIZES}
     bars = [
         Bar(f"{nodes} nodes: p95 of all edits", edits["all"]["p95"], 50, " ms")
@@ -56,8 +56,8 @@ def main() -> int:
 class Client:
     """A signed-in HTTP client with the cookies and the CSRF token of a browser."""
 
-    def __init__(self, start: str) -> None:
-        address = urlsplit(start)
+    def __init__(self, start_url: str) -> None:
+        address = urlsplit(start_url)
         self._connection = http.client.HTTPConnection(address.hostname or "", address.port)
         self._cookies: dict[str, str] = {}
         self.request("GET", address.path)
@@ -66,7 +66,8 @@ class Client:
         self._token = (match[1] or match[2]) if match else ""
 
     def request(self, method: str, path: str, body: Json | None = None) -> tuple[int, str]:
-        headers = {"Cookie": "; ".join(f"{k}={v}" for k, v in self._cookies.items())}
+        cookies = "; ".join(f"{name}={value}" for name, value in self._cookies.items())
+        headers = {"Cookie": cookies}
         if body is not None:
             headers |= {"Content-Type": "application/json", "X-CSRFToken": self._token}
         self._connection.request(method, path, None if body is None else json.dumps(body), headers)
@@ -86,6 +87,7 @@ class Client:
 
 
 def _measure(client: Client, nodes: int, edges: int, times: int) -> dict[str, dict[str, float]]:
+    """Return the latencies of each kind of edit in a workflow of this size, and of all edits as ``all``."""
     author = Author(client, nodes, edges)
     operations: dict[str, Callable[[], float]] = {
         "move": author.move,
@@ -110,16 +112,19 @@ class Author:
         workflow = client.send_json("POST", "/api/v1/workflows", {"document": document})["workflow"]
         self._client, self._nodes = client, nodes
         self._address = f"/workflows/{workflow['id']}"
-        self._base = workflow["revision"]
+        self._revision = workflow["revision"]
         self._count = 0
         self._random = random.Random(5)
 
     def move(self) -> float:
-        return self._edit({"op": "move", "id": self._choose(), **_make_position(self._random)})
+        return self._edit(
+            {"op": "move", "id": self._choose_node_id(), **_make_position(self._random)}
+        )
 
     def change(self) -> float:
         text = f"Say {self._random.random()}"
-        return self._edit({"op": "set", "id": self._choose(), "path": ["desc"], "value": text})
+        node_id = self._choose_node_id()
+        return self._edit({"op": "set", "id": node_id, "path": ["desc"], "value": text})
 
     def add(self) -> float:
         node = {"id": f"new{self._count}", "kind": "llm", **_make_position(self._random)}
@@ -137,19 +142,19 @@ class Author:
         self.move()
         return self._send("POST", "undo")
 
-    def _choose(self) -> str:
+    def _choose_node_id(self) -> str:
         return f"n{self._random.randrange(1, self._nodes)}"
 
-    def _edit(self, *ops: Json) -> float:
-        return self._send("PATCH", "draft", ops=list(ops), label="Bench")
+    def _edit(self, *operations: Json) -> float:
+        return self._send("PATCH", "draft", ops=list(operations), label="Bench")
 
-    def _send(self, method: str, path: str, **more: Any) -> float:
+    def _send(self, method: str, path: str, **fields: Any) -> float:
         self._count += 1
-        body = {"base": self._base, "key": f"k{self._count}", "client": "bench", **more}
+        body = {"base": self._revision, "key": f"k{self._count}", "client": "bench", **fields}
         start = time.perf_counter()
         response = self._client.send_json(method, f"{self._address}/{path}/", body)
         seconds = time.perf_counter() - start
-        self._base = response["revision"]
+        self._revision = response["revision"]
         return seconds
 
 

@@ -1,7 +1,7 @@
 """The engine compared with Burr, LangGraph and graphon, all without a database: ``python -m bench.engine``.
 
-Three workloads: a chain of 1,000 template nodes with events, 100 branches of 20 ms that join, and 200 runs of five nodes
-at once. ``bench/durable.py`` measures durable runs.
+The three workloads are a chain of 1,000 template nodes with events, 100 branches of 20 ms that join, and 200 runs of
+five nodes at once. ``bench/durable.py`` measures durable runs.
 """
 
 import argparse
@@ -20,6 +20,7 @@ Measured = dict[str, dict[str, dict[str, float]]]
 
 
 def measure() -> Measured:
+    """Run the script of each engine, and return the summaries by engine and workload."""
     python = install_peer("peers", ["apache-burr==0.43.0", "langgraph==1.2.22"])
     newer = find_newer_python()
     measured = {
@@ -36,7 +37,7 @@ def measure() -> Measured:
 
 
 def find_newer_python() -> str | None:
-    """Return a Python that is new enough for graphon and starts, as a version manager's shim may not."""
+    """Return a Python that is new enough for graphon, or None. It is started once, because a shim may not work."""
     for name in ("python3.13", "python3.12"):
         path = shutil.which(name)
         if path and subprocess.run([path, "-c", ""], capture_output=True).returncode == 0:
@@ -48,8 +49,8 @@ def build_bars(measured: Measured) -> list[Bar]:
     ours, burr, langgraph = measured["ours"], measured["burr"], measured["langgraph"]
     chain, small = ours["chain"]["cpu_best"], ours["small"]["cpu_best"]
 
-    def compare(name: str, peer: float, value: float, bar: float) -> Bar:
-        return Bar(name, peer / value, bar, "×", at_least=True)
+    def compare(name: str, peer_seconds: float, our_seconds: float, least_ratio: float) -> Bar:
+        return Bar(name, peer_seconds / our_seconds, least_ratio, "×", at_least=True)
 
     bars = [
         Bar("chain of 1,000, CPU a node", chain / NODES * 1e6, 25, " µs"),

@@ -1,4 +1,4 @@
-"""Workflow documents of any size for the canvas benchmarks, the same for the same seed."""
+"""Builds workflow documents of any size for the benchmarks of the canvas and of edits; a seed determines the document."""
 
 import random
 from typing import Any
@@ -18,7 +18,7 @@ def build_document(node_count: int, edge_count: int, seed: int = 7) -> Json:
     """Build a Dify document of this size: nodes in columns, and edges that all point to the right."""
     generator = random.Random(seed)
     rows = max(2, round((node_count * 0.8) ** 0.5))
-    nodes = [_build_node(i, rows, generator) for i in range(node_count)]
+    nodes = [_build_node(number, rows, generator) for number in range(node_count)]
     graph = {"nodes": nodes, "edges": _build_edges(nodes, edge_count, rows, generator)}
     return {
         "version": "0.6.0",
@@ -35,21 +35,22 @@ def build_document(node_count: int, edge_count: int, seed: int = 7) -> Json:
     }
 
 
-def _build_node(i: int, rows: int, generator: random.Random) -> Json:
-    kind = KINDS[i % len(KINDS)] if i else "start"
-    source = f"n{max(0, i - rows)}"
+def _build_node(number: int, rows: int, generator: random.Random) -> Json:
+    kind = KINDS[number % len(KINDS)] if number else "start"
+    source = f"n{max(0, number - rows)}"
     return {
-        "id": f"n{i}",
+        "id": f"n{number}",
         "type": "custom",
         "position": {
-            "x": (i // rows) * COLUMN + generator.randint(-12, 12),
-            "y": (i % rows) * ROW + generator.randint(-12, 12),
+            "x": (number // rows) * COLUMN + generator.randint(-12, 12),
+            "y": (number % rows) * ROW + generator.randint(-12, 12),
         },
-        "data": {"type": kind, "title": f"Step {i}", **_build_data(kind, source)},
+        "data": {"type": kind, "title": f"Step {number}", **_build_data(kind, source)},
     }
 
 
 def _build_data(kind: str, source: str) -> Json:
+    """Build the data of a node of this kind that reads the output of the node ``source``."""
     case: Json = {
         "logical_operator": "and",
         "conditions": [
@@ -93,17 +94,18 @@ def _build_data(kind: str, source: str) -> Json:
 def _build_edges(nodes: list[Json], count: int, rows: int, generator: random.Random) -> list[Json]:
     edges: dict[tuple[int, str, int], Json] = {}
     while len(edges) < count:
-        i = generator.randrange(len(nodes) - 1)
-        column, row = divmod(i, rows)
-        step = generator.choice((1, 1, 1, 2))
-        j = (column + step) * rows + min(rows - 1, max(0, row + generator.randint(-2, 2)))
-        handle = generator.choice(HANDLES.get(nodes[i]["data"]["type"], ("source",)))
-        if j < len(nodes):
-            edges[i, handle, j] = {
-                "id": f"e{i}-{handle}-{j}",
-                "source": f"n{i}",
+        source = generator.randrange(len(nodes) - 1)
+        column, row = divmod(source, rows)
+        target_column = column + generator.choice((1, 1, 1, 2))
+        target_row = min(rows - 1, max(0, row + generator.randint(-2, 2)))
+        target = target_column * rows + target_row
+        handle = generator.choice(HANDLES.get(nodes[source]["data"]["type"], ("source",)))
+        if target < len(nodes):
+            edges[source, handle, target] = {
+                "id": f"e{source}-{handle}-{target}",
+                "source": f"n{source}",
                 "sourceHandle": handle,
-                "target": f"n{j}",
+                "target": f"n{target}",
                 "targetHandle": "target",
             }
     return list(edges.values())

@@ -1,9 +1,9 @@
 """Memory's latency at 500 entries, and exactness under 16 writers: `python -m bench.memory [--json FILE]`.
 
-Everything is real: PostgreSQL with row-level security as the app's role, and permission, quota, revision and audit of
-every operation. "service" measures the service, "run" what a workflow's node waits, including event loop and thread.
-The p95 is printed over all rounds, for the median of the rounds (which the bar limits) and for the best; the CPU time
-is that of this process without the database's, because the machine may be shared.
+The database is PostgreSQL with row-level security and the app's role, and every operation includes permissions, quotas,
+revisions and audit. "service" measures the service; "run" measures how long a workflow's node waits, including event
+loop and thread. The p95 is printed over all rounds, for the median of the rounds (which the bar limits) and for the
+best. The CPU time is that of this process without the database's.
 """
 
 import argparse
@@ -18,12 +18,12 @@ from pathlib import Path
 from threading import Barrier
 from typing import Any
 
-from bench._common import LATENCY_HEADS, Bar, compute_latency, compute_percentile, report
-from bench._services import add_really_option, create_operator, own_services
+from bench._common import LATENCY_HEADERS, Bar, compute_latency, compute_percentile, report
+from bench._services import add_really_option, create_operator, run_temporary_services
 
 
 ENTRIES, TIMES, ROUNDS = 500, 100, 3
-WRITERS, EACH, LIMIT = 16, 10, 100
+WRITERS, ENTRIES_PER_WRITER, MAX_ENTRIES = 16, 10, 100
 
 Times = dict[str, list[list[float]]]  # operation → rounds of milliseconds
 
@@ -33,28 +33,32 @@ def main() -> int:
     parser.add_argument("--json", type=Path, metavar="FILE", help="file for the results")
     add_really_option(parser)
     options = parser.parse_args()
-    with own_services(really=options.really):
+    with run_temporary_services(really=options.really):
         user, team = create_operator()
         caller = _build_caller(user, team)
         times = _measure_times(caller)
         cpu = _measure_cpu(caller)
-        stored, intact = _write_concurrently(user, team)
+        stored_count, is_intact = _write_concurrently(user, team)
     _print_table(times)
     for name, milliseconds in cpu.items():
         sys.stdout.write(f"{name:28}{milliseconds:8.2f} ms of CPU each\n")
     bars = [
-        Bar(f"{name} p95", compute_latency(rounds, 95).middle, 10.0, " ms")
+        Bar(f"{name} p95", compute_latency(rounds, 95).median, 10.0, " ms")
         for name, rounds in sorted(times.items())
     ]
-    name = f"entries of {WRITERS} writers at a limit of {LIMIT}"
-    bars.append(Bar(f"{name}, at least", stored, LIMIT, at_least=True))
-    bars.append(Bar(f"{name}, at most", stored, LIMIT))
-    bars.append(Bar("audit chain intact afterwards", float(intact), 1, at_least=True))
+    name = f"entries of {WRITERS} writers at a limit of {MAX_ENTRIES}"
+    bars.append(Bar(f"{name}, at least", stored_count, MAX_ENTRIES, at_least=True))
+    bars.append(Bar(f"{name}, at most", stored_count, MAX_ENTRIES))
+    bars.append(Bar("audit chain intact afterwards", float(is_intact), 1, at_least=True))
     measured: dict[str, object] = {
-        name: [{f"p{n}": compute_percentile(each, n) for n in (50, 95, 99)} for each in rounds]
+        name: [_summarize(milliseconds) for milliseconds in rounds]
         for name, rounds in times.items()
     }
     return report(bars, measured, options.json)
+
+
+def _summarize(milliseconds: list[float]) -> dict[str, float]:
+    return {f"p{percent}": compute_percentile(milliseconds, percent) for percent in (50, 95, 99)}
 
 
 def _build_caller(user: Any, team: Any) -> Any:
@@ -82,7 +86,7 @@ def _measure_times(caller: Any) -> Times:
     for _ in range(ROUNDS):
         for name, operation in _list_operations(caller).items():
             operation(0)  # the first call also imports modules and fills caches
-            milliseconds = [_measure_one(operation, n) for n in range(TIMES)]
+            milliseconds = [_measure_call(operation, number) for number in range(TIMES)]
             times.setdefault(name, []).append(milliseconds)
         for name, milliseconds in asyncio.run(_measure_port(caller)).items():
             times.setdefault(name, []).append(milliseconds)
@@ -113,6 +117,7 @@ def _list_operations(caller: Any) -> dict[str, Callable[[int], object]]:
 
 
 def _measure_cpu(caller: Any) -> dict[str, float]:
+    """Return the milliseconds of CPU time per call of each operation."""
     times = {}
     for name, operation in _list_operations(caller).items():
         start = time.process_time()
@@ -123,6 +128,7 @@ def _measure_cpu(caller: Any) -> dict[str, float]:
 
 
 async def _measure_port(caller: Any) -> dict[str, list[float]]:
+    """Return the milliseconds of recalls and stores through the port that a run's nodes use."""
     from memory.services.gateway.engine_port import RunMemory
     from workflows.engine.ports import Origin
 
@@ -136,18 +142,18 @@ async def _measure_port(caller: Any) -> dict[str, list[float]]:
         }
         start = time.perf_counter()
         await port.recall(scope="user", query_text=_make_question(number), top_k=10, **step)
-        middle = time.perf_counter()
+        recalled_at = time.perf_counter()
         await port.store(
             scope="user", key=f"fact-{abs(number)}", value=_make_sentence(number), **step
         )
         if number >= 0:
-            recalls.append((middle - start) * 1000)
-            stores.append((time.perf_counter() - middle) * 1000)
+            recalls.append((recalled_at - start) * 1000)
+            stores.append((time.perf_counter() - recalled_at) * 1000)
     return {"run recall by text": recalls, "run store over a key": stores}
 
 
 def _write_concurrently(user: Any, team: Any) -> tuple[int, bool]:
-    """Return how many entries were stored, and whether the audit chain is intact."""
+    """Store entries in many threads at once; return how many were stored, and whether the audit chain is intact."""
     from django.db import connection
 
     from accounts.audit import verify
@@ -158,13 +164,13 @@ def _write_concurrently(user: Any, team: Any) -> tuple[int, bool]:
     from memory.models import Entry, Policy
 
     with tenant([team.pk]):
-        Policy.objects.unscoped().create(team=team, max_entries=LIMIT)
+        Policy.objects.unscoped().create(team=team, max_entries=MAX_ENTRIES)
     caller = services.MemoryCaller(load_user_principal(user), team.pk)
     barrier = Barrier(WRITERS)
 
     def write(writer: int) -> None:
         barrier.wait()
-        for number in range(EACH):
+        for number in range(ENTRIES_PER_WRITER):
             with suppress(QuotaExceeded):
                 services.remember(caller, namespace="global:x", key=f"{writer}-{number}", value=1)
         connection.close()
@@ -173,8 +179,8 @@ def _write_concurrently(user: Any, team: Any) -> tuple[int, bool]:
         list(pool.map(write, range(WRITERS)))
     with tenant([team.pk]):
         entries = Entry.objects.unscoped().filter(namespace__text="global:x", deleted_at=None)
-        stored = entries.count()
-    return stored, verify(team.pk).intact
+        stored_count = entries.count()
+    return stored_count, verify(team.pk).intact
 
 
 _NAMES = ("Mia", "Ben", "Ada", "Tom", "Zoë", "Kai", "Lena", "Omar")
@@ -200,15 +206,15 @@ def _make_question(number: int) -> str:
     return f"When did {_NAMES[number % 8]} see {_OBJECTS[number % 6]}?"
 
 
-def _measure_one(operation: Callable[[int], object], number: int) -> float:
-    """Return the duration of an operation in milliseconds."""
+def _measure_call(operation: Callable[[int], object], number: int) -> float:
+    """Return the duration of one call in milliseconds."""
     start = time.perf_counter()
     operation(number)
     return (time.perf_counter() - start) * 1000
 
 
 def _print_table(times: Times) -> None:
-    sys.stdout.write(f"{'ms, at 500 entries':28}{'p50':>8}{'p99':>8}   p95 of{LATENCY_HEADS}\n")
+    sys.stdout.write(f"{'ms, at 500 entries':28}{'p50':>8}{'p99':>8}   p95 of{LATENCY_HEADERS}\n")
     for name, rounds in times.items():
         values = list(chain.from_iterable(rounds))
         columns = "".join(f"{compute_percentile(values, n):8.2f}" for n in (50, 99))

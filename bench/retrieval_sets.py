@@ -1,4 +1,4 @@
-"""The question sets of the recall benchmark, and the quality of answers to them. See `bench.recall`."""
+"""Reads the question sets of the recall benchmark (`bench.recall`), and computes the quality of answers to them."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -9,7 +9,7 @@ from pathlib import Path
 @dataclass(frozen=True)
 class Question:
     text: str
-    evidence: frozenset[str]
+    evidence: frozenset[str]  # the keys of the entries that answer it
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Namespace:
 
 
 @dataclass(frozen=True)
-class Set:
+class QuestionSet:
     name: str
     language: str
     namespaces: list[Namespace]
@@ -30,14 +30,14 @@ class Set:
         return sum(len(namespace.questions) for namespace in self.namespaces)
 
 
-def read_sets(folder: Path) -> Iterator[Set]:
+def read_sets(folder: Path) -> Iterator[QuestionSet]:
+    """Yield the sets of all JSON files in the folder; other JSON files are skipped."""
     for path in sorted(folder.glob("*.json")):
         raw = json.loads(path.read_text(encoding="utf-8"))
         if not isinstance(raw, dict) or "namespaces" not in raw:
             continue
-        yield Set(
-            raw["name"], raw["language"], [_parse_namespace(each) for each in raw["namespaces"]]
-        )
+        namespaces = [_parse_namespace(namespace) for namespace in raw["namespaces"]]
+        yield QuestionSet(raw["name"], raw["language"], namespaces)
 
 
 def _parse_namespace(raw: dict) -> Namespace:
@@ -47,7 +47,7 @@ def _parse_namespace(raw: dict) -> Namespace:
 
 @dataclass(frozen=True)
 class Quality:
-    """The shares of the evidence among the first 5 and 10 results, and the mean of 1 / rank of the first evidence."""
+    """The mean shares of the evidence among the first 5 and 10 results, and the mean of 1 / rank of the first evidence."""
 
     at_5: float
     at_10: float
@@ -58,7 +58,7 @@ class Quality:
 
 
 def compute_quality(answers: Sequence[tuple[Question, Sequence[str]]]) -> Quality:
-    """Compute the quality of these pairs of a question and the keys of its results, best first."""
+    """Compute the quality of answers: pairs of a question and the keys of its results, best first."""
     total = len(answers) or 1
     return Quality(
         sum(_compute_recall(question, keys, 5) for question, keys in answers) / total,

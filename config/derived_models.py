@@ -32,11 +32,8 @@ def with_fields_of(
             else:
                 new_fields[field.name] = (hint, field.default)
         return create_model(
-            model.__name__,
-            __base__=model,
-            __module__=model.__module__,
-            __doc__=model.__doc__,
+            model.__name__, __base__=model, __module__=model.__module__, __doc__=model.__doc__,
             **new_fields,
-        )
+        )  # fmt: skip
 
     return derive

@@ -121,9 +121,7 @@ class LogRedactor:
 
     def __init__(self) -> None:
         self._forms: dict[str, list[str]] = {}
-        self._redactor: Redactor | None = (
-            NO_REDACTION  # None until the next event, after a new secret
-        )
+        self._redactor: Redactor | None = NO_REDACTION  # None: built at the next event
         self._lock = threading.Lock()
 
     def add(self, secret: str) -> None:

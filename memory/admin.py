@@ -37,7 +37,7 @@ class VisibleAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscript
 
 
 class ContentsAdmin(VisibleAdmin):
-    """An admin of rows that contain what is remembered: each view is recorded, as on the pages."""
+    """An admin of rows with the content of memories. Each view is recorded, as on the pages."""
 
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None

@@ -21,7 +21,7 @@ class MemoryConfig(AppConfig):
 
         erasure.register_eraser(carry_out_erasure)
         plug_in_scopes()
-        routing.check()
+        routing.check_rules()
         embedders.check_configuration()
         notify.register_notifier(wake_embedding)
         post_migrate.connect(vector_column.add_after_migrating, sender=self)

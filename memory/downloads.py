@@ -1,4 +1,4 @@
-"""Downloads: files that are sent chunk by chunk by synchronous and asynchronous servers alike."""
+"""Send an export as a download, chunk by chunk, by synchronous and asynchronous servers alike."""
 
 import re
 from collections.abc import AsyncIterator
@@ -13,15 +13,15 @@ JSON_LINES = "application/jsonl; charset=utf-8"
 
 
 class FileDownload(StreamingHttpResponse):
-    """A streamed response. Django would read a file into memory before sending it to an asynchronous server."""
+    """A streamed response, since Django would read a whole file into memory for an asynchronous server."""
 
     def __init__(self, export: ExportFile, name: str) -> None:
-        safe = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")[:80] or "memory"
+        safe_name = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")[:80] or "memory"
         super().__init__(
             export.read_chunks(),
             content_type=JSON_LINES,
             headers={
-                "Content-Disposition": f'attachment; filename="{safe}.jsonl"',
+                "Content-Disposition": f'attachment; filename="{safe_name}.jsonl"',
                 "Content-Length": str(export.size),
                 "X-Content-Type-Options": "nosniff",
                 "Cache-Control": "no-store",
@@ -34,6 +34,6 @@ class FileDownload(StreamingHttpResponse):
         self._export.file.close()
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        read = sync_to_async(self._export.file.read, thread_sensitive=False)
-        while chunk := await read(CHUNK_BYTES):
+        read_chunk = sync_to_async(self._export.file.read, thread_sensitive=False)
+        while chunk := await read_chunk(CHUNK_BYTES):
             yield chunk

@@ -1,4 +1,4 @@
-"""The host: the functions that memory needs from the application around it.
+"""The host: what memory needs from the application that runs workflows.
 
 Memory stores ids of runs, workflows and conversations without knowing what they are. The application that owns them
 implements ``Host`` and registers it once at start-up, because memory never imports that application.
@@ -16,7 +16,7 @@ from memory.core.records import Json
 
 @dataclass(frozen=True, slots=True)
 class RunDescription:
-    """A run as people know it; ``nodes`` maps the ids of its nodes to their titles."""
+    """A run for people to read. ``nodes`` maps the ids of its nodes to their titles."""
 
     workflow: str
     summary: str
@@ -31,15 +31,18 @@ class NodeTrials(Protocol):
     def prepare(
         self, principal: Principal, team_id: UUID, *, own: str, shared: str
     ) -> Mapping[str, str]:
-        """Create a workflow with ``shared``, and a run and a conversation with ``own``; return their ids by kind."""
+        """Create a workflow that contains the text ``shared``, and a run and a conversation that contain ``own``.
+
+        Return their ids by kind.
+        """
         ...
 
     def run_nodes(
         self, memory: Any, system: Mapping[str, Json], *, groups: Iterable[str]
     ) -> Iterable[tuple[str, str]]:
-        """Run each node kind that uses memory in this process over ``memory``. Yield its label and its whole output.
+        """Run each node kind that uses memory, with ``memory`` as its memory port, and yield its label and whole output.
 
-        ``groups`` are ids of groups that a node tries to read, allowed or not.
+        ``groups`` are the ids of groups that a node tries to read, whether or not it may.
         """
         ...
 
@@ -55,7 +58,7 @@ class Host(Protocol):
         ...
 
     def list_participants(self, team_id: UUID, scope: str, key: str) -> frozenset[UUID]:
-        """Return the accounts and the API key that take part in a conversation or run; none if there is none."""
+        """Return the ids of the accounts and of the API key that take part in a conversation or run, if it exists."""
         ...
 
     def describe_runs(
@@ -69,7 +72,7 @@ class Host(Protocol):
         ...
 
     def curate_run(self, team_id: UUID, curation_id: UUID) -> None:
-        """Curate a run. Nothing is raised; the curation's row says how it ended."""
+        """Carry out the curation of a run. No error is raised; the curation's row says how it ended."""
         ...
 
     def list_namespaces_of_person(self, team_id: UUID, subject: str) -> Sequence[str]:
@@ -91,7 +94,7 @@ _registered: list[Host] = []
 
 
 def register_host(host: Host) -> None:
-    """Register ``host`` instead of an earlier one."""
+    """Register the host. It replaces a host that was registered before."""
     _registered[:] = [host]
 
 

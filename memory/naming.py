@@ -1,4 +1,4 @@
-"""Titles of namespaces for people: "You", a test user's name, the first words of a conversation."""
+"""Find the titles of namespaces for people: "You", a test user's name, the first words of a conversation."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from memory.models import Namespace
 
 @dataclass(frozen=True, slots=True)
 class NamedNamespace:
-    """A namespace's row and its title; ``is_own`` is true where it belongs to the reader."""
+    """A namespace's row and its title for a reader. ``is_own`` is true if it belongs to the reader."""
 
     row: Namespace
     title: str
@@ -28,7 +28,7 @@ class NamedNamespace:
 
 
 def name_namespaces(rows: Sequence[Namespace], *, reader_id: UUID | None) -> list[NamedNamespace]:
-    """Return the rows with their titles, in the same order, by one query for each kind of names."""
+    """Return the rows with their titles for this reader, in the same order, by one query for each kind of names."""
     ids = {row.pk: parse_namespace(row.text).ids[0] for row in rows}
     titles: dict[str, Mapping[str, str]] = {}  # by scope and first id
     for scope in dict.fromkeys(row.scope for row in rows):
@@ -47,7 +47,7 @@ def name_namespaces(rows: Sequence[Namespace], *, reader_id: UUID | None) -> lis
 def _find_titles(
     rows: Sequence[Namespace], ids: Sequence[str], reader_id: UUID | None
 ) -> Mapping[str, str]:
-    """Return the titles by first id; ``rows`` are of one scope."""
+    """Return the titles of rows of one scope by the first id of their namespaces."""
     if parse_namespace(rows[0].text).seen_by is SeenBy.PERSON:
         return _name_people(rows, ids, reader_id)
     names = get_host().list_names(rows[0].team_id, rows[0].scope, ids)
@@ -72,15 +72,16 @@ def _name_people(
 
 
 def _name_non_member(subject: str, names: Mapping[str, str], reader_id: UUID | None) -> str:
-    player = find_player(subject)
-    if player is None:
-        words = _("%(name)s (API key)") if find_key_id(subject) else _("%(name)s (external user)")
-        return words % {"name": subject}
-    if player == reader_id:
+    """Return the title of an API key, an external user, or a test user of the member with one of ``names``."""
+    player_id = find_player(subject)
+    if player_id is None:
+        title = _("%(name)s (API key)") if find_key_id(subject) else _("%(name)s (external user)")
+        return title % {"name": subject}
+    if player_id == reader_id:
         return _("%(name)s (test user)") % {"name": strip_player(subject)}
     return _("%(name)s (test user of %(player)s)") % {
         "name": strip_player(subject),
-        "player": names.get(str(player), _("former member")),
+        "player": names.get(str(player_id), _("former member")),
     }
 
 
@@ -92,9 +93,9 @@ def list_person_prefixes() -> tuple[str, ...]:
 def name_for_audit_log(
     principal: HasTeams, team_id: UUID, texts: Sequence[str]
 ) -> Mapping[str, audit.DisplayName]:
-    """Return the display names of the namespaces that the audit log mentions.
+    """Return the display names of namespaces in the audit log, with a link to those that the principal may view.
 
-    A principal who can't view a namespace sees whose it is, never the first words of a conversation.
+    Others get their title only if they belong to a person, because a conversation's title shows its first words.
     """
     reader: Any = principal  # Any: tenancy knows only the half of a principal that it needs
     scopes = [kind.word for kind in list_scope_kinds()]  # no names of removed plug-ins
@@ -105,8 +106,8 @@ def name_for_audit_log(
     names = {}
     for namespace in name_namespaces(rows, reader_id=reader.user_id):
         row = namespace.row
-        address = reverse("memory:namespace", args=[row.pk]) if row.pk in visible_ids else ""
+        url = reverse("memory:namespace", args=[row.pk]) if row.pk in visible_ids else ""
         can_show_title = row.pk in visible_ids or parse_namespace(row.text).seen_by is SeenBy.PERSON
         title = namespace.title if can_show_title else row.text.rpartition(":")[2]
-        names[row.text] = audit.DisplayName(f"{row.get_scope_display()}: {title}", address)
+        names[row.text] = audit.DisplayName(f"{row.get_scope_display()}: {title}", url)
     return names

@@ -3,7 +3,7 @@
 | scope | who |
 |---|---|
 | user | that user's account; a test user's the member who added them; an external user's a key that names them |
-| conversation | who takes part in it: accounts, and the key that leads it |
+| conversation | the accounts that take part in it, and the key that leads it |
 | run | the run itself, no person and no key |
 | application, workflow | as with workflows: viewers view, editors write and forget |
 
@@ -14,8 +14,8 @@ Explicit grants (``accounts.access.grant``) are added to these. No role gives ac
 admins need emergency access (``EmergencyAccess``), which allows viewing for a limited time and notifies the person. A
 plug-in's scope says which of these rows applies to it (``SeenBy``); one that says nothing is open to runs only.
 
-``find_reasons`` is the only rule: ``is_allowed`` asks whether there is a reason, and the page
-that explains access lists them.
+``find_reasons`` implements all of these rules: ``is_allowed`` asks whether there is a reason, and the page that
+explains access lists the reasons.
 
 A namespace that doesn't exist yet may be filled only by the participants of its conversation: what another person
 wrote there would be part of their next prompt. The host knows the participants of a conversation.
@@ -102,7 +102,7 @@ class AccessFacts:
 
 
 def find_participants(target: NamespaceTarget) -> frozenset[UUID]:
-    """Return those whose runs reached the namespace and those whose conversation it is, even before its first run."""
+    """Return the participants that the namespace's row has, and those that the host names even before the first run."""
     participants = frozenset(target.row.participants if target.row else ())
     scope, key = target.parsed.scope, target.parsed.ids[0]
     return participants | get_host().list_participants(target.team_id, scope, key)
@@ -114,6 +114,7 @@ def get_participant_id(principal: Principal) -> UUID | None:
 
 
 def is_allowed(principal: Principal, verb: Verb, target: NamespaceTarget) -> bool:
+    """Return whether the principal may do this. Emergency access counts for viewing."""
     return next(find_reasons(principal, verb, target), None) is not None
 
 
@@ -122,33 +123,33 @@ def can_export(principal: Principal, target: NamespaceTarget) -> bool:
 
     Emergency access isn't enough: it ends and every read under it is in the audit log, while a file would stay.
     """
-    first = next(find_reasons(principal, "view", target), None)
-    return first is not None and first is not AccessReason.EMERGENCY_ACCESS
+    reason = next(find_reasons(principal, "view", target), None)
+    return reason is not None and reason is not AccessReason.EMERGENCY_ACCESS
 
 
 def is_allowed_by_name(principal: Principal, verb: Verb, row: Namespace) -> bool:
-    """Return whether a key has access because it names the external user; lists of namespaces don't include these."""
+    """Return whether a key has access because it names the external user. Lists don't contain such namespaces."""
     return AccessReason.NAMES in find_reasons(principal, verb, build_target(row))
 
 
 def find_reasons(
     principal: Principal, verb: Verb, target: NamespaceTarget, facts: AccessFacts | None = None
 ) -> Iterator[AccessReason]:
-    """Yield the reasons why the principal may do this, each checked when the iterator reaches it; none if they may not."""
+    """Yield the reasons why the principal may do this, or nothing. A reason is checked when the iterator reaches it."""
     facts = facts or AccessFacts(target)
     if principal.get_role(target.team_id) is None or not principal.allows(SCOPE_OF_VERB[verb]):
         return
     if target.parsed.seen_by is SeenBy.TEAM:
         yield from _find_team_reasons(principal, verb, facts)
         return
-    if private := _find_private_reason(principal, target, facts):
-        yield private
+    if private_reason := _find_private_reason(principal, target, facts):
+        yield private_reason
     if facts.is_granted(principal, verb):
         yield AccessReason.GRANT
     if _is_guest_memory(principal, target, facts):
         yield AccessReason.GUEST
-    can_look = verb == "view" and allows_emergency_access(target)
-    if can_look and facts.find_emergency_access(principal):
+    can_be_opened = verb == "view" and allows_emergency_access(target)
+    if can_be_opened and facts.find_emergency_access(principal):
         yield AccessReason.EMERGENCY_ACCESS
 
 
@@ -157,15 +158,15 @@ def _find_team_reasons(
 ) -> Iterator[AccessReason]:
     if access.can(principal, f"memory.{verb}", facts.target.team_id):
         yield AccessReason.ROLE
-    for_people_alone = VERBS[f"memory.{verb}"].scope is None
-    if (principal.kind == "user" or not for_people_alone) and facts.is_granted(principal, verb):
+    is_for_keys = VERBS[f"memory.{verb}"].scope is not None
+    if (principal.kind == "user" or is_for_keys) and facts.is_granted(principal, verb):
         yield AccessReason.GRANT
 
 
 def record_emergency_read(principal: Principal, target: NamespaceTarget, **detail: str) -> bool:
-    """Record in the audit log what only emergency access shows, and return whether that was so.
+    """Record a read in the audit log if only emergency access allows it, and return whether it was recorded.
 
-    Raise ``NotFound`` if the access ended since the row was found.
+    Raise ``NotFound`` if the access has ended since the row was found.
     """
     if target.row is None or _is_owner_by_row(principal, target):
         return False
@@ -183,7 +184,7 @@ def record_emergency_read(principal: Principal, target: NamespaceTarget, **detai
 
 
 def find_sole_emergency_access(principal: Principal, row: Namespace) -> EmergencyAccess | None:
-    """Return the emergency access that is the principal's only way to see the namespace at this moment."""
+    """Return the open emergency access if nothing else allows the principal to view the namespace, or None."""
     target = build_target(row)
     if not allows_emergency_access(target) or _is_owner_by_row(principal, target):
         return None
@@ -194,12 +195,12 @@ def find_sole_emergency_access(principal: Principal, row: Namespace) -> Emergenc
 
 
 def allows_emergency_access(target: NamespaceTarget) -> bool:
-    """Return whether the namespace is private to people who can be notified. A run's notes belong to no person."""
+    """Return whether the namespace belongs to people, who can be notified. A run's notes belong to nobody."""
     return target.parsed.seen_by in (SeenBy.PERSON, SeenBy.PARTICIPANTS)
 
 
 def is_owner(principal: Principal, target: NamespaceTarget) -> bool:
-    """Return whether the namespace is the principal's own. What was only shared with them is not."""
+    """Return whether the namespace is the principal's own. A namespace that is only shared with them is not."""
     if principal.get_role(target.team_id) is None or not principal.allows("memory:write"):
         return False
     if target.parsed.seen_by is SeenBy.TEAM:
@@ -208,13 +209,13 @@ def is_owner(principal: Principal, target: NamespaceTarget) -> bool:
 
 
 def get_guest_key_id(principal: Principal) -> UUID | None:
-    """Return the id of a key of another installation that keeps its memory here; the key's runs have none."""
+    """Return the key's id if the principal is a key of another installation that keeps its memory here, or None."""
     is_guest = principal.kind == "key" and principal.allows("memory:serve")
     return get_key_id(principal) if is_guest else None
 
 
 def is_shared_with(principal: Principal, verb: Verb, target: NamespaceTarget) -> bool:
-    """Return whether the principal has an explicit grant on this very namespace."""
+    """Return whether the principal has an explicit grant on the namespace."""
     if target.row is None:
         return False
     in_person = not can_share_with_groups(target.parsed)
@@ -222,10 +223,9 @@ def is_shared_with(principal: Principal, verb: Verb, target: NamespaceTarget) ->
 
 
 def can_share_with_groups(parsed: ParsedNamespace) -> bool:
-    """Return whether a grant to a group has an effect on the namespace.
+    """Return whether a grant to a group has an effect on the namespace, which is false for private memory.
 
-    A member who manages groups could add themselves to one and so read private memory without emergency access.
-    Private memory can therefore not be shared with groups any more, and older grants to groups have no effect.
+    A member who manages groups could otherwise add themselves to one and so read it without emergency access.
     """
     return parsed.seen_by is SeenBy.TEAM
 
@@ -233,34 +233,34 @@ def can_share_with_groups(parsed: ParsedNamespace) -> bool:
 def is_owned_by_another(
     principal: Principal, target: NamespaceTarget, facts: AccessFacts | None = None
 ) -> bool:
-    """Return whether a person's namespace belongs to an account or a member other than the principal.
+    """Return whether a person's namespace belongs to an account or a key other than the principal.
 
-    This is checked even for runs, which state themselves whom they are for: an external user's id that happens to be
-    a member's account must not open that member's memory.
+    Runs are checked, too, because they state themselves whom they are for: an external user's id that is also a
+    member's account id must not open that member's memory.
     """
     if target.parsed.seen_by is not SeenBy.PERSON:
         return False
     if principal.user_id is not None and target.parsed.ids[0] == str(principal.user_id):
-        return False  # their own; this saves the query for the account
-    key = find_key_id(target.parsed.ids[0])
-    if key is not None:
-        return key != get_key_id(principal)
-    owner = find_player(target.parsed.ids[0]) or (facts or AccessFacts(target)).account_id
-    if owner is not None:
-        return principal.user_id != owner
+        return False  # the principal's own namespace, found without a query for the account
+    key_id = find_key_id(target.parsed.ids[0])
+    if key_id is not None:
+        return key_id != get_key_id(principal)
+    owner_id = find_player(target.parsed.ids[0]) or (facts or AccessFacts(target)).account_id
+    if owner_id is not None:
+        return principal.user_id != owner_id
     persona_of = target.row.persona_of_id if target.row else None
     return persona_of is not None and principal.user_id != persona_of
 
 
 def find_account_id(parsed: ParsedNamespace) -> UUID | None:
-    """Return the account that a user's namespace means, if its id is an account's and not an external user's."""
+    """Return the id of the account to which a person's namespace belongs, or None if the person has no account."""
     if parsed.seen_by is not SeenBy.PERSON:
         return None
     try:
-        account = UUID(parsed.ids[0])
+        account_id = UUID(parsed.ids[0])
     except ValueError:
         return None
-    return account if User.objects.filter(pk=account).exists() else None
+    return account_id if User.objects.filter(pk=account_id).exists() else None
 
 
 def _find_private_reason(
@@ -274,11 +274,11 @@ def _find_private_reason(
 
 
 def _is_guest_memory(principal: Principal, target: NamespaceTarget, facts: AccessFacts) -> bool:
-    guest_key = get_guest_key_id(principal)
-    if guest_key is None or target.parsed.seen_by not in (SeenBy.PARTICIPANTS, SeenBy.RUN):
+    key_id = get_guest_key_id(principal)
+    if key_id is None or target.parsed.seen_by not in (SeenBy.PARTICIPANTS, SeenBy.RUN):
         return False
     if target.row is not None:
-        return guest_key in target.row.participants
+        return key_id in target.row.participants
     return not facts.participants
 
 
@@ -295,7 +295,7 @@ def _find_person_reason(
 
 
 def _is_owner_by_row(principal: Principal, target: NamespaceTarget) -> bool:
-    """Return whether the row alone shows that the principal needs no emergency access, which saves owners a query."""
+    """Return whether the row alone shows that the principal needs no emergency access, which saves further queries."""
     row, user_id = target.row, principal.user_id
     if row is None or user_id is None or not allows_emergency_access(target):
         return True

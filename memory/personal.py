@@ -1,6 +1,7 @@
-"""The memory about a user for that user: their own and that of their test users."""
+"""Load the memory about a user for that user: their own and that of their test users."""
 
 import json
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -24,7 +25,7 @@ from memory.services.access.pause_state import Pause, get_active_pause
 from memory.services.gateway.caller import MemoryCaller
 
 
-MAX_SHOWN: Final = 200  # the rest is found by searching
+MAX_SHOWN: Final = 200  # other entries are found by searching
 MAX_FORGOTTEN: Final = 50
 FORGOTTEN_PERIOD: Final = timedelta(days=30)
 _EMPTY: Final = "–"
@@ -73,7 +74,7 @@ class PersonMemory:
 
 @dataclass(frozen=True, slots=True)
 class PersonalMemory:
-    """The memory about a person; ``total`` counts the living entries whether ``text`` matches or not."""
+    """The memory of a user and their test users. ``total`` counts all living entries, even if a search shows fewer."""
 
     people: tuple[PersonMemory, ...]
     total: int
@@ -84,7 +85,7 @@ class PersonalMemory:
 
 
 def load_personal_memory(caller: MemoryCaller, *, text: str = "") -> PersonalMemory:
-    """Return the caller's own memory first, then that of their test users."""
+    """Return the caller's own memory and that of their test users: the newest entries, or those with the text."""
     user_id = caller.principal.user_id
     with tenant([caller.team_id]):
         namespaces = _list_own_namespaces(caller)
@@ -98,12 +99,12 @@ def load_personal_memory(caller: MemoryCaller, *, text: str = "") -> PersonalMem
         forgotten = _list_recently_forgotten(visible.filter(namespace_id__in=ids))
         own = next((row for row in namespaces if row.owner_user_id == user_id), None)
         is_shared = own is not None and any(grant.user for grant in access.list_grants(own))
-    by_namespace: dict[UUID, list[PersonalEntry]] = {}
+    by_namespace: dict[UUID, list[PersonalEntry]] = defaultdict(list)
     for row in rows:
-        by_namespace.setdefault(row.namespace_id, []).append(entries[row.pk])
+        by_namespace[row.namespace_id].append(entries[row.pk])
     people = tuple(
-        PersonMemory(each.row, each.title, each.is_own, tuple(by_namespace.get(each.row.pk, ())))
-        for each in naming.name_namespaces(namespaces, reader_id=user_id)
+        PersonMemory(named.row, named.title, named.is_own, tuple(by_namespace[named.row.pk]))
+        for named in naming.name_namespaces(namespaces, reader_id=user_id)
     )
     pause = get_active_pause(own, timezone.now())
     return PersonalMemory(people, total, len(rows), pause, is_shared, forgotten)
@@ -112,7 +113,7 @@ def load_personal_memory(caller: MemoryCaller, *, text: str = "") -> PersonalMem
 def load_personal_entries(
     caller: MemoryCaller, *, ids: Sequence[UUID]
 ) -> Mapping[UUID, PersonalEntry]:
-    """Return the current state of those entries that the caller may see, including forgotten ones."""
+    """Return the entries that the caller may see, forgotten ones included, by id."""
     if not ids:
         return {}
     with tenant([caller.team_id]):
@@ -149,7 +150,7 @@ def format_value(value: object) -> str:
 
 
 def _format_member(name: str, value: object) -> str:
-    """Put a short value beside its name and a longer one below it."""
+    """Return the name with a short value beside it or a longer one below it."""
     if not isinstance(value, Mapping | list) or not value:
         return f"{name}: {_format_scalar(value)}"
     if isinstance(value, list) and not any(isinstance(item, Mapping | list) for item in value):
@@ -167,27 +168,27 @@ def _format_scalar(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _indent(mark: str, text: str) -> str:
-    return mark + text.replace("\n", "\n" + " " * len(mark))
+def _indent(prefix: str, text: str) -> str:
+    return prefix + text.replace("\n", "\n" + " " * len(prefix))
 
 
 def _list_own_namespaces(caller: MemoryCaller) -> list[Namespace]:
     if caller.principal.kind != "user":
         raise AccessDenied(_("API keys have to name the user."))
-    rows, user = _filter_own_namespaces(caller), caller.principal.user_id
-    return sorted(rows, key=lambda row: (row.owner_user_id != user, row.text))
+    rows, user_id = _filter_own_namespaces(caller), caller.principal.user_id
+    return sorted(rows, key=lambda row: (row.owner_user_id != user_id, row.text))
 
 
 def _filter_own_namespaces(caller: MemoryCaller) -> QuerySet[Namespace]:
-    user = caller.principal.user_id
+    is_own = Q(owner_user=caller.principal.user_id) | Q(persona_of=caller.principal.user_id)
     return Namespace.objects.visible_to(caller.principal).filter(
-        Q(owner_user=user) | Q(persona_of=user), team_id=caller.team_id, scope=ScopeChoice.USER
+        is_own, team_id=caller.team_id, scope=ScopeChoice.USER
     )
 
 
 def _list_newest(caller: MemoryCaller, namespaces: Sequence[Namespace]) -> list[Entry]:
-    own, loaded = _filter_own_namespaces(caller), {row.pk: row for row in namespaces}
-    return fetch_newest(own, caller.team_id, timezone.now(), MAX_SHOWN, loaded=loaded)
+    own_namespaces, loaded = _filter_own_namespaces(caller), {row.pk: row for row in namespaces}
+    return fetch_newest(own_namespaces, caller.team_id, timezone.now(), MAX_SHOWN, loaded=loaded)
 
 
 def _search_text(living: Any, text: str) -> list[Entry]:  # Any: as above
@@ -203,6 +204,7 @@ def _list_recently_forgotten(visible: Any) -> tuple[PersonalEntry, ...]:  # Any:
 
 
 def _add_sources(caller: MemoryCaller, rows: Sequence[Entry]) -> dict[UUID, PersonalEntry]:
+    """Return the entries with their runs, reads and corrections, by entry id."""
     reads = _count_reads(rows)
     newest_readers = _find_newest_readers(rows) if reads else {}
     runs = {row.source_run for row in rows} | set(newest_readers.values())
@@ -224,24 +226,25 @@ def _add_sources(caller: MemoryCaller, rows: Sequence[Entry]) -> dict[UUID, Pers
 
 
 def _find_corrections(caller: MemoryCaller, rows: Sequence[Entry]) -> dict[UUID, datetime]:
-    """Return when the person last edited each entry by hand. Unchanged entries are missing."""
-    changed = [row.pk for row in rows if row.revision > 1]
-    if not changed:
+    """Return when the person last edited each entry by hand. Entries without such an edit are missing."""
+    changed_ids = [row.pk for row in rows if row.revision > 1]
+    if not changed_ids:
         return {}
     revisions = Revision.objects.unscoped().filter(
-        entry__in=changed, actor=caller.principal.actor, operation=Operation.EDIT, run_id=""
+        entry__in=changed_ids, actor=caller.principal.actor, operation=Operation.EDIT, run_id=""
     )
     return dict(revisions.order_by().values_list("entry").annotate(Max("at")))
 
 
 def _count_reads(rows: Sequence[Entry]) -> dict[UUID, tuple[int, datetime | None]]:
-    """Return the number of runs that read each entry, and the last time; the caller has checked the permission."""
+    """Return the number of runs that read each entry, and the time of the last read."""
     reads = Read.objects.unscoped().filter(entry__in=[row.pk for row in rows]).order_by()
     counts = reads.values_list("entry").annotate(Count("run_id", distinct=True), Max("at"))
     return {entry_id: (runs, last_at) for entry_id, runs, last_at in counts}
 
 
 def _find_newest_readers(rows: Sequence[Entry]) -> dict[UUID, str]:
+    """Return the id of the run that read each entry last, by entry id."""
     reads = Read.objects.unscoped().filter(entry__in=[row.pk for row in rows])
     newest = reads.order_by("entry_id", "-at", "-id").distinct("entry_id")
     return dict(newest.values_list("entry_id", "run_id"))

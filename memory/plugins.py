@@ -1,4 +1,4 @@
-"""Memory's plug-ins: providers and scopes."""
+"""Find and register the memory providers and scopes of plug-ins."""
 
 from config.plugins import collect_mappings
 from memory.core import scopes
@@ -9,12 +9,12 @@ from memory.providers.base import MemoryProvider
 
 
 def make_provider(name: str, **options: object) -> MemoryProvider:
-    """Make a provider by name, built in or from a plug-in."""
+    """Make a memory provider, built in or from a plug-in, by its name and options."""
     return find_provider_factory(name, collect_mappings("memory_providers"))(**options)
 
 
 def plug_in_scopes() -> None:
-    """Add the scopes of plug-ins to memory's table, at start-up and again in a test that adds one."""
+    """Register the scopes of all plug-ins. This replaces those that were registered before."""
     scopes.plug_in(_check_scope(word, kind) for word, kind in collect_mappings("scopes").items())
 
 

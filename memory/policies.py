@@ -1,4 +1,4 @@
-"""The policy that holds for a namespace: the team's, narrowed by the application's and by its own limits."""
+"""Find the policy that applies to a namespace: the team's, narrowed by the application's and the namespace's limits."""
 
 import json
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from memory.models import Namespace, Policy
 from memory.providers.postgres.fixed_queries import FunctionCall, Select
 
 
-# Generous defaults; they only keep a faulty loop from filling the disk.
+# The defaults are generous: they only keep a faulty loop from filling the disk.
 DEFAULT = MemorySecurityPolicy(
     max_entries_per_namespace=100_000,
     max_value_bytes=256 * 1024,
@@ -32,16 +32,16 @@ _POLICIES = Select(Policy, "WHERE team_id = %s AND app_id IN ('', %s)")
 @dataclass(frozen=True, slots=True)
 class Rules:
     policy: MemorySecurityPolicy
-    max_namespaces: int
-    subjects_write_global: bool
+    max_namespaces: int  # of the team
+    subjects_write_global: bool  # whether runs for external users may write to the team's memory
 
 
 def find_namespace_and_rules(
     team_id: UUID, text: str, app_id: str
 ) -> tuple[Namespace | None, Rules]:
-    """Return the namespace of this name, if there is one, and the rules that hold for it, by one query."""
-    namespace, (rows,) = _FIND_NAMESPACE.fetch_one(team_id, text, app_id)
-    policies = [Policy(**row) for row in json.loads(rows or "[]")]
+    """Return the namespace of this name, if there is one, and the rules that apply to it, by one query."""
+    namespace, (policies_json,) = _FIND_NAMESPACE.fetch_one(team_id, text, app_id)
+    policies = [Policy(**row) for row in json.loads(policies_json or "[]")]
     return namespace, _combine_rules(policies, app_id, namespace)
 
 
@@ -63,22 +63,23 @@ def load_policies(
 
 
 def _combine_rules(policies: Sequence[Policy], app_id: str, namespace: Namespace | None) -> Rules:
-    """Combine the limits of the team, which replace the defaults, those of the application and of the namespace."""
+    """Return the team's limits, or the defaults, narrowed by those of the application and of the namespace."""
     rows = {row.app_id: row for row in policies}
-    team, app = rows.get(""), rows.get(app_id) if app_id else None
-    policy = _build_policy(team, DEFAULT) if team else DEFAULT
-    if app:
-        policy = policy.narrow_by(_build_policy(app, MemorySecurityPolicy()))
+    team_row, app_row = rows.get(""), rows.get(app_id) if app_id else None
+    policy = _build_policy(team_row, DEFAULT) if team_row else DEFAULT
+    if app_row:
+        policy = policy.narrow_by(_build_policy(app_row, MemorySecurityPolicy()))
     if namespace:
         limits = MemorySecurityPolicy(
             max_entries_per_namespace=namespace.max_entries, max_namespace_bytes=namespace.max_bytes
         )
         policy = policy.narrow_by(limits)
+    max_namespaces = team_row.max_namespaces if team_row else None
     return Rules(
         policy,
-        team.max_namespaces if team and team.max_namespaces is not None else DEFAULT_MAX_NAMESPACES,
-        bool(team and team.subjects_write_global)
-        and (app is None or app.subjects_write_global is not False),
+        DEFAULT_MAX_NAMESPACES if max_namespaces is None else max_namespaces,
+        bool(team_row and team_row.subjects_write_global)
+        and (app_row is None or app_row.subjects_write_global is not False),
     )
 
 

@@ -1,6 +1,6 @@
-"""Names of the actors and runs that wrote or read a memory: accounts, keys, upkeep, runs and their nodes.
+"""Find the names of the actors and runs that wrote or read a memory: accounts, keys, background tasks, runs and nodes.
 
-The host describes the runs and leaves out those that the reader may not see.
+The host describes the runs, without those that the reader may not see.
 """
 
 from collections.abc import Iterable, Mapping
@@ -27,7 +27,7 @@ _UPKEEP: Mapping[str, str | Promise] = {
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """The names of actors by their ids in the audit log, and the descriptions of runs that the reader may see, by id."""
+    """The names of actors by their id in the audit log, and the descriptions of runs that the reader may see."""
 
     actors: Mapping[str, str]
     runs: Mapping[str, RunDescription]
@@ -38,14 +38,14 @@ class Provenance:
 
 
 def load_provenance(principal: Principal, actors: Iterable[str], runs: Iterable[str]) -> Provenance:
-    """Return the names of actors and runs, by one query for each kind of actor."""
-    actor_names = {name for name in actors if name}
-    actor_runs = {name.removeprefix("run:") for name in actor_names if name.startswith("run:")}
-    run_ids = {name for name in (*runs, *actor_runs) if name}
+    """Return the names of these actors, and the descriptions of these runs and of those among the actors."""
+    actor_ids = {actor for actor in actors if actor}
+    actor_runs = {actor.removeprefix("run:") for actor in actor_ids if actor.startswith("run:")}
+    run_ids = {run_id for run_id in (*runs, *actor_runs) if run_id}
     descriptions = get_host().describe_runs(principal, run_ids) if run_ids else {}
-    names = _name_people(principal, actor_names) | _name_keys(principal, actor_names)
+    names = _name_people(principal, actor_ids) | _name_keys(principal, actor_ids)
     return Provenance(
-        {name: names.get(name) or _name_other_actor(name, descriptions) for name in actor_names},
+        {actor: names.get(actor) or _name_other_actor(actor, descriptions) for actor in actor_ids},
         descriptions,
     )
 

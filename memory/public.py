@@ -1,6 +1,6 @@
-"""The façade of memory: everything that other apps import from it. The rest of memory is private.
+"""The public interface of memory: everything that other apps import from it. The rest of memory is private.
 
-Other apps implement ``memory.host``.
+The application that runs workflows also implements ``memory.host``.
 """
 
 from memory.core import errors

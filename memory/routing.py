@@ -1,8 +1,8 @@
-"""The routing of namespaces: PostgreSQL or, for working memory, another provider that the operator chose.
+"""Find the provider of a namespace: PostgreSQL or, for working memory, another one that the operator chose.
 
-``MEMORY_PLACES`` has a rule for each scope, for all teams or for one: ``run=redis``, ``workflow@TEAM=http``. Memory
-of persons, conversations and applications stays in PostgreSQL: it must be undone, restored, audited in one
-transaction and erased with proof. See adr 8.
+``MEMORY_PLACES`` has a rule for each scope, for all teams or for one: ``run=redis``, ``workflow@TEAM=http``. The memory
+of persons, conversations and applications is always in PostgreSQL, because it must be possible to undo and restore it,
+to audit it in the same transaction, and to erase it with proof. See adr 8.
 """
 
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ DEFAULT = "postgres"
 
 @dataclass(frozen=True, slots=True)
 class ExternalProvider:
-    """A provider that keeps namespaces outside of PostgreSQL; ``name`` is its name in the audit log."""
+    """A provider that stores namespaces outside of PostgreSQL, and its name in the audit log."""
 
     name: str
     provider: MemoryProvider
@@ -44,7 +44,7 @@ def find_external_provider(
 
 
 def list_external_scopes(team_id: UUID) -> frozenset[str]:
-    """Return the scopes of which the team's namespaces are not in PostgreSQL."""
+    """Return the scopes whose namespaces the team has outside of PostgreSQL."""
     rules = _parse_rules(settings.MEMORY_PLACES)
     return frozenset(
         scope
@@ -53,16 +53,16 @@ def list_external_scopes(team_id: UUID) -> frozenset[str]:
     )
 
 
-def check() -> None:
-    """Check the rules at start-up, so that a wrong one fails here and not in a run."""
+def check_rules() -> None:
+    """Raise ImproperlyConfigured for a wrong rule. This is called at start-up, so that no run fails because of it."""
     for (scope, team), name in _parse_rules(settings.MEMORY_PLACES).items():
         if name != DEFAULT:
             _check_rule(scope, team, name)
             _get_or_make(name, UUID(team) if team else UUID(int=0), MemorySecurityPolicy())
 
 
-def close() -> None:
-    """Close the connections of this process; the next use opens new ones."""
+def close_providers() -> None:
+    """Close this process's connections to external providers. The next use opens new ones."""
     providers = list(_PROVIDERS.values())
     _PROVIDERS.clear()
     for external in providers:
@@ -70,7 +70,7 @@ def close() -> None:
 
 
 def _find_provider_name(rules: Mapping[tuple[str, str], str], scope: str, team_id: UUID) -> str:
-    """Return the provider's name: a team's own rule precedes the rule for all teams."""
+    """Return the name of the provider. A team's own rule precedes the rule for all teams."""
     return rules.get((scope, str(team_id))) or rules.get((scope, "")) or DEFAULT
 
 
@@ -111,7 +111,7 @@ def _check_rule(scope: str, team: str, name: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Addresses:
-    """The addresses of providers. They are part of the cache's key because tests and reloads may change them."""
+    """The addresses of providers. They are part of a provider's cache key because tests and reloads may change them."""
 
     redis_url: str
     http_url: str
@@ -130,11 +130,11 @@ _PROVIDERS: dict[tuple[str, UUID, MemorySecurityPolicy, _Addresses], ExternalPro
 
 
 def _get_or_make(name: str, team_id: UUID, policy: MemorySecurityPolicy) -> ExternalProvider:
-    """Return one provider for all callers with the same limits. Two made at the same time are harmless."""
-    key = (name, team_id, policy, _read_addresses())
-    if key not in _PROVIDERS:
-        _PROVIDERS[key] = _make_provider(*key)
-    return _PROVIDERS[key]
+    """Return the provider, shared by all callers with the same limits. Two made at the same time are harmless."""
+    cache_key = (name, team_id, policy, _read_addresses())
+    if cache_key not in _PROVIDERS:
+        _PROVIDERS[cache_key] = _make_provider(*cache_key)
+    return _PROVIDERS[cache_key]
 
 
 def _make_provider(

@@ -1,4 +1,4 @@
-"""Reads for pages and the API, limited to what the caller may see: finding and authorizing are one call."""
+"""Read namespaces, entries and changes for pages and the API, limited to what the principal may see."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -19,13 +19,13 @@ from memory.providers.postgres.newest import fetch_newest
 
 
 # These scopes have many namespaces, and people usually need the newest.
-TRANSIENT = (ScopeChoice.CONVERSATION, ScopeChoice.RUN)
+TRANSIENT_SCOPES = (ScopeChoice.CONVERSATION, ScopeChoice.RUN)
 
 
 def list_fullest_namespaces(
     principal: Principal, team_id: UUID, *, limit: int
 ) -> Sequence[Namespace]:
-    """Return the namespaces with the most entries, in the order of namespaces."""
+    """Return the namespaces with the most entries, ordered by scope and then by the number of entries."""
     rows = Namespace.objects.visible_to(principal).filter(team_id=team_id)
     filled = rows.filter(Q(entry_count__gt=0) | Q(byte_count__gt=0)).order_by("-entry_count", "id")
     return sorted(filled[:limit], key=lambda row: (row.scope, -row.entry_count, row.text))
@@ -39,7 +39,7 @@ def list_namespaces_by_text(
 
 
 def find_namespace(principal: Principal, team_id: UUID, namespace_id: UUID) -> Namespace:
-    """Return the namespace, also by emergency access, which is recorded."""
+    """Return the namespace. Emergency access suffices, and a read under it is audited."""
     manager: Any = Namespace.objects  # Any: the manager types its model, not its queryset
     row: Namespace | None
     row = manager.open_to(principal).filter(team_id=team_id, pk=namespace_id).first()
@@ -50,7 +50,7 @@ def find_namespace(principal: Principal, team_id: UUID, namespace_id: UUID) -> N
 
 
 def find_member(principal: Principal, team_id: UUID, user_id: UUID) -> User:
-    """Return a member of the team with whom a namespace can be shared."""
+    """Return the member of the team. Raise NotFound if the principal may not see them."""
     rows = Membership.objects.visible_to(principal).filter(team_id=team_id, user_id=user_id)
     row = rows.select_related("user").first()
     if row is None:
@@ -59,7 +59,7 @@ def find_member(principal: Principal, team_id: UUID, user_id: UUID) -> User:
 
 
 def find_entry(principal: Principal, team_id: UUID, entry_id: UUID) -> Entry:
-    """Return the entry, also a forgotten one, whose page is where it is restored, and also by emergency access."""
+    """Return the entry, even if it is forgotten. Emergency access suffices, and a read under it is audited."""
     manager: Any = Entry.objects  # as above
     rows = manager.open_to(principal).filter(team_id=team_id, pk=entry_id)
     row: Entry | None = rows.select_related("namespace").first()
@@ -71,7 +71,7 @@ def find_entry(principal: Principal, team_id: UUID, entry_id: UUID) -> Entry:
 
 
 def list_newest_entries(principal: Principal, team_id: UUID, limit: int = 50) -> Sequence[Entry]:
-    """Return the newest entries of all namespaces that the caller may view, each with its namespace."""
+    """Return the newest entries of all namespaces that the principal may view, each with its namespace."""
     namespaces = Namespace.objects.visible_to(principal).filter(team_id=team_id, entry_count__gt=0)
     return fetch_newest(namespaces, team_id, timezone.now(), limit)
 
@@ -85,7 +85,7 @@ class ScopeTotal:
 
 
 def list_scope_totals(principal: Principal, team_id: UUID) -> Sequence[ScopeTotal]:
-    """Count what the caller may see, by scope."""
+    """Return the numbers of namespaces, entries and bytes that the principal may see, by scope."""
     namespaces = Namespace.objects.visible_to(principal).filter(team_id=team_id).order_by()
     counts = (Count("id"), Sum("entry_count"), Sum("byte_count"))
     totals = namespaces.values_list("scope").annotate(*counts)
@@ -95,14 +95,14 @@ def list_scope_totals(principal: Principal, team_id: UUID) -> Sequence[ScopeTota
 def list_namespace_page(
     principal: Principal, team_id: UUID, *, scopes: Sequence[str], limit: int, offset: int
 ) -> Sequence[Namespace]:
-    """List namespaces in the order of ``scopes``: in each the caller's own first, then the fullest, or in transient scopes the newest."""
+    """Return namespaces by scope: the principal's own, then the fullest or, in ``TRANSIENT_SCOPES``, the newest."""
     namespaces = Namespace.objects.visible_to(principal).filter(team_id=team_id, scope__in=scopes)
     ranks = (When(scope=scope, then=rank) for rank, scope in enumerate(scopes))
     rows = namespaces.alias(
         scope_rank=Case(*ranks, default=len(scopes)),
         owner_rank=Case(When(owner_user=principal.user_id, then=0), default=1),
-        size=Case(When(scope__in=TRANSIENT, then=0), default=F("entry_count")),
-        started=Case(When(scope__in=TRANSIENT, then=F("created_at"))),
+        size=Case(When(scope__in=TRANSIENT_SCOPES, then=0), default=F("entry_count")),
+        started=Case(When(scope__in=TRANSIENT_SCOPES, then=F("created_at"))),
     )
     ordered = rows.order_by("scope_rank", "owner_rank", "-size", "-started", "text", "id")
     return list(ordered[offset : offset + limit])
@@ -121,7 +121,7 @@ def list_revisions(entry: Entry) -> Sequence[Revision]:
 
 
 def list_reads(entry: Entry, limit: int = 50) -> Sequence[Read]:
-    """List the runs that recalled the entry, newest first."""
+    """Return the reads of the entry by runs, newest first. The caller has checked the permission."""
     return list(Read.objects.unscoped().filter(entry=entry).order_by("-at", "-id")[:limit])
 
 
@@ -131,7 +131,7 @@ def list_categories(namespace: Namespace) -> Sequence[str]:
 
 
 def list_actors(namespace: Namespace) -> Sequence[str]:
-    """List the actors that wrote the living entries."""
+    """Return the actors that wrote the living entries."""
     rows = Entry.objects.unscoped().filter(namespace=namespace, deleted_at=None)
     signed_rows = rows.exclude(source_actor="").order_by("source_actor")
     return list(signed_rows.values_list("source_actor", flat=True).distinct())

@@ -48,7 +48,7 @@ def settle_working() -> int:
 
 @shared_task(name="memory.curate_run")
 def curate_run(team_id: str, curation_id: str) -> int:
-    """Curate a run after it ended. A second delivery finds it started."""
+    """Curate a run that has ended. If the task is delivered twice, the second finds the curation claimed."""
     return curate_queued(UUID(team_id), UUID(curation_id))
 
 
@@ -63,7 +63,7 @@ def wake_curation(team_id: UUID, curation_id: UUID) -> None:
 
 @shared_task(name="memory.erase_person")
 def erase_person(team_id: str, erasure_id: str) -> int:
-    """Carry out an erasure. A second delivery finds it started."""
+    """Carry out an erasure. If the task is delivered twice, the second finds the erasure claimed."""
     return run_erasure(UUID(team_id), UUID(erasure_id))
 
 
@@ -78,7 +78,7 @@ def wake_erasure(team_id: UUID, erasure_id: UUID) -> None:
 
 @shared_task(name="memory.embed_team")
 def embed_one_team(team_id: str) -> int:
-    """Embed a team's entries. A second delivery finds nothing due."""
+    """Embed a team's entries. If the task is delivered twice, the second finds nothing to embed."""
     return embed_team(UUID(team_id))
 
 
@@ -88,13 +88,14 @@ def embed_waiting() -> int:
 
 
 def wake_embedding(team_id: UUID, after: float) -> None:
+    """Embed the team's entries in the background, ``after`` seconds from now."""
     _send(embed_one_team, str(team_id), subject={"team": str(team_id)}, countdown=after)
 
 
 def _send(
     task: "Task[..., Any]", *args: str, subject: dict[str, str], **options: Any
 ) -> None:  # Any: as Celery takes them
-    """Send the message of a task. If it fails, a sweep finds the rows."""
+    """Send the task to a worker. A failure is only logged, with ``subject``: a sweep finds the waiting rows later."""
     try:
         task.apply_async(args, retry=False, **options)
     except (KombuError, OSError) as error:

@@ -1,4 +1,4 @@
-"""Django admin of workflows: read-only rows of one's own teams, without secrets and private runs.
+"""Django admin of workflows: the rows of one's own teams, read-only and without secrets and others' private runs.
 
 Changes are made on the pages and in the API, where they are checked and audited.
 """
@@ -15,19 +15,23 @@ from workflows import models
 
 
 class PersonalAdmin(ReadOnlyTenantAdmin):
-    """Rows of a person, with the same visibility as on the other pages."""
+    """Rows about a person, which are visible if their run, conversation or task is visible on the other pages."""
 
-    run_path = ""  # the lookup from the row to its run or conversation; "" for the row itself
-    owner: type[models.Run] | type[models.Conversation] | type[models.Task] = models.Run
+    owner_lookup = (
+        ""  # the field lookup from the row to its owner; "" if the row is the owner itself
+    )
+    owner_model: type[models.Run] | type[models.Conversation] | type[models.Task] = models.Run
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        visible_ids = self.owner.objects.visible_to(get_principal(request)).values("pk")
-        path = f"{self.run_path}__in" if self.run_path else "pk__in"
-        return super().get_queryset(request).filter(**{path: visible_ids})
+        visible_ids = self.owner_model.objects.visible_to(get_principal(request)).values("pk")
+        lookup = f"{self.owner_lookup or 'pk'}__in"
+        return super().get_queryset(request).filter(**{lookup: visible_ids})
 
 
-class OfRunAdmin(PersonalAdmin):
-    run_path = "run"
+class RunDetailAdmin(PersonalAdmin):
+    """Rows that belong to a run."""
+
+    owner_lookup = "run"
     list_select_related = ("run",)
 
 
@@ -159,34 +163,33 @@ class RunAdmin(PersonalAdmin):
 
 @admin.register(models.Task)
 class TaskAdmin(PersonalAdmin):
-    owner = models.Task
+    owner_model = models.Task
     list_display = ("title", "team", "run", "created_at")
     list_select_related = ("team", "run")
 
 
 @admin.register(models.Conversation)
 class ConversationAdmin(PersonalAdmin):
-    owner = models.Conversation
+    owner_model = models.Conversation
     list_display = ("name", "workflow", "dialogue_count", "created_at")
     list_select_related = ("workflow",)
 
 
 @admin.register(models.Message)
 class MessageAdmin(PersonalAdmin):
-    owner = models.Conversation
-    run_path = "conversation"
+    owner_model = models.Conversation
+    owner_lookup = "conversation"
     list_display = ("number", "conversation", "created_at")
     list_select_related = ("conversation",)
 
 
-def _register(model: type[Model], *columns: str) -> None:
-    admin.site.register(
-        model, type(f"{model.__name__}Admin", (OfRunAdmin,), {"list_display": columns})
-    )
+def _register_run_detail(model: type[Model], *columns: str) -> None:
+    attributes = {"list_display": columns}
+    admin.site.register(model, type(f"{model.__name__}Admin", (RunDetailAdmin,), attributes))
 
 
-_register(models.Step, "node_key", "kind", "status", "run")
-_register(models.StepIntent, "node_key", "attempt", "run", "at")
-_register(models.RunEvent, "seq", "name", "run", "at")
-_register(models.RunPartial, "run", "updated_at")
-_register(models.DryRunChange, "number", "operation", "key", "fate", "run")
+_register_run_detail(models.Step, "node_key", "kind", "status", "run")
+_register_run_detail(models.StepIntent, "node_key", "attempt", "run", "at")
+_register_run_detail(models.RunEvent, "seq", "name", "run", "at")
+_register_run_detail(models.RunPartial, "run", "updated_at")
+_register_run_detail(models.DryRunChange, "number", "operation", "key", "fate", "run")

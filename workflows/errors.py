@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class WorkflowFault(Exception):
-    """Something about workflows went wrong."""
+    """The base class of this app's errors. ``retryable``: whether the same request may succeed later."""
 
     retryable = False
     sentence: str | Promise = _("This workflow could not be processed.")
@@ -28,8 +28,8 @@ class WorkflowFault(Exception):
         field: str | None = None,
         node: str | None = None,
     ) -> None:
-        self.field = field  # of the request, where it is about one
-        self.node = node  # whose value it is
+        self.field = field  # the field of the request that caused the error, if any
+        self.node = node  # the id of the node that caused the error, if any
         self.message: str | Promise = sentence or type(self).sentence
         super().__init__(self.message)
 
@@ -73,7 +73,7 @@ class RunNotPaused(WorkflowFault):
 
 
 class NameTaken(WorkflowFault):
-    """The team uses this name already."""
+    """Another row of the same kind has this name already."""
 
     sentence = _("This name is already taken.")
 
@@ -85,7 +85,7 @@ class InvalidValue(WorkflowFault):
 
 
 class EditConflict(WorkflowFault):
-    """Someone else changed the same value in the meantime; ``conflicts`` holds both values."""
+    """Someone else changed the same value in the meantime. Each of the ``conflicts`` has both values."""
 
     sentence = _("Someone else changed this in the meantime.")
 
@@ -94,7 +94,7 @@ class EditConflict(WorkflowFault):
     ) -> None:
         super().__init__(sentence)
         self.conflicts = tuple(conflicts)
-        self.undoes: int | None = None  # of an undo or a redo: the revision it is about
+        self.undoes: int | None = None  # the number of the revision to undo or redo, if that failed
 
 
 class NothingToUndo(WorkflowFault):

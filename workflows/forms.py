@@ -17,7 +17,7 @@ from workflows.models import Workflow
 
 MAX_DOCUMENT_BYTES = 1024 * 1024
 
-# start variable type → its form control; any other type is entered as JSON
+# type of a start variable → its form control; values of other types are entered as JSON
 CONTROLS = {
     "text-input": "text",
     "string": "text",
@@ -29,14 +29,14 @@ CONTROLS = {
     "checkbox": "switch",
     "boolean": "switch",
 }
-FILES = frozenset({"file", "file-list", "array[file]"})
+FILE_TYPES = frozenset({"file", "file-list", "array[file]"})
 
 
 @dataclass(frozen=True, slots=True)
 class InputField:
     """A variable of the start node as a form control.
 
-    ``value`` is the submitted value, else the last run's, else the author's ``default``.
+    ``value`` is the submitted value, else that of the person's last run, else the author's ``default``.
     """
 
     name: str
@@ -59,18 +59,18 @@ def build_input_fields(
     document: Document,
     submitted: Mapping[str, str] | None = None,
     errors: Mapping[str, str] | None = None,
-    last: Mapping[str, Json] | None = None,
+    last_inputs: Mapping[str, Json] | None = None,
 ) -> list[InputField]:
-    """Return the controls for a run of this document, in the author's order; ``last``: an earlier run's inputs."""
+    """Return the controls for the inputs of the document in its order, filled from the submission or the last run."""
     return [
-        _build_field(variable, submitted, errors or {}, last or {})
+        _build_field(variable, submitted, errors or {}, last_inputs or {})
         for variable in _list_variables(document)
-        if not variable.get("hide") and variable.get("type") not in FILES
+        if not variable.get("hide") and variable.get("type") not in FILE_TYPES
     ]
 
 
 def read_inputs(document: Document, data: Mapping[str, str]) -> dict[str, Json]:
-    """Return the submitted values for the start node. Invalid JSON stays text, so that the node reports the field."""
+    """Return the submitted values for the start node. Invalid JSON stays text, which the start node then rejects."""
     values = {field.name: _read_value(field, data) for field in build_input_fields(document)}
     return {name: value for name, value in values.items() if value is not None}
 
@@ -88,16 +88,17 @@ def _build_field(
     variable: Mapping[str, Any],
     submitted: Mapping[str, str] | None,
     errors: Mapping[str, str],
-    last: Mapping[str, Json],
+    last_inputs: Mapping[str, Json],
 ) -> InputField:
     name = str(variable.get("variable", ""))
     kind = str(variable.get("type", "string"))
     default = variable.get("default")
     options = variable.get("options")
-    length = variable.get("max_length")
+    max_length = variable.get("max_length")
     control = CONTROLS.get(kind, "json")
     choices = tuple(str(option) for option in options) if isinstance(options, list) else ()
-    value = last[name] if _is_reusable(last.get(name), control, choices) else default
+    is_reusable = _is_reusable(last_inputs.get(name), control, choices)
+    value = last_inputs[name] if is_reusable else default
     return InputField(
         name=name,
         label=str(variable.get("label") or name),
@@ -105,7 +106,7 @@ def _build_field(
         required=bool(variable.get("required")),
         value=submitted.get(name, "") if submitted is not None else _format_value(value, control),
         options=choices,
-        max_length=length if isinstance(length, int) and length > 0 else None,
+        max_length=max_length if isinstance(max_length, int) and max_length > 0 else None,
         hint=str(variable.get("description") or ""),
         error=errors.get(name, ""),
         default=_format_value(default, control),
@@ -113,14 +114,14 @@ def _build_field(
 
 
 def _is_reusable(value: Json, control: str, options: Sequence[str]) -> bool:
-    """Return whether an earlier run's value is valid for the field as it is today."""
+    """Return whether the value of an earlier run is valid for the current field."""
     if value is None or (control == "select" and value not in options):
         return False
     return isinstance(value, bool) == (control == "switch") or control == "json"
 
 
 def _format_value(value: Json, control: str) -> str:
-    """Return the value as the control's text; "" for a switch that is off, so that templates needn't know its values."""
+    """Return the value as the control's text, which is "" for a switch that is off."""
     if value is None or (control == "switch" and value in (False, "false")):
         return ""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
@@ -187,7 +188,7 @@ class ImportForm(PageForm):
             raise forms.ValidationError(_("The file is not UTF-8 text.")) from error
 
 
-class NewForm(forms.Form):
+class NewWorkflowForm(forms.Form):
     mode = forms.ChoiceField(
         label=_("Type"),
         choices=[

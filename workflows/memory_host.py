@@ -1,4 +1,4 @@
-"""The implementation of memory's ``Host``: describe the ids of workflows, runs and conversations."""
+"""The implementation of memory's ``Host``: what memory asks about workflows, runs and conversations."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -18,7 +18,7 @@ from workflows.services.samples.node_trials import NodeTrials
 
 
 MAX_LENGTH = 60
-Record = tuple[str, dict[str, Any]]  # its kind and its values
+Record = tuple[str, dict[str, Any]]  # the kind and the values of an exported row
 
 
 def register() -> None:
@@ -32,11 +32,11 @@ class WorkflowsHost:
         self.node_trials = NodeTrials()
 
     def list_names(self, team_id: UUID, scope: str, ids: Sequence[str]) -> Mapping[str, str]:
-        list_names = _NAMES_BY_SCOPE.get(scope)
+        list_names = _NAME_FUNCTIONS.get(scope)
         return list_names(team_id, ids) if list_names else {}
 
     def list_participants(self, team_id: UUID, scope: str, key: str) -> frozenset[UUID]:
-        """Return the people and keys of a conversation or a run; with a run's id, so that its notes stay its own."""
+        """Return the accounts and the API key of a conversation or a run, and for a run also its id, as it has notes."""
         if scope == "conversation":
             rows = Conversation.objects.unscoped().filter(team_id=team_id, key=key)
             ids = rows.values_list("started_by_id", "subject_user_id", "api_key_id").first()
@@ -123,7 +123,7 @@ def _list_run_names(team_id: UUID, ids: Sequence[str]) -> Mapping[str, str]:
     return {str(pk): name for pk, name in rows.values_list("pk", "workflow__name")}
 
 
-_NAMES_BY_SCOPE: dict[str, Callable[[UUID, Sequence[str]], Mapping[str, str]]] = {
+_NAME_FUNCTIONS: dict[str, Callable[[UUID, Sequence[str]], Mapping[str, str]]] = {
     "conversation": _list_conversation_names,
     "global": _list_workflow_names,
     "workflow": _list_stream_names,
@@ -132,7 +132,7 @@ _NAMES_BY_SCOPE: dict[str, Callable[[UUID, Sequence[str]], Mapping[str, str]]] =
 
 
 def _split_stream(stream: str) -> list[str]:
-    """Return the workflow ids of a stream, or none if its name is too long to contain all of them."""
+    """Return the workflow ids in a stream's name, or none if the name was shortened because it had too many."""
     length = len(str(UUID(int=0)))
     ids = [stream[start : start + length] for start in range(0, len(stream), length + 1)]
     return ids if "-".join(str(pk) for pk in _parse_uuids(ids)) == stream else []

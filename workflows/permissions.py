@@ -1,7 +1,7 @@
 """Permissions for workflows, runs, conversations and the team's credentials.
 
 They come in pairs: ``may_…`` returns whether an action is allowed, ``check_…`` raises NotAllowed with a message. The
-table in ``accounts.roles`` gives each role its verbs; this module defines the rows that each verb is checked on.
+table in ``accounts.roles`` gives each role its verbs. This module checks a verb on a row, and who a row belongs to.
 """
 
 from collections.abc import Callable
@@ -24,8 +24,8 @@ Predicate = Callable[[Principal, Model | UUID], bool]
 Check = Callable[[Principal, Model | UUID], None]
 
 
-def _pair(verb: str) -> tuple[Predicate, Check]:
-    """Return ``may_…`` and ``check_…`` for a verb without further conditions."""
+def _build_pair(verb: str) -> tuple[Predicate, Check]:
+    """Return the functions ``may_…`` and ``check_…`` for a verb without further conditions."""
 
     def may(principal: Principal, target: Model | UUID) -> bool:
         return can(principal, verb, target)
@@ -37,20 +37,20 @@ def _pair(verb: str) -> tuple[Predicate, Check]:
 
 
 # The target is a workflow.
-may_view, check_view = _pair("workflow.view")
-may_edit, check_edit = _pair("workflow.edit")
-may_publish, check_publish = _pair("workflow.publish")
-may_delete, check_delete = _pair("workflow.delete")
-may_share, check_share = _pair("workflow.share")
-may_run, check_run = _pair("workflow.run")
-may_comment, check_comment = _pair("workflow.comment")
+may_view, check_view = _build_pair("workflow.view")
+may_edit, check_edit = _build_pair("workflow.edit")
+may_publish, check_publish = _build_pair("workflow.publish")
+may_delete, check_delete = _build_pair("workflow.delete")
+may_share, check_share = _build_pair("workflow.share")
+may_run, check_run = _build_pair("workflow.run")
+may_comment, check_comment = _build_pair("workflow.comment")
 # The target is a team.
-may_create, check_create = _pair("workflow.create")
-may_arrange, check_arrange = _pair("workflow.edit")  # its folders, which have no owner
-may_create_task, check_create_task = _pair("workflow.run")
-may_view_credentials, check_view_credentials = _pair("credential.view")
+may_create, check_create = _build_pair("workflow.create")
+may_arrange, check_arrange = _build_pair("workflow.edit")  # create, rename, move and delete folders
+may_create_task, check_create_task = _build_pair("workflow.run")
+may_view_credentials, check_view_credentials = _build_pair("credential.view")
 # The target is a credential, a model provider or a team.
-may_manage, check_manage = _pair("credential.manage")
+may_manage, check_manage = _build_pair("credential.manage")
 
 
 def may_change_comment(principal: Principal, comment: Comment) -> bool:
@@ -86,7 +86,7 @@ def check_resolve_comment(principal: Principal, comment: Comment) -> None:
         raise NotAllowed(_("Only the author of a thread or an editor can resolve it."))
 
 
-def check_see_secrets(principal: Principal, workflow: Workflow) -> None:
+def check_view_secrets(principal: Principal, workflow: Workflow) -> None:
     check_view(principal, workflow)
     check(principal, "credential.manage", workflow.team_id)
 
@@ -116,8 +116,8 @@ def check_view_conversation(principal: Principal, conversation: Conversation) ->
         raise NotAllowed
 
 
-def check_rename(principal: Principal, conversation: Conversation) -> None:
-    """Check the permission to continue the conversation, which a read-only API key lacks."""
+def check_change_conversation(principal: Principal, conversation: Conversation) -> None:
+    """Check the permission to rename or archive the conversation, which a read-only API key lacks."""
     check_view_conversation(principal, conversation)
     check(principal, "workflow.run", conversation)
 

@@ -17,8 +17,8 @@ class RunFilter:
     """Filters of a list of runs.
 
     ``workflow_name`` and ``person`` match a part of a name, ``person`` also of an email address or of an external id.
-    ``user`` is the exact id that API clients use. ``since`` and ``until`` are days in the current time zone, both
-    included.
+    ``user`` is the exact id that API clients use. ``text`` is searched in inputs and messages. ``node`` is the id of a
+    node that was executed. ``since`` and ``until`` are days in the current time zone, both included.
     """
 
     status: str = ""
@@ -72,8 +72,9 @@ def _match_user(user: str) -> Q:
 
 
 def _get_day_start(day: date, *, days: int = 0) -> datetime:
+    """Return the beginning of the day, or of the day that comes ``days`` later."""
     try:
-        moved = date.fromordinal(day.toordinal() + days)
-        return timezone.make_aware(datetime.combine(moved, time.min))
+        shifted = date.fromordinal(day.toordinal() + days)
+        return timezone.make_aware(datetime.combine(shifted, time.min))
     except (ValueError, OverflowError):  # the calendar ends before the next day
         return timezone.make_aware(datetime.combine(day, time.min))

@@ -1,7 +1,7 @@
 """Selectors: every function finds rows and checks the permission in one call.
 
-A missing row and another team's row raise the same ``NotFound``; a row that the principal may see
-but not use in this way raises ``NotAllowed`` with a message.
+A missing row and a row of another team raise the same ``NotFound``. A row that the principal may see but not use in
+this way raises ``NotAllowed`` with a message.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -51,17 +51,14 @@ def list_workflows(
 ) -> QuerySet[Workflow]:
     """Return the workflows that the principal may see, most recently changed first."""
     rows = Workflow.objects.visible_to(principal).filter(
-        team_id__in=_list_teams(principal, "workflow.view", team_id),
+        team_id__in=_list_team_ids(principal, "workflow.view", team_id),
         archived_at__isnull=not archived,
     )
     return rows.select_related("published_version").order_by("-updated_at", "-id")
 
 
 def find_workflow(principal: Principal, workflow_id: UUID, verb: str = "view") -> Workflow:
-    """Return one workflow, checked for a verb of ``CHECKS``.
-
-    The published version comes with its hash; its document is read on access.
-    """
+    """Return one workflow, checked for a verb of ``CHECKS``, with its published version's hash but not its document."""
     rows = Workflow.objects.visible_to(principal).select_related("published_version__snapshot")
     workflow = _get(rows.defer("published_version__snapshot__document"), pk=workflow_id)
     CHECKS[verb](principal, workflow)
@@ -81,7 +78,7 @@ def find_workflows(principal: Principal, ids: Iterable[UUID], verb: str = "view"
 
 def list_tasks(principal: Principal, *, team_id: UUID | None = None) -> QuerySet[Task]:
     """Return the principal's own tasks, newest first."""
-    teams = _list_teams(principal, "run.view", team_id)
+    teams = _list_team_ids(principal, "run.view", team_id)
     rows = Task.objects.visible_to(principal).filter(team_id__in=teams)
     return rows.select_related("run").order_by("-created_at", "-id")
 
@@ -92,7 +89,7 @@ def find_task(principal: Principal, task_id: UUID) -> Task:
 
 def list_folders(principal: Principal, *, team_id: UUID | None = None) -> QuerySet[Folder]:
     """Return the folders by name, each with the number of workflows directly in it (``workflow_count``)."""
-    teams = _list_teams(principal, "workflow.view", team_id)
+    teams = _list_team_ids(principal, "workflow.view", team_id)
     rows = Folder.objects.visible_to(principal).filter(team_id__in=teams)
     count = Count("workflows", filter=Q(workflows__archived_at__isnull=True))
     return rows.annotate(workflow_count=count).order_by("name", "id")
@@ -143,16 +140,16 @@ def find_case_result(principal: Principal, workflow_id: UUID, result_id: UUID) -
 
 
 def list_case_results(principal: Principal, ids: Iterable[UUID]) -> QuerySet[TestResult]:
-    """Return results by id, for the caller who has just started them."""
+    """Return the results with these ids. The caller has started them and may therefore see them."""
     return TestResult.objects.visible_to(principal).filter(pk__in=list(ids)).order_by("id")
 
 
-def find_version_or_draft(principal: Principal, workflow: Workflow, which: str) -> Version | None:
-    """Return the version with this number, or None for ``draft``."""
-    if which == "draft":
+def find_version_or_draft(principal: Principal, workflow: Workflow, name: str) -> Version | None:
+    """Return the version whose number is ``name``, or None if ``name`` is "draft"."""
+    if name == "draft":
         permissions.check_view(principal, workflow)
         return None
-    number = int(which) if which.isdecimal() and len(which) < 10 else 0
+    number = int(name) if name.isdecimal() and len(name) < 10 else 0
     return find_version(principal, workflow, number)
 
 
@@ -165,7 +162,9 @@ def list_revisions(principal: Principal, workflow: Workflow) -> QuerySet[Revisio
 
 def list_runs(principal: Principal, *, workflow: Workflow | None = None) -> QuerySet[Run]:
     """Return the runs that the principal started or that are for the principal, newest first."""
-    rows = Run.objects.visible_to(principal).filter(team_id__in=_list_teams(principal, "run.view"))
+    rows = Run.objects.visible_to(principal).filter(
+        team_id__in=_list_team_ids(principal, "run.view")
+    )
     if workflow is not None:
         rows = rows.filter(workflow=workflow)
     return rows.select_related("workflow").order_by("-created_at", "-id")
@@ -184,12 +183,12 @@ def list_steps(principal: Principal, run: Run) -> QuerySet[Step]:
 
 
 def list_step_titles(
-    principal: Principal, nodes: Mapping[UUID, str]
+    principal: Principal, node_by_run: Mapping[UUID, str]
 ) -> Iterable[tuple[UUID, str, str]]:
-    """Return run, node and title of the given node of each run; inside a container, of any round."""
+    """Return run, node and title of the given node of each run."""
     steps = Step.objects.visible_to(principal).filter(
-        run__in=Run.objects.visible_to(principal).filter(pk__in=list(nodes)),
-        node_key__in=set(nodes.values()),
+        run__in=Run.objects.visible_to(principal).filter(pk__in=list(node_by_run)),
+        node_key__in=set(node_by_run.values()),
     )
     return steps.order_by().values_list("run_id", "node_key", "title").distinct()
 
@@ -201,13 +200,13 @@ def list_events(principal: Principal, run: Run, *names: str) -> QuerySet[RunEven
 
 
 def find_step(principal: Principal, run: Run, node: str, rounds: str = "") -> Step:
-    """Return one step; for a node inside a container, the step of its newest round or of the given round (``0.2``)."""
+    """Return a node's step: inside a container that of the newest round, or of the given ``rounds`` such as "0.2"."""
     steps = list_steps(principal, run).filter(node_key=node)
     if rounds:
-        parts = rounds.split(".")
-        if not all(part.isascii() and part.isdigit() and len(part) < 9 for part in parts):
+        numbers = rounds.split(".")
+        if not all(text.isascii() and text.isdigit() and len(text) < 9 for text in numbers):
             raise NotFound
-        steps = steps.filter(rounds=[int(part) for part in parts])
+        steps = steps.filter(rounds=[int(text) for text in numbers])
     step = steps.order_by("-id").first()
     if step is None:
         raise NotFound
@@ -217,7 +216,7 @@ def find_step(principal: Principal, run: Run, node: str, rounds: str = "") -> St
 def find_newest_step(
     principal: Principal, workflow: Workflow, node: str, run_id: UUID | None
 ) -> Step | None:
-    """Return a node's step in a run; without a run, in the principal's newest run that ran the node."""
+    """Return the node's step in the run, by default in the principal's newest run that executed the node, or None."""
     permissions.check_view(principal, workflow)
     runs = list_runs(principal, workflow=workflow)
     if run_id is not None:
@@ -227,7 +226,7 @@ def find_newest_step(
 
 
 def find_previous_step(principal: Principal, workflow: Workflow, step: Step) -> Step | None:
-    """Return the same node's step in the previous run, for comparison."""
+    """Return the step of the same node in the newest earlier run in which the node succeeded, or None."""
     earlier_runs = list_runs(principal, workflow=workflow).filter(pk__lt=step.run_id)
     steps = Step.objects.visible_to(principal).filter(
         run__in=earlier_runs, node_key=step.node_key, status="succeeded", reused_from=None
@@ -236,9 +235,9 @@ def find_previous_step(principal: Principal, workflow: Workflow, step: Step) -> 
 
 
 def count_rounds(principal: Principal, step: Step) -> int:
-    """Return how often the node ran in that run."""
-    same = Step.objects.visible_to(principal).filter(run_id=step.run_id, node_key=step.node_key)
-    return same.count()
+    """Return how often the step's node was executed in its run."""
+    steps = Step.objects.visible_to(principal).filter(run_id=step.run_id, node_key=step.node_key)
+    return steps.count()
 
 
 def list_memory_changes(principal: Principal, run: Run) -> QuerySet[DryRunChange]:
@@ -261,15 +260,15 @@ def list_recent_conversations(
     principal: Principal, workflow: Workflow, subject: str, *, excluded_key: str, limit: int
 ) -> list[tuple[str, str]]:
     """Return keys and names (or first messages) of a person's conversations, newest first."""
-    first = Message.objects.unscoped().filter(conversation=OuterRef("pk")).order_by("number")
+    messages = Message.objects.unscoped().filter(conversation=OuterRef("pk")).order_by("number")
     rows = (
         list_conversations(principal, workflow)
         .filter(subject=subject, archived_at=None)
         .exclude(key=excluded_key)
-        .annotate(began=Subquery(first.values("query")[:1]))
-        .values_list("key", "name", "began")[:limit]
+        .annotate(first_query=Subquery(messages.values("query")[:1]))
+        .values_list("key", "name", "first_query")[:limit]
     )
-    return [(key, name or began or key) for key, name, began in rows]
+    return [(key, name or first_query or key) for key, name, first_query in rows]
 
 
 def find_conversation(principal: Principal, conversation_id: UUID) -> Conversation:
@@ -303,6 +302,7 @@ def list_providers(principal: Principal, team_id: UUID) -> QuerySet[ModelProvide
 def find_provider(
     principal: Principal, provider_id: UUID, *, change: bool = False
 ) -> ModelProvider:
+    """Return a provider that the principal may see, or with ``change`` one that the principal may change."""
     rows = ModelProvider.objects.visible_to(principal).select_related("credential")
     provider = _get(rows, pk=provider_id)
     if change:
@@ -312,10 +312,10 @@ def find_provider(
     return provider
 
 
-def _list_teams(principal: Principal, verb: str, team_id: UUID | None = None) -> list[UUID]:
-    """Return the teams in which the principal has this permission; with a team, at most that one."""
-    teams = principal.team_ids if team_id is None else {team_id}.intersection(principal.team_ids)
-    return [team for team in teams if can(principal, verb, team)]
+def _list_team_ids(principal: Principal, verb: str, team_id: UUID | None = None) -> list[UUID]:
+    """Return the teams in which the principal has this permission, or if ``team_id`` is given at most that one."""
+    ids = principal.team_ids if team_id is None else {team_id}.intersection(principal.team_ids)
+    return [id_ for id_ in ids if can(principal, verb, id_)]
 
 
 def _get_conversation(principal: Principal, **lookups: Any) -> Conversation:  # Any: field lookups
@@ -326,6 +326,7 @@ def _get_conversation(principal: Principal, **lookups: Any) -> Conversation:  # 
 
 
 def _get(queryset: QuerySet[M], **lookups: Any) -> M:  # Any: field lookups
+    """Return the first matching row. Raises NotFound if there is none."""
     row = queryset.filter(**lookups).first()
     if row is None:
         raise NotFound

@@ -1,7 +1,7 @@
-"""A run's events as server-sent events: native names, ``id:`` = sequence, resumed by Last-Event-ID.
+"""Stream a run's events as server-sent events. ``id:`` is the event's number, after which Last-Event-ID resumes.
 
-Access is checked before the stream begins; the stream itself holds no database connection of the
-request and no thread, only a subscription in the process's hub.
+Access is checked before the stream begins. The stream itself needs no thread and no database connection of the request,
+only a subscription in the process's hub.
 """
 
 from collections.abc import AsyncIterator, Iterator
@@ -23,7 +23,7 @@ from workflows.models import Run
 from workflows.services.runs.run_access import StreamAccess, watch_stream
 
 
-PING = 15.0  # seconds between pings; proxies close connections that are idle for longer
+PING_SECONDS = 15.0  # between pings; proxies close connections that are idle for longer
 RETRY_MS = 1000
 HEADERS = {
     "Cache-Control": "no-cache, no-transform",
@@ -54,21 +54,22 @@ def build_response(request: HttpRequest, principal: Principal, run: Run) -> Http
 async def stream_lines(
     team_id: UUID, run_id: UUID, after: int, access: StreamAccess | None = None
 ) -> AsyncIterator[bytes]:
+    """Yield the frames of the events after ``after``. Record the ``access`` before the first event that it is due for."""
     yield f"retry: {RETRY_MS}\n\n".encode()
-    async for event in follow(get_run_feed(), team_id, run_id, after, idle_seconds=PING):
+    async for event in follow(get_run_feed(), team_id, run_id, after, idle_seconds=PING_SECONDS):
         if access is not None and event is not None and access.is_due(event.name, event.data):
-            await sync_to_async(_record_access)(access)  # before the event is sent
+            await sync_to_async(_record_access)(access)
         yield b": still here\n\n" if event is None else build_frame(event)
 
 
 def build_frame(event: StreamEvent) -> bytes:
     data = dumps(event.data, ensure_ascii=False, separators=(",", ":"))
-    number = "" if event.seq is None else f"id: {event.seq}\n"
-    return f"{number}event: {event.name}\ndata: {data}\n\n".encode()
+    id_line = "" if event.seq is None else f"id: {event.seq}\n"
+    return f"{id_line}event: {event.name}\ndata: {data}\n\n".encode()
 
 
 def read_last_event_id(request: HttpRequest) -> int:
-    """Return the requested event number; 0, which means the whole run, if it is invalid."""
+    """Return the number of the last event that the client has, or 0 if it is missing or invalid."""
     text = request.headers.get("Last-Event-ID") or request.GET.get("last_event_id") or ""
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
 
@@ -81,10 +82,7 @@ def find_run(principal: Principal, run_id: UUID) -> Run:
 
 @contextmanager
 def close_connections() -> Iterator[None]:
-    """Close the thread's connections afterwards: a stream would keep them open until it ends.
-
-    Inside a transaction of the caller the connection stays open.
-    """
+    """Close the thread's connections after the block, except in a transaction. A stream would keep them until it ends."""
     try:
         yield
     finally:
@@ -100,4 +98,4 @@ def _authorize(request: HttpRequest, run_id: UUID) -> tuple[Principal, Run]:
 
 def _record_access(access: StreamAccess) -> None:
     with close_connections():
-        access.note()
+        access.record()

@@ -1,4 +1,4 @@
-"""Celery tasks of runs and test cases. A message only names the run; the run's row holds its state."""
+"""Celery tasks of runs and test cases. A message contains only an id, because the row has the state."""
 
 import gc
 import logging
@@ -19,30 +19,30 @@ log = logging.getLogger(__name__)
 
 @shared_task(name="workflows.advance_run", ignore_result=True)
 def advance_run(run_id: str) -> None:
-    """Execute a run until it ends, pauses or is lost. A second delivery does nothing, because the run is claimed."""
+    """Execute a run until it ends, pauses or is lost. A second delivery does nothing, because the run is claimed then."""
     get_worker().execute_run(UUID(run_id))
 
 
 def wake_worker(run_id: UUID) -> None:
-    """Announce a run. A failure is no error: workers find the row without the message."""
+    """Tell the workers about a queued run. A failure is only logged, because they also find the row by polling."""
     try:
         advance_run.apply_async((str(run_id),), retry=False)
     except (KombuError, OSError) as error:
-        log.warning("wake_up_unheard", extra={"run": str(run_id), "why": str(error)})
+        log.warning("wake_up_failed", extra={"run": str(run_id), "why": str(error)})
 
 
 @shared_task(name="workflows.run_case", ignore_result=True)
 def run_case(team_id: str, result_id: str) -> None:
-    """Run a test case; its row gets the result."""
+    """Run a test case, and store the result in its row."""
     run_saved_case(UUID(team_id), UUID(result_id))
 
 
-def wake_case(team_id: UUID, result_id: UUID) -> None:
-    """Announce a test case. A case that no worker receives is reported as lost later."""
+def wake_worker_for_case(team_id: UUID, result_id: UUID) -> None:
+    """Tell the workers about a queued test case. A case that no worker receives is shown as lost later."""
     try:
         run_case.apply_async((str(team_id), str(result_id)), retry=False)
     except (KombuError, OSError) as error:
-        log.warning("wake_up_unheard", extra={"case": str(result_id), "why": str(error)})
+        log.warning("wake_up_failed", extra={"case": str(result_id), "why": str(error)})
 
 
 # The loop starts with the worker process, so that runs are found even while the broker is away.

@@ -76,14 +76,9 @@ class HeadOut(Schema):
 @router.get("/audit", response=TrailOut)
 def read_trail(request: HttpRequest, params: Query[ListIn]) -> dict[str, Any]:
     """Return the entries of the audit trail, newest first. You need the permission to read the audit trail."""
-    principal, limit = get_principal(request), params.limit
-    rows = trail.list_entries(
-        principal,
-        team=_find_team(request),
-        filters=params.to_filter(),
-        before=params.before,
-        limit=limit + 1,
-    )
+    principal, team, limit = get_principal(request), _find_team(request), params.limit
+    filters, before = params.to_filter(), params.before
+    rows = trail.list_entries(principal, team=team, filters=filters, before=before, limit=limit + 1)
     return {"entries": rows[:limit], "older": trail.find_next_position(rows, limit)}
 
 
@@ -105,10 +100,8 @@ def read_head(request: HttpRequest) -> dict[str, Any]:
 @router.get("/audit/export")
 def export_trail(request: HttpRequest, params: Query[ExportIn]) -> FileDownload:
     """Stream all matching entries, oldest first. The audit trail records the export."""
-    team = _find_team(request)
-    pieces = trail.export(
-        get_principal(request), team=team, filters=params.to_filter(), kind=params.format
-    )
+    principal, team = get_principal(request), _find_team(request)
+    pieces = trail.export(principal, team=team, filters=params.to_filter(), kind=params.format)
     return FileDownload(pieces, name=f"audit-{team.slug}", kind=params.format)
 
 

@@ -22,15 +22,9 @@ INVITATION_IN_SESSION = "invitation"
 
 
 class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ships no types
-    """Allauth's adapter with these rules; the setting ACCOUNT_ADAPTER names it."""
-
     def is_open_for_signup(self, request: HttpRequest) -> bool:
         """Return whether the person may sign up: with an invitation, as the very first person, or if SIGNUP_OPEN is set."""
-        return (
-            settings.SIGNUP_OPEN
-            or is_first_person()
-            or find_pending_invitation(request) is not None
-        )
+        return settings.SIGNUP_OPEN or is_first_person() or bool(find_pending_invitation(request))
 
     def clean_email(self, email: str) -> str:
         email = normalise_email(super().clean_email(email))

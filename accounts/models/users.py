@@ -23,9 +23,8 @@ class UserManager(BaseUserManager["User"]):
         return user
 
     def create_superuser(self, email: str, password: str | None = None, **fields: Any) -> User:
-        return self.create_user(
-            email, password, **{**fields, "is_staff": True, "is_superuser": True}
-        )
+        fields |= {"is_staff": True, "is_superuser": True}
+        return self.create_user(email, password, **fields)
 
     def get_by_natural_key(self, username: str | None) -> User:
         return self.get(email=normalise_email(username or ""))

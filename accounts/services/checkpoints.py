@@ -119,13 +119,9 @@ def _parse_head(tree: Any) -> Head:  # Any: whatever a file holds
     if not isinstance(tree, dict) or tree.get("format") != FORMAT or tree.get("version") != 1:
         raise ValueError("not a signed head of an audit trail")
     try:
-        return Head(
-            UUID(tree["team"]),
-            int(tree["seq"]),
-            str(tree["hash"]),
-            datetime.fromisoformat(tree["at"]),
-            Signature(str(tree["key"]), str(tree["signature"])),
-        )
+        at = datetime.fromisoformat(tree["at"])
+        signature = Signature(str(tree["key"]), str(tree["signature"]))
+        return Head(UUID(tree["team"]), int(tree["seq"]), str(tree["hash"]), at, signature)
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"invalid signed head: {error}") from error
 

@@ -71,12 +71,8 @@ def accept_invitation(*, user: User, token: str) -> Membership:
         membership = add_member(team=invitation.team, user=user, role=Role(invitation.role))
         invitation.accepted_at, invitation.accepted_by = timezone.now(), user
         invitation.save(update_fields=["accepted_at", "accepted_by"])
-        audit.record(
-            team_id=team_id,
-            actor=f"user:{user.pk}",
-            action="invitation.accepted",
-            subject=f"invitation:{invitation.id}",
-        )
+        actor, subject = f"user:{user.pk}", f"invitation:{invitation.id}"
+        audit.record(team_id=team_id, actor=actor, action="invitation.accepted", subject=subject)
     return membership
 
 

@@ -26,12 +26,8 @@ def create_team(*, owner: User, name: str) -> Team:
     with tenant([team_id]):
         team = Team.objects.create(id=team_id, name=name[:120], slug=_build_slug(name, team_id))
         Membership.objects.create(team=team, user=owner, role=Role.OWNER)
-        audit.record(
-            team_id=team.id,
-            actor=f"user:{owner.pk}",
-            action="team.created",
-            subject=f"team:{team.id}",
-        )
+        actor, subject = f"user:{owner.pk}", f"team:{team.id}"
+        audit.record(team_id=team.id, actor=actor, action="team.created", subject=subject)
     return team
 
 
@@ -51,12 +47,9 @@ def add_member(*, team: Team, user: User, role: Role) -> Membership:
     try:
         with tenant([team.id]):
             membership = Membership.objects.create(team=team, user=user, role=Role(role))
+            actor, detail = f"user:{user.pk}", {"role": str(role)}
             audit.record(
-                team_id=team.id,
-                actor=f"user:{user.pk}",
-                action="member.added",
-                subject=f"user:{user.pk}",
-                detail={"role": str(role)},
+                team_id=team.id, actor=actor, action="member.added", subject=actor, detail=detail
             )
     except IntegrityError as error:
         if "accounts_membership_once" in str(error):

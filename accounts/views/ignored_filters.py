@@ -28,15 +28,12 @@ def list_form_errors(
     data: QueryDict, form: forms.Form, *, address: str = ""
 ) -> list[IgnoredFilter]:
     """Return the filters that the form rejected. ``address`` is the list's URL, if it isn't that of the current page."""
-    return list_ignored_filters(
-        data,
-        [
-            (name, form[name].label or name, " ".join(str(message) for message in errors))
-            for name, errors in form.errors.items()
-            if name in form.fields
-        ],
-        address=address,
-    )
+    errors = [
+        (name, form[name].label or name, " ".join(str(message) for message in messages))
+        for name, messages in form.errors.items()
+        if name in form.fields
+    ]
+    return list_ignored_filters(data, errors, address=address)
 
 
 def list_ignored_filters(

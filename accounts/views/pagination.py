@@ -29,10 +29,7 @@ _TRANSIENT_PARAMETERS = (*_OFFSET_PARAMETERS, "before", "after", "undo")
 
 
 def replace_query(query: QueryDict, **changes: str) -> str:
-    """Return the query string with these parameters changed, or removed if the new value is empty.
-
-    The parameters of a single response are removed as well.
-    """
+    """Return the query string with these changes. Empty parameters and those of a single response are removed."""
     new_query = query.copy()
     for name in (*_TRANSIENT_PARAMETERS, *changes):
         new_query.pop(name, None)

@@ -66,9 +66,8 @@ def change_role(request: HttpRequest, membership_id: UUID) -> HttpResponse:
     form = RoleForm(request.POST)
     if not form.is_valid():
         raise InvalidChoice
-    services.change_role(
-        get_principal(request), membership_id=membership_id, role=form.cleaned_data["role"]
-    )
+    principal, role = get_principal(request), form.cleaned_data["role"]
+    services.change_role(principal, membership_id=membership_id, role=role)
     messages.success(request, _("Role changed."))
     return _redirect_back(request)
 

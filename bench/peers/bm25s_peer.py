@@ -1,6 +1,6 @@
-"""bm25s as its documentation uses it, with its stop words and stemmer; k1 0.9 and b 0.4 as in our BM25.
+"""Answers questions with bm25s as in its documentation, with its stop words and a stemmer; k1 and b are those of ours.
 
-It reads the sets from the folder RETRIEVAL_SETS and prints the first ten keys for each question.
+The script reads the sets from the folder RETRIEVAL_SETS and prints the first ten keys for each question.
 """
 
 import json
@@ -14,6 +14,7 @@ from bench.retrieval_sets import read_sets
 
 
 def list_answers(namespace):
+    """Yield the keys of the results for each question of the namespace, best first."""
     stemmer = Stemmer.Stemmer("english")
     options = {"stopwords": "en", "stemmer": stemmer, "show_progress": False}
     keys = [entry["key"] for entry in namespace.entries]
@@ -34,7 +35,7 @@ def main():
             namespace.id: list(list_answers(namespace)) for namespace in question_set.namespaces
         }
         for question_set in read_sets(folder)
-        if question_set.language == "en"  # it splits at spaces
+        if question_set.language == "en"  # bm25s splits texts at spaces
     }
     print(json.dumps(answers))
 

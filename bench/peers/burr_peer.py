@@ -1,4 +1,4 @@
-"""Burr with the same chain and the same five-node runs, built as in its documentation."""
+"""Measures Burr with the chain and the five-node runs of `bench.engine`, built as in Burr's documentation."""
 
 import asyncio
 import json
@@ -8,24 +8,24 @@ from burr.core import ApplicationBuilder, State, action, default
 from bench._common import repeat
 
 
-def make_step(*, waits: bool) -> object:
-    if waits:
+def build_step(*, is_async: bool) -> object:
+    if is_async:
 
         @action(reads=["text"], writes=["text"])
-        async def later(state: State) -> State:
+        async def shorten_async(state: State) -> State:
             return state.update(text="node: " + state["text"][:20])
 
-        return later
+        return shorten_async
 
     @action(reads=["text"], writes=["text"])
-    def now(state: State) -> State:
+    def shorten(state: State) -> State:
         return state.update(text="node: " + state["text"][:20])
 
-    return now
+    return shorten
 
 
-def make_steps(length: int, *, waits: bool) -> dict[str, object]:
-    return {f"n{i}": make_step(waits=waits) for i in range(length)}
+def build_steps(length: int, *, is_async: bool) -> dict[str, object]:
+    return {f"n{i}": build_step(is_async=is_async) for i in range(length)}
 
 
 def create_builder(actions: dict[str, object]) -> ApplicationBuilder:
@@ -36,15 +36,15 @@ def create_builder(actions: dict[str, object]) -> ApplicationBuilder:
 
 
 def measure_chain(length: int) -> dict[str, float]:
-    # Built outside the measurement, because our engine also compiles a document once.
-    actions = make_steps(length, waits=False)
-    ready = [create_builder(actions).build() for _ in range(8)]
-    return repeat(lambda: ready.pop().run(halt_after=[f"n{length - 1}"]), 7).summarize()
+    # The applications are built before the measurement, because our engine also compiles a document once.
+    actions = build_steps(length, is_async=False)
+    applications = [create_builder(actions).build() for _ in range(8)]
+    return repeat(lambda: applications.pop().run(halt_after=[f"n{length - 1}"]), 7).summarize()
 
 
 async def run_many(count: int) -> None:
-    # An application holds one run's state, so each run builds its own; the steps are shared.
-    actions = make_steps(5, waits=True)
+    # An application has the state of one run, so each run builds its own; the steps are shared.
+    actions = build_steps(5, is_async=True)
 
     async def run() -> None:
         application = await create_builder(actions).abuild()

@@ -1,4 +1,4 @@
-"""LangGraph, compiled once and without a checkpointer, with the same workloads."""
+"""Measures LangGraph, compiled once and without a checkpointer, with the workloads of `bench.engine`."""
 
 import asyncio
 import json
@@ -10,13 +10,13 @@ from langgraph.graph import END, START, StateGraph
 from bench._common import repeat
 
 
-class Text(TypedDict):
+class RunState(TypedDict):
     text: str
     results: Annotated[list, operator.add]
 
 
-def chain(length: int):
-    graph = StateGraph(Text)
+def build_chain(length: int):
+    graph = StateGraph(RunState)
     for index in range(length):
 
         async def step(state, index=index):
@@ -28,19 +28,19 @@ def chain(length: int):
     return graph.compile()
 
 
-def fan(width: int):
-    graph = StateGraph(Text)
+def build_fan(width: int):
+    graph = StateGraph(RunState)
 
-    async def begin(state):
+    async def do_nothing(state):
         return {}
 
     async def nap(state):
         await asyncio.sleep(0.02)
         return {"results": [1]}
 
-    graph.add_node("begin", begin)
+    graph.add_node("begin", do_nothing)
     graph.add_edge(START, "begin")
-    graph.add_node("join", begin)
+    graph.add_node("join", do_nothing)
     for index in range(width):
         graph.add_node(f"b{index}", nap)
         graph.add_edge("begin", f"b{index}")
@@ -53,14 +53,14 @@ async def invoke(graph, length: int) -> None:
     await graph.ainvoke({"text": "x", "results": []}, {"recursion_limit": length + 10})
 
 
-async def many(graph, count: int) -> None:
+async def invoke_many(graph, count: int) -> None:
     await asyncio.gather(*(invoke(graph, 5) for _ in range(count)))
 
 
-long, wide, short = chain(1000), fan(100), chain(5)
+long_chain, wide_fan, short_chain = build_chain(1000), build_fan(100), build_chain(5)
 measured = {
-    "chain": repeat(lambda: asyncio.run(invoke(long, 1000)), 3),
-    "fan": repeat(lambda: asyncio.run(invoke(wide, 10)), 5),
-    "small": repeat(lambda: asyncio.run(many(short, 200)), 3),
+    "chain": repeat(lambda: asyncio.run(invoke(long_chain, 1000)), 3),
+    "fan": repeat(lambda: asyncio.run(invoke(wide_fan, 10)), 5),
+    "small": repeat(lambda: asyncio.run(invoke_many(short_chain, 200)), 3),
 }
 print(json.dumps({name: spans.summarize() for name, spans in measured.items()}))

@@ -1,4 +1,4 @@
-"""Our engine in this process; the events of each run are read to the end."""
+"""Measures our engine in this process. The events of each run are read to the end."""
 
 import asyncio
 import json
@@ -48,13 +48,14 @@ def build_fan(width: int) -> Document:
     return Document(Mode.WORKFLOW, tuple(nodes), tuple(edges))
 
 
-async def run(runner: WorkflowRunner, events: int) -> None:
+async def run(runner: WorkflowRunner, least_events: int) -> None:
+    """Run the workflow; raise ``RuntimeError`` if it fails or has fewer events."""
     handle = runner.start(inputs={"q": "x"})
     count = 0
     async for _ in handle.events():
         count += 1
     result = await handle.result()
-    if not result.is_successful or count < events:
+    if not result.is_successful or count < least_events:
         raise RuntimeError(f"{result.status}: {result.error}, {count} events")
 
 
@@ -63,19 +64,20 @@ async def run_many(runner: WorkflowRunner, count: int) -> None:
 
 
 async def run_floor(width: int) -> None:
+    """Wait as the fan-out does, without an engine."""
     await asyncio.gather(*(asyncio.sleep(0.02) for _ in range(width)))
 
 
 def main() -> None:
-    long = WorkflowRunner(build_chain(1000), max_steps=2000)
-    wide = WorkflowRunner(build_fan(100), plugins=[Nap()])
-    short = WorkflowRunner(build_chain(3))  # five nodes with its start and end
+    long_chain = WorkflowRunner(build_chain(1000), max_steps=2000)
+    wide_fan = WorkflowRunner(build_fan(100), plugins=[Nap()])
+    short_chain = WorkflowRunner(build_chain(3))  # five nodes with start and end
     loop = asyncio.new_event_loop()
     measured: dict[str, Spans] = {
-        "chain": repeat(lambda: loop.run_until_complete(run(long, 2004)), 15),
+        "chain": repeat(lambda: loop.run_until_complete(run(long_chain, 2004)), 15),
         "floor": repeat(lambda: loop.run_until_complete(run_floor(100)), 15),
-        "fan": repeat(lambda: loop.run_until_complete(run(wide, 204)), 15),
-        "small": repeat(lambda: loop.run_until_complete(run_many(short, 200)), 10),
+        "fan": repeat(lambda: loop.run_until_complete(run(wide_fan, 204)), 15),
+        "small": repeat(lambda: loop.run_until_complete(run_many(short_chain, 200)), 10),
     }
     print(json.dumps({name: spans.summarize() for name, spans in measured.items()}))
 

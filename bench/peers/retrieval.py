@@ -1,4 +1,4 @@
-"""Other ways to rank the same texts: the seed's keywords, plain BM25, and rank fusion."""
+"""Rankers that the recall benchmark compares with ours: the seed's keywords, plain BM25, and rank fusion."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -11,11 +11,11 @@ from memory.logic.entries.text_similarity import list_significant_terms
 
 Ranker = Callable[[str], list[str]]
 
-FUSION = 60  # the usual constant
+FUSION_CONSTANT = 60  # the usual one of reciprocal rank fusion
 
 
-def build_seed(namespace: Namespace) -> Ranker:
-    """Rank by the share of the question's keywords that a text has, plus Dice of the keywords of both."""
+def build_seed_ranker(namespace: Namespace) -> Ranker:
+    """Rank by the share of the question's keywords in a text, plus the Dice coefficient of the keywords of both."""
     keywords = {
         entry["key"]: frozenset(list_significant_terms(entry["text"]))
         for entry in namespace.entries
@@ -23,7 +23,7 @@ def build_seed(namespace: Namespace) -> Ranker:
 
     def answer(question: str) -> list[str]:
         terms = frozenset(list_significant_terms(question))
-        return _list_best({key: _score(terms, entry) for key, entry in keywords.items()})
+        return _sort_keys({key: _score(terms, entry) for key, entry in keywords.items()})
 
     return answer
 
@@ -43,21 +43,21 @@ def build_plain_bm25(namespace: Namespace) -> Ranker:
             rarity = scoring.compute_rarity(len(matches), len(term_counts))
             for n in matches:
                 scores[keys[n]] += rarity * scoring.saturate(term_counts[n][term], weights[n])
-        return _list_best(scores)
+        return _sort_keys(scores)
 
     return answer
 
 
 def build_rank_fusion(namespace: Namespace) -> Ranker:
-    """Rank by the sum of the reciprocal ranks of the two rankers above."""
-    rankers = (build_seed(namespace), build_plain_bm25(namespace))
+    """Rank by the sum of the reciprocal ranks that the two rankers above give."""
+    rankers = (build_seed_ranker(namespace), build_plain_bm25(namespace))
 
     def answer(question: str) -> list[str]:
         scores: Counter[str] = Counter()
         for ranker in rankers:
             for rank, key in enumerate(ranker(question), start=1):
-                scores[key] += 1 / (FUSION + rank)
-        return _list_best(scores)
+                scores[key] += 1 / (FUSION_CONSTANT + rank)
+        return _sort_keys(scores)
 
     return answer
 
@@ -69,6 +69,7 @@ def _score(question: frozenset[str], entry: frozenset[str]) -> float:
     return common / len(question) + 2 * common / (len(question) + len(entry))
 
 
-def _list_best(scores: dict[str, float] | Counter[str]) -> list[str]:
+def _sort_keys(scores: dict[str, float] | Counter[str]) -> list[str]:
+    """Return the keys with a positive score, the highest score first."""
     ordered: Sequence[tuple[str, float]] = sorted(scores.items(), key=lambda pair: -pair[1])
     return [key for key, score in ordered if score > 0]

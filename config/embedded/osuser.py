@@ -28,10 +28,7 @@ class OsUser:
         return {"user": self.uid, "group": self.gid, "extra_groups": []} if self.must_switch else {}
 
     def create_private_folder(self, folder: Path) -> None:
-        """Create the folder, if it is missing, and restrict access to this user.
-
-        Raise ``FolderOwnedByAnotherUser`` if the owner is another user and this process may not change that.
-        """
+        """Create the folder for this user alone. Raise ``FolderOwnedByAnotherUser`` if this process can't own it."""
         folder.mkdir(parents=True, exist_ok=True)
         owner = folder.stat().st_uid
         if self.must_switch and owner != self.uid:

@@ -37,8 +37,6 @@ SETTINGS: Mapping[str, str] = {
 
 @dataclass
 class Postgres:
-    """An embedded server with its data folder, the folder of its sockets, and its log file."""
-
     data: Path
     sockets: Path
     log: Path

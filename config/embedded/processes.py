@@ -44,10 +44,7 @@ def launch_service(
 
 
 def find_process(pid: int, *, argument: str | Path) -> psutil.Process | None:
-    """Return the running process with this pid, or None. Its command line must contain ``argument``.
-
-    Otherwise the pid belongs to another process by now.
-    """
+    """Return the running process with this pid, or None if it isn't the expected one, which has ``argument``."""
     with suppress(psutil.Error):
         process = psutil.Process(pid)
         is_same = any(str(argument) in word for word in process.cmdline())
@@ -59,10 +56,7 @@ def find_process(pid: int, *, argument: str | Path) -> psutil.Process | None:
 def wait_for_response(
     ping: Callable[[], object], error: type[Exception], timeout: float, child: Service | None
 ) -> bool:
-    """Call ``ping`` until it doesn't raise ``error``, and return True.
-
-    Return False after ``timeout`` seconds, or if the child process has ended.
-    """
+    """Call ``ping`` until it doesn't raise ``error``. Return False after the timeout, or if the child has ended."""
     deadline = time.monotonic() + timeout
     while time.monotonic() < deadline and (child is None or child.poll() is None):
         with suppress(error):

@@ -33,11 +33,7 @@ COMMANDS_WITHOUT_SERVICES = frozenset({
 
 
 # A function that takes the name of a step and returns the context in which the step runs, such as ``print_step``.
-Announce = Callable[[str], AbstractContextManager[None]]
-
-
-def skip_announcement(label: str) -> AbstractContextManager[None]:
-    return nullcontext()
+Announce = Callable[[str], AbstractContextManager[object]]
 
 
 @dataclass(frozen=True)
@@ -57,7 +53,7 @@ class Services:
             valkey if settings.embedded_broker else None,
         )
 
-    def start(self, announce: Announce = skip_announcement) -> None:
+    def start(self, announce: Announce = nullcontext) -> None:
         if self.postgres:
             with announce("Starting PostgreSQL"):
                 if self.postgres.start():
@@ -91,12 +87,12 @@ def run_services_for_command(argv: Sequence[str]) -> Iterator[None]:
     if command in COMMANDS_WITHOUT_SERVICES or "--help" in argv:
         yield
         return
-    with run_services(print_step if command == "up" else skip_announcement):
+    with run_services(print_step if command == "up" else nullcontext):
         yield
 
 
 @contextmanager
-def run_services(announce: Announce = skip_announcement) -> Iterator[Services]:
+def run_services(announce: Announce = nullcontext) -> Iterator[Services]:
     """Start the services that the settings ask for, and stop them at the end unless another process uses them."""
     settings = env()
     services = Services.from_settings(settings)

@@ -27,8 +27,6 @@ COLOURS = {"web": "36", "worker": "33", "beat": "35"}
 
 @dataclass(frozen=True)
 class Program:
-    """A program that the supervisor runs."""
-
     name: str
     command: Sequence[str]
     environment: Mapping[str, str] = field(default_factory=dict)

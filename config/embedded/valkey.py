@@ -20,8 +20,6 @@ from config.embedded.osuser import choose_server_user
 
 @dataclass
 class Valkey:
-    """An embedded server with its data folder, its socket and its log file."""
-
     data: Path
     socket: Path
     log: Path

@@ -11,8 +11,6 @@ from cryptography.fernet import Fernet
 
 @dataclass(frozen=True)
 class Secrets:
-    """The secrets of an installation; new instances have new random values."""
-
     secret_key: str = field(default_factory=lambda: secrets.token_urlsafe(48))
     keys_at_rest: tuple[str, ...] = field(default_factory=lambda: (Fernet.generate_key().decode(),))
 

@@ -69,11 +69,8 @@ def run_isolation_checks(*, thorough: bool = False) -> Iterator[CheckResult]:
 
 def check_database_role() -> Iterator[CheckResult]:
     role, bypasses_rls, table_count = read_app_role()
-    yield CheckResult(
-        "database role",
-        not bypasses_rls,
-        f"{role} {'bypasses' if bypasses_rls else 'is bound by'} row-level security",
-    )
+    detail = f"{role} {'bypasses' if bypasses_rls else 'is bound by'} row-level security"
+    yield CheckResult("database role", not bypasses_rls, detail)
     yield CheckResult("table owner", not table_count, f"{role} owns {table_count or 'no'} tables")
 
 
@@ -99,11 +96,8 @@ def check_secrets() -> Iterator[CheckResult]:
     file_stat = path.stat()
     mode = stat.S_IMODE(file_stat.st_mode)
     is_private = file_stat.st_uid == os.geteuid() and not mode & 0o077
-    yield CheckResult(
-        "keys",
-        is_private,
-        f"{path} has mode {mode:o}{'' if is_private else ', should be 600 and owned by this user'}",
-    )
+    advice = "" if is_private else ", should be 600 and owned by this user"
+    yield CheckResult("keys", is_private, f"{path} has mode {mode:o}{advice}")
 
 
 def check_egress() -> Iterator[CheckResult]:
@@ -179,14 +173,12 @@ def check_valkey() -> Iterator[CheckResult]:
         with redis.Redis.from_url(settings.REDIS_URL, socket_timeout=2) as client:
             client.ping()
     except (redis.RedisError, OSError) as error:
-        yield CheckResult(
-            "valkey", False, f"unreachable, so answers don't stream: {error}", required=False
-        )
+        detail = f"unreachable, so answers don't stream: {error}"
+        yield CheckResult("valkey", False, detail, required=False)
     else:
         yield CheckResult("valkey", True, "responds", required=False)
 
 
 def check_debug_mode() -> Iterator[CheckResult]:
-    yield CheckResult(
-        "debug pages", not settings.DEBUG, "on" if settings.DEBUG else "off", required=False
-    )
+    detail = "on" if settings.DEBUG else "off"
+    yield CheckResult("debug pages", not settings.DEBUG, detail, required=False)

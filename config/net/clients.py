@@ -62,7 +62,7 @@ def build_sync_client(
     allow: Iterable[str] | None = None,
     resolver: Resolver | None = None,
 ) -> httpx.Client:
-    """Build a synchronous client; the parameters are those of ``build_client``."""
+    """Build a synchronous client. The parameters mean the same as those of ``build_client``."""
     rules = Rules(_get_allow_list(allow), timeout, max_body, resolver)
     return _Client(
         transport=GuardedTransport(rules), **_build_options(timeout, idle, follow_redirects)

@@ -31,8 +31,6 @@ _MESSAGES: Final[Mapping[type[Exception], tuple[str, bool]]] = {
 
 @dataclass(frozen=True, slots=True)
 class FormFile:
-    """A file of a multipart form."""
-
     field: str
     name: str
     content: bytes
@@ -41,12 +39,10 @@ class FormFile:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A complete response, with the URL after all redirects."""
-
     status: int
     headers: Mapping[str, str]
     body: bytes
-    url: str
+    url: str  # after all redirects
 
 
 class ExchangeFailed(Exception):

@@ -25,7 +25,7 @@ IfMatch = Annotated[str, Header(alias="If-Match", max_length=40)]
 
 
 def build_caller(request: HttpRequest) -> MemoryCaller:
-    """Return the caller of a request, who has the permissions of the principal and is no run."""
+    """Return the caller of a request, who has the permissions of the principal and no run."""
     return MemoryCaller(principal=get_principal(request), team_id=get_current_team_id(request))
 
 
@@ -83,7 +83,7 @@ def search_everywhere(
 
 @router.post("/memory/entries", response={201: entries.EntryOut})
 def store_entry(request: HttpRequest, body: entries.StoreIn) -> entries.EntryOut:
-    """Store an entry. Another installation, whose key needs ``memory:serve``, passes the entry's ``source`` there."""
+    """Store an entry. ``source`` is its origin in another installation, whose API key needs ``memory:serve``."""
     caller = build_caller(request)
     if body.source is not None and permissions.get_guest_key_id(caller.principal) is None:
         raise AccessDenied(_("source: requires an API key with the permission memory:serve."))

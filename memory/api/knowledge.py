@@ -19,8 +19,9 @@ router = Router(auth=api_auth(), tags=["knowledge"])
 @router.get("/knowledge/pages", response=pages.KnowledgeBaseOut)
 def list_pages(request: HttpRequest, params: Query[pages.PagesQuery]) -> pages.KnowledgeBaseOut:
     """List all pages of a namespace by title, with their links and stale markers."""
-    base = services.get_knowledge_base(build_caller(request), namespace=params.namespace)
-    return pages.knowledge_base_out(base)
+    caller = build_caller(request)
+    knowledge_base = services.get_knowledge_base(caller, namespace=params.namespace)
+    return pages.knowledge_base_out(knowledge_base)
 
 
 @router.get("/knowledge/search", response=pages.FoundPagesOut)

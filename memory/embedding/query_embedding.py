@@ -71,6 +71,7 @@ _state = _State()
 
 
 def _embed_text(embedder: Embedder, text: str) -> Vector:
+    """Embed and cache the text; after a failure, return an empty vector."""
     seconds = settings.MEMORY_EMBEDDER_SECONDS
     try:
         (vector,) = embed_texts(embedder, [text], question=True, seconds=seconds)

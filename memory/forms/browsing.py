@@ -200,9 +200,8 @@ class BulkActionForm(forms.Form):
             case BulkAction.IMPORTANCE:
                 return Amendment(importance=data.get("importance"))
             case BulkAction.EXPIRY if data.get("lives"):
-                return Amendment(
-                    sets_expiry=True, lives_seconds=ExpiryChoice(data["lives"]).seconds
-                )
+                seconds = ExpiryChoice(data["lives"]).seconds
+                return Amendment(sets_expiry=True, lives_seconds=seconds)
             case _:
                 return Amendment()
 

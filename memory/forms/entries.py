@@ -7,6 +7,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from memory.core.records import Json
+from memory.logic.text_diff import to_text
 from memory.models import Entry
 from memory.models.entries import TierChoice
 
@@ -31,12 +32,10 @@ class EntryForm(forms.Form):
 
     @classmethod
     def from_entry(cls, entry: Entry) -> "EntryForm":
-        is_text = isinstance(entry.value, str)
-        text = entry.value if is_text else json.dumps(entry.value, ensure_ascii=False, indent=2)
         return cls(
             initial={
-                "value": text,
-                "kind": TEXT if is_text else JSON,
+                "value": to_text(entry.value),
+                "kind": TEXT if isinstance(entry.value, str) else JSON,
                 "metadata": entry.metadata,
                 "category": entry.category,
                 "tier": entry.tier,

@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar
 from uuid import uuid4
 
 from memory.core.errors import MemoryFault
-from memory.core.provider import NamespaceStore, utc_now
+from memory.core.provider import NamespaceStore
 from memory.core.records import Json, MemoryEntry, MemoryQuery, Source, StoreParams, Tier
 from memory.core.scopes import (
     Scope,
@@ -43,7 +43,6 @@ from memory.logic.knowledge.page_requests import (
 
 
 T = TypeVar("T")
-
 
 Redact = Callable[[Any], Any]  # takes and returns JSON
 
@@ -248,12 +247,9 @@ class ProviderPort(EnginePort):
 
     def _store(self, step: Step, request: StoreRequest) -> MemoryEntry:
         """Store the value without secrets; quarantine untrusted instructions beside an entry in use."""
+        tier = parse_tier(request.tier)
         params = StoreParams(
-            step.namespace,
-            request.key,
-            value=request.value,
-            metadata=request.metadata,
-            tier=parse_tier(request.tier),
+            step.namespace, request.key, value=request.value, metadata=request.metadata, tier=tier
         )
         params = screen_params(params, get_origin(params)).params
         if params.tier is Tier.QUARANTINE:
@@ -275,12 +271,7 @@ class ProviderPort(EnginePort):
     def _converse(self, step: Step, request: ConversationRequest) -> ConversationResult:
         conversation_id = require_variable(Scope.CONVERSATION, "conversation_id", step.identity)
         return perform_request(
-            request,
-            conversation_id,
-            self._entries,
-            new_id=_new_id,
-            clock=utc_now,
-            source=step.source,
+            request, conversation_id, self._entries, new_id=_new_id, source=step.source
         )
 
     def _find_pages(self, step: Step, search: PageQuery) -> Sequence[PageHit]:
@@ -289,9 +280,7 @@ class ProviderPort(EnginePort):
     def _write_pages(
         self, step: Step, pages: Sequence[Mapping[str, Json]], mode: str
     ) -> Sequence[PageWriteResult]:
-        return write_drafts(
-            pages, self._entries, step.namespace, mode=mode, clock=utc_now, source=step.source
-        )
+        return write_drafts(pages, self._entries, step.namespace, mode=mode, source=step.source)
 
 
 def _new_id() -> str:

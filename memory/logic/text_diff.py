@@ -52,7 +52,7 @@ ABSENT = _Absent()  # ``None`` is an ordinary JSON value
 
 def diff_values(before: Json, after: Json) -> tuple[DiffSegment, ...]:
     """Compare two values in one sequence: strings as they are, any other value as indented JSON."""
-    segments = _diff_texts(_to_text(before), _to_text(after))
+    segments = _diff_texts(to_text(before), to_text(after))
     last = len(segments) - 1
     return tuple(
         shortened
@@ -73,6 +73,11 @@ def compare_sides(before: Json | _Absent, after: Json | _Absent) -> SideBySide:
         tuple(segment for segment in segments if segment.kind != "added"),
         tuple(segment for segment in segments if segment.kind != "removed"),
     )
+
+
+def to_text(value: Json) -> str:
+    """Return a string as it is, and any other value as indented JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
 
 
 def render_value(value: Json) -> str:
@@ -96,10 +101,6 @@ def replace_text(value: Json, text: str) -> Json:
     if isinstance(value, list):
         return [replace_text(item, text) for item in value]
     return text
-
-
-def _to_text(value: Json) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
 
 
 def _wraps_one_text(value: Json) -> bool:

@@ -21,13 +21,13 @@ class Canary:
     @cached_property
     def encodings(self) -> tuple[tuple[str, bytes], ...]:
         """The names of the encodings, each with the bytes of the encoded secret."""
-        raw = self.text.encode()
+        secret = self.text.encode()
         return (
-            ("plain", raw),
-            ("hex", raw.hex().encode()),
-            ("percent", "".join(f"%{byte:02x}" for byte in raw).encode()),
-            ("backwards", raw[::-1]),
-            *(("base64", encoded) for encoded in _encode_base64(raw)),
+            ("plain", secret),
+            ("hex", secret.hex().encode()),
+            ("percent", "".join(f"%{byte:02x}" for byte in secret).encode()),
+            ("backwards", secret[::-1]),
+            *(("base64", encoded) for encoded in _encode_base64(secret)),
         )
 
     def find_encoding(self, output: bytes) -> str:
@@ -44,11 +44,11 @@ def find_canaries(output: bytes, canaries: Iterable[Canary]) -> list[tuple[Canar
     return [(canary, name) for canary in canaries if (name := canary.find_encoding(output))]
 
 
-def _encode_base64(raw: bytes) -> Iterable[bytes]:
+def _encode_base64(secret: bytes) -> Iterable[bytes]:
     """Yield the characters that do not depend on the bytes before and after, for each of the three possible offsets."""
     for offset in range(3):
         for encode in (base64.b64encode, base64.urlsafe_b64encode):
-            encoded = encode(b"\0" * offset + raw).rstrip(b"=")
+            encoded = encode(b"\0" * offset + secret).rstrip(b"=")
             start = -(
                 -offset * 8 // 6
             )  # rounded up: the first character without bits of the padding

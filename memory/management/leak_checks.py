@@ -104,7 +104,7 @@ def check_leaks(
     attackers: Sequence[str] = (),
     report_progress: Callable[[str], object] = lambda _line: None,
 ) -> Report:
-    """Run the check. A ``thorough`` check uses all pairs of people and all URLs; ``attackers`` are names of people."""
+    """Run the check: if ``thorough``, for all pairs of people and all URLs; ``attackers`` limits it to people by name."""
     report = Report()
     try:
         with transaction.atomic(), _run_in_transaction(), override_settings(ALLOWED_HOSTS=["*"]):
@@ -357,11 +357,8 @@ def _list_private_models() -> Iterable[type[models.Model]]:
 
 def _list_paths(*, thorough: bool) -> list[str]:
     paths = sorted(set(_walk_patterns(get_resolver().url_patterns, "")))
-    return [
-        path
-        for path in paths
-        if not EXCLUDED_PATHS.search(path) and (thorough or MEMORY_PATHS.search(path))
-    ]
+    paths = [path for path in paths if not EXCLUDED_PATHS.search(path)]
+    return [path for path in paths if thorough or MEMORY_PATHS.search(path)]
 
 
 def _walk_patterns(patterns: Iterable[Any], prefix: str) -> Iterator[str]:

@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class MemoryProvider(NamespaceStore, ABC):
-    """A store that settings can choose by name. The docstring of ``NamespaceStore`` is the contract of its methods."""
+    """A store that is chosen by its name. The docstring of ``NamespaceStore`` is the contract of its methods."""
 
     async def run(self, work: Callable[[], T]) -> T:
         """Call ``work``, which uses this provider and may wait, without blocking the event loop; return its result."""

@@ -16,7 +16,7 @@ from memory.services.access.explanation import (
     GrantDetails,
     PrincipalAccess,
     Reason,
-    Runs,
+    RunKind,
 )
 from memory.services.access.quotas import (
     MAX_APP_LENGTH,
@@ -77,7 +77,7 @@ class AccessOut(Body):
 
     namespace: str
     seers: list[PrincipalAccessOut]
-    runs: Runs
+    runs: RunKind
     runs_for_outside_people_write: bool
 
 

@@ -84,7 +84,7 @@ class ProposalOut(Body):
 
 
 class PrecisionOut(Body):
-    """Decided proposals. ``share`` is the accepted part from 0 to 1, where an edited one counts half; null without any."""
+    """The numbers of decided proposals. ``share``, from 0 to 1, counts edited ones as half; it is null if there are none."""
 
     accepted: int
     edited: int

@@ -20,6 +20,10 @@ from memory.services.entries.preview_forget import ForgetPreview
 Json = Any  # a stored value can be any JSON
 
 RECALLED_BY_TEXT: Final = 5  # the default of the recall node as well, to keep prompts short
+_TOP_K_DESCRIPTION: Final = (
+    f"The maximum number of entries. Without it {RECALLED_BY_TEXT} with a query_text and {MAX_TOP_K} otherwise; an API "
+    "key with memory:serve gets all."
+)
 
 
 def _format_moment(moment: datetime) -> str:
@@ -128,7 +132,7 @@ class EverywhereQuery(Body):
 
 
 class SearchOut(Body):
-    """The matches, best first, then quarantined entries. ``complete`` is false if another provider stores a namespace."""
+    """The matches, best first, then quarantined entries. ``complete`` is false if some namespaces have another provider."""
 
     results: list[EntryOut]
     total: int
@@ -165,15 +169,7 @@ class RecallIn(Body):
     key: str | None = None
     query_text: str | None = Field(None, max_length=MAX_QUERY_LENGTH)
     filter: dict[str, Json] | None = None
-    top_k: int | None = Field(
-        None,
-        ge=0,
-        le=MAX_TOP_K,
-        description=(
-            f"At most so many. Without it {RECALLED_BY_TEXT} where there is a query_text and "
-            f"{MAX_TOP_K} otherwise; a key with memory:serve gets all."
-        ),
-    )
+    top_k: int | None = Field(None, ge=0, le=MAX_TOP_K, description=_TOP_K_DESCRIPTION)
     language: str = Field("english", max_length=20)
     recency_days: float | None = None
     as_of: AwareDatetime | None = None

@@ -62,7 +62,7 @@ class RefusalOut(Body):
 
 
 class FindingOut(Body):
-    """A finding in a line: the kinds of redacted ``secrets``, or the ``orders`` for which it waits in quarantine."""
+    """A finding in a line: the kinds of redacted ``secrets``, and the kind of ``orders`` that put it in quarantine."""
 
     line: int
     namespace: str

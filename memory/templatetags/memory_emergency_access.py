@@ -10,10 +10,12 @@ from accounts.principals import get_current_team_id, get_principal
 from memory import naming
 from memory.models import EmergencyAccess, Namespace
 from memory.permissions import find_sole_emergency_access
-from memory.services.access.emergency_access import list_current
+from memory.services.access.emergency_access import list_current_accesses
 
 
 register = template.Library()
+
+Context = dict[str, Any]  # Any: Django's own
 
 CURRENT_ACCESSES = "_emergency_accesses"  # attributes of a request that cache loaded rows
 SOLE_ACCESSES = "_needs_emergency_access"
@@ -21,7 +23,7 @@ NOTICE_SHOWN = "_emergency_access_shown"  # the page shows its emergency accesse
 
 
 @register.inclusion_tag("memory/access/_emergency_access_notice.html", takes_context=True)
-def emergency_access_notice(context: dict[str, Any]) -> dict[str, Any]:  # Any: Django's own
+def emergency_access_notice(context: Context) -> Context:
     """Show the current accesses to the person's memory that they haven't acknowledged, and their own accesses."""
     request = context.get("request")
     if request is None or not request.user.is_authenticated:
@@ -34,23 +36,21 @@ def emergency_access_notice(context: dict[str, Any]) -> dict[str, Any]:  # Any: 
 
 
 @register.inclusion_tag("memory/access/_emergency_access_notice.html", takes_context=True)
-def emergency_access_unseen(context: dict[str, Any]) -> dict[str, Any]:  # Any: as above
+def emergency_access_unseen(context: Context) -> Context:
     """Show the accesses to the person's memory that they haven't acknowledged."""
     request = context["request"]
     return _build_context(context, list_unseen_accesses(request), next=_get_return_url(request))
 
 
 @register.inclusion_tag("memory/access/_emergency_access_notice.html", takes_context=True)
-def emergency_access_here(
-    context: dict[str, Any], row: Namespace
-) -> dict[str, Any]:  # Any: as above
+def emergency_access_here(context: Context, row: Namespace) -> Context:
     """Show reason and end of the emergency access if it alone lets the person see the page."""
     access = _find_sole_access(context["request"], row)
     return _build_context(context, [access] if access else [], is_here=True)
 
 
 @register.simple_tag(takes_context=True)
-def needs_emergency_access(context: dict[str, Any], row: Namespace) -> bool:  # Any: as above
+def needs_emergency_access(context: Context, row: Namespace) -> bool:
     """Return whether only emergency access lets the person see the namespace; it can't be exported then."""
     return _find_sole_access(context["request"], row) is not None
 
@@ -64,7 +64,7 @@ def load_current_accesses(request: HttpRequest) -> list[EmergencyAccess]:
     """Load the current accesses once per request."""
     rows: list[EmergencyAccess] | None = getattr(request, CURRENT_ACCESSES, None)
     if rows is None:
-        rows = list_current(get_principal(request), get_current_team_id(request))
+        rows = list_current_accesses(get_principal(request), get_current_team_id(request))
         setattr(request, CURRENT_ACCESSES, rows)
     return rows
 
@@ -79,9 +79,7 @@ def _find_sole_access(request: HttpRequest, row: Namespace) -> EmergencyAccess |
     return cache[row.pk]
 
 
-def _build_context(
-    context: dict[str, Any], rows: list[EmergencyAccess], **extra_context: Any
-) -> dict[str, Any]:  # Any: as above
+def _build_context(context: Context, rows: list[EmergencyAccess], **extra_context: Any) -> Context:
     """Return the context of the notices; forms in them need the request and its token."""
     user_id = get_principal(context["request"]).user_id
     names = naming.name_namespaces([row.namespace for row in rows], reader_id=user_id)

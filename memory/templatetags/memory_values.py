@@ -6,17 +6,12 @@ from collections.abc import Mapping
 from django import template
 
 from memory.core.records import Json
-from memory.logic.text_diff import render_value
+from memory.logic.text_diff import render_value, to_text
 from memory.models.entries import TierChoice
 
 
 register = template.Library()
-
-
-@register.filter
-def as_text(value: Json) -> str:
-    """Return a string as it is, and any other value as indented JSON."""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
+register.filter("as_text", to_text)
 
 
 @register.filter
@@ -24,9 +19,9 @@ def as_one_line(value: Json) -> str:
     """Return one line: a page's title and summary, a message's content, or the members side by side."""
     if isinstance(value, Mapping) and isinstance(title := value.get("title"), str):
         summary = value.get("summary") or value.get("content")
-        return (
-            f"{title} · {_join_lines(summary)}" if summary and isinstance(summary, str) else title
-        )
+        if summary and isinstance(summary, str):
+            return f"{title} · {_join_lines(summary)}"
+        return title
     if isinstance(value, Mapping) and isinstance(content := value.get("content"), str) and content:
         return _join_lines(content)
     if isinstance(value, Mapping) and value:

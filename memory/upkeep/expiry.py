@@ -25,10 +25,8 @@ def expire_team(team_id: UUID, now: datetime) -> int:
         entries = Entry.objects.unscoped().filter(team_id=team_id)
         expired = entries.filter(deleted_at=None, expires_at__lte=now)
         sorted_rows = expired.order_by("namespace_id")
-        namespaces = list(sorted_rows.values_list("namespace__text", flat=True).distinct())
-    return run_each(
-        namespaces, lambda text: _expire_in_namespace(team_id, text, now), "expiry_failed"
-    )
+        names = list(sorted_rows.values_list("namespace__text", flat=True).distinct())
+    return run_each(names, lambda name: _expire_in_namespace(team_id, name, now), "expiry_failed")
 
 
 def _expire_in_namespace(team_id: UUID, text: str, now: datetime) -> int:

@@ -56,7 +56,7 @@ def sweep_notes() -> int:
 
 
 def _list_runs_with_notes(team_id: UUID) -> list[str]:
-    """Return the runs with notes. Another installation that has memory here is a participant and clears its own notes."""
+    """Return the runs with notes, except those of other installations, which are participants and clear their notes."""
     with tenant([team_id]):
         namespaces = Namespace.objects.unscoped().filter(
             team_id=team_id, scope=Scope.RUN, entry_count__gt=0, participants=[]

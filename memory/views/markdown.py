@@ -5,7 +5,7 @@ fetches nothing. ``[[Title]]`` links to the page of that name.
 """
 
 import re
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable
 from functools import cache
 from typing import Any, Final
 
@@ -16,7 +16,6 @@ from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.rules_core import StateCore
 from markdown_it.rules_inline import StateInline
-from markdown_it.token import Token
 
 
 # Returns the URL of the page of that name, or an empty string if there is none.
@@ -69,15 +68,11 @@ def _lower_headings(state: StateCore) -> None:
             token.tag = f"h{min(6, int(token.tag[1]) + HEADING_OFFSET)}"
 
 
-def _open_table(
-    renderer: RendererHTML, tokens: list[Token], index: int, *_rest: MutableMapping[str, Any]
-) -> str:
+def _open_table(_renderer: RendererHTML, *_arguments: Any) -> str:
     """Open a table in a box that scrolls, so that a wide one doesn't stretch the page."""
     label = escape(_("Table"))
     return f'<div class="table-wrap" role="region" tabindex="0" aria-label="{label}"><table class="table">\n'
 
 
-def _close_table(
-    renderer: RendererHTML, tokens: list[Token], index: int, *_rest: MutableMapping[str, Any]
-) -> str:
+def _close_table(_renderer: RendererHTML, *_arguments: Any) -> str:
     return "</table></div>\n"

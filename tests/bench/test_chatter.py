@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from bench.chatter import FACTS, TOTAL, Script, make_chat, score
+from bench.chatter import FACT_COUNT, MESSAGE_COUNT, ScriptedModel, make_chat, score_memories
 from memory.logic.curation.parsing import parse_analysis
 
 
@@ -12,8 +12,8 @@ from memory.logic.curation.parsing import parse_analysis
 def test_chat_is_two_hundred_messages_most_of_them_talk(seed: int) -> None:
     chat = make_chat(seed)
 
-    assert (len(chat.messages), len(set(chat.facts))) == (TOTAL, FACTS)
-    assert len(chat.small_talk) > 0.85 * TOTAL
+    assert (len(chat.messages), len(set(chat.facts))) == (MESSAGE_COUNT, FACT_COUNT)
+    assert len(chat.small_talk) > 0.85 * MESSAGE_COUNT
     assert not set(chat.facts) & set(chat.small_talk)
     assert make_chat(seed) == chat
 
@@ -22,14 +22,19 @@ def test_score_counts_facts_junk_and_duplicates() -> None:
     chat = make_chat(1)
     first, second = chat.facts[:2]
 
-    result = score(chat, [first, f"{first.rstrip('.')}!", second, "Hi Emil!", "hi emil", "made up"])
+    result = score_memories(
+        chat, [first, f"{first.rstrip('.')}!", second, "Hi Emil!", "hi emil", "made up"]
+    )
 
     assert (result.stored_facts, result.junk, result.duplicates) == (2, 3, 2)
-    assert (result.fact_share, result.rejected_share) == (2 / FACTS, 1 - 3 / len(chat.small_talk))
+    assert (result.fact_share, result.rejected_share) == (
+        2 / FACT_COUNT,
+        1 - 3 / len(chat.small_talk),
+    )
 
 
 def test_script_breaks_its_answers_and_each_can_be_mended() -> None:
-    chat, script = make_chat(2), Script()
+    chat, script = make_chat(2), ScriptedModel()
     script.learn(chat)
     prompt = "## Output\n~~~~\n" + "\n\n".join(chat.messages) + "\n~~~~"
 

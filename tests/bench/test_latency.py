@@ -13,7 +13,7 @@ def test_percentile_of_equal_values_is_that_value():
 def test_bar_is_judged_on_the_middle_round_and_the_slow_one_is_not_hidden():
     result = compute_latency([SLOW, QUICK, USUAL], 95)
 
-    assert (result.best, result.middle, result.total) == (1.0, 2.0, 9.0)
+    assert (result.best, result.median, result.total) == (1.0, 2.0, 9.0)
 
 
 def test_line_has_the_columns_of_its_heads():

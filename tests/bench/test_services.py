@@ -13,14 +13,14 @@ from tests.support.cast import Person
 
 @pytest.fixture(autouse=True)
 def nothing_started(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_services, "_set_up", nullcontext)
+    monkeypatch.setattr(_services, "_set_up_django", nullcontext)
 
 
 @pytest.mark.django_db
 def test_home_is_one_of_its_own_and_gone_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MNEMOFLOW_HOME", "/somewhere/live")
 
-    with _services.own_services():
+    with _services.run_temporary_services():
         home = Path(os.environ["MNEMOFLOW_HOME"])
         assert home.parent.is_dir()
 
@@ -31,10 +31,10 @@ def test_home_is_one_of_its_own_and_gone_afterwards(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.django_db
 def test_database_with_teams_in_it_is_refused_unless_really(alice: Person, capsys: Any) -> None:
-    with pytest.raises(SystemExit) as refused, _services.own_services():
+    with pytest.raises(SystemExit) as refused, _services.run_temporary_services():
         pytest.fail("it would have filled it")
 
     assert refused.value.code == _services.REFUSED
     assert "--really" in capsys.readouterr().err
-    with _services.own_services(really=True):
+    with _services.run_temporary_services(really=True):
         pass

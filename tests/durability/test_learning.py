@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from accounts.tenancy import tenant
-from bench.chatter import CURATOR, Script, build_document, make_chat, score
+from bench.chatter import CURATOR_PROMPT, ScriptedModel, build_document, make_chat, score_memories
 from memory.public import LearningRule, set_learning_rule, summarize_curation
 from tests.durability.conftest import Cluster
 from tests.fakes.openai_server import Answer, Failure, FakeOpenAI, Request
@@ -101,11 +101,13 @@ def test_chat_full_of_talk_leaves_its_facts_each_once(
 ) -> None:
     """issue 4: 200 messages through a real worker; ``bench.curation`` is its long form."""
     workflow("llm")  # connects the ledger
-    chat, script = make_chat(7), Script()
+    chat, script = make_chat(7), ScriptedModel()
     script.learn(chat)
     ledger.script(
         lambda request: (
-            script.answer(request.last_message) if CURATOR in request.last_message else "Noted."
+            script.answer(request.last_message)
+            if CURATOR_PROMPT in request.last_message
+            else "Noted."
         )
     )
     app = importing.import_document(
@@ -123,7 +125,7 @@ def test_chat_full_of_talk_leaves_its_facts_each_once(
     found = summarize_curation(at_door(cast.alice), run_id=str(run.pk))
     assert found is not None
     texts = [one.text for one in found.entries if one.key.startswith("learning:")]
-    result = score(chat, texts)
+    result = score_memories(chat, texts)
     assert (row["status"], row["problem"]) == ("done", "")
     assert script.call_count >= 3  # in batches
     assert found.curation.repairs

@@ -15,9 +15,9 @@ def in_redis(settings: Any, valkey_url: str) -> Iterator[None]:
     """What workflows and runs keep for a while is kept by another provider."""
     settings.MEMORY_REDIS_URL = valkey_url
     settings.MEMORY_PLACES = ("run=redis", "workflow = redis")
-    routing.check()
+    routing.check_rules()
     yield
-    routing.close()
+    routing.close_providers()
 
 
 @pytest.fixture

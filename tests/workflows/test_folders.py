@@ -41,7 +41,7 @@ def tree_of(person: Person) -> FolderTree:
 
 def paths_of(person: Person) -> list[str]:
     tree = tree_of(person)
-    return [tree.path_text(folder.pk) for folder, _level in tree.walk(None)]
+    return [tree.format_path(folder.pk) for folder, _level in tree.walk(None)]
 
 
 def fresh(person: Person, workflow: Workflow) -> Workflow:
@@ -163,7 +163,7 @@ def test_workflows_moved_together_stay_the_same_but_for_their_place(bob: Person)
     assert [(row.revision, row.updated_at) for row in after] == [
         (row.revision, row.updated_at) for row in (one, two)
     ]
-    (counted,) = tree_of(bob).children(None)
+    (counted,) = tree_of(bob).list_children(None)
     assert counted.workflow_count == 2
 
 

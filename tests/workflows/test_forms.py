@@ -73,7 +73,7 @@ def test_typed_text_is_read_as_its_variable_wants_it(
 def test_field_begins_with_what_was_given_last_where_that_still_fits(
     variable: dict[str, Any], last: Any, shown: str
 ):
-    (field,) = build_input_fields(asking({"variable": "v", **variable}), last={"v": last})
+    (field,) = build_input_fields(asking({"variable": "v", **variable}), last_inputs={"v": last})
 
     assert field.value == shown
 

@@ -3,16 +3,16 @@
 import pytest
 from django.utils import translation
 
-from workflows.templatetags.kind_words import kind_in_words
+from workflows.templatetags.kind_words import get_kind_title
 
 
 @pytest.mark.parametrize(
     ("kind", "expected"), [("memory-recall", "Recall"), ("gone-kind", "gone-kind")]
 )
 def test_kind_goes_by_its_title(kind: str, expected: str):
-    assert kind_in_words(kind) == expected
+    assert get_kind_title(kind) == expected
 
 
 def test_kind_goes_by_its_title_in_the_readers_language():
     with translation.override("zh-hans"):
-        assert not kind_in_words("memory-recall").isascii()
+        assert not get_kind_title("memory-recall").isascii()

@@ -11,9 +11,8 @@ from workflows.engine.language.document import Mode
 from workflows.engine.language.problems import Problem
 from workflows.engine.language.validation import validate
 from workflows.engine.nodes import build_kinds
-from workflows.templatetags.problem_sentences import SENTENCES, translate
-from workflows.templatetags.problems import SENTENCES as BY_CODE
-from workflows.templatetags.problems import in_words
+from workflows.templatetags.problem_sentences import SENTENCES, translate_message
+from workflows.templatetags.problems import SENTENCES_BY_CODE, describe_problem
 
 
 ENGINE = Path(__file__).parents[2] / "workflows" / "engine"
@@ -28,12 +27,12 @@ CODES = {
 
 def chinese(message: str, code: str = "some.code") -> str:
     with translation.override("zh-hans"):
-        return in_words(Problem(code, message))
+        return describe_problem(Problem(code, message))
 
 
 @pytest.mark.parametrize("code", sorted(CODES))
 def test_every_code_of_the_engine_has_words(code):
-    assert code in BY_CODE
+    assert code in SENTENCES_BY_CODE
 
 
 @pytest.mark.parametrize("sentence", SENTENCES)
@@ -50,7 +49,7 @@ def test_every_sentence_is_read_back_and_said_in_chinese(sentence):
 
 
 def test_sentence_that_is_not_known_has_no_translation():
-    assert translate("Nothing like it") == ""
+    assert translate_message("Nothing like it") == ""
 
 
 def test_field_goes_by_its_label_in_the_readers_language():

@@ -8,7 +8,12 @@ from django.utils import translation
 from tests.factories.workflows import document, make_workflow
 from tests.support.markup import markup_of
 from workflows.engine.language.problems import Problem
-from workflows.templatetags.problems import SENTENCES, by_title, in_words, name_in
+from workflows.templatetags.problems import (
+    SENTENCES_BY_CODE,
+    describe_problem,
+    get_node_title,
+    replace_ids_by_titles,
+)
 
 
 CIRCLE = Problem("graph.cycle", "The nodes form a cycle: a, b", node="a")
@@ -24,20 +29,20 @@ CIRCLE = Problem("graph.cycle", "The nodes form a cycle: a, b", node="a")
 )
 def test_problem_is_said_in_the_language_with_its_details(language, problem, expected):
     with translation.override(language):
-        shown = Template("{% load problems %}{{ problem|in_words }}").render(
+        shown = Template("{% load problems %}{{ problem|describe_problem }}").render(
             Context({"problem": problem})
         )
 
     assert shown == expected
 
 
-@pytest.mark.parametrize("code", sorted(SENTENCES))
+@pytest.mark.parametrize("code", sorted(SENTENCES_BY_CODE))
 def test_every_sentence_is_another_one_in_chinese(code):
     problem = Problem(code, "details")
 
     with translation.override("zh-hans"):
-        assert in_words(problem) == f"{SENTENCES[code]} (details)"
-        assert str(SENTENCES[code]).isascii() is False
+        assert describe_problem(problem) == f"{SENTENCES_BY_CODE[code]} (details)"
+        assert str(SENTENCES_BY_CODE[code]).isascii() is False
 
 
 TITLES = {"n3": "Think", "start": "Begin", "there": "Elsewhere"}
@@ -66,11 +71,11 @@ TITLES = {"n3": "Think", "start": "Begin", "there": "Elsewhere"}
     ],
 )
 def test_nodes_in_a_sentence_go_by_their_titles(said: str, shown: str):
-    assert by_title(said, TITLES) == shown
+    assert replace_ids_by_titles(said, TITLES) == shown
 
 
 def test_node_that_is_not_there_keeps_its_id():
-    assert (name_in("n3", TITLES), name_in("gone", TITLES)) == ("Think", "gone")
+    assert (get_node_title("n3", TITLES), get_node_title("gone", TITLES)) == ("Think", "gone")
 
 
 @pytest.mark.django_db

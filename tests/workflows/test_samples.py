@@ -26,7 +26,7 @@ from workflows.execution.ports.adapters import Services
 from workflows.execution.ports.models import build_models
 from workflows.llm.offline.provider import OfflineModels
 from workflows.models import TestCase
-from workflows.samples import BY_SLUG, SAMPLES
+from workflows.samples import SAMPLES, SAMPLES_BY_SLUG
 from workflows.samples.wording import CONTEXT, FOLDER, list_file_texts
 from workflows.services import publishing
 from workflows.services.samples import samples
@@ -39,7 +39,7 @@ RECALLS = {"memory-recall", "knowledge-retrieval"}
 
 def runner_of(slug: str) -> WorkflowRunner:
     return WorkflowRunner(
-        BY_SLUG[slug].source,
+        SAMPLES_BY_SLUG[slug].source,
         memory=InMemoryProvider(),
         models=OfflineModels(),
         templates=JinjaHere(),
@@ -70,7 +70,7 @@ def test_sample_has_no_problems_and_four_lines(sample):
     assert [p.code for p in problems] == ["reference.unknown_variable"] * (
         sample.slug == "exchange"
     )
-    assert all(str(line).strip() for line in sample.lines)
+    assert all(str(line).strip() for line in sample.explanation_lines)
     assert len(sample.cases) == 3
     assert bool(sample.memories) == (FOLDER / sample.slug / "memories.yml").exists()
     assert set(sample.scopes) == list_memory_scopes(loaded.document, build_kinds())
@@ -82,7 +82,7 @@ def test_gallery_has_the_thirteen_and_begins_with_the_chatbot():
 
     assert (len(thirteen), thirteen[0].slug, SAMPLES[0].slug) == (13, "chatbot", "chatbot")
     assert all(sample.shows for sample in thirteen)
-    assert {path.parent.name for path in FOLDER.glob("*/workflow.yml")} == set(BY_SLUG)
+    assert {path.parent.name for path in FOLDER.glob("*/workflow.yml")} == set(SAMPLES_BY_SLUG)
 
 
 @pytest.fixture(scope="module")
@@ -277,7 +277,10 @@ async def test_chatbot_told_a_fact_knows_it_in_a_new_conversation_of_the_same_pe
 async def test_chatbot_keeps_statements_and_not_questions():
     memory = InMemoryProvider()
     runner = WorkflowRunner(
-        BY_SLUG["chatbot"].source, memory=memory, models=OfflineModels(), templates=JinjaHere()
+        SAMPLES_BY_SLUG["chatbot"].source,
+        memory=memory,
+        models=OfflineModels(),
+        templates=JinjaHere(),
     )
 
     for text in ("What is my name?", "我叫什么？", "My name is Ana.", "I live in Bern."):
@@ -290,7 +293,7 @@ async def test_chatbot_keeps_statements_and_not_questions():
 
 
 def test_exchange_is_the_seeds_document_to_the_byte():
-    digest = sha256(BY_SLUG["exchange"].source.encode()).hexdigest()
+    digest = sha256(SAMPLES_BY_SLUG["exchange"].source.encode()).hexdigest()
 
     assert digest == "d00ec3f63f5d2f349f56f36b8ae44bac886517a4fe45ca1aa0ef869581c05b0d"
 
@@ -410,7 +413,7 @@ def test_copy_writes_what_it_planted_into_the_trail(bob):
         stored = AuditEntry.objects.unscoped().filter(
             action="memory.stored", actor=bob.principal.actor
         )
-        assert stored.count() == len(BY_SLUG["handbook"].memories)
+        assert stored.count() == len(SAMPLES_BY_SLUG["handbook"].memories)
 
 
 @pytest.mark.django_db

@@ -16,6 +16,6 @@ from workflows.api import (
 
 
 router = Router()
-# ``editing`` has the router of ``workflows`` with the further methods of the draft.
+# ``editing`` adds its routes to the router of ``workflows``, which is therefore not listed.
 for module in (editing, folders, providers, conversations, comments, cases, debugging, tasks, runs):
     router.add_router("", module.router)

@@ -26,9 +26,9 @@ POLL_INTERVAL = 0.2  # seconds between checks of the results
 @router.get("/workflows/{uuid:workflow_id}/tests", response=list[schemas.CaseOut], summary="List")
 def list_cases(request: HttpRequest, workflow_id: UUID) -> list[dict[str, object]]:
     """Return the workflow's test cases in their order, each with its last result."""
-    rows = list(selectors.list_cases(get_principal(request), workflow_id))
-    newest = cases.find_newest_results(rows)
-    return [_build_case(case, newest.get(case.pk)) for case in rows]
+    test_cases = list(selectors.list_cases(get_principal(request), workflow_id))
+    newest_results = cases.find_newest_results(test_cases)
+    return [_serialize_case(case, newest_results.get(case.pk)) for case in test_cases]
 
 
 @router.post(
@@ -41,7 +41,9 @@ def create_case(
 ) -> Status[dict[str, object]]:
     """Create a test case. Fails with DocumentInvalid with the fields, or NameTaken."""
     principal, workflow = find_workflow(request, workflow_id, "edit")
-    return Status(201, _build_case(cases.save_case(principal, workflow=workflow, spec=body.case)))
+    return Status(
+        201, _serialize_case(cases.save_case(principal, workflow=workflow, spec=body.case))
+    )
 
 
 @router.put(
@@ -55,7 +57,7 @@ def change_case(
     """Replace a test case. Fails with DocumentInvalid with the fields, or NameTaken."""
     principal = get_principal(request)
     case = selectors.find_case(principal, workflow_id, case_id, "edit")
-    return _build_case(
+    return _serialize_case(
         cases.save_case(principal, workflow=case.workflow, spec=body.case, case=case),
         cases.find_newest_results([case]).get(case.pk),
     )
@@ -88,7 +90,7 @@ async def run_cases(
     """
     # Not in the request's transaction, because a worker can only see a case after the commit.
     principal = get_principal(request)
-    results = await sync_to_async(_queue)(principal, workflow_id, body)
+    results = await sync_to_async(_queue_cases)(principal, workflow_id, body)
     if body.wait_seconds:
         results = await _wait_for_results(
             principal, [result.pk for result in results], body.wait_seconds
@@ -102,7 +104,7 @@ async def run_cases(
     summary="Get a test result",
 )
 def read_result(request: HttpRequest, workflow_id: UUID, result_id: UUID) -> TestResult:
-    """Return a test result."""
+    """Return a test result; its ``status`` tells whether the test case is still running."""
     return selectors.find_case_result(get_principal(request), workflow_id, result_id)
 
 
@@ -115,41 +117,43 @@ def create_case_from_run(request: HttpRequest, run_id: UUID) -> dict[str, object
     return {"case": cases.dump_case(cases.build_case_from_run(run))}
 
 
-def _queue(principal: Principal, workflow_id: UUID, body: schemas.RunCasesIn) -> list[TestResult]:
+def _queue_cases(
+    principal: Principal, workflow_id: UUID, body: schemas.RunCasesIn
+) -> list[TestResult]:
     with sse.close_connections(), tenant(principal.team_ids):
         workflow = selectors.find_workflow(principal, workflow_id, "edit")
-        selected = selectors.list_cases(principal, workflow_id)
+        selected_cases = selectors.list_cases(principal, workflow_id)
         if body.cases is not None:
-            selected = selected.filter(pk__in=body.cases)
+            selected_cases = selected_cases.filter(pk__in=body.cases)
         return cases.run_cases(
-            principal, workflow=workflow, cases=list(selected), offline=body.offline
+            principal, workflow=workflow, cases=list(selected_cases), offline=body.offline
         )
 
 
 async def _wait_for_results(
-    principal: Principal, keys: Sequence[UUID], seconds: float
+    principal: Principal, result_ids: Sequence[UUID], seconds: float
 ) -> list[TestResult]:
-    """Return the results when the last is finished or the time is up; no connection is held in between."""
+    """Return the results when all are finished or the time is up; between checks, no database connection is open."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + seconds
     while True:
-        results = await sync_to_async(_load_results)(principal, keys)
+        results = await sync_to_async(_load_results)(principal, result_ids)
         remaining = deadline - loop.time()
         if remaining <= 0 or not any(result.is_open for result in results):
             return results
         await asyncio.sleep(min(POLL_INTERVAL, remaining))
 
 
-def _load_results(principal: Principal, keys: Sequence[UUID]) -> list[TestResult]:
+def _load_results(principal: Principal, result_ids: Sequence[UUID]) -> list[TestResult]:
     with sse.close_connections(), tenant(principal.team_ids):
-        return list(selectors.list_case_results(principal, list(keys)))
+        return list(selectors.list_case_results(principal, list(result_ids)))
 
 
-def _build_case(case: TestCase, newest: TestResult | None = None) -> dict[str, object]:
+def _serialize_case(case: TestCase, newest_result: TestResult | None = None) -> dict[str, object]:
     return {
         "id": case.pk,
         "name": case.name,
         "case": case.spec,
         "updated_at": case.updated_at,
-        "last": newest,
+        "last": newest_result,
     }

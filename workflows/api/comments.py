@@ -23,7 +23,7 @@ Text = Annotated[str, Field(min_length=1, max_length=MAX_COMMENT_LENGTH)]
 
 
 class CommentIn(Body):
-    """A comment. ``node`` is a node's id, or "" for the whole workflow; ``answers`` is a comment of the thread."""
+    """A comment on the node with the id ``node``, or on the workflow; ``answers`` is the id of a comment to reply to."""
 
     body: Text
     node: Annotated[str, Field(max_length=255)] = ""
@@ -111,7 +111,7 @@ def change_comment(request: HttpRequest, comment_id: UUID, body: CommentChangeIn
 
 @router.delete("/comments/{uuid:comment_id}", response={204: None}, summary="Delete a comment")
 def delete_comment(request: HttpRequest, comment_id: UUID) -> Status[None]:
-    """Delete your own comment, or as a manager of members any comment. The text can't be restored."""
+    """Delete your own comment, or any comment if you may manage members. The text can't be restored."""
     principal = get_principal(request)
     comments.delete(principal, comment=comments.get_comment(principal, comment_id))
     return Status(204, None)

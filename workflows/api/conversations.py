@@ -1,4 +1,4 @@
-"""The route of ``/api/v1/conversations``, which names a conversation."""
+"""The route of ``/api/v1/conversations`` that names a conversation."""
 
 from django.http import HttpRequest
 from ninja import Router
@@ -20,7 +20,7 @@ router = Router(auth=api_auth(), tags=["runs"])
 def rename_conversation(
     request: HttpRequest, conversation_id: str, body: ConversationIn
 ) -> Conversation:
-    """Name a conversation; ``conversation_id`` is the one in its runs. Fails with NotFound if it isn't yours."""
+    """Name a conversation by the ``conversation_id`` of its runs. Fails with NotFound if it isn't yours."""
     principal = get_principal(request)
     conversation = selectors.find_conversation_by_key(
         principal, get_current_team_id(request), conversation_id

@@ -46,7 +46,7 @@ def resume_run(request: HttpRequest, run_id: UUID, body: ResumeIn) -> dict[str, 
 def read_step(request: HttpRequest, run_id: UUID, node: str, rounds: str = "") -> dict[str, object]:
     """Return a step with inputs, outputs, prompt messages and memories.
 
-    Inside a container, ``rounds`` selects the round, such as ``0.2``; by default the newest.
+    Inside a container, ``rounds`` selects the round, such as ``0.2``; the default is the newest one.
     """
     principal, run = find_run(request, run_id)
     return serialize_step_detail(principal, run, selectors.find_step(principal, run, node, rounds))
@@ -74,9 +74,9 @@ def edit_step(request: HttpRequest, run_id: UUID, node: str, body: OutputsIn) ->
 def list_memory_changes(request: HttpRequest, run_id: UUID) -> list[DryRunChange]:
     """Return the memory changes that a run with ``memory: sandbox`` would have made, in order."""
     principal, run = find_run(request, run_id)
-    rows = list(selectors.list_memory_changes(principal, run))
-    run_access.record_api_access(principal, run, {row.namespace for row in rows})
-    return rows
+    changes = list(selectors.list_memory_changes(principal, run))
+    run_access.record_api_access(principal, run, {change.namespace for change in changes})
+    return changes
 
 
 @router.post(
@@ -85,9 +85,7 @@ def list_memory_changes(request: HttpRequest, run_id: UUID) -> list[DryRunChange
     summary="Keep memory changes of a dry run",
 )
 def keep_memory(request: HttpRequest, run_id: UUID, body: MemoryChangesIn) -> dict[str, object]:
-    """Apply memory changes of a dry run as the run itself would have. Refused changes stay
-    undecided; the response gives the reason.
-    """
+    """Apply memory changes of a dry run. Refused changes stay undecided; the response gives the reasons."""
     principal, run = find_run(request, run_id)
     decision = sandbox_memory.keep_memories(principal, run, numbers=body.numbers)
     return {"done": decision.count, "refused": decision.refusals}

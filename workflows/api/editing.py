@@ -15,7 +15,7 @@ from accounts.principals import Principal
 from config.http.openapi import Body, Limit, Number, Offset
 from workflows import selectors
 from workflows.api.request_context import find_workflow
-from workflows.api.workflows import build_version, router
+from workflows.api.workflows import router, serialize_version
 from workflows.engine.editing import write_ops
 from workflows.engine.editing.decode import MAX_OPS, ClientOp
 from workflows.errors import EditConflict
@@ -42,6 +42,8 @@ Key = Annotated[
 
 
 class StepIn(Body):
+    """The fields of every request that changes the draft."""
+
     key: Key = None
     client: str = Field("", max_length=100, description="Identifies the editor tab.")
 
@@ -150,7 +152,7 @@ class FieldOut(Schema):
 
 
 class DiffOut(Schema):
-    """The operations that turn the first into the second, and the marks for drawing the difference."""
+    """The operations that turn the first document into the second, and the marks for drawing the difference."""
 
     ops: list[dict[str, Json]]
     nodes: dict[str, Literal["added", "removed", "changed", "moved"]]
@@ -254,8 +256,9 @@ def add_version(
 ) -> Status[dict[str, object]]:
     """Create a permanent version from the draft. ``publish: false`` creates it without publishing."""
     principal, workflow = find_workflow(request, workflow_id, "publish")
-    make = publishing.publish if body.publish else publishing.add_version
-    return Status(201, build_version(make(principal, workflow=workflow, note=body.note), workflow))
+    create_version = publishing.publish if body.publish else publishing.add_version
+    version = create_version(principal, workflow=workflow, note=body.note)
+    return Status(201, serialize_version(version, workflow))
 
 
 @router.post(
@@ -270,7 +273,7 @@ def publish_version(
     principal, workflow = find_workflow(request, workflow_id, "publish")
     version = selectors.find_version(principal, workflow, number)
     publishing.publish_version(principal, workflow=workflow, version=version)
-    return build_version(version, workflow)
+    return serialize_version(version, workflow)
 
 
 @router.post(
@@ -317,9 +320,9 @@ def compare_versions(
 
 
 def _build_changes(principal: Principal, workflow: Workflow, after: int) -> dict[str, Json]:
-    since = catch_up.list_changes(principal, workflow=workflow, after=after)
-    changes = [change.to_tree() for change in since.changes]
-    return {"revision": since.revision, "reload": since.reload, "changes": changes}
+    delta = catch_up.list_changes(principal, workflow=workflow, after=after)
+    changes = [change.to_tree() for change in delta.changes]
+    return {"revision": delta.revision, "reload": delta.reload, "changes": changes}
 
 
 def _undo_or_redo(
@@ -341,9 +344,9 @@ def _undo_or_redo(
 
 
 def _build_conflict_response(
-    principal: Principal, workflow: Workflow, conflict: EditConflict, base: int | None
+    principal: Principal, workflow: Workflow, conflict: EditConflict, base_revision: int | None
 ) -> JsonResponse:
-    """Return both values of each conflict, and every change after the base."""
+    """Return both values of each conflict, and every change after the base revision, by default the newest."""
     error = {
         "type": type(conflict).__name__,
         "message": str(conflict),
@@ -351,5 +354,5 @@ def _build_conflict_response(
         "conflicts": [item.build_tree() for item in conflict.conflicts],
         "undoes": conflict.undoes,
     }
-    since = _build_changes(principal, workflow, workflow.revision if base is None else base)
-    return JsonResponse({"error": error, **since}, status=409)
+    after = workflow.revision if base_revision is None else base_revision
+    return JsonResponse({"error": error, **_build_changes(principal, workflow, after)}, status=409)

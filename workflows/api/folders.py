@@ -51,7 +51,7 @@ class FolderOut(Schema):
 def list_folders(request: HttpRequest, team: UUID | None = None) -> list[dict[str, object]]:
     """Return every folder that you may see, each after its parent. ``team`` limits the list to one team."""
     tree = FolderTree.from_folders(selectors.list_folders(get_principal(request), team_id=team))
-    return [_build_response(folder, tree) for folder, _level in tree.walk(None)]
+    return [_serialize_folder(folder, tree) for folder, _level in tree.walk(None)]
 
 
 @router.post("/folders", response={201: FolderOut}, summary="Create a folder")
@@ -63,7 +63,7 @@ def create_folder(request: HttpRequest, body: FolderIn) -> Status[dict[str, obje
     principal, team_id = get_principal(request), get_current_team_id(request)
     parent = find_folder(principal, body.parent)
     folder = folders.create_folder(principal, team_id=team_id, name=body.name, parent=parent)
-    return Status(201, _load_response(principal, folder))
+    return Status(201, _load_and_serialize(principal, folder))
 
 
 @router.patch("/folders/{uuid:folder_id}", response=FolderOut, summary="Rename or move a folder")
@@ -73,11 +73,11 @@ def change_folder(request: HttpRequest, folder_id: UUID, body: FolderPatch) -> d
     folder = selectors.find_folder(principal, folder_id)
     with transaction.atomic():  # both or neither
         if "parent" in body.model_fields_set:
-            into = find_folder(principal, body.parent)
-            folder = folders.move_folder(principal, folder=folder, into=into)
+            parent = find_folder(principal, body.parent)
+            folder = folders.move_folder(principal, folder=folder, into=parent)
         if "name" in body.model_fields_set:
             folder = folders.rename_folder(principal, folder=folder, name=body.name)
-    return _load_response(principal, folder)
+    return _load_and_serialize(principal, folder)
 
 
 @router.delete("/folders/{uuid:folder_id}", response={204: None}, summary="Delete a folder")
@@ -95,27 +95,28 @@ def move_workflows(request: HttpRequest, body: schemas.MoveIn) -> list[Workflow]
     """Move all of these workflows to a folder, or none. You need the permission to edit each of them."""
     principal = get_principal(request)
     workflows = selectors.find_workflows(principal, body.workflows, "edit")
-    into = find_folder(principal, body.folder)
-    return folders.move_workflows(principal, workflows=workflows, into=into)
+    target = find_folder(principal, body.folder)
+    return folders.move_workflows(principal, workflows=workflows, into=target)
 
 
 def find_folder(principal: Principal, folder_id: UUID | None) -> Folder | None:
+    """Return the folder, or None without an id, which stands for the top level."""
     return selectors.find_folder(principal, folder_id) if folder_id else None
 
 
-def _load_response(principal: Principal, folder: Folder) -> dict[str, object]:
+def _load_and_serialize(principal: Principal, folder: Folder) -> dict[str, object]:
     tree = selectors.load_folder_tree(principal, folder.team_id)
-    return _build_response(tree.folders[folder.pk], tree)
+    return _serialize_folder(tree.folders[folder.pk], tree)
 
 
-def _build_response(row: Folder, tree: FolderTree) -> dict[str, object]:
+def _serialize_folder(folder: Folder, tree: FolderTree) -> dict[str, object]:
     return {
-        "id": row.pk,
-        "team_id": row.team_id,
-        "name": row.name,
-        "parent": row.parent_id,
-        "path": [folder.name for folder in tree.path(row.pk)],
-        "workflows": getattr(row, "workflow_count", 0),  # the selector counts them
-        "created_at": row.created_at,
-        "updated_at": row.updated_at,
+        "id": folder.pk,
+        "team_id": folder.team_id,
+        "name": folder.name,
+        "parent": folder.parent_id,
+        "path": [ancestor.name for ancestor in tree.get_path(folder.pk)],
+        "workflows": getattr(folder, "workflow_count", 0),  # the selector counts them
+        "created_at": folder.created_at,
+        "updated_at": folder.updated_at,
     }

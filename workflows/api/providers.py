@@ -1,4 +1,4 @@
-"""Routes of ``/api/v1/providers`` and ``/api/v1/credentials``: for people, not for API keys. No secret is returned."""
+"""Routes of ``/api/v1/providers`` and ``/api/v1/credentials``. API keys are refused, and no secret is returned."""
 
 from uuid import UUID
 
@@ -66,9 +66,7 @@ def list_credentials(request: HttpRequest) -> QuerySet[Credential]:
 
 @router.post("/credentials", response={201: workflows.CredentialOut}, summary="Add a credential")
 def create_credential(request: HttpRequest, body: workflows.CredentialIn) -> Status[Credential]:
-    """Add a credential to your current team. ``hosts`` says where it may be sent; by default the
-    host of ``base_url``.
-    """
+    """Add a credential to your current team. ``hosts`` says where it may be sent: by default to ``base_url``'s host."""
     principal, team_id = get_principal(request), get_current_team_id(request)
     return Status(201, credentials.create_credential(principal, team_id=team_id, **body.dict()))
 

@@ -12,6 +12,7 @@ from workflows.models import Run, Workflow
 def find_workflow(
     request: HttpRequest, workflow_id: UUID, verb: str = "view"
 ) -> tuple[Principal, Workflow]:
+    """Return the caller and the workflow. Raise NotFound or NotAllowed unless the caller may ``verb`` it."""
     principal = get_principal(request)
     return principal, selectors.find_workflow(principal, workflow_id, verb)
 

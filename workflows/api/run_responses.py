@@ -17,6 +17,7 @@ _STEP_FIELDS = (
 
 
 def serialize_run(run: Run) -> dict[str, object]:
+    """Serialize a run without its steps and memories."""
     version, conversation = run.version, run.conversation
     return {
         "id": run.pk,
@@ -68,12 +69,13 @@ def serialize_step_detail(principal: Principal, run: Run, step: Step) -> dict[st
 
 
 def is_pinned(run: Run, step: Step) -> bool:
+    """Return whether the step's outputs were given for its node or its kind, so that the node didn't run."""
     mocks = run.mocks or {}
     return step.node_key in mocks or f"type:{step.kind}" in mocks
 
 
 def list_paused_nodes(run: Run) -> list[str]:
-    """Return the nodes that a paused run waits at."""
+    """Return the nodes that a paused run waits at; none if the run isn't paused."""
     return (run.pause or {}).get("nodes", []) if run.status == RunStatus.PAUSED else []
 
 
@@ -92,6 +94,6 @@ def _serialize_memories_and_audit(principal: Principal, run: Run) -> dict[str, l
     events = list(selectors.list_events(principal, run, *_MEMORY_KEYS).values_list("name", "data"))
     run_access.record_api_access(principal, run, run_access.list_shown_namespaces(events))
     return {
-        key: [data for name, data in events if name == event_name]
-        for event_name, key in _MEMORY_KEYS.items()
+        field: [data for name, data in events if name == event_name]
+        for event_name, field in _MEMORY_KEYS.items()
     }

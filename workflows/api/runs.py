@@ -49,7 +49,7 @@ async def start_run(
     than ``wait_seconds``. Fails with InputRejected with the fields that don't fit.
     """
     principal = get_principal(request)
-    run = await sync_to_async(_start)(principal, workflow_id, body)
+    run = await sync_to_async(_start_run)(principal, workflow_id, body)
     if body.response_mode == "async":
         return Status(202, serialize_run(run))
     ended = await _wait_until_ended(run, body.wait_seconds)
@@ -62,11 +62,13 @@ async def start_run(
 def list_runs(request: HttpRequest, filters: Query[RunsQuery]) -> dict[str, object]:
     """Return the runs that you started, that are for you, or that a key of yours started; newest first."""
     principal, limit, offset = get_principal(request), filters.limit, filters.offset
-    visible = filters.build_filter().apply(selectors.list_runs(principal))
+    matching_runs = filters.build_filter().apply(selectors.list_runs(principal))
     if filters.workflow is not None:
-        visible = visible.filter(workflow=selectors.find_workflow(principal, filters.workflow))
-    rows = visible.select_related("version", "conversation")[offset : offset + limit]
-    return {"items": [serialize_run(row) for row in rows], "count": visible.count()}
+        matching_runs = matching_runs.filter(
+            workflow=selectors.find_workflow(principal, filters.workflow)
+        )
+    page_runs = matching_runs.select_related("version", "conversation")[offset : offset + limit]
+    return {"items": [serialize_run(run) for run in page_runs], "count": matching_runs.count()}
 
 
 @router.get("/runs/{uuid:run_id}", response=RunDetailOut, summary="Get a run with its steps")
@@ -115,7 +117,7 @@ def compare_runs(request: HttpRequest, run_id: UUID, other_id: UUID) -> dict[str
     }
 
 
-def _start(principal: Principal, workflow_id: UUID, body: StartIn) -> Run:
+def _start_run(principal: Principal, workflow_id: UUID, body: StartIn) -> Run:
     with sse.close_connections(), tenant(principal.team_ids):
         workflow = selectors.find_workflow(principal, workflow_id, "run")
         merged = [selectors.find_workflow(principal, merged_id, "run") for merged_id in body.merge]
@@ -135,6 +137,7 @@ def _start(principal: Principal, workflow_id: UUID, body: StartIn) -> Run:
 
 
 def build_options(debug: DebugIn | None) -> RunOptions | None:
+    """Convert the options of a debug run; None stands for a normal run."""
     if debug is None:
         return None
     return RunOptions(
@@ -154,7 +157,7 @@ def _load_detail(principal: Principal, run_id: UUID) -> dict[str, object]:
 
 
 async def _wait_until_ended(run: Run, seconds: float) -> bool:
-    """Wait for the end of the run; a timeout doesn't stop the run."""
+    """Return whether the run ended within the time; a longer run isn't stopped."""
     try:
         async with asyncio.timeout(seconds):
             async for event in follow(get_run_feed(), run.team_id, run.pk, 0, idle_seconds=seconds):

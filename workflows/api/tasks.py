@@ -31,23 +31,23 @@ def create_task(request: HttpRequest, body: TaskIn) -> Status[dict[str, object]]
         workflow=selectors.find_workflow(principal, workflow_id, "run") if workflow_id else None,
         subject=body.user,
     )
-    return Status(201, _build_tasks(principal, [task])[0])
+    return Status(201, _serialize_tasks(principal, [task])[0])
 
 
 @router.get("/tasks", response=TaskPageOut, summary="List tasks")
 def list_tasks(request: HttpRequest, offset: Offset = 0, limit: Limit = 50) -> dict[str, object]:
     """Return your tasks, newest first."""
     principal = get_principal(request)
-    tasks_of_team = selectors.list_tasks(principal, team_id=get_current_team_id(request))
-    rows = list(tasks_of_team[offset : offset + limit])
-    return {"items": _build_tasks(principal, rows), "count": tasks_of_team.count()}
+    team_tasks = selectors.list_tasks(principal, team_id=get_current_team_id(request))
+    page_tasks = list(team_tasks[offset : offset + limit])
+    return {"items": _serialize_tasks(principal, page_tasks), "count": team_tasks.count()}
 
 
 @router.get("/tasks/{uuid:task_id}", response=TaskOut, summary="Get a task")
 def read_task(request: HttpRequest, task_id: UUID) -> dict[str, object]:
     """Return a task with its run's result and what was learned from it."""
     principal = get_principal(request)
-    return _build_tasks(principal, [selectors.find_task(principal, task_id)])[0]
+    return _serialize_tasks(principal, [selectors.find_task(principal, task_id)])[0]
 
 
 @router.post("/tasks/{uuid:task_id}/execute", response={202: TaskOut}, summary="Run a task")
@@ -55,15 +55,15 @@ def execute_task(request: HttpRequest, task_id: UUID) -> Status[dict[str, object
     """Start a run of the task. If one is still running, that run is returned."""
     principal = get_principal(request)
     task = tasks.execute_task(principal, task=selectors.find_task(principal, task_id))
-    return Status(202, _build_tasks(principal, [task])[0])
+    return Status(202, _serialize_tasks(principal, [task])[0])
 
 
-def _build_tasks(principal: Principal, rows: Sequence[Task]) -> list[dict[str, object]]:
-    curations = _load_curations(principal, rows)
-    return [_build_task(row, curations.get(str(row.run_id))) for row in rows]
+def _serialize_tasks(principal: Principal, listed_tasks: Sequence[Task]) -> list[dict[str, object]]:
+    curations = _load_curations(principal, listed_tasks)
+    return [_serialize_task(task, curations.get(str(task.run_id))) for task in listed_tasks]
 
 
-def _build_task(task: Task, curation: dict[str, object] | None) -> dict[str, object]:
+def _serialize_task(task: Task, curation: dict[str, object] | None) -> dict[str, object]:
     run = task.run
     return {
         "id": task.pk,
@@ -80,13 +80,15 @@ def _build_task(task: Task, curation: dict[str, object] | None) -> dict[str, obj
     }
 
 
-def _load_curations(principal: Principal, rows: Sequence[Task]) -> dict[str, dict[str, object]]:
-    """Return the state of each run's curation. All rows must belong to one team."""
-    runs = [str(row.run_id) for row in rows if row.run_id]
-    if not runs or not memory_app.is_on():
+def _load_curations(
+    principal: Principal, listed_tasks: Sequence[Task]
+) -> dict[str, dict[str, object]]:
+    """Return the state of each run's curation by the run's id. All tasks must belong to one team."""
+    run_ids = [str(task.run_id) for task in listed_tasks if task.run_id]
+    if not run_ids or not memory_app.is_on():
         return {}
-    caller = memory_app.MemoryCaller(principal, rows[0].team_id)
+    caller = memory_app.MemoryCaller(principal, listed_tasks[0].team_id)
     return {
         run_id: {"status": curation.status, "problem": curation.problem, "counts": curation.counts}
-        for run_id, curation in memory_app.find_curations(caller, run_ids=runs).items()
+        for run_id, curation in memory_app.find_curations(caller, run_ids=run_ids).items()
     }

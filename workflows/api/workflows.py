@@ -44,11 +44,12 @@ def list_workflows(
     those in none (``top``).
     """
     principal = get_principal(request)
-    rows = selectors.list_workflows(principal, team_id=team, archived=archived)
+    matching_workflows = selectors.list_workflows(principal, team_id=team, archived=archived)
     if folder is not None:
-        inside = None if folder == "top" else selectors.find_folder(principal, folder)
-        rows = rows.filter(folder=inside)
-    return {"items": rows[offset : offset + limit], "count": rows.count()}
+        parent = None if folder == "top" else selectors.find_folder(principal, folder)
+        matching_workflows = matching_workflows.filter(folder=parent)
+    page_workflows = matching_workflows[offset : offset + limit]
+    return {"items": page_workflows, "count": matching_workflows.count()}
 
 
 @router.post(
@@ -78,7 +79,7 @@ def create_workflow(
 def validate_document(request: HttpRequest, body: workflows.ValidateIn) -> dict[str, object]:
     """Return every problem of a document without storing it."""
     get_principal(request)
-    return _build_report(importing.list_document_problems(body.document))
+    return _serialize_report(importing.list_document_problems(body.document))
 
 
 @router.get("/workflows/samples", response=list[workflows.SampleOut], summary="List samples")
@@ -121,8 +122,8 @@ def change_workflow(
     fields = body.model_fields_set
     with transaction.atomic():  # both or neither
         if "folder" in fields:
-            into = find_folder(principal, body.folder)
-            (workflow,) = folders.move_workflows(principal, workflows=[workflow], into=into)
+            target = find_folder(principal, body.folder)
+            (workflow,) = folders.move_workflows(principal, workflows=[workflow], into=target)
         if fields & {"name", "description"}:
             workflow = drafts.rename(
                 principal,
@@ -178,9 +179,9 @@ def export_workflow(
     format: Literal["yaml", "json"] = "yaml",  # noqa: A002 - the name in the address
     include_secrets: bool = False,
 ) -> HttpResponse:
-    """Return the draft as a file in either format. Secret variables are blank unless ``include_secrets`` is set."""
+    """Return the draft as a YAML or JSON file. Secret variables are blank unless ``include_secrets`` is set."""
     principal, workflow = find_workflow(request, workflow_id)
-    text = drafts.export(
+    document_text = drafts.export(
         principal,
         workflow=workflow,
         dialect=dialect,
@@ -188,7 +189,7 @@ def export_workflow(
         include_secrets=include_secrets,
     )
     return HttpResponse(
-        text,
+        document_text,
         content_type=f"{MEDIA_TYPES[format]}; charset=utf-8",
         headers={"Content-Disposition": f'attachment; filename="{workflow.pk}.{format}"'},
     )
@@ -202,7 +203,7 @@ def export_workflow(
 def validate_draft(request: HttpRequest, workflow_id: UUID) -> dict[str, object]:
     """Return every problem of the draft, errors and warnings."""
     workflow = selectors.find_workflow(get_principal(request), workflow_id)
-    return _build_report(drafts.validate_draft(workflow))
+    return _serialize_report(drafts.validate_draft(workflow))
 
 
 @router.post(
@@ -230,7 +231,7 @@ def publish_workflow(
     """Publish the draft as a new version. Fails with DocumentInvalid with every error, or NothingToPublish."""
     principal, workflow = find_workflow(request, workflow_id, "publish")
     version = publishing.publish(principal, workflow=workflow, note=body.note)
-    return Status(201, build_version(version, workflow))
+    return Status(201, serialize_version(version, workflow))
 
 
 @router.get(
@@ -241,7 +242,8 @@ def publish_workflow(
 def list_versions(request: HttpRequest, workflow_id: UUID) -> list[dict[str, object]]:
     """Return the workflow's versions, newest first."""
     principal, workflow = find_workflow(request, workflow_id)
-    return [build_version(row, workflow) for row in selectors.list_versions(principal, workflow)]
+    versions = selectors.list_versions(principal, workflow)
+    return [serialize_version(version, workflow) for version in versions]
 
 
 @router.get(
@@ -255,18 +257,18 @@ def read_version(
     """Return a version with its document."""
     principal, workflow = find_workflow(request, workflow_id)
     version = selectors.find_version(principal, workflow, number)
-    return {**build_version(version, workflow), "document": version.snapshot.document}
+    return {**serialize_version(version, workflow), "document": version.snapshot.document}
 
 
-def build_version(row: Version, workflow: Workflow) -> dict[str, object]:
+def serialize_version(version: Version, workflow: Workflow) -> dict[str, object]:
     return {
-        "number": row.number,
-        "note": row.note,
-        "content_hash": row.content_hash,
-        "published": row.pk == workflow.published_version_id,
-        "created_at": row.created_at,
+        "number": version.number,
+        "note": version.note,
+        "content_hash": version.content_hash,
+        "published": version.pk == workflow.published_version_id,
+        "created_at": version.created_at,
     }
 
 
-def _build_report(problems: list[Problem]) -> dict[str, object]:
+def _serialize_report(problems: list[Problem]) -> dict[str, object]:
     return {"valid": not select_errors(problems), "problems": problems}

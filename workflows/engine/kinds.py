@@ -301,6 +301,3 @@ class Kinds(Mapping[str, AnyKind]):
 
     def __len__(self) -> int:
         return len(self._kinds)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._names

@@ -1,4 +1,4 @@
-"""Renders a value inside text: *text* in prompts and conditions, *markdown* in answers."""
+"""Renders values inside text: as plain text in prompts and conditions, and as Markdown in answers."""
 
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -12,19 +12,19 @@ def as_text(value: Json) -> str:
 
     Other lists are returned as Python prints them. None, files, empty lists and lists of files are empty text.
     """
-    plain = _PLAIN.get(type(value))
-    if plain is not None:
-        return plain(value)
+    render_scalar = _SCALAR_RENDERERS.get(type(value))
+    if render_scalar is not None:
+        return render_scalar(value)
     if isinstance(value, Mapping):
         return "" if is_file(value) else to_json(value)
     return _list_as_text(list(value))
 
 
 def as_markdown(value: Json) -> str:
-    """Return text as ``as_text`` does, but objects as indented JSON, lists as bullets, files as links or images."""
-    plain = _PLAIN.get(type(value))
-    if plain is not None:
-        return plain(value)
+    """Return scalars as ``as_text`` does, objects as indented JSON, lists as bullets, and files as links or images."""
+    render_scalar = _SCALAR_RENDERERS.get(type(value))
+    if render_scalar is not None:
+        return render_scalar(value)
     if isinstance(value, Mapping):
         return _file_as_markdown(value) if is_file(value) else to_json(value, indent=2)
     if value and all(map(is_file, value)):
@@ -48,7 +48,7 @@ def _list_as_text(items: list[Json]) -> str:
     return str(items)
 
 
-_PLAIN: Final[Mapping[type, Callable[[Json], str]]] = {
+_SCALAR_RENDERERS: Final[Mapping[type, Callable[[Json], str]]] = {
     str: str,
     int: str,
     float: str,

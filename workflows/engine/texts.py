@@ -1,4 +1,4 @@
-"""User-visible strings: English in the engine, translated by the views that show them."""
+"""Strings for users, which are English in the engine and translated by the views that show them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -18,20 +18,7 @@ Fallback = Literal["offline", "error"]
 Factory = Callable[[ProviderConfig], ModelPort]
 
 
-def _build_openai_compatible(config: ProviderConfig) -> ModelPort:
-    # Inline import: the openai package takes longer to load than the rest of the application together.
-    from workflows.llm.openai_compatible import OpenAICompatible  # noqa: PLC0415
-
-    return OpenAICompatible(config)
-
-
-_BUILT_IN: Mapping[str, Factory] = {
-    OPENAI_COMPATIBLE: _build_openai_compatible,
-    OFFLINE: lambda _: OfflineModels(),
-}
-
-
-def list_kinds() -> dict[str, Factory]:
+def list_factories() -> dict[str, Factory]:
     """Return a factory for each kind of provider, including those of plug-ins (``model_providers``)."""
     plugged = plugins.collect_mappings("model_providers")
     for name in _BUILT_IN.keys() & plugged.keys():
@@ -84,7 +71,7 @@ class TeamModels:
                 f"The model provider {provider[:80]!r} is not connected. "
                 "Connect it under Models, or select another one in the node."
             )
-        factory = list_kinds().get(config.kind)
+        factory = list_factories().get(config.kind)
         if factory is None:
             raise ModelFailed(f"No installed plug-in supports providers of type {config.kind!r}.")
         return factory(config)
@@ -101,3 +88,16 @@ def _redact_key(
         reasoning=reasoning_redactor.add(chunk.reasoning)
         + (reasoning_redactor.end() if is_last else ""),
     )
+
+
+def _build_openai_compatible(config: ProviderConfig) -> ModelPort:
+    # Inline import: the openai package takes longer to load than the rest of the application together.
+    from workflows.llm.openai_compatible import OpenAICompatible  # noqa: PLC0415
+
+    return OpenAICompatible(config)
+
+
+_BUILT_IN: Mapping[str, Factory] = {
+    OPENAI_COMPATIBLE: _build_openai_compatible,
+    OFFLINE: lambda _: OfflineModels(),
+}

@@ -1,4 +1,4 @@
-"""The backends of the shell commands, and the model providers of a shell run."""
+"""The backends on which the shell commands run workflows."""
 
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ class BackendRefused(Exception):
 
 
 class OfflineOnly:
-    """Only the offline provider can answer: without the database there are no credentials."""
+    """Implements ``engine.ports.ModelPort`` for runs without a database, which can use only the offline provider."""
 
     def stream(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
         if request.provider != "offline":
@@ -45,13 +45,13 @@ class ShellBackend(InProcessBackend):
     """A backend in this process, by default with a memory that lasts as long as the command."""
 
     def __init__(self, *, offline: bool, memory: MemoryOptions = IN_MEMORY) -> None:
-        self._templates_pool, self._code_pool = TemplatePool(), CodePool()
+        self._template_pool, self._code_pool = TemplatePool(), CodePool()
         models: ModelPort = OfflineModels() if offline else OfflineOnly()
         self._memory = _build_memory(memory)
         super().__init__(
             memory=self._memory,
             models=models,
-            templates=self._templates_pool,
+            templates=self._template_pool,
             code=self._code_pool,
             http=GuardedHttp(),
         )
@@ -60,7 +60,7 @@ class ShellBackend(InProcessBackend):
         """Close the pools, and the memory provider if it has its own connections."""
         if (close := getattr(self._memory, "aclose", None)) is not None:
             await close()
-        self._templates_pool.close()
+        self._template_pool.close()
         self._code_pool.close()
 
 

@@ -88,9 +88,9 @@ def _describe_form(field: Field) -> str:
     return f"{field.widget.value}: {', '.join(f'`{value}`' for value, _label in field.choices)}"
 
 
-def _render_transitions(table: Mapping[State, frozenset[State]]) -> Iterable[str]:
+def _render_transitions(transitions: Mapping[State, frozenset[State]]) -> Iterable[str]:
     yield from ("| from | to |", "|---|---|")
-    # In the enum's order, because the tables hold sets, whose order differs between processes.
-    for state in type(next(iter(table))):
-        following = ", ".join(sorted(item.value for item in table[state]))
-        yield f"| {state.value} | {following or '—'} |"
+    for state in type(next(iter(transitions))):
+        # Sorted, because the order of a set differs between processes.
+        successors = ", ".join(sorted(successor.value for successor in transitions[state]))
+        yield f"| {state.value} | {successors or '—'} |"

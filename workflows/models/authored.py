@@ -1,4 +1,4 @@
-"""The columns of rows that people create: creator, creation time and time of the last change."""
+"""The abstract model of rows that people create, with creator, creation time and time of the last change."""
 
 from django.db import models
 from django.utils.translation import gettext_lazy as _

@@ -11,14 +11,14 @@ from workflows.models.authored import Authored
 from workflows.models.fields import VerbatimJSONField, link_to_user, link_to_workflow
 
 
-# If a worker is killed, its case stays undecided; no other worker continues it.
+# A case without a result for longer is lost: its worker was killed, and no other worker continues it.
 MAX_CASE_TIME = timedelta(minutes=5)
 
 
 class TestCase(Authored, TenantModel):
     """A test case. ``spec`` is ``engine.testing.cases.Case`` as JSON; its name is stored separately for lists."""
 
-    __test__ = False  # pytest collects what is called Test…
+    __test__ = False  # otherwise pytest would collect a class named Test…
 
     workflow = link_to_workflow("test_cases")
     name = models.CharField(_("name"), max_length=200)

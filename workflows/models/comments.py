@@ -28,7 +28,7 @@ class Comment(TenantModel):
         related_name="answers",
     )
     node = models.CharField(_("node"), max_length=255, blank=True)
-    # The author's key: a person or an API key, who alone may edit. ``author_name`` remains when either is deleted.
+    # The key of the author, a person or an API key. ``author_name`` remains when the author is deleted.
     actor = models.CharField(_("actor"), max_length=255)
     author = link_to_user(_("author"))
     author_name = models.CharField(_("author's name"), max_length=255)

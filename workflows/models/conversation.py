@@ -26,7 +26,7 @@ class Conversation(Personal):
     key = models.CharField(_("key"), max_length=255, default=new_key)
     name = models.CharField(_("name"), max_length=255, blank=True)
     variables = VerbatimJSONField(_("variables"), default=dict, blank=True)
-    # Names, as ``workflows.engine.language.untrusted`` has them: of its variables, and of what was answered.
+    # The variables and answers that contain external text, by their names in ``workflows.engine.language.untrusted``.
     outside = ArrayField(
         models.TextField(), verbose_name=_("external content"), default=list, blank=True
     )

@@ -14,7 +14,7 @@ class Pin(TenantModel):
     workflow = link_to_workflow("pins")
     node_key = models.CharField(_("node"), max_length=255)
     outputs = VerbatimJSONField(_("outputs"), default=dict)
-    handle = models.CharField(_("handle"), max_length=255, null=True, blank=True)  # noqa: DJ001 - the engine tells none from ""
+    handle = models.CharField(_("handle"), max_length=255, null=True, blank=True)  # noqa: DJ001 - None differs from "" in the engine
     pinned_by = link_to_user(_("pinned by"))
     pinned_at = models.DateTimeField(_("pinned at"), auto_now=True)
 

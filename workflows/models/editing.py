@@ -1,7 +1,7 @@
-"""The log of a draft: one row for each edit, which is never changed afterwards.
+"""The log of a draft, which has one row for each edit.
 
-The database refuses an UPDATE (a trigger, and the app's role has no such privilege); rows are
-deleted only with their workflow.
+The database refuses to update a row, by a trigger and by the privileges of the app's role. Rows are deleted only with
+their workflow.
 """
 
 from django.db import models
@@ -35,7 +35,7 @@ class Revision(TenantModel):
     # Undo and redo apply to the actor's edits. The edits of a program belong to its API key, not to a person.
     actor = models.CharField(_("actor"), max_length=100)
     client = models.CharField(_("tab"), max_length=100, blank=True)
-    key = models.CharField(_("idempotency key"), max_length=100, null=True, blank=True)  # noqa: DJ001 - none of them is another's double
+    key = models.CharField(_("idempotency key"), max_length=100, null=True, blank=True)  # noqa: DJ001 - null keys are not unique
     label = models.CharField(_("label"), max_length=255, blank=True)
     ops = VerbatimJSONField(_("operations"))
     inverse = VerbatimJSONField(_("inverse operations"))

@@ -1,9 +1,8 @@
-"""The fields that several models have: JSON that keeps the order of keys, and links to users and workflows.
+"""Fields that several models have: JSON that keeps the order of keys, and links to users and workflows.
 
-``jsonb`` sorts keys and rewrites numbers. A node that prints an object would then print it
-differently after a crash than before it, so whatever a run computes is stored as PostgreSQL's
-``json``: text, checked for syntax and returned unchanged. Where rows are queried by their JSON
-(the configuration of a node), ``models.JSONField`` and its operators are the right choice.
+``jsonb`` sorts keys and rewrites numbers. A node that prints an object would then print it differently after a crash
+than before it, so the values that a run computes are stored as PostgreSQL's ``json``, which is returned unchanged. JSON
+by which rows are queried, such as the configuration of a node, is a ``models.JSONField``.
 """
 
 from collections.abc import Callable
@@ -58,7 +57,7 @@ def link_to_user(
 
 
 def link_to_workflow(related_name: str) -> "models.ForeignKey[Workflow, Workflow]":
-    """Return the foreign key of a part of a workflow, without an index: one that begins with the workflow exists."""
+    """Return a foreign key to a workflow without an index, for a model with another index that begins with it."""
     return models.ForeignKey(
         "workflows.Workflow", on_delete=models.CASCADE, related_name=related_name, db_index=False
     )

@@ -18,9 +18,7 @@ PATH_SEPARATOR = " / "
 
 
 class Folder(Authored, TenantModel):
-    """A folder; ``parent`` is null at the top level. Neither a parent nor a workflow's folder can be
-    deleted with its content.
-    """
+    """A folder. ``parent`` is null at the top level. A row that still has subfolders or workflows can't be deleted."""
 
     name = models.CharField(_("name"), max_length=255)
     parent = models.ForeignKey(
@@ -52,7 +50,7 @@ class Folder(Authored, TenantModel):
 
 @dataclass(frozen=True, slots=True)
 class FolderTree:
-    """A team's folders, built from the rows of one query. ``by_parent``: each folder's subfolders by name, and for None those at the top level."""
+    """A team's folders as a tree. ``by_parent`` has the subfolders of each sorted by name, and for None the top level."""
 
     folders: Mapping[UUID, Folder]
     by_parent: Mapping[UUID | None, tuple[Folder, ...]] = field(repr=False)
@@ -67,10 +65,10 @@ class FolderTree:
             {parent: tuple(group) for parent, group in by_parent.items()},
         )
 
-    def children(self, folder_id: UUID | None) -> tuple[Folder, ...]:
+    def list_children(self, folder_id: UUID | None) -> tuple[Folder, ...]:
         return self.by_parent.get(folder_id, ())
 
-    def path(self, folder_id: UUID | None) -> tuple[Folder, ...]:
+    def get_path(self, folder_id: UUID | None) -> tuple[Folder, ...]:
         """Return the path of folders from the top level to this folder; empty for the top level or a missing folder."""
         folders: list[Folder] = []
         while (folder := self.folders.get(folder_id) if folder_id else None) is not None:
@@ -78,24 +76,26 @@ class FolderTree:
             folder_id = folder.parent_id
         return tuple(reversed(folders))
 
-    def path_text(self, folder_id: UUID | None) -> str:
-        return PATH_SEPARATOR.join(folder.name for folder in self.path(folder_id))
+    def format_path(self, folder_id: UUID | None) -> str:
+        return PATH_SEPARATOR.join(folder.name for folder in self.get_path(folder_id))
 
-    def level(self, folder_id: UUID | None) -> int:
+    def get_level(self, folder_id: UUID | None) -> int:
         """Return the depth of the folder; 0 is the top level."""
-        return len(self.path(folder_id))
+        return len(self.get_path(folder_id))
 
-    def height(self, folder_id: UUID) -> int:
+    def get_height(self, folder_id: UUID) -> int:
         """Return the number of levels in the folder's subtree, including itself."""
-        return 1 + max((self.height(child.pk) for child in self.children(folder_id)), default=0)
+        return 1 + max(
+            (self.get_height(child.pk) for child in self.list_children(folder_id)), default=0
+        )
 
     def walk(self, folder_id: UUID | None) -> Iterator[tuple[Folder, int]]:
-        """Yield everything inside, each folder after its parent, with its level."""
-        level = self.level(folder_id) + 1
-        for folder in self.children(folder_id):
+        """Yield the folders inside this one at any depth, each after its parent and with its level."""
+        level = self.get_level(folder_id) + 1
+        for folder in self.list_children(folder_id):
             yield folder, level
             yield from self.walk(folder.pk)
 
     def is_within(self, folder_id: UUID | None, outer_id: UUID) -> bool:
         """Return whether the folder is ``outer_id`` or inside it."""
-        return any(folder.pk == outer_id for folder in self.path(folder_id))
+        return any(folder.pk == outer_id for folder in self.get_path(folder_id))

@@ -1,7 +1,7 @@
-"""Rows about a person: runs, conversations and tasks, which the team's members do not all see.
+"""Rows about a person: runs, conversations and tasks, which contain the person's messages and memories.
 
-They contain the person's messages and memories. They are visible to the account that started them, to the account
-that they are for, and to the creator of the API key that started them; to no other member, not even the team's owner.
+Such a row is visible to the account that started it, to the account that it is for, and to the creator of the API key
+that started it, but to no other member of the team, not even to its owner.
 """
 
 from typing import Any, ClassVar, Self, TypeVar
@@ -19,9 +19,7 @@ M = TypeVar("M", bound=models.Model)
 class PersonalQuerySet(TenantQuerySet[M]):
     """A queryset of models with ``started_by``, ``subject_user`` and ``api_key``."""
 
-    def visible_to(
-        self, principal: Any
-    ) -> Self:  # a Principal; models may not import accounts.access
+    def visible_to(self, principal: Any) -> Self:  # Any: models don't import accounts.access
         return super().visible_to(principal).filter(match_own(principal))
 
 

@@ -2,8 +2,8 @@
 
 The run tables grow without end and will be partitioned by time. A UUIDv7 *is* a time, so the partition key can be the
 run's id (``workflows_run`` by ``id``, everything else by ``run_id``): every unique constraint below already contains
-it, no time column has to be carried along, and a month's runs are dropped with all that belongs to them. What that
-change needs is a primary key of ``(run_id, id)`` for the children; nothing refers to those.
+it, no other table needs a time column, and a month's runs are dropped with all that belongs to them. That change needs
+a primary key of ``(run_id, id)`` for the children, to which no other table refers.
 """
 
 from django.contrib.postgres.fields import ArrayField
@@ -59,7 +59,7 @@ class Run(Personal):
     snapshot = models.ForeignKey(
         "workflows.Snapshot", on_delete=models.PROTECT, related_name="runs", db_index=False
     )
-    version = models.ForeignKey(  # none: a run of the draft
+    version = models.ForeignKey(  # null for a run of the draft
         "workflows.Version",
         null=True,
         blank=True,
@@ -199,7 +199,7 @@ class JournalModel(TenantModel):
 
 
 class Step(JournalModel):
-    """A node's execution in a run; a finished step is never repeated, whatever the attempt."""
+    """A node's execution in a run. A later attempt at the run doesn't repeat a finished step."""
 
     run = models.ForeignKey(
         Run, on_delete=models.CASCADE, related_name="steps", db_index=False, db_constraint=False
@@ -210,7 +210,7 @@ class Step(JournalModel):
     kind = models.CharField(_("kind"), max_length=255)
     title = models.TextField(_("title"), blank=True)
     status = models.CharField(_("status"), max_length=16, choices=StepStatus)
-    handle = models.CharField(_("handle"), max_length=255, null=True, blank=True)  # noqa: DJ001 - the engine tells none from ""
+    handle = models.CharField(_("handle"), max_length=255, null=True, blank=True)  # noqa: DJ001 - None differs from "" in the engine
     inputs = VerbatimJSONField(_("inputs"), default=dict, blank=True)
     outputs = VerbatimJSONField(_("outputs"), default=dict, blank=True)
     error = models.TextField(_("error"), blank=True)

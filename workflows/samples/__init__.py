@@ -8,6 +8,6 @@ from workflows.samples.catalogue import SAMPLES
 from workflows.samples.sample import Sample
 
 
-__all__ = ["BY_SLUG", "SAMPLES", "Sample"]
+__all__ = ["SAMPLES", "SAMPLES_BY_SLUG", "Sample"]
 
-BY_SLUG = {sample.slug: sample for sample in SAMPLES}
+SAMPLES_BY_SLUG = {sample.slug: sample for sample in SAMPLES}

@@ -7,7 +7,8 @@ from workflows.samples.sample import Sample
 
 CONVERSATION, PERSON, EVERYONE = "conversation", "user", "global"
 
-# In the order of the gallery; the first one is where a newcomer should begin.
+# In the order of the gallery; a newcomer should begin with the first one. The texts after the slug are the sample's
+# title, purpose, trial, observation and change.
 SAMPLES = (
     Sample(
         "chatbot",

@@ -8,12 +8,12 @@ from workflows.engine.language.containers import ENTRY_KINDS
 from workflows.engine.language.dsl import load_document
 from workflows.engine.language.dsl.yaml_reading import read_yaml
 from workflows.engine.testing.cases import Case, Seed, read_cases
-from workflows.samples.wording import FOLDER, translate_text, translate_tree
+from workflows.samples.wording import FOLDER, translate_tree, translate_yaml
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A shipped workflow: its purpose, what a newcomer should try, look at and change, and its files."""
+    """A shipped workflow: its purpose, the things that a newcomer should try, look at and change, and its files."""
 
     slug: str
     title: Promise
@@ -27,13 +27,13 @@ class Sample:
     is_block: bool = False  # a small building block, listed after the samples
 
     @property
-    def lines(self) -> tuple[Promise, ...]:
+    def explanation_lines(self) -> tuple[Promise, ...]:
         return self.purpose, self.trial, self.observation, self.change
 
     @property
     def source(self) -> str:
         """Return the document in the reader's language."""
-        return translate_text(self._read_file("workflow"))
+        return translate_yaml(self._read_file("workflow"))
 
     @property
     def cases(self) -> list[Case]:
@@ -48,7 +48,7 @@ class Sample:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """Return the kinds of its nodes, from left to right."""
+        """Return the kinds of the nodes at the top level from left to right."""
         nodes = [node for node in load_document(self.source).document.nodes if not node.parent]
         nodes.sort(key=lambda node: (node.position.x, node.position.y))
         return tuple(node.kind for node in nodes if node.kind not in ENTRY_KINDS)

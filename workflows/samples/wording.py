@@ -8,7 +8,7 @@ import ast
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -19,33 +19,23 @@ from workflows.engine.language.dsl.emit import to_yaml
 from workflows.engine.language.dsl.yaml_reading import read_yaml
 
 
-__all__ = ["CONTEXT", "list_file_texts", "translate_text", "translate_tree"]
+__all__ = ["CONTEXT", "list_file_texts", "translate_tree", "translate_yaml"]
 
 CONTEXT: Final = "sample"
 FOLDER: Final = Path(__file__).parent
 
 Translate = Callable[[str], str]
 
-_FOR_PEOPLE: Final = frozenset(
-    [
-        "title",
-        "desc",
-        "description",
-        "label",
-        "answer",
-        "text",
-        "jinja2_text",
-        "template",
-        "opening_statement",
-        "say",
-        "name",
-        "value",
-    ]
+_TRANSLATED_KEYS: Final = frozenset(
+    {
+        *("title", "desc", "description", "label", "answer", "text", "jinja2_text"),
+        *("template", "opening_statement", "say", "name", "value"),
+    }
 )
 # Everything under these keys is human-readable, except the strings that programs look up.
-_ALL_FOR_PEOPLE: Final = frozenset({"suggested_questions", "options", "inputs"})
+_TRANSLATED_SUBTREES: Final = frozenset({"suggested_questions", "options", "inputs"})
 # Names under these keys are variables, and the content of pins and metadata is for programs.
-_FOR_PROGRAMS: Final = frozenset(
+_UNTRANSLATED_KEYS: Final = frozenset(
     {"loop_variables", "outputs", "metadata", "pins", "model", "id", "tags", "key", "items", "body"}
 )
 _PLACEHOLDERS: Final = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
@@ -54,8 +44,8 @@ _MARKED_LINE: Final = re.compile(r"^(?P<code>.*?)(?P<mark>  # translate)$", re.M
 _LITERAL: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
-def translate_text(source: str) -> str:
-    """Return the translated file, byte for byte unchanged if none of its strings is translated."""
+def translate_yaml(source: str) -> str:
+    """Return the YAML text translated, or byte for byte unchanged if none of its strings has a translation."""
     tree = read_yaml(source)
     translated = translate_tree(tree)
     return source if translated == tree else to_yaml(translated)
@@ -68,10 +58,9 @@ def translate_tree(tree: Json) -> Json:
 def list_file_texts() -> Iterator[tuple[str, str]]:
     """Yield every human-readable string in the documents of this package, with its file."""
     for path in sorted(FOLDER.glob("*/*.yml")):
+        tree = read_yaml(path.read_text("utf-8"))
         texts: list[str] = []
-        _Translator(
-            _build_collector(texts), _collect_options(tree := read_yaml(path.read_text("utf-8")))
-        ).translate(tree)
+        _Translator(_build_collector(texts), _collect_options(tree)).translate(tree)
         yield from ((path.relative_to(FOLDER).as_posix(), text) for text in dict.fromkeys(texts))
 
 
@@ -88,7 +77,7 @@ class _Translator:
     """Copies a tree with its human-readable strings translated."""
 
     translate_phrase: Translate
-    options: frozenset[str] = field(default_factory=frozenset)
+    options: frozenset[str]
 
     def translate(self, tree: Json) -> Json:
         if isinstance(tree, list):
@@ -98,31 +87,33 @@ class _Translator:
         return {name: self._translate_field(tree, name, value) for name, value in tree.items()}
 
     def _translate_field(self, parent: Mapping[str, Json], name: str, value: Json) -> Json:
-        if name in _FOR_PROGRAMS:
+        if name in _UNTRANSLATED_KEYS:
             return value
         if name == "code" and isinstance(value, str):
             return _MARKED_LINE.sub(self._translate_line, value)
-        if name in _ALL_FOR_PEOPLE or (name == "value" and _is_memory(parent)):
+        if name in _TRANSLATED_SUBTREES or (name == "value" and _is_memory(parent)):
             return self._translate_all(value)
         if not isinstance(value, str):
             return self.translate(value)
-        return self._translate_text(value) if self._is_for_people(parent, name, value) else value
+        return self._translate_text(value) if self._is_translated(parent, name, value) else value
 
-    def _is_for_people(self, parent: Mapping[str, Json], name: str, value: str) -> bool:
+    def _is_translated(self, parent: Mapping[str, Json], name: str, value: str) -> bool:
         if name == "value":
-            compared = "comparison_operator" in parent and value in self.options
-            return compared or ("of" in parent and not str(parent["of"]).startswith("step."))
+            is_compared_option = "comparison_operator" in parent and value in self.options
+            return is_compared_option or (
+                "of" in parent and not str(parent["of"]).startswith("step.")
+            )
         if name == "name":
             return "turns" in parent
-        return name in _FOR_PEOPLE
+        return name in _TRANSLATED_KEYS
 
     def _translate_all(self, value: Json) -> Json:
         if isinstance(value, list):
             return [self._translate_all(item) for item in value]
         if isinstance(value, Mapping):
             return {
-                name: inner if name in _FOR_PROGRAMS else self._translate_all(inner)
-                for name, inner in value.items()
+                name: item if name in _UNTRANSLATED_KEYS else self._translate_all(item)
+                for name, item in value.items()
             }
         return self._translate_text(value) if isinstance(value, str) else value
 

@@ -12,11 +12,9 @@ _LOOKUP = re.compile(r"\{\{\s*([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\s*\}\}", re.ASCI
 _SYNTAX = ("{{", "{%", "{#")
 _NEWLINES = re.compile(r"\r\n|\r")
 # Jinja's keywords take precedence over an input of the same name.
-_RESERVED = frozenset(
-    (
-        *("true", "false", "none", "True", "False", "None", "not", "and", "or", "in", "is", "if"),
-        *("else", "loop", "self", "super", "caller", "varargs", "kwargs"),
-    )
+_RESERVED = (
+    *("true", "false", "none", "True", "False", "None", "not", "and", "or", "in", "is", "if"),
+    *("else", "loop", "self", "super", "caller", "varargs", "kwargs"),
 )
 _PRINTABLE = (str, int, float, bool, list, dict, type(None))
 

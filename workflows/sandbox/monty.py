@@ -6,6 +6,7 @@ A reply comes from a process that ran untrusted code, so it is rejected unless i
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any, Final
 
 from workflows.engine.language.document import Json
@@ -40,10 +41,7 @@ class MontyRunner:
             "source": make_storable(source),
             "inputs": dict(inputs),
             "calling": calling,
-            "seconds": limits.seconds,
-            "memory_bytes": limits.memory_bytes,
-            "recursion": limits.recursion,
-            "stdout_bytes": limits.stdout_bytes,
+            **asdict(limits),
         }
         return await self._execute(message, limits)
 
@@ -104,6 +102,7 @@ def _build_failure(
     stdout: str = "",
     retryable: bool = False,
 ) -> CodeOutcome:
+    """Return the outcome of a failed program, with the message for the kind of failure."""
     module = _NO_MODULE.search(message)
     if kind == "raised" and module:
         kind = "module"

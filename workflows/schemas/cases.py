@@ -12,12 +12,14 @@ from workflows.models import TestResult
 
 
 class CaseIn(Body):
-    """A test case; the engine reads it and names every invalid field."""
+    """A test case in the format of the engine, which validates it and reports every invalid field."""
 
     case: dict[str, Any]
 
 
 class RunCasesIn(Body):
+    """The ids of the test cases to run, by default all; with ``wait_seconds`` the response waits for the results."""
+
     cases: Annotated[list[UUID], Field(max_length=200)] | None = None
     offline: bool = False
     wait_seconds: Annotated[float, Field(ge=0, le=120)] = 0.0
@@ -33,8 +35,8 @@ class ResultOut(Schema):
     detail: dict[str, Any]
 
     @staticmethod
-    def resolve_status(row: TestResult) -> str:
-        return "lost" if row.is_lost else row.status
+    def resolve_status(result: TestResult) -> str:
+        return "lost" if result.is_lost else result.status
 
 
 class CaseOut(Schema):

@@ -13,8 +13,6 @@ from workflows.run_filters import RunFilter
 
 
 Inputs = dict[str, Any]  # JSON, checked against the start node's form
-
-
 FilterText = Annotated[str, Field(max_length=255)]
 NodeId = Annotated[str, Field(min_length=1, max_length=255)]
 
@@ -22,8 +20,8 @@ NodeId = Annotated[str, Field(min_length=1, max_length=255)]
 class DebugIn(Body):
     """Options of a debug run. At most one of ``only``, ``until`` and ``from`` may be given.
 
-    ``reuse``: the run whose results are reused. ``values``: outputs that a node alone reads and that no run has
-    produced, by node and output. ``memory: sandbox`` previews memory changes without applying them.
+    ``reuse``: the run whose results are reused. ``values``: outputs that the part reads but no run has produced,
+    by node and output. ``memory: sandbox`` previews memory changes without applying them.
     """
 
     model_config = ConfigDict(populate_by_name=True)
@@ -42,8 +40,8 @@ class DebugIn(Body):
 class StartIn(Body):
     """A run to start. ``user`` is your own id of the person that the run is for.
 
-    ``group_id`` selects the group whose workflow memory is used. ``merge``: workflows that share
-    a memory with this one in this run, which none of them sees alone.
+    ``group_id`` selects the group whose workflow memory is used. ``merge``: workflows whose
+    shared memory this run uses; a run of one of them alone doesn't see it.
     """
 
     inputs: Inputs = Field(default_factory=dict)
@@ -115,7 +113,7 @@ class RunDetailOut(RunOut):
 class RunsQuery(Schema):
     """Filters of the list of runs.
 
-    ``user``: your own id of the person that the run is for, or their account's. ``text``: a text in the inputs.
+    ``user``: the id of the person that the run is for, either yours or the account's. ``text``: a text in the inputs.
     ``node``: the id of a node that ran. ``since`` and ``until``: days, both included.
     """
 
@@ -153,7 +151,7 @@ class StepDetailOut(StepOut):
 
 
 class ResumeIn(Body):
-    """The way to resume a run; ``breakpoints`` replace those of the rest of the run."""
+    """The way to resume a run; ``breakpoints`` replace the breakpoints for the rest of the run."""
 
     mode: Literal["continue", "step", "stop"]
     breakpoints: Annotated[list[NodeId], Field(max_length=500)] | None = None
@@ -190,7 +188,7 @@ class MemoryChangeOut(Schema):
 
 
 class MemoryChangesIn(Body):
-    """Numbers of memory changes; none selects all that are undecided."""
+    """The numbers of memory changes; without ``numbers``, all undecided changes are selected."""
 
     numbers: Annotated[list[int], Field(max_length=10_000)] | None = None
 

@@ -102,8 +102,9 @@ class WorkflowOut(Schema):
     updated_at: dt.datetime
 
     @staticmethod
-    def resolve_published_version(row: Workflow) -> int | None:
-        return row.published_version.number if row.published_version else None
+    def resolve_published_version(workflow: Workflow) -> int | None:
+        version = workflow.published_version
+        return version.number if version else None
 
 
 class WorkflowDetailOut(WorkflowOut):
@@ -112,8 +113,8 @@ class WorkflowDetailOut(WorkflowOut):
     )
 
     @staticmethod
-    def resolve_document(row: Workflow) -> dict[str, Any]:
-        return to_json(load_draft(row))
+    def resolve_document(workflow: Workflow) -> dict[str, Any]:
+        return to_json(load_draft(workflow))
 
 
 class CreatedOut(Schema):
@@ -150,7 +151,7 @@ class SampleOut(Schema):
 
     @staticmethod
     def resolve_explanation(sample: Sample) -> list[str]:
-        return list(map(str, sample.lines))
+        return list(map(str, sample.explanation_lines))
 
 
 class ProviderIn(Body):
@@ -182,12 +183,12 @@ class ProviderOut(Schema):
     hint: str = Field(description="The last characters of the secret.")
 
     @staticmethod
-    def resolve_has_secret(row: ModelProvider) -> bool:
-        return row.credential_id is not None
+    def resolve_has_secret(provider: ModelProvider) -> bool:
+        return provider.credential_id is not None
 
     @staticmethod
-    def resolve_hint(row: ModelProvider) -> str:
-        return row.credential.hint if row.credential else ""
+    def resolve_hint(provider: ModelProvider) -> str:
+        return provider.credential.hint if provider.credential else ""
 
 
 class CredentialIn(Body):

@@ -28,8 +28,8 @@ NAME_SOURCES: Mapping[type[TenantModel], tuple[str, str]] = {
 def record(principal: Principal, row: TenantModel, action: str, **detail: Any) -> None:  # Any: JSON
     """Record a change in the caller's transaction, so that neither is committed without the other.
 
-    Call it last in a service. The entry locks the team's audit chain until the commit, so a transaction that waits
-    afterwards for a row of a transaction that waits for the chain would deadlock.
+    Call this last in a service: the entry locks the team's audit chain until the commit, so that a service that locked
+    a row afterwards could deadlock with another one.
     """
     audit.record(
         team_id=row.team_id,
@@ -44,10 +44,7 @@ def record(principal: Principal, row: TenantModel, action: str, **detail: Any) -
 def list_display_names(
     principal: HasTeams, team_id: UUID, subjects: Sequence[str]
 ) -> dict[str, audit.DisplayName]:
-    """Return the display names of the audit log's subjects.
-
-    A run is named by its workflow, because the person of the run stays private.
-    """
+    """Return the display names of the audit log's subjects. A run is named by its workflow, since its text is private."""
     names: dict[str, audit.DisplayName] = {}
     for model, (field, url_name) in NAME_SOURCES.items():
         ids = _parse_ids(subjects, str(model._meta.model_name))

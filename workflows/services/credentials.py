@@ -85,7 +85,7 @@ def create_provider(
     secret: str | None = None,
     enabled: bool = True,
 ) -> ModelProvider:
-    """Create a provider; a ``secret`` creates its credential too, under the provider's name."""
+    """Create a provider. With a ``secret``, also create its credential under the provider's name."""
     permissions.check_manage(principal, team_id)
     kind = _clean_kind(kind)
     provider = ModelProvider(
@@ -112,15 +112,12 @@ def update_provider(
     enabled: bool | None = None,
     secret: str | None = None,
 ) -> ModelProvider:
-    """Change the values that aren't None.
-
-    A new URL on another host drops the old secret, which isn't meant for that host.
-    """
+    """Change the values that aren't None. A URL on another host drops the secret, unless a new one is given."""
     permissions.check_manage(principal, provider)
     with tenant([provider.team_id]):
-        withdrawn = False
+        is_secret_dropped = False
         if base_url is not None and provider.kind != ProviderKind.OFFLINE:
-            withdrawn = _change_url(provider, clean_url(base_url))
+            is_secret_dropped = _change_url(provider, clean_url(base_url))
         if default_model is not None:
             provider.default_model = default_model.strip()
         if enabled is not None:
@@ -128,7 +125,7 @@ def update_provider(
         provider.save()
         if secret:
             _set_secret(principal, provider, secret)
-        detail = {"secret_withdrawn": True} if withdrawn else {}
+        detail = {"secret_withdrawn": True} if is_secret_dropped else {}
         audit_lines.record(
             principal, provider, "credential.changed", provider=provider.name, **detail
         )
@@ -152,10 +149,7 @@ def delete_provider(principal: Principal, *, provider: ModelProvider) -> None:
 
 
 def list_models(principal: Principal, *, provider: ModelProvider) -> list[str]:
-    """Return the models that the provider offers: one request, through the guarded client.
-
-    Raises ModelFailed with a message that explains the correction.
-    """
+    """Request the names of the models that the provider offers. Raises ModelFailed with a message for people."""
     permissions.check_manage(principal, provider)
     if provider.kind == ProviderKind.OFFLINE:
         return ["offline"]
@@ -191,10 +185,10 @@ def clean_url(url: str) -> str:
     try:
         parts = urlsplit(url)
         is_valid = parts.scheme in ("http", "https") and parts.hostname and len(url) <= 2048
-        port_is_fine = parts.port is None or parts.port > 0
+        has_valid_port = parts.port is None or parts.port > 0
     except ValueError:
-        is_valid = port_is_fine = False
-    if not is_valid or not port_is_fine:
+        is_valid = has_valid_port = False
+    if not is_valid or not has_valid_port:
         raise InvalidValue(_("Enter a URL like https://example.com/v1."))
     if parts.username or parts.password or parts.query or parts.fragment:
         raise InvalidValue(_("The URL must not contain a password, a query or a fragment."))
@@ -207,7 +201,7 @@ def _delete(row: Credential | ModelProvider) -> None:
 
 
 def _change_url(provider: ModelProvider, base_url: str) -> bool:
-    """Change the URL, and return whether the secret was dropped."""
+    """Change the URL, and drop the secret if the host is another one. Return whether it was dropped."""
     is_same_host = urlsplit(base_url).netloc == urlsplit(provider.base_url).netloc
     provider.base_url = base_url
     if not is_same_host and provider.credential:
@@ -260,6 +254,6 @@ def _clean_name(name: str) -> str:
 
 
 def _clean_kind(kind: str) -> str:
-    if kind not in registry.list_kinds():  # those of plug-ins too
+    if kind not in registry.list_factories():  # including the kinds of plug-ins
         raise InvalidValue(_("Unknown provider type."))
     return kind

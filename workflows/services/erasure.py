@@ -21,18 +21,18 @@ from workflows.models import (
 from workflows.models.run import ENDED
 
 
-# Their rows are deleted with the run.
+# The models whose rows belong to a run and are deleted with it.
 RUN_MODELS: tuple[type[Model], ...] = (Step, RunEvent, RunPartial, StepIntent, DryRunChange)
 
 
 def match_person(subject: str) -> Q:
-    """Return the condition for rows of this person and of the test users they made up, whose ids end with theirs."""
+    """Return the condition for the rows of a person and of the test users that the person created."""
     condition = Q(subject=subject)
     try:
         UUID(subject)
     except ValueError:
         return condition
-    return condition | Q(subject__endswith=f"@{subject}")
+    return condition | Q(subject__endswith=f"@{subject}")  # see accounts.personas
 
 
 def export_person(team_id: UUID, subject: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -60,10 +60,10 @@ def erase_person(team_id: UUID, subject: str, *, dry_run: bool) -> Mapping[str, 
 
     Raises StillRunning if one of the person's runs is still running.
     """
-    person = match_person(subject)
-    runs = Run.objects.unscoped().filter(person, team_id=team_id)
-    conversations = Conversation.objects.unscoped().filter(person, team_id=team_id)
-    tasks = Task.objects.unscoped().filter(person, team_id=team_id)
+    rows_of_person = match_person(subject)
+    runs = Run.objects.unscoped().filter(rows_of_person, team_id=team_id)
+    conversations = Conversation.objects.unscoped().filter(rows_of_person, team_id=team_id)
+    tasks = Task.objects.unscoped().filter(rows_of_person, team_id=team_id)
     # The rows of a run or conversation were checked with it, so their plain managers suffice.
     querysets: list[QuerySet[Any]]
     querysets = [model._base_manager.filter(run__in=runs) for model in RUN_MODELS]
@@ -72,8 +72,8 @@ def erase_person(team_id: UUID, subject: str, *, dry_run: bool) -> Mapping[str, 
     counts = {rows.model._meta.db_table: rows.count() for rows in querysets}
     if not dry_run:
         # A worker that executes one of these runs holds its row; a worker that claims one waits for this transaction.
-        states = list(runs.select_for_update().values_list("status", flat=True))
-        if any(status not in ENDED for status in states):
+        statuses = list(runs.select_for_update().values_list("status", flat=True))
+        if any(status not in ENDED for status in statuses):
             raise StillRunning
         for rows in (tasks, runs, conversations):
             rows.delete()

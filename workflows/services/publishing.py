@@ -21,24 +21,21 @@ from workflows.services.editor.snapshots import take_snapshot
 
 
 def publish(principal: Principal, *, workflow: Workflow, note: str = "") -> Version:
-    """Number the current draft and make it the published version.
-
-    Raises NothingToPublish, or DocumentInvalid with every error.
-    """
+    """Publish the current draft as a new version. Raises NothingToPublish, or DocumentInvalid with every error."""
     permissions.check_publish(principal, workflow)
     with tenant([workflow.team_id]):
         locked = drafts.lock(workflow)
         snapshot = take_snapshot(locked)
         if locked.published_version and locked.published_version.snapshot_id == snapshot.pk:
             raise NothingToPublish
-        _check(snapshot)
+        _check_document(snapshot)
         version = _create_version(principal, locked, snapshot, note)
         _set_published(principal, workflow, version)
     return version
 
 
 def add_version(principal: Principal, *, workflow: Workflow, note: str = "") -> Version:
-    """Number the current draft without publishing it, as a state to return to. It may have errors."""
+    """Store the current draft as a version without publishing it, even with errors. Raises NothingToPublish."""
     permissions.check_publish(principal, workflow)
     with tenant([workflow.team_id]):
         locked = drafts.lock(workflow)
@@ -54,24 +51,24 @@ def add_version(principal: Principal, *, workflow: Workflow, note: str = "") -> 
 
 
 def publish_version(principal: Principal, *, workflow: Workflow, version: Version) -> Version:
-    """Publish an existing version, which may be an older one."""
+    """Publish an existing version. Raises NothingToPublish if it is published, or DocumentInvalid."""
     permissions.check_publish(principal, workflow)
     with tenant([workflow.team_id]):
         locked = drafts.lock(workflow)
         if locked.published_version_id == version.pk:
             raise NothingToPublish
-        _check(version.snapshot)
+        _check_document(version.snapshot)
         _set_published(principal, workflow, version)
     return version
 
 
 def differs_from_published(workflow: Workflow, draft: Document) -> bool:
-    """Return whether the draft differs from the published version, if there is one."""
+    """Return whether there is a published version and the draft differs from it."""
     version = workflow.published_version
     return version is not None and compute_hash(to_json(draft)) != version.snapshot.hash
 
 
-def _check(snapshot: Snapshot) -> None:
+def _check_document(snapshot: Snapshot) -> None:
     if errors := select_errors(validate(from_json(snapshot.document), load_kinds())):
         raise DocumentInvalid(errors)
 

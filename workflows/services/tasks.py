@@ -44,7 +44,7 @@ def create_task(
     workflow: Workflow | None = None,
     subject: str | None = None,
 ) -> Task:
-    """Create a task, without running it. A ``workflow`` must be one that the principal may run."""
+    """Create a task without running it. Raises NotAllowed for a ``workflow`` that the principal may not run."""
     permissions.check_create_task(principal, team_id)
     if workflow is not None:
         permissions.check_run(principal, workflow)
@@ -70,14 +70,14 @@ def create_task(
 
 
 def execute_task(principal: Principal, *, task: Task) -> Task:
-    """Start a run of the task. While one is still running, return the task with that run instead."""
+    """Start a run of the task, unless its last run is still in progress. Return the task with the run."""
     with tenant([task.team_id]):
         locked = Task.objects.unscoped().select_for_update(of=("self",)).get(pk=task.pk)
         if locked.run is not None and locked.run.status not in ENDED:
             return locked
         if not can_execute(principal, locked):
             raise NotFound(NOT_FOR_KEY_OWNER, field="user")
-        workflow = locked.workflow or get_team_workflow(principal, locked.team_id)
+        workflow = locked.workflow or get_or_create_team_workflow(principal, locked.team_id)
         locked.run = _start_task_run(principal, locked, workflow)
         locked.save(update_fields=["run"])
         audit_lines.record(principal, locked, "task.executed", run=str(locked.run.pk))
@@ -85,17 +85,14 @@ def execute_task(principal: Principal, *, task: Task) -> Task:
 
 
 def can_execute(principal: Principal, task: Task) -> bool:
-    """Return whether the principal may execute the task for the user it belongs to.
-
-    The person who created an API key sees its tasks but cannot act for the key's users.
-    """
+    """Return whether the principal may run as the task's user, which the creator of an API key may not for its users."""
     try:
         return resolve_subject(principal, task.subject).id == task.subject
     except NotFound:
         return False
 
 
-def get_team_workflow(principal: Principal, team_id: UUID) -> Workflow:
+def get_or_create_team_workflow(principal: Principal, team_id: UUID) -> Workflow:
     """Return the newest of the team's task workflows; create and publish one if there is none."""
     with tenant([team_id]):
         _lock_team(team_id)
@@ -123,23 +120,20 @@ def get_team_workflow(principal: Principal, team_id: UUID) -> Workflow:
 
 
 def _start_task_run(principal: Principal, task: Task, workflow: Workflow) -> Run:
-    text = "\n\n".join(filter(None, [task.title, task.description]))
+    task_text = "\n\n".join(filter(None, [task.title, task.description]))
     return start_run(
         principal,
         workflow=workflow,
-        inputs=_build_inputs(principal, task, workflow, text),
-        query=text if workflow.is_chat else None,
+        inputs=_build_inputs(principal, task, workflow, task_text),
+        query=task_text if workflow.is_chat else None,
         subject=task.subject,
     )
 
 
 def _build_inputs(
-    principal: Principal, task: Task, workflow: Workflow, text: str
+    principal: Principal, task: Task, workflow: Workflow, task_text: str
 ) -> Mapping[str, Json]:
-    """Return the title and description by their names.
-
-    If the workflow asks for neither, its first text field gets both.
-    """
+    """Return the title and description as inputs; if the workflow has neither, the text for its first text field."""
     inputs: dict[str, Json] = {"title": task.title, "description": task.description}
     snapshot, _version = select_snapshot(principal, workflow, None)
     document = from_json(snapshot.document)
@@ -147,16 +141,13 @@ def _build_inputs(
     fields = list_fields(start) if start else ()
     if any(field.name in inputs for field in fields):
         return inputs
-    return next(({field.name: text} for field in fields if field.type in TEXT_FIELDS), {})
+    return next(({field.name: task_text} for field in fields if field.type in TEXT_FIELDS), {})
 
 
 def _enable_learning(
     principal: Principal, workflow: Workflow, provider: ModelProvider | None
 ) -> None:
-    """Turn learning on, unless it is on for the team's applications already.
-
-    A key that may not write memories creates a workflow that doesn't learn; an editor can change that.
-    """
+    """Turn learning on for the workflow, unless it is on for all workflows or the principal may not write memories."""
     if memory_app.get_learning_rule(workflow.team_id, "").auto_memory:
         return
     caller = memory_app.MemoryCaller(principal, workflow.team_id)
@@ -172,7 +163,7 @@ def _enable_learning(
 
 
 def _lock_team(team_id: UUID) -> None:
-    """Lock the team's task workflow, so that two first tasks create one workflow."""
+    """Lock until the transaction ends, so that two first tasks of a team don't create two workflows."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT pg_advisory_xact_lock(hashtext('workflow-for-tasks'), hashtext(%s))",

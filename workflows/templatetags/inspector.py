@@ -35,8 +35,8 @@ def in_language(text: str) -> str:
 
 
 @register.filter
-def part(value: Json, name: str) -> Json:
-    """Return a member of an object; None if the value isn't an object or doesn't have it."""
+def get_member(value: Json, name: str) -> Json:
+    """Return the member of an object with this name; None if there is none or the value isn't an object."""
     return value.get(name) if isinstance(value, dict) else None
 
 

@@ -1,4 +1,4 @@
-"""The titles of node kinds."""
+"""The template filter that shows a node kind by its title."""
 
 from collections.abc import Mapping
 
@@ -13,7 +13,7 @@ register = template.Library()
 
 
 @register.filter
-def kind_in_words(name: str, kinds: Mapping[str, AnyKind] | None = None) -> str:
-    """Return the kind's title; a kind that isn't installed keeps its name."""
+def get_kind_title(name: str, kinds: Mapping[str, AnyKind] | None = None) -> str:
+    """Return the translated title of the kind with this name, or the name if no such kind is installed."""
     kind = (kinds or load_kinds()).get(name)
     return gettext(kind.title) if kind else name

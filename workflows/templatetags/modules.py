@@ -1,4 +1,4 @@
-"""The import map of the application's ES modules, whose URLs change with the content, so no page mixes two releases."""
+"""Tags for static files: URLs that change with the content, so no page mixes two releases, and the ES import map."""
 
 from functools import lru_cache
 from json import dumps
@@ -24,11 +24,11 @@ def split_words(text: str) -> list[str]:
 @register.simple_tag(takes_context=True)
 def import_map(context: template.Context) -> SafeString:
     """Return ``<script type="importmap">`` for everything under ``static/js``."""
-    text = dumps({"imports": _build_imports()}, sort_keys=True)
+    import_map_json = dumps({"imports": _load_imports()}, sort_keys=True)
     return format_html(
         '<script type="importmap" nonce="{}">{}</script>',
         context.get("csp_nonce") or "",
-        mark_safe(text),  # noqa: S308 -- the application's file names and digests
+        mark_safe(import_map_json),  # noqa: S308 -- the application's file names and digests
     )
 
 
@@ -43,29 +43,26 @@ def build_versioned_url(path: str) -> str:
 def preload_modules(*folders: str) -> SafeString:
     """Preload every module of these folders at once instead of one import after the other."""
     prefixes = tuple(static(f"js/{folder}/") for folder in folders)
-    addresses = [href for address, href in _build_imports().items() if address.startswith(prefixes)]
-    return format_html_join(
-        "\n", '<link rel="modulepreload" href="{}">', ([url] for url in addresses)
-    )
+    urls = [versioned for url, versioned in _load_imports().items() if url.startswith(prefixes)]
+    return format_html_join("\n", '<link rel="modulepreload" href="{}">', ([url] for url in urls))
 
 
-def _build_imports() -> dict[str, str]:
+def _load_imports() -> dict[str, str]:
+    """Return the versioned URL of each module by its plain URL, from the cache unless a file was modified."""
     folder = Path(str(finders.find("js")))
     files = sorted(folder.rglob("*.js"))
-    stamp = tuple((str(file), file.stat().st_mtime_ns) for file in files)
-    return _build_import_map(folder, stamp)
+    return _build_imports(folder, tuple((file, file.stat().st_mtime_ns) for file in files))
 
 
 @lru_cache(maxsize=2)
-def _build_import_map(folder: Path, stamp: tuple[tuple[str, int], ...]) -> dict[str, str]:
-    return {
-        (
-            address := static(f"js/{Path(name).relative_to(folder).as_posix()}")
-        ): f"{address}?{_compute_digest(Path(name), mtime)}"
-        for name, mtime in stamp
-    }
+def _build_imports(folder: Path, files: tuple[tuple[Path, int], ...]) -> dict[str, str]:
+    imports = {}
+    for file, modified_at in files:
+        url = static(f"js/{file.relative_to(folder).as_posix()}")
+        imports[url] = f"{url}?{_compute_digest(file, modified_at)}"
+    return imports
 
 
 @lru_cache(maxsize=1024)
-def _compute_digest(file: Path, _changed: int) -> str:
+def _compute_digest(file: Path, _modified_at: int) -> str:
     return hash_file(file)

@@ -5,11 +5,13 @@ placeholders: it extracts the values from the message, and its translation is fo
 """
 
 import re
-from collections.abc import Iterator
 from functools import cache
 
 from django.utils.translation import gettext
 from django.utils.translation import gettext_noop as _
+
+from workflows.engine.kinds import AnyKind
+from workflows.engine.language.config_errors import build_field_label
 
 
 # The first match is used, so more specific patterns come before more general ones.
@@ -88,20 +90,26 @@ SENTENCES = (
 )
 
 
-def translate(message: str) -> str:
-    """Return the message in the reader's language, or "" if it matches no known sentence."""
+def translate_message(message: str) -> str:
+    """Return the engine's message in the reader's language, or "" if it matches none of the sentences."""
     for sentence, pattern in _compile_patterns():
         if match := pattern.fullmatch(message):
-            parts = match.groupdict()
-            if "label" in parts:
-                parts["label"] = translate_label(parts["label"])
-            return gettext(sentence) % parts
+            values = match.groupdict()
+            if "label" in values:
+                values["label"] = translate_label(values["label"])
+            return gettext(sentence) % values
     return ""
 
 
 def translate_label(path: str) -> str:
-    """Return a field's path in its form, each part in the reader's language."""
+    """Return the labels of a path to a field, such as "Model › Name", in the reader's language."""
     return " › ".join(gettext(part) for part in path.split(" › "))
+
+
+def translate_field_path(path: str, kind: AnyKind | None) -> str:
+    """Return the labels of a dotted path in the form of this kind, or the path itself without a kind."""
+    steps = [int(step) if step.isdecimal() else step for step in path.split(".")]
+    return translate_label(build_field_label(steps, kind.fields)) if kind else path
 
 
 @cache
@@ -112,12 +120,9 @@ def _compile_patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
 
 
 def _build_pattern(sentence: str) -> str:
-    return "".join(_list_pieces(sentence))
-
-
-def _list_pieces(sentence: str) -> Iterator[str]:
-    end = 0
-    for name in re.finditer(r"%\((\w+)\)s", sentence):
-        yield re.escape(sentence[end : name.start()]) + f"(?P<{name[1]}>.+?)"
-        end = name.end()
-    yield re.escape(sentence[end:])
+    """Return a regular expression with a named group for each placeholder of the sentence."""
+    pattern, end = "", 0
+    for placeholder in re.finditer(r"%\((\w+)\)s", sentence):
+        pattern += re.escape(sentence[end : placeholder.start()]) + f"(?P<{placeholder[1]}>.+?)"
+        end = placeholder.end()
+    return pattern + re.escape(sentence[end:])

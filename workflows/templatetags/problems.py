@@ -15,8 +15,8 @@ from django.utils.translation import gettext_lazy as _
 from workflows.engine.kinds import AnyKind
 from workflows.engine.language.document import Document
 from workflows.engine.language.problems import Problem
-from workflows.templatetags.kind_words import kind_in_words
-from workflows.templatetags.problem_sentences import translate
+from workflows.templatetags.kind_words import get_kind_title
+from workflows.templatetags.problem_sentences import translate_message
 
 
 register = template.Library()
@@ -26,7 +26,7 @@ _ID = re.compile(
     r"(?:^|(?<=\()|(?<=: )|(?<=node )|(?<=inside )|(?<=outputs of )|(?<=mean )|(?<=, )|(?<=→ )|(?<=“))"
     r"(?!there is no )(?P<id>[^\s.;,()?“”]+)(?P<dot>\.(?=\w))?"
 )
-SENTENCES: Mapping[str, str | Promise] = {
+SENTENCES_BY_CODE: Mapping[str, str | Promise] = {
     "assigner.invalid": _("An assignment is incomplete"),
     "code.empty": _("The code is empty"),
     "code.language": _("The code's language is not supported"),
@@ -110,39 +110,43 @@ SENTENCES: Mapping[str, str | Promise] = {
 
 
 @register.filter
-def in_words(problem: Problem) -> str:
-    """Return the problem's message; a code without a message, such as a plug-in's, keeps the engine's."""
+def describe_problem(problem: Problem) -> str:
+    """Return the problem's message in the reader's language; the message of an unknown code stays as it is."""
     if (get_language() or "en").startswith("en"):
         return problem.message
-    if translation := translate(problem.message):
+    if translation := translate_message(problem.message):
         return translation
     is_setting = problem.code.startswith("config.")
-    sentence = SENTENCES.get(problem.code) or (_("Invalid setting") if is_setting else "")
+    sentence = SENTENCES_BY_CODE.get(problem.code) or (_("Invalid setting") if is_setting else "")
     return f"{sentence} ({problem.message})" if sentence else problem.message
 
 
 @register.filter
-def name_in(node: str, titles: Mapping[str, str]) -> str:
-    """Return the node's title; its id if the node doesn't exist."""
-    return titles.get(node) or node
+def get_node_title(node_id: str, titles: Mapping[str, str]) -> str:
+    """Return the node's title, or its id if the node doesn't exist."""
+    return titles.get(node_id) or node_id
 
 
 @register.filter
-def by_title(sentence: str, titles: Mapping[str, str]) -> str:
-    """Replace the ids of nodes in the engine's messages by their titles."""
+def replace_ids_by_titles(message: str, titles: Mapping[str, str]) -> str:
+    """Replace the ids of nodes in a message of the engine by the nodes' titles."""
 
     def replace_id(match: re.Match[str]) -> str:
         title = titles.get(match["id"])
         return f"{title}{' › ' if match['dot'] else ''}" if title else match[0]
 
-    return _ID.sub(replace_id, sentence)
+    return _ID.sub(replace_id, message)
 
 
 def list_titles(document: Document, kinds: Mapping[str, AnyKind]) -> dict[str, str]:
-    """Return each node's title by id; the title of its kind if it has no title."""
-    return {node.id: node.title or kind_in_words(node.kind, kinds) for node in document.nodes}
+    """Return the titles of the nodes by id; a node without a title gets the title of its kind."""
+    return {node.id: node.title or get_kind_title(node.kind, kinds) for node in document.nodes}
 
 
 def describe_with_location(problem: Problem) -> str:
-    """Return the message with its location, for a list that shows nothing else of the document."""
-    return f"{problem.where}: {in_words(problem)}" if problem.where else in_words(problem)
+    """Return the message with the problem's location, for a list that shows nothing else of the document."""
+    return (
+        f"{problem.where}: {describe_problem(problem)}"
+        if problem.where
+        else describe_problem(problem)
+    )

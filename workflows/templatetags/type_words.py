@@ -1,4 +1,4 @@
-"""The types of inputs and variables in the reader's language; a plug-in's own type stays as it is."""
+"""The types of inputs and variables in the reader's language."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -39,5 +39,6 @@ WORDS: Final[Mapping[str, str | Promise]] = {
 
 
 @register.filter
-def type_word(type_name: object) -> str:
+def get_type_label(type_name: object) -> str:
+    """Return the name of a type of inputs or variables; a plug-in's own type stays as it is."""
     return str(WORDS.get(str(type_name), type_name))

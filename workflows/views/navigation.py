@@ -45,17 +45,17 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
     }
 
 
-def _is_visible(request: HttpRequest, name: str) -> bool:
-    """Return whether the caller may open the page; other pages are not shown."""
-    if name == "workflows:providers":
+def _is_visible(request: HttpRequest, url_name: str) -> bool:
+    """Return whether the page is installed and the caller may open it."""
+    if url_name == "workflows:providers":
         principal = get_principal(request)
-        return any(permissions.may_view_credentials(principal, t) for t in principal.team_ids)
-    return not name.startswith("memory:") or apps.is_installed("memory")
+        return any(permissions.may_view_credentials(principal, id_) for id_ in principal.team_ids)
+    return not url_name.startswith("memory:") or apps.is_installed("memory")
 
 
 def _build_item(
-    request: HttpRequest, name: str, label: str | Promise, icon: str, paths: tuple[str, ...]
+    request: HttpRequest, url_name: str, label: str | Promise, icon: str, prefixes: tuple[str, ...]
 ) -> NavigationItem:
-    url = reverse(name)
-    current = request.path == url or any(request.path.startswith(path) for path in paths)
+    url = reverse(url_name)
+    current = request.path == url or request.path.startswith(prefixes)
     return NavigationItem(url=url, label=label, icon=icon, current=current)

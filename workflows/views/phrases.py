@@ -1,4 +1,4 @@
-"""Translates the engine's English strings into the language of the reader."""
+"""Translates the engine's English texts into the language of the reader."""
 
 from django.utils.translation import gettext
 

@@ -14,12 +14,13 @@ from workflows import permissions, selectors
 from workflows.engine.errors import EngineFault
 from workflows.forms import ProviderForm
 from workflows.services import credentials
-from workflows.views.request_context import get_form_data, provider_for
+from workflows.views.request_context import find_provider, get_form_data
 
 
 @login_required
 @require_http_methods(["GET", "POST"])
 def index(request: HttpRequest) -> HttpResponse:
+    """List the team's model providers and add one."""
     principal, team_id = get_principal(request), get_current_team_id(request)
     providers = selectors.list_providers(principal, team_id)
     form = ProviderForm(get_form_data(request))
@@ -35,18 +36,16 @@ def index(request: HttpRequest) -> HttpResponse:
         )
         messages.success(request, _("Connected. Select Test to check the connection."))
         return redirect("workflows:providers")
-    context = {
-        "form": form,
-        "providers": providers,
-        "can_edit": permissions.may_manage(principal, team_id),
-    }
+    can_edit = permissions.may_manage(principal, team_id)
+    context = {"form": form, "providers": providers, "can_edit": can_edit}
     return render(request, "providers/list.html", context, status=422 if form.errors else 200)
 
 
 @login_required
 @require_POST
 def test(request: HttpRequest, provider_id: UUID) -> HttpResponse:
-    principal, provider = provider_for(request, provider_id)
+    """Test the connection to a provider by listing its models."""
+    principal, provider = find_provider(request, provider_id)
     context: dict[str, object] = {}
     try:
         context["models"] = credentials.list_models(principal, provider=provider)
@@ -58,7 +57,7 @@ def test(request: HttpRequest, provider_id: UUID) -> HttpResponse:
 @login_required
 @require_POST
 def delete(request: HttpRequest, provider_id: UUID) -> HttpResponse:
-    principal, provider = provider_for(request, provider_id)
+    principal, provider = find_provider(request, provider_id)
     credentials.delete_provider(principal, provider=provider)
     messages.success(request, _("Removed “%(name)s” and its key.") % {"name": provider.name})
     return redirect("workflows:providers")

@@ -1,7 +1,4 @@
-"""Helpers for the beginning of a view: they find the caller, the requested object, and the submitted values.
-
-An archived workflow is not found, except by the views that merely show it (``archived``).
-"""
+"""Helpers for the beginning of a view: they find the caller, the requested object, and the submitted values."""
 
 from collections.abc import Iterable, Mapping
 from uuid import UUID
@@ -14,9 +11,10 @@ from workflows import selectors
 from workflows.models import ModelProvider, Run, Workflow
 
 
-def workflow_for(
+def find_workflow(
     request: HttpRequest, workflow_id: UUID, verb: str = "view", *, archived: bool = False
 ) -> tuple[Principal, Workflow]:
+    """Return the caller and the workflow if the caller may ``verb`` it; an archived one only with ``archived``."""
     principal = get_principal(request)
     workflow = selectors.find_workflow(principal, workflow_id, verb)
     if workflow.is_archived and not archived:
@@ -24,12 +22,12 @@ def workflow_for(
     return principal, workflow
 
 
-def run_for(request: HttpRequest, run_id: UUID) -> tuple[Principal, Run]:
+def find_run(request: HttpRequest, run_id: UUID) -> tuple[Principal, Run]:
     principal = get_principal(request)
     return principal, selectors.find_run(principal, run_id)
 
 
-def provider_for(request: HttpRequest, provider_id: UUID) -> tuple[Principal, ModelProvider]:
+def find_provider(request: HttpRequest, provider_id: UUID) -> tuple[Principal, ModelProvider]:
     principal = get_principal(request)
     return principal, selectors.find_provider(principal, provider_id, change=True)
 
@@ -40,15 +38,12 @@ def is_htmx(request: HttpRequest) -> bool:
 
 
 def get_form_data(request: HttpRequest) -> QueryDict | None:
-    """Return the data for a form, or None if it is shown for the first time.
-
-    An empty form is invalid if it was submitted, but not when it is first shown.
-    """
+    """Return the submitted data for a form; None if the form is only shown, so that it isn't validated yet."""
     return request.POST if request.method == "POST" else None
 
 
 def read_text(data: Mapping[str, str], name: str) -> str:
-    """Return a submitted string without null characters, which PostgreSQL cannot store."""
+    """Return a submitted string, stripped and without null characters, which PostgreSQL cannot store."""
     return data.get(name, "").replace("\x00", "").strip()
 
 
@@ -57,7 +52,7 @@ def parse_ids(texts: Iterable[str]) -> list[UUID]:
 
 
 def parse_id(text: str) -> UUID:
-    """Parse the id; an invalid one raises NotFound."""
+    """Return the parsed id; raise NotFound if it is invalid."""
     id_ = parse_id_or_none(text)
     if id_ is None:
         raise NotFound

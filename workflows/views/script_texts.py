@@ -1,4 +1,4 @@
-"""The texts of the scripts, which a page brings along in the reader's language."""
+"""The translatable texts of the scripts; a page contains their translations."""
 
 import re
 from functools import cache
@@ -14,10 +14,11 @@ _CALL = re.compile(r"""\bt\(\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)')""")
 
 @cache
 def list_texts(pattern: str = "**/*.js") -> tuple[str, ...]:
-    """Return the texts of the scripts in ``static/js`` that match the pattern; they are read once."""
+    """Return the texts of the scripts in ``static/js`` that match the pattern. The result is cached."""
     files = sorted(Path(str(finders.find("js"))).glob(pattern))
     calls = (call for file in files for call in _CALL.findall(file.read_text(encoding="utf-8")))
-    return tuple(dict.fromkeys(re.sub(r"\\(.)", r"\1", text or other) for text, other in calls))
+    texts = (double_quoted or single_quoted for double_quoted, single_quoted in calls)
+    return tuple(dict.fromkeys(re.sub(r"\\(.)", r"\1", text) for text in texts))
 
 
 def translate_texts(pattern: str = "**/*.js") -> dict[str, str]:

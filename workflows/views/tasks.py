@@ -20,7 +20,7 @@ from workflows.services import tasks
 from workflows.views.request_context import get_form_data, is_htmx
 from workflows.views.runs.learning import get_learning_result
 from workflows.views.runs.memory import list_recalled, record_access
-from workflows.views.runs.recalled_memory import Recollection
+from workflows.views.runs.recalled_memory import MemoryRow
 from workflows.views.value_text import format_value
 
 
@@ -41,14 +41,10 @@ def index(request: HttpRequest) -> HttpResponse:
             workflow=form.cleaned_data["workflow"],
         )
         if request.POST.get("then") == "execute":
-            return _execute(request, principal, task)
+            return _execute_task(request, principal, task)
         return redirect("workflows:task", task.pk)
-    rows, page = paginate_by_offset(request, selectors.list_tasks(principal, team_id=team_id))
-    context = {
-        "form": form,
-        "tasks": rows,
-        "page": page,
-    }
+    page_tasks, page = paginate_by_offset(request, selectors.list_tasks(principal, team_id=team_id))
+    context = {"form": form, "tasks": page_tasks, "page": page}
     return render(request, "tasks/list.html", context, status=422 if form.errors else 200)
 
 
@@ -66,22 +62,17 @@ def detail(request: HttpRequest, task_id: UUID) -> HttpResponse:
 @require_POST
 def execute(request: HttpRequest, task_id: UUID) -> HttpResponse:
     principal = get_principal(request)
-    return _execute(request, principal, selectors.find_task(principal, task_id))
+    return _execute_task(request, principal, selectors.find_task(principal, task_id))
 
 
-def _execute(request: HttpRequest, principal: Principal, task: Task) -> HttpResponse:
-    """Run the task and open its page.
-
-    The page shows a message if the team has no workflow for tasks and the caller may not create one.
-    """
+def _execute_task(request: HttpRequest, principal: Principal, task: Task) -> HttpResponse:
+    """Run the task and open its page, with a message if the task can't run."""
     try:
         tasks.execute_task(principal, task=task)
     except (NotAllowed, NotFound, InputRejected, WorkflowArchived) as error:
-        is_forbidden = isinstance(error, NotAllowed)
-        context = {
-            **_build_context(principal, task),
+        context = _build_context(principal, task) | {
             "error": str(error),
-            "is_closed": is_forbidden,
+            "is_closed": isinstance(error, NotAllowed),
         }
         status = 403 if isinstance(error, NotAllowed | NotFound) else 422
         return render(request, "tasks/detail.html", context, status=status)
@@ -104,7 +95,7 @@ def _build_context(principal: Principal, task: Task) -> dict[str, Any]:
     }
 
 
-def _list_used_memories(principal: Principal, run: Run) -> list[Recollection]:
+def _list_used_memories(principal: Principal, run: Run) -> list[MemoryRow]:
     """Return the memories learned from earlier tasks that were in the prompt, as readable text."""
     if not memory_app.is_on():
         return []

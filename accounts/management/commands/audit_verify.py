@@ -22,12 +22,8 @@ class Command(BaseCommand):
         parser.add_argument(
             "team", nargs="?", metavar="TEAM", help="short name or ID; all teams if omitted"
         )
-        parser.add_argument(
-            "--head",
-            metavar="FILE",
-            type=Path,
-            help="file of signed heads (JSON, or one per line), to prove that no entries were removed from the end",
-        )
+        help_text = "file of signed heads (JSON, or one per line), to prove that no entries were removed from the end"
+        parser.add_argument("--head", metavar="FILE", type=Path, help=help_text)
 
     def handle(self, *args: Any, **options: Any) -> None:
         teams = _find_teams(options["team"])
@@ -38,17 +34,14 @@ class Command(BaseCommand):
             self.stdout.write(f"{team.slug}: {_describe_report(report)}")
         checks = _check_heads(options["head"], teams) if options["head"] else []
         for check in checks:
-            self.stdout.write(
-                f"head {check.head.seq} of {check.head.at:%Y-%m-%d %H:%M}: {_describe_check(check)}"
-            )
+            signed_at = f"{check.head.at:%Y-%m-%d %H:%M}"
+            self.stdout.write(f"head {check.head.seq} of {signed_at}: {_describe_check(check)}")
         if broken_count:
-            raise CommandError(
-                f"{broken_count} of {len(teams)} audit trails are broken.", returncode=1
-            )
+            message = f"{broken_count} of {len(teams)} audit trails are broken."
+            raise CommandError(message, returncode=1)
         if failed := sum(not check.is_valid for check in checks):
-            raise CommandError(
-                f"{failed} of {len(checks)} signed heads failed verification.", returncode=1
-            )
+            message = f"{failed} of {len(checks)} signed heads failed verification."
+            raise CommandError(message, returncode=1)
 
 
 def _find_teams(name_or_id: str | None) -> list[Team]:

@@ -18,8 +18,6 @@ OLD_MIGRATION = ("accounts", "0002_walls")
 
 
 class Command(MigrateCommand):
-    """Migrates as the owner, after creating the app's role."""
-
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.set_defaults(database=settings.MIGRATE_ALIAS)

@@ -101,10 +101,7 @@ def wait_until_ready(url: str, supervisor: Supervisor) -> bool:
 
 @contextmanager
 def hold_lock(locks: Path) -> Iterator[IO[str]]:
-    """Lock and provide a file, which holds the URL of the instance. Raise ``AlreadyRunning`` if another process holds it.
-
-    The kernel releases the lock when the process ends, for whatever reason.
-    """
+    """Lock a file and provide it. Raise ``AlreadyRunning``, with the URL in the file, if another process has the lock."""
     locks.mkdir(parents=True, exist_ok=True)
     with (locks / "up").open("a+") as lock_file:
         try:

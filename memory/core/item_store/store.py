@@ -8,7 +8,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 
 from memory.core.errors import InvalidInput, Serialization
@@ -27,12 +27,7 @@ class MemoryItem:
     created_at: datetime = field(default_factory=utc_now)
 
     def to_json(self) -> dict[str, Json]:
-        return {
-            "id": self.id,
-            "content": self.content,
-            "metadata": self.metadata,
-            "created_at": self.created_at.isoformat(),
-        }
+        return {**asdict(self), "created_at": self.created_at.isoformat()}
 
     @classmethod
     def from_json(cls, document: Mapping[str, Json]) -> "MemoryItem":

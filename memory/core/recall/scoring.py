@@ -26,7 +26,7 @@ Number = TypeVar("Number")  # a float, or an array of floats
 
 
 def compute_rarity(document_frequency: int, total: int) -> float:
-    """Return the inverse document frequency of a term that occurs in so many of all texts."""
+    """Return the inverse document frequency of a term, given the number of texts with it and of all texts."""
     return math.log(1 + (total - document_frequency + 0.5) / (document_frequency + 0.5))
 
 
@@ -40,7 +40,7 @@ def weigh_length(length: float, mean: float) -> float:
 
 
 def saturate(count: float, length_weight: float) -> float:
-    """Return the factor of a term that occurs so often in a text: each further occurrence adds less."""
+    """Return the weight of a term that occurs ``count`` times in a text; each further occurrence adds less."""
     return count * (K1 + 1) / (count + length_weight)
 
 

@@ -114,7 +114,7 @@ class ConversationMemory:
         return self._build_history(self._load_messages(), *self._load_summary())
 
     def replace_summary(self, text: str, *, expected: str, author: str) -> bool:
-        """Replace the summary and return True, unless it is no longer the expected one because of another fold."""
+        """Replace the summary and return True; return False if another fold has changed the expected summary."""
         summary, origin = self._load_summary()
         if summary != expected:
             return False

@@ -39,14 +39,9 @@ def screen_message(message: Message, message_json: Mapping[str, Json]) -> Screen
     """Screen a message. Its JSON may name the origin, which otherwise follows from the role."""
     origin = parse_origin(message_json.get("origin"), ORIGIN_BY_ROLE[message.role])
     result = screen_params(StoreParams("", "", value=message.content), origin)
-    clean = replace(
-        message,
-        content=result.params.value,
-        tool_calls=tuple(
-            replace(call, arguments=redact(call.arguments).value) for call in message.tool_calls
-        ),
-        origin=str(origin) if origin in UNTRUSTED else "",
-    )
+    calls = (replace(call, arguments=redact(call.arguments).value) for call in message.tool_calls)
+    content, untrusted_origin = result.params.value, str(origin) if origin in UNTRUSTED else ""
+    clean = replace(message, content=content, tool_calls=tuple(calls), origin=untrusted_origin)
     if result.params.tier is not Tier.QUARANTINE:
         return ScreenedMessage(clean)
     return ScreenedMessage(replace(clean, content=PLACEHOLDER), result)

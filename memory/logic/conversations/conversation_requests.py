@@ -141,7 +141,7 @@ def _append(request: ConversationRequest, memory: ConversationMemory) -> Convers
     ]
     held_entries = tuple(memory.store_quarantined(params) for params in quarantined if params)
     after, present = memory.read_view(), (*before.messages, *added)
-    removed_ids = _collect_ids(present) - _collect_ids(after.messages)
+    removed_ids = {message.id for message in present} - {message.id for message in after.messages}
     return ConversationResult(
         messages=tuple(map(to_json, after.history)),
         summary=after.summary,
@@ -188,10 +188,6 @@ def _clear(request: ConversationRequest, memory: ConversationMemory) -> Conversa
 _HANDLERS: dict[str, Callable[[ConversationRequest, ConversationMemory], ConversationResult]]
 _HANDLERS = {"append": _append, "read": _read, "clear": _clear, "summarise": _summarise}
 ACTIONS = tuple(_HANDLERS)
-
-
-def _collect_ids(messages: Sequence[Message]) -> set[str]:
-    return {message.id for message in messages}
 
 
 def _build_message_id(step: str, index: int) -> str:

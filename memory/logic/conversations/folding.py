@@ -163,11 +163,7 @@ def fold_to_json(fold: Fold, now: datetime) -> Json:
         "by": fold.author,
         "at": now.isoformat(),
         "messages": [
-            {
-                **asdict(line),
-                "role": str(line.role),
-                "at": line.at.isoformat() if line.at else None,
-            }
+            {**asdict(line), "role": str(line.role), "at": line.at.isoformat() if line.at else None}
             for line in fold.messages
         ],
     }

@@ -84,10 +84,7 @@ def group_messages(messages: Sequence[Message]) -> list[MessageGroup]:
 
 
 def split_turns(messages: Sequence[Message]) -> list[tuple[MessageGroup, ...]]:
-    """Split the messages into turns, each opened by a user message, and leave out system messages.
-
-    Messages before the first user message form a turn as well.
-    """
+    """Split the messages without system messages into turns; each but the first always begins with a user message."""
     turns: list[list[MessageGroup]] = []
     for group in group_messages(messages):
         role = group[0].role

@@ -127,17 +127,13 @@ def store_drafts(
 
     All drafts are stored or none: after a failure, earlier writes are rolled back.
     """
-    batch = WriteBatch(entries)
     decisions = []
-    try:
+    with WriteBatch(entries) as batch:
         for draft in result.drafts:
             decision = decide_draft(draft, entries, rejected, known_secrets, limits)
             decisions.append(decision)
             if decision.params:
                 batch.store(decision.params)
-    except BaseException:  # cancelled, too
-        batch.roll_back()
-        raise
     return StoredDrafts(tuple(decisions))
 
 
@@ -161,9 +157,8 @@ def decide_draft(
             return _confirm_original(draft, original)
     # A model may copy instructions from outputs into a draft, so it counts as untrusted.
     hold = is_untrusted and draft.namespace.startswith(_SHARED_PREFIXES)
-    return decide_ingress(
-        Incoming(draft, ContentOrigin.TOOL, recent, rejected, known_secrets, limits, hold=hold)
-    )
+    incoming = Incoming(draft, ContentOrigin.TOOL, recent, rejected, known_secrets, limits, hold)
+    return decide_ingress(incoming)
 
 
 def _remove_known(analysis: Analysis, work: FinishedWork) -> Analysis:

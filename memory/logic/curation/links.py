@@ -13,9 +13,7 @@ from memory.logic.entries.texts import list_texts
 
 _MIN_SHARED = 2
 _COMMON_SHARE = 0.5  # a term in more than half of the entries makes no links
-_MAX_ENTRIES = (
-    200  # a term in more entries makes no links either, because they would have too many pairs
-)
+_MAX_ENTRIES = 200  # nor does a term in more entries, because they would have too many pairs
 
 
 @dataclass(frozen=True, slots=True)

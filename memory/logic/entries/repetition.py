@@ -42,18 +42,15 @@ def merge_repetition(
     params: StoreParams, candidates: Iterable[MemoryEntry], now: datetime
 ) -> StoreParams | None:
     """Return the parameters to store under the key of the entry with the same statement, or None if there is none."""
-    duplicate = find_duplicate(
-        params, [entry for entry in candidates if _has_same_metadata(entry, params)]
-    )
+    comparable = [entry for entry in candidates if _has_same_metadata(entry, params)]
+    duplicate = find_duplicate(params, comparable)
     if duplicate is None:
         return None
     merged, source, key = merge_duplicate(duplicate, params), params.source, params.key
     previous = get_metadata_list(duplicate.entry.metadata, REPETITIONS, dict)
-    repetitions = [item for item in previous if item.get("key") != key]
-    repetitions.append(
-        {"run": source.run_id, "node": source.node_id, "key": key, "at": now.isoformat()}
-    )
-    metadata = {**merged.metadata, REPETITIONS: repetitions[-_MAX_REPETITIONS:]}
+    others = [item for item in previous if item.get("key") != key]
+    repetition = {"run": source.run_id, "node": source.node_id, "key": key, "at": now.isoformat()}
+    metadata = {**merged.metadata, REPETITIONS: [*others, repetition][-_MAX_REPETITIONS:]}
     return replace(merged, metadata=metadata)
 
 

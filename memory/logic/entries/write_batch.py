@@ -1,11 +1,11 @@
 """A batch of writes that belong together, over a provider without transactions.
 
-After a failure, all earlier writes of the batch are rolled back. The services use a database transaction; the batch
-gives the same guarantee without one.
+The services use a database transaction; the batch gives the same guarantee without one.
 """
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Self
 
 from memory.core.entry_codec import CONTENT, get_state
 from memory.core.provider import NamespaceStore
@@ -15,7 +15,7 @@ from memory.logic.entries.duplicates import get_ttl
 
 @dataclass(frozen=True, slots=True)
 class EntryWrite:
-    """One entry before and after a write, None if it did not exist."""
+    """An entry before and after a write; either is None if the entry did not exist then."""
 
     namespace: str
     key: str
@@ -24,9 +24,18 @@ class EntryWrite:
 
 
 class WriteBatch:
+    """A context manager that rolls its writes back if its block raises, also when the caller is cancelled."""
+
     def __init__(self, entries: NamespaceStore) -> None:
         self._entries = entries
         self.writes: list[EntryWrite] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, error_type: type[BaseException] | None, *_rest: object) -> None:
+        if error_type is not None:
+            self._roll_back()
 
     def store(self, params: StoreParams) -> MemoryEntry:
         before = find_entry(self._entries, params.namespace, params.key)
@@ -39,7 +48,7 @@ class WriteBatch:
         if self._entries.delete(namespace, key):
             self.writes.append(EntryWrite(namespace, key, before, None))
 
-    def roll_back(self) -> None:
+    def _roll_back(self) -> None:
         """Undo the writes, the last one first."""
         while self.writes:
             write = self.writes.pop()

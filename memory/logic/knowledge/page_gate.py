@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 from memory.core.records import Json, StoreParams, Tier
 from memory.logic.entries.duplicates import normalize
@@ -79,8 +79,5 @@ def _screen_texts(
     texts = {name: getattr(page, name) for name in _TEXT_FIELDS}
     texts |= {name: list(getattr(page, name)) for name in _LIST_FIELDS}
     params = screen_params(StoreParams("", "", value=texts), origin, hold=hold).params
-    clean: dict[str, Any] = {
-        **params.value,
-        **{name: tuple(params.value[name]) for name in _LIST_FIELDS},
-    }
-    return replace(page, **clean), params
+    lists = {name: tuple(params.value[name]) for name in _LIST_FIELDS}
+    return replace(page, **{**params.value, **lists}), params

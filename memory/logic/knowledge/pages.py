@@ -98,7 +98,7 @@ def from_entry(entry: MemoryEntry) -> KnowledgePage:
 
 
 def parse_page(key: str, value: Json, metadata: Mapping[str, Json], revision: int) -> KnowledgePage:
-    """Parse a page from only those fields of an entry that have to be read; raise Serialization if it is malformed."""
+    """Parse a page from these fields of its entry; raise Serialization if they are malformed."""
     try:
         header = value.get("header")
         return KnowledgePage(

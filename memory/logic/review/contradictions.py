@@ -50,15 +50,12 @@ _CHINESE_VERBS = {
 
 _NEGATION = r"(?:not |n't |no longer |never )"
 _ENGLISH_CLAIMS = [
-    (
-        attribute,
-        re.compile(rf"^(?P<subject>.+?)\s+(?:{verbs})\s+(?!{_NEGATION})(?P<value>.+)$", re.I),
-    )
-    for attribute, verbs in _ENGLISH_VERBS.items()
+    (name, re.compile(rf"^(?P<subject>.+?)\s+(?:{verbs})\s+(?!{_NEGATION})(?P<value>.+)$", re.I))
+    for name, verbs in _ENGLISH_VERBS.items()
 ]
 _CHINESE_CLAIMS = [
-    (attribute, re.compile(rf"^(?P<subject>[^不没]{{1,30}}?)(?:现在)?(?:{verbs})(?P<value>.+)$"))
-    for attribute, verbs in _CHINESE_VERBS.items()
+    (name, re.compile(rf"^(?P<subject>[^不没]{{1,30}}?)(?:现在)?(?:{verbs})(?P<value>.+)$"))
+    for name, verbs in _CHINESE_VERBS.items()
 ]
 
 # "is" states a single value only for such a subject (the deadline, my name, Ann's desk); others can be several things.

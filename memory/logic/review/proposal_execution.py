@@ -35,16 +35,12 @@ def apply_proposal(proposal: Proposal, entries: NamespaceStore) -> AppliedPropos
     plan = plan_changes(proposal, partial(find_entry, entries, proposal.namespace))
     if not plan.is_applicable:
         raise OutdatedProposal("; ".join(f"{key}: {problem}" for key, problem in plan.problems))
-    batch = WriteBatch(entries)
-    try:
+    with WriteBatch(entries) as batch:
         for change in plan.changes:
             if change.after is None:
                 batch.delete(proposal.namespace, change.key)
             else:
                 batch.store(change.after)
-    except BaseException:  # cancelled, too
-        batch.roll_back()
-        raise
     return AppliedProposal(applied, tuple(batch.writes))
 
 
@@ -54,13 +50,9 @@ def undo_proposal(applied: AppliedProposal, entries: NamespaceStore, now: dateti
     for write in applied.writes:
         if not _is_unchanged(write.after, find_entry(entries, write.namespace, write.key)):
             raise OutdatedProposal(f"{write.key}: {PlanProblem.CHANGED}")
-    batch = WriteBatch(entries)
-    try:
+    with WriteBatch(entries) as batch:
         for write in reversed(applied.writes):
             _restore_entry(write, batch, now)
-    except BaseException:  # cancelled, too
-        batch.roll_back()
-        raise
     return undone
 
 

@@ -57,9 +57,8 @@ def propose_merges(
             score = round(min(score for _, score in similar), 4)
             new = replace(build_restore_params(newer), source=Source(rule=author))
             kind, namespace = ChangeKind.MERGE, newer.namespace
-            proposals.append(
-                Proposal(new_id(), kind, namespace, targets, new, "alike", author, score)
-            )
+            proposal = Proposal(new_id(), kind, namespace, targets, new, "alike", author, score)
+            proposals.append(proposal)
     return proposals
 
 
@@ -74,9 +73,8 @@ def propose_links(
         if (namespace := first.namespace) == second.namespace:
             targets = (Target.from_entry(first), Target.from_entry(second))
             kind, reason, score = ChangeKind.LINK, ", ".join(link.terms[:8]), link.weight
-            proposals.append(
-                Proposal(new_id(), kind, namespace, targets, None, reason, author, score)
-            )
+            proposal = Proposal(new_id(), kind, namespace, targets, None, reason, author, score)
+            proposals.append(proposal)
     return proposals
 
 

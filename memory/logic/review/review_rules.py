@@ -52,7 +52,7 @@ def needs_review(proposal: Proposal, mode: ReviewMode, *, sample_share: float = 
 
 
 def compute_precision(outcomes: Iterable[tuple[ReviewState, bool]]) -> Precision:
-    """Count the outcomes, each the state of a proposal and whether a member is_edited it first."""
+    """Count the outcomes, each the state of a proposal and whether a member edited it first."""
     counts = {"accepted": 0, "edited": 0, "rejected": 0}
     for state, is_edited in outcomes:
         match state:

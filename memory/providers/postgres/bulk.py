@@ -1,4 +1,4 @@
-"""Changes of many entries of a namespace at once, with a fixed number of statements.
+"""Changes of many entries of a namespace at once, in few statements.
 
 As with ``rows``, the caller holds the transaction and the namespace's lock, and has read the entries under that lock.
 """
@@ -64,7 +64,7 @@ def restore_entries(
     context: rows.WriteContext,
     policy: MemorySecurityPolicy,
 ) -> None:
-    """Restore all entries to their revisions, with new revisions, or raise AlreadyExists or QuotaExceeded."""
+    """Restore all entries to their revisions, as new revisions; raise AlreadyExists or QuotaExceeded and restore none."""
     forgotten = [entry for entry, _revision in pairs if entry.is_forgotten]
     _check_keys(namespace, forgotten)
     sizes = [count_bytes(revision.value) for _entry, revision in pairs]
@@ -105,9 +105,7 @@ def _split_chunks(entries: Sequence[Entry]) -> Iterator[list[str]]:
     size = 0
     for entry in entries:
         columns: dict[str, Any] = {name: getattr(entry, name) for name in _COLUMNS}  # any JSON
-        row_json = json.dumps(
-            columns, default=encode_for_json
-        )  # ASCII: as many bytes as characters
+        row_json = json.dumps(columns, default=encode_for_json)  # ASCII: one byte a character
         if chunk and size + len(row_json) > CHUNK_BYTES:
             yield chunk
             chunk, size = [], 0

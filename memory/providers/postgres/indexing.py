@@ -74,7 +74,7 @@ class Index:
             "appended": rows.appended,
             "removed": [row for row in rows.replaced if not row[2]],
         }
-        document = {kind: _build_columns(part) for kind, part in rows_by_kind.items() if part}
+        document = {kind: _build_columns(group) for kind, group in rows_by_kind.items() if group}
         return json.dumps(document) if document else None
 
     def save_related(self) -> None:

@@ -95,6 +95,7 @@ class PostingChanges:
         blocks: Sequence[int],
         read: PostingReader,
     ) -> list[PostingRow]:
+        """Return the new contents of the rows with these term counts, and of these blocks of the register."""
         keys = [*counts_by_key, *((REGISTER, block) for block in blocks)]
         stored = read(keys) if keys else {}
         rows: list[PostingRow] = [

@@ -151,8 +151,10 @@ def _search_texts(
     numbers = [row[5] for row in texts if row[5] is not None]
     cosines = vectors.compute_cosines(namespace, query.meaning, numbers)
     candidates = [
-        Candidate(changed_at, str(pk), text, (group, place) if group else None, cosines.get(number))
-        for changed_at, pk, text, group, place, number in texts
+        Candidate(
+            updated_at, str(pk), text, (group, position) if group else None, cosines.get(number)
+        )
+        for updated_at, pk, text, group, position, number in texts
     ]
     return searching.load_hits(namespace, rank_candidates(query, candidates, now))
 

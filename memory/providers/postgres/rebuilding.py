@@ -110,6 +110,7 @@ class NumberAllocator:
     def number_entry(
         self, id_: UUID, number: int | None, text: str, metadata: Any, is_searched: bool
     ) -> NumberedEntry:
+        """Return the entry with its number or, without one, with the next number and its position in its group."""
         if number is not None:
             return NumberedEntry(id_, number, text, is_searched, is_new=False)
         parsed_metadata = json.loads(metadata) if isinstance(metadata, str) else metadata

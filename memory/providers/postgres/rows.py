@@ -40,7 +40,7 @@ Entries = QuerySet[Entry]
 
 @dataclass(frozen=True, slots=True)
 class Ownership:
-    """The people whom a new namespace belongs to: its user, the creator of its persona, and its participants."""
+    """The owner of a new namespace, the member who plays its persona, and its participants."""
 
     owner_user_id: UUID | None = None
     persona_of_id: UUID | None = None
@@ -83,7 +83,7 @@ def lock_namespaces(team_id: UUID, texts: Iterable[str]) -> list[Namespace]:
 def claim_namespace(
     team_id: UUID, text: str, ownership: Ownership = NO_OWNERSHIP, *, max_count: int | None = None
 ) -> Namespace:
-    """Lock and return the namespace, or create it unless the team has ``max_count`` namespaces (QuotaExceeded)."""
+    """Lock and return the namespace, which is created if missing; raise QuotaExceeded if the team has ``max_count``."""
     namespace = lock_namespace(team_id, text)
     if namespace is None:
         namespace = _create_namespace(team_id, text, ownership, max_count)

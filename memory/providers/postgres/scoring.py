@@ -113,7 +113,7 @@ def score_slots(
 def compute_final_scores(
     scores: SlotScores, slots: Ints, literal: Flags, recency: Floats | None
 ) -> Floats:
-    """Compute what ``memory.core.recall.scoring.compute_final_score`` computes for one text, for these slots."""
+    """Return the final scores of the slots, as ``memory.core.recall.scoring.compute_final_score`` does for one text."""
     final = scores.total[slots] / scores.scale
     floor = scoring.LITERAL_FLOOR
     final = np.where(literal, floor + (1 - floor) * final, final)

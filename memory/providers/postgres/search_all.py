@@ -148,6 +148,7 @@ class _SearchIndex:
 
 
 def _load_index(namespaces: QuerySet[Namespace], question: Question, now: datetime) -> _SearchIndex:
+    """Load the postings and registers of the namespaces, and move each namespace to its range of slots."""
     try:
         sql, params = build_postings_query(namespaces, question, now)
     except EmptyResultSet:  # the caller sees no namespace

@@ -143,7 +143,7 @@ def _build_answer(
 def _select_slots(
     namespace: Namespace, slots: Ints, scores: Floats, top_k: int | None
 ) -> tuple[set[int], float | None]:
-    """Return the slots among which the answer is, and the score, if any, that too many entries have to compare texts."""
+    """Return the slots that may be in the answer, and the score, if any, whose entries are too many to compare texts."""
     if top_k is None or len(slots) <= top_k:
         return set(slots.tolist()), None
     if not top_k:

@@ -99,10 +99,8 @@ class RedisProvider(MemoryProvider):
         filter_ = parse_filter(query.filter)
         if query.key == "":
             return []  # no entry has that key
-        past = "past" if query.as_of else ""
-        server_time, rows = self._call(
-            "recall", query.namespace, self._get_time(), query.key or "", past
-        )
+        arguments = (self._get_time(), query.key or "", "past" if query.as_of else "")
+        server_time, rows = self._call("recall", query.namespace, *arguments)
         now = query.as_of or from_ticks(server_time)
         if query.as_of is not None:
             rows = find_rows_at(rows, query.as_of)

@@ -34,6 +34,7 @@ def encode_group(params: StoreParams) -> str:
 
 
 def parse_entry(namespace: str, row: str) -> MemoryEntry:
+    """Return the entry in a row, which is a header and the JSON of ``encode_body`` in a second line."""
     header, _, body = row.partition("\n")
     id_, revision, created, updated, expires, _size, position = header.split("|", 7)[:7]
     return from_json(

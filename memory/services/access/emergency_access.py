@@ -127,7 +127,7 @@ def list_subject_accesses(
 def list_emergency_accesses(
     caller: MemoryCaller, *, namespace: str | None = None, limit: int = 100, offset: int = 0
 ) -> list[EmergencyAccess]:
-    """Return the accesses that the caller may see, newest first: their own, those to their memory, or all the team's."""
+    """Return the accesses that the caller may see, newest first: by them, to their memory, or all of the team."""
     with tenant([caller.team_id]):
         if namespace is not None and caller.principal.kind != "user":
             accesses = _select_for_key(caller, namespace)
@@ -155,9 +155,9 @@ def load_emergency_access_page(
         return EmergencyAccessPage(page[:limit], total, offset)
 
 
-def list_current(principal: Principal, team_id: UUID) -> list[EmergencyAccess]:
-    """Return the accesses for the notice on every page, by one query: those that the principal has not acknowledged,
-    and current ones by the principal or to their memory.
+def list_current_accesses(principal: Principal, team_id: UUID) -> list[EmergencyAccess]:
+    """Return the accesses for the notice on every page: open ones by the principal or to their memory, and ended ones
+    to their memory that they have not acknowledged. An API key gets none.
     """
     user_id = principal.user_id
     if principal.kind != "user" or user_id is None:
@@ -170,7 +170,7 @@ def list_current(principal: Principal, team_id: UUID) -> list[EmergencyAccess]:
 
 
 def is_notified(principal: Principal, access: EmergencyAccess) -> bool:
-    """Return whether the principal owns the memory. The access must come with its namespace."""
+    """Return whether the principal is notified: as the owner of the memory, or as a key that names the owner."""
     row, user_id = access.namespace, principal.user_id
     if principal.kind == "key":
         return True  # the key named the person
@@ -197,7 +197,7 @@ def summarize_reads(accesses: Sequence[EmergencyAccess]) -> Mapping[UUID, ReadSu
 
 
 def load_visible_entries(principal: Principal, ids: Sequence[UUID]) -> dict[UUID, Entry]:
-    """Return the entries by id that the principal may see. Deleted entries are missing."""
+    """Return the entries that the principal may see, by id."""
     if not ids:
         return {}
     entries = Entry.objects.visible_to(principal).filter(pk__in=ids)
@@ -212,16 +212,16 @@ def _list_read_details(accesses: Sequence[EmergencyAccess]) -> Sequence[dict[str
     reads = log.exclude(
         action__in=("memory.emergency_access_started", "memory.emergency_access_ended")
     )
-    by_access: list[Any] = [F("team_id"), KeyTextTransform("emergency_access", "detail")]  # columns
+    partition_columns: list[Any] = [F("team_id"), KeyTextTransform("emergency_access", "detail")]
     numbered = reads.annotate(
-        nth=Window(RowNumber(), partition_by=by_access, order_by=F("seq").asc())
+        nth=Window(RowNumber(), partition_by=partition_columns, order_by=F("seq").asc())
     )
     details = numbered.filter(nth__lte=MAX_COUNTED_READS).order_by("team_id", "seq")
     return list(details.values_list("detail", flat=True))
 
 
 def _list_audit_forms(accesses: Sequence[EmergencyAccess]) -> Mapping[str, list[str]]:
-    """Return how the audit log writes the namespaces; each team may have its own form."""
+    """Return the forms in which the audit logs of the teams write each namespace."""
     texts: dict[UUID, set[str]] = defaultdict(set)
     for access in accesses:
         texts[access.team_id].add(access.namespace.text)
@@ -233,7 +233,7 @@ def _list_audit_forms(accesses: Sequence[EmergencyAccess]) -> Mapping[str, list[
 
 
 def _build_audit_filter(access: EmergencyAccess, forms: Sequence[str]) -> Q:
-    """Build the filter of one access. It names subject and actor too because the audit log is indexed by them."""
+    """Build the filter for the audit entries of one access. Subject and actor are in it because they are indexed."""
     return Q(
         team_id=access.team_id,
         actor=f"user:{access.by_id}",
@@ -278,7 +278,7 @@ def _lock_visible(caller: MemoryCaller, access_id: UUID) -> EmergencyAccess:
 
 
 def _select_for_key(caller: MemoryCaller, namespace: str) -> QuerySet[EmergencyAccess]:
-    """Select the accesses for the key that names an external user, who has no account and therefore gets no notice."""
+    """Select the accesses to an external user's memory for the key that names them, because they get no notice."""
     target = find_target(caller, parse_namespace(namespace))
     if target.row is None or not permissions.is_allowed(caller.principal, "view", target):
         raise NotFound(_("Namespace not found."))

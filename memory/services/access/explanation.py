@@ -35,10 +35,10 @@ from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import open_namespace
 
 
-Runs = Literal["person", "conversation", "application", "workflow", "run"]
+RunKind = Literal["person", "conversation", "application", "workflow", "run"]
 VERBS: Final[tuple[Verb, ...]] = ("view", "write", "forget", "share")
 
-_RUNS: Final[Mapping[SeenBy, Runs]] = {
+_RUN_KINDS: Final[Mapping[SeenBy, RunKind]] = {
     SeenBy.PERSON: "person",
     SeenBy.PARTICIPANTS: "conversation",
     SeenBy.TEAM: "application",
@@ -63,7 +63,7 @@ class GrantDetails:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """A reason; ``grant`` and ``emergency_access`` are set where they are the reason."""
+    """A reason for access, with the grant or the emergency access if ``kind`` is one of these."""
 
     kind: AccessReason
     grant: GrantDetails | None = None
@@ -92,12 +92,12 @@ class PrincipalAccess:
 
 @dataclass(frozen=True, slots=True)
 class AccessExplanation:
-    """The principals and grants of a namespace; ``runs`` classifies the runs that can reach it."""
+    """The principals and the grants of a namespace, and the kind of runs that can access it."""
 
     namespace: Namespace
     principals: tuple[PrincipalAccess, ...]
     grants: tuple[GrantDetails, ...]
-    runs: Runs
+    runs: RunKind
     external_runs_write: bool  # runs for external users may write
 
     @property
@@ -111,7 +111,7 @@ class AccessExplanation:
 
 @retry_on_conflict
 def explain_access(caller: MemoryCaller, *, namespace: str) -> AccessExplanation:
-    """Explain the access to a namespace that the caller may view. Keys also need permission to see the team's members."""
+    """Explain the access to a namespace that the caller may view. A key also needs permission to see the members."""
     if caller.principal.kind != "user":
         account_access.check_key(caller.principal, "team:read")
     with open_namespace(caller, "view", "memory.access_explained", namespace=namespace) as access:
@@ -129,16 +129,19 @@ def explain_access(caller: MemoryCaller, *, namespace: str) -> AccessExplanation
 
 
 def list_grants(row: Namespace) -> list[GrantDetails]:
-    """Return the grants with their origins, by one query of the audit log. Origins that it doesn't have stay empty."""
+    """Return the grants, each with who granted it and when, as far as the audit log has an entry about it."""
     account_grants = account_access.list_grants(row)
     origins = _find_grant_origins(row) if account_grants else {}
     allows_groups = can_share_with_groups(parse_namespace(row.text))
     grants = []
     for grant in account_grants:
         verb: Verb = grant.verb.removeprefix("memory.")  # type: ignore[assignment]  # only these are granted
-        by, at = origins.get((verb, format_recipient(grant.user, grant.group)), ("", None))
+        recipient = format_recipient(grant.user, grant.group)
+        granted_by, granted_at = origins.get((verb, recipient), ("", None))
         has_effect = grant.group is None or allows_groups
-        grants.append(GrantDetails(verb, grant.user, grant.group, by, at, has_effect))
+        grants.append(
+            GrantDetails(verb, grant.user, grant.group, granted_by, granted_at, has_effect)
+        )
     return sorted(grants, key=lambda grant: VERBS.index(grant.verb))
 
 
@@ -212,6 +215,7 @@ def _build_reason(
 
 
 def _list_principals(team_id: UUID) -> list[tuple[Principal, str, str]]:
+    """Return the team's members and usable keys, each with its name and its role; a key's role is empty."""
     members = Membership.objects.unscoped().filter(team_id=team_id).select_related("user")
     keys = ApiKey.objects.unscoped().filter(team_id=team_id, revoked_at=None)
     people: list[tuple[Principal, str, str]] = [
@@ -234,7 +238,7 @@ def _map_group_members(grants: Iterable[GrantDetails]) -> dict[UUID, frozenset[U
 
 
 def _list_open_accesses(row: Namespace) -> dict[UUID, EmergencyAccess]:
-    """Return each person's open access; of several, the one that ends last."""
+    """Return the open emergency accesses by person. If a person has several, the one that ends last counts."""
     accesses = EmergencyAccess.objects.unscoped().filter(
         namespace=row, ended_at=None, expires_at__gt=timezone.now()
     )
@@ -242,7 +246,7 @@ def _list_open_accesses(row: Namespace) -> dict[UUID, EmergencyAccess]:
 
 
 def _find_grant_origins(row: Namespace) -> dict[tuple[str, str], tuple[str, datetime]]:
-    """Return (verb, recipient) → who granted it and when, for the latest grant of each."""
+    """Return who made the latest grant and when, by verb and recipient."""
     forms = audit.list_written_forms(row.team_id, [row.text])[row.text]
     log = AuditEntry.objects.unscoped().filter(
         team_id=row.team_id, action="memory.shared", subject__in=forms, success=True
@@ -253,6 +257,6 @@ def _find_grant_origins(row: Namespace) -> dict[tuple[str, str], tuple[str, date
     }
 
 
-def _classify_runs(parsed: ParsedNamespace) -> Runs:
-    """Classify the runs that reach the namespace. A plug-in's scope counts as the built-in one of its kind."""
-    return "workflow" if parsed.scope == Scope.WORKFLOW else _RUNS[parsed.seen_by]
+def _classify_runs(parsed: ParsedNamespace) -> RunKind:
+    """Return the kind of runs that can access the namespace. A plug-in's scope counts as the built-in one like it."""
+    return "workflow" if parsed.scope == Scope.WORKFLOW else _RUN_KINDS[parsed.seen_by]

@@ -30,7 +30,7 @@ def get_own_namespace(caller: MemoryCaller) -> str:
 
 @retry_on_conflict
 def get_subject_pause(caller: MemoryCaller, *, subject: str) -> Pause | None:
-    """Return the pause of an external user, for a key that names them. The read is recorded in the audit log."""
+    """Return the active pause of an external user, whom the calling key names, or None. The read is audited."""
     text = _resolve_namespace(caller, subject)
     with open_namespace(caller, "view", "memory.listed", namespace=text) as access:
         # access.target.row is None while recalling is paused, so the row is read directly.
@@ -44,7 +44,7 @@ def get_own_pause(caller: MemoryCaller) -> Pause | None:
 
 
 def is_run_paused(caller: MemoryCaller) -> bool:
-    """Return whether the run's person has paused remembering, which holds for all namespaces that the run may write to."""
+    """Return whether the person for whom the run is has paused remembering. False for a run without a person."""
     user_id = caller.identity.get("user_id")
     if not user_id:
         return False
@@ -62,9 +62,9 @@ def pause(
     until: datetime | None = None,
     subject: str | None = None,
 ) -> Pause:
-    """Pause memory, until it is resumed if ``until`` is missing. A new pause replaces the previous one.
+    """Pause the caller's own memory until the given time or until it is resumed. A new pause replaces the previous one.
 
-    ``subject`` is the external user that a key names; a key itself has no memory to pause.
+    An API key has no memory of its own and must name an external user in ``subject``.
     """
     if what not in (PauseChoice.REMEMBERING, PauseChoice.RECALLING, PauseChoice.BOTH):
         raise InvalidInput("what: use remembering, recalling, or both.")
@@ -74,26 +74,26 @@ def pause(
         if until is not None and until <= access.now:
             raise InvalidInput(_("until: must be in the future."))
         row = access.claim()
-        _save(row, what, access.now, until)
+        _save_pause(row, what, access.now, until)
         access.detail.update(what=what, until=until.isoformat() if until else "")
         return Pause(what, access.now, until)
 
 
 @retry_on_conflict
 def resume(caller: MemoryCaller, *, subject: str | None = None) -> bool:
-    """Resume memory, and return whether it was paused."""
+    """End the pause, and return whether there was an active one. ``subject`` is as in ``pause``."""
     text = _resolve_namespace(caller, subject)
     with open_namespace(caller, "forget", "memory.resumed", namespace=text) as access:
         row = access.lock()
         active_pause = get_active_pause(row, access.now)
         access.detail.update(what=active_pause.what if active_pause else "")
         if row is not None:
-            _save(row, PauseChoice.NOTHING, None, None)
+            _save_pause(row, PauseChoice.NOTHING, None, None)
         return active_pause is not None
 
 
 def _resolve_namespace(caller: MemoryCaller, subject: str | None) -> str:
-    """Return the caller's own namespace, or that of the user a key names. People can't pause memory shared with them."""
+    """Return the caller's own namespace or, for a key, the subject's. Raise NotFound if a person names a subject."""
     if subject is None:
         return get_own_namespace(caller)
     if caller.principal.kind != "key":
@@ -108,6 +108,6 @@ def _parse_until(until: datetime | None) -> datetime | None:
         raise InvalidInput(_("until: too far in the future.")) from None
 
 
-def _save(row: Namespace, kind: str, since: datetime | None, until: datetime | None) -> None:
+def _save_pause(row: Namespace, kind: str, since: datetime | None, until: datetime | None) -> None:
     row.paused, row.paused_since, row.paused_until = kind, since, until
     row.save(update_fields=["paused", "paused_since", "paused_until"])

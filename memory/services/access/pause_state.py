@@ -1,8 +1,7 @@
 """The state of a pause: a person can pause remembering, recalling, or both.
 
-It applies to the person's namespace. The messages of a conversation are still stored and recalled, because the
-conversation would otherwise lose its beginning. Runs and keys obey it; the person still sees, corrects and forgets
-entries by hand.
+A pause applies to the person's namespace, for runs and keys; the person still sees, corrects and forgets entries by
+hand. The messages of a conversation are still stored and recalled, because it would otherwise lose its beginning.
 """
 
 from dataclasses import dataclass
@@ -28,7 +27,7 @@ _PAUSED_BY_VERB: Final[dict[Verb, str]] = {
 
 
 class Paused(NotAdmitted):
-    """The error raised when nothing is remembered because the person paused it."""
+    """The error of a write by a run or a key while the person has paused remembering."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -37,7 +36,7 @@ class Paused(NotAdmitted):
 
 
 class WithheldEntries(list[MemoryEntry]):
-    """An empty result because the person paused recalling; ``withheld`` is the reason."""
+    """The empty result of a recall while the person has paused recalling; ``withheld`` is the reason for nodes."""
 
     withheld = PAUSED_REASON
 
@@ -60,7 +59,7 @@ class Pause:
 
 
 def get_active_pause(row: Namespace | None, now: datetime) -> Pause | None:
-    """Return the pause that holds now, if there is one."""
+    """Return the namespace's pause, or None if it has ended, or there is none."""
     if row is None or not row.paused or row.paused_since is None:
         return None
     if row.paused_until is not None and row.paused_until <= now:
@@ -71,9 +70,9 @@ def get_active_pause(row: Namespace | None, now: datetime) -> Pause | None:
 
 def is_verb_paused(caller: MemoryCaller, row: Namespace | None, verb: Verb, now: datetime) -> bool:
     """Return whether this verb is paused for a run or key. A person who acts by hand is never affected."""
-    by_hand = caller.reach is None and caller.principal.kind == "user"
+    is_manual = caller.reach is None and caller.principal.kind == "user"
     paused_kind = _PAUSED_BY_VERB.get(verb)
-    if by_hand or paused_kind is None:
+    if is_manual or paused_kind is None:
         return False
     pause = get_active_pause(row, now)
     return pause is not None and pause.what in (paused_kind, PauseChoice.BOTH)

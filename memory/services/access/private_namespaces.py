@@ -27,7 +27,7 @@ class HiddenCounts:
 
 
 def count_hidden(caller: MemoryCaller) -> HiddenCounts | None:
-    """Return the numbers, or None for a caller without permission for emergency access."""
+    """Return the numbers of hidden namespaces, or None for a caller without permission for emergency access."""
     principal = caller.principal
     if principal.kind != "user" or not access.can(principal, EMERGENCY_VERB, caller.team_id):
         return None
@@ -40,7 +40,7 @@ def count_hidden(caller: MemoryCaller) -> HiddenCounts | None:
 
 
 def list_hidden_people(caller: MemoryCaller) -> list[Namespace]:
-    """Return the personal namespaces that are hidden from the caller: no conversations, since titles show their text."""
+    """Return the personal namespaces that are hidden from the caller, without conversations: titles show their text."""
     access.check(caller.principal, EMERGENCY_VERB, caller.team_id)
     with tenant([caller.team_id]):
         namespaces = _list_hidden_namespaces(caller)

@@ -21,8 +21,8 @@ from memory.services.gateway.audit_lines import record, record_refusal
 from memory.services.gateway.caller import MemoryCaller, select_visible
 
 
-CHANGED: Final = "memory.policy_changed"
-VERB: Final = "memory.share"  # members who may share may also set limits, as in Django's admin
+POLICY_CHANGED: Final = "memory.policy_changed"
+CHANGE_VERB: Final = "memory.share"  # members who may share may set limits, as in Django's admin
 MAX_COUNT: Final = 2**31 - 1
 MAX_BYTES: Final = 2**53
 MAX_PREFIX_LENGTH: Final = 120
@@ -41,7 +41,7 @@ _MAXIMA: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """A set of limits. ``None`` means that the installation's default applies, for prefixes that all are allowed."""
+    """A set of limits. None means that the installation's default applies, and for prefixes that all are allowed."""
 
     allowed_prefixes: tuple[str, ...] | None = None
     max_entries: int | None = None
@@ -64,14 +64,14 @@ DEFAULTS: Final = Limits(
 
 @dataclass(frozen=True, slots=True)
 class Meter:
-    """The use of a limit; ``most`` is None if there is no limit."""
+    """The used amount of a limit and the limit itself, which is None if there is none."""
 
     used: int
     most: int | None
 
     @property
     def share(self) -> float:
-        """Return the used share from 0 to 1, also if more than the limit is used."""
+        """Return the used share of the limit, from 0 to 1 even if more is used. Without a limit it is 0."""
         return min(1.0, self.used / self.most) if self.most else float(self.most == 0)
 
     @property
@@ -85,7 +85,7 @@ class Meter:
 
 @dataclass(frozen=True, slots=True)
 class TeamUsage:
-    """The usage of the whole team; ``fullest`` lists the namespaces that the caller may view."""
+    """The usage of the whole team. ``fullest`` has the largest of the namespaces that the caller may view."""
 
     namespaces: Meter
     entries: int
@@ -97,7 +97,7 @@ class TeamUsage:
 
 @dataclass(frozen=True, slots=True)
 class ApplicationLimits:
-    """An application; ``limits`` is None where the team's hold."""
+    """An application and its own limits, or None if only the team's limits apply to it."""
 
     app_id: str
     limits: Limits | None
@@ -132,7 +132,7 @@ def get_effective_limits(caller: MemoryCaller, *, app_id: str) -> Limits:
 
 
 def list_applications(caller: MemoryCaller) -> list[ApplicationLimits]:
-    """Return the applications with separate limits and those whose shared memory the caller sees."""
+    """Return the applications that have limits of their own or whose shared memory the caller may view."""
     access.check(caller.principal, "memory.view", caller.team_id)
     with tenant([caller.team_id]):
         rows = Policy.objects.unscoped().filter(team_id=caller.team_id).exclude(app_id="")
@@ -148,8 +148,8 @@ def list_applications(caller: MemoryCaller) -> list[ApplicationLimits]:
 
 
 def measure_usage(caller: MemoryCaller, limits: Limits) -> TeamUsage:
-    """Measure the team's usage of these limits, for members who may change them."""
-    access.check(caller.principal, VERB, caller.team_id)
+    """Return the team's usage of these limits. Only members who may change limits may see it."""
+    access.check(caller.principal, CHANGE_VERB, caller.team_id)
     effective = apply_defaults(limits)
     with tenant([caller.team_id]):
         rows = Namespace.objects.unscoped().filter(team_id=caller.team_id)
@@ -191,7 +191,7 @@ def change_limits(caller: MemoryCaller, limits: Limits, *, app_id: str = "") -> 
 
 
 def remove_application_limits(caller: MemoryCaller, *, app_id: str) -> None:
-    """Remove an application's own limits so that the team's hold."""
+    """Remove an application's own limits, so that only the team's apply. Without any, nothing happens."""
     _check_permission(caller, app_id)
     with tenant([caller.team_id]):
         row = _find_policy(caller, app_id, lock=True) if app_id else None
@@ -203,15 +203,16 @@ def remove_application_limits(caller: MemoryCaller, *, app_id: str) -> None:
 def _check_permission(caller: MemoryCaller, app_id: str) -> None:
     """Check that the caller may change limits, and record a refusal of a member in the audit log."""
     try:
-        access.check(caller.principal, VERB, caller.team_id)
+        access.check(caller.principal, CHANGE_VERB, caller.team_id)
     except NotAllowed as fault:
         if caller.team_id in caller.principal.team_ids:
-            record_refusal(caller, CHANGED, _format_subject(caller, app_id), fault)
+            record_refusal(caller, POLICY_CHANGED, _format_subject(caller, app_id), fault)
         raise
 
 
 def _record_change(caller: MemoryCaller, app_id: str, before: Any, after: Any) -> None:  # Any: JSON
-    record(caller, CHANGED, _format_subject(caller, app_id), {"before": before, "after": after})
+    change = {"before": before, "after": after}
+    record(caller, POLICY_CHANGED, _format_subject(caller, app_id), change)
 
 
 def _format_subject(caller: MemoryCaller, app_id: str) -> str:
@@ -224,9 +225,7 @@ def _find_policy(caller: MemoryCaller, app_id: str, *, lock: bool = False) -> Po
 
 
 def _lock_policy(caller: MemoryCaller, app_id: str) -> Policy:
-    """Lock the row, made if it is new, so that two writers of the first limits use the same row. If another transaction
-    deletes it before it is locked, try again.
-    """
+    """Return the locked row, created if it is missing or another transaction deletes it before it is locked."""
     while True:
         Policy.objects.unscoped().get_or_create(team_id=caller.team_id, app_id=app_id)
         if row := _find_policy(caller, app_id, lock=True):

@@ -17,6 +17,7 @@ from memory.services.gateway.namespace_access import NamespaceAccess
 
 @retry_on_conflict
 def share(caller: MemoryCaller, *, namespace: str, verb: Verb, recipient: User | TeamGroup) -> None:
+    """Grant the verb to the recipient. Raise InvalidInput if private memory would be shared with a group."""
     with open_namespace(caller, "share", "memory.shared", namespace=namespace) as access:
         _describe_grant(access, verb, recipient)
         if isinstance(recipient, TeamGroup) and not can_share_with_groups(access.target.parsed):

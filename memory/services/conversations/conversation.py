@@ -40,7 +40,7 @@ _OPERATIONS: dict[str, tuple[Verb, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class FoldedText:
-    """A folded message; ``content`` is its whole text, or its excerpt if the text was erased."""
+    """A folded message with its original text, or with its excerpt if the text was erased."""
 
     line: FoldedMessage
     content: str
@@ -71,7 +71,7 @@ def converse(
     rules: Mapping[str, Json] | None = None,
     namespace: str | None = None,
 ) -> ConversationResult:
-    """Append to, read or clear the caller's own conversation, unless a namespace is given."""
+    """Append to, read, summarise or clear a conversation: the caller's own or the one of the namespace."""
     request = parse_request(action, messages, rules or {}, step=caller.origin.idempotency_key)
     return handle_conversation(caller, request, namespace=namespace)
 
@@ -80,9 +80,9 @@ def converse(
 def handle_conversation(
     caller: MemoryCaller, request: ConversationRequest, *, namespace: str | None = None
 ) -> ConversationResult:
-    """Do what is requested in the caller's own conversation, unless a namespace is given."""
+    """Carry out a parsed request in the caller's own conversation or in the one of the namespace."""
     verb, audit_action = _OPERATIONS[request.action]
-    with _open(caller, verb, audit_action, namespace) as access:
+    with _open_conversation(caller, verb, audit_action, namespace) as access:
         match request.action:
             case "read":
                 result = _read(access, request)
@@ -98,9 +98,9 @@ def handle_conversation(
 def load_history(
     caller: MemoryCaller, *, namespace: str, rules: Mapping[str, Json] | None = None
 ) -> HistoryView:
-    """Return the messages, the summary that replaces older messages, and the original text of folded messages."""
+    """Return the messages, the summary that replaces older ones, and the original texts of the folded ones."""
     folding = parse_folding(rules or {})
-    with _open(caller, "view", "memory.listed", namespace) as access:
+    with _open_conversation(caller, "view", "memory.listed", namespace) as access:
         view = _build_memory(access, folding).read_view()
         texts = _load_original_texts(access, view.folds)
         folds = tuple(
@@ -113,7 +113,7 @@ def load_history(
 
 def _append(access: NamespaceAccess, request: ConversationRequest) -> ConversationResult:
     access.claim()  # locked before the history is read, so that writers of one conversation wait for each other
-    result = _handle(access, request)
+    result = _perform_request(access, request)
     access.detail.update(folded=result.removed_count)
     if result.held_entries:
         access.detail["held"] = len(result.held_entries)
@@ -121,7 +121,7 @@ def _append(access: NamespaceAccess, request: ConversationRequest) -> Conversati
 
 
 def _read(access: NamespaceAccess, request: ConversationRequest) -> ConversationResult:
-    result = _handle(access, request)
+    result = _perform_request(access, request)
     record_reads(access, result.entries, injected=False)
     return result
 
@@ -133,18 +133,18 @@ def _clear(access: NamespaceAccess, request: ConversationRequest) -> Conversatio
     return ConversationResult(count=count, removed_count=forgotten.count - count)
 
 
-def _open(
+def _open_conversation(
     caller: MemoryCaller, verb: Verb, audit_action: str, namespace: str | None
 ) -> AbstractContextManager[NamespaceAccess]:
     scope = None if namespace else str(Scope.CONVERSATION)
     return open_namespace(caller, verb, audit_action, scope=scope, namespace=namespace)
 
 
-def _handle(access: NamespaceAccess, request: ConversationRequest) -> ConversationResult:
+def _perform_request(access: NamespaceAccess, request: ConversationRequest) -> ConversationResult:
     return perform_request(
         request,
         _get_session_id(access),
-        access.store("history"),
+        access.open_store("history"),
         new_id=_new_id,
         clock=lambda: access.now,
         source=access.caller.source,
@@ -155,7 +155,7 @@ def _build_memory(access: NamespaceAccess, folding: FoldingPolicy) -> Conversati
     """Build a conversation memory for reading only."""
     return ConversationMemory(
         _get_session_id(access),
-        access.store(),
+        access.open_store(),
         new_id=_new_id,
         folding=folding,
         clock=lambda: access.now,
@@ -186,13 +186,13 @@ def _get_session_id(access: NamespaceAccess) -> str:
 
 
 def _load_original_texts(access: NamespaceAccess, folds: Iterable[Fold]) -> dict[str, str]:
-    """Return the first value of each folded message by its key, from before anything was cut."""
+    """Return the original texts of the folded messages by entry key. Erased messages are missing."""
     keys = {build_folded_key(line) for fold in folds for line in fold.messages}
     if not keys or access.target.row is None:
         return {}
     revisions = Revision.objects.unscoped().filter(entry__namespace=access.target.row, number=1)
-    first = revisions.filter(entry__key__in=keys).values_list("entry__key", "value")
-    return {key: str(value) for key, value in first}
+    first_values = revisions.filter(entry__key__in=keys).values_list("entry__key", "value")
+    return {key: str(value) for key, value in first_values}
 
 
 def _build_folded_text(line: FoldedMessage, texts: Mapping[str, str]) -> FoldedText:

@@ -19,7 +19,7 @@ LIMITS = IngressLimits(recent_count=500, min_terms=1)
 
 @dataclass(frozen=True, slots=True)
 class AdmissionResult:
-    """The outcomes of the drafts. ``keys`` are those of new entries and of entries with one more proof."""
+    """The outcomes of the drafts. ``keys`` has the keys of entries that are new or got one more proof."""
 
     outcomes: tuple[IngressOutcome, ...]
     keys: tuple[str, ...]
@@ -27,7 +27,7 @@ class AdmissionResult:
     stored: int
 
 
-def admit(
+def admit_drafts(
     access: NamespaceAccess,
     batch: Batch,
     curation_result: CurationResult,
@@ -36,7 +36,7 @@ def admit(
     learning: LearningRule,
     known_secrets: tuple[str, ...],
 ) -> AdmissionResult:
-    """Store the drafts that need no review, and save the others as proposals."""
+    """Store the drafts that need no review, and save the others as proposals, if the content filter admits them."""
     rejected_values = list_rejected_values(batch.namespace)
     direct_drafts: list[StoreParams] = []
     review_drafts: list[StoreParams] = []
@@ -69,5 +69,5 @@ def admit(
     return AdmissionResult(outcomes, keys, proposed, len(stored))
 
 
-def _build_proposal(draft: StoreParams, by: str) -> Proposal:
-    return propose_addition(draft, lambda: str(uuid7()), author=by)
+def _build_proposal(draft: StoreParams, author: str) -> Proposal:
+    return propose_addition(draft, lambda: str(uuid7()), author=author)

@@ -1,8 +1,8 @@
-"""Curate a run that has ended. It is planned when the run ends and done in the background; failures are stored in its
-row.
+"""Curate a run that has ended: store what can be learned from it as memories.
 
-The model is called outside of any transaction. Its results are stored in one, all or nothing, together with the row's
-status. Proposals to change older memories are made afterwards (``memory.services.review.detection``).
+A curation is planned when the run ends and carried out by a worker. The model is called outside of any transaction;
+its results and the status of the curation's row are then stored in one. Proposals to change older memories are made
+afterwards (``memory.services.review.detection``).
 """
 
 import asyncio
@@ -35,7 +35,7 @@ from memory.models import Curation
 from memory.models.jobs import JobStatus
 from memory.permissions import get_participant_id
 from memory.services.access.pause import is_run_paused
-from memory.services.curation.admission import admit
+from memory.services.curation.admission import admit_drafts
 from memory.services.curation.learning_rules import LearningRule, get_learning_rule
 from memory.services.curation.run_texts import list_stored_texts
 from memory.services.gateway.caller import CallOrigin, MemoryCaller, select_visible
@@ -56,7 +56,7 @@ MAX_PROBLEM_LENGTH = 500
 
 @dataclass(frozen=True, slots=True)
 class FinishedRun:
-    """An ended run as the host describes it. ``ask`` calls the configured model, if there is one."""
+    """An ended run as the host describes it. ``ask`` calls the configured model; None if there is none."""
 
     caller: MemoryCaller
     work: FinishedWork
@@ -65,8 +65,8 @@ class FinishedRun:
     known_secrets: tuple[str, ...] = ()
 
 
-# Takes a run's id and its application's rule, and describes the run.
-Gather = Callable[[str, LearningRule], FinishedRun]
+# Describes the run with this id for a curation by its application's rule.
+DescribeRun = Callable[[str, LearningRule], FinishedRun]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +108,10 @@ def plan_curation(caller: MemoryCaller, *, run_id: str, app_id: str) -> UUID | N
     return row.pk if is_new else None
 
 
-def curate(team_id: UUID, curation_id: UUID, gather: Gather) -> Curation | None:
-    """Curate the run and return the row, or None if another worker has it or it has ended.
+def curate(team_id: UUID, curation_id: UUID, describe_run: DescribeRun) -> Curation | None:
+    """Carry out the curation and return its row, or None if another worker has claimed it or it has ended.
 
-    Nothing is raised; the row says what went wrong.
+    No error is raised; a failed curation's row says what went wrong.
     """
     row = _claim_curation(team_id, curation_id)
     if row is None:
@@ -119,7 +119,7 @@ def curate(team_id: UUID, curation_id: UUID, gather: Gather) -> Curation | None:
     secrets: tuple[str, ...] = ()
     try:
         learning = get_learning_rule(team_id, row.app_id)
-        run = gather(row.run_id, learning)
+        run = describe_run(row.run_id, learning)
         secrets = tuple(form for secret in run.known_secrets for form in list_forms(secret))
         namespace = row.place or resolve_namespace(learning.scope, run.caller.identity)
         stored_texts = list_stored_texts(team_id, row.run_id, namespace)
@@ -127,11 +127,11 @@ def curate(team_id: UUID, curation_id: UUID, gather: Gather) -> Curation | None:
         job = _Job(row, replace(run, work=work, known_secrets=secrets), learning, namespace)
         result = asyncio.run(_analyse(job))
         if result.problem:
-            return _fail(row, result.problem, secrets, by=result.curator)
-        row, keys = _store(job, result)
+            return _record_failure(row, result.problem, secrets, curator=result.curator)
+        row, keys = _store_result(job, result)
     except Exception as error:  # the run has ended long ago; its curation shows the error
         log.exception("curation_broke", extra={"curation": str(curation_id)})
-        return _fail(row, f"{type(error).__name__}: {error}", secrets)
+        return _record_failure(row, f"{type(error).__name__}: {error}", secrets)
     return _propose_changes(job, row, keys)
 
 
@@ -151,7 +151,7 @@ def find_curation(caller: MemoryCaller, *, run_id: str) -> Curation | None:
 
 
 def find_curations(caller: MemoryCaller, *, run_ids: Sequence[str]) -> dict[str, Curation]:
-    """Return the curations by run, without those that the caller may not read."""
+    """Return the curations of these runs by run id, as far as the caller may read them."""
     with tenant([caller.team_id]):
         rows = select_visible(caller, Curation)
         return {row.run_id: row for row in rows.filter(run_id__in=run_ids)}
@@ -159,7 +159,7 @@ def find_curations(caller: MemoryCaller, *, run_ids: Sequence[str]) -> dict[str,
 
 @retry_on_conflict
 def retry_curation(caller: MemoryCaller, *, curation_id: UUID) -> Curation:
-    """Restart a failed curation."""
+    """Queue a failed curation again. Raise AlreadyExists if it has another status."""
     with tenant([caller.team_id]):
         rows = select_visible(caller, Curation)
         row = rows.select_for_update().filter(pk=curation_id).first()
@@ -174,7 +174,7 @@ def retry_curation(caller: MemoryCaller, *, curation_id: UUID) -> Curation:
 
 
 def _resolve_namespace(caller: MemoryCaller, learning: LearningRule) -> str:
-    """Return the namespace, or "" if the run lacks an id that the scope needs: the curation then fails with a message."""
+    """Return the namespace, or "" if the run lacks an id that the scope needs, for which its curation will fail."""
     try:
         return resolve_namespace(learning.scope, caller.identity)
     except InvalidInput:
@@ -182,7 +182,7 @@ def _resolve_namespace(caller: MemoryCaller, learning: LearningRule) -> str:
 
 
 def _claim_curation(team_id: UUID, curation_id: UUID) -> Curation | None:
-    """Lock the curation and count the attempt. Return None if it is held, has ended, or has no attempts left."""
+    """Lock the curation and count the attempt. Return None if it has ended, is claimed, or has no attempts left."""
     now = timezone.now()
     with tenant([team_id]):
         rows = Curation.objects.unscoped().filter(team_id=team_id, pk=curation_id)
@@ -203,8 +203,8 @@ def _claim_curation(team_id: UUID, curation_id: UUID) -> Curation | None:
 def _is_claimable(row: Curation, now: datetime) -> bool:
     if row.status == JobStatus.WAITING:
         return True
-    lost = row.held_until is None or row.held_until <= now
-    return row.status == JobStatus.RUNNING and lost
+    is_lost = row.held_until is None or row.held_until <= now
+    return row.status == JobStatus.RUNNING and is_lost
 
 
 async def _analyse(job: _Job) -> CurationResult:
@@ -244,11 +244,11 @@ async def _analyse(job: _Job) -> CurationResult:
 
 
 @retry_on_conflict
-def _store(job: _Job, result: CurationResult) -> tuple[Curation, Sequence[str]]:
-    """Store the entries and the status of the curation in one transaction. Return the row, and the entries' keys."""
+def _store_result(job: _Job, result: CurationResult) -> tuple[Curation, Sequence[str]]:
+    """Store the entries and the curation's status in one transaction. Return the row and the keys of the entries."""
     with open_namespace(job.caller, "write", "memory.curated", namespace=job.namespace) as access:
         batch = Batch(access, CHANGE_REASON)
-        admission = admit(
+        admission = admit_drafts(
             access,
             batch,
             result,
@@ -270,7 +270,7 @@ def _store(job: _Job, result: CurationResult) -> tuple[Curation, Sequence[str]]:
 
 
 def _propose_changes(job: _Job, row: Curation, keys: Sequence[str]) -> Curation:
-    """Propose changes of older entries. A failure is recorded, but what is stored stays stored."""
+    """Propose changes of older entries, and return the updated row. A failure is stored in the row and not raised."""
     try:
         count = propose_changes(
             job.caller, namespace=job.namespace, keys=keys, run_id=row.run_id, learning=job.learning
@@ -286,15 +286,16 @@ def _propose_changes(job: _Job, row: Curation, keys: Sequence[str]) -> Curation:
     return row
 
 
-def _fail(
-    curation: Curation, problem: str, secrets: tuple[str, ...], *, by: str = ""
+def _record_failure(
+    curation: Curation, problem: str, secrets: tuple[str, ...], *, curator: str = ""
 ) -> Curation | None:
+    """Mark the curation as failed and return its row, or None if another worker has claimed it since."""
     with tenant([curation.team_id]):
         row = _lock_running(curation)
         if row is None:
             return None
         row.status, row.finished_at = JobStatus.FAILED, timezone.now()
-        row.problem, row.curator = _redact_problem(problem, secrets), by
+        row.problem, row.curator = _redact_problem(problem, secrets), curator
         row.save(update_fields=["status", "finished_at", "problem", "curator"])
     return row
 

@@ -25,13 +25,15 @@ class CuratedEntry:
 
 @dataclass(frozen=True, slots=True)
 class CurationSummary:
+    """A run's curation, the entries it stored that the caller may see, and the number of its open proposals."""
+
     curation: Curation
     entries: Sequence[CuratedEntry]
     open_proposals: int = 0
 
 
 def summarize_curation(caller: MemoryCaller, *, run_id: str) -> CurationSummary | None:
-    """Return the summary, or None if the run isn't curated or the caller may not read its curation."""
+    """Return the summary, or None if the run has no curation that the caller may read."""
     row = find_curation(caller, run_id=run_id)
     if row is None:
         return None
@@ -39,13 +41,11 @@ def summarize_curation(caller: MemoryCaller, *, run_id: str) -> CurationSummary 
         return CurationSummary(row, ())
     with tenant([caller.team_id]):
         revisions = Revision.objects.unscoped().filter(change_id=row.change_id)
-        rows = select_visible(caller, Entry).filter(
-            pk__in=revisions.values("entry_id"), deleted_at=None
-        )
+        entry_ids = revisions.values("entry_id")
+        rows = select_visible(caller, Entry).filter(pk__in=entry_ids, deleted_at=None)
         entries = list(rows.order_by("-importance", "created_at", "id")[:MAX_ENTRIES])
-    open_proposals = (
-        list_proposals(caller, run_id=run_id, limit=1).total if row.counts.get("proposed") else 0
-    )
+    has_proposals = row.counts.get("proposed")
+    open_proposals = list_proposals(caller, run_id=run_id, limit=1).total if has_proposals else 0
     return CurationSummary(row, [_build_entry(entry) for entry in entries], open_proposals)
 
 

@@ -1,4 +1,4 @@
-"""The rules by which applications learn from their runs: an application's own, else the team's, else none."""
+"""The rules by which applications learn from their runs: each has its own, or the team's applies."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
@@ -27,7 +27,7 @@ _RANGES: Final = {"sampled": (0, 1), "token_budget": (200, 1_000_000), "seconds"
 
 @dataclass(frozen=True, slots=True)
 class LearningRule:
-    """A rule of learning. Without a ``provider`` no model is asked and the extractive curator does the work."""
+    """How an application learns from its runs. Without a ``provider``, the extractive curator replaces a model."""
 
     auto_memory: bool = False
     scope: str = "user"
@@ -41,7 +41,7 @@ class LearningRule:
 
 @dataclass(frozen=True, slots=True)
 class LearningApplication:
-    """An application and its rule; ``has_own`` is false if that is the team's."""
+    """An application and the rule that applies to it: its own if ``has_own`` is set, otherwise the team's."""
 
     app_id: str
     learning: LearningRule
@@ -55,7 +55,7 @@ SCOPES = frozenset({"user", "conversation", "workflow", "global"})
 
 
 def get_learning_rule(team_id: UUID, app_id: str) -> LearningRule:
-    """Return the rule for an application's runs, without a permission check."""
+    """Return the rule that applies to an application's runs, without a permission check."""
     with tenant([team_id]):
         matches = CurationRule.objects.unscoped().filter(team_id=team_id, app_id__in=("", app_id))
         rows = {row.app_id: row for row in matches}
@@ -64,15 +64,15 @@ def get_learning_rule(team_id: UUID, app_id: str) -> LearningRule:
 
 
 def read_learning_rule(caller: MemoryCaller, *, app_id: str = "") -> LearningRule:
-    """Return the rule. The caller needs the permission to view the team's shared memory."""
-    _check(caller.principal, caller.team_id, "view")
+    """Return the rule that applies to an application. The caller needs the permission to view the team's memory."""
+    _check_permission(caller.principal, caller.team_id, "view")
     return get_learning_rule(caller.team_id, app_id)
 
 
 def set_learning_rule(
     caller: MemoryCaller, *, app_id: str = "", learning: LearningRule
 ) -> LearningRule:
-    """Replace the rule of an application, or the team's without one, and record the change in the audit log."""
+    """Replace the rule of an application or, without ``app_id``, the team's. The change is audited."""
     _check_may_write(caller, app_id)
     _check_values(learning)
     values = {**asdict(learning), "review": learning.review.value}
@@ -110,13 +110,13 @@ def can_change_rules(caller: MemoryCaller) -> bool:
 def _check_may_write(caller: MemoryCaller, app_id: str) -> None:
     """Refuse a caller who may only view, and record the refusal in the team's audit log."""
     try:
-        _check(caller.principal, caller.team_id, "write")
+        _check_permission(caller.principal, caller.team_id, "write")
     except AccessDenied as fault:
         record_refusal(caller, RULE_CHANGED, f"app:{app_id[:MAX_APP_ID_LENGTH]}", fault)
         raise
 
 
-def _check(principal: Principal, team_id: UUID, verb: str) -> None:
+def _check_permission(principal: Principal, team_id: UUID, verb: str) -> None:
     if access.can(principal, f"memory.{verb}", team_id):
         return
     if access.can(principal, "memory.view", team_id):

@@ -14,17 +14,17 @@ def list_recalled_texts(team_id: UUID, run_id: str) -> tuple[str, ...]:
     """Return the texts as they were when the run read them, even if they were changed or forgotten since."""
     with tenant([team_id]):
         reads = Read.objects.unscoped().filter(team_id=team_id, run_id=run_id).order_by("at", "id")
-        pairs = dict.fromkeys(reads.values_list("entry_id", "revision"))
-        entry_ids = {entry_id for entry_id, _number in pairs}
+        read_revisions = dict.fromkeys(reads.values_list("entry_id", "revision"))
+        entry_ids = {entry_id for entry_id, _number in read_revisions}
         revisions = Revision.objects.unscoped().filter(team_id=team_id, entry_id__in=entry_ids)
         columns = revisions.values_list("entry_id", "number", "value")
         values = {(entry_id, number): value for entry_id, number, value in columns}
-    texts = [text for pair in pairs if pair in values for text in list_texts(values[pair])]
+    texts = [text for pair in read_revisions if pair in values for text in list_texts(values[pair])]
     return tuple(dict.fromkeys(texts))
 
 
 def list_stored_texts(team_id: UUID, run_id: str, namespace: str) -> tuple[str, ...]:
-    """Return the texts that the run's nodes stored permanently, or held for a review.
+    """Return the texts that the run's nodes stored in the namespace without expiry.
 
     Messages of a conversation and texts that expire are left out, because the curation learns from them.
     """

@@ -16,7 +16,7 @@ from memory.models import Entry
 from memory.providers.postgres import rows
 from memory.services.entries.bulk_edit import Amendment, amend
 from memory.services.entries.forget import MAX_ENTRIES, forget_many
-from memory.services.entries.linked_entries import is_id
+from memory.services.entries.linked_entries import is_uuid
 from memory.services.entries.preview_forget import ForgetPreview, preview_entries
 from memory.services.entries.tiers import move
 from memory.services.gateway.caller import MemoryCaller
@@ -44,7 +44,7 @@ _MOVES: Final = {BulkAction(action): action for action in TierAction}
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Entries by id, or everything in the namespace that a search finds."""
+    """The entries of a namespace with these ids or, with ``search``, all that the search finds."""
 
     namespace: str
     entry_ids: tuple[str, ...] = ()
@@ -53,16 +53,14 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class BulkPreview:
-    """The entries that an action would affect. It doesn't apply to ``skipped_count`` of the selected entries;
-    ``forget_preview`` counts rows by table, if it forgets.
-    """
+    """The entries that an action would affect, and the number of selected ones to which it doesn't apply."""
 
     action: BulkAction
     entry_ids: tuple[str, ...]
     size: int
     keys: tuple[str, ...]
     skipped_count: int
-    forget_preview: ForgetPreview | None = None
+    forget_preview: ForgetPreview | None = None  # for the action that forgets the entries
 
     @property
     def count(self) -> int:
@@ -79,7 +77,7 @@ def preview_action(
 ) -> BulkPreview:
     """Preview an action. Only the read is audited."""
     with tenant([caller.team_id]):
-        affected, skipped_count = _select(caller, action, selection)
+        affected, skipped_count = _select_affected(caller, action, selection)
         forget_preview = preview_entries(affected) if action is BulkAction.FORGET else None
     return BulkPreview(
         action,
@@ -101,11 +99,11 @@ def apply_action(
     amendment: Amendment = NO_AMENDMENT,
     reason: str = "",
 ) -> UUID | None:
-    """Apply the action and return the change that undoes it. Raise SelectionChanged if not exactly ``expected`` match."""
+    """Apply the action and return the id of its change, if any. Raise SelectionChanged unless ``expected`` entries match."""
     with tenant([caller.team_id]):
         # The lock keeps other entries from starting to match between the selection and the action.
         rows.lock_namespace(caller.team_id, selection.namespace)
-        affected = [str(entry.pk) for entry in _select(caller, action, selection)[0]]
+        affected = [str(entry.pk) for entry in _select_affected(caller, action, selection)[0]]
         if len(affected) != expected:
             raise SelectionChanged(
                 _("The matching entries have changed. Check the selection again.")
@@ -119,17 +117,17 @@ def apply_action(
         return amend(caller, entry_ids=affected, amendment=amendment, reason=reason).change_id
 
 
-def _select(
+def _select_affected(
     caller: MemoryCaller, action: BulkAction, selection: Selection
 ) -> tuple[list[Entry], int]:
-    """Return the entries to which the action applies, and the number of the others."""
+    """Return the selected entries to which the action applies, and the number of the other selected ones."""
     with open_namespace(caller, "view", "memory.listed", namespace=selection.namespace) as access:
         if access.external is not None:
             raise InvalidInput(
                 "entries: memory of an external provider can be changed only one entry at a time."
             )
         entries = _list_selected(access, selection)
-        affected = [entry for entry in entries if _applies(action, entry)]
+        affected = [entry for entry in entries if _is_applicable(action, entry)]
         access.detail["keys"] = len(affected)
     return affected, len(entries) - len(affected)
 
@@ -141,7 +139,7 @@ def _list_selected(access: NamespaceAccess, selection: Selection) -> list[Entry]
     if selection.search is not None:
         query = match_entries(row, selection.search, access.now)
     else:
-        ids = [entry_id for entry_id in selection.entry_ids if is_id(entry_id)]
+        ids = [entry_id for entry_id in selection.entry_ids if is_uuid(entry_id)]
         query = rows.find_living(row).exclude(expires_at__lte=access.now).filter(pk__in=ids)
     slim_query = query.only("id", "key", "size", "tier", "metadata", "updated_at")
     entries = list(slim_query.order_by("-updated_at", "-id")[: MAX_ENTRIES + 1])
@@ -152,8 +150,8 @@ def _list_selected(access: NamespaceAccess, selection: Selection) -> list[Entry]
     return entries
 
 
-def _applies(action: BulkAction, entry: Entry) -> bool:
-    """Return whether the action applies to the entry: a move has to start at its tier, all others apply to any entry."""
+def _is_applicable(action: BulkAction, entry: Entry) -> bool:
+    """Return whether the action applies to the entry. A move must be possible from its tier; others always apply."""
     tier_action = _MOVES.get(action)
     if tier_action is None:
         return True

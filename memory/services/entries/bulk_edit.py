@@ -21,9 +21,7 @@ from memory.services.gateway.namespace_access import NamespaceAccess
 
 @dataclass(frozen=True, slots=True)
 class Amendment:
-    """Changes to many entries; a field without a value stays. With ``sets_expiry`` they expire in ``lives_seconds`` from
-    now, or never.
-    """
+    """Changes to many entries. A field that is None stays; ``lives_seconds`` only counts with ``sets_expiry``."""
 
     category: str | None = None
     importance: float | None = None
@@ -45,23 +43,25 @@ def amend(
     amendment: Amendment,
     reason: str = "",
 ) -> AmendResult:
-    """Amend all of the entries, which have to be in one namespace, or none."""
+    """Amend the entries, all or none. Raise InvalidInput if they are not all in one namespace."""
     check_entry_count(entry_ids)
     text = get_shared_namespace(caller, entry_ids)
-    _check(text, amendment)
+    _check_amendment(text, amendment)
     with open_namespace(caller, "write", "memory.edited", namespace=text) as access:
         namespace = access.claim()
         rows.expire(namespace, access.now)
         entries = list_entries_by_id(namespace, entry_ids, access.now)
-        change = access.change(namespace, Operation.EDIT, len(entries), reason)
+        change = access.record_change(namespace, Operation.EDIT, len(entries), reason)
         context = access.build_context(Operation.EDIT, reason, change.pk)
-        bulk.revise(namespace, entries, context, lambda entry: _amend(entry, amendment, access))
+        bulk.revise(
+            namespace, entries, context, lambda entry: _apply_amendment(entry, amendment, access)
+        )
         ids = [str(entry.pk) for entry in entries[:50]]
         access.detail.update(keys=len(entries), entries=ids, change=str(change.pk))
         return AmendResult(len(entries), change.pk)
 
 
-def _check(namespace: str, amendment: Amendment) -> None:
+def _check_amendment(namespace: str, amendment: Amendment) -> None:
     params = StoreParams(
         namespace,
         "key",
@@ -73,12 +73,12 @@ def _check(namespace: str, amendment: Amendment) -> None:
     check_params(params)
 
 
-def _amend(entry: Entry, amendment: Amendment, access: NamespaceAccess) -> None:
+def _apply_amendment(entry: Entry, amendment: Amendment, access: NamespaceAccess) -> None:
     if amendment.category is not None:
         entry.category = amendment.category
     if amendment.importance is not None:
         entry.importance = amendment.importance
     if amendment.sets_expiry:
-        # The expiry may not exceed the limit of the entry's tier: a day for working memory.
-        life = compute_lifetime(access.target.parsed.scope, amendment.lives_seconds, entry.tier)
-        entry.expires_at = None if life is None else access.now + timedelta(seconds=life)
+        # Working memory lives a day if nothing else is chosen, and the scope limits every lifetime.
+        lifetime = compute_lifetime(access.target.parsed.scope, amendment.lives_seconds, entry.tier)
+        entry.expires_at = None if lifetime is None else access.now + timedelta(seconds=lifetime)

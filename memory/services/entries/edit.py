@@ -27,7 +27,7 @@ FILTERED_FIELDS: Final = {"value", "metadata", "tier"}  # the content filter che
 
 
 class RevisionConflict(AlreadyExists):
-    """The entry was changed in the meantime."""
+    """The entry was changed after the caller read it."""
 
 
 @retry_on_conflict
@@ -39,9 +39,9 @@ def edit(
     reason: str = "",
     **changes: Any,  # fields of EntryContent
 ) -> MemoryEntry:
-    """Edit the entry. Its expiry stays, and so does a field that is None, except the value.
+    """Edit the entry and return it. A field that is None stays as it is, except ``value``; the expiry always stays.
 
-    Content that needs a review is stored as a quarantined entry and returned; the edited one then stays as it was.
+    If the new content needs a review, it is stored and returned as a quarantined entry, and this one isn't changed.
     """
     changes = {name: new for name, new in changes.items() if new is not None or name == "value"}
     with open_entry(caller, "write", "memory.edited", entry_id) as access:

@@ -1,4 +1,4 @@
-"""Forget one entry, those of a filter or selection, or all. Forgotten entries are kept; undo restores them together."""
+"""Forget one entry, several, or all of a namespace. Forgotten entries are kept, and undo restores them together."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,8 +27,8 @@ _STEP_NAMESPACE = UUID("5f1c8a52-7d0e-5b34-9c61-2a4be07f3d18")
 
 
 @dataclass(frozen=True, slots=True)
-class Forgotten:
-    """``change_id`` is passed to undo; None if there was nothing to forget."""
+class ForgetResult:
+    """The number of forgotten entries, and the id of the change, which is None if undo has nothing to restore."""
 
     count: int
     change_id: UUID | None
@@ -44,8 +44,8 @@ def forget(
     key: str | None = None,
     filter: Mapping[str, Json] | None = None,  # noqa: A002 - the interface's name
     reason: str = "",
-) -> Forgotten:
-    """Forget one entry by its id (NotFound if missing), or those that a key or a filter selects in a namespace."""
+) -> ForgetResult:
+    """Forget one entry by its id (NotFound if it is missing), or all that a key or a filter selects in a namespace."""
     if entry_id is not None:
         return forget_many(caller, entry_ids=[entry_id], reason=reason)
     check_selection(key, filter)
@@ -54,24 +54,24 @@ def forget(
     ) as access:
         if key is not None:
             access.detail["key"] = hash_key(key)
-        if (repeated := _find_repeated(access)) is not None:
-            return repeated
+        if (earlier := _find_earlier_result(access)) is not None:
+            return earlier
         if access.external is not None:
             # An external provider records no changes that could be undone, so it deletes permanently.
-            store = access.store()
+            store = access.open_store()
             entries = store.recall(MemoryQuery(access.text, key=key, filter=filter))
             access.detail["keys"] = count = sum(
                 store.delete(access.text, entry.key) for entry in entries
             )
-            return Forgotten(count, None)
-        return forget_selected(access, lambda query: filter_by(query, key, filter), reason)
+            return ForgetResult(count, None)
+        return forget_selected(access, lambda query: apply_selection(query, key, filter), reason)
 
 
 @retry_on_conflict
 def forget_many(
     caller: MemoryCaller, *, entry_ids: Sequence[UUID | str], reason: str = ""
-) -> Forgotten:
-    """Forget entries of one namespace by id, all or none."""
+) -> ForgetResult:
+    """Forget entries of one namespace by id, all or none. Raise NotFound if one is missing or forgotten already."""
     check_entry_count(entry_ids)
     text = get_shared_namespace(caller, entry_ids)
     ids = {UUID(str(entry_id)) for entry_id in entry_ids}
@@ -89,15 +89,15 @@ def clear(
     scope: str | None = None,
     namespace: str | None = None,
     reason: str = "",
-) -> Forgotten:
-    """Forget everything in a namespace."""
+) -> ForgetResult:
+    """Forget all entries of a namespace."""
     with open_namespace(
         caller, "forget", "memory.cleared", scope=scope, namespace=namespace
     ) as access:
         if access.external is not None:
-            access.detail["keys"] = count = access.store().clear_namespace(access.text)
+            access.detail["keys"] = count = access.open_store().clear_namespace(access.text)
             access.on_external_write(count > 0)  # an empty namespace may be cleared again
-            return Forgotten(count, None)
+            return ForgetResult(count, None)
         return forget_selected(access, lambda query: query, reason)
 
 
@@ -111,7 +111,7 @@ def check_entry_count(entry_ids: Sequence[UUID | str]) -> None:
         raise InvalidInput(f"entries: from 1 to {MAX_ENTRIES} at once.")
 
 
-def filter_by(
+def apply_selection(
     query: QuerySet[Entry], key: str | None, filter_: Mapping[str, Json] | None
 ) -> QuerySet[Entry]:
     if key is not None:
@@ -120,27 +120,27 @@ def filter_by(
 
 
 def forget_selected(
-    access: NamespaceAccess, choose: Callable[[QuerySet[Entry]], QuerySet[Entry]], reason: str
-) -> Forgotten:
-    """Forget the chosen living entries of an open namespace as one change; without any, no change is recorded."""
+    access: NamespaceAccess, select: Callable[[QuerySet[Entry]], QuerySet[Entry]], reason: str
+) -> ForgetResult:
+    """Forget the selected entries of an open namespace as one change. No change is recorded if there are none."""
     namespace = access.lock()
     if namespace is None:
         access.detail["keys"] = 0
-        return Forgotten(0, None)
+        return ForgetResult(0, None)
     rows.expire(namespace, access.now)
-    selected = list(choose(rows.find_living(namespace)).order_by("id"))
+    selected = list(select(rows.find_living(namespace)).order_by("id"))
     access.detail.update(keys=len(selected), entries=[str(entry.pk) for entry in selected[:50]])
     if not selected:
-        return Forgotten(0, None)
-    step = _build_step_change_id(access)
-    change = access.change(namespace, Operation.FORGET, len(selected), reason, change_id=step)
+        return ForgetResult(0, None)
+    change_id, count = _build_step_change_id(access), len(selected)
+    change = access.record_change(namespace, Operation.FORGET, count, reason, change_id=change_id)
     access.detail["change"] = str(change.pk)
     rows.forget(namespace, selected, access.build_context(Operation.FORGET, reason, change.pk))
-    return Forgotten(len(selected), change.pk)
+    return ForgetResult(count, change.pk)
 
 
 def _build_step_change_id(access: NamespaceAccess) -> UUID | None:
-    """Return the id of the change that this step makes here, so that a repetition after a crash finds it."""
+    """Return the id for the change of a run's step, the same if it is repeated, or None outside of a step."""
     origin = access.caller.origin
     if not origin.idempotency_key:
         return None
@@ -148,8 +148,8 @@ def _build_step_change_id(access: NamespaceAccess) -> UUID | None:
     return uuid5(_STEP_NAMESPACE, "\n".join(map(str, (access.caller.team_id, access.text, *step))))
 
 
-def _find_repeated(access: NamespaceAccess) -> Forgotten | None:
-    """Return the first result if this step is repeated after a crash."""
+def _find_earlier_result(access: NamespaceAccess) -> ForgetResult | None:
+    """Return the result that this step of a run had before a crash, or None if it is not repeated."""
     change_id = _build_step_change_id(access)
     if change_id is None or access.lock() is None:
         return None
@@ -157,4 +157,4 @@ def _find_repeated(access: NamespaceAccess) -> Forgotten | None:
     if change is None:
         return None
     access.detail.update(keys=change.entry_count, change=str(change_id), repeated=True)
-    return Forgotten(change.entry_count, change_id)
+    return ForgetResult(change.entry_count, change_id)

@@ -1,4 +1,4 @@
-"""List the namespaces that a caller may view, and the entries of one."""
+"""List the namespaces that a caller may view, and the entries of a namespace."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ class NamespacePage:
 
 def list_namespaces(caller: MemoryCaller, *, scope: str | None = None) -> list[Namespace]:
     with tenant([caller.team_id]):
-        return list(_visible_namespaces(caller, scope))
+        return list(_select_namespaces(caller, scope))
 
 
 def list_namespace_page(
@@ -46,14 +46,14 @@ def list_namespace_page(
 ) -> NamespacePage:
     """Return a page in the order of ``list_namespaces``."""
     with tenant([caller.team_id]):
-        query = _visible_namespaces(caller, scope)
-        rows_ = list(query[offset : offset + limit + 1])
-        is_last = len(rows_) <= limit and (rows_ or not offset)  # most pages need no count
-        total = offset + len(rows_) if is_last else query.count()
-        return NamespacePage(rows_[:limit], total)
+        query = _select_namespaces(caller, scope)
+        page = list(query[offset : offset + limit + 1])
+        is_last = len(page) <= limit and (page or not offset)  # most pages need no count
+        total = offset + len(page) if is_last else query.count()
+        return NamespacePage(page[:limit], total)
 
 
-def _visible_namespaces(caller: MemoryCaller, scope: str | None) -> QuerySet[Namespace]:
+def _select_namespaces(caller: MemoryCaller, scope: str | None) -> QuerySet[Namespace]:
     query = select_visible(caller, Namespace)
     if scope is not None:
         query = query.filter(scope=scope)
@@ -73,7 +73,7 @@ def list_entries(
     limit: int = 50,
     offset: int = 0,
 ) -> EntryPage:
-    """List entries newest first, including quarantined ones, which recall leaves out."""
+    """Return a page of the entries, newest first, including quarantined ones, which recall leaves out."""
     with open_namespace(
         caller, "view", "memory.listed", scope=scope, namespace=namespace
     ) as access:
@@ -86,7 +86,7 @@ def list_entries(
             # An external provider returns the newest first, and no quarantined entries.
             matching = [
                 entry
-                for entry in access.store().recall(MemoryQuery(row.text, filter=filter))
+                for entry in access.open_store().recall(MemoryQuery(row.text, filter=filter))
                 if text.casefold() in build_search_text(entry.key, entry.value).casefold()
                 and category in (None, "", entry.category)
                 and tier in (None, "", entry.tier.value)

@@ -1,4 +1,4 @@
-"""A preview of forgetting: the rows by table, selected in the same way as for forgetting. Nothing is changed."""
+"""Preview forgetting: count the rows by table that it would remove, without changing anything."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ from memory.core.records import Json, MemoryQuery
 from memory.core.values import count_bytes
 from memory.models import Entry
 from memory.providers.postgres import rows
-from memory.services.entries.forget import check_entry_count, check_selection, filter_by
+from memory.services.entries.forget import apply_selection, check_entry_count, check_selection
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import get_shared_namespace, open_namespace
 
@@ -27,7 +27,7 @@ QUERIES: Final = read_queries("memory/sql/queries/counts.sql")
 
 @dataclass(frozen=True, slots=True)
 class ForgetPreview:
-    """The rows that would be removed, by the names that an erasure's receipt has for them, and those kept for undo."""
+    """The numbers of rows that would be removed and of those kept for undo, by table as in an erasure's receipt."""
 
     count: int
     size: int
@@ -45,29 +45,31 @@ def plan_forgetting(
     key: str | None = None,
     filter: Mapping[str, Json] | None = None,  # noqa: A002 - the interface's name
 ) -> ForgetPreview:
-    """Preview forgetting. It is refused where forgetting itself would be."""
+    """Return what ``forget`` would remove, with the same checks and errors."""
     if entry_ids is None:
         check_selection(key, filter)
-        choose = partial(filter_by, key=key, filter_=filter)
-        return _plan(caller, scope, namespace, choose, partial(MemoryQuery, key=key, filter=filter))
+        select = partial(apply_selection, key=key, filter_=filter)
+        build_query = partial(MemoryQuery, key=key, filter=filter)
+        return _preview(caller, scope, namespace, select, build_query)
     check_entry_count(entry_ids)
     shared = get_shared_namespace(caller, entry_ids)
     ids = {UUID(str(entry_id)) for entry_id in entry_ids}
-    plan = _plan(caller, None, shared, lambda query: query.filter(pk__in=ids), MemoryQuery)
-    if plan.count != len(ids):
+    preview = _preview(caller, None, shared, lambda query: query.filter(pk__in=ids), MemoryQuery)
+    if preview.count != len(ids):
         raise NotFound(_("Memory not found. It may have been forgotten already."))
-    return plan
+    return preview
 
 
 @retry_on_conflict
 def plan_clearing(
     caller: MemoryCaller, *, scope: str | None = None, namespace: str | None = None
 ) -> ForgetPreview:
-    return _plan(caller, scope, namespace, lambda query: query, MemoryQuery)
+    """Return what ``clear`` would remove, with the same checks and errors."""
+    return _preview(caller, scope, namespace, lambda query: query, MemoryQuery)
 
 
 def preview_entries(entries: Collection[Entry]) -> ForgetPreview:
-    """Preview forgetting these entries, each loaded with its id and size."""
+    """Return what forgetting these entries would remove. At least their ids and sizes are loaded."""
     counts = dict.fromkeys(("memory_embedding", "memory_revision"), 0)
     if entries:
         with connection.cursor() as cursor:
@@ -78,26 +80,26 @@ def preview_entries(entries: Collection[Entry]) -> ForgetPreview:
     return ForgetPreview(len(entries), size, {"memory_entry": len(entries), **counts}, kept_tables)
 
 
-def _plan(
+def _preview(
     caller: MemoryCaller,
     scope: str | None,
     namespace: str | None,
-    choose: Callable[[QuerySet[Entry]], QuerySet[Entry]],
-    query: Callable[[str], MemoryQuery],
+    select: Callable[[QuerySet[Entry]], QuerySet[Entry]],
+    build_query: Callable[[str], MemoryQuery],
 ) -> ForgetPreview:
     with open_namespace(
         caller, "forget", "memory.rehearsed", scope=scope, namespace=namespace
     ) as access:
         row = access.target.row
-        if access.external is not None:  # it keeps nothing for undo
-            external_entries = access.store().recall(query(access.text))
+        if access.external is not None:  # an external provider keeps nothing for undo
+            external_entries = access.open_store().recall(build_query(access.text))
             size = sum(count_bytes(entry.value) for entry in external_entries)
             tables = {"elsewhere": len(external_entries)}
-            plan = ForgetPreview(len(external_entries), size, tables, {})
+            preview = ForgetPreview(len(external_entries), size, tables, {})
         elif row is None:
-            plan = preview_entries([])
+            preview = preview_entries([])
         else:
             living = rows.find_living(row).exclude(expires_at__lte=access.now)
-            plan = preview_entries(list(choose(living).only("id", "size")))
-        access.detail["keys"] = plan.count
-        return plan
+            preview = preview_entries(list(select(living).only("id", "size")))
+        access.detail["keys"] = preview.count
+        return preview

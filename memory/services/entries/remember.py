@@ -1,4 +1,4 @@
-"""Store an entry; the same key overwrites, and the old value stays readable as a revision."""
+"""Store an entry. An entry with the same key is overwritten, and its old value stays as a revision."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -36,10 +36,10 @@ def remember(
     raw: bool = False,
     **content: Any,  # the other fields of EntryContent
 ) -> MemoryEntry:
-    """Store an entry after the content filter has checked it.
+    """Store an entry after the content filter has checked it, and return it as it was stored.
 
-    ``source`` is trusted: interfaces for untrusted callers omit it. ``raw`` stores the entry as a provider does,
-    without the filter, for writers that have their own.
+    ``source`` is trusted, so interfaces for untrusted callers must not pass it. ``raw`` skips the filter, for callers
+    that have their own. Raise NotAdmitted if the filter rejects the content.
     """
     raw = raw or get_guest_key_id(caller.principal) is not None
     with open_namespace(
@@ -55,7 +55,7 @@ def remember(
             category=category or get_category(metadata or {}),
             tier=parse_tier(tier),
             ttl_seconds=ttl_seconds,
-            source=_sign(source or Source(), caller),
+            source=_complete_source(source or Source(), caller),
             **content,
         )
         check_params(params)
@@ -70,7 +70,7 @@ def remember(
         size = check_value(access.policy, params.value)
         access.detail.update(key=hash_key(params.key), bytes=size, keys=1)
         if access.external is not None:
-            stored = access.store().store(params)
+            stored = access.open_store().store(params)
             revision = stored.revision
             access.detail.update(entry=stored.id, before=revision - 1, after=revision)
             return stored
@@ -79,8 +79,8 @@ def remember(
         return rows.build_entry(entry, access.text)
 
 
-def _sign(source: Source, caller: MemoryCaller) -> Source:
-    """Return the source with the caller as the writer, where it names none."""
+def _complete_source(source: Source, caller: MemoryCaller) -> Source:
+    """Return the source with the missing actor, run and node taken from the caller."""
     return replace(
         source,
         actor=source.actor or caller.principal.actor,

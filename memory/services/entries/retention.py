@@ -20,11 +20,11 @@ from memory.services.access.quotas import Meter
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """The used shares of a namespace's limits, and its limit for one value."""
+    """The usage of a namespace's limits, and its limit for the bytes of one value."""
 
     entries: Meter
     size: Meter
-    widest: int | None  # bytes of one value
+    widest: int | None
 
     @property
     def tightest(self) -> Meter:
@@ -33,14 +33,14 @@ class Capacity:
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """``soon`` counts entries that expire within a day, ``week`` within seven, ``later`` after that."""
+    """A namespace's capacity, its entries by tier, and how many of them expire when."""
 
-    room: Capacity
+    capacity: Capacity
     tiers: Mapping[str, int]
-    soon: int
-    week: int
+    soon: int  # within a day
+    week: int  # within seven days, but not within a day
     later: int
-    endless: int
+    endless: int  # never
     next_end: datetime | None
     lives_seconds: float | None  # the maximum lifetime of an entry in this scope
 

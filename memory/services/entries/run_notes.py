@@ -1,4 +1,4 @@
-"""A run's notes and metadata, accessed as the run itself, which reaches nothing else here."""
+"""Open the notes and the metadata of a run. The caller is the run itself, limited to these two namespaces."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -36,30 +36,30 @@ _ACTIONS: Final[Mapping[Verb, str]] = {
 
 @contextmanager
 def open_notebook(team_id: UUID, run_id: UUID | str, verb: Verb) -> Iterator[Notebook]:
-    """Open the run's notes to read ("view") or to add to them ("write")."""
-    with _open(team_id, run_id, verb, build_notes_namespace(str(run_id))) as access:
-        yield Notebook(access.store(), new_id=lambda: str(uuid7()))
+    """Yield the run's notes, to read them ("view") or to add to them ("write")."""
+    with _open_as_run(team_id, run_id, verb, build_notes_namespace(str(run_id))) as access:
+        yield Notebook(access.open_store(), new_id=lambda: str(uuid7()))
 
 
 @contextmanager
 def open_run_book(team_id: UUID, run_id: UUID | str, verb: Verb) -> Iterator[RunBook]:
-    """Open the metadata and the notes of a run."""
-    metadata_access = _open(team_id, run_id, verb, build_metadata_namespace(str(run_id)))
+    """Yield the metadata of a run, together with its notes, which can only be read."""
+    metadata_access = _open_as_run(team_id, run_id, verb, build_metadata_namespace(str(run_id)))
     with open_notebook(team_id, run_id, "view") as notebook, metadata_access as access:
-        yield RunBook(access.store(), notebook)
+        yield RunBook(access.open_store(), notebook)
 
 
 @retry_on_conflict
 def save_run_metadata(team_id: UUID, run_id: UUID | str, *, goal: str, stream: str) -> None:
-    """Store the metadata of a run when it starts. Its steps add their todos."""
+    """Store the metadata of a run when it starts. The steps of the run add their todos later."""
     metadata = RunMetadata(str(run_id), goal[:MAX_GOAL_LENGTH], stream_name=stream)
-    with _open(team_id, run_id, "write", build_metadata_namespace(str(run_id))) as access:
+    with _open_as_run(team_id, run_id, "write", build_metadata_namespace(str(run_id))) as access:
         access.detail["keys"] = 1
-        save_metadata(access.store(), metadata)
+        save_metadata(access.open_store(), metadata)
 
 
 def clear_run_notes(team_id: UUID, run_id: UUID | str) -> int:
-    """Clear the notes of an ended run, whichever provider stores them."""
+    """Clear the notes of an ended run and return their number, whichever provider stores them."""
     namespace = parse_namespace(build_notes_namespace(str(run_id)))
     if find_external_provider(team_id, namespace, NO_LIMITS) is None:
         return clear_in_postgres(team_id, run_id)
@@ -67,7 +67,7 @@ def clear_run_notes(team_id: UUID, run_id: UUID | str) -> int:
 
 
 @contextmanager
-def _open(
+def _open_as_run(
     team_id: UUID, run_id: UUID | str, verb: Verb, namespace: str
 ) -> Iterator[NamespaceAccess]:
     caller = _build_caller(team_id, run_id)

@@ -31,7 +31,7 @@ from memory.services.gateway.namespace_access import NamespaceAccess
 
 @dataclass(frozen=True, slots=True)
 class MovedEntries:
-    """The moved entries; ``change_id`` is passed to undo."""
+    """The moved entries and the id of their change, for undo."""
 
     entries: tuple[MemoryEntry, ...]
     change_id: UUID
@@ -39,9 +39,9 @@ class MovedEntries:
 
 @dataclass(frozen=True, slots=True)
 class PlannedMove:
-    """The result that a move would have. ``replaces`` is the entry in use under the target key.
+    """What a move would do with an entry, and the entry in use that it would replace.
 
-    If any has a ``problem``, none of them would be moved.
+    If one entry of a move has a ``problem``, no entry would be moved.
     """
 
     entry: MemoryEntry
@@ -78,18 +78,18 @@ def move(
     reason: str = "",
     if_revision: int | None = None,
 ) -> MovedEntries:
-    """Move the entries by the name of the move. With ``if_revision``, a single entry is moved only if it still has
+    """Move the entries by the name of the move, such as "approve". With ``if_revision``, a single entry must still have
     this revision.
     """
     action = _parse_move(move)
-    return _move(caller, action, _resolve_tier(action, to), entry_ids, reason, if_revision)
+    return _move_entries(caller, action, _resolve_tier(action, to), entry_ids, reason, if_revision)
 
 
 @retry_on_conflict
 def plan_moves(
     caller: MemoryCaller, *, move: str, entry_ids: Ids, to: str | None = None
 ) -> tuple[PlannedMove, ...]:
-    """Preview the moves, entry by entry. Only the read is audited."""
+    """Return what the move would do with each entry. Only the read is audited."""
     action = _parse_move(move)
     tier = _resolve_tier(action, to)
     check_entry_count(entry_ids)
@@ -97,29 +97,29 @@ def plan_moves(
     with open_namespace(caller, "write", "memory.listed", namespace=text) as access:
         selected = list_entries_by_id(access.target.row, entry_ids, access.now)
         access.detail.update(keys=len(selected), planned=str(action))
-        return tuple(_plan(entry, action, tier, access.now) for entry in selected)
+        return tuple(_plan_move(entry, action, tier, access.now) for entry in selected)
 
 
 def approve(
     caller: MemoryCaller, *, entry_ids: Ids, to: str = "long_term", reason: str = ""
 ) -> MovedEntries:
-    """Move entries out of quarantine into use. An entry that was held for a key replaces that key's entry."""
-    return _move(caller, TierAction.APPROVE, parse_tier(to), entry_ids, reason)
+    """Move entries out of quarantine into use. Content that was held for another key replaces the entry of that key."""
+    return _move_entries(caller, TierAction.APPROVE, parse_tier(to), entry_ids, reason)
 
 
 def reject(caller: MemoryCaller, *, entry_ids: Ids, reason: str = "") -> MovedEntries:
-    """Keep entries in quarantine as rejected, so that the content filter recognises them when they are proposed again."""
-    return _move(caller, TierAction.REJECT, Tier.QUARANTINE, entry_ids, reason)
+    """Mark quarantined entries as rejected, so that the content filter recognizes them when they are proposed again."""
+    return _move_entries(caller, TierAction.REJECT, Tier.QUARANTINE, entry_ids, reason)
 
 
 def promote(caller: MemoryCaller, *, entry_ids: Ids, reason: str = "") -> MovedEntries:
     """Move entries to long-term memory, without expiry."""
-    return _move(caller, TierAction.PROMOTE, Tier.LONG_TERM, entry_ids, reason)
+    return _move_entries(caller, TierAction.PROMOTE, Tier.LONG_TERM, entry_ids, reason)
 
 
 def quarantine(caller: MemoryCaller, *, entry_ids: Ids, reason: str = "") -> MovedEntries:
     """Move entries to quarantine, so that they are not recalled until they are approved."""
-    return _move(caller, TierAction.QUARANTINE, Tier.QUARANTINE, entry_ids, reason)
+    return _move_entries(caller, TierAction.QUARANTINE, Tier.QUARANTINE, entry_ids, reason)
 
 
 def list_quarantined(
@@ -131,7 +131,7 @@ def list_quarantined(
     limit: int = 50,
     offset: int = 0,
 ) -> EntryPage:
-    """List the entries in quarantine that wait for a decision, newest first, or those that were rejected."""
+    """Return the quarantined entries that wait for a decision, or those that were rejected, newest first."""
     review: Json = str(TierAction.REJECT) if rejected else {"$ne": str(TierAction.REJECT)}
     return list_entries(
         caller,
@@ -156,7 +156,7 @@ def _resolve_tier(move: TierAction, to: str | None) -> Tier:
 
 
 def list_entries_by_id(namespace: Namespace | None, entry_ids: Ids, now: datetime) -> list[Entry]:
-    """Return all of the living entries in id order, or raise NotFound."""
+    """Return the namespace's entries in id order. Raise NotFound if one is missing, forgotten or expired."""
     ids = {UUID(str(entry_id)) for entry_id in entry_ids}
     entries: list[Entry] = []
     if namespace is not None:
@@ -167,7 +167,7 @@ def list_entries_by_id(namespace: Namespace | None, entry_ids: Ids, now: datetim
     return entries
 
 
-def _plan(row: Entry, move: TierAction, to: Tier, now: datetime) -> PlannedMove:
+def _plan_move(row: Entry, move: TierAction, to: Tier, now: datetime) -> PlannedMove:
     entry = rows.build_entry(row, row.namespace.text)
     try:
         build_transition(entry, move, to)
@@ -183,7 +183,7 @@ def _plan(row: Entry, move: TierAction, to: Tier, now: datetime) -> PlannedMove:
 
 
 @retry_on_conflict
-def _move(
+def _move_entries(
     caller: MemoryCaller,
     move: TierAction,
     to: Tier,
@@ -199,7 +199,7 @@ def _move(
         selected = list_entries_by_id(namespace, entry_ids, access.now)
         if if_revision is not None:
             check_revision(selected[0], if_revision)
-        change = access.change(namespace, Operation.EDIT, len(selected), reason)
+        change = access.record_change(namespace, Operation.EDIT, len(selected), reason)
         context = access.build_context(Operation.EDIT, reason, change.pk)
         is_approved = move is TierAction.APPROVE
         held = [entry for entry in selected if is_approved and entry.metadata.get(TARGET_KEY)]
@@ -226,7 +226,7 @@ def _apply_move(
 def _replace_target(
     access: NamespaceAccess, namespace: Namespace, row: Entry, to: Tier, context: rows.WriteContext
 ) -> MemoryEntry:
-    """Store an entry that was held for a key under that key."""
+    """Store an entry that was held for another key under that key, and forget the held one."""
     held_entry = rows.build_entry(row, access.text)
     params = build_transition(held_entry, TierAction.APPROVE, to, reason=context.reason)
     metadata = {name: value for name, value in params.metadata.items() if name != TARGET_KEY}

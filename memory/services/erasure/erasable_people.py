@@ -28,7 +28,7 @@ ADMIN_ROLES: Final = (Role.OWNER, Role.ADMIN)
 
 @dataclass(frozen=True, slots=True)
 class ErasablePeople:
-    """Members, and the personal namespaces of people whom memory knows by an id only."""
+    """The members that may be erased, and the namespaces of people who have only an id in memory."""
 
     members: tuple[User, ...]
     namespaces: tuple[Namespace, ...]

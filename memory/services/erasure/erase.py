@@ -55,7 +55,7 @@ AUDIT_PERSONS_TABLE = "accounts_auditperson"  # people to whom the audit log ref
 class Receipt:
     """The receipt of an erasure or its preview.
 
-    ``tables`` are the rows that were or would be erased, ``left`` those found afterwards, ``kept`` those that stay.
+    ``tables`` counts the rows that were or would be erased, ``left`` those found afterwards, ``kept`` those that stay.
     """
 
     subject: str
@@ -77,11 +77,10 @@ def erase(
 ) -> Receipt:
     """Erase the person, with their conversations and runs if ``runs`` is set.
 
-    The person themselves may, and the API key that names them; an admin may erase people without an account, the
-    owner any person. None of them sees the data.
+    The person may erase themselves, and so may the API key that names them; an admin may erase people without an
+    account, the owner any person. None of them sees the data.
 
-    ``cleared`` keeps the counts of external providers across retries: their deletions are not part of the
-    transaction, so a second try finds nothing to count.
+    ``cleared`` counts the entries deleted by external providers. Pass it again in a retry, which finds none of them.
     """
     return _erase(caller, subject, dry_run, runs, Counter() if cleared is None else cleared)
 
@@ -144,20 +143,20 @@ def _check_permission(caller: MemoryCaller, subject: str, is_known: bool) -> Non
 
 def _is_member(team_id: UUID, parsed: ParsedNamespace) -> bool:
     """Return whether the person is a member, even if nothing is stored for them yet."""
-    account = permissions.find_account_id(parsed)
-    members = Membership.objects.unscoped().filter(team_id=team_id, user=account)
-    return account is not None and members.exists()
+    account_id = permissions.find_account_id(parsed)
+    members = Membership.objects.unscoped().filter(team_id=team_id, user=account_id)
+    return account_id is not None and members.exists()
 
 
 def _can_erase_others(principal: Principal, target: NamespaceTarget) -> bool:
-    """Return whether the member may erase this person: the owner any person, an admin people without an account."""
+    """Return whether the member may erase this person. The owner may erase any, an admin people without an account."""
     role = principal.get_role(target.team_id)
     if role == Role.OWNER:
         return True
     subject = target.parsed.ids[0]
-    account = find_player(subject) or find_key_id(subject)
-    account = account or permissions.find_account_id(target.parsed)
-    return role == Role.ADMIN and account is None
+    account_id = find_player(subject) or find_key_id(subject)
+    account_id = account_id or permissions.find_account_id(target.parsed)
+    return role == Role.ADMIN and account_id is None
 
 
 def list_namespaces_of_person(team_id: UUID, subject: str) -> list[Namespace]:
@@ -172,7 +171,7 @@ def list_namespaces_of_person(team_id: UUID, subject: str) -> list[Namespace]:
 
 
 def _list_person_ids(team_id: UUID, subject: str, namespaces: Iterable[Namespace]) -> list[str]:
-    """Return the ids of the person and their test persons in the audit log, even if their memory is gone."""
+    """Return the ids that the audit log may have for the person and their test persons, even without any memory."""
     ids = {id_ for row in namespaces for id_ in find_external_ids(row.text)}
     return sorted({subject, *ids, *audit.list_personas(team_id, subject)})
 
@@ -214,7 +213,7 @@ def _erase_namespaces(ids: list[UUID]) -> dict[str, int]:
 
 
 def _clear_external(team_id: UUID, namespaces: list[Namespace], cleared: Counter[str]) -> None:
-    """Clear working memory that another provider stores; its history for ``as_of`` expires automatically."""
+    """Clear the namespaces of external providers and count their entries. Their history expires automatically."""
     for row in namespaces:
         parsed = parse_namespace(row.text)
         if external := find_external_provider(team_id, parsed, NO_LIMITS):
@@ -224,7 +223,7 @@ def _clear_external(team_id: UUID, namespaces: list[Namespace], cleared: Counter
 def _count_audit_entries(
     team_id: UUID, namespaces: Iterable[Namespace], person_ids: Iterable[str]
 ) -> int:
-    """Count the audit entries about the person. They hold namespaces and key hashes, never memories, and stay."""
+    """Count the audit entries about the person. They are kept because they contain no memories."""
     texts = {row.text for row in namespaces} | {f"user:{person_id}" for person_id in person_ids}
     forms = list(chain.from_iterable(audit.list_written_forms(team_id, sorted(texts)).values()))
     return AuditEntry.objects.unscoped().filter(team_id=team_id, subject__in=forms).count()

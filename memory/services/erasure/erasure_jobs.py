@@ -1,4 +1,4 @@
-"""Erasures as jobs: a person orders one and confirms it, a worker carries it out and stores the receipt."""
+"""Erasures as jobs: a person orders and confirms an erasure, and a worker carries it out and stores the receipt."""
 
 import logging
 from collections import Counter
@@ -45,7 +45,7 @@ def get_confirmation_text(subject: str) -> str:
 
 
 def find_subject(caller: MemoryCaller, name: str) -> str:
-    """Return the id of the member with this email, or the text itself as the id of another person."""
+    """Return the id of the member with this email; any other text counts as a person's id and is returned itself."""
     term = name.strip()
     with tenant([caller.team_id]):
         rows = select_visible(caller, Membership)
@@ -57,9 +57,9 @@ def find_subject(caller: MemoryCaller, name: str) -> str:
 def order_erasure(
     caller: MemoryCaller, *, subject: str, confirmation: str, runs: bool = True
 ) -> Erasure:
-    """Order an erasure, or return the caller's unfinished one for the same person.
+    """Order an erasure, or return the one of the same person that the caller ordered and that is unfinished.
 
-    ``confirmation`` must equal the subject's ``get_confirmation_text``.
+    ``confirmation`` must equal ``get_confirmation_text(subject)``.
     """
     if caller.principal.kind != "user" or caller.principal.user_id is None:
         raise AccessDenied(_("API keys can't do this. Sign in instead."))
@@ -101,9 +101,9 @@ def list_erasures(caller: MemoryCaller, limit: int = 20) -> list[Erasure]:
 
 
 def carry_out_erasure(team_id: UUID, erasure_id: UUID) -> None:
-    """Erase everything or nothing and record which, with the present rights of the person who ordered it.
+    """Carry out the erasure with the present rights of the person who ordered it, and store its receipt or the problem.
 
-    The row stays locked until the end, so that a second worker waits and finds the job finished.
+    The row is locked meanwhile, so that a second worker waits and finds the job finished.
     """
     with tenant([team_id]):
         row = Erasure.objects.unscoped().select_related("asked_by").get(pk=erasure_id)
@@ -125,12 +125,12 @@ def carry_out_erasure(team_id: UUID, erasure_id: UUID) -> None:
 
 @retry_on_conflict
 def _erase(caller: MemoryCaller, row: Erasure, cleared: Counter[str]) -> dict[str, Any] | None:
-    """Erase the person and store the receipt. Return None if another worker has ended the job."""
+    """Erase the person, and store and return the receipt. Return None if another worker has ended the job."""
     with tenant([caller.team_id]):
         running = _select_running(row.pk).select_for_update().first()
         if running is None:
             return None
-        if running.receipt:  # a worker was lost after the erasure, before the end
+        if running.receipt:  # a worker was lost between the erasure and the end of the job
             return dict(running.receipt)
         runs = bool(row.planned.get(RUNS_KEY))
         result = erase(caller, subject=row.subject, runs=runs, cleared=cleared)
@@ -140,7 +140,7 @@ def _erase(caller: MemoryCaller, row: Erasure, cleared: Counter[str]) -> dict[st
 
 
 def _finish(row: Erasure, receipt: dict[str, Any]) -> None:
-    """End the job with a verification of the audit log, which includes the entry of this erasure."""
+    """End the job, and add a verification of the audit log, which has an entry about this erasure, to the receipt."""
     chain = audit.verify(row.team_id)
     proof = {"intact": chain.intact, "entries": chain.length, "head": chain.head}
     with tenant([row.team_id]):

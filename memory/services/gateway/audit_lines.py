@@ -1,4 +1,4 @@
-"""Writes entries of the audit log for services: who did what to which memory, or was refused."""
+"""Record in the audit log who did what to which memory, or was refused."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -8,16 +8,16 @@ from accounts import audit
 from memory.services.gateway.caller import MemoryCaller
 
 
-Detail = Mapping[str, Any]  # JSON: numbers, ids, outcomes; never what is remembered
+Detail = Mapping[str, Any]  # JSON: numbers, ids and outcomes, never the content of memories
 
-NOTHING: Final[Detail] = MappingProxyType({})
+NO_DETAIL: Final[Detail] = MappingProxyType({})
 
 
 def record(
     caller: MemoryCaller,
     action: str,
     subject: str,
-    detail: Detail = NOTHING,
+    detail: Detail = NO_DETAIL,
     *,
     success: bool = True,
     is_hidden: bool = False,
@@ -38,8 +38,8 @@ def record(
 
 
 def record_refusal(
-    caller: MemoryCaller, action: str, subject: str, fault: Exception, detail: Detail = NOTHING
+    caller: MemoryCaller, action: str, subject: str, fault: Exception, detail: Detail = NO_DETAIL
 ) -> None:
-    """Record that ``action`` was refused with ``fault``. The entry stays, whatever is rolled back with it."""
+    """Record that ``action`` was refused with ``fault``. The entry stays, even if the transaction is rolled back."""
     refusal = {**detail, "error": type(fault).__name__, "why": str(fault), "op": action}
     record(caller, "memory.refused", subject, refusal, success=False)

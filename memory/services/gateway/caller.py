@@ -1,4 +1,4 @@
-"""The caller of memory, and how far it reaches."""
+"""The caller of a memory operation, and the namespaces that it may access."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ M = TypeVar("M", bound=TenantModel)
 
 @dataclass(frozen=True, slots=True)
 class CallOrigin:
-    """The step of a run that calls. A repeated step has the same ``idempotency_key``."""
+    """The step of a run that calls, empty outside of runs. A repeated step has the same ``idempotency_key``."""
 
     run_id: str = ""
     node_id: str = ""
@@ -26,7 +26,7 @@ class CallOrigin:
 
 @dataclass(frozen=True, slots=True)
 class MemoryCaller:
-    """The caller. ``identity`` contains the system variables as the *server* knows them.
+    """The caller of a memory operation. ``identity`` has the system variables as the server knows them.
 
     ``reach`` lists the namespaces that a run may access: those of its own conversation, person, application and
     workflow, and its notes. ``None`` means that a person or a key calls without a run, and permissions alone decide.
@@ -49,12 +49,12 @@ class MemoryCaller:
 
 
 def select_visible(caller: MemoryCaller, model: type[M]) -> TenantQuerySet[M]:
-    """Return the query for the rows of the caller's team that the caller may see. The caller has set the tenant."""
+    """Return the query for the rows of the caller's team that the caller may see. It needs an open ``tenant`` block."""
     return model.objects.visible_to(caller.principal).filter(team_id=caller.team_id)
 
 
 def list_reachable(identity: Mapping[str, Json]) -> frozenset[str]:
-    """Return the namespaces of all scopes for which the system variables suffice."""
+    """Return the namespaces of all scopes that these system variables determine."""
     namespaces = set()
     for kind in list_scope_kinds():
         try:

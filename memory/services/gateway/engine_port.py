@@ -24,22 +24,22 @@ from memory.services.recall.recall import recall
 
 T = TypeVar("T")
 
-CallerOf = Callable[[], MemoryCaller]
+LoadCaller = Callable[[], MemoryCaller]
 
 
 class RunMemory(EnginePort):
-    """The engine's port for one run. ``caller.reach`` limits it; see ``memory.services.gateway.caller``.
+    """The engine's memory port for one run, limited to the namespaces of ``caller.reach``.
 
-    A function instead of a caller is called when the run first uses its memory.
+    The caller may also be a function that returns it, which is called when the run first uses its memory.
     """
 
-    def __init__(self, caller: MemoryCaller | CallerOf, redact: Redact = keep_unchanged) -> None:
+    def __init__(self, caller: MemoryCaller | LoadCaller, redact: Redact = keep_unchanged) -> None:
         super().__init__(redact)
-        self._given_caller = caller
+        self._caller_or_loader = caller
 
     @cached_property
     def caller(self) -> MemoryCaller:
-        caller = self._given_caller
+        caller = self._caller_or_loader
         return caller if isinstance(caller, MemoryCaller) else caller()
 
     @property
@@ -52,7 +52,7 @@ class RunMemory(EnginePort):
 
     def _recall(self, step: Step, query: MemoryQuery, injected: bool) -> list[MemoryEntry]:
         return recall(
-            self._caller_at(step),
+            self._build_caller(step),
             scope=step.scope,
             key=query.key,
             query_text=query.query_text,
@@ -64,7 +64,7 @@ class RunMemory(EnginePort):
 
     def _store(self, step: Step, request: StoreRequest) -> MemoryEntry:
         return remember(
-            self._caller_at(step),
+            self._build_caller(step),
             scope=step.scope,
             key=request.key,
             value=request.value,
@@ -74,14 +74,14 @@ class RunMemory(EnginePort):
         )
 
     def _delete(self, step: Step, key: str | None, filter_: Mapping[str, Json] | None) -> int:
-        return forget(self._caller_at(step), scope=step.scope, key=key, filter=filter_).count
+        return forget(self._build_caller(step), scope=step.scope, key=key, filter=filter_).count
 
     def _converse(self, step: Step, request: ConversationRequest) -> ConversationResult:
-        return handle_conversation(self._caller_at(step), request)
+        return handle_conversation(self._build_caller(step), request)
 
     def _find_pages(self, step: Step, search: PageQuery) -> Sequence[PageHit]:
         return find_pages(
-            self._caller_at(step),
+            self._build_caller(step),
             scope=step.scope,
             query=search.text,
             top_k=search.max_results,
@@ -92,10 +92,10 @@ class RunMemory(EnginePort):
     def _write_pages(
         self, step: Step, pages: Sequence[Mapping[str, Json]], mode: str
     ) -> Sequence[PageWriteResult]:
-        return write_pages(self._caller_at(step), scope=step.scope, pages=pages, mode=mode)
+        return write_pages(self._build_caller(step), scope=step.scope, pages=pages, mode=mode)
 
-    def _caller_at(self, step: Step) -> MemoryCaller:
-        """Return the caller at this step. Its reach stays the run's own, whatever group it asks for."""
+    def _build_caller(self, step: Step) -> MemoryCaller:
+        """Return the run's caller with the step's origin and group. The namespaces that it may access stay the same."""
         origin = step.origin
         return replace(
             self.caller,

@@ -1,7 +1,7 @@
 """The gateway of every memory operation.
 
-In one transaction it resolves the scope, checks policy and permission, runs the operation (which checks its quota and
-adds its revisions), and writes the audit entry. A refusal rolls the operation back and is audited nevertheless.
+In one transaction, the gateway resolves the scope, checks policy and permission, runs the operation (which checks its
+quota and adds its revisions), and writes the audit entry. A refusal rolls the operation back, but is still audited.
 """
 
 import hashlib
@@ -50,7 +50,7 @@ def authorize(
 ) -> NamespaceAccess:
     """Resolve the namespace, and check policy and permission. A refusal is audited under ``action``.
 
-    For callers with slow work before the transaction; they pass the result to ``open_namespace(…, access=…)``.
+    A caller with slow work to do before the transaction uses this and passes the result to ``open_namespace``.
     """
     request = _Request(caller, scope, namespace)
     with _audit_refusals(request, action), tenant([caller.team_id]):
@@ -70,8 +70,7 @@ def open_namespace(
     """Authorize the caller unless ``access`` is given, yield the namespace, and write the audit entry, in one
     transaction.
 
-    A transaction that fails because of a conflict is retried, except after an external provider was opened for a
-    change, because the retry would change it twice.
+    After a write by an external provider, a conflict becomes a ProviderError, because a retry would write twice.
     """
     request = _Request(caller, scope, namespace)
     with _audit_refusals(request, action), tenant([caller.team_id]):
@@ -80,7 +79,7 @@ def open_namespace(
         else:
             request.subject, access.now = access.text, timezone.now()
         access.detail = request.detail
-        access.on_external_write = request.note_external_write
+        access.on_external_write = request.record_external_write
         _add_circumstances(access)
         yield access
         record(caller, action, access.text, access.detail)
@@ -89,12 +88,15 @@ def open_namespace(
 def open_entry(
     caller: MemoryCaller, verb: Verb, action: str, entry_id: UUID | str
 ) -> AbstractContextManager[NamespaceAccess]:
-    """Open the namespace of an entry, forgotten or not. An entry that the team doesn't have is refused unaudited."""
-    return open_namespace(caller, verb, action, namespace=_find_entry_namespace(caller, entry_id))
+    """Open the namespace of an entry, forgotten or not. Raise NotFound, unaudited, if the team has no such entry."""
+    return open_namespace(caller, verb, action, namespace=get_shared_namespace(caller, [entry_id]))
 
 
 def get_shared_namespace(caller: MemoryCaller, entry_ids: Sequence[UUID | str]) -> str:
-    """Return the namespace of all these entries, by one query and without a check of the permission."""
+    """Return the one namespace of all these entries, without a check of the permission.
+
+    Raise NotFound if an entry is missing, and InvalidInput if the entries are in several namespaces.
+    """
     try:
         ids = {UUID(str(entry_id)) for entry_id in entry_ids}
     except ValueError:
@@ -110,7 +112,7 @@ def get_shared_namespace(caller: MemoryCaller, entry_ids: Sequence[UUID | str]) 
 
 
 def lock_namespaces(team_id: UUID, namespaces: Iterable[str]) -> None:
-    """Lock the namespaces in id order, whatever the order of the writes, so that two writers cannot deadlock."""
+    """Lock the namespaces in id order, so that two writers to several of them can't deadlock."""
     with tenant([team_id]):
         rows.lock_namespaces(team_id, namespaces)
 
@@ -122,7 +124,7 @@ def hash_key(key: str) -> str:
 
 @dataclass(slots=True)
 class _Request:
-    """A request for a namespace, as the audit entry of a refusal describes it."""
+    """A request for a namespace, with what the audit entry of its refusal would contain."""
 
     caller: MemoryCaller
     scope: str | None
@@ -142,7 +144,7 @@ class _Request:
         self.subject = parsed.text
         return parsed
 
-    def note_external_write(self, changed: bool) -> None:
+    def record_external_write(self, changed: bool) -> None:
         self.is_written_externally = changed
 
 
@@ -171,20 +173,8 @@ def _add_circumstances(access: NamespaceAccess) -> None:
         access.detail["emergency_access"] = access.emergency_access
 
 
-def _find_entry_namespace(caller: MemoryCaller, entry_id: UUID | str) -> str:
-    try:
-        entry_uuid = UUID(str(entry_id))
-    except ValueError:
-        raise NotFound(_("Memory not found.")) from None
-    with tenant([caller.team_id]):
-        entries = Entry.objects.unscoped().filter(team_id=caller.team_id, pk=entry_uuid)
-        namespace = entries.values_list("namespace__text", flat=True).first()
-    if namespace is None:
-        raise NotFound(_("Memory not found."))
-    return namespace
-
-
 def _admit(caller: MemoryCaller, verb: Verb, parsed: ParsedNamespace) -> NamespaceAccess:
+    """Return the access to the namespace, or raise an error if policy, permission or a pause forbids it."""
     is_global = parsed.scope == Scope.GLOBAL
     app_id = parsed.ids[0] if is_global else str(caller.identity.get("app_id") or "")
     row, rules = find_namespace_and_rules(caller.team_id, parsed.text, app_id)
@@ -199,8 +189,8 @@ def _admit(caller: MemoryCaller, verb: Verb, parsed: ParsedNamespace) -> Namespa
     if row is not None and row.paused and is_verb_paused(caller, row, verb, now):
         if verb == "write":
             raise Paused
-        empty = replace(target, row=None)
-        return NamespaceAccess(caller, verb, empty, rules, now, is_withheld=True)
+        empty_target = replace(target, row=None)
+        return NamespaceAccess(caller, verb, empty_target, rules, now, is_withheld=True)
     external = None
     if settings.MEMORY_PLACES:
         external = find_external_provider(caller.team_id, parsed, rules.policy)
@@ -208,9 +198,9 @@ def _admit(caller: MemoryCaller, verb: Verb, parsed: ParsedNamespace) -> Namespa
 
 
 def _check_person(caller: MemoryCaller, verb: Verb, target: NamespaceTarget) -> str:
-    """Check that a person or a key has the permission. Namespaces they can't view are reported as not found.
+    """Check that a person or a key has the permission. Raise NotFound for namespaces that they can't view.
 
-    Return the id of the emergency access if it is the only reason for the permission, for the audit entry.
+    Return the id of the emergency access if it is the only reason for the permission, otherwise "".
     """
     facts = permissions.AccessFacts(target)
     reason = next(permissions.find_reasons(caller.principal, verb, target, facts), None)
@@ -235,17 +225,17 @@ def _check_run(caller: MemoryCaller, verb: Verb, target: NamespaceTarget, rules:
     text = target.parsed.text
     if caller.team_id not in caller.principal.team_ids:
         raise AccessDenied(f"{text} belongs to another team.")
-    shared = partial(permissions.is_shared_with, caller.principal, verb, target)
-    if text not in (caller.reach or ()) and not shared():
+    is_shared = partial(permissions.is_shared_with, caller.principal, verb, target)
+    if text not in (caller.reach or ()) and not is_shared():
         raise AccessDenied(f"This run has no access to {text}.")
-    if permissions.is_owned_by_another(caller.principal, target) and not shared():
+    if permissions.is_owned_by_another(caller.principal, target) and not is_shared():
         raise AccessDenied(f"{text} belongs to another user.")
-    changes = verb in ("write", "forget") and _is_shared_by_team(target)
-    if changes and caller.is_for_external_user and not rules.subjects_write_global:
+    is_team_change = verb in ("write", "forget") and _is_shared_by_team(target)
+    if is_team_change and caller.is_for_external_user and not rules.subjects_write_global:
         raise AccessDenied(f"Runs for external users can only read {text}.")
 
 
 def _is_shared_by_team(target: NamespaceTarget) -> bool:
-    """Return whether all runs of the team share the namespace. Each group writes a workflow's own memory separately."""
+    """Return whether all runs of the team share the namespace, unlike a workflow's, in which each group has its own."""
     parsed = target.parsed
     return parsed.seen_by is SeenBy.TEAM and parsed.scope != Scope.WORKFLOW

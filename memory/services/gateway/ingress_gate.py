@@ -74,8 +74,7 @@ def _find_nothing(_params: StoreParams) -> Sequence[MemoryEntry]:
 
 @dataclass(frozen=True, slots=True)
 class NamespaceContents:
-    """The contents of a namespace, as far as the filter needs them. ``can_hold`` says that it has a quarantine that
-    people review.
+    """The contents of a namespace, as far as the filter needs them, and whether it has a quarantine (``can_hold``).
 
     ``find_entry`` returns the living entry with a key, ``find_similar`` entries of any age that resemble the new one.
     """
@@ -89,7 +88,7 @@ class NamespaceContents:
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """The parameters to store, and their part of the audit row."""
+    """The parameters to store, and what the filter adds to the audit entry."""
 
     params: StoreParams
     detail: Mapping[str, Json]
@@ -98,10 +97,10 @@ class Admission:
 def check_ingress(
     params: StoreParams, load: Callable[[], NamespaceContents], writer: Writer
 ) -> Admission:
-    """Check new content. Raises NotAdmitted with the reasons. ``load`` is called if the namespace has to be read.
+    """Check new content, and return the parameters to store. Raise NotAdmitted if the content is rejected.
 
     Secrets are removed for every writer, untrusted content with instructions is held for review, and content that a
-    run repeats is stored once.
+    run repeats is stored once. ``load`` is called if the namespace has to be read.
     """
     if params.tier is not Tier.WORKING:
         return _check_content(params, load, _resolve_origin(params, writer))
@@ -120,15 +119,15 @@ def check_ingress(
 def check_amendment(
     params: StoreParams, load: Callable[[], NamespaceContents], writer: Writer
 ) -> Admission:
-    """Check the new content of an entry of any tier. Content that needs a review is stored as a separate entry."""
+    """Check the new content of an existing entry. Content that needs a review gets a key of its own."""
     if params.tier is Tier.QUARANTINE:
         return Admission(screen_params(params, _resolve_origin(params, writer)).params, {})
     return _check_content(params, load, _resolve_origin(params, writer))
 
 
 def load_contents(access: NamespaceAccess, namespace: Namespace | None) -> NamespaceContents:
-    """Load the contents of a namespace. It is locked, so that nothing changes between the decision and the write."""
-    store = access.store()
+    """Load the contents of a namespace, which the caller has locked until the content is written."""
+    store = access.open_store()
 
     def find_similar(params: StoreParams) -> Sequence[MemoryEntry]:
         return store.recall(build_similarity_query(params))
@@ -191,7 +190,7 @@ def _check_content(
 def _merge_repeated(
     params: StoreParams, load: Callable[[], NamespaceContents], screening: ScreeningResult
 ) -> Admission | None:
-    """Return the stored entry with one more proof if this content repeats it under a generated key."""
+    """Return the entry that a run's statement under a generated key repeats, with one more proof, or None."""
     if not is_generated_key(params.key, params.source.run_id) or not is_statement(params.value):
         return None
     contents = load()
@@ -207,14 +206,14 @@ def _merge_repeated(
 
 
 def build_similarity_query(params: StoreParams) -> MemoryQuery:
-    """Build the query for entries that may say the same."""
+    """Build the query for entries that may have the same meaning."""
     text = " ".join(list_texts(params.value))[:MAX_QUERY_CHARS]
     condition = {"category": params.category}
     return MemoryQuery(params.namespace, query_text=text, filter=condition, top_k=MAX_SIMILAR)
 
 
 def _hold_if_in_use(params: StoreParams, contents: NamespaceContents) -> StoreParams:
-    """Return content for review under a separate key, so that it replaces no entry in use."""
+    """Return held content with a separate key if an entry in use has its key, so that it doesn't replace the entry."""
     existing = contents.find_entry(params.key)
     if existing is None or existing.tier is Tier.QUARANTINE:
         return params
@@ -222,8 +221,8 @@ def _hold_if_in_use(params: StoreParams, contents: NamespaceContents) -> StorePa
 
 
 def _keep_if_verified(params: StoreParams, contents: NamespaceContents) -> StoreParams:
-    """Store verified content without expiry. In external namespaces, which no sweep promotes, store it as long-term
-    memory.
+    """Return verified working memory as long-term memory without expiry. In an external namespace, which no sweep
+    promotes, this is also done with content that qualifies for a promotion.
     """
     if params.tier is not Tier.WORKING:
         return params

@@ -26,30 +26,34 @@ from memory.routing import ExternalProvider
 from memory.services.gateway.caller import MemoryCaller
 
 
-def _ignore_change(changed: bool) -> None:
+def _ignore_write(changed: bool) -> None:
     pass
 
 
 def find_target(caller: MemoryCaller, parsed: ParsedNamespace) -> NamespaceTarget:
-    """Return the namespace with its row, without a check of the permission."""
+    """Return the namespace in the caller's team, with its row if there is one, without a check of the permission."""
     row = rows.find_namespace(caller.team_id, parsed.text)
     return NamespaceTarget(caller.team_id, parsed, row)
 
 
 @dataclass(slots=True)
 class NamespaceAccess:
-    """A namespace that a caller was admitted to, for one operation. ``detail`` becomes the audit row's."""
+    """A namespace that a caller may access for one operation. ``detail`` is the detail of its audit entry."""
 
     caller: MemoryCaller
     verb: Verb
     target: NamespaceTarget
     rules: Rules
     now: datetime
-    external: ExternalProvider | None = None  # the provider that keeps it, if it isn't PostgreSQL
-    emergency_access: str = ""  # the id of the emergency access by which alone the caller is let in
-    is_withheld: bool = False  # its person paused recall: for this caller it is empty
+    external: ExternalProvider | None = (
+        None  # the provider of the namespace, if it isn't PostgreSQL
+    )
+    emergency_access: str = ""  # the id of the emergency access, if the caller has no other access
+    is_withheld: bool = (
+        False  # the person paused recalling, so the namespace is empty for the caller
+    )
     detail: dict[str, Any] = field(default_factory=dict)  # JSON
-    on_external_write: Callable[[bool], None] = _ignore_change
+    on_external_write: Callable[[bool], None] = _ignore_write
 
     @property
     def text(self) -> str:
@@ -59,28 +63,27 @@ class NamespaceAccess:
     def policy(self) -> MemorySecurityPolicy:
         return self.rules.policy
 
-    def store(self, reason: str = "", change_id: UUID | None = None) -> NamespaceStore:
-        """Return the store of this namespace only. Its writes are revisions with ``reason``, of one change if one is
-        given.
+    def open_store(self, reason: str = "", change_id: UUID | None = None) -> NamespaceStore:
+        """Return a store for this namespace alone. Its writes are revisions with this reason and change id.
 
-        A namespace of an external provider has its row here as well: a write creates it, forgetting locks it, and
-        without one nothing is found. An external provider knows no changes, and no transaction rolls its writes back.
+        An external provider ignores both, and its writes are not rolled back. Its namespaces have a row here, too: a
+        write creates it, forgetting locks it, and without a row nothing is found.
         """
-        if self.external is None or not self._has_row():
+        if self.external is None or not self._prepare_row():
             return GatewayStore(self, reason, change_id)
         if self.verb != "view":
             self.on_external_write(True)
         return self.external.provider
 
     def claim(self) -> Namespace:
-        """Return the namespace's row, locked; make it if it is new."""
+        """Return the namespace's row, locked. It is created if it is missing."""
         ownership, limit = _resolve_ownership(self.caller, self.target), self.rules.max_namespaces
         return rows.claim_namespace(self.caller.team_id, self.text, ownership, max_count=limit)
 
     def claim_to_write(
         self, key: str, context: rows.WriteContext
     ) -> tuple[Namespace, rows.WriteState | None]:
-        """Claim the namespace, and if it isn't new, read by the same query the state before the write."""
+        """Claim the namespace, and return its row and the state before the write, which is None for a new namespace."""
         row = self.target.row
         ownership = _resolve_ownership(self.caller, self.target)
         state = rows.claim_to_write(row, key, context, ownership) if row else None
@@ -98,7 +101,7 @@ class NamespaceAccess:
             operation, self.now, actor, reason, *step, change_id=change_id or uuid7()
         )
 
-    def change(
+    def record_change(
         self,
         namespace: Namespace,
         operation: Operation,
@@ -119,7 +122,8 @@ class NamespaceAccess:
             at=self.now,
         )
 
-    def _has_row(self) -> bool:
+    def _prepare_row(self) -> bool:
+        """Create the row for a write or lock it to forget entries, and return whether there is one."""
         if self.verb == "write":
             self.claim()
             return True
@@ -127,9 +131,9 @@ class NamespaceAccess:
 
 
 class GatewayStore(PostgresProvider):
-    """The store of an admitted caller's namespace, within the gateway's transaction.
+    """The store of the namespace that the gateway opened, used within the gateway's transaction.
 
-    Policy and quota are checked at every write; permission was checked, and the audit row is written, by the gateway.
+    The store checks policy and quota at every write; the gateway checks the permission and writes the audit entry.
     """
 
     def __init__(self, access: NamespaceAccess, reason: str, change_id: UUID | None) -> None:
@@ -145,7 +149,7 @@ class GatewayStore(PostgresProvider):
             raise InvalidInput(f"namespace: only {self._access.text} is open.")
 
     def _embed_query(self, query: MemoryQuery) -> MemoryQuery:
-        """Return the query as it is: no embedder is called inside a transaction, callers do that before."""
+        """Return the query unchanged, because embedders are slow: callers use them before the transaction."""
         return query
 
     def _transaction(self) -> AbstractContextManager[object]:
@@ -175,8 +179,7 @@ class GatewayStore(PostgresProvider):
 class Batch:
     """Several writes to one namespace that form one change with one audit entry and are undone together.
 
-    The namespace is locked from the start. Writes of an external provider can't be undone, and their transaction is
-    not retried.
+    The namespace is locked from the start. Writes to an external provider can't be undone.
     """
 
     def __init__(self, access: NamespaceAccess, reason: str) -> None:
@@ -184,11 +187,11 @@ class Batch:
         self.namespace = access.claim()
         rows.expire(self.namespace, access.now)
         access.target = replace(access.target, row=self.namespace)
-        self.store = access.store(reason, self.change_id)
+        self.store = access.open_store(reason, self.change_id)
 
 
 def _resolve_ownership(caller: MemoryCaller, target: NamespaceTarget) -> rows.Ownership:
-    """Return the owner of a new namespace, or who joins an existing one: participants of its run, never a guest."""
+    """Return the owner and participants of a new namespace, or the participants that a run adds to an existing one."""
     parsed = target.parsed
     if target.row is not None and parsed.text not in (caller.reach or ()):
         return rows.NO_OWNERSHIP
@@ -202,6 +205,6 @@ def _resolve_ownership(caller: MemoryCaller, target: NamespaceTarget) -> rows.Ow
         if participant_id := permissions.get_participant_id(caller.principal):
             participants |= {participant_id}
         return rows.Ownership(participants=tuple(sorted(participants)))
-    if parsed.seen_by is SeenBy.RUN and (visitor := permissions.get_guest_key_id(caller.principal)):
-        return rows.Ownership(participants=(visitor,))  # only the guest's own runs have access here
+    if parsed.seen_by is SeenBy.RUN and (key_id := permissions.get_guest_key_id(caller.principal)):
+        return rows.Ownership(participants=(key_id,))  # only the key's own runs have access here
     return rows.NO_OWNERSHIP

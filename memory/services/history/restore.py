@@ -1,4 +1,4 @@
-"""Restore an entry to one of its revisions, whether it was forgotten or not. A restore is a revision, too."""
+"""Restore entries, forgotten or not, to earlier revisions. A restore is a new revision."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -21,9 +21,9 @@ from memory.services.gateway.namespace_access import NamespaceAccess
 def restore(
     caller: MemoryCaller, *, entry_id: UUID | str, revision: int | None = None, reason: str = ""
 ) -> MemoryEntry:
-    """Restore the entry to the revision of this number.
+    """Restore the entry to the revision with this number. Without one, a forgotten entry gets its last state back.
 
-    Without a number, a forgotten entry comes back as it was before it was forgotten.
+    Raise NotFound if there is no such revision.
     """
     with open_entry(caller, "write", "memory.restored", entry_id) as access:
         namespace = access.claim()
@@ -47,7 +47,7 @@ def restore_revisions(
     reason: str,
     change_id: UUID | None = None,
 ) -> None:
-    """Restore each entry to its revision, all or none, as one change. The caller has read them under the lock."""
+    """Restore each entry to its revision, all or none, as one change. The caller has locked the namespace."""
     for _entry, target in pairs:
         check_value(access.policy, target.value)
     context = access.build_context(Operation.RESTORE, reason, change_id)

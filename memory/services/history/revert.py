@@ -19,12 +19,10 @@ from memory.services.history.restore import restore_revisions
 
 
 def revert_change(access: NamespaceAccess, change_id: UUID, reason: str) -> int:
-    """Revert the change and return how many entries it was about.
+    """Revert the change and return the number of reverted entries.
 
-    An entry that would have expired by now is not restored. An expiry since the change doesn't count as another
-    change.
-
-    Raises OutdatedProposal if one of the entries has been changed since.
+    Raise OutdatedProposal if one of its entries has been changed since, other than by expiry. An entry whose previous
+    state would have expired by now is forgotten, not restored.
     """
     if access.external is not None:
         raise InvalidInput("change: memory of an external provider can't be restored.")
@@ -59,27 +57,27 @@ def revert_change(access: NamespaceAccess, change_id: UUID, reason: str) -> int:
 
 
 def can_forget(access: NamespaceAccess) -> bool:
-    """Return whether the caller may forget entries here: reverting is a write, but removes what was not there before."""
+    """Return whether the caller may forget entries of the namespace, which reverting an addition needs."""
     return permissions.is_allowed(access.caller.principal, "forget", access.target)
 
 
 def _list_ended_since(entries: Sequence[Entry], last_numbers: Mapping[UUID, int]) -> list[Entry]:
-    """Return the entries that expired after the change. Raise OutdatedProposal if one was changed otherwise."""
-    later = [entry for entry in entries if entry.revision != last_numbers[entry.pk]]
-    if not later:
+    """Return the entries that expired after the change. Raise OutdatedProposal if one has been changed otherwise."""
+    changed_since = [entry for entry in entries if entry.revision != last_numbers[entry.pk]]
+    if not changed_since:
         return []
-    revisions = Revision.objects.unscoped().filter(entry__in=later)
+    revisions = Revision.objects.unscoped().filter(entry__in=changed_since)
     changes = revisions.exclude(operation=Operation.EXPIRE).order_by("entry_id", "number")
     numbers = changes.values_list("entry_id", "number")
-    changed = {entry_id for entry_id, number in numbers if number > last_numbers[entry_id]}
-    for entry in later:
-        if entry.pk in changed:
+    outdated_ids = {entry_id for entry_id, number in numbers if number > last_numbers[entry_id]}
+    for entry in changed_since:
+        if entry.pk in outdated_ids:
             raise OutdatedProposal(f"{entry.key}: {PlanProblem.CHANGED}")
-    return later
+    return changed_since
 
 
 def _find_replaced(namespace: Namespace, ended: Sequence[Entry]) -> set[UUID]:
-    """Return the ids of the entries whose key belongs to a newer entry by now: they are not restored."""
+    """Return the ids of the ended entries that can't be restored because a newer entry has their key."""
     if not ended:
         return set()
     keys = {entry.key for entry in ended}
@@ -89,14 +87,13 @@ def _find_replaced(namespace: Namespace, ended: Sequence[Entry]) -> set[UUID]:
 
 
 def _load_previous_revisions(first_numbers: Mapping[UUID, int]) -> dict[UUID, Revision]:
-    """Return each entry's revision before the change, without the entries that were not there then."""
+    """Return each entry's revision before the change. Entries that did not exist then are missing."""
     numbers = {number - 1 for number in first_numbers.values()}
     revisions = Revision.objects.unscoped().filter(entry_id__in=first_numbers, number__in=numbers)
+    living = revisions.exclude(operation__in=REMOVING_OPERATIONS).order_by("entry_id", "number")
     return {
         revision.entry_id: revision
-        for revision in revisions.exclude(operation__in=REMOVING_OPERATIONS).order_by(
-            "entry_id", "number"
-        )
+        for revision in living
         if revision.number == first_numbers[revision.entry_id] - 1
     }
 

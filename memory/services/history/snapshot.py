@@ -1,4 +1,4 @@
-"""A namespace as it was at a moment, read from the revisions of that time. Nothing in it can be changed."""
+"""Search a namespace as it was at a moment in the past, using the revisions of that time."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -44,9 +44,9 @@ _ORDERS: Final[Mapping[Sort, tuple[Any, ...]]] = {  # what order_by takes
 class SnapshotPage:
     """A page of the entries of a snapshot.
 
-    ``changed`` holds the ids of the entries that have changed since or are gone. ``before`` and ``after`` are the
-    moments of the neighboring changes; reverting the last change leads to ``before``. ``scan_limit`` is how many of
-    the newest entries were searched for the text, if there were more.
+    ``changed`` has the ids of the entries that have changed since or are gone. A snapshot at ``before`` lacks the last
+    change of this one, and one at ``after`` has the next change, too. ``scan_limit`` is the number of entries that were
+    searched for the text, if there were more.
     """
 
     page: EntryPage
@@ -61,25 +61,27 @@ def search_snapshot(
     caller: MemoryCaller,
     *,
     namespace: str,
-    at: datetime,
+    moment: datetime,
     search: EntrySearch,
     limit: int = 50,
     offset: int = 0,
 ) -> SnapshotPage:
-    """Search the entries as they were at the moment, quarantined ones too. External providers have no snapshots."""
+    """Search the entries, quarantined ones too, as they were at ``moment``. External providers have no snapshots."""
     with open_namespace(caller, "view", "memory.listed", namespace=namespace) as access:
         row = access.target.row
-        access.detail["as_of"] = at.isoformat()
+        access.detail["as_of"] = moment.isoformat()
         if row is None or access.external is not None:
             return SnapshotPage(EntryPage([], 0, offset), frozenset())
-        matches = filter_revisions(_select_revisions(row, at), search)
+        matches = filter_revisions(_select_revisions(row, moment), search)
         page = slice(offset, offset + min(limit, MAX_PAGE_SIZE))
         scan_limit = None
         if search.text:
             newest = list(matches.order_by(*_ORDERS[Sort.NEWEST])[: MAX_SCANNED + 1])
             revisions = newest[:MAX_SCANNED]
             scan_limit = MAX_SCANNED if newest[MAX_SCANNED:] else None
-            hits = _search_text([_build_entry(revision, row) for revision in revisions], search, at)
+            hits = _search_text(
+                [_build_entry(revision, row) for revision in revisions], search, moment
+            )
             entries, total = hits[page], len(hits)
         else:
             # Rows and total come from one query: finding the newest revision of each is the slow part.
@@ -87,31 +89,31 @@ def search_snapshot(
             revisions = list(counted[page])
             entries = [_build_entry(revision, row) for revision in revisions]
             first: Any = revisions[0] if revisions else None  # Any: annotated with the total
-            total = first.total if first else matches.count() if offset else 0
+            total = first.total if first else (matches.count() if offset else 0)
         access.detail["keys"] = total
         changed = frozenset(
             str(revision.entry_id)
             for revision in revisions
             if revision.entry.revision != revision.number
         )
-        before, after = _find_neighbors(row, at)
+        before, after = _find_neighbors(row, moment)
         return SnapshotPage(EntryPage(entries, total, offset), changed, before, after, scan_limit)
 
 
-def _select_revisions(namespace: Namespace, at: datetime) -> QuerySet[Revision]:
-    """Return the newest revision of each entry at that moment, without entries that were forgotten or expired."""
-    newest = Revision.objects.unscoped().filter(_build_newest_condition(namespace, at))
-    living = newest.exclude(operation__in=REMOVING_OPERATIONS).exclude(expires_at__lte=at)
+def _select_revisions(namespace: Namespace, moment: datetime) -> QuerySet[Revision]:
+    """Return the revision of each entry at that moment, without entries that were forgotten or expired by then."""
+    newest = Revision.objects.unscoped().filter(_build_newest_condition(namespace, moment))
+    living = newest.exclude(operation__in=REMOVING_OPERATIONS).exclude(expires_at__lte=moment)
     return living.select_related("entry").order_by("entry_id")
 
 
-def _build_newest_condition(namespace: Namespace, at: datetime) -> Q:
+def _build_newest_condition(namespace: Namespace, moment: datetime) -> Q:
     """Return the condition that selects the newest revision of each entry at that moment.
 
     For few entries, a subquery looks up the last revision of each, and nothing is sorted; for many, sorting all their
     revisions is faster.
     """
-    until_then = Revision.objects.unscoped().filter(team_id=namespace.team_id, at__lte=at)
+    until_then = Revision.objects.unscoped().filter(team_id=namespace.team_id, at__lte=moment)
     if namespace.entry_count > FEW_ENTRIES:
         revisions = until_then.filter(entry__namespace=namespace).order_by("entry_id", "-number")
         return Q(pk__in=revisions.distinct("entry_id").values("pk"))
@@ -123,11 +125,11 @@ def _build_newest_condition(namespace: Namespace, at: datetime) -> Q:
 
 
 def _search_text(
-    entries: Sequence[MemoryEntry], search: EntrySearch, at: datetime
+    entries: Sequence[MemoryEntry], search: EntrySearch, moment: datetime
 ) -> list[MemoryEntry]:
-    """Return the entries ranked as a recall at that moment would have, followed by those that only contain the text."""
+    """Return the entries as a recall at that moment would have ranked them, then others that contain the text."""
     recallable = [entry for entry in entries if entry.tier is not Tier.QUARANTINE]
-    hits = answer(MemoryQuery("", query_text=search.text), recallable, at)
+    hits = answer(MemoryQuery("", query_text=search.text), recallable, moment)
     hit_ids = {entry.id for entry in hits}
     rest = [entry for entry in entries if entry.id not in hit_ids]
     matching = [entry for entry in rest if matches_search(EntrySearch(search.text), entry)]
@@ -140,10 +142,10 @@ def _build_entry(revision: Revision, namespace: Namespace) -> MemoryEntry:
     return replace(entry, source=replace(entry.source, actor=revision.actor))
 
 
-def _find_neighbors(namespace: Namespace, at: datetime) -> tuple[datetime | None, datetime | None]:
-    revisions = Revision.objects.unscoped().filter(entry__namespace=namespace)
+def _find_neighbors(row: Namespace, moment: datetime) -> tuple[datetime | None, datetime | None]:
+    revisions = Revision.objects.unscoped().filter(entry__namespace=row)
     moments = revisions.aggregate(
-        last=Max("at", filter=Q(at__lte=at)), first=Min("at", filter=Q(at__gt=at))
+        last=Max("at", filter=Q(at__lte=moment)), first=Min("at", filter=Q(at__gt=moment))
     )
     last: datetime | None = moments["last"]
     before = revisions.filter(at__lt=last).aggregate(last=Max("at"))["last"] if last else None

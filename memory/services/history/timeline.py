@@ -1,4 +1,4 @@
-"""The changes in a namespace, newest first, each with the entries it touched, and their number per day."""
+"""Read the changes in a namespace, newest first, each with its entries, and the numbers of changes by day."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,7 +25,7 @@ MAX_KEYS = 5  # listed of a change over many entries
 
 @dataclass(frozen=True, slots=True)
 class ChangeSummary:
-    """One operation of a change, over one entry or many. ``value`` is the entry's value after it, if it is only one."""
+    """One operation of a change, on one or several entries. ``value`` is the new value if it is only one entry."""
 
     change_id: UUID
     operation: str
@@ -65,7 +65,7 @@ def read_timeline(
 ) -> Timeline:
     """Return a page of the changes that match the search.
 
-    The search is compared with the entry after the change; its ``actor`` is who made the change.
+    The text is searched in the present entry, everything else in its state after the change.
     """
     with open_namespace(caller, "view", "memory.listed", namespace=namespace) as access:
         row = access.target.row
@@ -80,7 +80,7 @@ def read_timeline(
         # Rows and total come from one query: grouping the revisions is the slow part.
         counted = changes.annotate(total=Window(Count("*"))).order_by("-at_last", "-change_id")
         page = list(counted[offset : offset + limit])
-        total = page[0]["total"] if page else changes.count() if offset else 0
+        total = page[0]["total"] if page else (changes.count() if offset else 0)
         access.detail["keys"] = total
         return Timeline(_summarize_changes(revisions, page), total, offset, _count_days(revisions))
 

@@ -1,4 +1,4 @@
-"""Undo a change as a whole: forgotten entries come back and changed ones are reverted, or nothing changes."""
+"""Undo a change as a whole: forgotten entries are restored, and changed ones are reverted."""
 
 from dataclasses import dataclass
 from uuid import UUID
@@ -26,7 +26,7 @@ class UndoResult:
 
 @retry_on_conflict
 def undo(caller: MemoryCaller, *, change_id: UUID | str) -> UndoResult:
-    """Undo the change once, in every namespace that it wrote to. Raise AlreadyExists if it was undone before."""
+    """Undo the change in every namespace that it wrote to, or nowhere. Raise AlreadyExists if it was undone before."""
     namespace = _find_namespace(caller, change_id)
     with open_namespace(caller, "write", "memory.undone", namespace=namespace) as access:
         other_namespaces = _list_other_namespaces(Change.objects.unscoped().get(pk=change_id))
@@ -36,8 +36,9 @@ def undo(caller: MemoryCaller, *, change_id: UUID | str) -> UndoResult:
         if change.undone_at is not None:
             raise AlreadyExists(_("This change was already undone."))
         rows.expire(locked, access.now)
-        was_forgotten = change.operation == Operation.FORGET
-        ids = (_restore_forgotten if was_forgotten else _revert_entries)(access, change)
+        is_forgetting = change.operation == Operation.FORGET
+        undo_entries = _restore_forgotten if is_forgetting else _revert_entries
+        ids = undo_entries(access, change)
         access.detail.update(change=str(change.pk), keys=len(ids))
         for text in other_namespaces:
             with open_namespace(caller, "write", "memory.undone", namespace=text) as other_access:
@@ -50,7 +51,7 @@ def undo(caller: MemoryCaller, *, change_id: UUID | str) -> UndoResult:
 
 
 def _restore_forgotten(access: NamespaceAccess, change: Change) -> tuple[str, ...]:
-    """Restore the entries that the change forgot, except those that have been restored since."""
+    """Restore the entries that the change forgot and that are still forgotten, and return their ids."""
     revisions = Revision.objects.unscoped().filter(change_id=change.pk, operation=Operation.FORGET)
     targets = {revision.entry_id: revision for revision in revisions.order_by("entry_id")}
     forgotten = Entry.objects.unscoped().filter(pk__in=targets).exclude(deleted_at=None)
@@ -60,7 +61,7 @@ def _restore_forgotten(access: NamespaceAccess, change: Change) -> tuple[str, ..
 
 
 def _revert_entries(access: NamespaceAccess, change: Change) -> tuple[str, ...]:
-    """Revert each entry to what it was before. Raise OutdatedProposal if one of them was changed since."""
+    """Revert the entries of the change here, and return their ids. Raise OutdatedProposal if one has changed since."""
     revisions = Revision.objects.unscoped().filter(
         team_id=change.team_id, change_id=change.pk, entry__namespace__text=access.text
     )
@@ -71,7 +72,7 @@ def _revert_entries(access: NamespaceAccess, change: Change) -> tuple[str, ...]:
 
 
 def _list_other_namespaces(change: Change) -> list[str]:
-    """Return the other namespaces that the change wrote to. Only a run writes to several; forgetting concerns one."""
+    """Return the namespaces that the change wrote to besides its own. A change that forgets entries has none."""
     if change.operation == Operation.FORGET:
         return []
     revisions = Revision.objects.unscoped().filter(team_id=change.team_id, change_id=change.pk)

@@ -29,10 +29,9 @@ from memory.upkeep.promotion import ACTOR as PROMOTION
 
 @dataclass(frozen=True, slots=True)
 class RunUndoResult:
-    """The number of entries that were undone and skipped.
+    """The numbers of undone and of skipped entries, and the id of the change, or None if nothing was changed.
 
-    An entry is skipped if it has been changed since the run, or the caller may not forget it. Without a ``change_id``
-    nothing was changed.
+    An entry is skipped if it has been changed since the run, or the caller may not forget it.
     """
 
     count: int
@@ -44,7 +43,7 @@ class RunUndoResult:
 def undo_run(
     caller: MemoryCaller, *, run_id: str, reason: str = "", dry_run: bool = False
 ) -> RunUndoResult:
-    """Undo the run wherever the caller may write; a dry run only counts."""
+    """Undo the run in all namespaces that the caller may write to. A dry run only counts the entries."""
     if not run_id:
         raise InvalidInput("run: required.")
     action = "memory.listed" if dry_run else "memory.undone"
@@ -62,9 +61,9 @@ def undo_run(
         if dry_run or not count:
             return RunUndoResult(count, skipped)
         reason = reason or _("undone at")
-        # The change is recorded in the first of the namespaces; its revisions refer to the others.
-        first = next(plan for plan in plans if plan.count)
-        change = first.access.change(first.namespace, Operation.EDIT, count, reason)
+        # The change is recorded in the first namespace with entries to undo; the revisions of all refer to it.
+        main = next(plan for plan in plans if plan.count)
+        change = main.access.record_change(main.namespace, Operation.EDIT, count, reason)
         for plan in plans:
             _execute_plan(plan, reason, change.pk)
         return RunUndoResult(count, skipped, change.pk)
@@ -110,11 +109,11 @@ def _plan_namespace(access: NamespaceAccess, run_id: str) -> _NamespacePlan:
     skipped = 0
     for entry in entries:
         entry_revisions = revisions_by_entry[entry.pk]
-        first = _find_last_write(entry_revisions, run_id)
-        if first is None:
+        first_number = _find_first_of_last_writes(entry_revisions, run_id)
+        if first_number is None:
             skipped += not entry.is_forgotten
             continue
-        before = entry_revisions.get(first - 1)
+        before = entry_revisions.get(first_number - 1)
         was_living = before is not None and before.operation not in REMOVING_OPERATIONS
         if before is not None and was_living and not is_expired(before, access.now):
             restores.append((entry, before))
@@ -137,28 +136,25 @@ def _load_revisions(entry_ids: Iterable[UUID]) -> dict[UUID, dict[int, Revision]
     return revisions_by_entry
 
 
-def _find_last_write(revisions: dict[int, Revision], run_id: str) -> int | None:
-    """Return the number of the first revision of the run's last writes, or None if the entry was changed later.
-
-    A promotion to long-term memory and an expiry are ignored, because they don't change the content.
-    """
-    first = None
+def _find_first_of_last_writes(revisions: dict[int, Revision], run_id: str) -> int | None:
+    """Return the number of the first of the run's last consecutive revisions, or None if the content changed later."""
+    first_number = None
     for number, revision in revisions.items():
         if revision.run_id == run_id:
-            first = number
-        elif first is not None or not _keeps_content(revision):
+            first_number = number
+        elif first_number is not None or not _preserves_content(revision):
             break
-    return first
+    return first_number
 
 
-def _keeps_content(revision: Revision) -> bool:
+def _preserves_content(revision: Revision) -> bool:
     return revision.operation == Operation.EXPIRE or revision.actor == PROMOTION
 
 
 def _drop_taken_keys(
     namespace: Namespace, removals: Sequence[Entry], restores: Sequence[bulk.RestorePair]
 ) -> list[bulk.RestorePair]:
-    """Return the restores without those whose key belongs to a newer entry by now."""
+    """Return the restores, except those of forgotten entries whose key a newer entry has."""
     removed_ids = [entry.pk for entry in removals]
     restored_keys = [entry.key for entry, _before in restores if entry.is_forgotten]
     living = rows.find_living(namespace).filter(key__in=restored_keys).exclude(pk__in=removed_ids)

@@ -1,4 +1,4 @@
-"""Read all pages of a namespace at once, with no more of their entries than a knowledge base needs."""
+"""Read all pages of a namespace at once, with only those columns of their entries that a knowledge base needs."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class PageEntry:
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeBase:
-    """All pages of a namespace by title, with their links; ``entries`` are by the page's id."""
+    """All pages of a namespace in order of their titles, their links, and their entries by page id."""
 
     pages: tuple[KnowledgePage, ...]
     index: PageIndex
@@ -40,6 +40,7 @@ class KnowledgeBase:
 
 
 def load_knowledge_base(access: NamespaceAccess) -> KnowledgeBase:
+    """Return all recallable pages of an open namespace."""
     read_pages = _read_stored_pages if access.external is None else _read_external_pages
     pages_by_entry = dict(read_pages(access))
     by_id = {page.id: page for page in pages_by_entry.values()}
@@ -49,7 +50,7 @@ def load_knowledge_base(access: NamespaceAccess) -> KnowledgeBase:
 
 
 def _read_stored_pages(access: NamespaceAccess) -> Iterable[tuple[str, KnowledgePage]]:
-    """Yield the pages from a few columns, because whole rows of thousands of pages take longer than all other work."""
+    """Yield the pages by entry id, from a few columns, because loading thousands of whole rows would take too long."""
     if access.target.row is None:
         return
     visible = rows.find_visible(access.target.row, access.now)
@@ -61,5 +62,5 @@ def _read_stored_pages(access: NamespaceAccess) -> Iterable[tuple[str, Knowledge
 
 
 def _read_external_pages(access: NamespaceAccess) -> Iterable[tuple[str, KnowledgePage]]:
-    for entry in list_page_entries(access.store(), access.text):
+    for entry in list_page_entries(access.open_store(), access.text):
         yield entry.id, from_entry(entry)

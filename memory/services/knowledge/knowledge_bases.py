@@ -1,4 +1,4 @@
-"""The namespaces that hold knowledge pages, and those in which a caller could store some."""
+"""List the namespaces that have knowledge pages, and those to which a caller may write pages."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class KnowledgeBaseSummary:
 
 
 def list_knowledge_bases(caller: MemoryCaller) -> list[KnowledgeBaseSummary]:
-    """List the namespaces with pages that the caller may view, the last changed first."""
+    """Return the namespaces with pages that the caller may view, the last changed first."""
     with tenant([caller.team_id]):
         namespaces = select_visible(caller, Namespace)
         unexpired = Q(expires_at=None) | Q(expires_at__gt=timezone.now())
@@ -54,8 +54,9 @@ def list_knowledge_bases(caller: MemoryCaller) -> list[KnowledgeBaseSummary]:
 
 
 def list_page_targets(caller: MemoryCaller) -> Sequence[tuple[str, Namespace | None]]:
-    """List the namespaces to which the caller may write pages: the team's, those of applications, and their own, which
-    may not exist yet.
+    """Return the namespaces to which the caller may write pages: the team's, those of applications, and their own.
+
+    The row is None for a namespace that doesn't exist yet.
     """
     with tenant([caller.team_id]):
         namespaces = select_visible(caller, Namespace)

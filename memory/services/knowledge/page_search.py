@@ -25,7 +25,7 @@ MAX_KNOWLEDGE_BASES: Final = 50  # the last changed among those with a word of t
 
 @dataclass(frozen=True, slots=True)
 class PageSearchResults:
-    """The pages, best first. ``namespaces`` are by the name that their entries give them."""
+    """The pages that were found, best first, and their namespaces by the name that the entries have."""
 
     hits: tuple[PageHit, ...]
     namespaces: Mapping[str, Namespace]
@@ -41,12 +41,12 @@ def search_all_pages(
     min_score: float = 0.1,
     tags: Sequence[str] = (),
 ) -> PageSearchResults:
-    """Search each knowledge base through the gateway, with an audit entry each. Where recall is paused, nothing is found.
+    """Search each knowledge base through the gateway, with an audit entry for each; a paused one has no results.
 
-    A knowledge base that the gateway refuses is skipped; this is audited, and the result says so.
+    A knowledge base that the gateway refuses is skipped, and ``is_all`` is false in the result.
     """
     check_search(top_k, min_score)
-    namespaces = _list_candidates_by_term(query, caller)
+    namespaces = _list_namespaces_with_terms(caller, query)
     candidates: list[tuple[KnowledgePage, MemoryEntry]] = []
     is_all = len(namespaces) <= MAX_KNOWLEDGE_BASES
     for row in namespaces[:MAX_KNOWLEDGE_BASES]:
@@ -62,18 +62,17 @@ def search_all_pages(
     ]
     # By identity: two knowledge bases may have a page with the same name.
     entries = {id(page): entry for page, entry in candidates}
-    hits = tuple(
-        PageHit(item, replace(entry, score=min(1.0, item.score), explain=dict(item.parts)))
-        for item in rank_pages(query, pages, RetrieverConfig(top_k, min_score, 1.0))
-        for entry in [entries[id(item.page)]]
-    )
+    hits: list[PageHit] = []
+    for item in rank_pages(query, pages, RetrieverConfig(top_k, min_score, 1.0)):
+        entry, score = entries[id(item.page)], min(1.0, item.score)
+        hits.append(PageHit(item, replace(entry, score=score, explain=dict(item.parts))))
     hit_namespaces = {hit.entry.namespace for hit in hits}
     namespaces_by_text = {row.text: row for row in namespaces if row.text in hit_namespaces}
-    return PageSearchResults(hits, namespaces_by_text, is_all)
+    return PageSearchResults(tuple(hits), namespaces_by_text, is_all)
 
 
-def _list_candidates_by_term(query: str, caller: MemoryCaller) -> list[Namespace]:
-    """List the namespaces that contain a term of the query, the last changed first, by one query of the postings."""
+def _list_namespaces_with_terms(caller: MemoryCaller, query: str) -> list[Namespace]:
+    """Return the namespaces with pages that contain a term of the query, the last changed first."""
     terms = list(dict.fromkeys(extract_query_terms(query))) if query.strip() else []
     if not terms:
         return []

@@ -26,7 +26,7 @@ from memory.models import Entry
 from memory.providers.postgres import rows
 from memory.providers.postgres.vectors import compute_similarity_by_key
 from memory.services.entries.edit import RevisionConflict
-from memory.services.entries.forget import Forgotten, forget_selected
+from memory.services.entries.forget import ForgetResult, forget_selected
 from memory.services.gateway import ingress_gate
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import hash_key, open_entry, open_namespace
@@ -38,12 +38,12 @@ from memory.services.recall.recall import open_for_query, record_reads
 
 MAX_PAGES = 1_000
 MAX_RESULTS = 100
-_WRITABLE = {"title", "summary", "content", "tags", "references", "aliases"}
+_WRITABLE_FIELDS = {"title", "summary", "content", "tags", "references", "aliases"}
 
 
 @dataclass(frozen=True, slots=True)
 class PageView:
-    """A page with the ids of linked pages, which may be missing; ``outdated`` are the reasons why it is outdated."""
+    """A page with the ids of linked pages, some of which may not exist, and the references that make it outdated."""
 
     page: KnowledgePage
     entry: MemoryEntry
@@ -85,15 +85,15 @@ def find_pages(
     min_score: float = 0.1,
     tags: Sequence[str] = (),
 ) -> tuple[PageHit, ...]:
-    """Search pages by the words of title, tags, summary and content, by full text, and by meaning. Best first."""
+    """Return the pages that match the query by their words or their meaning, best first."""
     check_search(top_k, min_score)
-    question = MemoryQuery("", query_text=query)
-    with open_for_query(caller, question, scope=scope, namespace=namespace) as (access, question):
+    text_query = MemoryQuery("", query_text=query)
+    with open_for_query(caller, text_query, scope=scope, namespace=namespace) as (access, embedded):
         row = None if access.external else access.target.row
-        near_keys = compute_similarity_by_key(row, question.meaning, PAGE_CATEGORY) if row else {}
-        candidates = list_candidate_pages(access, query, near_keys, is_filtered=bool(tags))
+        similarity = compute_similarity_by_key(row, embedded.meaning, PAGE_CATEGORY) if row else {}
+        candidates = list_candidate_pages(access, query, similarity, is_filtered=bool(tags))
         page_query = PageQuery(query, top_k, min_score, tuple(tags))
-        hits = search_pages(page_query, candidates, near_keys)
+        hits = search_pages(page_query, candidates, similarity)
         access.detail.update(keys=len(hits), pages=True)
         record_reads(access, [hit.entry for hit in hits], injected=False)
         return hits
@@ -109,7 +109,7 @@ def write_pages(
     mode: str = MERGE,
     reason: str = "",
 ) -> tuple[PageWriteResult, ...]:
-    """Write all pages or none, each into the page about the same subject, if there is one."""
+    """Write all pages or none. An existing page about the same subject is merged or replaced, as ``mode`` says."""
     if not 1 <= len(pages) <= MAX_PAGES:
         raise InvalidInput(f"pages: from 1 to {MAX_PAGES} at once.")
     writer = ingress_gate.get_writer(caller)
@@ -118,10 +118,10 @@ def write_pages(
     with open_namespace(
         caller, "write", "memory.stored", scope=scope, namespace=namespace
     ) as access:
-        access.claim()  # before the pages are read: two writers of one page must not make twins
+        access.claim()  # locked before the pages are read, so that two writers can't create the same page twice
         stored = write_drafts(
             pages,
-            access.store(reason),
+            access.open_store(reason),
             access.text,
             mode=mode,
             clock=lambda: access.now,
@@ -144,9 +144,7 @@ def rewrite_page(
     changes: Mapping[str, Json],
     reason: str = "",
 ) -> PageView:
-    """Change only the given fields, and only if the page hasn't been changed since it was read. Its id stays, because
-    others link to it.
-    """
+    """Change these fields of a page, and keep its id. Raise RevisionConflict if it is no longer at ``if_revision``."""
     with open_entry(caller, "write", "memory.edited", entry_id) as access:
         access.claim()
         entry = get_page_entry(access, entry_id)
@@ -158,10 +156,12 @@ def rewrite_page(
         before = from_entry(entry)
         origin = ingress_gate.DEFAULT_ORIGINS[ingress_gate.get_writer(caller)]
         draft, reasons = screen_page(parse_draft({"title": before.title, **changes}), {}, origin)
-        page = replace(before, **{name: getattr(draft, name) for name in _WRITABLE & set(changes)})
+        page = replace(
+            before, **{name: getattr(draft, name) for name in _WRITABLE_FIELDS & set(changes)}
+        )
         store = _build_store(access, reason)
         if reasons:
-            access.store(reason).store(build_quarantined_page(store, page, reasons))
+            access.open_store(reason).store(build_quarantined_page(store, page, reasons))
         elif page != before:
             store.update_page(page)
         access.detail.update(entry=entry.id, key=hash_key(entry.key), keys=1)
@@ -181,7 +181,7 @@ def confirm_page(caller: MemoryCaller, *, entry_id: UUID | str) -> PageView:
 
 
 @retry_on_conflict
-def delete_page(caller: MemoryCaller, *, entry_id: UUID | str, reason: str = "") -> Forgotten:
+def delete_page(caller: MemoryCaller, *, entry_id: UUID | str, reason: str = "") -> ForgetResult:
     """Forget the page; pages that link to it become outdated."""
     with open_entry(caller, "forget", "memory.forgotten", entry_id) as access:
         entry = get_page_entry(access, entry_id)
@@ -212,12 +212,12 @@ def _build_view(access: NamespaceAccess, entry: MemoryEntry) -> PageView:
     knowledge_base, page = load_knowledge_base(access), from_entry(entry)
     index = knowledge_base.index
     links, backlinks = index.links.get(page.id, ()), index.backlinks.get(page.id, ())
-    marks = tuple(mark for mark in index.outdated if mark.page_id == page.id)
-    return PageView(page, entry, links, backlinks, marks, knowledge_base)
+    outdated = tuple(reference for reference in index.outdated if reference.page_id == page.id)
+    return PageView(page, entry, links, backlinks, outdated, knowledge_base)
 
 
 def get_page_entry(access: NamespaceAccess, entry_id: UUID | str) -> MemoryEntry:
-    """Return the entry of a page that may be recalled. Raise NotFound if there is none, or it is no page."""
+    """Return the page's entry. Raise NotFound if it can't be recalled or is no page."""
     row: Entry | None = None
     if access.target.row is not None:
         visible = rows.find_visible(access.target.row, access.now)
@@ -230,5 +230,8 @@ def get_page_entry(access: NamespaceAccess, entry_id: UUID | str) -> MemoryEntry
 
 def _build_store(access: NamespaceAccess, reason: str = "") -> KnowledgeStore:
     return KnowledgeStore(
-        access.text, access.store(reason), clock=lambda: access.now, source=access.caller.source
+        access.text,
+        access.open_store(reason),
+        clock=lambda: access.now,
+        source=access.caller.source,
     )

@@ -1,4 +1,4 @@
-"""The pages that a query is compared with passage by passage: in a large namespace only the likely ones."""
+"""Choose the pages that a query is compared with passage by passage: in a large namespace only the likely ones."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -16,7 +16,7 @@ MAX_COMPARED: Final = 100  # pages: those that full text finds first
 
 
 def search_pages_by_text(access: NamespaceAccess, query: str) -> list[MemoryEntry]:
-    """Search pages by full text, best first; nothing of an external provider."""
+    """Search the namespace's pages by full text, best first. Those of an external provider are not found."""
     if access.target.row is None or access.external is not None:
         return []
     text_query = MemoryQuery(
@@ -28,18 +28,17 @@ def search_pages_by_text(access: NamespaceAccess, query: str) -> list[MemoryEntr
 def list_candidate_pages(
     access: NamespaceAccess, query: str, near_keys: Iterable[str], *, is_filtered: bool = False
 ) -> list[MemoryEntry]:
-    """Return the pages worth comparing: in a large namespace those that contain a term of the query or are in
-    ``near_keys``, since no other could match.
+    """Return the pages to compare with the query: in a large namespace those that contain one of its terms or have one
+    of ``near_keys``.
 
-    In a small namespace these are all pages, and also if the search ``is_filtered`` by tags, which the full-text
-    index doesn't know.
+    All pages of a small namespace are compared, and all if the search ``is_filtered`` by tags, which have no index.
     """
     row = access.target.row
     if row is None or access.external or is_filtered or row.entry_count <= LARGE_SIZE:
-        return list_page_entries(access.store(), access.text)
+        return list_page_entries(access.open_store(), access.text)
     entries = search_pages_by_text(access, query)
-    missing = set(near_keys).difference(entry.key for entry in entries)
-    if missing:
-        rest = rows.find_visible(row, access.now).filter(key__in=missing)
-        entries += [rows.build_entry(entry, access.text) for entry in rest]
+    missing_keys = set(near_keys).difference(entry.key for entry in entries)
+    if missing_keys:
+        near_rows = rows.find_visible(row, access.now).filter(key__in=missing_keys)
+        entries += [rows.build_entry(near_row, access.text) for near_row in near_rows]
     return entries

@@ -42,8 +42,8 @@ MESSAGES: Final = (
 class EmbeddingState:
     """The counts and problems of a team's embeddings.
 
-    ``missing`` is the reason why nothing can be embedded at all. ``problem`` is the last problem of the failing entry
-    that was tried most often.
+    ``missing`` is the reason if nothing can be embedded at all. ``problem`` is the last problem of the entry that has
+    failed most often.
     """
 
     embedder: str
@@ -80,7 +80,7 @@ def load_embedding_state(team_id: UUID) -> EmbeddingState | None:
 
 
 def translate_problem(problem: str) -> str:
-    """Translate the problem if its message is known."""
+    """Translate a stored problem. One that is not among ``MESSAGES`` is returned unchanged."""
     for message, pattern in _PATTERNS:
         if match := pattern.fullmatch(problem):
             return _(message) % match.groupdict()
@@ -88,8 +88,9 @@ def translate_problem(problem: str) -> str:
 
 
 def _build_pattern(message: str) -> re.Pattern[str]:
+    """Build the pattern of the messages with any values in the place of the placeholders."""
     escaped = re.escape(message)
     return re.compile(re.sub(r"%\\\((\w+)\\\)s", r"(?P<\1>.+)", escaped))
 
 
-_PATTERNS: Final = tuple((sentence, _build_pattern(sentence)) for sentence in MESSAGES)
+_PATTERNS: Final = tuple((message, _build_pattern(message)) for message in MESSAGES)

@@ -1,4 +1,4 @@
-"""Recalls by key, by text, or the newest entries. What a run recalled is stored as provenance."""
+"""Recall entries by key, by text, or the newest, and record what the steps of a run recalled."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -41,10 +41,10 @@ def recall(
     recency_days: float | None = None,
     as_of: datetime | None = None,
 ) -> list[MemoryEntry]:
-    """Recall entries, never quarantined, forgotten or expired ones."""
+    """Return the entries that match, or the newest without a key and a text; none that is quarantined."""
     query = MemoryQuery("", key, query_text, filter, top_k, language, recency_days, as_of)
     with open_for_query(caller, query, scope=scope, namespace=namespace) as (access, query):
-        entries: list[MemoryEntry] = access.store().recall(query)
+        entries: list[MemoryEntry] = access.open_store().recall(query)
         if access.is_withheld:
             entries = WithheldEntries()
         if key is not None:
@@ -62,21 +62,21 @@ def recall(
 def open_for_query(
     caller: MemoryCaller, query: MemoryQuery, *, scope: str | None, namespace: str | None
 ) -> Iterator[tuple[NamespaceAccess, MemoryQuery]]:
-    """Open a namespace for a recall, and add the namespace and the embedding of the text to the query.
+    """Open a namespace for a recall, and yield it with the query, to which its name and an embedding are added.
 
-    An embedder is slow, so it is called before the transaction, and only if the caller is authorized and there is
-    something to find: the text of a refused query is never sent to an embedder.
+    The embedder is called before the transaction because it is slow, and only if the caller is authorized and there is
+    something to find, so that the text of a refused query is never sent to it.
     """
     authorized: NamespaceAccess | None = None
 
-    def can_be_answered() -> bool:
+    def authorize_and_check() -> bool:
         nonlocal authorized
         authorized = authorize(caller, "view", "memory.recalled", scope=scope, namespace=namespace)
         has_entries = authorized.target.row is not None and authorized.external is None
         return has_entries and _is_valid(query)
 
     if settings.MEMORY_EMBEDDER:
-        query = embed_query(query, can_be_answered)
+        query = embed_query(query, authorize_and_check)
     with open_namespace(
         caller, "view", "memory.recalled", scope=scope, namespace=namespace, access=authorized
     ) as access:
@@ -94,9 +94,9 @@ def _is_valid(query: MemoryQuery) -> bool:
 def record_reads(
     access: NamespaceAccess, entries: Sequence[MemoryEntry], *, injected: bool
 ) -> None:
-    """Record which entries a step of a run read. A repeated step reads the same entries; they are recorded once.
+    """Record which entries a step of a run read, once even if the step is repeated.
 
-    Entries of an external provider have no row here that could be recorded.
+    Entries of an external provider are left out because they have no rows in this database.
     """
     origin = access.caller.origin
     if not entries or not origin.run_id or access.external is not None:

@@ -1,7 +1,7 @@
-"""Search within a namespace, for pages and for actions on many entries.
+"""Search the entries of a namespace, for the memory pages and for actions on many entries.
 
-Text is ranked as a recall ranks it, each hit with its score and its parts; entries that only contain the text, or are
-quarantined, follow. All other criteria filter.
+Entries that match the text are ranked as by a recall, each with its score. Quarantined entries and others that only
+contain the text follow. All other criteria filter the entries.
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,8 +41,8 @@ class Sort(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class EntrySearch:
-    """Conditions of a search; without any, all entries, newest first. ``actor`` is who wrote it; the times are when it
-    changed.
+    """The conditions of a search, which finds all entries without any. ``actor`` is who wrote the entry, ``since`` and
+    ``until`` limit the time of its last change.
     """
 
     text: str = ""
@@ -56,7 +56,7 @@ class EntrySearch:
     sort: Sort = Sort.BEST
 
 
-ORDERS: Final[Mapping[Sort, tuple[Any, ...]]] = {  # what order_by takes
+ORDERS: Final[Mapping[Sort, tuple[Any, ...]]] = {  # arguments of order_by
     Sort.BEST: ("-updated_at", "-id"),
     Sort.NEWEST: ("-updated_at", "-id"),
     Sort.OLDEST: ("updated_at", "id"),
@@ -66,7 +66,7 @@ ORDERS: Final[Mapping[Sort, tuple[Any, ...]]] = {  # what order_by takes
 }
 
 
-_KEYS: Final[Mapping[Sort, Any]] = {  # what sorted takes
+_SORT_KEYS: Final[Mapping[Sort, Any]] = {  # key functions for sorted
     Sort.BEST: lambda entry: 0,
     Sort.NEWEST: lambda entry: 0,
     Sort.OLDEST: lambda entry: (entry.updated_at, entry.id),
@@ -83,7 +83,7 @@ _KEYS: Final[Mapping[Sort, Any]] = {  # what sorted takes
 def search_entries(
     caller: MemoryCaller, *, namespace: str, search: EntrySearch, limit: int = 50, offset: int = 0
 ) -> EntryPage:
-    """Search entries, including quarantined ones, which recall leaves out."""
+    """Return a page of the entries that match, including quarantined ones, which recall leaves out."""
     with open_namespace(caller, "view", "memory.listed", namespace=namespace) as access:
         page = search_page(access, search, min(limit, MAX_PAGE_SIZE), offset)
         access.detail["keys"] = page.total
@@ -94,7 +94,7 @@ def search_entries(
 def search_by_tier(
     caller: MemoryCaller, *, namespace: str, search: EntrySearch, limit: int = 20
 ) -> dict[Tier, EntryPage]:
-    """Return the first entries of each tier."""
+    """Return the first entries that match of each tier."""
     with open_namespace(caller, "view", "memory.listed", namespace=namespace) as access:
         pages = {
             tier: search_page(access, replace(search, tier=str(tier)), limit, 0)
@@ -107,17 +107,17 @@ def search_by_tier(
 def search_page(
     access: NamespaceAccess, criteria: EntrySearch, limit: int, offset: int
 ) -> EntryPage:
-    """Return a page of the search in an open namespace."""
+    """Return a page of the entries of an open namespace that match the criteria."""
     row = access.target.row
     if row is None:
         return EntryPage([], 0, offset)
     if access.external is not None:
-        entries = access.store().recall(MemoryQuery(row.text, filter=criteria.filter))
+        entries = access.open_store().recall(MemoryQuery(row.text, filter=criteria.filter))
         matching = [entry for entry in entries if matches_search(criteria, entry)]
         page = sort_entries(criteria, matching)[offset : offset + limit]
         return EntryPage(page, len(matching), offset)
     if criteria.text:
-        return _rank(row, criteria, access.now, limit, offset)
+        return _rank_page(row, criteria, access.now, limit, offset)
     query = filter_entries(row, criteria, access.now)
     sorted_rows = query.order_by(*ORDERS[criteria.sort])[offset : offset + limit]
     entries = [rows.build_entry(entry, row.text) for entry in sorted_rows]
@@ -125,7 +125,7 @@ def search_page(
 
 
 def match_entries(namespace: Namespace, criteria: EntrySearch, now: datetime) -> rows.Entries:
-    """Return all entries that match, for an action on them."""
+    """Return the query for all entries that match, for an action on them."""
     query = filter_entries(namespace, criteria, now)
     if not criteria.text:
         return query
@@ -134,7 +134,7 @@ def match_entries(namespace: Namespace, criteria: EntrySearch, now: datetime) ->
 
 
 def filter_entries(namespace: Namespace, criteria: EntrySearch, now: datetime) -> rows.Entries:
-    """Filter by every criterion except the text."""
+    """Return the query for the living entries that match every criterion except the text."""
     query = rows.find_living(namespace).exclude(expires_at__lte=now)
     conditions: dict[str, Any] = {  # conditions of different types
         "key__icontains": criteria.key,
@@ -149,7 +149,7 @@ def filter_entries(namespace: Namespace, criteria: EntrySearch, now: datetime) -
 
 
 def filter_revisions(revisions: QuerySet[Revision], criteria: EntrySearch) -> QuerySet[Revision]:
-    """Filter by every criterion except the text; the actor is who made the change."""
+    """Limit the revisions by every criterion except the text. The actor is who made the change."""
     conditions: dict[str, Any] = {  # conditions of different types
         "entry__key__icontains": criteria.key,
         "category": criteria.category,
@@ -163,43 +163,45 @@ def filter_revisions(revisions: QuerySet[Revision], criteria: EntrySearch) -> Qu
 
 
 def matches_search(criteria: EntrySearch, entry: MemoryEntry) -> bool:
-    """Return whether one entry matches, with the text as it is."""
-    at = entry.updated_at
+    """Return whether the entry matches every criterion and contains the text, without ranking it."""
+    updated_at = entry.updated_at
     return (
         criteria.key.casefold() in entry.key.casefold()
         and criteria.text.casefold() in build_search_text(entry.key, entry.value).casefold()
         and criteria.category in ("", entry.category)
         and criteria.tier in ("", str(entry.tier))
         and criteria.actor in ("", entry.source.actor)
-        and (criteria.since is None or at is None or at >= criteria.since)
-        and (criteria.until is None or at is None or at < criteria.until)
+        and (criteria.since is None or updated_at is None or updated_at >= criteria.since)
+        and (criteria.until is None or updated_at is None or updated_at < criteria.until)
         and matches(parse_filter(criteria.filter), build_filter_document(entry))
     )
 
 
 def sort_entries(criteria: EntrySearch, entries: Sequence[MemoryEntry]) -> list[MemoryEntry]:
+    """Return the entries in the order of the criteria, those that are equal in it newest first."""
     newest = sorted(entries, key=lambda entry: (entry.updated_at, entry.id), reverse=True)
-    return sorted(newest, key=_KEYS[criteria.sort], reverse=criteria.sort is Sort.IMPORTANCE)
+    return sorted(newest, key=_SORT_KEYS[criteria.sort], reverse=criteria.sort is Sort.IMPORTANCE)
 
 
-def _rank(
+def _rank_page(
     namespace: Namespace, criteria: EntrySearch, now: datetime, limit: int, offset: int
 ) -> EntryPage:
+    """Return a page of the entries that match the text, ranked or, with another sort order, in that order."""
     hits = {UUID(entry.id): entry for entry in _search_hits(namespace, criteria, now)}
-    narrow = filter_entries(namespace, criteria, now)
+    filtered = filter_entries(namespace, criteria, now)
     if criteria.sort is not Sort.BEST:
-        query = narrow.filter(Q(pk__in=hits) | Q(text__icontains=criteria.text))
+        query = filtered.filter(Q(pk__in=hits) | Q(text__icontains=criteria.text))
         page = query.order_by(*ORDERS[criteria.sort])[offset : offset + limit]
         entries = [hits.get(row.pk) or rows.build_entry(row, namespace.text) for row in page]
         return EntryPage(entries, query.count(), offset)
-    passing = set(narrow.filter(pk__in=hits).values_list("pk", flat=True))
-    best = [hit for pk, hit in hits.items() if pk in passing]
-    rest = narrow.filter(text__icontains=criteria.text).exclude(pk__in=hits)
-    start = max(0, offset - len(best))
-    entries = best[offset : offset + limit]
-    more = rest.order_by(*ORDERS[Sort.NEWEST])[start : start + limit - len(entries)]
-    entries += [rows.build_entry(entry, namespace.text) for entry in more]
-    return EntryPage(entries, len(best) + rest.count(), offset)
+    filtered_ids = set(filtered.filter(pk__in=hits).values_list("pk", flat=True))
+    ranked = [hit for pk, hit in hits.items() if pk in filtered_ids]
+    unranked = filtered.filter(text__icontains=criteria.text).exclude(pk__in=hits)
+    start = max(0, offset - len(ranked))
+    entries = ranked[offset : offset + limit]
+    unranked_rows = unranked.order_by(*ORDERS[Sort.NEWEST])[start : start + limit - len(entries)]
+    entries += [rows.build_entry(row, namespace.text) for row in unranked_rows]
+    return EntryPage(entries, len(ranked) + unranked.count(), offset)
 
 
 def _search_hits(namespace: Namespace, criteria: EntrySearch, now: datetime) -> list[MemoryEntry]:

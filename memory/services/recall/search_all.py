@@ -1,7 +1,6 @@
-"""Searches the entries of all namespaces that a caller may view.
+"""Search the entries of all namespaces that a caller may view.
 
-It covers what the page of the newest memories shows: what roles and sharing allow, and one's own. Emergency access
-doesn't widen any list. Memory of external providers isn't searched; the result says so.
+Namespaces that the caller may view only by emergency access are not searched, nor are those of external providers.
 """
 
 from collections.abc import Mapping
@@ -34,7 +33,7 @@ _Hits = list[tuple[Entry, MemoryEntry]]
 
 @dataclass(frozen=True, slots=True)
 class SearchResults:
-    """The entries, best first, then quarantined ones. ``namespaces`` are by the name that the entries give them."""
+    """The entries, best first, then quarantined ones, and their namespaces by the name that the entries have."""
 
     entries: tuple[MemoryEntry, ...]
     namespaces: Mapping[str, Namespace]
@@ -54,8 +53,10 @@ def search_all_namespaces(
     limit: int = 50,
     offset: int = 0,
 ) -> SearchResults:
-    """Search by words, ranked as a recall in one namespace. People find quarantined entries too; what a program finds
-    may end up in a prompt, so it has to name that tier.
+    """Return the entries with words of the query, ranked as by a recall.
+
+    People find quarantined entries, too. Keys find them only with that tier, because their results may be put into a
+    prompt.
     """
     if not query.strip() or len(query) > MAX_QUERY_LENGTH:
         raise InvalidInput(f"q: from 1 to {MAX_QUERY_LENGTH} characters.")
@@ -63,11 +64,10 @@ def search_all_namespaces(
     with tenant([caller.team_id]):
         visible, is_all = _list_namespaces(caller, scope)
         pages = _Pages(visible, query, category or "", offset, page_size)
-        hits, total = pages.rank(tier or "") if tier != Tier.QUARANTINE else ([], 0)
+        hits, total = pages.rank_entries(tier or "") if tier != Tier.QUARANTINE else ([], 0)
         if tier == Tier.QUARANTINE or (not tier and caller.principal.kind == "user"):
-            quarantined, quarantined_count = pages.list_quarantined(
-                offset - total, page_size - len(hits)
-            )
+            start, limit = offset - total, page_size - len(hits)
+            quarantined, quarantined_count = pages.list_quarantined(start, limit)
             hits, total = [*hits, *quarantined], total + quarantined_count
         namespaces = Namespace.objects.unscoped().in_bulk(
             {row.namespace_id for row, _entry in hits}
@@ -84,7 +84,7 @@ def search_all_namespaces(
 
 @dataclass(frozen=True, slots=True)
 class _Pages:
-    """One list of two parts: the ranked entries, and after them the quarantined ones."""
+    """The two parts of the results: the ranked entries, and after them the quarantined ones."""
 
     namespaces: Any  # namespaces; the manager's queryset is untyped
     query: str
@@ -92,7 +92,7 @@ class _Pages:
     offset: int
     limit: int
 
-    def rank(self, tier: str) -> tuple[_Hits, int]:
+    def rank_entries(self, tier: str) -> tuple[_Hits, int]:
         page = search_all.rank_entries(
             self.namespaces,
             self.query,
@@ -108,22 +108,19 @@ class _Pages:
         ]
         return hits, page.total
 
-    def list_quarantined(self, start: int, room: int) -> tuple[_Hits, int]:
+    def list_quarantined(self, start: int, limit: int) -> tuple[_Hits, int]:
         ids = search_all.list_quarantined(
             self.namespaces, self.query, timezone.now(), category=self.category
         )
         start = max(0, start)
-        page = ids[start : start + room]
-        entries = Entry.objects.unscoped().in_bulk(page) if page else {}
-        return [
-            (row, rows.build_entry(row, "")) for entry_id in page if (row := entries.get(entry_id))
-        ], len(ids)
+        page_ids = ids[start : start + limit]
+        entries = Entry.objects.unscoped().in_bulk(page_ids) if page_ids else {}
+        page_rows = [entries[entry_id] for entry_id in page_ids if entry_id in entries]
+        return [(row, rows.build_entry(row, "")) for row in page_rows], len(ids)
 
 
 def _list_namespaces(caller: MemoryCaller, scope: str | None) -> tuple[Any, bool]:  # as above
-    """Return the query for the namespaces that the caller can view and the policy leaves open, and whether these are
-    all.
-    """
+    """Return the query for the namespaces to search, and whether these are all that the caller may view."""
     namespaces = select_visible(caller, Namespace)
     if scope:
         namespaces = namespaces.filter(scope=str(get_scope(scope).word))
@@ -131,29 +128,26 @@ def _list_namespaces(caller: MemoryCaller, scope: str | None) -> tuple[Any, bool
     is_all = not external_scopes or not namespaces.filter(scope__in=external_scopes).exists()
     namespaces = namespaces.filter(entry_count__gt=0).exclude(scope__in=external_scopes)
     if caller.principal.kind != "user":
-        namespaces = namespaces.exclude(_paused_condition())
-    restricting = (
-        Policy.objects.unscoped().filter(team_id=caller.team_id).exclude(allowed_prefixes=None)
-    )
-    if restricting.exists():
-        namespaces = namespaces.filter(pk__in=_list_open(caller.team_id, list(namespaces)))
+        namespaces = namespaces.exclude(_build_paused_condition())
+    policies = Policy.objects.unscoped().filter(team_id=caller.team_id)
+    if policies.exclude(allowed_prefixes=None).exists():
+        allowed_ids = _list_allowed_ids(caller.team_id, list(namespaces))
+        namespaces = namespaces.filter(pk__in=allowed_ids)
     return namespaces, is_all
 
 
-def _paused_condition() -> Q:
-    """Return the condition for namespaces whose person paused recall, in which a program finds nothing; as
-    ``is_verb_paused``.
-    """
+def _build_paused_condition() -> Q:
+    """Build the condition for namespaces whose person has paused recalling, as ``is_verb_paused`` checks it."""
     is_paused = Q(paused__in=(PauseChoice.RECALLING, PauseChoice.BOTH), paused_since__isnull=False)
     return is_paused & (Q(paused_until=None) | Q(paused_until__gt=timezone.now()))
 
 
-def _list_open(team_id: UUID, namespaces: list[Namespace]) -> list[UUID]:
+def _list_allowed_ids(team_id: UUID, namespaces: list[Namespace]) -> list[UUID]:
     policies = load_policies(team_id, namespaces)
-    return [row.pk for row in namespaces if _is_open(policies[row.pk], row.text)]
+    return [row.pk for row in namespaces if _is_allowed(policies[row.pk], row.text)]
 
 
-def _is_open(policy: MemorySecurityPolicy, text: str) -> bool:
+def _is_allowed(policy: MemorySecurityPolicy, text: str) -> bool:
     try:
         check_namespace(policy, text)
     except AccessDenied:

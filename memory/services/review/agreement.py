@@ -1,4 +1,4 @@
-"""The rate at which people accept proposals, and the rules that permanent rejections make."""
+"""Measure how often people accept proposals, and list the rules that permanent rejections make."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -38,7 +38,7 @@ _STATES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class RejectionRule(ReviewItem):
-    """A permanent rejection: nothing with the same meaning is proposed or stored in its namespace."""
+    """A permanent rejection. Nothing with the same meaning is proposed or stored in its namespace again."""
 
     at: datetime | None
     by: str
@@ -54,7 +54,7 @@ class RejectionRule(ReviewItem):
 
 
 def measure_agreement(caller: MemoryCaller, *, now: datetime | None = None) -> dict[str, Precision]:
-    """Return the precision of each kind over the last thirty days, for proposals and for quarantined entries."""
+    """Return the precision in the last thirty days by kind, for proposals and for quarantined entries."""
     since = (now or timezone.now()) - PERIOD
     outcomes: dict[str, list[tuple[ReviewState, bool]]] = {}
     with tenant([caller.team_id]):
@@ -77,6 +77,7 @@ def list_rejection_rules(caller: MemoryCaller) -> list[RejectionRule]:
 
 
 def _list_outcomes(caller: MemoryCaller, since: datetime) -> Iterable[tuple[str, str, bool]]:
+    """Return the kind and the verdict of each decided proposal, and whether it was edited."""
     proposals = select_visible(caller, Proposal)
     kind = Case(When(SUPERSEDES, then=Value(CONTRADICTION)), default=F("kind"))
     rows = annotate_verdicts(proposals.filter(decided_at__gte=since)).annotate(queue_kind=kind)
@@ -85,7 +86,7 @@ def _list_outcomes(caller: MemoryCaller, since: datetime) -> Iterable[tuple[str,
 
 
 def _list_entry_decisions(caller: MemoryCaller, since: datetime) -> Iterable[str]:
-    """Return the decisions about quarantined entries."""
+    """Return the decision about each reviewed entry, as a word of ``TierAction``."""
     entries = select_visible(caller, Entry)
     reviewed = entries.filter(
         deleted_at=None, updated_at__gte=since, metadata__review__in=list(_STATES)

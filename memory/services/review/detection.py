@@ -1,7 +1,7 @@
 """Detect contradictions, duplicates and links between new and older memories, and save them as proposals for review.
 
-The comparison takes long and runs outside any lock. A proposal records the entries that it compared, so that a later
-change of them is noticed when it is applied.
+The comparison takes long and locks nothing. A proposal records the entries that it compares, so that applying it fails
+if they have been changed in the meantime.
 """
 
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ def propose_changes(
     run_id: str,
     learning: LearningRule,
 ) -> int:
-    """Save proposals for the new entries under these keys, and return how many."""
+    """Save proposals about the new entries with these keys, and return their number."""
     if not keys:
         return 0
     newest, similar_groups = _load_entries(caller, namespace, keys)
@@ -54,9 +54,9 @@ def propose_changes(
 def _load_entries(
     caller: MemoryCaller, namespace: str, keys: Sequence[str]
 ) -> tuple[list[MemoryEntry], list[list[MemoryEntry]]]:
-    """Return the newest entries, and a group for each new entry: the entry itself and those that resemble it."""
+    """Return the namespace's newest entries and, for each new entry, a group of it and those that resemble it."""
     with open_namespace(caller, "view", "memory.listed", namespace=namespace) as access:
-        newest = access.store().recall(MemoryQuery(namespace, top_k=MAX_COMPARED))
+        newest = access.open_store().recall(MemoryQuery(namespace, top_k=MAX_COMPARED))
         new_entries = [
             entry for entry in newest if entry.key in keys and entry.category not in RUN_CATEGORIES
         ]
@@ -68,7 +68,7 @@ def _load_entries(
 def _find_similar(access: NamespaceAccess, entry: MemoryEntry) -> list[MemoryEntry]:
     text = " ".join(list_texts(entry.value))[:2_000]
     query = MemoryQuery(entry.namespace, query_text=text, top_k=MAX_SIMILAR)
-    return [hit for hit in access.store().recall(query) if hit.id != entry.id]
+    return [hit for hit in access.open_store().recall(query) if hit.id != entry.id]
 
 
 def _build_proposals(
@@ -118,10 +118,9 @@ def _propose_merges(
 
 def _propose_links(candidates: Sequence[MemoryEntry], keys: frozenset[str]) -> list[Proposal]:
     new_ids = {entry.id for entry in candidates if entry.key in keys}
-    links = [
-        link for link in find_term_links(candidates) if {link.first_id, link.second_id} & new_ids
-    ]
-    return propose_links(links, candidates, _new_id, author=PROPOSED_BY)
+    links = find_term_links(candidates)
+    new_links = [link for link in links if {link.first_id, link.second_id} & new_ids]
+    return propose_links(new_links, candidates, _new_id, author=PROPOSED_BY)
 
 
 def _get_keys(proposal: Proposal) -> frozenset[str]:

@@ -1,6 +1,6 @@
-"""Preview what accepting would change now, for a whole page of proposals with one query.
+"""Preview what accepting a whole page of review items would change now, by one query.
 
-Entries of an external provider are not read for a preview; such a proposal shows the values that it recorded.
+The entries of an external provider are not read; a proposal about them shows the values that it recorded.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,7 +27,7 @@ EntriesByKey = Mapping[tuple[str, str], MemoryEntry]  # by namespace and key
 
 
 def preview_changes(rows: Sequence[Proposal | Entry], now: datetime) -> list[ProposalDiff]:
-    """Return the diffs in the order of the rows. The caller has set the tenant and checked the permissions."""
+    """Return what accepting each row would change. The caller has set the tenant and checked the permissions."""
     entries = _load_entries(rows, now) | _list_recorded_entries(rows)
     return [_build_diff(row, entries) for row in rows]
 
@@ -44,11 +44,11 @@ def _build_diff(row: Proposal | Entry, entries: EntriesByKey) -> ProposalDiff:
 def _load_entries(
     rows: Iterable[Proposal | Entry], now: datetime
 ) -> dict[tuple[str, str], MemoryEntry]:
-    """Return the recallable entries that the rows are about, read with one query."""
+    """Return the recallable entries that the rows would change, by one query."""
     keys = {key for row in rows for key in _list_keys(row)}
     if not keys:
         return {}
-    names = {row.namespace_id: row.namespace.text for row in rows}
+    texts = {row.namespace_id: row.namespace.text for row in rows}
     not_expired = Q(expires_at=None) | Q(expires_at__gt=now)
     entries = Entry.objects.unscoped().filter(
         not_expired,
@@ -57,7 +57,7 @@ def _load_entries(
         deleted_at=None,
     )
     return {
-        (names[entry.namespace_id], entry.key): build_entry(entry, names[entry.namespace_id])
+        (texts[entry.namespace_id], entry.key): build_entry(entry, texts[entry.namespace_id])
         for entry in entries.exclude(tier=Tier.QUARANTINE.value)
         if (entry.namespace_id, entry.key) in keys
     }

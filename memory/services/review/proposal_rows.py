@@ -1,4 +1,4 @@
-"""The conversion between proposals and their database rows."""
+"""Convert proposals to and from their database rows."""
 
 from dataclasses import asdict
 from typing import Any
@@ -33,6 +33,7 @@ def to_row_fields(proposal: Proposal) -> dict[str, Any]:  # Any: a row's fields
 
 
 def to_proposal(row: Row) -> Proposal:
+    """Return the proposal of the row, which must be loaded with its namespace."""
     namespace = row.namespace.text
     return Proposal(
         id=str(row.pk),

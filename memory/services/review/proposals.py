@@ -63,9 +63,9 @@ def list_proposals(
     limit: int = 50,
     offset: int = 0,
 ) -> ProposalPage:
-    """Return the proposals of namespaces that the caller may read, those with the highest score first.
+    """Return a page of the proposals that the caller may read, those with the highest score first.
 
-    An API client also gets those of the external user that it names.
+    A key that gives an external user's namespace also gets the proposals for it.
     """
     conditions: dict[str, str | None] = {"state": state, "kind": kind, "run_id": run_id}
     with tenant([caller.team_id]):
@@ -87,11 +87,11 @@ def get_proposal(caller: MemoryCaller, *, proposal_id: UUID) -> Proposal:
 
 @retry_on_conflict
 def preview_proposal(caller: MemoryCaller, *, proposal_id: UUID) -> ProposalDiff:
-    """Return what applying would change now. Only the access is recorded."""
+    """Return what applying the proposal would change now. Only the read is audited."""
     text = get_proposal(caller, proposal_id=proposal_id).namespace.text
     with open_namespace(caller, "view", "memory.listed", namespace=text) as access:
         row = Proposal.objects.unscoped().select_related("namespace").get(pk=proposal_id)
-        diff = plan_changes(to_proposal(row), partial(find_entry, access.store(), text))
+        diff = plan_changes(to_proposal(row), partial(find_entry, access.open_store(), text))
         access.detail.update(proposal=str(row.pk), keys=len(diff.changes))
         return diff
 
@@ -104,8 +104,8 @@ def apply_proposal(
     value: Json | _AsProposed = AS_PROPOSED,
     reason: str = "",
 ) -> Proposal:
-    """Apply the whole proposal or nothing. One that is applied with another ``value`` counts as edited."""
-    with _open(caller, proposal_id, "memory.proposal_applied") as (access, row):
+    """Apply the whole proposal or nothing. With another ``value`` than the proposed one, it counts as edited."""
+    with _open_proposal(caller, proposal_id, "memory.proposal_applied") as (access, row):
         change = to_proposal(row)
         if not isinstance(value, _AsProposed):
             if change.new is None:
@@ -113,7 +113,7 @@ def apply_proposal(
             row.edited = value != change.new.value
             change = replace(change, new=replace(change.new, value=value))
             row.new = to_row_fields(change)["new"]
-        _apply(access, row, change, reason)
+        _apply_change(access, row, change, reason)
         return _save_decision(row, access, ReviewState.APPLIED, reason)
 
 
@@ -121,15 +121,15 @@ def apply_proposal(
 def merge_proposal(
     caller: MemoryCaller, *, proposal_id: UUID, into: str, value: Json, reason: str = ""
 ) -> Proposal:
-    """Merge a proposed entry into the one under the key ``into``, which gets this value.
+    """Merge a proposed entry into the entry with the key ``into``, which gets this value.
 
-    The proposal keeps its own text, which is shown again when the merge is undone.
+    The proposal keeps its proposed value, which is shown again if the merge is undone.
     """
-    with _open(caller, proposal_id, "memory.proposal_applied") as (access, row):
-        entry = find_entry(access.store(), access.text, into)
+    with _open_proposal(caller, proposal_id, "memory.proposal_applied") as (access, row):
+        entry = find_entry(access.open_store(), access.text, into)
         if entry is None:
             raise NotFound(_("Memory not found. It may have been forgotten."))
-        _apply(access, row, merge_into_entry(to_proposal(row), entry, value), reason)
+        _apply_change(access, row, merge_into_entry(to_proposal(row), entry, value), reason)
         row.edited = True
         return _save_decision(row, access, ReviewState.APPLIED, reason)
 
@@ -138,21 +138,21 @@ def merge_proposal(
 def reject_proposal(
     caller: MemoryCaller, *, proposal_id: UUID, always: bool = False, reason: str = ""
 ) -> Proposal:
-    """Reject the proposal; with ``always``, nothing with the same meaning is proposed or stored there again."""
+    """Reject the proposal. With ``always``, nothing with the same meaning is proposed or stored there again."""
     state = ReviewState.REJECTED_ALWAYS if always else ReviewState.REJECTED
-    return _move_proposal(caller, proposal_id, state, "memory.proposal_rejected", reason)
+    return _change_state(caller, proposal_id, state, "memory.proposal_rejected", reason)
 
 
 @retry_on_conflict
 def reopen_proposal(caller: MemoryCaller, *, proposal_id: UUID, reason: str = "") -> Proposal:
-    return _move_proposal(caller, proposal_id, ReviewState.OPEN, "memory.proposal_reopened", reason)
+    return _change_state(caller, proposal_id, ReviewState.OPEN, "memory.proposal_reopened", reason)
 
 
 @retry_on_conflict
 def undo_proposal(caller: MemoryCaller, *, proposal_id: UUID, reason: str = "") -> Proposal:
     """Revert the applied proposal. Raise OutdatedProposal if one of its entries has been changed since."""
-    with _open(caller, proposal_id, "memory.undone") as (access, row):
-        _check_move(row, ReviewState.UNDONE)
+    with _open_proposal(caller, proposal_id, "memory.undone") as (access, row):
+        _check_transition(row, ReviewState.UNDONE)
         if row.change_id is None:
             raise InvalidInput("proposal: there is no change to undo.")
         count = revert_change(access, row.change_id, reason or _("undone at"))
@@ -167,9 +167,9 @@ def save_proposals(
     run_id: str,
     learning: LearningRule,
 ) -> int:
-    """Save the proposals that are neither open nor rejected permanently, and return how many.
+    """Save the proposals that are neither open already nor permanently rejected, and return their number.
 
-    Those that need no decision by a person are applied at once.
+    Proposals that need no decision by a person are applied at once.
     """
     namespace = access.claim()
     new_rows = {row["fingerprint"]: row for row in map(to_row_fields, proposals)}
@@ -198,13 +198,13 @@ def list_rejected_values(namespace: Namespace | None) -> list[Json]:
 def measure_precision(
     caller: MemoryCaller, *, namespace: str | None = None
 ) -> dict[str, Precision]:
-    """Return how often people agreed, by proposer. An automatically applied proposal counts once it was undone."""
+    """Return how often people agreed, by proposer. An automatic change only counts if a person reverted it."""
     with tenant([caller.team_id]):
         outcomes = annotate_verdicts(_select_proposals(caller, namespace))
-        decided: dict[str, list[tuple[ReviewState, bool]]] = {}
-        for by, verdict, edited in outcomes.values_list("by", "verdict", "edited"):
-            decided.setdefault(by, []).append((ReviewState(verdict), edited))
-    return {by: compute_precision(rows) for by, rows in sorted(decided.items())}
+        decisions: dict[str, list[tuple[ReviewState, bool]]] = {}
+        for proposer, verdict, edited in outcomes.values_list("by", "verdict", "edited"):
+            decisions.setdefault(proposer, []).append((ReviewState(verdict), edited))
+    return {proposer: compute_precision(pairs) for proposer, pairs in sorted(decisions.items())}
 
 
 def _select_visible(caller: MemoryCaller) -> QuerySet[Proposal]:
@@ -221,17 +221,17 @@ def _select_proposals(caller: MemoryCaller, namespace: str | None) -> QuerySet[P
 
 
 def _find_in_named_namespace(caller: MemoryCaller, proposal_id: UUID) -> Proposal | None:
-    """Return the proposal if an API client may name its namespace, as it may for an entry."""
+    """Return the proposal if the caller is a key that has access to its namespace by naming the external user."""
     rows = Proposal.objects.unscoped().select_related("namespace")
     row = rows.filter(team_id=caller.team_id, pk=proposal_id).first()
     return row if row and is_allowed_by_name(caller.principal, "view", row.namespace) else None
 
 
 @contextmanager
-def _open(
+def _open_proposal(
     caller: MemoryCaller, proposal_id: UUID, action: str
 ) -> Iterator[tuple[NamespaceAccess, Proposal]]:
-    """Lock the namespace, then the proposal: the order that proposing, curating and erasing use."""
+    """Lock the namespace and then the proposal, in the order that proposing, curating and erasing use."""
     text = get_proposal(caller, proposal_id=proposal_id).namespace.text
     with open_namespace(caller, "write", action, namespace=text) as access:
         access.lock()
@@ -239,9 +239,11 @@ def _open(
         yield access, rows.select_for_update(of=("self",)).get(pk=proposal_id)
 
 
-def _apply(access: NamespaceAccess, row: Proposal, change: ProposedChange, reason: str) -> None:
-    """Apply the change; one that removes entries also needs the permission to forget."""
-    _check_move(row, ReviewState.APPLIED)
+def _apply_change(
+    access: NamespaceAccess, row: Proposal, change: ProposedChange, reason: str
+) -> None:
+    """Apply the change as one batch. If it removes entries, the caller also needs the permission to forget."""
+    _check_transition(row, ReviewState.APPLIED)
     batch = Batch(access, reason or row.reason)
     diff = plan_changes(change, partial(find_entry, batch.store, change.namespace))
     forgets = any(entry_change.after is None for entry_change in diff.changes)
@@ -255,25 +257,25 @@ def _apply(access: NamespaceAccess, row: Proposal, change: ProposedChange, reaso
 
 def _apply_automatically(access: NamespaceAccess, row: Proposal, change: ProposedChange) -> None:
     try:
-        _apply(access, row, change, CURATION)
+        _apply_change(access, row, change, CURATION)
     except OutdatedProposal:
-        return  # it stays open for a person, who sees the problem
+        return  # the proposal stays open for a person, who sees the problem
     row.by_itself = True
     _save_decision(row, access, ReviewState.APPLIED, "")
 
 
-def _move_proposal(
+def _change_state(
     caller: MemoryCaller, proposal_id: UUID, state: ReviewState, action: str, reason: str
 ) -> Proposal:
-    with _open(caller, proposal_id, action) as (access, row):
-        _check_move(row, state)
+    with _open_proposal(caller, proposal_id, action) as (access, row):
+        _check_transition(row, state)
         is_open = state is ReviewState.OPEN
         if is_open and _find_fingerprints(row.namespace, [row.fingerprint], [ReviewState.OPEN]):
             raise InvalidInput("state: the same change has been proposed again.")
         return _save_decision(row, access, state, reason)
 
 
-def _check_move(row: Proposal, state: ReviewState) -> None:
+def _check_transition(row: Proposal, state: ReviewState) -> None:
     if state not in NEXT_STATES[ReviewState(row.state)]:
         raise InvalidInput(f"state: can't change from {row.state} to {state}.")
 

@@ -1,4 +1,4 @@
-"""The decisions about the items of the review queue: accept, merge, reject or revert, for one item or many.
+"""Decide about items of the review queue: accept, merge, reject or revert, for one item or many.
 
 Each decision passes the gateway of the item's namespace, for proposals and quarantined entries alike.
 """
@@ -67,7 +67,7 @@ def accept(
 
 @retry_on_conflict
 def reject(caller: MemoryCaller, *, item_id: UUID, always: bool = False, reason: str = "") -> None:
-    """Reject the item. A quarantined entry is kept as rejected, so that the content filter recognizes it from then on."""
+    """Reject the item. A quarantined entry is kept as rejected, so that the content filter recognizes its content."""
     row = _load_item(caller, item_id)
     if isinstance(row, Proposal):
         reject_proposal(caller, proposal_id=item_id, always=always, reason=reason)
@@ -77,7 +77,7 @@ def reject(caller: MemoryCaller, *, item_id: UUID, always: bool = False, reason:
 
 @retry_on_conflict
 def merge(caller: MemoryCaller, *, item_id: UUID, into: str, value: Json, reason: str = "") -> None:
-    """Merge the item into the memory under the key ``into``, which gets this value."""
+    """Merge the item into the entry with the key ``into``, which gets this value."""
     row = _load_item(caller, item_id)
     if isinstance(row, Proposal):
         merge_proposal(caller, proposal_id=item_id, into=into, value=value, reason=reason)
@@ -87,19 +87,13 @@ def merge(caller: MemoryCaller, *, item_id: UUID, into: str, value: Json, reason
 
 @retry_on_conflict
 def list_similar(caller: MemoryCaller, *, item_id: UUID) -> list[MemoryEntry]:
-    """Return entries of the namespace that the item may be merged into, the most similar first."""
+    """Return entries of the namespace that the item may be merged into: the most similar, or the newest if none is."""
     row = _load_item(caller, item_id)
     value = row.value if isinstance(row, Entry) else (row.new or {}).get("value")
     text = " ".join(list_texts(value))[:2_000]
     with open_namespace(caller, "view", "memory.listed", namespace=row.namespace.text) as access:
-        namespace = row.namespace.text
-        entries: list[MemoryEntry] = []
-        for query in (
-            MemoryQuery(namespace, query_text=text, top_k=MAX_SIMILAR),
-            MemoryQuery(namespace, top_k=MAX_SIMILAR),
-        ):
-            if not entries:
-                entries = access.store().recall(query)
+        store, newest = access.open_store(), MemoryQuery(access.text, top_k=MAX_SIMILAR)
+        entries = store.recall(replace(newest, query_text=text)) or store.recall(newest)
         access.detail["keys"] = len(entries)
         return entries
 
@@ -129,7 +123,7 @@ def reject_many(
 def _decide_each(
     caller: MemoryCaller, item_ids: Sequence[UUID], decide: Callable[[UUID], None]
 ) -> DecisionResult:
-    """Decide each item separately and skip those that fail. With a single item, the failure is raised."""
+    """Decide about each item separately, and skip those that fail. The failure of a single item is raised."""
     if len(item_ids) == 1:
         decide(item_ids[0])
         return DecisionResult(tuple(item_ids))
@@ -148,7 +142,7 @@ def _decide_each(
 
 
 def _list_namespaces(caller: MemoryCaller, item_ids: Sequence[UUID]) -> set[str]:
-    """Return the namespaces of the items. Permissions are checked for each item later."""
+    """Return the namespaces of the items, without a check of the permissions."""
     kinds: tuple[type[Proposal] | type[Entry], ...] = (Proposal, Entry)
     return {
         text
@@ -187,27 +181,25 @@ def _find_last_change(caller: MemoryCaller, row: Entry) -> UUID:
 
 
 def _merge_entry(caller: MemoryCaller, row: Entry, into: str, value: Json, reason: str) -> None:
+    """Store the value under the key ``into`` with the entry as one more proof, and forget the quarantined entry."""
     namespace = row.namespace.text
     with open_namespace(
         caller, "write", tiers.ACTIONS[TierAction.APPROVE], namespace=namespace
     ) as access:
         batch = Batch(access, reason)
-        source = (
-            rows.find_living(batch.namespace).filter(pk=row.pk, tier=Tier.QUARANTINE.value).first()
-        )
+        living = rows.find_living(batch.namespace)
+        source = living.filter(pk=row.pk, tier=Tier.QUARANTINE.value).first()
         target = find_entry(batch.store, namespace, into)
         if source is None or target is None:
             raise NotFound(_("Memory not found. It may have been forgotten."))
         if access.external is not None:
             raise InvalidInput("namespace: external providers have no quarantine.")
-        before = get_metadata_list(target.metadata, "merged_from", dict)
-        merged = [*before, {"key": source.key, "id": str(source.pk)}]
-        metadata = {**target.metadata, "proofs": count_evidence(target) + 1, "merged_from": merged}
+        sources = get_metadata_list(target.metadata, "merged_from", dict)
+        sources = [*sources, {"key": source.key, "id": str(source.pk)}]
+        metadata = {**target.metadata, "proofs": count_evidence(target) + 1, "merged_from": sources}
         change_id = batch.change_id
-        access.change(batch.namespace, Operation.EDIT, 2, reason, change_id=change_id)
+        access.record_change(batch.namespace, Operation.EDIT, 2, reason, change_id=change_id)
         params = replace(build_restore_params(target, access.now), value=value, metadata=metadata)
         batch.store.store(params)
         batch.store.delete(namespace, source.key)
-        access.detail.update(
-            keys=2, change=str(batch.change_id), entries=[str(source.pk), target.id]
-        )
+        access.detail.update(keys=2, change=str(change_id), entries=[str(source.pk), target.id])

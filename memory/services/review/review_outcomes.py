@@ -1,4 +1,4 @@
-"""The outcomes of proposals: what people decided in the review, or by reverting an automatic change."""
+"""The outcomes of proposals: what people decided in the review, or by reverting a change applied automatically."""
 
 from typing import Any
 
@@ -32,8 +32,8 @@ def annotate_verdicts(rows: QuerySet[Proposal]) -> QuerySet[Any]:  # Any: a prop
 
 
 def _select_reverted() -> QuerySet[Revision]:
-    """Return the revisions of the change that a person has forgotten or restored since."""
-    since = Revision.objects.unscoped().filter(
+    """Return the query for revisions of the proposal's change whose entry a person has forgotten or restored since."""
+    later_reverts = Revision.objects.unscoped().filter(
         entry=OuterRef("entry_id"),
         number__gt=OuterRef("number"),
         actor__startswith=USER_PREFIX,
@@ -42,4 +42,4 @@ def _select_reverted() -> QuerySet[Revision]:
     revisions = Revision.objects.unscoped().filter(
         team_id=OuterRef("team_id"), change_id=OuterRef("change_id")
     )
-    return revisions.filter(Exists(since))
+    return revisions.filter(Exists(later_reverts))

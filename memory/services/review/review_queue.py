@@ -71,7 +71,7 @@ class ReviewItem:
 
 @dataclass(frozen=True, slots=True)
 class QueueItem(ReviewItem):
-    """An undecided item. ``new`` is the value that may be edited before it is accepted."""
+    """An undecided item with what accepting it would change. ``new`` is the value that may be edited before."""
 
     diff: ProposalDiff
     can_decide: bool = True
@@ -99,7 +99,7 @@ class QueueItem(ReviewItem):
 
 @dataclass(frozen=True, slots=True)
 class QueuePage:
-    """A page of the queue. ``namespaces`` and ``queue_total`` count the items regardless of the filters."""
+    """A page of the queue, with the numbers of items by namespace and in all, regardless of the filters."""
 
     items: Sequence[QueueItem]
     total: int
@@ -123,7 +123,7 @@ def list_queue(
     limit: int = 20,
     offset: int = 0,
 ) -> QueuePage:
-    """Return proposals, those with the highest score first, followed by quarantined entries, newest first."""
+    """Return a page of the proposals, highest score first, followed by the quarantined entries, newest first."""
     with tenant([caller.team_id]):
         readable, now = select_visible(caller, Namespace), timezone.now()
         namespaces, queue_total = _count_by_namespace(readable, now)
@@ -135,13 +135,14 @@ def list_queue(
         page_size = min(limit, MAX_PAGE_SIZE)
         rows: list[Proposal | Entry] = []
         rows += proposals.order_by("-score", "-id")[offset : offset + page_size]
-        rest = max(0, offset - proposal_count)
-        rows += held_entries.order_by("-updated_at", "-id")[rest : rest + page_size - len(rows)]
+        start = max(0, offset - proposal_count)
+        rows += held_entries.order_by("-updated_at", "-id")[start : start + page_size - len(rows)]
         items = _build_items(caller, _attach_namespaces(rows), now)
         return QueuePage(items, proposal_count + held_count, offset, namespaces, queue_total)
 
 
 def get_queue_item(caller: MemoryCaller, *, item_id: UUID) -> QueueItem:
+    """Return the item. Raise NotFound if it has been decided, or the caller may not read it."""
     with tenant([caller.team_id]):
         row = find_item(caller, item_id)
         if not _is_undecided(row):
@@ -151,7 +152,7 @@ def get_queue_item(caller: MemoryCaller, *, item_id: UUID) -> QueueItem:
 
 
 def list_queue_items(caller: MemoryCaller, *, item_ids: Iterable[UUID]) -> list[QueueItem]:
-    """Return the undecided ones of these items, in the order of the queue."""
+    """Return those of the items that are undecided and that the caller may read, in the order of the queue."""
     with tenant([caller.team_id]):
         readable, now, ids = select_visible(caller, Namespace), timezone.now(), list(item_ids)
         rows: list[Proposal | Entry] = [
@@ -186,7 +187,7 @@ def get_value(row: Proposal | Entry) -> Json:
 
 
 def map_writable(caller: MemoryCaller, namespaces: Iterable[Namespace]) -> dict[UUID, bool]:
-    """Return for each of the namespaces whether the caller may write to it, and so decide about its items."""
+    """Return whether the caller may write to each namespace, and so decide about its items, by namespace id."""
     return {
         pk: permissions.is_allowed(caller.principal, "write", permissions.build_target(row))
         for pk, row in {row.pk: row for row in namespaces}.items()
@@ -233,7 +234,7 @@ def _apply_filters(
 def _count_by_namespace(
     readable: QuerySet[Namespace], now: datetime
 ) -> tuple[list[tuple[Namespace, int]], int]:
-    """Return the namespaces with the most items and their counts, in order of scope, and the total of all."""
+    """Return the namespaces with the most items and their counts, ordered by scope, and the total of all namespaces."""
     counts: Counter[UUID] = Counter()
     for rows in (_select_proposals(readable), _select_held_entries(readable, now)):
         counts.update(dict(rows.order_by().values_list("namespace_id").annotate(Count("id"))))

@@ -1,4 +1,4 @@
-"""A sample of review items in the caller's own memory, detected by the real rules."""
+"""Create sample items for the review in the caller's own memory, using the real detection."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -26,7 +26,7 @@ REVIEW_ALL: Final = LearningRule(review=ReviewMode.ALL, sampled=1.0)
 
 
 def add_sample_items(caller: MemoryCaller) -> int:
-    """Add the sample and return the number of new proposals. A repeated call adds none that is open already."""
+    """Add the sample items, and return the number of new proposals. A repeated call adds none that are still open."""
     if caller.principal.user_id is None:
         raise InvalidInput("namespace: only a user has their own memory.")
     namespace = f"user:{caller.principal.user_id}"
@@ -56,7 +56,7 @@ def add_sample_items(caller: MemoryCaller) -> int:
 
 
 def _list_texts() -> Sequence[tuple[str, str]]:
-    """Return two texts that contradict, two that resemble each other and two about the same thing."""
+    """Return the names and texts: two that contradict, two that resemble each other, and two about the same subject."""
     return (
         ("home", _("Alice lives in Lyon")),
         ("moved", _("Alice lives in Basel")),
@@ -69,7 +69,7 @@ def _list_texts() -> Sequence[tuple[str, str]]:
 
 @retry_on_conflict
 def _propose_drafts(caller: MemoryCaller, namespace: str) -> int:
-    """Propose new entries and return how many."""
+    """Propose two new entries, and return the number of new proposals."""
     texts = (
         _("Acme pays its invoices on the last Friday of a month"),
         _("Bob prefers short answers with an example"),

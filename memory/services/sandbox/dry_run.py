@@ -21,8 +21,8 @@ _JSON_FIELDS = tuple(name for name in ENTRY if name not in ("score", "source", "
 
 @dataclass(frozen=True, slots=True)
 class SandboxChange:
-    """A change that a dry run would make. ``entry`` and ``before`` are entries as JSON; ``entry`` is None if the
-    entry was forgotten, ``before`` if it is new.
+    """A change that a dry run would make, with the entry as JSON: ``before`` is None for a new entry, ``entry`` for a
+    forgotten one.
     """
 
     operation: Operation
@@ -36,60 +36,63 @@ class SandboxChange:
 
 
 class Ledger(Protocol):
-    """Stores the changes that a run would make, in order. It is called within the gateway's transaction."""
+    """Stores the changes that a run would make, in order. Its methods are called within the gateway's transaction."""
 
     def load(self) -> Sequence[SandboxChange]: ...
     def add(self, changes: Sequence[SandboxChange]) -> None: ...
 
 
-class Changes:
-    """The changes of a whole dry run, read from the ledger once."""
+class DryRunChanges:
+    """The changes of a dry run in all namespaces, read from the ledger once."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
         self._loaded: list[SandboxChange] | None = None
 
-    def list_for(self, namespace: str) -> list[SandboxChange]:
+    def list_of_namespace(self, namespace: str) -> list[SandboxChange]:
         if self._loaded is None:
             self._loaded = list(self._ledger.load())
         return [change for change in self._loaded if change.namespace == namespace]
 
     def add(self, change: SandboxChange) -> None:
-        self.list_for(change.namespace)  # loaded first, so that the new change isn't loaded as well
+        self.list_of_namespace(
+            change.namespace
+        )  # loaded first: afterwards the ledger has the new change
         self._ledger.add([change])
         if self._loaded is not None:
             self._loaded.append(change)
 
 
 class DryRunStore(InMemoryProvider):
-    """A copy of a namespace. Each write is stored in the ledger before the step gets its result.
+    """A copy of a namespace for a dry run. Each change is stored in the ledger before the step gets its result.
 
-    Real entries are copied, and the run's earlier changes are applied to the copy: after a crash the copy is made
-    again.
+    The copy is made of the real entries and the run's earlier changes, so that it can be made again after a crash.
     """
 
-    def __init__(self, access: NamespaceAccess, scope: str, changes: Changes) -> None:
+    def __init__(self, access: NamespaceAccess, scope: str, changes: DryRunChanges) -> None:
         super().__init__(policy=access.policy)
         self._scope = scope
         self._changes = changes
-        self._real: frozenset[tuple[str, int]] = frozenset()  # (id, revision) of the copied entries
-        self.begin(access)
+        self._copied_revisions: frozenset[tuple[str, int]] = (
+            frozenset()
+        )  # (id, revision) of the copied entries
+        self.begin_operation(access)
         self._copy()
 
-    def begin(self, access: NamespaceAccess) -> None:
-        """Begin an operation of a step."""
+    def begin_operation(self, access: NamespaceAccess) -> None:
+        """Use the access of a step's operation for the calls that follow."""
         self._access = access
         self._written_keys: set[str] = set()  # by this operation
 
     def store(self, params: StoreParams) -> MemoryEntry:
-        """Store in the copy. A step that is repeated after a crash gets what it stored the first time."""
+        """Store an entry in the copy. A step that is repeated after a crash gets the entry that it stored before."""
         key = params.key
         origin_key = "" if key in self._written_keys else self._access.caller.origin.idempotency_key
         self._written_keys.add(key)
-        changes = self._changes.list_for(self._access.text)
-        last = next((change for change in reversed(changes) if change.key == key), None)
-        if last and last.entry and origin_key and last.origin_key == origin_key:
-            return entry_from_json(last.entry)
+        changes = self._changes.list_of_namespace(self._access.text)
+        latest = next((change for change in reversed(changes) if change.key == key), None)
+        if latest and latest.entry and origin_key and latest.origin_key == origin_key:
+            return entry_from_json(latest.entry)
         before = self.living(self._access.text).get(key)
         entry = super().store(params)
         stored = {**entry_to_json(entry), "ttl_seconds": params.ttl_seconds}
@@ -106,28 +109,28 @@ class DryRunStore(InMemoryProvider):
         return True
 
     def forget(self, key: str | None, filter_: Mapping[str, Json] | None) -> int:
-        """Forget what a key or a filter selects, and return the number; a repeated step returns its first number."""
+        """Forget the entries that a key or a filter selects. Return their number, the same if the step is repeated."""
         origin_key = self._access.caller.origin.idempotency_key
-        repeated = sum(
+        forgotten_before = sum(
             change.operation == FORGET and change.origin_key == origin_key
-            for change in self._changes.list_for(self._access.text)
+            for change in self._changes.list_of_namespace(self._access.text)
             if origin_key
         )
         condition = parse_filter(filter_)
         selected = [
             entry
             for entry in self.living(self._access.text).values()
-            if not repeated
+            if not forgotten_before
             and (key is None or entry.key == key)
             and matches(condition, build_filter_document(entry))
         ]
         for entry in sorted(selected, key=lambda entry: entry.id):
             self.delete(self._access.text, entry.key)
-        return repeated or len(selected)
+        return forgotten_before or len(selected)
 
-    def list_real(self, entries: Iterable[MemoryEntry]) -> list[MemoryEntry]:
-        """Return the entries that really exist in this revision."""
-        return [entry for entry in entries if (entry.id, entry.revision) in self._real]
+    def list_unchanged(self, entries: Iterable[MemoryEntry]) -> list[MemoryEntry]:
+        """Return those of the entries that equal a real one, because the run hasn't changed them."""
+        return [entry for entry in entries if (entry.id, entry.revision) in self._copied_revisions]
 
     def _copy(self) -> None:
         text, row = self._access.text, self._access.target.row
@@ -136,10 +139,10 @@ class DryRunStore(InMemoryProvider):
             self.adopt(self._access.external.provider.recall(MemoryQuery(text)) if row else [])
         elif row is not None:
             entries = [rows.build_entry(entry, text) for entry in rows.find_living(row)]
-            self._real = frozenset((entry.id, entry.revision) for entry in entries)
+            self._copied_revisions = frozenset((entry.id, entry.revision) for entry in entries)
             self.adopt(entries)
             self.reserve_positions(text, rows.load_last_positions(row))
-        for change in self._changes.list_for(text):
+        for change in self._changes.list_of_namespace(text):
             if change.entry is not None:
                 self.adopt([entry_from_json(change.entry)])
             else:
@@ -154,8 +157,8 @@ class DryRunStore(InMemoryProvider):
         origin_key: str,
     ) -> None:
         target = (self._scope, self._access.text, key, self._access.caller.origin.node_id)
-        old = entry_to_json(before) if before else None
-        self._changes.add(SandboxChange(operation, *target, origin_key, entry, old))
+        before_json = entry_to_json(before) if before else None
+        self._changes.add(SandboxChange(operation, *target, origin_key, entry, before_json))
 
 
 def entry_to_json(entry: MemoryEntry) -> dict[str, Json]:

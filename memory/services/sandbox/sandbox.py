@@ -1,7 +1,7 @@
-"""Memory for a test run: real entries and the run's own writes. Real memory is never changed.
+"""Memory for a test run, which reads real entries and its own writes, and never changes real memory.
 
-A namespace is copied when the run first accesses it, into the in-memory provider, the reference for the others, so
-that test runs and real runs behave alike. Permission, policy and quota are checked and reads are audited as always.
+When the run first accesses a namespace, it is copied into the in-memory provider, the reference for all others, so that
+test runs and real runs behave alike. Permissions, policies and quotas are checked, and reads are audited.
 """
 
 import threading
@@ -36,11 +36,11 @@ from memory.permissions import Verb
 from memory.services.access.pause_state import WithheldEntries
 from memory.services.gateway import ingress_gate
 from memory.services.gateway.caller import MemoryCaller
-from memory.services.gateway.engine_port import CallerOf, RunMemory
+from memory.services.gateway.engine_port import LoadCaller, RunMemory
 from memory.services.gateway.gateway import hash_key, open_namespace
 from memory.services.gateway.namespace_access import NamespaceAccess
 from memory.services.recall.recall import record_reads
-from memory.services.sandbox.dry_run import Changes, DryRunStore, Ledger
+from memory.services.sandbox.dry_run import DryRunChanges, DryRunStore, Ledger
 
 
 _OPERATIONS: dict[str, tuple[Verb, str]] = {  # by the action of a conversation request
@@ -52,13 +52,13 @@ _OPERATIONS: dict[str, tuple[Verb, str]] = {  # by the action of a conversation 
 
 
 class SandboxMemory(RunMemory):
-    """The run's port over copies; one operation at a time."""
+    """The engine's memory port for one test run. It works on copies, one operation at a time."""
 
     def __init__(
-        self, caller: MemoryCaller | CallerOf, ledger: Ledger, redact: Redact = keep_unchanged
+        self, caller: MemoryCaller | LoadCaller, ledger: Ledger, redact: Redact = keep_unchanged
     ) -> None:
         super().__init__(caller, redact)
-        self._changes = Changes(ledger)
+        self._changes = DryRunChanges(ledger)
         self._copies: dict[str, DryRunStore] = {}  # by namespace
         self._lock = threading.Lock()
 
@@ -70,7 +70,7 @@ class SandboxMemory(RunMemory):
                 return WithheldEntries()
             entries = copy.recall(replace(query, namespace=access.text))
             access.detail["keys"] = len(entries)
-            record_reads(access, copy.list_real(entries), injected=injected)
+            record_reads(access, copy.list_unchanged(entries), injected=injected)
             return entries
 
     def _store(self, step: Step, request: StoreRequest) -> MemoryEntry:
@@ -111,7 +111,7 @@ class SandboxMemory(RunMemory):
             )
             access.detail.update(keys=len(result.entries) or result.count, sandbox=True)
             if verb == "view":
-                record_reads(access, copy.list_real(result.entries), injected=False)
+                record_reads(access, copy.list_unchanged(result.entries), injected=False)
             return result
 
     def _find_pages(self, step: Step, search: PageQuery) -> Sequence[PageHit]:
@@ -120,7 +120,7 @@ class SandboxMemory(RunMemory):
                 return ()
             hits = search_pages(search, list_page_entries(copy, access.text))
             access.detail.update(keys=len(hits), pages=True, sandbox=True)
-            record_reads(access, copy.list_real(hit.entry for hit in hits), injected=False)
+            record_reads(access, copy.list_unchanged(hit.entry for hit in hits), injected=False)
             return hits
 
     def _write_pages(
@@ -136,17 +136,18 @@ class SandboxMemory(RunMemory):
     def _open(
         self, step: Step, verb: Verb, action: str
     ) -> Iterator[tuple[NamespaceAccess, DryRunStore]]:
-        caller = self._caller_at(step)
+        caller = self._build_caller(step)
         with self._lock, open_namespace(caller, verb, action, scope=step.scope) as access:
-            yield access, self._begin_copy(access, step.scope)
+            yield access, self._open_copy(access, step.scope)
 
-    def _begin_copy(self, access: NamespaceAccess, scope: str) -> DryRunStore:
+    def _open_copy(self, access: NamespaceAccess, scope: str) -> DryRunStore:
+        """Return the copy of the namespace, made at its first use, for one operation."""
         copy = self._copies.get(access.text)
         if copy is None:
             copy = DryRunStore(access, scope, self._changes)
-            if not access.is_withheld:  # this memory is temporary and visible to the run alone
+            if not access.is_withheld:  # a copy without the withheld entries must not be used again
                 self._copies[access.text] = copy
-        copy.begin(access)
+        copy.begin_operation(access)
         return copy
 
 

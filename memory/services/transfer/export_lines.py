@@ -1,4 +1,4 @@
-"""Lines of an export, built from entries, revisions and reads."""
+"""Build the lines of an export from entries, revisions and reads."""
 
 from dataclasses import asdict
 from datetime import datetime
@@ -14,7 +14,7 @@ from memory.services.transfer import file_format
 
 
 def build_entry_line(entry: MemoryEntry, forgotten_at: datetime | None) -> file_format.EntryLine:
-    """Return the line of an entry. An entry without times gets the present time."""
+    """Build the line of an entry. The present time replaces times that the entry lacks."""
     created_at = entry.created_at or entry.updated_at or timezone.now()
     return file_format.EntryLine(
         namespace=entry.namespace,
@@ -30,7 +30,7 @@ def build_entry_line(entry: MemoryEntry, forgotten_at: datetime | None) -> file_
 
 
 def build_revision_line(revision: Revision) -> file_format.RevisionLine:
-    """Return the line of a stored revision."""
+    """Build the line of a stored revision."""
     operation: Any = revision.operation  # a database constraint allows only these words
     return file_format.RevisionLine(
         entry=revision.entry_id,
@@ -48,7 +48,7 @@ def build_revision_line(revision: Revision) -> file_format.RevisionLine:
 def build_external_revision_line(
     entry: MemoryEntry, value: MemoryEntry
 ) -> file_format.RevisionLine:
-    """Return the line of a value that an external provider stored; each value counts as one revision."""
+    """Build the line of a past or present value of an entry of an external provider, which counts as a revision."""
     at = value.updated_at or value.created_at or timezone.now()
     return file_format.RevisionLine(
         entry=UUID(entry.id),
@@ -63,7 +63,7 @@ def build_external_revision_line(
 
 
 def build_read_line(read: Read) -> file_format.ReadLine:
-    """Return the line of a recall of the entry by a run."""
+    """Build the line of a recall of the entry by a run."""
     return file_format.ReadLine(
         entry=read.entry_id,
         revision=read.revision,

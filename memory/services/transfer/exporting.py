@@ -1,7 +1,7 @@
 """Export a namespace, all memory about a person, or the part of a team's memory that the caller may see, as one file.
 
-The file is first written to disk, a few entries at a time, and sent afterwards: a slow reader holds no transaction,
-and a refusal comes before the first byte.
+The file is first written to disk, a few entries at a time, and sent afterwards, so that a slow reader keeps no
+transaction open, and a refusal is raised before the first byte.
 """
 
 import shutil
@@ -58,7 +58,7 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class ExportFile:
-    """A finished export, to be read once and then closed."""
+    """A finished export, whose file can be read once and is closed afterwards."""
 
     file: BinaryIO
     size: int
@@ -72,8 +72,8 @@ class ExportFile:
 
 @dataclass(frozen=True, slots=True)
 class ExportOptions:
-    """The options of an export. With ``is_owner`` all namespaces are exported without further checks; ``records`` are
-    the host's.
+    """The options of an export: the number of namespaces left out, whether the namespaces are exported without a check
+    of the permission, whether reads are included, and the kinds and contents of the host's records.
     """
 
     left_out: int = 0
@@ -93,14 +93,14 @@ class _TempFile(SpooledTemporaryFile[bytes]):
 
 
 def check_can_export(access: NamespaceAccess) -> None:
-    """Refuse exports under emergency access: it ends and each read is recorded, but a file would stay."""
+    """Raise AccessDenied under emergency access, because it ends and its reads are recorded, but a file would stay."""
     if access.emergency_access:
         raise AccessDenied(_("Emergency access is view-only; export is not allowed."))
 
 
 @retry_on_conflict
 def export_namespace(caller: MemoryCaller, *, namespace: str) -> ExportFile:
-    """Export a namespace that the caller may view. Emergency access isn't enough."""
+    """Export a namespace that the caller may view other than by emergency access."""
     with open_namespace(caller, "view", "memory.listed", namespace=namespace) as access:
         if access.target.row is None:
             raise NotFound(_("Memory not found."))
@@ -110,9 +110,9 @@ def export_namespace(caller: MemoryCaller, *, namespace: str) -> ExportFile:
 
 
 def export_person(caller: MemoryCaller, *, subject: str) -> ExportFile:
-    """Export all memory about a person for themselves and for the key that names them; for others what they may see.
+    """Export all memory about a person for themselves or the key that names them, and for others what they may see.
 
-    A key also needs the scopes for reading: of memory, and of runs for the records of the host.
+    A key needs the scope to read memory, and the scope to read runs for the records of the host.
     """
     with tenant([caller.team_id]):
         namespaces = list_namespaces_of_person(caller.team_id, subject)
@@ -134,7 +134,7 @@ def export_person(caller: MemoryCaller, *, subject: str) -> ExportFile:
 
 
 def export_team(caller: MemoryCaller) -> ExportFile:
-    """Export the namespaces that an admin may view; the others are counted."""
+    """Export the team's namespaces that an admin may view. The header has the number of the others."""
     access.check(caller.principal, "memory.share", caller.team_id)
     with tenant([caller.team_id]):
         all_namespaces = Namespace.objects.unscoped().filter(team_id=caller.team_id)
@@ -149,7 +149,7 @@ def export_team(caller: MemoryCaller) -> ExportFile:
 def export_all(
     team_id: UUID, *, namespace: str | None = None, subject: str | None = None
 ) -> ExportFile:
-    """Export for an operator of the installation, private memory too. The audit log names the system as actor."""
+    """Export for an operator of the installation, including private memory. The audit log names the system as actor."""
     caller = MemoryCaller(_SystemPrincipal(team_id), team_id)
     with tenant([team_id]):
         if subject is not None:
@@ -158,15 +158,13 @@ def export_all(
             options = ExportOptions(is_owner=True, reads=True, records=records)
             return _write_file(caller, "person", subject, namespaces, options)
         all_namespaces = Namespace.objects.unscoped().filter(team_id=team_id)
-        ordered, options = (
-            all_namespaces.order_by("scope", "text", "id"),
-            ExportOptions(is_owner=True),
-        )
+        all_namespaces = all_namespaces.order_by("scope", "text", "id")
+        options = ExportOptions(is_owner=True)
         if namespace is None:
             name = Team.objects.values_list("name", flat=True).get(pk=team_id)
-            namespaces = list(ordered.exclude(scope__in=RUN_SCOPES))
+            namespaces = list(all_namespaces.exclude(scope__in=RUN_SCOPES))
             return _write_file(caller, "team", name, namespaces, options)
-        namespaces = list(ordered.filter(text=namespace))
+        namespaces = list(all_namespaces.filter(text=namespace))
         if not namespaces:
             raise NotFound(_("Memory not found."))
         return _write_file(caller, "namespace", namespace, namespaces, options)
@@ -174,7 +172,7 @@ def export_all(
 
 @dataclass(frozen=True, slots=True)
 class _SystemPrincipal:
-    """Implements ``accounts.principals.Principal`` for a command: no permissions, only a name for the audit log."""
+    """The principal of a command. It has no permissions, only a name for the audit log."""
 
     team: UUID
     kind: Literal["run"] = "run"
@@ -257,7 +255,7 @@ def _write_namespace(
     body: _ExportBody, caller: MemoryCaller, row: Namespace, options: ExportOptions
 ) -> None:
     with _open_namespace(caller, row, is_owner=options.is_owner) as (external, detail):
-        before = body.file.tell(), body.counts["entries"]
+        size_before, entries_before = body.file.tell(), body.counts["entries"]
         created_at = row.created_at
         line = file_format.NamespaceLine(namespace=row.text, scope=row.scope, created_at=created_at)
         body.add(line, "namespaces")
@@ -265,21 +263,21 @@ def _write_namespace(
             _write_external(body, row, external)
         else:
             _write_entries(body, row, reads=options.reads)
-        detail["bytes"] = body.file.tell() - before[0]
-        detail["keys"] = body.counts["entries"] - before[1]
+        detail["bytes"] = body.file.tell() - size_before
+        detail["keys"] = body.counts["entries"] - entries_before
 
 
 @contextmanager
 def _open_namespace(
     caller: MemoryCaller, row: Namespace, *, is_owner: bool
 ) -> Iterator[tuple[NamespaceStore | None, dict[str, Any]]]:
-    """Yield the external provider, if any, and the audit details. An owner's own namespaces need no permission, not even
-    notes of runs, which people can't view.
+    """Yield the external provider, if any, and the audit details. With ``is_owner``, no permission is checked, so that
+    people also get the notes of their runs, which they can't view.
     """
     if not is_owner:
         with open_namespace(caller, "view", "memory.exported", namespace=row.text) as access:
             check_can_export(access)
-            yield access.store() if access.external else None, access.detail
+            yield access.open_store() if access.external else None, access.detail
         return
     detail: dict[str, Any] = {}
     external = find_external_provider(caller.team_id, parse_namespace(row.text), NO_LIMITS)
@@ -304,7 +302,7 @@ def _can_export(caller: MemoryCaller, row: Namespace) -> bool:
 
 
 def _write_entries(body: _ExportBody, row: Namespace, *, reads: bool) -> None:
-    """Write the entries as of one moment, which one statement guarantees; revisions are never removed."""
+    """Write the entries as of one moment, because a single statement reads them. Revisions are never removed."""
     entries = Entry.objects.unscoped().filter(namespace=row)
     # In the order of their numbers, because recall depends on the order within a group.
     ordered = entries.order_by(F("number").asc(nulls_last=True), "created_at", "id")
@@ -323,22 +321,22 @@ def _write_entries(body: _ExportBody, row: Namespace, *, reads: bool) -> None:
             for read in reads_by_entry.get(entry.pk, ()):
                 body.add(build_read_line(read))
     for group in Group.objects.unscoped().filter(namespace=row).order_by("name"):
-        name, last = group.name, group.last_position
-        body.add(file_format.GroupLine(namespace=row.text, name=name, last_position=last))
+        name, position = group.name, group.last_position
+        body.add(file_format.GroupLine(namespace=row.text, name=name, last_position=position))
 
 
 def _write_external(body: _ExportBody, row: Namespace, external: NamespaceStore) -> None:
-    """Write the entries of an external provider, which has no positions; its values become the revisions."""
+    """Write the entries of an external provider, with their past and present values as revisions."""
     for entry in reversed(external.recall(MemoryQuery(row.text))):
         body.add(build_entry_line(entry, None), "entries")
         for revision in external.history(row.text, entry.key):
             body.add(build_external_revision_line(entry, revision), "revisions")
 
 
-def _group_by_entry(rows_: Iterable[Any]) -> dict[UUID, list[Any]]:  # revisions, or reads
+def _group_by_entry(records: Iterable[Any]) -> dict[UUID, list[Any]]:  # Any: revisions or reads
     by_entry: dict[UUID, list[Any]] = {}
-    for row in rows_:
-        by_entry.setdefault(row.entry_id, []).append(row)
+    for record in records:
+        by_entry.setdefault(record.entry_id, []).append(record)
     return by_entry
 
 

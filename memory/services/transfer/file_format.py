@@ -1,7 +1,7 @@
-"""The file format: JSON Lines, one record a line, that another installation can import.
+"""The format of a memory export: JSON Lines, one record a line, that another installation can import.
 
-The first line describes the file, the last states the number of lines. An entry is followed by its revisions. Reading
-never stops at a bad line: each becomes a problem with its number and the wrong field, so that all can be corrected at
+The first line describes the file, the last states the number of lines. An entry is followed by its revisions. An
+invalid line doesn't stop the reading but becomes a problem with its number and field, so that all can be corrected at
 once.
 """
 
@@ -35,14 +35,14 @@ MAX_NUMBER: Final = 10**9  # leaves room for later revisions within four bytes
 _TOKENS = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]', re.DOTALL)
 _DUPLICATE = re.compile(r"The key '(.+)' appears twice")
 
-Parse = Callable[[bytes], Json]  # strict JSON; raises ValueError
+Parse = Callable[[bytes], Json]  # parses strict JSON, or raises ValueError
 
 
 def _check_year(moment: datetime) -> datetime:
-    """Check the year in UTC. At the limits of the calendar the time zone decides whether there is a year at all."""
+    """Return the moment if its year in UTC is one of ``YEARS``, or raise ValueError."""
     try:
         year = moment.astimezone(UTC).year
-    except OverflowError:
+    except OverflowError:  # in UTC, the moment is outside of the calendar
         year = 0
     if year not in YEARS:
         raise ValueError(f"Expected a year from {YEARS[0]} to {YEARS[-1]}.")
@@ -58,7 +58,7 @@ Count = Annotated[int, Field(ge=0, le=MAX_NUMBER)]
 
 
 class _BaseLine(BaseModel):
-    """A line without unknown fields; numbers and texts are not converted into each other."""
+    """A line of the file, in which unknown fields are an error."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -150,7 +150,7 @@ class GroupLine(_BaseLine):
 
 
 class ReadLine(_BaseLine):
-    """A run that recalled an entry or had it in its prompt. It is informative; no import creates runs."""
+    """A run that recalled an entry or had it in its prompt. An import only counts these lines."""
 
     type: Literal["read"] = "read"
     entry: UUID
@@ -163,7 +163,7 @@ class ReadLine(_BaseLine):
 
 
 class AboutLine(_BaseLine):
-    """A record that the host stores about a person, such as a conversation. It is informative; no import creates it."""
+    """A record that the host stores about a person, such as a conversation. An import only counts these lines."""
 
     type: Literal["about"] = "about"
     kind: Annotated[str, Field(max_length=40)]
@@ -192,7 +192,7 @@ _LINE_TYPES: dict[str, type[_BaseLine]] = {
 
 @dataclass(frozen=True, slots=True)
 class LineProblem:
-    """A problem; ``field`` is empty where the whole line is wrong."""
+    """A problem in a line; ``field`` is empty if it concerns the whole line."""
 
     line: int
     field: str
@@ -210,7 +210,7 @@ def serialize_line(line: BaseModel) -> bytes:
 
 
 def read_lines(file: BinaryIO, parse: Parse) -> Iterator[NumberedLine | LineProblem]:
-    """Yield lines and problems in order. A file in another format is one problem, at its first line."""
+    """Yield the lines and problems in order. A first line that is no valid header is the only problem of its file."""
     number, end_number = 0, 0
     for number, raw in enumerate(_read_raw_lines(file), 1):
         if number > MAX_LINES:
@@ -243,10 +243,10 @@ def read_lines(file: BinaryIO, parse: Parse) -> Iterator[NumberedLine | LineProb
 
 def _read_raw_lines(file: BinaryIO) -> Iterator[bytes]:
     """Yield the lines, each cut off one byte after the limit so that the caller notices that it is too long."""
-    first = True
+    is_first = True
     while raw := file.readline(MAX_LINE_BYTES + 1):
-        if first:  # remove the byte order mark
-            raw, first = raw.removeprefix(BOM_UTF8), False
+        if is_first:
+            raw, is_first = raw.removeprefix(BOM_UTF8), False
         if len(raw) > MAX_LINE_BYTES:
             yield raw
             while rest := file.readline(MAX_LINE_BYTES):
@@ -305,7 +305,7 @@ def _validate_line(
 
 
 def _find_field(raw: bytes, error: ValueError) -> str:
-    """Return the field in which the line breaks: the last name at the outermost level before the error."""
+    """Return the field with the syntax error: the last name at the outermost level before the error."""
     text = raw.decode("utf-8", "replace")
     if duplicate := _DUPLICATE.search(str(error)):
         return _find_name_before(text, text.rfind(f'"{duplicate[1]}"') + len(duplicate[1]) + 3)
@@ -318,7 +318,7 @@ def _find_field(raw: bytes, error: ValueError) -> str:
 
 
 def _find_field_by_value(text: str) -> str:
-    """Return the field with a value that parses but no reader should accept: NaN, NUL, half a surrogate pair."""
+    """Return the field with a value that Python parses but ``check_json`` rejects, such as NaN or a NUL character."""
     try:
         document = json.loads(text)
         for name, value in document.items() if isinstance(document, dict) else ():
@@ -328,14 +328,14 @@ def _find_field_by_value(text: str) -> str:
                 return str(name)
     except (ValueError, RecursionError):
         pass
-    return _find_name_before(text, len(text), deepest=64)
+    return _find_name_before(text, len(text), max_depth=64)
 
 
-def _find_name_before(text: str, end: int, deepest: int = 0) -> str:
-    """Return the last name in the outermost object before ``end``, or before it is nested deeper than ``deepest``."""
+def _find_name_before(text: str, end: int, max_depth: int = 0) -> str:
+    """Return the last name in the outermost object before ``end``, or before it is nested deeper than ``max_depth``."""
     name, previous, depth = "", "", 0
     for token in _TOKENS.finditer(text):
-        if token.start() >= end or (deepest and depth > deepest):
+        if token.start() >= end or (max_depth and depth > max_depth):
             break
         symbol = token[0]
         if symbol in "{[":

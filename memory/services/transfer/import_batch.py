@@ -1,4 +1,4 @@
-"""Batches of an import: entries with their revisions, added to the existing ones or in their place."""
+"""Import batches of entries with their revisions, which are added or overwrite existing entries."""
 
 from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
@@ -54,9 +54,9 @@ class ImportDestination:
     target: ImportTarget
     line: int
     change: Change | None = None
-    shifts: MutableMapping[str, int] = field(default_factory=dict)
+    shifts: MutableMapping[str, int] = field(default_factory=dict)  # of positions, by group
     is_refused: bool = False
-    keys: set[int] = field(default_factory=set)  # hashes of the imported keys
+    key_hashes: set[int] = field(default_factory=set)  # of the imported keys
 
 
 @dataclass(slots=True)
@@ -71,6 +71,7 @@ class ImportBatch:
     gate_counts: dict[str, int] = field(default_factory=dict)  # for the audit log
 
     def import_units(self, units: Sequence[ImportUnit]) -> None:
+        """Add the units, or overwrite or keep the existing entries with their keys as the conflict rule says."""
         rows.expire(self.namespace, self.access.now)
         living = self._find_living(units)
         new_units = []
@@ -93,17 +94,17 @@ class ImportBatch:
 
     def _find_living(self, units: Sequence[ImportUnit]) -> dict[str, Entry]:
         """Return the living entries by key, for the units' keys and those they would have if they were held."""
-        lines = [unit for unit in units if unit.line.forgotten_at is None]
-        keys = {unit.line.key for unit in lines}
-        keys |= {build_held_key(unit.line.key) for unit in lines if unit.is_held}
+        living_units = [unit for unit in units if unit.line.forgotten_at is None]
+        keys = {unit.line.key for unit in living_units}
+        keys |= {build_held_key(unit.line.key) for unit in living_units if unit.is_held}
         return {entry.key: entry for entry in rows.find_living(self.namespace).filter(key__in=keys)}
 
     def _find_existing(self, unit: ImportUnit, living: Mapping[str, Entry]) -> Entry | None:
-        """Return the living entry with the unit's key. A unit that waits for a review never replaces an entry in use."""
+        """Return the living entry with the unit's key. A held unit gets a separate key first if its key is in use."""
         existing = living.get(unit.line.key)
         if existing is None or existing.tier == Tier.QUARANTINE or not unit.is_held:
             return existing
-        if self._is_existing_kept(unit, existing):
+        if self._is_kept(unit, existing):
             return existing
         unit.hold_separately()
         return living.get(unit.line.key)
@@ -113,25 +114,25 @@ class ImportBatch:
         target = self.destination.target
         if _is_unchanged(unit, existing):
             target.same_count += 1
-        elif self._is_existing_kept(unit, existing):
+        elif self._is_kept(unit, existing):
             target.kept_count += 1
         else:
             return False
         return True
 
-    def _is_existing_kept(self, unit: ImportUnit, existing: Entry) -> bool:
+    def _is_kept(self, unit: ImportUnit, existing: Entry) -> bool:
         rule, is_older = self.context.on_conflict, unit.line.updated_at <= existing.updated_at
         is_kept = rule is ConflictRule.MINE or (rule is ConflictRule.NEWER and is_older)
         return is_kept or _is_unchanged(unit, existing)
 
     def _refuse_duplicate(self, unit: ImportUnit) -> bool:
-        """Refuse the unit and return True if an earlier one has the same key: removed secrets can make keys equal."""
+        """Refuse the unit and return True if an earlier one has its key. Removed secrets can make keys equal."""
         key_hash = hash(unit.line.key)
-        if key_hash in self.destination.keys:
+        if key_hash in self.destination.key_hashes:
             message = _("Another memory in the file has the same key in this namespace.")
             self._refuse(unit, InvalidInput(message))
             return True
-        self.destination.keys.add(key_hash)
+        self.destination.key_hashes.add(key_hash)
         return False
 
     def _overwrite(self, unit: ImportUnit, existing: Entry) -> None:
@@ -149,7 +150,7 @@ class ImportBatch:
             )
             check_params(params)
             check_value(self.access.policy, params.value)
-            reason, change_id = self.context.reason, self._get_change_id()
+            reason, change_id = self.context.reason, self._ensure_change_id()
             context = self.access.build_context(Operation.STORE, reason, change_id)
             with transaction.atomic():
                 self._add_past_revisions(unit, existing)
@@ -163,7 +164,7 @@ class ImportBatch:
 
     def _add_past_revisions(self, unit: ImportUnit, existing: Entry) -> None:
         """Add the revisions with today's date, so that a snapshot of an earlier day shows what was here then."""
-        change_id, now = self._get_change_id(), self.access.now
+        change_id, now = self._ensure_change_id(), self.access.now
         revisions = [
             _build_past_revision(existing, number, line, change_id, now)
             for number, line in enumerate(unit.revisions[:-1], existing.revision + 1)
@@ -198,8 +199,8 @@ class ImportBatch:
         self.count += count
 
     def _check_expiry(self, unit: ImportUnit) -> None:
-        end = unit.original.expires_at  # a held entry has lost it
-        if end is not None and end <= self.access.now:
+        expires_at = unit.original.expires_at  # the line of a held entry has no expiry any more
+        if expires_at is not None and expires_at <= self.access.now:
             raise InvalidInput(_("Already expired."))
 
     def _check_room(self, entries: int, size: int) -> None:
@@ -208,7 +209,7 @@ class ImportBatch:
         check_room(self.access.policy, row.text, entries=entries, size=size)
 
     def _find_used_ids(self, file_ids: Sequence[UUID]) -> set[UUID]:
-        """Return which of these ids, and of the ids they would get here, are in use."""
+        """Return those of the ids in the file, and of the ids derived from them, that entries of the namespace have."""
         candidates = [*file_ids, *(derive_id(self.namespace, file_id) for file_id in file_ids)]
         entries = Entry.objects.unscoped().filter(namespace=self.namespace, pk__in=candidates)
         return set(entries.values_list("pk", flat=True))
@@ -216,7 +217,7 @@ class ImportBatch:
     def _build_entry(
         self, unit: ImportUnit, size: int, used_ids: set[UUID]
     ) -> ImportedEntry | None:
-        """Build the entry, or return None for one that was forgotten in the file and is in the history here already."""
+        """Build the entry, or return None if it was forgotten in the file and was imported before."""
         line, now = unit.line, self.access.now
         entry_id = derive_id(self.namespace, line.id)
         if line.forgotten_at is not None and not used_ids.isdisjoint((entry_id, line.id)):
@@ -242,14 +243,15 @@ class ImportBatch:
             source_rule=line.source.rule,
             **get_columns(line, CONTENT),
         )
-        change_id, lines = self._get_change_id(), unit.revisions or [_build_only_line(line)]
+        change_id, lines = self._ensure_change_id(), unit.revisions or [_build_only_line(line)]
         revisions = [_build_revision(entry, revision, change_id, now) for revision in lines]
         return ImportedEntry(entry, line.position, revisions)
 
-    def _get_change_id(self) -> UUID:
+    def _ensure_change_id(self) -> UUID:
         """Return the id of the change, which is created for the first entry that needs it."""
         if self.destination.change is None:
-            change = self.access.change(self.namespace, Operation.STORE, 0, self.context.reason)
+            reason = self.context.reason
+            change = self.access.record_change(self.namespace, Operation.STORE, 0, reason)
             self.destination.change = change
             self.context.report.changes.append(change.pk)
         return self.destination.change.pk
@@ -277,7 +279,7 @@ class ImportBatch:
 
 
 def _is_unchanged(unit: ImportUnit, existing: Entry) -> bool:
-    """Return whether the existing entry equals the unit, before the filter (a member may have approved it) or after."""
+    """Return whether the existing entry equals the unit before (a member may have approved it) or after the filter."""
     return any(_is_same_state(line, existing) for line in (unit.original, unit.line))
 
 
@@ -285,12 +287,13 @@ def _is_same_state(line: file_format.EntryLine, existing: Entry) -> bool:
     return get_columns(existing) == {**get_columns(line), "position": existing.position}
 
 
-def _mark_as_file(text: str, longest: int) -> str:
-    return text if not text or text.startswith(FILE_PREFIX) else f"{FILE_PREFIX}{text}"[:longest]
+def _mark_as_file(name: str, max_length: int) -> str:
+    is_unmarked = name and not name.startswith(FILE_PREFIX)
+    return f"{FILE_PREFIX}{name}"[:max_length] if is_unmarked else name
 
 
 def _build_only_line(line: file_format.EntryLine) -> file_format.RevisionLine:
-    """Build the only revision of an entry that comes without any."""
+    """Build the only revision of an entry that has no revisions in the file."""
     return file_format.RevisionLine(
         entry=line.id,
         number=line.revision,
@@ -322,7 +325,7 @@ def _build_revision(
 def _build_past_revision(
     existing: Entry, number: int, line: file_format.RevisionLine, change_id: UUID, now: datetime
 ) -> Revision:
-    """Build a revision for the history of an existing entry; its time in the file becomes part of the reason."""
+    """Build a revision of the file for the history of an existing entry. Its reason says when it was made."""
     revision = _build_revision(existing, line, change_id, now)
     revision.number = number
     origin = _("%(when)s in the file") % {"when": line.at.isoformat(timespec="minutes")}

@@ -1,4 +1,4 @@
-"""The check of a file before its import: each line alone, and in relation to the lines before it."""
+"""Check a file before its import: each line alone, and in relation to the lines before it."""
 
 import json
 from dataclasses import dataclass, field
@@ -33,6 +33,8 @@ DUPLICATE: Final = gettext_lazy("Duplicate.")
 
 @dataclass(slots=True)
 class FileCheck:
+    """The result of a check. The header is None if the first line is no valid one."""
+
     header: Header | None = None
     problems: list[LineProblem] = field(default_factory=list)
     namespaces: frozenset[str] = frozenset()  # named in the file
@@ -41,7 +43,7 @@ class FileCheck:
 def check_file(file: BinaryIO) -> FileCheck:
     """Check each line alone and in relation to the lines before it. At most ``MAX_PROBLEMS`` are reported."""
     check = FileCheck()
-    state = _LinesBefore()
+    state = _CheckState()
     for item in read_lines(_LimitedFile(file), strict_json.loads):  # type: ignore[arg-type]  # it reads lines, as a file does
         problem = item if isinstance(item, LineProblem) else None
         if isinstance(item, NumberedLine):
@@ -58,31 +60,32 @@ def check_file(file: BinaryIO) -> FileCheck:
 
 
 class _LimitedFile:
-    """A file that raises an error once more bytes are read than a file may have."""
+    """A file that raises an error as soon as more than ``MAX_BYTES`` are read."""
 
     def __init__(self, file: BinaryIO) -> None:
-        self._file, self._left = file, MAX_BYTES
+        self._file, self._remaining_bytes = file, MAX_BYTES
 
-    def readline(self, most: int) -> bytes:
-        line = self._file.readline(most)
-        self._left -= len(line)
-        if self._left < 0:
+    def readline(self, limit: int) -> bytes:
+        line = self._file.readline(limit)
+        self._remaining_bytes -= len(line)
+        if self._remaining_bytes < 0:
             raise InvalidInput(f"file: at most {MAX_BYTES} bytes.")
         return line
 
 
 @dataclass(slots=True)
-class _LinesBefore:
-    """The state after the lines so far. Keys are stored as hashes because a file may have a million."""
+class _CheckState:
+    """The state after the lines so far. Ids and keys are stored as hashes because a file may have a million."""
 
-    namespace: str = ""
+    namespace: str = ""  # of the current lines
     namespaces: set[str] = field(default_factory=set)
-    living: dict[int, int] = field(default_factory=dict)
+    key_lines: dict[int, int] = field(default_factory=dict)  # the line of each living entry by key
     ids: set[int] = field(default_factory=set)
-    entry: EntryLine | None = None
-    revision: int = 0
+    entry: EntryLine | None = None  # the entry whose revisions follow
+    revision: int = 0  # the number of its last revision so far
 
     def find_problem(self, number: int, line: FileLine | Header) -> LineProblem | None:
+        """Return the line's problem in relation to the lines before it, or None, and add the line to the state."""
         if isinstance(line, RevisionLine):
             return self._check_revision(number, line)
         problem = self._check_entry_end(number)
@@ -96,12 +99,12 @@ class _LinesBefore:
         return problem
 
     def _check_entry_end(self, number: int) -> LineProblem | None:
-        """Check that the last revision of an entry, if it has any, is its current one."""
-        entry, last = self.entry, self.revision
+        """Check that the last revision of the entry before this line, if it has any, is the entry's current one."""
+        entry, last_number = self.entry, self.revision
         self.entry, self.revision = None, 0
-        if entry is None or last in (0, entry.revision):
+        if entry is None or last_number in (0, entry.revision):
             return None
-        values = {"key": entry.key, "last": last, "revision": entry.revision}
+        values = {"key": entry.key, "last": last_number, "revision": entry.revision}
         message = _(
             "The revisions of “%(key)s” end at %(last)s, but the entry is at revision %(revision)s."
         )
@@ -127,11 +130,11 @@ class _LinesBefore:
         self.entry = line
         if line.forgotten_at is None:
             key_hash = hash((line.namespace, line.key))
-            if key_hash in self.living:
-                values = {"line": self.living[key_hash]}
+            if key_hash in self.key_lines:
+                values = {"line": self.key_lines[key_hash]}
                 message = _("Line %(line)s already has an entry with this key.") % values
                 return LineProblem(number, "key", message)
-            self.living[key_hash] = number
+            self.key_lines[key_hash] = number
         return None
 
     def _check_revision(self, number: int, line: RevisionLine) -> LineProblem | None:
@@ -157,5 +160,5 @@ def _check_newest_revision(number: int, line: RevisionLine, entry: EntryLine) ->
 
 
 def _serialize_value(value: Json) -> str:
-    """Serialize the value so that True and 1 differ, which are equal in Python."""
+    """Serialize the value for a comparison, in which True and 1 differ, although they are equal in Python."""
     return json.dumps(value, sort_keys=True)

@@ -1,7 +1,7 @@
-"""The content filter for imports: it removes secrets from every line and holds what looks like instructions for review.
+"""The content filter for imports, which removes secrets and holds entries with instructions for a review.
 
-A file is always untrusted. That a person wrote or approved an entry is only a claim of the file and has no effect.
-Harmless entries are imported unchanged.
+A file is always untrusted: that a person wrote or approved an entry is only a claim of the file and has no effect.
+Entries without findings are imported unchanged.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ from memory.services.transfer.file_format import EntryLine, RevisionLine, Source
 
 
 _Line = TypeVar("_Line", EntryLine, RevisionLine)
-_Part = TypeVar("_Part", EntryLine, RevisionLine, Source)
+_Model = TypeVar("_Model", EntryLine, RevisionLine, Source)
 _ScreenedLine = tuple[EntryLine | RevisionLine, ScreeningResult]
 
 # The other texts of a line and their maximum lengths.
@@ -37,7 +37,7 @@ _DECISION_FIELDS: Final = frozenset({"review", "review_reason"})
 
 @dataclass(frozen=True, slots=True)
 class LineFinding:
-    """The findings in a line: the kinds of secrets, and the rule that recognized instructions if it is held for them."""
+    """The findings in a line: the kinds of secrets, and the rule that recognized instructions for which it is held."""
 
     line: int
     secrets: tuple[str, ...] = ()
@@ -74,12 +74,13 @@ class ImportUnit:
 
 @dataclass(slots=True)
 class ImportGate:
-    """The content filter for consecutive lines. A line that equals the entry or the previous line isn't screened again."""
+    """The content filter for consecutive lines. One that equals its entry or the previous line isn't screened again."""
 
     _entry: _ScreenedLine | None = None
     _previous: _ScreenedLine | None = None
 
     def screen_entry(self, number: int, original: EntryLine) -> ImportUnit:
+        """Return the entry after the content filter, as a unit with its findings."""
         self._entry = None
         line, finding = self._screen(number, original)
         self._entry = self._previous
@@ -92,6 +93,7 @@ class ImportGate:
         return unit
 
     def screen_revision(self, number: int, original: RevisionLine, unit: ImportUnit) -> None:
+        """Add the revision after the content filter, and its findings, to the unit of its entry."""
         line, finding = self._screen(number, original)
         texts, kinds = _redact_fields(original, _REVISION_LENGTHS)
         unit.revisions.append(_replace(line, **texts) if kinds else line)
@@ -119,13 +121,13 @@ class ImportGate:
 
 
 def _is_same(line: EntryLine | RevisionLine, other: EntryLine | RevisionLine) -> bool:
-    """Return whether the filter can't tell the lines apart. They are compared as JSON, where true and 1 differ."""
-    same = is_same_json([line.value, line.metadata], [other.value, other.metadata])
-    return same and line.tier is other.tier
+    """Return whether the lines are equal for the filter. They are compared as JSON, where true and 1 differ."""
+    is_equal = is_same_json([line.value, line.metadata], [other.value, other.metadata])
+    return is_equal and line.tier is other.tier
 
 
 def _screen_line(line: EntryLine | RevisionLine) -> ScreeningResult:
-    """Screen the line. What was in quarantine stays there, with the reasons it has."""
+    """Screen the line. An entry that was in quarantine stays there without being held for instructions again."""
     is_quarantined = line.tier is Tier.QUARANTINE
     params = StoreParams("", "", value=line.value, metadata=line.metadata, tier=line.tier)
     return screen_params(params, ContentOrigin.PERSON if is_quarantined else ContentOrigin.TOOL)
@@ -146,7 +148,7 @@ def _redact_text(text: str, length: int) -> tuple[str, tuple[str, ...]]:
 def _redact_fields(
     line: Source | RevisionLine, fields: Mapping[str, int]
 ) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Return the fields with their secrets removed, and the kinds; empty if there are none."""
+    """Return the fields without their secrets, and the kinds of these. Both are empty if there are no secrets."""
     texts = {name: getattr(line, name) for name in fields}
     if not find_secrets("\n".join(texts.values())):
         return {}, ()
@@ -157,8 +159,8 @@ def _redact_fields(
     return texts, tuple(kinds)
 
 
-def _replace(line: _Part, **changes: Any) -> _Part:
-    return line.model_copy(update=changes)
+def _replace(model: _Model, **changes: Any) -> _Model:
+    return model.model_copy(update=changes)
 
 
 def _add_finding(unit: ImportUnit, finding: LineFinding, kinds: tuple[str, ...]) -> None:

@@ -21,11 +21,11 @@ SKIP_REASONS: Final[dict[str, Promise]] = {
 
 
 class DryRunEnd(Exception):
-    """The end of a dry run, which rolls its transaction back."""
+    """Raised at the end of a dry run to roll its transaction back."""
 
 
 class ConflictRule(StrEnum):
-    """The version that wins where the file and this installation differ."""
+    """Which of two entries with the same key stays: the existing one, the file's, or the one that was changed last."""
 
     MINE = "mine"
     THEIRS = "theirs"
@@ -34,7 +34,7 @@ class ConflictRule(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """An entry that was not imported, or a whole namespace if there is no key."""
+    """An entry that was not imported, or a whole namespace if ``key`` is empty, and the reason."""
 
     line: int
     namespace: str
@@ -73,7 +73,7 @@ class ImportTarget:
 
 
 class _Total:
-    """A count of a report: the sum of the counts with this name of its targets."""
+    """An attribute of the report: the sum of the attributes of its targets with the same name."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
@@ -84,7 +84,7 @@ class _Total:
 
 @dataclass(slots=True)
 class ImportReport:
-    """The report. With ``problems``, lines that can't be read, nothing was imported. ``changes`` are undone together."""
+    """What an import did, or would do. With ``problems``, lines that can't be read, nothing was imported."""
 
     new_count = _Total()
     overwritten_count = _Total()
@@ -101,7 +101,7 @@ class ImportReport:
     refusals: list[Refusal] = field(default_factory=list)
     findings: list[ImportFinding] = field(default_factory=list)  # by line
     skipped_lines: dict[str, int] = field(default_factory=dict)  # informative lines by type
-    changes: list[UUID] = field(default_factory=list)
+    changes: list[UUID] = field(default_factory=list)  # for ``undo_import``
 
     def add_refusal(self, refusal: Refusal) -> None:
         if len(self.refusals) < MAX_LISTED:

@@ -1,8 +1,8 @@
-"""Import of a memory file: it is checked line by line, then imported in batches of one transaction each.
+"""Import a memory file, in one transaction. The file is checked line by line, and then imported in batches.
 
-A dry run does all of it and rolls it back, so that its report is exact. A file with a line that can't be read changes
-nothing. Entries refused by permission, policy or quota are left out and reported; the others pass the content filter
-and become one change a namespace, and these are undone together.
+A dry run does the same and rolls it back, so that its report is exact. A file with a line that can't be read changes
+nothing. Entries refused by permission, policy or quota are left out and reported. The others pass the content filter
+and become one change in each namespace, and these changes are undone together.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -50,7 +50,7 @@ from memory.services.transfer.import_report import (
 )
 
 
-BATCH_SIZE: Final = 200  # entries a transaction
+BATCH_SIZE: Final = 200  # entries
 
 
 @retry_on_conflict
@@ -64,9 +64,9 @@ def import_file(
     dry_run: bool = True,
     reason: str = "",
 ) -> ImportReport:
-    """Import the file, or only report what it would change.
+    """Import the file or, in a dry run, only report what this would change.
 
-    ``into`` maps the file's namespaces to names here. With ``as_mine``, the file's person is the caller.
+    ``into`` maps the file's namespaces to names here. With ``as_mine``, the file's person is mapped to the caller.
     """
     if on_conflict not in frozenset(ConflictRule):
         raise InvalidInput(f"on_conflict: use one of {', '.join(ConflictRule)}.")
@@ -95,7 +95,7 @@ def import_file(
 
 @retry_on_conflict
 def undo_import(caller: MemoryCaller, *, changes: Sequence[UUID | str]) -> int:
-    """Undo all changes of an import or none, and return the number of entries."""
+    """Undo all changes of an import or none, and return the number of imported entries."""
     if not 1 <= len(changes) <= 1_000:
         raise InvalidInput("changes: must have 1 to 1000 items.")
     with tenant([caller.team_id]):
@@ -138,7 +138,7 @@ class _ImportJob(ImportContext):
         self.report.findings.sort(key=lambda finding: finding.line)
 
     def _check_namespace(self, destination: ImportDestination) -> None:
-        """Check once whether the namespace may be written, so that a refusal is reported for it and not for each entry."""
+        """Check that the caller may write to the namespace, so that a refusal is reported once, not for each entry."""
         try:
             with open_namespace(
                 self.caller, "write", "memory.imported", namespace=destination.target.to
@@ -183,7 +183,7 @@ class _ImportJob(ImportContext):
 
 
 def _read_checked_lines(file: BinaryIO) -> Iterator[tuple[int, FileLine]]:
-    """Read the lines of the checked file again."""
+    """Yield the numbers and the lines of a checked file. Raise InvalidInput if it has changed since the check."""
     for item in read_lines(file, strict_json.loads):
         if isinstance(item, LineProblem):
             raise InvalidInput(f"file: line {item.line} changed while the file was read.")

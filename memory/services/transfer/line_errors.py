@@ -1,4 +1,4 @@
-"""Messages for the errors in a line of an export, for the author or sender of the file."""
+"""Messages about the errors in a line of an export, for the person who imports it."""
 
 import re
 from collections.abc import Mapping
@@ -58,7 +58,7 @@ SYNTAX_SENTENCES: Final[Mapping[str, Promise]] = {
 
 
 def describe_error(error: Mapping[str, Any]) -> str:  # Any: as in pydantic
-    """Return the message in the reader's language, or pydantic's own if there is none."""
+    """Return the message for an error of pydantic in the reader's language, or pydantic's own if there is none."""
     sentence = SENTENCES.get(error["type"])
     if sentence is None:
         return str(error["msg"]).removeprefix("Value error, ")

@@ -1,4 +1,4 @@
-"""Pages as a ZIP archive of Markdown files, exported and imported byte for byte, but for what the content filter removes."""
+"""Export and import pages as a ZIP archive of Markdown files. Only the content filter changes their bytes."""
 
 import io
 import zipfile
@@ -37,7 +37,7 @@ _ARCHIVE_ERRORS = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeE
 
 @dataclass(frozen=True, slots=True)
 class PageFinding:
-    """The findings in a page: the kinds of removed secrets, and why it is held in quarantine and not in ``pages``."""
+    """The findings in a page: the kinds of removed secrets, and the reasons why it is held in quarantine, if any."""
 
     file: str
     page_id: str
@@ -47,7 +47,7 @@ class PageFinding:
 
 @dataclass(frozen=True, slots=True)
 class PageImport:
-    """The result of an import: the pages, the names of files that are no pages, and the findings of the content filter."""
+    """The result of an import: the pages in use, the names of skipped files, and the findings of the content filter."""
 
     pages: tuple[KnowledgePage, ...]
     skipped: tuple[str, ...]
@@ -70,20 +70,22 @@ class PageImport:
 def export_pages(
     caller: MemoryCaller, *, scope: str | None = None, namespace: str | None = None
 ) -> bytes:
-    """Export all pages of a namespace as an archive. Emergency access isn't enough."""
+    """Export all pages of a namespace as an archive. Raise AccessDenied under emergency access."""
     with open_namespace(
         caller, "view", "memory.exported", scope=scope, namespace=namespace
     ) as access:
         check_can_export(access)
-        pages = KnowledgeStore(access.text, access.store()).list_pages()
-        archive = pack({name: export_page(page) for name, page in _name_files(pages).items()})
+        pages = KnowledgeStore(access.text, access.open_store()).list_pages()
+        archive = pack_archive(
+            {name: export_page(page) for name, page in _name_files(pages).items()}
+        )
         access.detail.update(keys=len(pages), bytes=len(archive), pages=True)
         return archive
 
 
 @retry_on_conflict
 def export_single_page(caller: MemoryCaller, *, entry_id: UUID | str) -> tuple[str, bytes]:
-    """Return the file name and the content of one page."""
+    """Export one page, and return the name and the content of its file."""
     with open_entry(caller, "view", "memory.exported", entry_id) as access:
         check_can_export(access)
         page = from_entry(get_page_entry(access, entry_id))
@@ -103,10 +105,10 @@ def import_pages(
     reason: str = "",
     dry_run: bool = False,
 ) -> PageImport:
-    """Import a ZIP archive, files by name, or both; all or none.
+    """Import a ZIP archive, files by name, or both, all pages or none.
 
-    An existing page is replaced, and its old value stays a revision. A page that looks like instructions waits for a
-    review instead. A dry run does all of it and rolls it back.
+    An existing page is replaced, and its old value stays as a revision. A page with instructions is held for a review
+    instead. A dry run does the same and rolls it back.
     """
     page_files, skipped = _collect_files(archive, files)
     try:
@@ -134,7 +136,7 @@ def _import_files(
         for name, data in files.items()
     }
     _check_ids({name: screened.page for name, screened in screened_files.items()})
-    entries = access.store(reason)
+    entries = access.open_store(reason)
     source = access.caller.source
     store = KnowledgeStore(access.text, entries, clock=lambda: access.now, source=source)
     pages: list[KnowledgePage] = []
@@ -159,7 +161,7 @@ def _import_files(
 
 
 def _find_identical(store: KnowledgeStore, page_id: str, data: bytes) -> KnowledgePage | None:
-    """Return the existing page if it equals the file; a member has then accepted its content."""
+    """Return the existing page if it equals the file, so that its content needs no new review, or None."""
     page = store.get_page(page_id)
     return page if page is not None and export_page(page) == data else None
 
@@ -167,14 +169,14 @@ def _find_identical(store: KnowledgeStore, page_id: str, data: bytes) -> Knowled
 def _collect_files(
     archive: bytes | None, files: Mapping[str, bytes]
 ) -> tuple[dict[str, bytes], tuple[str, ...]]:
-    archived, skipped = unpack(archive) if archive is not None else ({}, ())
+    archived, skipped = unpack_archive(archive) if archive is not None else ({}, ())
     page_files = {**archived, **{name: data for name, data in files.items() if _is_page_file(name)}}
     if not 1 <= len(page_files) <= MAX_PAGES:
         raise InvalidInput(f"files: from 1 to {MAX_PAGES} Markdown files.")
     return page_files, (*skipped, *(name for name in files if name not in page_files))
 
 
-def pack(files: Mapping[str, bytes]) -> bytes:
+def pack_archive(files: Mapping[str, bytes]) -> bytes:
     target = io.BytesIO()
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in files.items():
@@ -182,9 +184,9 @@ def pack(files: Mapping[str, bytes]) -> bytes:
     return target.getvalue()
 
 
-def unpack(data: bytes) -> tuple[dict[str, bytes], tuple[str, ...]]:
-    """Return the pages of an archive by name, and the names of other files. Sizes are counted while reading, not taken
-    from the archive.
+def unpack_archive(data: bytes) -> tuple[dict[str, bytes], tuple[str, ...]]:
+    """Return the contents of an archive's pages by file name, and the names of its other files. The sizes that the
+    archive states are not trusted.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -204,12 +206,12 @@ def unpack(data: bytes) -> tuple[dict[str, bytes], tuple[str, ...]]:
         raise InvalidInput(_("archive: not a readable ZIP file.")) from error
 
 
-def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, most: int) -> bytes:
+def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, max_bytes: int) -> bytes:
     if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise zipfile.BadZipFile(f"compression method {member.compress_type} is not supported")
     with archive.open(member) as file:
-        data = file.read(most + 1)
-    if len(data) > most:
+        data = file.read(max_bytes + 1)
+    if len(data) > max_bytes:
         raise InvalidInput(f"archive: at most {MAX_ARCHIVE_BYTES} bytes, unpacked.")
     return data
 
@@ -222,7 +224,7 @@ def _is_page_file(name: str) -> bool:
 
 
 def _check_ids(pages: Mapping[str, KnowledgePage]) -> None:
-    """Check that no two files are the same page, of which the second would overwrite the first."""
+    """Raise InvalidInput if two files have the same page id, because the second would overwrite the first."""
     names_by_id: dict[str, str] = {}
     for name, page in pages.items():
         if page.id in names_by_id:
@@ -233,7 +235,7 @@ def _check_ids(pages: Mapping[str, KnowledgePage]) -> None:
 
 
 def _name_files(pages: Sequence[KnowledgePage]) -> dict[str, KnowledgePage]:
-    """Return the pages by file name. A second page with the same name gets a number."""
+    """Return the pages by file name. A number is added to a name that an earlier page has."""
     page_files: dict[str, KnowledgePage] = {}
     for page in pages:
         name, number = build_file_name(page), 2

@@ -78,9 +78,7 @@ def correct(request: HttpRequest, entry_id: UUID) -> HttpResponse:
             problem = _("This memory was changed in the meantime. This is the current version.")
     else:
         problem = _("This memory can't be corrected here.")
-    message = (
-        "" if problem else " ".join(filter(None, [_("Corrected."), build_secret_warning(text)]))
-    )
+    message = "" if problem else " ".join([_("Corrected."), build_secret_warning(text)]).strip()
     return _render_entry(
         request, entry_id, problem=problem, message=message, rejected_text=text if problem else ""
     )

@@ -84,15 +84,13 @@ def _render_page(request: HttpRequest, app_id: str, problem: str) -> HttpRespons
     limits = services.get_limits(caller, app_id=app_id)
     team_limits = services.get_limits(caller) if app_id else limits
     defaults = services.apply_defaults(team_limits) if app_id else services.DEFAULTS
-    may_change = can(caller.principal, services.VERB, caller.team_id)
+    may_change = can(caller.principal, services.CHANGE_VERB, caller.team_id)
     usage = services.measure_usage(caller, team_limits) if may_change and not app_id else None
     applications = _build_rows(request, services.list_applications(caller), app_id)
     current = next((application for application in applications if application.is_open), None)
-    effective = (
-        services.get_effective_limits(caller, app_id=app_id)
-        if app_id
-        else services.apply_defaults(team_limits)
-    )
+    effective = services.apply_defaults(team_limits)
+    if app_id:
+        effective = services.get_effective_limits(caller, app_id=app_id)
     names, form = _list_number_names(app_id), request.POST if problem else None
     context: dict[str, Any] = {  # Any: what a template takes
         "app_id": app_id,

@@ -145,7 +145,7 @@ def _build_snapshot_context(
     snapshot = search_snapshot(
         build_caller(request),
         namespace=row.text,
-        at=moment,
+        moment=moment,
         search=search.build_search(),
         limit=PAGE_SIZE,
         offset=search.start,

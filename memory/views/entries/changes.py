@@ -20,7 +20,7 @@ from memory.logic.review.proposal_execution import OutdatedProposal
 from memory.models import Namespace
 from memory.services.entries.bulk import Selection, SelectionChanged, apply_action, preview_action
 from memory.views.entries.browsing import ActionOutcome, BulkConfirmation, show_namespace
-from memory.views.entries.revisions import parse_revision_number
+from memory.views.entries.revisions import parse_revision
 from memory.views.request_context import (
     build_caller,
     find_entry,
@@ -94,7 +94,7 @@ def restore_entry(request: HttpRequest, entry_id: UUID) -> bool:
         services.restore(
             build_caller(request),
             entry_id=entry_id,
-            revision=parse_revision_number(request.POST.get("revision", "")),
+            revision=parse_revision(request.POST.get("revision", "")),
             reason=read_reason(request),
         )
     except AlreadyExists as fault:
@@ -129,7 +129,5 @@ def _read_selection(request: HttpRequest, row: Namespace) -> Selection:
     return Selection(row.text, entry_ids=tuple(dict.fromkeys(request.POST.getlist("entry"))))
 
 
-def _build_address(request: HttpRequest, row: Namespace, **parameters: str) -> str:
-    return reverse("memory:namespace", args=[row.pk]) + replace_query_suffix(
-        request.GET, **parameters
-    )
+def _build_address(request: HttpRequest, row: Namespace, **query: str) -> str:
+    return reverse("memory:namespace", args=[row.pk]) + replace_query_suffix(request.GET, **query)

@@ -22,7 +22,7 @@ from memory.models import Entry
 from memory.views.entries.browsing import ActionOutcome, show_namespace
 from memory.views.entries.changes import restore_entry, show_undo
 from memory.views.entries.entry_details import TIER_HINTS, build_details, is_page_row, list_moves
-from memory.views.entries.revisions import parse_revision_number
+from memory.views.entries.revisions import parse_revision
 from memory.views.entries.search_results import is_waiting
 from memory.views.request_context import (
     build_caller,
@@ -105,7 +105,7 @@ def restore(request: HttpRequest, entry_id: UUID) -> HttpResponse:
 def _show_conflict(
     request: HttpRequest, newest: Entry, form: EntryForm, fault: AlreadyExists
 ) -> HttpResponse:
-    """Show the newer value and the difference from the submitted one; saving again overwrites it."""
+    """Show the newer value and how the submitted one differs. Saving again overwrites the newer value."""
     conflict = diff_values(newest.value, form.get_changes()["value"])
     form.add_error(None, str(fault))
     form.data = {**request.POST.dict(), "revision": str(newest.revision)}
@@ -119,7 +119,7 @@ def _show_entry(
     status: int = 200,
     conflict: Sequence[DiffSegment] = (),
 ) -> HttpResponse:
-    before = parse_revision_number(request.GET.get("before", ""))
+    before = parse_revision(request.GET.get("before", ""))
     context = {
         "entry": row,
         "details": build_details(get_principal(request), row, before),

@@ -19,9 +19,9 @@ from memory.models import Entry, Read, Revision
 from memory.provenance import load_provenance
 from memory.providers.postgres.rows import build_entry
 from memory.services.entries.linked_entries import (
-    list_linked,
+    list_linked_entries,
     list_revisions_before,
-    list_superseding,
+    list_superseding_entries,
 )
 from memory.views.entries.revisions import (
     REVISIONS_PER_PAGE,
@@ -190,12 +190,12 @@ def _list_links(entry: Entry) -> Iterable[EntryLink]:
     links = list(_list_linked_names(entry))
     if links:
         keys, ids = [key for _, key, _ in links], [id_ for *_, id_ in links if id_]
-        entries = list_linked(entry, keys, ids)
+        entries = list_linked_entries(entry, keys, ids)
         by_id = {str(linked.pk): linked for linked in entries}
         by_key = {linked.key: linked for linked in reversed(entries)}
         for label, key, id_ in links:
             yield EntryLink(label, key, by_id.get(id_) or by_key.get(key))
-    for other in list_superseding(entry):
+    for other in list_superseding_entries(entry):
         supersedes = other.metadata.get("supersedes") == entry.key
         yield EntryLink(_("Replaced by") if supersedes else _("Merged into"), other.key, other)
 

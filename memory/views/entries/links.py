@@ -37,9 +37,8 @@ def build_links_context(request: HttpRequest, row: Namespace, search: SearchForm
     links: dict[str, list[tuple[str | Promise, MemoryEntry]]] = {}
     for arc in link_map.drawing.arcs:
         link = arc.link
-        links.setdefault(link.source, []).append(
-            (KIND_LABELS[link.kind], link_map.entries[link.target])
-        )
+        label, target = KIND_LABELS[link.kind], link_map.entries[link.target]
+        links.setdefault(link.source, []).append((label, target))
     lines = [
         LinkLine(
             link_map.entries[dot.id],

@@ -79,7 +79,7 @@ def find_older_number(rows: Sequence[Revision]) -> int | None:
     return rows[REVISIONS_PER_PAGE - 1].number if len(rows) > REVISIONS_PER_PAGE else None
 
 
-def parse_revision_number(text: str) -> int | None:
+def parse_revision(text: str) -> int | None:
     """Parse a number in a query or form; return None if it is missing or invalid."""
     return int(text) if text.isdecimal() and len(text) < 10 else None
 

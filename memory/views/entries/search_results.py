@@ -54,6 +54,7 @@ def build_search_context(request: HttpRequest, form: OverviewForm) -> dict[str, 
     )
     namespaces = results.namespaces
     titles = load_titles(request, namespaces.values())
+    pager = OffsetPage(results.total, results.offset, request.GET, parameter=OFFSET_PARAMETER)
     return {
         "results": [
             EntryRow(entry, namespaces[entry.namespace], titles[entry.namespace])
@@ -61,10 +62,8 @@ def build_search_context(request: HttpRequest, form: OverviewForm) -> dict[str, 
         ],
         "results_total": results.total,
         "is_all_searched": results.is_all,
-        "results_page": OffsetPage(
-            results.total, results.offset, request.GET, parameter=OFFSET_PARAMETER
-        ),
-        "categories": sorted({item.category for item in results.entries}),
+        "results_page": pager,
+        "categories": sorted({entry.category for entry in results.entries}),
     }
 
 

@@ -62,9 +62,8 @@ MOVES: dict[Tier, tuple[MoveButton, ...]] = {
 def build_columns_context(
     request: HttpRequest, row: Namespace, search: SearchForm
 ) -> dict[str, Any]:
-    pages_by_tier = search_by_tier(
-        build_caller(request), namespace=row.text, search=search.build_search()
-    )
+    caller, query = build_caller(request), search.build_search()
+    pages_by_tier = search_by_tier(caller, namespace=row.text, search=query)
     labels = dict(TierChoice.choices)
     columns = [
         TierColumn(

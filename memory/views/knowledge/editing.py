@@ -85,7 +85,7 @@ def edit(request: HttpRequest, entry_id: UUID) -> HttpResponse:
     if "preview" in request.POST:
         preview = _render_preview(request, form, view.knowledge_base)
         return _show_edit(request, entry, view, form, preview=preview)
-    return _save_changes(request, entry, view, form)
+    return _save_page(request, entry, view, form)
 
 
 @login_required
@@ -114,9 +114,7 @@ def restore(request: HttpRequest, entry_id: UUID) -> HttpResponse:
     return redirect(url_name, entry_id=entry_id)
 
 
-def _save_changes(
-    request: HttpRequest, entry: Entry, view: PageView, form: PageForm
-) -> HttpResponse:
+def _save_page(request: HttpRequest, entry: Entry, view: PageView, form: PageForm) -> HttpResponse:
     changes = form.build_changes(view.page, _list_other_pages(view))
     try:
         services.rewrite_page(
@@ -139,7 +137,7 @@ def _save_changes(
 def _show_conflict(
     request: HttpRequest, entry: Entry, form: PageForm, fault: AlreadyExists
 ) -> HttpResponse:
-    """Show the differences between the newest page and the submitted one; saving again overwrites it."""
+    """Show how the submitted page differs from the newest one. Saving again overwrites the newest page."""
     newest = services.open_page(build_caller(request), entry_id=entry.pk)
     newest_values = PageForm.from_page(newest.page, _list_other_pages(newest)).initial
     conflict = [
@@ -175,12 +173,8 @@ def _show_new(
     request: HttpRequest, form: PageForm, status: int = 200, **extra_context: Any
 ) -> HttpResponse:
     selected = request.POST.get("namespace", "") or get_requested_namespace(request)
-    context = {
-        "form": form,
-        "choices": list_namespace_choices(request),
-        "selected": selected,
-        **extra_context,
-    }
+    context = {"form": form, "choices": list_namespace_choices(request), "selected": selected}
+    context |= extra_context
     return render(request, "memory/knowledge/edit.html", context, status=status)
 
 

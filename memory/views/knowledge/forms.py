@@ -94,7 +94,7 @@ class PageForm(forms.Form):
 
 
 def index_names(pages: Sequence[KnowledgePage]) -> dict[str, str]:
-    """Return page ids by name: by id, by title unless it is an id, and by alias unless it is either."""
+    """Return page ids by id, title and alias; an id takes precedence over a title, and a title over an alias."""
     pairs = [(page.id, page.id) for page in pages] + [(page.title, page.id) for page in pages]
     pairs += [(alias, page.id) for page in pages for alias in page.aliases]
     return {normalize(name): page_id for name, page_id in reversed(pairs)}

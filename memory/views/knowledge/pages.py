@@ -16,11 +16,7 @@ from memory import services
 from memory.services.entries.linked_entries import list_revisions_before
 from memory.services.knowledge.knowledge_bases import list_knowledge_bases
 from memory.services.transfer.page_archive import export_single_page
-from memory.views.entries.revisions import (
-    REVISIONS_PER_PAGE,
-    find_older_number,
-    parse_revision_number,
-)
+from memory.views.entries.revisions import REVISIONS_PER_PAGE, find_older_number, parse_revision
 from memory.views.knowledge import presentation
 from memory.views.knowledge.forms import PageSearchForm
 from memory.views.knowledge.locations import list_namespace_choices
@@ -115,7 +111,7 @@ def page(request: HttpRequest, entry_id: UUID) -> HttpResponse:
 @require_safe
 def history(request: HttpRequest, entry_id: UUID) -> HttpResponse:
     entry = find_entry(request, entry_id)
-    before = parse_revision_number(request.GET.get("before", ""))
+    before = parse_revision(request.GET.get("before", ""))
     revisions = list_revisions_before(entry, before, REVISIONS_PER_PAGE)
     context = {
         "namespace": entry.namespace,
@@ -162,8 +158,7 @@ def _build_search_context(request: HttpRequest, text: str) -> dict[str, Any]:
 def _build_download(data: bytes, content_type: str, file_name: str) -> HttpResponse:
     response = HttpResponse(data, content_type=content_type)
     # Django encodes names in any script for every browser.
-    response.headers["Content-Disposition"] = (
-        content_disposition_header(as_attachment=True, filename=file_name) or "attachment"
-    )
+    disposition = content_disposition_header(as_attachment=True, filename=file_name)
+    response.headers["Content-Disposition"] = disposition or "attachment"
     response.headers["X-Content-Type-Options"] = "nosniff"
     return response

@@ -103,12 +103,7 @@ def build_rows(
     outdated_ids = find_outdated_ids(knowledge_base)
     base_url = build_knowledge_base_url(row.pk)
     return [
-        PageRow(
-            page,
-            _find_page_url(knowledge_base, page.id),
-            base_url,
-            is_outdated=page.id in outdated_ids,
-        )
+        PageRow(page, _find_page_url(knowledge_base, page.id), base_url, page.id in outdated_ids)
         for page in pages
     ]
 

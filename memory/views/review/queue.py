@@ -228,9 +228,8 @@ def _parse_notice(query: QueryDict) -> DecisionNotice | None:
     if action not in ACTION_MESSAGES:
         return None
     ids = parse_ids(query.get("of", "").split(","))
-    return DecisionNotice(
-        action, tuple(ids), int(skipped) if skipped.isdecimal() and len(skipped) < 5 else 0
-    )
+    skipped_count = int(skipped) if skipped.isdecimal() and len(skipped) < 5 else 0
+    return DecisionNotice(action, tuple(ids), skipped_count)
 
 
 def _list_kinds(filters: QueueFilters) -> list[Choice]:

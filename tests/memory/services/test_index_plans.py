@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from accounts.tenancy import tenant
 from memory import services
 from memory.models import Entry, Namespace
-from memory.services.entries.linked_entries import list_superseding
+from memory.services.entries.linked_entries import list_superseding_entries
 from memory.services.knowledge.knowledge_bases import list_knowledge_bases
 from tests.memory.providers.test_plans import plan, scans
 from tests.memory.services.conftest import at_door
@@ -74,8 +74,8 @@ def test_knowledge_bases_read_pages_alone(crowded: Cast) -> None:
 def test_what_took_a_place_is_read_by_its_own_index(crowded: Cast) -> None:
     with tenant([crowded.team_a.pk]):
         old = Entry.objects.unscoped().get(key="old")
-        found = list_superseding(old)
-        (question,) = asked("memory_entry", lambda: list_superseding(old))
+        found = list_superseding_entries(old)
+        (question,) = asked("memory_entry", lambda: list_superseding_entries(old))
         nodes = plan(question.replace("%", "%%"))
 
     assert sorted(one.key for one in found) == ["newer", "whole"]

@@ -11,7 +11,7 @@ from accounts.tenancy import tenant
 from memory import services
 from memory.core.errors import InvalidInput
 from memory.models import Entry, Revision
-from memory.services.transfer.page_archive import pack, unpack
+from memory.services.transfer.page_archive import pack_archive, unpack_archive
 from tests.memory.services.conftest import at_door, in_run, trail
 from tests.support.cast import Person
 from tests.support.markup import markup_of
@@ -31,12 +31,14 @@ FILES = {
 
 
 def brought(person: Person, files: dict[str, bytes], **how: Any) -> Any:
-    return services.import_pages(at_door(person), namespace=WIKI, archive=pack(files), **how)
+    return services.import_pages(
+        at_door(person), namespace=WIKI, archive=pack_archive(files), **how
+    )
 
 
 def knowledge_base(person: Person) -> dict[str, bytes]:
     packed = services.export_pages(at_door(person), namespace=WIKI)
-    return unpack(packed)[0]
+    return unpack_archive(packed)[0]
 
 
 def test_page_with_a_secret_is_blotted_out_and_one_with_orders_waits(alice: Person) -> None:

@@ -213,11 +213,11 @@ def test_rule_that_cannot_be_kept_stops_the_start(settings: Any, rule: str, why:
     settings.MEMORY_PLACES = (rule,)
 
     with pytest.raises(ImproperlyConfigured, match=why):
-        routing.check()
+        routing.check_rules()
 
 
 def test_rule_for_another_installation_is_taken(settings: Any):
     settings.MEMORY_HTTP_URL, settings.MEMORY_HTTP_KEY = "https://memory.example.org", "key"
     settings.MEMORY_PLACES = (f"run@{TEAM}=http", "run=postgres")
 
-    routing.check()
+    routing.check_rules()

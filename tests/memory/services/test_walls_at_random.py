@@ -392,7 +392,7 @@ def over_http(url: str, settings: Any) -> type[Walls]:
     class OverHttp(Walls):
         @staticmethod
         def placed(teams: list[Team]) -> set[tuple[int, str]]:
-            routing.close()
+            routing.close_providers()
             settings.MEMORY_HTTP_URL = url
             settings.MEMORY_HTTP_KEY = new_guest()
             settings.MEMORY_PLACES = tuple(
@@ -431,7 +431,7 @@ def test_nothing_crosses_a_wall_over_http(
     here = partial(HttpProvider, allow=["127.0.0.1:*"], timeout=SLOW_MACHINE)
     monkeypatch.setattr(routing, "find_provider_factory", lambda _name, _offered: here)
     play(over_http(served, settings), examples // 2)
-    routing.close()
+    routing.close_providers()
 
 
 @pytest.mark.django_db

@@ -11,7 +11,7 @@ from tests.engine.editing.gestures import DOCUMENT, context, random_gesture
 from tests.factories.workflows import make_workflow
 from workflows.engine.editing import EditRefused, InMemoryStore, apply_all, perform, read_ops
 from workflows.engine.language.dsl import build_tree
-from workflows.engine.language.dsl.strict import measure_tree
+from workflows.engine.language.dsl.limits import measure_tree
 from workflows.models.documents import blank_secrets, to_json
 from workflows.services.editing.draft_store import DraftStore
 from workflows.services.editing.gestures import check_size, open_store

@@ -10,7 +10,7 @@ from accounts.tenancy import tenant
 from tests.factories.workflows import make_workflow
 from workflows.engine.editing import EditRefused
 from workflows.engine.editing.decode import read_ops
-from workflows.engine.language.dsl.strict import MAX_BYTES, check_tree, measure_tree
+from workflows.engine.language.dsl.limits import MAX_BYTES, check_tree, measure_tree
 from workflows.models import Workflow
 from workflows.models.documents import from_json, to_json
 from workflows.services.editing import gestures, undo

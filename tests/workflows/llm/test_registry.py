@@ -13,7 +13,7 @@ from workflows.engine.ports import Message, ModelChunk, ModelRequest, Origin
 from workflows.llm.config import ProviderConfig, normalize_name
 from workflows.llm.offline import OfflineModels
 from workflows.llm.openai_compatible import OpenAICompatible
-from workflows.llm.registry import TeamModels, list_kinds
+from workflows.llm.registry import TeamModels, list_factories
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ def test_plugin_adds_a_kind() -> None:
     plugin = Plugin()
     plugins.get_plugin_manager().register(plugin)
     try:
-        assert set(list_kinds()) == {"echo", "offline", "openai_compatible"}
+        assert set(list_factories()) == {"echo", "offline", "openai_compatible"}
         models = TeamModels([ProviderConfig("mine", kind="echo")])
         assert answer(models, "mine") == "mine heard Hi there"
     finally:

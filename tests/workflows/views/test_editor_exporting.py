@@ -15,7 +15,7 @@ from workflows.engine.editing.paste import read_fragment
 from workflows.engine.language.dsl import load_document
 from workflows.execution.kinds import load_kinds
 from workflows.models import Workflow
-from workflows.samples import BY_SLUG
+from workflows.samples import SAMPLES_BY_SLUG
 from workflows.services.editing import gestures
 from workflows.services.editor.drafts import load_draft
 from workflows.views.canvas.picture import build_picture
@@ -134,9 +134,9 @@ def test_picture_says_what_is_written_and_runs_none_of_it(alice: Person):
     minidom.parseString(text)
 
 
-@pytest.mark.parametrize("slug", list(BY_SLUG))
+@pytest.mark.parametrize("slug", list(SAMPLES_BY_SLUG))
 def test_picture_of_every_sample_holds_its_nodes_inside_the_frame(slug: str):
-    document = load_document(BY_SLUG[slug].source).document
+    document = load_document(SAMPLES_BY_SLUG[slug].source).document
 
     picture = build_picture(document, load_kinds())
 

@@ -10,7 +10,7 @@ from tests.factories.workflows import document, make_workflow, within
 from tests.support.cast import Person
 from tests.workflows.views.conftest import text_of
 from workflows.models import Workflow
-from workflows.samples import BY_SLUG, SAMPLES
+from workflows.samples import SAMPLES, SAMPLES_BY_SLUG
 from workflows.services.editor.drafts import load_draft
 
 
@@ -101,7 +101,7 @@ def test_replaced_draft_keeps_its_name_and_its_address(bob: Person):
     workflow = make_workflow(bob, "Mine")
 
     answer = bob.client.post(
-        reverse("workflows:replace", args=[workflow.pk]), pasted(BY_SLUG["exchange"].source)
+        reverse("workflows:replace", args=[workflow.pk]), pasted(SAMPLES_BY_SLUG["exchange"].source)
     )
 
     assert answer["Location"] == reverse("workflows:detail", args=[workflow.pk])

@@ -8,7 +8,7 @@ from django.utils import translation
 
 from tests.factories.workflows import document, make_workflow
 from tests.support.markup import markup_of
-from workflows.templatetags.type_words import WORDS, type_word
+from workflows.templatetags.type_words import WORDS, get_type_label
 from workflows.views.editor.inspector.fields import FORM_TYPES, TYPES
 
 
@@ -17,7 +17,7 @@ def test_every_type_offered_has_a_word():
 
 
 def test_type_of_a_plugin_stays_as_it_is_written():
-    assert type_word("weather") == "weather"
+    assert get_type_label("weather") == "weather"
 
 
 @pytest.mark.django_db
@@ -36,7 +36,7 @@ def test_type_of_an_input_is_chosen_by_its_word_and_told_by_its_name(alice):
 @pytest.mark.parametrize("name", sorted(WORDS))
 def test_chinese_readers_get_a_word_of_theirs(name: str):
     with translation.override("zh-hans"):
-        word = type_word(name)
+        word = get_type_label(name)
 
     assert word != name
     assert not word.isascii() or name == "json_object"

@@ -20,7 +20,7 @@ from workflows.engine.editing.ops import ChangeRule, Op
 from workflows.engine.editing.records import UNRANKED, EdgeRecord, Item, VariableRecord
 from workflows.engine.errors import DocumentInvalid
 from workflows.engine.language.document import Json
-from workflows.engine.language.dsl.strict import MAX_BYTES, check_tree
+from workflows.engine.language.dsl.limits import MAX_BYTES, check_tree
 from workflows.engine.language.problems import Problem
 
 

@@ -11,7 +11,7 @@ from workflows.engine.editing.errors import EditRefused, build_refusal
 from workflows.engine.editing.records import EdgeRecord, Item
 from workflows.engine.editing.store import Store, is_root
 from workflows.engine.language.containers import ENTRY_KINDS
-from workflows.engine.language.dsl.strict import iter_size_errors
+from workflows.engine.language.dsl.limits import iter_size_errors
 from workflows.engine.language.variables import RESERVED_SOURCE_IDS
 
 

@@ -16,7 +16,7 @@ from workflows.engine.editing.store import AREAS, InMemoryStore, Store, is_root
 from workflows.engine.language.containers import CONTENT_MARKERS, list_containers
 from workflows.engine.language.document import Document, Json, Position
 from workflows.engine.language.dsl import load_document, load_tree
-from workflows.engine.language.dsl.loaded import drop_keys
+from workflows.engine.language.dsl.reading import drop_keys
 from workflows.engine.language.dsl.versions import DIFY, XWORKFLOW
 
 

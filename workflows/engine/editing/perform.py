@@ -49,8 +49,7 @@ def perform(
         origins += [index] * (len(pairs) - len(origins))
     if grows:
         gesture = [op for op, _inverse in pairs]
-        growth = grow_containers(store, gesture, context)
-        pairs.extend(apply(store, plain_op) for plain_op in growth)
+        pairs.extend(apply(store, op) for op in grow_containers(store, gesture, context))
         origins += [len(requested) - 1] * (len(pairs) - len(origins))
     applied = tuple(op for op, _inverse in pairs)
     check_ops(store, applied, bridges=_list_bridges(requested, applied, origins))

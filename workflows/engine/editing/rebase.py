@@ -97,6 +97,8 @@ Subject = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class _Write:
+    """The change of one path in a subject: the new value, the rule by which it is set, and its author."""
+
     path: Path
     value: Json
     rule: ChangeRule

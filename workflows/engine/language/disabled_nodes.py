@@ -74,10 +74,9 @@ def _get_first_handle(
     node: NodeSpec, outgoing_edges: list[EdgeSpec], kinds: Mapping[str, AnyKind]
 ) -> str | None:
     used = {edge.handle for edge in outgoing_edges}
-    for handle in _list_handles(node, kinds):
-        if handle in used:
-            return handle
-        break
+    handles = _list_handles(node, kinds)
+    if handles and handles[0] in used:
+        return handles[0]
     return outgoing_edges[0].handle if outgoing_edges and "source" not in used else "source"
 
 

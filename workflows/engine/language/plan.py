@@ -240,13 +240,13 @@ def _find_problems(document: Document, graph: Graph, kinds: Kinds) -> list[Probl
 
 def _collect_variable_types(document: Document, kinds: Kinds) -> dict[Selector, ValueType]:
     types: dict[Selector, ValueType] = {
-        (CONVERSATION, variable.name): kind
+        (CONVERSATION, variable.name): value_type
         for variable in document.conversation
-        if (kind := parse_type(variable.value_type)) is not None
+        if (value_type := parse_type(variable.value_type)) is not None
     }
     for spec in document.nodes:
-        for name, kind in kinds[spec.kind].list_variable_types(spec).items():
-            types[spec.id, name] = kind
+        for name, value_type in kinds[spec.kind].list_variable_types(spec).items():
+            types[spec.id, name] = value_type
     return types
 
 

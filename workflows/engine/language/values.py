@@ -89,9 +89,9 @@ FILE_ATTRIBUTES: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 
-def parse_type(text: str) -> ValueType | None:
+def parse_type(type_name: str) -> ValueType | None:
     """Return the type with a name, in any case or known spelling, or None if there is none."""
-    name = text.strip().lower()
+    name = type_name.strip().lower()
     try:
         return ValueType(name)
     except ValueError:
@@ -116,9 +116,9 @@ def get_file_attribute(file: Mapping[str, Json], name: str) -> Json:
 
 def infer_type(value: Json) -> ValueType:
     """Return the type of a value. Raises ValueMismatch for anything but a JSON value."""
-    scalar = _SCALAR_TYPES.get(type(value))
-    if scalar is not None:
-        return scalar
+    scalar_type = _SCALAR_TYPES.get(type(value))
+    if scalar_type is not None:
+        return scalar_type
     if isinstance(value, Mapping):
         return ValueType.FILE if is_file(value) else ValueType.OBJECT
     if isinstance(value, list | tuple):

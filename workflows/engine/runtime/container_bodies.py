@@ -103,7 +103,7 @@ class BodyRounds:
         return pool
 
     def _get_start_inputs(self, rounds: tuple[int, ...]) -> Mapping[str, Json]:
-        """Return the inputs that the round's start node recorded, if it ran. They are kept if their sources have changed."""
+        """Return the inputs that the round's start node recorded, if it ran. Their sources may have changed since."""
         steps = self._frame.run_context.step_history.list_steps(self._node.id, rounds)
         root_id = self._plan.nodes[self._plan.root].id
         return next((record.inputs for record in steps if record.key.node_id == root_id), {})

@@ -36,6 +36,8 @@ class Extent(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Part:
+    """The part of a workflow that a run executes: its extent, and the nodes that the extent is about."""
+
     extent: Extent = Extent.ALL
     nodes: tuple[str, ...] = ()
 
@@ -64,7 +66,7 @@ def find_root(document: Document, kinds: Mapping[str, AnyKind]) -> str | None:
 def list_external_reads(
     document: Document, node: str, kinds: Mapping[str, AnyKind]
 ) -> list[Selector]:
-    """Return every external variable that a node reads, including the inner nodes of a container."""
+    """Return the variables that a node and the nodes inside it read, except those of the nodes inside."""
     inner_ids = include_inner_nodes(document, {node})
     selectors: dict[Selector, None] = {}
     for spec in document.nodes:
@@ -74,7 +76,7 @@ def list_external_reads(
 
 
 def mark_missing_nodes(plan: Plan, document: Document) -> Plan:
-    """Return the plan of a part that knows the omitted nodes: a reference to one prints nothing."""
+    """Return the plan of a part with the nodes that it omits, so that references to them print nothing."""
     missing = {node.id for node in document.nodes} - plan.by_id.keys()
     return replace(plan, unreached=plan.unreached | missing)
 

@@ -91,7 +91,7 @@ class ScopeStreaming:
     def restart(self, node: int) -> None:
         """Drop the unprinted text of a node's failed try before its next try.
 
-        Text that was printed cannot be taken back; the new try's text follows it.
+        Text that was printed cannot be taken back, so the new try's text follows it.
         """
         for (owner, _output), buffer in self._buffers.items():
             if owner == node:
@@ -123,7 +123,7 @@ class ScopeStreaming:
             self._open(sessions)
 
     def replay(self, sessions: Iterable[Session]) -> None:
-        """Print the text of rounds that an earlier attempt finished again, when it is their turn."""
+        """Print once more the text of rounds that an earlier attempt finished, when it is their turn."""
         self._queue.enqueue(self, sessions)
         self._queue.advance()
 

@@ -69,6 +69,8 @@ async def run_case(
 
 @dataclass
 class _CaseRun:
+    """The state of a case while its turns run: the conversations by person and name."""
+
     document: Document
     case: Case
     build_runner: RunnerFactory

@@ -58,10 +58,10 @@ class _SchemaFiller:
             return schema["const"]
         if options := schema.get("enum"):
             return self._choose_option(options)
-        kind = _get_kind(schema)
+        schema_type = _get_schema_type(schema)
         if depth > _MAX_DEPTH:
             return None
-        match kind:
+        match schema_type:
             case "object":
                 return self._build_object(schema, depth)
             case "array":
@@ -70,7 +70,7 @@ class _SchemaFiller:
                 item_schema = items if isinstance(items, Mapping) else {}
                 return [self.build_value(item_schema, name, depth + 1) for _ in range(count)]
             case "integer" | "number":
-                return self._build_number(schema, name, is_integer=kind == "integer")
+                return self._build_number(schema, name, is_integer=schema_type == "integer")
             case "boolean":
                 return False
             case "null":
@@ -148,12 +148,12 @@ class _SchemaFiller:
         )
 
 
-def _get_kind(schema: Schema) -> str:
-    kind = schema.get("type")
-    if isinstance(kind, list):
-        kind = next((name for name in kind if name != "null"), "null")
-    if isinstance(kind, str):
-        return kind
+def _get_schema_type(schema: Schema) -> str:
+    schema_type = schema.get("type")
+    if isinstance(schema_type, list):
+        schema_type = next((name for name in schema_type if name != "null"), "null")
+    if isinstance(schema_type, str):
+        return schema_type
     return "object" if "properties" in schema else "string"
 
 

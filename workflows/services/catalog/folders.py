@@ -22,7 +22,7 @@ from workflows.services.editor import drafts
 def create_folder(
     principal: Principal, *, team_id: UUID, name: str, parent: Folder | None = None
 ) -> Folder:
-    """Create a folder. Raises InvalidValue at the limits of number or depth, and NameTaken."""
+    """Create a folder. Raises NameTaken, or InvalidValue if the limit of number or depth is reached."""
     permissions.check_arrange(principal, team_id)
     _check_team(team_id, parent)
     with tenant([team_id]):
@@ -36,7 +36,7 @@ def create_folder(
             team_id=team_id, name=drafts.clean_name(name), created_by_id=principal.user_id
         )
         folder.parent_id = _get_current_id(tree, parent)
-        _check_free(folder)
+        _check_name_free(folder)
         folder.save(force_insert=True)
         audit_lines.record(principal, folder, "folder.created")
     return folder
@@ -48,7 +48,7 @@ def rename_folder(principal: Principal, *, folder: Folder, name: str) -> Folder:
     with tenant([folder.team_id]):
         locked = _get_current(_lock_folders(folder.team_id), folder)
         locked.name = drafts.clean_name(name)
-        _check_free(locked)
+        _check_name_free(locked)
         locked.save(update_fields=["name", "updated_at"])
         audit_lines.record(principal, locked, "folder.renamed")
     return locked
@@ -63,9 +63,9 @@ def move_folder(principal: Principal, *, folder: Folder, into: Folder | None) ->
         locked = _get_current(tree, folder)
         if into is not None and tree.is_within(into.pk, locked.pk):
             raise InvalidValue(_("A folder can't be moved into itself."), field="parent")
-        _check_depth(tree, into, levels=tree.height(locked.pk))
+        _check_depth(tree, into, levels=tree.get_height(locked.pk))
         locked.parent_id = _get_current_id(tree, into)
-        _check_free(locked)
+        _check_name_free(locked)
         locked.save(update_fields=["parent", "updated_at"])
         audit_lines.record(principal, locked, "folder.moved", into=_format_id(into))
     return locked
@@ -82,19 +82,19 @@ def delete_folder(principal: Principal, *, folder: Folder) -> None:
         locked = _get_current(tree, folder)
         sibling_names = {
             sibling.name.casefold()
-            for sibling in tree.children(locked.parent_id)
+            for sibling in tree.list_children(locked.parent_id)
             if sibling.pk != locked.pk
         }
-        # frees the folder's name for a subfolder with the same name
+        # A subfolder may have the same name, so the folder's own name is freed first.
         Folder.objects.unscoped().filter(pk=locked.pk).update(name=str(locked.pk))
-        for child in tree.children(locked.pk):
+        for child in tree.list_children(locked.pk):
             name = _find_free_name(child.name, sibling_names)
             sibling_names.add(name.casefold())
             Folder.objects.unscoped().filter(pk=child.pk).update(
                 name=name, parent_id=locked.parent_id
             )
-        moved = Workflow.objects.unscoped().filter(folder_id=locked.pk)
-        count = moved.update(folder_id=locked.parent_id)
+        workflows = Workflow.objects.unscoped().filter(folder_id=locked.pk)
+        count = workflows.update(folder_id=locked.parent_id)
         Folder.objects.unscoped().filter(pk=locked.pk).delete()
         audit_lines.record(principal, locked, "folder.deleted", workflows=count)
 
@@ -102,10 +102,7 @@ def delete_folder(principal: Principal, *, folder: Folder) -> None:
 def move_workflows(
     principal: Principal, *, workflows: Iterable[Workflow], into: Folder | None
 ) -> list[Workflow]:
-    """Move all of these workflows, or none.
-
-    A workflow that is in the folder already stays unchanged. A move does not change the draft.
-    """
+    """Move all of these workflows, or none. A workflow that is in the folder already stays unchanged."""
     selected = list(workflows)
     for workflow in selected:
         permissions.check_edit(principal, workflow)
@@ -165,32 +162,32 @@ def _check_team(team_id: UUID, folder: Folder | None) -> None:
 
 
 def _check_depth(tree: FolderTree, parent: Folder | None, *, levels: int) -> None:
-    if tree.level(parent.pk if parent else None) + levels > MAX_DEPTH:
+    if tree.get_level(parent.pk if parent else None) + levels > MAX_DEPTH:
         raise InvalidValue(
             _("Folders can be nested at most %(levels)d levels deep.") % {"levels": MAX_DEPTH},
             field="parent",
         )
 
 
-def _check_free(folder: Folder) -> None:
-    """Check the name as the database compares it, ignoring case."""
-    same = (
+def _check_name_free(folder: Folder) -> None:
+    """Raise NameTaken if another folder with the same parent has this name, ignoring case as the database does."""
+    namesakes = (
         Folder.objects.unscoped()
         .filter(team_id=folder.team_id, parent_id=folder.parent_id)
         .alias(lower=Lower("name"))
         .filter(lower=Lower(Value(folder.name)))
         .exclude(pk=folder.pk)
     )
-    if same.exists():
+    if namesakes.exists():
         raise NameTaken(_("A folder with this name already exists here."), field="name")
 
 
 def _find_free_name(name: str, used_names: set[str]) -> str:
-    number, free = 1, name
-    while free.casefold() in used_names:
+    number, candidate = 1, name
+    while candidate.casefold() in used_names:
         number += 1
-        free = f"{name[:240]} ({number})"
-    return free
+        candidate = f"{name[:240]} ({number})"
+    return candidate
 
 
 def _format_id(folder: Folder | None) -> str | None:

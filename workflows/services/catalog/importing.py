@@ -43,10 +43,7 @@ def import_document(
     folder: Folder | None = None,
     confirm_newer: bool = False,
 ) -> ImportedWorkflow:
-    """Create a workflow of the team with the document as its draft.
-
-    Raises DocumentInvalid or NewerDocument.
-    """
+    """Create a workflow with the document as its draft. Raises DocumentInvalid or NewerDocument."""
     permissions.check_create(principal, team_id)
     document, warnings = load_source(source, confirm_newer=confirm_newer)
     workflow = create_from_document(
@@ -58,10 +55,7 @@ def import_document(
 def replace_from_document(
     principal: Principal, *, workflow: Workflow, source: Source, confirm_newer: bool = False
 ) -> ImportedWorkflow:
-    """Replace the draft of an existing workflow with a document; the workflow keeps its name.
-
-    Raises DocumentInvalid or NewerDocument.
-    """
+    """Replace a workflow's draft, but not its name, with a document. Raises DocumentInvalid or NewerDocument."""
     permissions.check_edit(principal, workflow)
     document, warnings = load_source(source, confirm_newer=confirm_newer)
     return ImportedWorkflow(
@@ -70,10 +64,7 @@ def replace_from_document(
 
 
 def load_source(source: Source, *, confirm_newer: bool) -> tuple[Document, tuple[Problem, ...]]:
-    """Return the document and its warnings.
-
-    Raises DocumentInvalid, or NewerDocument if the document's version is newer than the supported one.
-    """
+    """Return the document and its warnings. Raises DocumentInvalid, or NewerDocument unless ``confirm_newer``."""
     loaded = dsl.load_document(source, confirm_newer=confirm_newer)
     if loaded.pending and not confirm_newer:
         raise NewerDocument(loaded.document.version)
@@ -81,7 +72,7 @@ def load_source(source: Source, *, confirm_newer: bool) -> tuple[Document, tuple
 
 
 def list_document_problems(source: Source) -> list[Problem]:
-    """Return every problem of a document without storing it: syntax errors first, then validation problems."""
+    """Return every problem of a document without storing it: its syntax errors, or else its validation problems."""
     try:
         loaded = dsl.load_document(source, confirm_newer=True)
     except DocumentInvalid as invalid:

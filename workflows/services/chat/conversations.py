@@ -22,7 +22,7 @@ from workflows.models.conversation import new_key
 
 MAX_NAME_LENGTH = 60
 
-# A key becomes part of a namespace even if memory is switched off; see memory.core.scopes.
+# A key must be valid in the name of a memory namespace, even if memory is switched off; see memory.core.scopes.
 _KEY = re.compile(r"[!-9;-~]{1,80}")
 
 
@@ -37,8 +37,8 @@ def open_conversation(
 ) -> Conversation:
     """Return the conversation with this key, or a new one.
 
-    A key that belongs to another user, another workflow or another subject raises NotFound as if it didn't
-    exist: it names a memory namespace, so access to the conversation would be access to that memory.
+    Raises NotFound for the key of another user, workflow or subject: it names a memory namespace, so access to the
+    conversation would be access to that memory.
     """
     permissions.check_run(principal, workflow)
     if key is not None and not _KEY.fullmatch(key):
@@ -76,7 +76,7 @@ def open_conversation(
 
 
 def add_message(conversation: Conversation, *, run: Run, query: str, answer: str) -> None:
-    """Add the turn of a run once: a run that ends again after a recovery adds nothing."""
+    """Add the turn of a run, unless the conversation has it already because the run was recovered."""
     with tenant([conversation.team_id]):
         if Message.objects.unscoped().filter(run=run).exists():
             return
@@ -98,7 +98,7 @@ def add_message(conversation: Conversation, *, run: Run, query: str, answer: str
 
 
 def save_variables(conversation: Conversation, variables: Mapping[str, Json]) -> None:
-    """Replace the stored conversation variables; the given object is not changed."""
+    """Replace the stored conversation variables. The given conversation object is not changed."""
     with tenant([conversation.team_id]):
         Conversation.objects.unscoped().filter(pk=conversation.pk).update(variables=dict(variables))
 
@@ -115,7 +115,7 @@ def unarchive(principal: Principal, *, conversation: Conversation) -> Conversati
 
 def rename(principal: Principal, *, conversation: Conversation, name: str) -> Conversation:
     """Rename the conversation; the name is cut to 255 characters."""
-    permissions.check_rename(principal, conversation)
+    permissions.check_change_conversation(principal, conversation)
     with tenant([conversation.team_id]):
         conversation.name = " ".join(name.split())[:255]
         conversation.save(update_fields=["name"])
@@ -123,10 +123,10 @@ def rename(principal: Principal, *, conversation: Conversation, name: str) -> Co
 
 
 def _set_archived(
-    principal: Principal, conversation: Conversation, when: datetime | None
+    principal: Principal, conversation: Conversation, archived_at: datetime | None
 ) -> Conversation:
-    permissions.check_rename(principal, conversation)
+    permissions.check_change_conversation(principal, conversation)
     with tenant([conversation.team_id]):
-        conversation.archived_at = when
+        conversation.archived_at = archived_at
         conversation.save(update_fields=["archived_at"])
     return conversation

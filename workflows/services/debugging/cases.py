@@ -18,11 +18,11 @@ from workflows.errors import InvalidValue, NameTaken
 from workflows.models import Run, RunEvent, TestCase, TestResult, Workflow
 from workflows.services import audit_lines
 from workflows.services.editor.snapshots import take_snapshot
-from workflows.tasks import wake_case
+from workflows.tasks import wake_worker_for_case
 
 
 MAX_CASES = 200
-MAX_RESULTS = 20  # of one case; older ones are dropped as new ones come
+MAX_RESULTS = 20  # of one case; a new result replaces the oldest one
 
 
 def save_case(
@@ -40,11 +40,11 @@ def save_case(
         if case is None:
             if siblings.count() >= MAX_CASES:
                 raise InvalidValue(_("A workflow can have at most 200 test cases."))
-            last = siblings.aggregate(last=Max("rank"))["last"] or 0
+            highest = siblings.aggregate(highest=Max("rank"))["highest"] or 0
             case = TestCase(
                 team_id=workflow.team_id,
                 workflow=workflow,
-                rank=last + 1,
+                rank=highest + 1,
                 created_by_id=principal.user_id,
             )
         if siblings.filter(name=parsed.name).exclude(pk=case.pk).exists():
@@ -58,9 +58,9 @@ def save_case(
 def delete_case(principal: Principal, *, workflow: Workflow, case: TestCase) -> None:
     permissions.check_edit(principal, workflow)
     with tenant([workflow.team_id]):
-        key = str(case.pk)
+        case_id = str(case.pk)
         case.delete()
-        audit_lines.record(principal, workflow, "case.deleted", case=key)
+        audit_lines.record(principal, workflow, "case.deleted", case=case_id)
 
 
 def build_case_from_run(run: Run) -> Case:
@@ -68,10 +68,10 @@ def build_case_from_run(run: Run) -> Case:
     outputs = run.outputs or {}
     query = run.system.get("query")
     checks = [Check(of="status", operator="is", value=run.status)]
-    for key, expected in outputs.items():
+    for name, expected in outputs.items():
         operator = "is" if isinstance(expected, str | bool) else "="
         if isinstance(expected, str | bool | int | float) and expected != "":
-            checks.append(Check(of=f"output.{key}", operator=operator, value=expected))
+            checks.append(Check(of=f"output.{name}", operator=operator, value=expected))
     turn = Turn(
         say=str(query) if query is not None else None,
         inputs=dict(run.inputs),
@@ -87,7 +87,7 @@ def build_case_from_run(run: Run) -> Case:
 
 
 def _build_memory_seeds(run: Run, person: str) -> tuple[Seed, ...]:
-    """Return the memories that the run recalled; a case has separate memory, which would be empty."""
+    """Return the memories that the run recalled, because the separate memory of a case is empty at first."""
     seeds: dict[tuple[str, str], Seed] = {}
     with tenant([run.team_id]):
         events = RunEvent.objects.unscoped().filter(run=run, name="memory_recalled").order_by("seq")
@@ -103,7 +103,7 @@ def _build_memory_seeds(run: Run, person: str) -> tuple[Seed, ...]:
 def run_cases(
     principal: Principal, *, workflow: Workflow, cases: Iterable[TestCase], offline: bool = False
 ) -> list[TestResult]:
-    """Queue every case against the current draft."""
+    """Queue the cases to run against the current draft, and return their unfinished results."""
     permissions.check_edit(principal, workflow)
     permissions.check_run(principal, workflow)
     snapshot = take_snapshot(workflow)
@@ -123,7 +123,7 @@ def run_cases(
             _delete_old_results(result.case_id)
         audit_lines.record(principal, workflow, "case.run", count=len(results))
         for result in results:
-            transaction.on_commit(partial(wake_case, workflow.team_id, result.pk))
+            transaction.on_commit(partial(wake_worker_for_case, workflow.team_id, result.pk))
     return results
 
 
@@ -147,10 +147,10 @@ def dump_case(case: Case) -> dict[str, Json]:
 
 
 def _delete_old_results(case_id: UUID) -> None:
-    old = (
+    old_ids = (
         TestResult.objects.unscoped()
         .filter(case_id=case_id)
         .order_by("-queued_at", "-id")
         .values_list("pk", flat=True)[MAX_RESULTS:]
     )
-    TestResult.objects.unscoped().filter(pk__in=list(old)).delete()
+    TestResult.objects.unscoped().filter(pk__in=list(old_ids)).delete()

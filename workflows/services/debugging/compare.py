@@ -11,7 +11,7 @@ from workflows.models import Step
 
 
 MAX_CHARACTERS = 20_000  # characters of one value that are compared line by line
-IGNORED = frozenset({"usage"})  # differs in every call and explains no difference
+IGNORED_NAMES = frozenset({"usage"})  # differs in every call and explains no difference
 
 StepKey = tuple[str, tuple[int, ...]]  # node, rounds
 
@@ -62,14 +62,14 @@ class StepPair:
 
     @property
     def slower_by(self) -> float | None:
-        """Return by how many seconds the second step took longer."""
+        """Return by how many seconds the second step took longer, or None if a step is missing."""
         if self.first is None or self.second is None:
             return None
         return self.second.elapsed - self.first.elapsed
 
 
 def compare_steps(first: Iterable[Step], second: Iterable[Step]) -> list[StepPair]:
-    """Return the steps in the order of the first run; steps of only the second run keep their position in that run."""
+    """Return the steps in the order of the first run. A step of only the second run follows its predecessor there."""
     first_steps, second_steps = _group_by_key(first), _group_by_key(second)
     order = list(first_steps)
     for previous_key, key in zip([None, *second_steps], second_steps, strict=False):
@@ -83,23 +83,23 @@ def compare_steps(first: Iterable[Step], second: Iterable[Step]) -> list[StepPai
 def compare_values(
     side: str, first: Mapping[str, Json], second: Mapping[str, Json]
 ) -> list[Difference]:
-    """Return the values that differ, in the order of the first run; those of only the second run come last."""
+    """Return the values that differ, in the order of the first run; values of only the second run come last."""
     names = [*first, *(name for name in second if name not in first)]
     return [
         Difference(side, name, _build_lines(first.get(name), second.get(name)))
         for name in names
-        if name not in IGNORED and first.get(name) != second.get(name)
+        if name not in IGNORED_NAMES and first.get(name) != second.get(name)
     ]
 
 
 def _group_by_key(steps: Iterable[Step]) -> dict[StepKey, Step]:
-    """Return the steps by node and round; the last execution of a node in a round counts."""
+    """Return the steps by node and round, the last one if a node was executed several times in a round."""
     return {(step.node_key, tuple(step.rounds)): step for step in steps}
 
 
 def _build_pair(first: Step | None, second: Step | None) -> StepPair:
     step = first or second
-    assert step is not None  # noqa: S101 - a place comes from one of the two
+    assert step is not None  # noqa: S101 - each key comes from a step of one of the runs
     return StepPair(
         step.node_key,
         step.title or step.node_key,

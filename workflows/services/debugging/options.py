@@ -27,15 +27,15 @@ Values = Mapping[str, Mapping[str, Json]]  # node → output → value
 
 
 class NodeNeedsValues(InputRejected):
-    """A node that runs alone reads values that no run has produced; they must be given."""
+    """A node that runs alone reads values that no earlier run has produced and that were not entered."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """Options of a debug run.
+    """Options of a debug run: the part to run, the run whose results are reused, and where to pause.
 
-    ``reuse``: the run whose results are reused. ``values``: typed outputs of nodes that never
-    ran. ``pins``: whether pins apply.
+    ``step``: pause after each node. ``memory``: "sandbox" for a dry run. ``pins``: whether pins apply. ``values``: outputs
+    that a person entered for nodes that don't run.
     """
 
     part: Part = WHOLE_WORKFLOW
@@ -46,7 +46,7 @@ class RunOptions:
     pins: bool = False
     values: Values = field(default_factory=dict)
 
-    def dump(self, **more: Json) -> dict[str, Json]:
+    def dump(self, **additional: Json) -> dict[str, Json]:
         """Return the value for ``Run.debug``, which ``execution.debugging.run_options.DebugOptions`` reads."""
         part = (
             {}
@@ -59,14 +59,14 @@ class RunOptions:
             "breakpoints": list(self.breakpoints),
             "step": self.step,
             "memory": self.memory,
-            **more,
+            **additional,
         }
 
 
 def select_part(
     *, only: Iterable[str] = (), until: Iterable[str] = (), start_from: Iterable[str] = ()
 ) -> Part:
-    """Return the part of the workflow to run; raises InvalidValue if more than one is requested."""
+    """Return the part of the workflow to run, by default all of it. Raises InvalidValue if several are requested."""
     parts = [
         Part(extent, nodes)
         for extent, node_ids in (
@@ -82,7 +82,7 @@ def select_part(
 
 
 def check_options(options: RunOptions, document: Document, kinds: Mapping[str, AnyKind]) -> None:
-    """Raise InvalidValue for nodes that don't exist or that no run can reach."""
+    """Raise InvalidValue for options that the document doesn't allow, such as nodes that no run can reach."""
     node_ids = {node.id for node in document.nodes}
     _check_nodes(options.part.nodes, node_ids, "debug")
     if len(options.breakpoints) > MAX_BREAKPOINTS:

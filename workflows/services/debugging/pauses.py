@@ -29,10 +29,7 @@ Mode = Literal["continue", "step", "stop"]
 def resume_run(
     principal: Principal, run: Run, *, mode: Mode, breakpoints: Iterable[str] | None = None
 ) -> Run:
-    """Resume the run, run one more node, or stop it. ``breakpoints`` replace those of the rest of the run.
-
-    Raises RunNotPaused.
-    """
+    """Resume, step or stop a paused run, by default with its previous ``breakpoints``. Raises RunNotPaused."""
     if mode == "stop":
         return cancel_run(principal, run)
     permissions.check_cancel(principal, run)
@@ -55,7 +52,7 @@ def resume_run(
 def edit_step(principal: Principal, run: Run, *, node: str, outputs: Mapping[str, Json]) -> Step:
     """Replace the outputs of a finished node for the rest of this run.
 
-    Their types must be the declared ones, as with pins. Raises RunNotPaused.
+    Raises RunNotPaused, or InvalidValue for an unfinished node or an output of another type than the declared one.
     """
     permissions.check_cancel(principal, run)
     with tenant([run.team_id]):
@@ -79,7 +76,7 @@ def edit_step(principal: Principal, run: Run, *, node: str, outputs: Mapping[str
 
 
 def _check_types(run: Run, node: str, outputs: Mapping[str, Json]) -> None:
-    """Check against the document of the run, since the draft may have changed."""
+    """Check the outputs against the document of the run, because the draft may have changed since."""
     for spec in from_json(run.snapshot.document).nodes:
         if spec.id == node:
             check_types(spec.id, spec.kind, spec.data, outputs)

@@ -1,4 +1,4 @@
-"""Pinned outputs, which a node returns in runs from the editor without running. They belong to the team."""
+"""Pin the outputs that a node returns in runs from the editor instead of running. Pins belong to the team."""
 
 import json
 from collections.abc import Mapping
@@ -68,7 +68,7 @@ def unpin_node(principal: Principal, *, workflow: Workflow, node: str) -> None:
 
 
 def load_pins(workflow: Workflow) -> dict[str, Json]:
-    """Return the pins by node, as the engine takes them. The caller has found the workflow and may therefore see it."""
+    """Return the pins by node as mocks of the engine. The caller has found the workflow and may therefore see it."""
     with tenant([workflow.team_id]):
         return {pin.node_key: pin.mock for pin in Pin.objects.unscoped().filter(workflow=workflow)}
 

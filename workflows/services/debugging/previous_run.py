@@ -1,4 +1,4 @@
-"""The earlier run that a debug run continues: the steps to reuse, and the state of its conversation."""
+"""The earlier run whose results a debug run reuses: its steps, and the state of its conversation."""
 
 from collections.abc import Mapping, Sequence
 from copy import copy
@@ -9,7 +9,7 @@ from accounts.access import Principal
 from accounts.errors import NotFound
 from workflows import permissions
 from workflows.engine.errors import DocumentInvalid
-from workflows.engine.language.document import Document, Json
+from workflows.engine.language.document import Document, Json, NodeSpec
 from workflows.engine.language.graph import include_inner_nodes
 from workflows.engine.runtime.partial_runs import (
     Extent,
@@ -28,7 +28,7 @@ from workflows.models import Message, Run, Step, Workflow
 from workflows.models.documents import from_json
 
 
-DISPLAY_FIELDS = frozenset({"title", "desc", "selected", "position"})  # don't change a result
+DISPLAY_FIELDS = frozenset({"title", "desc", "selected", "position"})  # which don't affect a result
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,21 +67,21 @@ def load_previous_run(
 
 
 def apply_pins(previous: PreviousRun, document: Document, mocks: Mapping[str, Json]) -> PreviousRun:
-    """Return the earlier run as if its nodes had returned their current pins, which take precedence.
+    """Return the earlier run as if its nodes had returned their current pins.
 
-    Pinned steps keep the position of the steps they replace, because history is replayed in
-    order. A mock that does more than return outputs is applied when its node runs.
+    A pinned step keeps the position of the step that it replaces, because history is replayed in order. Mocks that do
+    more than return outputs are not applied here, but when their node runs.
     """
     pins = {
         step.node_key: mocks[step.node_key]
         for step in previous.steps
         if not step.rounds and _has_outputs_only(mocks.get(step.node_key) or {})
     }
-    inside = include_inner_nodes(document, pins) - pins.keys()
+    inner_nodes = include_inner_nodes(document, pins) - pins.keys()
     steps = tuple(
         _build_pinned_step(step, pins[step.node_key]) if step.node_key in pins else step
         for step in previous.steps
-        if step.node_key not in inside
+        if step.node_key not in inner_nodes
     )
     return PreviousRun(previous.run, steps, frozenset(pins))
 
@@ -108,13 +108,13 @@ def build_record(step: Step) -> StepRecord:
 
 
 def select_reused_steps(previous: PreviousRun, document: Document, part: Part) -> list[Step]:
-    """Return the steps that a partial run begins with."""
+    """Return the steps of the earlier run whose results a run of this part reuses."""
     records = previous.list_records()
     if part.extent is Extent.ONLY:
-        insides = {
+        inner_nodes = {
             node.id for node in document.nodes if find_outermost(document, node.id) in part.nodes
         }
-        excluded = insides | set(part.nodes)
+        excluded = inner_nodes | set(part.nodes)
         reused = [record for record in records if record.key.node_id not in excluded]
     else:
         reused = _fit_to_plan(document, part, select_reusable_steps(document, records, part.nodes))
@@ -125,35 +125,32 @@ def select_reused_steps(previous: PreviousRun, document: Document, part: Part) -
 def list_warnings(
     previous: PreviousRun, document: Document, part: Part, reused: Sequence[Step]
 ) -> list[Json]:
-    """Return warnings: results that are older than their node's settings, and nodes that run again."""
-    old = {node.id: node for node in from_json(previous.run.snapshot.document).nodes}
-    new = {node.id: node for node in document.nodes}
+    """Return warnings for reused results whose node has changed since, and for other nodes that run again."""
+    old_nodes = {node.id: node for node in from_json(previous.run.snapshot.document).nodes}
+    new_nodes = {node.id: node for node in document.nodes}
     names = dict.fromkeys(step.node_key for step in reused)
     older = [
         {"node": name, "code": "older"}
         for name in names
-        if name in new
+        if name in new_nodes
         and name not in previous.pinned
-        and (
-            name not in old
-            or _drop_display_fields(old[name].data) != _drop_display_fields(new[name].data)
-        )
+        and _select_settings(old_nodes.get(name)) != _select_settings(new_nodes[name])
     ]
     if part.extent is Extent.ONLY:
         return older
     selected = {find_outermost(document, node) for node in part.nodes}
     rerun = find_descendants(document, selected) | selected
-    lost = {step.node_key for step in previous.steps} - names.keys() - rerun
+    not_reused = {step.node_key for step in previous.steps} - names.keys() - rerun
     repeated = [
         {"node": node.id, "code": "again"}
         for node in document.nodes
-        if node.id in lost and node.parent is None
+        if node.id in not_reused and node.parent is None
     ]
     return [*older, *repeated]
 
 
 def get_turn(previous: PreviousRun) -> Mapping[str, Json]:
-    """Return the position of a repeated turn in its conversation, and the variables at that time."""
+    """Return the position of a repeated turn in its conversation, and the conversation's variables at that time."""
     run = previous.run
     debug = run.debug or {}
     if debug.get("turn") is not None or debug.get("variables") is not None:
@@ -166,7 +163,7 @@ def get_turn(previous: PreviousRun) -> Mapping[str, Json]:
 
 
 def _load_variables_before(run: Run) -> dict[str, Json]:
-    """Return the last value that earlier turns wrote to each variable."""
+    """Return the values of the conversation's variables before the run, as earlier turns last wrote them."""
     earlier = Run.objects.unscoped().filter(conversation=run.conversation, pk__lt=run.pk)
     writes_of_steps = (
         Step.objects.unscoped()
@@ -190,5 +187,8 @@ def _fit_to_plan(document: Document, part: Part, records: list[StepRecord]) -> l
     return select_valid_steps(prepared.plan, records)
 
 
-def _drop_display_fields(data: Mapping[str, Json]) -> dict[str, Json]:
-    return {name: value for name, value in data.items() if name not in DISPLAY_FIELDS}
+def _select_settings(node: NodeSpec | None) -> dict[str, Json] | None:
+    """Return the node's data without the fields that only change its display, or None for a missing node."""
+    if node is None:
+        return None
+    return {name: value for name, value in node.data.items() if name not in DISPLAY_FIELDS}

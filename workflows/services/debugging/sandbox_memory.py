@@ -16,7 +16,7 @@ from workflows.services import audit_lines
 
 @dataclass(frozen=True, slots=True)
 class SandboxDecision:
-    """The number of decided changes. ``refusals``: number of a change → the reason why memory refused it."""
+    """The number of decided changes, and the reasons for which memory refused changes, by the changes' numbers."""
 
     count: int
     refusals: dict[int, str]
@@ -25,9 +25,9 @@ class SandboxDecision:
 def keep_memories(
     principal: Principal, run: Run, *, numbers: Collection[int] | None = None
 ) -> SandboxDecision:
-    """Apply the changes through memory's gateway as the run itself would have, in the run's order.
+    """Apply the undecided changes, or those with these ``numbers``, in the run's order and with its permissions.
 
-    A change that memory refuses stays undecided and its reason is returned; the others are applied.
+    A change that memory refuses stays undecided, and the reason is returned.
     """
     permissions.check_run(principal, run.workflow)
     permissions.check_cancel(principal, run)
@@ -55,7 +55,7 @@ def keep_memories(
 def drop_memories(
     principal: Principal, run: Run, *, numbers: Collection[int] | None = None
 ) -> SandboxDecision:
-    """Discard the changes of a dry run."""
+    """Discard the undecided changes of a dry run, or those with these ``numbers``."""
     permissions.check_cancel(principal, run)
     with tenant([run.team_id]):
         count = _list_open(run, numbers).update(fate=DryRunChange.Fate.DROPPED)
@@ -93,7 +93,7 @@ def _apply(run: Run, row: DryRunChange) -> None:
 
 
 def _build_claim_columns(run: Run) -> dict[str, Json]:
-    """Return the columns that the run and a claim have in common."""
+    """Return the columns of the run that ``build_memory_caller`` needs."""
     return {
         "subject_user_id": run.subject_user_id,
         "started_by_id": run.started_by_id,

@@ -45,7 +45,7 @@ from workflows.services.runs.runs import (
 def start_run_with_options(
     principal: Principal, options: RunOptions | None, **arguments: Any
 ) -> Run:
-    """Start a debug run, or without options a normal run; ``arguments`` as for either."""
+    """Start a debug run, or without options a normal run, with the arguments of ``start_run``."""
     if options is None:
         return runs.start_run(principal, **arguments)
     return start_debug_run(principal, options=options, **arguments)
@@ -60,9 +60,9 @@ def start_debug_run(
     version: VersionChoice | None = None,
     **arguments: Unpack[RunArguments],
 ) -> Run:
-    """Start a debug run as ``services.runs.runs.start_run`` does; a partial run of a chat turn adds no turn.
+    """Start a debug run as ``services.runs.runs.start_run`` does. A partial run of a chat adds no turn to it.
 
-    Raises NodeNeedsValues with the values that a single node reads and no run has produced.
+    Raises NodeNeedsValues with the values that a single node reads and no earlier run has produced.
     """
     runs.check_startable(principal, workflow)
     if options.memory == "sandbox" and not memory_app.is_on():
@@ -74,8 +74,8 @@ def start_debug_run(
         previous = previous_run.load_previous_run(principal, workflow, options.reuse)
         partial = _PartialRun(document, options, previous)
         pins = _select_pins(workflow, options) if selected is None else {}
-        given_mocks = arguments.get("mocks") or {}
-        mocks = {**pins, **given_mocks, **partial.build_typed_mocks()} or None
+        requested_mocks = arguments.get("mocks") or {}
+        mocks = {**pins, **requested_mocks, **partial.build_typed_mocks()} or None
         if previous is not None and mocks:
             partial = replace(partial, previous=previous_run.apply_pins(previous, document, mocks))
         if options.part.extent is Extent.ALL:
@@ -93,8 +93,9 @@ def start_debug_run(
             offline=arguments.get("offline", False),
             system=build_stream_variables(principal, workflow, arguments.get("stream")),
         )
-        query, key = arguments.get("query"), arguments.get("conversation")
-        return runs.queue_run(principal, partial.complete_request(principal, request, query, key))
+        query, conversation_key = arguments.get("query"), arguments.get("conversation")
+        completed = partial.complete_request(principal, request, query, conversation_key)
+        return runs.queue_run(principal, completed)
 
 
 def _select_pins(workflow: Workflow, options: RunOptions) -> Mapping[str, Json]:
@@ -119,20 +120,13 @@ class _PartialRun:
 
     @cached_property
     def typed_values(self) -> Values:
-        """The typed values of nodes that won't run.
-
-        Values of the start node are not among them: they become the run's inputs, unless the inputs of an earlier run
-        are reused.
-        """
+        """The values that a person typed for nodes that won't run, without the start node, whose values are inputs."""
         excluded = {self.root, *self.options.part.nodes}
         node_ids = {node.id for node in self.document.nodes} - excluded
         return {node: values for node, values in self.options.values.items() if node in node_ids}
 
     def build_typed_mocks(self) -> dict[str, Json]:
-        """Return mocks for typed values of nodes on the way to the selected ones.
-
-        As a separate step, a typed value would come after the steps that depend on it, which would run again.
-        """
+        """Return mocks for typed values if the run ends or begins at a node: a step would be inserted too late for it."""
         if self.options.part.extent not in (Extent.UNTIL, Extent.FROM):
             return {}
         handles = self.previous.map_handles() if self.previous else {}
@@ -143,7 +137,7 @@ class _PartialRun:
         }
 
     def resolve_subject(self, principal: Principal, subject: str | None) -> Subject:
-        """Return the subject of the earlier run, if the principal may run as that subject again."""
+        """Return the requested subject, by default that of the earlier run. Raises NotFound if it isn't allowed."""
         if self.previous is None or subject is not None:
             return resolve_subject(principal, subject)
         person = resolve_subject(principal, self.previous.run.subject)
@@ -152,9 +146,7 @@ class _PartialRun:
         return person
 
     def build_inputs(self, inputs: Mapping[str, Json]) -> Mapping[str, Json]:
-        """Return the inputs. They are checked only if the start node runs with them; without new inputs, those of the
-        earlier run are reused as they were.
-        """
+        """Return the run's inputs, by default those of the earlier run. They are checked if the start node runs."""
         previous_inputs = dict(self.previous.run.inputs) if self.previous else {}
         start_values = self.options.values.get(self.root or "", {})
         if self.options.part.extent is Extent.ONLY:
@@ -164,18 +156,22 @@ class _PartialRun:
         return check_start_inputs(self.document, {**inputs, **start_values})
 
     def complete_request(
-        self, principal: Principal, request: RunRequest, query: str | None, key: str | None
+        self,
+        principal: Principal,
+        request: RunRequest,
+        query: str | None,
+        conversation_key: str | None,
     ) -> RunRequest:
-        """Return the request with the steps that the run begins with, its options and the variables of its turn."""
+        """Return the request with its reused and typed steps, its options and the system variables of its turn."""
         previous, part = self.previous, self.options.part
         reused = previous_run.select_reused_steps(previous, self.document, part) if previous else []
         typed_steps = []
         if part.extent is Extent.ONLY:
             typed_steps = self._build_typed_steps(request.mocks or {})
             self._check_values(request.inputs, reused, typed_steps)
-        turn = self._find_turn(principal, request, key)
-        names = {record.key.node_id for record in typed_steps}
-        reused = [step for step in reused if step.node_key not in names]
+        turn = self._find_turn(principal, request, conversation_key)
+        typed_nodes = {record.key.node_id for record in typed_steps}
+        reused = [step for step in reused if step.node_key not in typed_nodes]
         warnings = (
             previous_run.list_warnings(previous, self.document, part, reused) if previous else []
         )
@@ -198,7 +194,7 @@ class _PartialRun:
         )
 
     def _build_typed_steps(self, mocks: Mapping[str, Json]) -> list[StepRecord]:
-        """Return the nodes with typed values, then the pinned ones, as finished steps."""
+        """Return finished steps for the nodes with typed values, then for the pinned nodes."""
         kinds = {node.id: node.kind for node in self.document.nodes}
         outputs = {node: dict(values) for node, values in self.typed_values.items()}
         pinned = [
@@ -214,7 +210,7 @@ class _PartialRun:
     def _check_values(
         self, inputs: Mapping[str, Json], reused: Sequence[Step], typed_steps: Sequence[StepRecord]
     ) -> None:
-        """Raise NodeNeedsValues unless every value that the nodes read from other nodes is there."""
+        """Raise NodeNeedsValues unless the steps provide every value that the selected nodes read from other nodes."""
         outputs: dict[str, Mapping[str, Json]] = {step.node_key: step.outputs for step in reused}
         outputs |= {record.key.node_id: record.outputs for record in typed_steps}
         if self.root is not None:
@@ -234,9 +230,9 @@ class _PartialRun:
             )
 
     def _find_turn(
-        self, principal: Principal, request: RunRequest, key: str | None
+        self, principal: Principal, request: RunRequest, conversation_key: str | None
     ) -> dict[str, Any]:  # Any: JSON
-        """Return the conversation that a partial run of a turn reads. The run adds nothing to the conversation."""
+        """Return the key, number, position and variables of the turn that a partial run repeats or tries."""
         if self.previous is not None:
             system = self.previous.run.system
             return {
@@ -244,26 +240,29 @@ class _PartialRun:
                 "key": system.get("conversation_id"),
                 "count": system.get("dialogue_count"),
             }
-        if not key:
+        if not conversation_key:
             return {"key": str(uuid4()), "count": 1}
-        row = (
-            Conversation.objects.visible_to(principal)
-            .filter(workflow=request.workflow, subject=request.subject.id, key=key)
-            .first()
+        conversations = Conversation.objects.visible_to(principal).filter(
+            workflow=request.workflow, subject=request.subject.id, key=conversation_key
         )
-        if row is None:
+        conversation = conversations.first()
+        if conversation is None:
             raise NotFound(field="conversation_id")
-        number = row.dialogue_count + 1
-        turn = {"conversation": str(row.pk), "before": number}
-        return {"turn": turn, "variables": row.variables, "key": key, "count": number}
+        number = conversation.dialogue_count + 1
+        return {
+            "turn": {"conversation": str(conversation.pk), "before": number},
+            "variables": conversation.variables,
+            "key": conversation_key,
+            "count": number,
+        }
 
     def _build_chat_variables(
         self, request: RunRequest, query: str | None, turn: Mapping[str, Any]
     ) -> dict[str, Json]:
-        text = query or (self.previous.run.system.get("query") if self.previous else None)
-        if text is None and request.workflow.is_chat:
+        query = query or (self.previous.run.system.get("query") if self.previous else None)
+        if query is None and request.workflow.is_chat:
             raise InvalidValue(_("A chat workflow needs a message."), field="query")
-        system: dict[str, Json] = {} if text is None else {"query": text}
+        system: dict[str, Json] = {} if query is None else {"query": query}
         if turn.get("key"):
             system |= {"conversation_id": turn["key"], "dialogue_count": turn.get("count") or 1}
         return system

@@ -20,7 +20,7 @@ from workflows.engine.editing.paths import is_same
 from workflows.engine.editing.records import UNRANKED, EdgeRecord, Item, VariableRecord
 from workflows.engine.editing.store import is_root, join_texts
 from workflows.engine.language.document import Json
-from workflows.engine.language.dsl.strict import measure_tree
+from workflows.engine.language.dsl.limits import measure_tree
 from workflows.models import Edge, Node, Snapshot, Variable, Workflow, WorkflowSecret
 from workflows.models.documents import from_json
 from workflows.services.editor import draft_rows, snapshots

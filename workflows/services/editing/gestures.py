@@ -14,7 +14,7 @@ from workflows.engine.editing.errors import build_refusal
 from workflows.engine.editing.ops import Delete, Paste, Reparent, Tidy, Variable
 from workflows.engine.editing.records import EdgeRecord, Item, build_node
 from workflows.engine.language.document import Document, Mode
-from workflows.engine.language.dsl.strict import MAX_BYTES, measure_tree
+from workflows.engine.language.dsl.limits import MAX_BYTES, measure_tree
 from workflows.engine.language.problems import Problem
 from workflows.engine.language.validation.configuration import find_configuration_problems
 from workflows.errors import InvalidValue

@@ -47,7 +47,7 @@ class Thread:
 def list_threads(
     principal: Principal, workflow: Workflow, *, node: str | None = None
 ) -> list[Thread]:
-    """Return the threads, oldest first. ``node`` narrows them to one node, "" to those on the whole workflow."""
+    """Return the threads, oldest first: all of them, those on one ``node``, or for "" those on the whole workflow."""
     permissions.check_view(principal, workflow)
     rows = Comment.objects.visible_to(principal).filter(workflow=workflow)
     if node is not None:
@@ -86,10 +86,7 @@ def write(
     node: str = "",
     answers: Comment | None = None,
 ) -> Comment:
-    """Write a comment or an answer.
-
-    An answer belongs to its thread's node, so ``node`` is ignored, and doesn't reopen the thread.
-    """
+    """Write a comment on ``node``, or with ``answers`` an answer in that comment's thread, without reopening it."""
     permissions.check_comment(principal, workflow)
     text = _clean_text(body)
     first = (answers.thread or answers) if answers else None
@@ -132,7 +129,7 @@ def change(principal: Principal, *, comment: Comment, body: str) -> Comment:
 
 
 def delete(principal: Principal, *, comment: Comment) -> None:
-    """Delete a comment's text and mentions; the row stays, because others may have answered it."""
+    """Delete a comment's text and mentions. The row stays, because it may have answers."""
     permissions.check_delete_comment(principal, comment)
     with tenant([comment.team_id]):
         comment.body, comment.deleted_at, comment.mentions = "", timezone.now(), []
@@ -142,7 +139,7 @@ def delete(principal: Principal, *, comment: Comment) -> None:
 
 
 def resolve(principal: Principal, *, comment: Comment, resolved: bool = True) -> Comment:
-    """Resolve or reopen the whole thread of the comment."""
+    """Resolve the comment's thread, or reopen it if ``resolved`` is false. Return the thread's first comment."""
     first = comment.thread or comment
     permissions.check_resolve_comment(principal, first)
     if first.is_resolved == resolved:
@@ -157,7 +154,7 @@ def resolve(principal: Principal, *, comment: Comment, resolved: bool = True) ->
 
 
 def list_mentionable_names(principal: Principal, workflow: Workflow) -> list[str]:
-    """Return the names of the team's members, for ``@``."""
+    """Return the names by which comments can mention the team's members with ``@``."""
     permissions.check_view(principal, workflow)
     return sorted(
         {_get_mention_name(user) for user in _list_members(workflow.team_id)}, key=str.casefold
@@ -191,7 +188,7 @@ def _clean_text(body: str) -> str:
 
 
 def _clean_node_id(key: str) -> str:
-    """Check the id's form. The node needn't exist: a comment outlives its node until undo restores that."""
+    """Check only the form of the id, because the comments of a deleted node are kept in case undo restores it."""
     if len(key) > MAX_NODE_ID_LENGTH or "\x00" in key:
         raise InvalidValue(_("There is no node with this ID."), field="node")
     return key

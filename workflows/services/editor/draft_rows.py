@@ -12,7 +12,7 @@ from workflows.engine.editing import records
 from workflows.engine.editing.records import EdgeRecord, Item, VariableRecord
 from workflows.engine.errors import DocumentInvalid
 from workflows.engine.language.document import Dialect, Document, Mode, VariableSpec
-from workflows.engine.language.dsl.strict import measure_tree
+from workflows.engine.language.dsl.limits import measure_tree
 from workflows.engine.language.problems import Problem
 from workflows.models import Edge, Node, Variable, Workflow, WorkflowSecret
 from workflows.models.documents import is_secret, to_json
@@ -21,7 +21,7 @@ from workflows.models.draft import VariableArea
 
 MAX_NAME_LENGTH = 255
 HEADER = ("mode", "dialect", "dialect_version", "features", "extra", "most_characters")
-# The columns that are named like the field of the record, which is all but the key, the parent and the value.
+# The columns that have the same name as the record's field: all except the key, the parent and the value.
 NODE_COLUMNS = ("rank", "kind", "title", "x", "y", "width", "height", "data", "extra", "is_note")
 EDGE_COLUMNS = ("rank", "source", "target", "handle", "target_handle", "extra")
 VARIABLE_COLUMNS = ("rank", "area", "name", "value_type", "description", "extra")
@@ -31,7 +31,7 @@ Columns = dict[str, Any]  # Any: columns of several types
 
 
 def write_rows(workflow: Workflow, document: Document) -> None:
-    """Replace the draft with the document. The caller holds the workflow's lock and saves its row."""
+    """Replace the draft's rows by those of the document. The caller has locked the workflow and saves its row."""
     _check(document)
     for model in (Node, Edge, Variable):
         model.objects.unscoped().filter(workflow=workflow).delete()
@@ -49,7 +49,7 @@ def write_rows(workflow: Workflow, document: Document) -> None:
 
 
 def copy_header(workflow: Workflow, document: Document) -> None:
-    """Copy the document's settings to the workflow, except its name: that belongs to the team."""
+    """Copy the document's settings to the workflow, except its name, which the team has chosen."""
     workflow.mode = document.mode.value
     workflow.dialect = document.dialect.value
     workflow.dialect_version = document.version
@@ -81,7 +81,7 @@ def read_rows(workflow: Workflow, secrets: Secrets | None = None) -> Document:
 
 
 def read_secrets(workflow: Workflow) -> dict[tuple[str, str], str]:
-    """Return the secret variables' decrypted values; only for the run that uses them."""
+    """Return the decrypted values of the secret variables, for a run or an export that may contain them."""
     rows = WorkflowSecret.objects.unscoped().filter(workflow=workflow)
     return {(row.area, row.name): decrypt(bytes(row.secret)) for row in rows}
 
@@ -111,12 +111,12 @@ def load_variable(row: Variable) -> VariableRecord:
     return VariableRecord(id=row.key, value=row.value, **_select(row, VARIABLE_COLUMNS))
 
 
-def _select(part: object, columns: Iterable[str]) -> Columns:
-    return {name: getattr(part, name) for name in columns}
+def _select(source: object, columns: Iterable[str]) -> Columns:
+    return {name: getattr(source, name) for name in columns}
 
 
 def _build_edges(document: Document) -> Iterable[EdgeRecord]:
-    """Yield the edges. No part refers to an edge by its id, so hand-written documents may repeat an id: it is numbered."""
+    """Yield the edges. A repeated id gets a number: hand-written documents may repeat it, since nothing refers to it."""
     counts: Counter[str] = Counter()
     for rank, edge in enumerate(document.edges):
         counts[edge.id] += 1
@@ -126,10 +126,7 @@ def _build_edges(document: Document) -> Iterable[EdgeRecord]:
 
 
 def _store_secrets(workflow: Workflow, document: Document) -> None:
-    """Store the secrets that have a value.
-
-    An export has empty strings instead of secrets, so importing it again must not clear the stored secrets.
-    """
+    """Store the secrets that have a value. The empty ones of an imported export must not clear the stored secrets."""
     rows = [
         WorkflowSecret(
             team_id=workflow.team_id,

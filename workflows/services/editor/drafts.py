@@ -54,10 +54,7 @@ def replace_draft(principal: Principal, *, workflow: Workflow, document: Documen
 
 
 def lock(workflow: Workflow) -> Workflow:
-    """Lock and return the workflow's row until the transaction ends, so that edits of one draft are sequential.
-
-    Raises WorkflowArchived.
-    """
+    """Return the workflow's row, locked until the transaction ends to serialize edits. Raises WorkflowArchived."""
     locked = (
         Workflow.objects.unscoped().select_for_update(of=("self",), no_key=True).get(pk=workflow.pk)
     )
@@ -81,7 +78,7 @@ def export(
 ) -> str:
     """Return the draft as text in a dialect, by default the draft's dialect."""
     if include_secrets:
-        permissions.check_see_secrets(principal, workflow)
+        permissions.check_view_secrets(principal, workflow)
     else:
         permissions.check_view(principal, workflow)
     with tenant([workflow.team_id]):
@@ -97,13 +94,17 @@ def export(
 def rename(
     principal: Principal, *, workflow: Workflow, name: str, description: str | None = None
 ) -> Workflow:
-    """Change the name, and the description unless it is None, in one revision. Equal values make no revision."""
+    """Change the name, and the description unless it is None, in one revision. Equal values create no revision."""
     permissions.check_edit(principal, workflow)
     with tenant([workflow.team_id]):
         locked = lock(workflow)
         values = {"name": clean_name(name), "description": description}
         previous = {field: getattr(locked, field) for field in values}
-        ops = [Header(f, value) for f, value in values.items() if value not in (None, previous[f])]
+        ops = [
+            Header(field, value)
+            for field, value in values.items()
+            if value not in (None, previous[field])
+        ]
         for op in ops:
             setattr(locked, op.field, op.value)
         if ops:
@@ -120,7 +121,7 @@ def rename(
 
 
 def archive(principal: Principal, *, workflow: Workflow) -> Workflow:
-    """Archive the workflow: it leaves the lists and no longer runs. Nothing is deleted; ``unarchive`` restores it."""
+    """Hide the workflow from the lists and prevent its runs. Nothing is deleted, and ``unarchive`` restores it."""
     permissions.check_delete(principal, workflow)
     with tenant([workflow.team_id]):
         locked = lock(workflow)

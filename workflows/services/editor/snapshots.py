@@ -1,4 +1,4 @@
-"""Snapshots: documents addressed by a hash of their content, each stored once."""
+"""Store documents as snapshots, which are found by the hash of their content, so that each is stored once."""
 
 from django.db.models import F
 
@@ -10,7 +10,7 @@ from workflows.services.editor import draft_rows
 
 
 def take_snapshot(workflow: Workflow) -> Snapshot:
-    """Return the snapshot of the draft as it is now, and store it if it is new."""
+    """Return the snapshot of the current draft, which is stored if there is none yet."""
     with tenant([workflow.team_id]):
         current = Workflow.objects.unscoped().select_related("draft_snapshot").get(pk=workflow.pk)
         if current.draft_snapshot and current.draft_snapshot_revision == current.revision:

@@ -1,4 +1,4 @@
-"""The engine's backend that runs through the database and a Celery worker, as the server does."""
+"""A backend of the engine that executes runs as the server does: through the database and a Celery worker."""
 
 import asyncio
 import signal
@@ -28,7 +28,7 @@ from workflows.execution.events.reader import StreamEvent, follow
 from workflows.execution.events.run_feed import RunFeed
 from workflows.execution.journal.codec import parse_step_record
 from workflows.models import Run, RunPartial, Step
-from workflows.services.runs.shell import Operator, get_operator, queue_request
+from workflows.services.runs.shell import Operator, get_or_create_operator, queue_request
 
 
 START_TIMEOUT = 60.0  # seconds until a worker must be ready
@@ -44,7 +44,7 @@ class WorkerMissing(EngineFault):
 
 
 class DurableBackend:
-    """Implements ``engine.testing.backends.Backend``, with a running worker or with a child process."""
+    """Implements ``engine.testing.backends.Backend``. It starts a worker as a child process unless one is running."""
 
     def __init__(self) -> None:
         self._feed: RunFeed | None = None
@@ -76,18 +76,18 @@ class DurableBackend:
 
 
 def _load_operator() -> Operator:
-    """Return the operator; on a fresh checkout this may be the first command that needs a table."""
+    """Return the operator. Migrate the embedded database first if it has no tables, as on a fresh checkout."""
     try:
-        return get_operator()
+        return get_or_create_operator()
     except ProgrammingError:
         if not env().embedded_database:
             raise
     call_command("migrate", verbosity=0, interactive=False)
-    return get_operator()
+    return get_or_create_operator()
 
 
 def is_worker_running() -> bool:
-    """Return whether a worker runs: workers listen for cancellations, which can be checked fastest."""
+    """Return whether a worker is running. Each worker listens to the cancel channel, which is the quickest to check."""
     url = get_bus_url()
     if url is None:
         return False
@@ -101,7 +101,7 @@ def is_worker_running() -> bool:
 
 
 class ChildWorker:
-    """A Celery worker that runs as long as the command does, on this process's database."""
+    """A Celery worker in a child process, which uses this process's database and ends with the command."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
@@ -134,10 +134,7 @@ class ChildWorker:
         self._log.close()
 
     def _wait_until_released(self, process: "subprocess.Popen[bytes]") -> None:
-        """Wait until the worker has released its runs: it no longer listens for cancellations then.
-
-        Celery would spend another second or two waiting for its broker.
-        """
+        """Wait until the worker has released its runs and so left the cancel channel, since Celery takes longer to end."""
         deadline = time.monotonic() + 15
         while process.poll() is None and time.monotonic() < deadline:
             if get_bus_url() is not None and not is_worker_running():
@@ -179,7 +176,7 @@ def _build_outcome(run: Run) -> Outcome:
         partial = RunPartial.objects.unscoped().filter(run=run).first()
         steps = [parse_step_record(row) for row in rows]
     conversation = ended.conversation
-    # Tokens are joined on the way: each piece has the consecutive tokens of one source.
+    # Each piece contains the consecutive tokens of one source.
     pieces = [segment[5] for segment in partial.segments] if partial else []
     return Outcome(
         status=ended.status,

@@ -1,7 +1,7 @@
-"""The memory stream of a run: a workflow's own memory, optionally of a group or merged with other workflows.
+"""The memory stream of a run: the memory of its workflow, or one that it shares with a group or other workflows.
 
-Each workflow has a separate stream; merged workflows share an additional stream, which none of them sees
-alone. Streams are identified by ids, because a name can be reused for something else.
+Each workflow has its own stream, and merged workflows have an additional stream, which none of them can read alone.
+Streams are identified by the workflows' ids, because the name of a workflow can be used again.
 """
 
 import re
@@ -20,9 +20,9 @@ from workflows.models import Workflow
 
 
 MAX_MERGED: Final = 8
-VARIABLES: Final = ("group_id", "workflow_names")
+STREAM_VARIABLES: Final = ("group_id", "workflow_names")
 
-# A group id becomes part of a namespace; see memory.core.scopes.
+# A group id must be valid in the name of a memory namespace; see memory.core.scopes.
 _GROUP = re.compile(r"[!-9;-~]{1,80}")
 
 
@@ -47,17 +47,17 @@ def build_stream_variables(
             raise InvalidValue(message, field="group_id")
         system["group_id"] = stream.group
     if stream.merged:
-        parts = [workflow, *stream.merged]
-        if len(stream.merged) > MAX_MERGED or len({part.pk for part in parts}) < len(parts):
+        merged_ids = [str(merged.pk) for merged in (workflow, *stream.merged)]
+        if len(stream.merged) > MAX_MERGED or len(set(merged_ids)) < len(merged_ids):
             raise InvalidValue(_("Merge different workflows, and not too many."), field="merge")
         for other in stream.merged:
             if other.team_id != workflow.team_id:
                 raise NotFound(field="merge")
             permissions.check_run(principal, other)
-        system["workflow_names"] = [str(part.pk) for part in parts]
+        system["workflow_names"] = merged_ids
     return system
 
 
 def copy_stream_variables(system: Mapping[str, Json]) -> dict[str, Json]:
-    """Return the variables that a run takes over from the run whose results it reuses."""
-    return {name: system[name] for name in VARIABLES if name in system}
+    """Return those of the system variables that select the memory stream, for a run that reuses this run's results."""
+    return {name: system[name] for name in STREAM_VARIABLES if name in system}

@@ -18,13 +18,13 @@ from workflows.engine.runtime.events import MemoryRecalled, MemoryWritten
 from workflows.models import Run
 
 
-# event → the name under which it shows memory
+# event → the field of its data that contains memories
 MEMORY_EVENTS: Mapping[str, str] = {MemoryRecalled.name: "entries", MemoryWritten.name: "entry"}
 _ACTION = "memory.looked_into"
 
 
 def find_private_namespace(principal: Principal, run: Run) -> str:
-    """Return the external user's namespace whose run a member opens, and "" for any other run."""
+    """Return the namespace of the external user whose run a member opens, or "" for any other run."""
     if principal.kind != "user" or run.subject_user_id is not None or not memory_app.is_on():
         return ""
     if find_player(run.subject) or find_key_id(run.subject):
@@ -33,7 +33,7 @@ def find_private_namespace(principal: Principal, run: Run) -> str:
 
 
 def record_page_access(principal: Principal, run: Run, namespaces: Iterable[str]) -> str:
-    """Record that a page shows these namespaces; return the external user whose private memory is among them, or ""."""
+    """Record that a page shows the private memories of the run's external user. Return that user, or "" if it doesn't."""
     private_namespace = find_private_namespace(principal, run)
     if not private_namespace or private_namespace not in set(namespaces):
         return ""
@@ -42,7 +42,7 @@ def record_page_access(principal: Principal, run: Run, namespaces: Iterable[str]
 
 
 def record_api_access(principal: Principal, run: Run, namespaces: Iterable[str]) -> None:
-    """Record access once for each run and reader."""
+    """Record that a response shows the private memories of the run's external user, once for each run and reader."""
     private_namespace = find_private_namespace(principal, run)
     if private_namespace and private_namespace in set(namespaces):
         _record(principal, run, private_namespace, repeat=False)
@@ -61,7 +61,7 @@ class StreamAccess:
         """Return whether this event is the first that shows the user's memories."""
         return not self.is_recorded and self.namespace in list_shown_namespaces([(name, data)])
 
-    def note(self) -> None:
+    def record(self) -> None:
         _record(self.principal, self.run, self.namespace, repeat=False)
         self.is_recorded = True
 
@@ -73,7 +73,7 @@ def watch_stream(principal: Principal, run: Run) -> StreamAccess | None:
 
 
 def list_shown_namespaces(events: Iterable[tuple[str, Json]]) -> set[str]:
-    """Return the namespaces whose memories these events show, by event name."""
+    """Return the namespaces whose memories these events show. Each event is a pair of its name and its data."""
     return {
         data.get("namespace", "")
         for name, data in events

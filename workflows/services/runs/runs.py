@@ -56,7 +56,7 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
-    """A request to run a workflow."""
+    """The values of a run that is to be queued, checked and with its conversation opened."""
 
     workflow: Workflow
     snapshot: Snapshot
@@ -68,8 +68,7 @@ class RunRequest:
     mocks: Mapping[str, Json] | None = None
     offline: bool = False
     system: Mapping[str, Json] = field(default_factory=dict)
-    # For debug runs (``services.debugging``): the options, the steps of an earlier run that
-    # are reused, and the steps with typed values.
+    # For debug runs: the options, the reused steps with the earlier run, and the steps with typed values.
     debug: Mapping[str, Json] | None = None
     reused_steps: Sequence[Step] = ()
     reused_run: Run | None = None
@@ -77,7 +76,7 @@ class RunRequest:
 
 
 class RunArguments(TypedDict, total=False):
-    """The arguments with which a run is started. ``conversation``: the key of the conversation to continue."""
+    """The arguments of ``check_request``. ``conversation`` is the key of the conversation to continue."""
 
     inputs: Mapping[str, Json] | None
     query: str | None
@@ -97,8 +96,8 @@ def start_run(
 ) -> Run:
     """Queue a run of the published version, or of the draft if there is none.
 
-    Without a ``conversation``, a chat opens a new one, and so does a workflow that remembers by conversation. Raises
-    InputRejected naming the fields that don't fit, NotFound for a conversation that the principal may not use.
+    Without a ``conversation``, a chat or a workflow that remembers by conversation opens a new one. Raises InputRejected
+    with the invalid fields, or NotFound for a conversation that the principal may not use.
     """
     check_startable(principal, workflow)
     with tenant([workflow.team_id]):
@@ -126,9 +125,9 @@ def check_request(
     offline: bool = False,
     stream: MemoryStream | None = None,
 ) -> RunRequest:
-    """Return the request with these arguments, checked, and open the conversation. The caller holds the transaction."""
+    """Check the arguments, open the conversation, and return the request with them, in the caller's transaction."""
     workflow, document = request.workflow, from_json(request.snapshot.document)
-    checked = check_start_inputs(document, inputs or {})
+    checked_inputs = check_start_inputs(document, inputs or {})
     if mocks:
         Mocks(mocks)  # raises NodeFailed for an invalid mock
     if workflow.is_chat and not (query or "").strip():
@@ -140,7 +139,7 @@ def check_request(
     )
     return replace(
         request,
-        inputs=checked,
+        inputs=checked_inputs,
         query=query,
         conversation=(
             _open_conversation(principal, request, conversation) if has_conversation else None
@@ -152,7 +151,7 @@ def check_request(
 
 
 def queue_run(principal: Principal, request: RunRequest) -> Run:
-    """Write the run's row, which is also the outbox: a crash after the commit loses nothing."""
+    """Store the run with its first steps, and wake a worker after the commit. Workers also find the row without that."""
     with tenant([request.workflow.team_id]):
         run = Run(
             team_id=request.workflow.team_id,
@@ -207,9 +206,7 @@ def cancel_run(principal: Principal, run: Run) -> Run:
 
 
 def add_event(run: Run, event: Event) -> None:
-    """Add an event, whose number the caller saves with the run. No worker executes the run and its row is locked, so
-    the next number is free.
-    """
+    """Add an event, whose number the caller saves with the run. The caller has locked a run that no worker executes."""
     run.last_seq += 1
     RunEvent.objects.create(
         team_id=run.team_id, run=run, seq=run.last_seq, name=event.name, data=to_event_data(event)
@@ -217,9 +214,9 @@ def add_event(run: Run, event: Event) -> None:
 
 
 def resolve_subject(principal: Principal, user_id: str | None) -> Subject:
-    """Return the subject of a run. Only the account itself can name an account.
+    """Return the subject of a run, by default the principal. Raises NotFound for an account other than the principal's.
 
-    An API key names external users. A member may name test users, which belong to that member alone.
+    An API key may name external users, and a member test users, who belong to that member alone.
     """
     account_id = str(principal.user_id) if principal.user_id else None
     if user_id is None or user_id == account_id:
@@ -241,7 +238,7 @@ def resolve_subject(principal: Principal, user_id: str | None) -> Subject:
 
 
 def check_external_user(user_id: str) -> str:
-    """Return an external user's id; raises InvalidValue if it can't be one."""
+    """Return the id unchanged. Raises InvalidValue if it can't be the id of an external user."""
     if not _SUBJECT.fullmatch(user_id):
         raise InvalidValue(
             _(
@@ -263,10 +260,7 @@ def _is_account(user_id: str) -> bool:
 def select_snapshot(
     principal: Principal, workflow: Workflow, version: VersionChoice | None
 ) -> tuple[Snapshot, Version | None]:
-    """Return the snapshot to run, and its version.
-
-    A principal who may not see drafts by others runs the published version.
-    """
+    """Return the snapshot to run and its version, which is None for the draft. By default select the published one."""
     published = workflow.published_version
     if version == "published" and published is None:
         raise InvalidValue(_("This workflow has not been published yet."))
@@ -287,7 +281,7 @@ def _open_conversation(principal: Principal, request: RunRequest, key: str | Non
 
 
 def _build_system_variables(request: RunRequest, run: Run) -> dict[str, Json]:
-    """Return ``sys.*``: user, ids and query. The row is the only source of a run's identity."""
+    """Return the run's system variables ``sys.*``, from which the engine and memory take its identity."""
     system: dict[str, Json] = {
         "user_id": request.subject.id,
         "app_id": str(request.workflow.pk),

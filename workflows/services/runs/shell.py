@@ -1,4 +1,4 @@
-"""Runs started from the shell by the operator, in a separate team."""
+"""Queue the runs that the operator starts from the shell, in a team of their own."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -31,8 +31,8 @@ class Operator:
     team_id: UUID
 
 
-def get_operator() -> Operator:
-    """Return the operator; the account is created on first use, without a password so that signing in is impossible."""
+def get_or_create_operator() -> Operator:
+    """Return the operator. The first call creates the account, without a password, so that nobody can sign in to it."""
     user = User.objects.filter(email=EMAIL).first() or User.objects.create_user(EMAIL, name="Shell")
     if not load_user_principal(user).team_ids:
         create_team(owner=user, name="Shell")
@@ -71,7 +71,7 @@ def queue_request(operator: Operator, request: Request) -> Run:
 
 
 def _get_workflow(operator: Operator, document: Document) -> Workflow:
-    """Return the workflow that all documents of a mode share; a run's snapshot contains its document."""
+    """Return the workflow that all documents of a mode share. The document itself is in the run's snapshot."""
     workflow, _created = Workflow.objects.unscoped().get_or_create(
         team_id=operator.team_id,
         name=WORKFLOW,
@@ -84,19 +84,19 @@ def _get_workflow(operator: Operator, document: Document) -> Workflow:
 def _set_environment(
     workflow: Workflow, document: Document, values: Mapping[str, Json]
 ) -> Document:
-    """Set this run's environment values; those of secret variables are stored as secrets."""
+    """Return the document with this run's environment values, and store those of secret variables as secrets."""
     variables = []
-    for item in document.environment:
-        value = values.get(item.name, item.value)
-        if item.value_type == "secret" and value is not None:
+    for variable in document.environment:
+        value = values.get(variable.name, variable.value)
+        if variable.value_type == "secret" and value is not None:
             WorkflowSecret.objects.unscoped().update_or_create(
                 team_id=workflow.team_id,
                 workflow=workflow,
                 area="environment",
-                name=item.name,
+                name=variable.name,
                 defaults={"secret": encrypt(str(value))},
             )
-        variables.append(replace(item, value=value))
+        variables.append(replace(variable, value=value))
     return replace(document, environment=tuple(variables))
 
 

@@ -13,7 +13,7 @@ from workflows.services.editor import draft_rows
 
 @dataclass(frozen=True, slots=True)
 class StoredCases:
-    """The current draft, its cases, and the secrets for running it."""
+    """A workflow's current draft, its test cases, and its secrets by name."""
 
     team_id: UUID
     document: Document
@@ -22,6 +22,7 @@ class StoredCases:
 
 
 def load_stored_cases(workflow_id: UUID) -> StoredCases | None:
+    """Return the workflow's cases, or None if there is no such workflow. No permission is checked."""
     team_id = find_team_id(workflow_id)
     if team_id is None:
         return None
@@ -37,7 +38,7 @@ def load_stored_cases(workflow_id: UUID) -> StoredCases | None:
 
 
 def find_team_id(workflow_id: UUID) -> UUID | None:
-    """Return the id of the workflow's team on this machine."""
+    """Return the id of the team to which the workflow belongs, or None if there is no such workflow."""
     with tenant(Team.objects.values_list("pk", flat=True)):
         workflows = Workflow.objects.unscoped().filter(pk=workflow_id)
         return workflows.values_list("team_id", flat=True).first()

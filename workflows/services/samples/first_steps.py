@@ -1,6 +1,6 @@
-"""The seven first steps. A step is completed automatically when the database has evidence of it.
+"""The seven first steps of a new user. A step is completed as soon as the database contains evidence of it.
 
-A completed step is stored, so that deleting the run or the workflow doesn't undo it.
+A completed step is stored, so that it stays completed when its run or workflow is deleted.
 """
 
 from collections.abc import Callable, Mapping
@@ -55,7 +55,7 @@ def list_steps() -> tuple[Step, ...]:
 
 
 def get_progress(principal: Principal) -> Progress:
-    """Return the person's progress, after looking for steps that they completed since."""
+    """Return the person's progress. Steps that have been completed since the last call are stored first."""
     if principal.user_id is None:
         return Progress(frozenset())
     row = _get_row(principal)
@@ -68,7 +68,7 @@ def get_progress(principal: Principal) -> Progress:
 
 
 def mark_done(principal: Principal, step: Step) -> None:
-    """Store a step as completed that leaves no evidence in the database."""
+    """Store that a step is completed, for a step that leaves no evidence in the database."""
     if principal.user_id is None:
         return
     row = _get_row(principal)
@@ -77,7 +77,7 @@ def mark_done(principal: Principal, step: Step) -> None:
 
 
 def dismiss(principal: Principal, *, dismissed: bool = True) -> Progress:
-    """Hide the list of steps, or show it again."""
+    """Hide the list of steps, or show it again if ``dismissed`` is false."""
     row = _get_row(principal)
     row.dismissed_at = timezone.now() if dismissed else None
     row.save(update_fields=["dismissed_at"])
@@ -92,7 +92,7 @@ def save_tour_position(principal: Principal, position: str) -> Progress:
 
 
 def _get_row(principal: Principal) -> FirstSteps:
-    """Return the person's row. API keys have no first steps: raises NotAllowed."""
+    """Return the person's row, which is created on first use. Raises NotAllowed for an API key."""
     if principal.user_id is None:
         raise NotAllowed
     return FirstSteps.objects.get_or_create(user_id=principal.user_id)[0]

@@ -1,6 +1,6 @@
-"""Try every node kind that uses memory, each in a small workflow that runs in this process with the given memory.
+"""Run every node kind that uses memory in a small workflow of its own, in this process and with a given memory.
 
-For ``manage.py leakcheck``, which searches the results of one person's runs for data of another.
+``manage.py leakcheck`` searches the results of one person's runs for the data of another person.
 """
 
 import json
@@ -22,8 +22,8 @@ from workflows.services.catalog.importing import import_document
 from workflows.services.runs.runs import start_run
 
 
-QUESTION: Final = ["start", "text"]
-TEXT: Final = "What is the secret?"
+QUESTION_SELECTOR: Final = ["start", "text"]
+QUESTION: Final = "What is the secret?"
 
 
 class NodeTrials:
@@ -50,12 +50,12 @@ class NodeTrials:
     ) -> Iterator[tuple[str, str]]:
         templates = TemplatePool()
         try:
-            backend = InProcessBackend(memory=memory, models=_Echo(), templates=templates)
+            backend = InProcessBackend(memory=memory, models=_EchoModel(), templates=templates)
             for name, config in _list_trials():
                 source = _build_document(name, config)
-                yield f"node {name}", async_to_sync(_run_to_text)(backend, source, system, TEXT)
+                yield f"node {name}", async_to_sync(_run_to_text)(backend, source, system, QUESTION)
             for group in groups:
-                config = {"topic_selector": QUESTION, "group_id_selector": ["start", "text"]}
+                config = dict.fromkeys(("topic_selector", "group_id_selector"), QUESTION_SELECTOR)
                 source = _build_document("memory-retrieval", config)
                 yield (
                     "node memory-retrieval, another's group",
@@ -65,8 +65,8 @@ class NodeTrials:
             templates.close()
 
 
-class _Echo(ModelPort):
-    """A model that returns its prompt, so that the content of the prompt becomes visible."""
+class _EchoModel(ModelPort):
+    """A model that returns its prompt, so that the result contains what the prompt contained."""
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
         prompt = "\n".join(str(message) for message in request.messages)
@@ -74,14 +74,14 @@ class _Echo(ModelPort):
 
 
 def _list_trials() -> Iterator[tuple[str, Mapping[str, Json]]]:
-    """Yield kinds and settings; a kind that needs memory and has no memory field is tried without settings."""
+    """Yield the kinds that use memory, each with every configuration to try: an empty one if it declares none."""
     for name, kind in sorted(load_kinds().items()):
         for config in kind.leak_check_settings or ([{}] if kind.needs_memory else []):
             yield name, config
 
 
 def _build_document(kind: str, config: Mapping[str, Json]) -> dict[str, Json]:
-    """Return the document start → the node → end."""
+    """Return a document with a start node, the node to try and an end node."""
     return {
         "version": "0.1.0",
         "nodes": [

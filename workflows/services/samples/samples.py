@@ -13,14 +13,14 @@ from workflows.engine.nodes import build_kinds
 from workflows.engine.testing.cases import PERSON, Seed
 from workflows.execution.kinds import load_kinds
 from workflows.models import Folder, Workflow
-from workflows.samples import BY_SLUG, SAMPLES, Sample
+from workflows.samples import SAMPLES, SAMPLES_BY_SLUG, Sample
 from workflows.services.catalog import importing
 from workflows.services.debugging import cases
 from workflows.services.runs.runs import resolve_subject
 
 
 def list_offered() -> tuple[Sample, ...]:
-    """Return the samples that can run here: their node kinds are installed, and memory is on if they need it."""
+    """Return the samples whose node kinds are installed, without those that need memory if memory is off."""
     return tuple(sample for sample in SAMPLES if _is_runnable(sample))
 
 
@@ -29,7 +29,7 @@ def copy_sample(
 ) -> Workflow:
     """Create a workflow of the team with the sample's test cases and first memories, in one transaction."""
     permissions.check_create(principal, team_id)
-    sample = BY_SLUG.get(slug)
+    sample = SAMPLES_BY_SLUG.get(slug)
     if sample is None or not _is_runnable(sample):
         raise NotFound
     document, _warnings = importing.load_source(sample.source, confirm_newer=False)
@@ -50,21 +50,21 @@ def copy_sample(
 
 
 def _is_runnable(sample: Sample) -> bool:
-    needed, remembers = _get_requirements(sample.slug)
-    return needed <= load_kinds().keys() and (memory_app.is_on() or not remembers)
+    kinds, needs_memory = _get_requirements(sample.slug)
+    return kinds <= load_kinds().keys() and (memory_app.is_on() or not needs_memory)
 
 
 @cache
 def _get_requirements(slug: str) -> tuple[frozenset[str], bool]:
-    """Return the node kinds of a sample, and whether it needs memory; the files don't change."""
-    document = load_document(BY_SLUG[slug].source).document
+    """Return the node kinds of a sample, and whether it needs memory."""
+    document = load_document(SAMPLES_BY_SLUG[slug].source).document
     return frozenset(node.kind for node in document.nodes), bool(
         list_memory_scopes(document, build_kinds())
     )
 
 
 def _store_memories(principal: Principal, workflow: Workflow, sample: Sample) -> None:
-    """Store the sample's memories for the person who copies it; those that memory refuses are skipped."""
+    """Store the sample's memories for the person who copies it, except those that memory refuses."""
     for seed in sample.memories:
         try:
             _store_memory(principal, workflow, seed)

@@ -11,8 +11,8 @@ from workflows.engine.kinds import AnyKind
 from workflows.engine.language.document import NodeSpec, Position
 from workflows.engine.language.problems import Problem
 from workflows.engine.nodes import find_appearance
-from workflows.templatetags.kind_words import kind_in_words
-from workflows.templatetags.problems import in_words
+from workflows.templatetags.kind_words import get_kind_title
+from workflows.templatetags.problems import describe_problem
 from workflows.views.canvas.summaries import LabelledHandle, clip, label_handles, summarize_node
 
 
@@ -28,7 +28,7 @@ REMEMBERS_WIDTH = 12
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """The difference of a part between two versions: a sign and a word, never a colour alone."""
+    """The difference of a node, edge or note between two versions: a sign and a word, never a color alone."""
 
     name: str
     sign: str
@@ -46,6 +46,8 @@ class Badge:
 
 @dataclass(frozen=True, slots=True)
 class CardView:
+    """The values that the template prints; coordinates and sizes are already formatted."""
+
     id: str
     kind: str
     title: str
@@ -94,17 +96,17 @@ def build_card(
     *,
     problems: Sequence[Problem] = (),
     incoming: int = 0,
-    at: Position | None = None,
+    position: Position | None = None,
     is_box: bool = False,
     is_pinned: bool = False,
     mark: Mark | None = None,
 ) -> CardView:
-    """Describe a node's card. ``at`` is its position in its scope, if it differs from the stored position."""
-    form = compute_shape(node, kinds, is_box=is_box)
+    """Describe a node's card. ``position`` is given if it differs from the stored position in the node's scope."""
+    shape = compute_shape(node, kinds, is_box=is_box)
     appearance = find_appearance(node.kind, kinds)
-    kind_title = kind_in_words(node.kind, kinds)
+    kind_title = get_kind_title(node.kind, kinds)
     badge = _build_badge(problems)
-    at = at or node.position
+    position = position or node.position
     return CardView(
         id=node.id,
         kind=node.kind,
@@ -113,21 +115,21 @@ def build_card(
         icon=appearance.icon,
         family=appearance.family,
         parent=node.parent or "",
-        x=format_number(at.x),
-        y=format_number(at.y),
-        width=format_number(form.width),
-        height=format_number(form.height),
+        x=format_number(position.x),
+        y=format_number(position.y),
+        width=format_number(shape.width),
+        height=format_number(shape.height),
         summary=clip(
             summarize_node(node, kinds), SUMMARY_WIDTH - REMEMBERS_WIDTH * _uses_memory(node)
         )
-        if form.rows or form.is_box
+        if shape.rows or shape.is_box
         else "",
-        handles=label_handles(node, kinds, form.handles),
-        handle_names=_encode_handles(form),
-        rows=form.rows,
-        has_target_handle=form.has_target_handle,
-        is_box=form.is_box,
-        is_dot=form.is_dot,
+        handles=label_handles(node, kinds, shape.handles),
+        handle_names=_encode_handles(shape),
+        rows=shape.rows,
+        has_target_handle=shape.has_target_handle,
+        is_box=shape.is_box,
+        is_dot=shape.is_dot,
         remembers=_uses_memory(node),
         is_disabled=node.data.get("disabled") is True,
         is_pinned=is_pinned,
@@ -138,8 +140,8 @@ def build_card(
     )
 
 
-def _encode_handles(form: Shape) -> str:
-    return "" if form.handles == (SOURCE,) else json.dumps(form.handles, ensure_ascii=False)
+def _encode_handles(shape: Shape) -> str:
+    return "" if shape.handles == (SOURCE,) else json.dumps(shape.handles, ensure_ascii=False)
 
 
 def _uses_memory(node: NodeSpec) -> bool:
@@ -152,6 +154,6 @@ def _build_badge(problems: Sequence[Problem]) -> Badge | None:
         return None
     return Badge(
         word=_("Problems: %(count)d") % {"count": len(problems)},
-        sentences="\n".join(in_words(problem) for problem in problems),
+        sentences="\n".join(describe_problem(problem) for problem in problems),
         is_error=any(problem.is_error for problem in problems),
     )

@@ -36,17 +36,19 @@ class EdgeView:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
+    """The HTML of a document, its style rules, and the values that the script of the canvas needs."""
+
     html: SafeString
     rules: SafeString  # for one <style nonce>
     is_unplaced: bool  # the nodes have no stored positions and were laid out automatically
-    nodes: int
+    node_count: int
     frame: Frame
     far_from: int = MIN_FAR_NODES  # the browser uses the same number
 
     @property
     def is_far(self) -> bool:
         """Return whether to show a painted picture first, because so many cards are too small to read."""
-        return self.nodes >= self.far_from
+        return self.node_count >= self.far_from
 
     @property
     def scale_rules(self) -> SafeString:
@@ -72,6 +74,7 @@ def draw(
 
 
 def group_by_node(problems: Iterable[Problem]) -> dict[str, list[Problem]]:
+    """Return the problems of each node by the node's id; problems without a node are left out."""
     groups: dict[str, list[Problem]] = defaultdict(list)
     for problem in problems:
         if problem.node:
@@ -81,7 +84,7 @@ def group_by_node(problems: Iterable[Problem]) -> dict[str, list[Problem]]:
 
 @dataclass(frozen=True)
 class _DrawingBuilder:
-    """Builds one drawing."""
+    """Builds the drawing of one document."""
 
     layout: GraphLayout
     problems: Mapping[str, list[Problem]]
@@ -91,9 +94,9 @@ class _DrawingBuilder:
     def build(self) -> Drawing:
         return Drawing(
             html=self._render_scope(ROOT),
-            rules=mark_safe(self._build_rules()),  # noqa: S308 - escaped by position_rule
+            rules=mark_safe(self._build_rules()),  # noqa: S308 - escaped by build_position_rule
             is_unplaced=self.layout.is_unplaced,
-            nodes=len(self.layout.document.nodes),
+            node_count=len(self.layout.document.nodes),
             frame=self.layout.frame,
         )
 
@@ -107,7 +110,9 @@ class _DrawingBuilder:
     def _render_scope(self, scope: str) -> SafeString:
         layout = self.layout
         children = layout.children.get(scope, [])
-        inner = {id_: self._render_scope(id_) for id_ in children if layout.shapes[id_].is_box}
+        inner_scopes = {
+            id_: self._render_scope(id_) for id_ in children if layout.shapes[id_].is_box
+        }
         html = self.macros.scope(  # type: ignore[attr-defined]  # a macro of the template
             scope,
             [self.cards[id_] for id_ in children],
@@ -116,7 +121,7 @@ class _DrawingBuilder:
                 EdgeView(edge, layout.build_path(edge), self.marks.get(edge.id))
                 for edge in layout.edges.get(scope, ())
             ],
-            inner,
+            inner_scopes,
         )
         return mark_safe(str(html))  # noqa: S308 - rendered with autoescape
 
@@ -127,14 +132,14 @@ class _DrawingBuilder:
     @cached_property
     def cards(self) -> dict[str, CardView]:
         layout = self.layout
-        incoming = Counter(edge.target for edge in layout.document.edges)
+        incoming_counts = Counter(edge.target for edge in layout.document.edges)
         return {
             node.id: build_card(
                 node,
                 layout.kinds,
                 problems=self.problems.get(node.id, ()),
-                incoming=incoming[node.id],
-                at=layout.positions[node.id],
+                incoming=incoming_counts[node.id],
+                position=layout.positions[node.id],
                 is_box=layout.shapes[node.id].is_box,
                 is_pinned=node.id in self.pinned,
                 mark=self.marks.get(node.id),
@@ -144,7 +149,7 @@ class _DrawingBuilder:
 
     @cached_property
     def notes(self) -> dict[str, list[NoteView]]:
-        """The notes of each scope."""
+        """Return the notes of each scope."""
         notes: dict[str, list[NoteView]] = {}
         for note in self.layout.document.notes:
             view = replace(build_note_view(note), mark=self.marks.get(note.id))

@@ -36,21 +36,24 @@ def render_fragments(
 ) -> Fragments:
     """Render the nodes, notes and edges of a change.
 
-    ``problems`` may be those of the whole draft; ``removed_ids`` are of nodes, notes and edges.
+    ``problems`` may contain all problems of the draft. ``removed_ids`` are the ids of removed nodes, notes and edges.
     """
     kinds = kinds or load_kinds()
-    by_node, pinned_ids, templates = group_by_node(problems), frozenset(pinned), load_macros()
+    node_problems, pinned_ids, macros = group_by_node(problems), frozenset(pinned), load_macros()
     node_html: dict[str, str] = {}
     for node in nodes:
         if isinstance(node, Note):
-            node_html[node.id] = str(templates.note(build_note_view(node))).strip()  # type: ignore[attr-defined]
+            node_html[node.id] = str(macros.note(build_note_view(node))).strip()  # type: ignore[attr-defined]
         else:
             view = build_card(
-                node, kinds, problems=by_node.get(node.id, ()), is_pinned=node.id in pinned_ids
+                node,
+                kinds,
+                problems=node_problems.get(node.id, ()),
+                is_pinned=node.id in pinned_ids,
             )
-            node_html[node.id] = str(templates.node(view)).strip()  # type: ignore[attr-defined]
+            node_html[node.id] = str(macros.node(view)).strip()  # type: ignore[attr-defined]
     return Fragments(
         nodes=node_html,
-        edges={edge.id: str(templates.edge(EdgeView(edge))) for edge in edges},  # type: ignore[attr-defined]
+        edges={edge.id: str(macros.edge(EdgeView(edge))) for edge in edges},  # type: ignore[attr-defined]
         gone=list(removed_ids),
     )

@@ -114,7 +114,7 @@ class GraphLayout:
 
     @cached_property
     def frame(self) -> Frame:
-        """Return the smallest frame around all nodes and notes."""
+        """Return the smallest frame around all nodes and notes, relative to the top scope's corner."""
         boxes = [
             (self.get_absolute_position(node), self.shapes[node.id]) for node in self.nodes.values()
         ]

@@ -36,13 +36,13 @@ class NoteView:
 
 
 def build_note_view(note: Note) -> NoteView:
-    form = compute_note_shape(note)
+    shape = compute_note_shape(note)
     return NoteView(
         id=note.id,
         x=format_number(note.position.x),
         y=format_number(note.position.y),
-        width=format_number(form.width),
-        height=format_number(form.height),
+        width=format_number(shape.width),
+        height=format_number(shape.height),
         theme=get_theme(note),
         html=render_markdown(get_note_text(note)),
         is_group=note.data.get("group") is True,
@@ -65,11 +65,11 @@ def get_note_text(note: Note) -> str:
 
 @lru_cache(maxsize=512)
 def render_markdown(text: str) -> SafeString:
-    return mark_safe(str(_make_renderer().render(text)))  # noqa: S308 - html is off, see above
+    return mark_safe(str(_create_renderer().render(text)))  # noqa: S308 - html is off, see above
 
 
 @cache
-def _make_renderer() -> MarkdownIt:
+def _create_renderer() -> MarkdownIt:
     return MarkdownIt("js-default", {"html": False, "linkify": False}).disable("image")
 
 
@@ -81,11 +81,11 @@ def _extract_rich_text(text: str) -> str:
     return "\n\n".join(_collect_text(child) for child in _list_children(root))[:MAX_LENGTH]
 
 
-def _collect_text(part: Json) -> str:
-    text = part.get("text", "") if isinstance(part, dict) else ""
-    return str(text) + "".join(_collect_text(child) for child in _list_children(part))
+def _collect_text(element: Json) -> str:
+    text = element.get("text", "") if isinstance(element, dict) else ""
+    return str(text) + "".join(_collect_text(child) for child in _list_children(element))
 
 
-def _list_children(part: Json) -> list[Json]:
-    children = part.get("children") if isinstance(part, dict) else None
+def _list_children(element: Json) -> list[Json]:
+    children = element.get("children") if isinstance(element, dict) else None
     return children if isinstance(children, list) else []

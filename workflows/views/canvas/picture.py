@@ -14,7 +14,7 @@ from workflows.views.canvas.summaries import LabelledHandle, count_columns, cut
 
 MARGIN = 32.0
 # Characters that fit, also in a viewer without the application's fonts; wide characters count double.
-TITLE_ROOM, TEXT_ROOM, NOTE_ROOM = 24, 32, 0.16
+TITLE_COLUMNS, TEXT_COLUMNS, NOTE_COLUMNS_PER_PIXEL = 24, 32, 0.16
 MAX_NOTE_LINES = 40
 
 
@@ -63,7 +63,7 @@ class Picture:
 
 
 def build_picture(document: Document, kinds: Mapping[str, AnyKind]) -> Picture:
-    """Return the whole graph, with containers before their content."""
+    """Return the picture of the whole graph, with each container before its content."""
     layout = GraphLayout(document, kinds)
     frame = layout.frame.widen(MARGIN)
     return Picture(
@@ -91,60 +91,61 @@ def _build_cards(layout: GraphLayout, scope: str) -> Iterator[PictureCard]:
 
 
 def _build_card(layout: GraphLayout, node: NodeSpec) -> PictureCard:
-    form, position = layout.shapes[node.id], layout.get_absolute_position(node)
-    view = build_card(node, layout.kinds, at=position, is_box=form.is_box)
+    shape, position = layout.shapes[node.id], layout.get_absolute_position(node)
+    view = build_card(node, layout.kinds, position=position, is_box=shape.is_box)
     x, y = position.x, position.y
     return PictureCard(
         view=view,
         x=format_number(x),
         y=format_number(y),
-        title=_build_line(view.title, x + 44, y + 21, TITLE_ROOM),
-        kind=_build_line(view.kind_title, x + 44, y + 37, TEXT_ROOM),
-        summary=_build_line(view.summary, x + 14, y + HEADER_HEIGHT + 16, TEXT_ROOM)
-        if form.rows
+        title=_build_line(view.title, x + 44, y + 21, TITLE_COLUMNS),
+        kind=_build_line(view.kind_title, x + 44, y + 37, TEXT_COLUMNS),
+        summary=_build_line(view.summary, x + 14, y + HEADER_HEIGHT + 16, TEXT_COLUMNS)
+        if shape.rows
         else None,
-        handles=tuple(_build_handle(handle, form, x, y) for handle in view.handles),
+        handles=tuple(_build_handle(handle, shape, x, y) for handle in view.handles),
         target_handle=(format_number(x), format_number(y + PORT_Y))
-        if form.has_target_handle
+        if shape.has_target_handle
         else None,
     )
 
 
-def _build_handle(handle: LabelledHandle, form: Shape, x: float, y: float) -> PictureHandle:
-    right, down = form.locate_source(handle.handle)
-    words = " ".join(filter(None, (handle.word, handle.text)))
+def _build_handle(handle: LabelledHandle, shape: Shape, x: float, y: float) -> PictureHandle:
+    offset_x, offset_y = shape.locate_source(handle.handle)
+    label = " ".join(filter(None, (handle.word, handle.text)))
     # a single handle is beside the title and needs no label
-    line = _build_line(words, x + 14, y + down + 4, TEXT_ROOM) if len(form.handles) > 1 else None
-    return PictureHandle(line, format_number(x + right), format_number(y + down))
+    has_label = len(shape.handles) > 1
+    line = _build_line(label, x + 14, y + offset_y + 4, TEXT_COLUMNS) if has_label else None
+    return PictureHandle(line, format_number(x + offset_x), format_number(y + offset_y))
 
 
-def _build_note(note: Note, at: Position) -> PictureNote:
+def _build_note(note: Note, position: Position) -> PictureNote:
     view, text = build_note_view(note), get_note_text(note)
-    x, y, width = at.x, at.y, float(view.width)
-    room = max(8, int((width - 2 * GRID) * NOTE_ROOM))
+    x, y, width = position.x, position.y, float(view.width)
+    max_columns = max(8, int((width - 2 * GRID) * NOTE_COLUMNS_PER_PIXEL))
     max_lines = max(1, int((float(view.height) - GRID) // 18))
-    text_lines = _wrap(text, room)[: min(max_lines, MAX_NOTE_LINES)]
+    text_lines = _wrap(text, max_columns)[: min(max_lines, MAX_NOTE_LINES)]
     lines = tuple(
-        TextLine(line, format_number(x + 12), format_number(y + ROW_HEIGHT + 18 * at))
-        for at, line in enumerate(text_lines)
+        TextLine(line, format_number(x + 12), format_number(y + ROW_HEIGHT + 18 * index))
+        for index, line in enumerate(text_lines)
     )
     return PictureNote(view, format_number(x), format_number(y), lines)
 
 
-def _wrap(text: str, room: int) -> list[str]:
+def _wrap(text: str, max_columns: int) -> list[str]:
     """Wrap a text without the Markdown marks at the beginning of lines; only words that don't fit are split."""
     lines: list[str] = []
     for paragraph in text.splitlines():
         line = ""
         for word in paragraph.lstrip("#>- ").replace("**", "").split(" "):
             longer = f"{line} {word}".strip()
-            if line and count_columns(longer) > room:
+            if line and count_columns(longer) > max_columns:
                 lines.append(line)
                 longer = word
             line = longer
-        lines.append(cut(line, room))
+        lines.append(cut(line, max_columns))
     return lines
 
 
-def _build_line(text: str, x: float, y: float, room: int) -> TextLine:
-    return TextLine(cut(" ".join(text.split()), room), format_number(x), format_number(y))
+def _build_line(text: str, x: float, y: float, max_columns: int) -> TextLine:
+    return TextLine(cut(" ".join(text.split()), max_columns), format_number(x), format_number(y))

@@ -1,7 +1,6 @@
-"""Compiles the canvas's templates with Jinja2, because a page may contain thousands of cards.
+"""Compiles ``templates/canvas/*.j2`` with Jinja2, because a page may contain thousands of cards.
 
-They are autoescaped and contain no translations; translated strings are passed in the context. Templates:
-``templates/canvas/*.j2``.
+The templates are autoescaped and contain no translations; translated strings are passed in the context.
 """
 
 from functools import cache
@@ -16,7 +15,7 @@ from jinja2.environment import TemplateModule
 
 
 def load_macros() -> TemplateModule:
-    """Return ``node``, ``note``, ``edge`` and ``scope`` with the words of the reader's language."""
+    """Return the macros ``node``, ``note``, ``edge`` and ``scope``, which print words in the reader's language."""
     macros: TemplateModule = _load_template().make_module(
         {"w": _translate_words(), "icons": static("icons.svg")}
     )

@@ -39,7 +39,7 @@ MARGIN: Final = 32.0  # includes room for the state below a node
 
 
 def build_icon_rules(names: Iterable[str]) -> str:
-    """Return a rule for each icon, ``.wf-i-<name>``."""
+    """Return a rule with the selector ``.wf-i-<name>`` for each icon."""
     return "".join(_build_icon_rule(name) for name in sorted(set(names)))
 
 
@@ -52,6 +52,7 @@ def _build_icon_rule(name: str) -> str:
 
 @cache
 def _load_symbols() -> dict[str, tuple[str, str]]:
+    """Return the view box and the content of each icon by its name."""
     source = Path(str(finders.find("icons.svg"))).read_text(encoding="utf-8")
     return {name: (box, body) for name, box, body in _SYMBOL.findall(source)}
 
@@ -65,15 +66,18 @@ def build_scale_rules(frame: Frame) -> str:
     """Return the rules that show a whole graph in a box that scrolls, without a script."""
     left, top, width, height = frame.widen(MARGIN)
     scale = min(1.0, max(SMALLEST_SCALE, COMFORTABLE_WIDTH / width))
-    x, y, k = format_number(-left * scale), format_number(-top * scale), f"{scale:.4g}"
+    x, y = format_number(-left * scale), format_number(-top * scale)
     return (
         f".graph-sizer{{width:{format_number(width * scale)}px;height:{format_number(height * scale)}px}}"
-        f".graph-view{{transform:translate({x}px,{y}px) scale({k})}}"
+        f".graph-view{{transform:translate({x}px,{y}px) scale({scale:.4g})}}"
     )
 
 
 def escape_css_name(text: str) -> str:
     """Escape an id as CSS.escape does after the first letter, because authors may choose any id."""
     return "".join(
-        c if c.isascii() and (c.isalnum() or c in "-_") else f"\\{ord(c):x} " for c in text
+        letter
+        if letter.isascii() and (letter.isalnum() or letter in "-_")
+        else f"\\{ord(letter):x} "
+        for letter in text
     )

@@ -24,7 +24,7 @@ from workflows.views.phrases import translate_text
 LABEL_WIDTH = 27  # columns beside the word of a handle
 MAX_LENGTH = 200  # more than any card has room for
 # The errors that a plug-in's kind may raise for incomplete data.
-_UNREADABLE = (ValueError, TypeError, KeyError, AttributeError)
+_INCOMPLETE_DATA_ERRORS = (ValueError, TypeError, KeyError, AttributeError)
 
 
 class LabelledHandle(NamedTuple):
@@ -36,12 +36,12 @@ class LabelledHandle(NamedTuple):
 
 
 def summarize_node(node: NodeSpec, kinds: Mapping[str, AnyKind]) -> str:
-    """Return the summary by the node's kind, or else the kind's description."""
+    """Return the summary of the node's data by its kind, or the kind's description if the summary is empty."""
     try:
         parts = [
             translate_text(part) for part in find_appearance(node.kind, kinds).summarize(node.data)
         ]
-    except _UNREADABLE:
+    except _INCOMPLETE_DATA_ERRORS:
         parts = []
     text = REFERENCE.sub(_shorten_reference, " · ".join(filter(None, parts)))
     kind = kinds.get(node.kind)
@@ -55,9 +55,10 @@ def _shorten_reference(reference: re.Match[str]) -> str:
 def label_handles(
     node: NodeSpec, kinds: Mapping[str, AnyKind], handles: Sequence[str]
 ) -> tuple[LabelledHandle, ...]:
+    """Return the handles with the labels that the node's kind gives them."""
     try:
         labels = find_appearance(node.kind, kinds).label_handles(node.data)
-    except _UNREADABLE:
+    except _INCOMPLETE_DATA_ERRORS:
         labels = {}
     return tuple(_label_handle(handle, labels.get(handle)) for handle in handles)
 
@@ -74,25 +75,25 @@ def _label_handle(handle: str, label: HandleLabel | None) -> LabelledHandle:
 
 
 def clip(text: str, width: int) -> str:
-    """Return the text on one line, cut to the width."""
+    """Return the text on one line, shortened to this number of columns."""
     return cut(" ".join(text[:MAX_LENGTH].split()), width)
 
 
 def cut(text: str, width: int) -> str:
-    """Return the text, or as much of it as fits into the width in columns."""
+    """Return the text; a text wider than this number of columns is shortened and ends with an ellipsis."""
     if len(text) * 2 <= width or count_columns(text) <= width:
         return text
     used, end = 0, 0
-    while used + _count_character(text[end]) < width:
-        used += _count_character(text[end])
+    while used + _measure_letter(text[end]) < width:
+        used += _measure_letter(text[end])
         end += 1
     return text[:end].rstrip() + "…"
 
 
 def count_columns(text: str) -> int:
     """Return the width of a text in columns: a letter has one, a Chinese character two."""
-    return len(text) if text.isascii() else sum(map(_count_character, text))
+    return len(text) if text.isascii() else sum(map(_measure_letter, text))
 
 
-def _count_character(letter: str) -> int:
+def _measure_letter(letter: str) -> int:
     return 2 if not letter.isascii() and east_asian_width(letter) in "WF" else 1

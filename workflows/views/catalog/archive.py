@@ -18,7 +18,7 @@ from workflows.services.editor import drafts
 from workflows.views.canvas.drawing import draw
 from workflows.views.catalog.folder_location import build_folder_url, format_selection, get_location
 from workflows.views.catalog.workflow_page import get_document
-from workflows.views.request_context import parse_ids, read_text, workflow_for
+from workflows.views.request_context import find_workflow, parse_ids, read_text
 
 
 @login_required
@@ -27,12 +27,12 @@ def index(request: HttpRequest) -> HttpResponse:
     """List the archived workflows of all folders, the last archived first."""
     principal, team_id = get_principal(request), get_current_team_id(request)
     query = read_text(request.GET, "q")
-    rows = selectors.list_workflows(principal, team_id=team_id, archived=True)
+    archived = selectors.list_workflows(principal, team_id=team_id, archived=True)
     if query:
-        rows = rows.filter(name__icontains=query)
-    page_rows, page = paginate_by_offset(request, rows.order_by("-archived_at", "-id"))
+        archived = archived.filter(name__icontains=query)
+    page_workflows, page = paginate_by_offset(request, archived.order_by("-archived_at", "-id"))
     context = {
-        "workflows": page_rows,
+        "workflows": page_workflows,
         "page": page,
         "query": query,
         "can_restore": permissions.may_create(principal, team_id),
@@ -44,7 +44,7 @@ def index(request: HttpRequest) -> HttpResponse:
 @require_POST
 def archive(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     """Archive a workflow from its page."""
-    principal, workflow = workflow_for(request, workflow_id)
+    principal, workflow = find_workflow(request, workflow_id)
     drafts.archive(principal, workflow=workflow)
     _add_archived_message(request, [workflow])
     return redirect(build_folder_url(workflow.folder_id))
@@ -55,7 +55,7 @@ def archive(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
 def archive_selected(request: HttpRequest) -> HttpResponse:
     """Archive the workflows selected in the list, which are the values of ``workflow``."""
     principal = get_principal(request)
-    selected = _list_selected(request, principal)
+    selected = _find_selected(request, principal)
     location = get_location(request)
     if selected:
         drafts.archive_all(principal, workflows=selected)
@@ -69,7 +69,7 @@ def archive_selected(request: HttpRequest) -> HttpResponse:
 @require_POST
 def restore(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     """Restore a workflow from its page, which becomes the editor again."""
-    principal, workflow = workflow_for(request, workflow_id, archived=True)
+    principal, workflow = find_workflow(request, workflow_id, archived=True)
     drafts.unarchive(principal, workflow=workflow)
     _add_restored_message(request, [workflow])
     return redirect("workflows:detail", workflow.pk)
@@ -80,7 +80,7 @@ def restore(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
 def restore_selected(request: HttpRequest) -> HttpResponse:
     """Restore workflows from the list of archived ones, or undo the archiving of several."""
     principal = get_principal(request)
-    selected = _list_selected(request, principal)
+    selected = _find_selected(request, principal)
     drafts.unarchive_all(principal, workflows=selected)
     if selected:
         _add_restored_message(request, selected)
@@ -101,20 +101,22 @@ def render_archived_page(
     return render(request, "workflows/catalog/archived.html", context)
 
 
-def _list_selected(request: HttpRequest, principal: Principal) -> list[Workflow]:
+def _find_selected(request: HttpRequest, principal: Principal) -> list[Workflow]:
     ids = parse_ids(request.POST.getlist("workflow"))
     return selectors.find_workflows(principal, ids, "delete")
 
 
 def _add_archived_message(request: HttpRequest, workflows: list[Workflow]) -> None:
     """Add a message with a button to undo the archiving."""
-    text = _("“%(name)s” is archived."), _("Archived %(count)d workflows.")
-    context = {"message": format_selection(workflows, *text), "workflows": workflows}
+    message = format_selection(
+        workflows, _("“%(name)s” is archived."), _("Archived %(count)d workflows.")
+    )
+    context = {"message": message, "workflows": workflows}
     messages.success(
         request, render_to_string("workflows/catalog/_archived_message.html", context, request)
     )
 
 
 def _add_restored_message(request: HttpRequest, workflows: list[Workflow]) -> None:
-    text = _("Restored “%(name)s”."), _("Restored %(count)d workflows.")
-    messages.success(request, format_selection(workflows, *text))
+    single, several = _("Restored “%(name)s”."), _("Restored %(count)d workflows.")
+    messages.success(request, format_selection(workflows, single, several))

@@ -40,31 +40,32 @@ class FolderLocation:
     @property
     def crumbs(self) -> tuple[Folder, ...]:
         """Return the folders around the open one, from the top."""
-        return self.tree.path(self.folder.parent_id) if self.folder else ()
+        return self.tree.get_path(self.folder.parent_id) if self.folder else ()
 
     @cached_property
     def tiles(self) -> list[FolderTile]:
+        """Return the folders in the open one, or all folders with the search text in their names."""
         if self.query:
-            text = self.query.casefold()
+            query = self.query.casefold()
             folders = [
-                folder for folder, _level in self.tree.walk(None) if text in folder.name.casefold()
+                folder for folder, _level in self.tree.walk(None) if query in folder.name.casefold()
             ]
         else:
-            folders = list(self.tree.children(self.folder.pk if self.folder else None))
+            folders = list(self.tree.list_children(self.folder.pk if self.folder else None))
         return [self.build_tile(folder) for folder in folders]
 
     def build_tile(self, folder: Folder) -> FolderTile:
         workflow_count = int(getattr(folder, "workflow_count", 0))  # the selector counts them
-        folder_count = len(self.tree.children(folder.pk))
+        folder_count = len(self.tree.list_children(folder.pk))
         return FolderTile(
-            folder, workflow_count, folder_count, self.tree.path_text(folder.parent_id)
+            folder, workflow_count, folder_count, self.tree.format_path(folder.parent_id)
         )
 
     @property
     def query_string(self) -> str:
         parameters = {"folder": str(self.folder.pk) if self.folder else "", "q": self.query}
-        query = urlencode({name: value for name, value in parameters.items() if value})
-        return f"?{query}" if query else ""
+        encoded = urlencode({name: value for name, value in parameters.items() if value})
+        return f"?{encoded}" if encoded else ""
 
     @property
     def address(self) -> str:
@@ -72,7 +73,7 @@ class FolderLocation:
 
 
 def get_location(request: HttpRequest) -> FolderLocation:
-    """Return the location in the address; its folder must be one of the current team."""
+    """Return the location in the request's URL; raise NotFound if its folder isn't one of the current team."""
     tree = selectors.load_folder_tree(get_principal(request), get_current_team_id(request))
     return FolderLocation(
         tree, find_folder(tree, request.GET.get("folder", "")), read_text(request.GET, "q")
@@ -80,7 +81,7 @@ def get_location(request: HttpRequest) -> FolderLocation:
 
 
 def find_folder(tree: FolderTree, folder_id: str) -> Folder | None:
-    """Return the folder with this id, or None for an empty id; raise NotFound if there is none."""
+    """Return the folder with this id, or None for an empty id; raise NotFound if no folder has the id."""
     if not folder_id:
         return None
     folder = tree.folders.get(parse_id(folder_id))
@@ -97,5 +98,5 @@ def format_selection(workflows: Sequence[Workflow], single: str, several: str) -
 
 
 def build_folder_url(folder_id: UUID | None) -> str:
-    top = reverse("workflows:list")
-    return f"{top}?folder={folder_id}" if folder_id else top
+    list_url = reverse("workflows:list")
+    return f"{list_url}?folder={folder_id}" if folder_id else list_url

@@ -44,14 +44,15 @@ def new(request: HttpRequest) -> HttpResponse:
             principal, team_id=team_id, name=name, parent=location.folder
         ),
         title=_("New folder"),
-        too_deep=location.tree.level(location.folder.pk if location.folder else None) >= MAX_DEPTH,
+        too_deep=location.tree.get_level(location.folder.pk if location.folder else None)
+        >= MAX_DEPTH,
     )
 
 
 @login_required
 @require_http_methods(["GET", "POST"])
 def rename(request: HttpRequest, folder_id: UUID) -> HttpResponse:
-    principal, folder = _folder_for(request, folder_id)
+    principal, folder = _find_folder(request, folder_id)
     return _render_name_form(
         request,
         get_location(request),
@@ -64,11 +65,11 @@ def rename(request: HttpRequest, folder_id: UUID) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def move(request: HttpRequest, folder_id: UUID) -> HttpResponse:
-    principal, folder = _folder_for(request, folder_id)
+    principal, folder = _find_folder(request, folder_id)
     return _render_move_form(
         request,
         get_location(request),
-        lambda into: folders.move_folder(principal, folder=folder, into=into),
+        lambda target: folders.move_folder(principal, folder=folder, into=target),
         title=_("Move “%(name)s”") % {"name": folder.name},
         excluded=folder,
         parent_ids={folder.parent_id},
@@ -78,7 +79,7 @@ def move(request: HttpRequest, folder_id: UUID) -> HttpResponse:
 @login_required
 @require_POST
 def delete(request: HttpRequest, folder_id: UUID) -> HttpResponse:
-    principal, folder = _folder_for(request, folder_id)
+    principal, folder = _find_folder(request, folder_id)
     location = get_location(request)
     folders.delete_folder(principal, folder=folder)
     messages.success(
@@ -106,14 +107,14 @@ def move_workflows(request: HttpRequest) -> HttpResponse:
     return _render_move_form(
         request,
         location,
-        lambda into: folders.move_workflows(principal, workflows=selected, into=into),
+        lambda target: folders.move_workflows(principal, workflows=selected, into=target),
         title=format_selection(selected, _("Move “%(name)s”"), _("Move %(count)d workflows")),
         workflows=selected,
         parent_ids={workflow.folder_id for workflow in selected},
     )
 
 
-def _folder_for(request: HttpRequest, folder_id: UUID) -> tuple[Principal, Folder]:
+def _find_folder(request: HttpRequest, folder_id: UUID) -> tuple[Principal, Folder]:
     principal = get_principal(request)
     folder = selectors.find_folder(principal, folder_id)
     permissions.check_arrange(principal, folder.team_id)
@@ -125,8 +126,9 @@ def _render_name_form(
     location: FolderLocation,
     form: FolderForm,
     operation: Callable[[str], object],
-    **more: Any,  # Any: template context
+    **extra_context: Any,
 ) -> HttpResponse:
+    """Show the form of a folder's name; if it was submitted and is valid, call the operation with the name."""
     if form.is_valid():
         try:
             operation(form.cleaned_data["name"])
@@ -134,7 +136,7 @@ def _render_name_form(
             form.add_error("name", str(error))
         else:
             return _redirect(request, location.address)
-    context = {"form": form, "location": location, "cancel_url": location.address, **more}
+    context = {"form": form, "location": location, "cancel_url": location.address, **extra_context}
     return _render_form(request, "name_form", context, has_errors=bool(form.errors))
 
 
@@ -145,16 +147,20 @@ def _render_move_form(
     *,
     excluded: Folder | None = None,
     parent_ids: set[UUID | None],
-    **more: Any,  # Any: template context
+    **extra_context: Any,
 ) -> HttpResponse:
-    message = ""
+    """Show the form that selects a folder; if it was submitted, call the operation with the folder.
+
+    ``parent_ids`` are the current folders of the moved items. ``excluded`` can't be selected, nor its subfolders.
+    """
+    error_message = ""
     if request.method == "POST":
         try:
             with transaction.atomic():  # a failed move creates no folder
                 target = _resolve_target(request, location)
                 operation(target)
         except WorkflowFault as error:
-            message = str(error)
+            error_message = str(error)
         else:
             messages.success(request, _format_moved_message(target))
             return _redirect(request, location.address)
@@ -167,11 +173,11 @@ def _render_move_form(
         "location": location,
         "targets": targets,
         "is_at_top": None in parent_ids,
-        "refusal": message,
+        "refusal": error_message,
         "new_name": request.POST.get("name", ""),
-        **more,
+        **extra_context,
     }
-    return _render_form(request, "move", context, has_errors=bool(message))
+    return _render_form(request, "move", context, has_errors=bool(error_message))
 
 
 def _resolve_target(request: HttpRequest, location: FolderLocation) -> Folder | None:
@@ -193,13 +199,13 @@ def _format_moved_message(target: Folder | None) -> str:
 
 
 def _render_form(
-    request: HttpRequest, template: str, context: dict[str, Any], *, has_errors: bool
+    request: HttpRequest, form_name: str, context: dict[str, Any], *, has_errors: bool
 ) -> HttpResponse:
     """Render the form in the page's dialog or as a page."""
     is_dialog = is_htmx(request)
-    name = f"workflows/catalog/{'_' if is_dialog else ''}{template}.html"
+    template = f"workflows/catalog/{'_' if is_dialog else ''}{form_name}.html"
     context |= {"is_dialog": is_dialog}
-    return render(request, name, context, status=422 if has_errors else 200)
+    return render(request, template, context, status=422 if has_errors else 200)
 
 
 def _redirect(request: HttpRequest, address: str) -> HttpResponse:

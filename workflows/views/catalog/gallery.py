@@ -13,7 +13,7 @@ from workflows.engine.nodes import find_appearance
 from workflows.execution.kinds import load_kinds
 from workflows.samples import Sample
 from workflows.services.samples import samples
-from workflows.templatetags.kind_words import kind_in_words
+from workflows.templatetags.kind_words import get_kind_title
 
 
 MAX_NODES: Final = 7  # in a picture; the number of further nodes is shown
@@ -36,7 +36,7 @@ class CardNode:
 class SampleCard:
     sample: Sample
     nodes: tuple[CardNode, ...]
-    more: int  # the number of kinds that the picture leaves out
+    hidden_count: int  # the number of nodes that the picture leaves out
     scopes: tuple[Promise, ...]
 
 
@@ -57,6 +57,7 @@ class Gallery:
 
 
 def build_gallery(scope: str) -> Gallery:
+    """Return the gallery for a requested scope; an unknown scope selects all samples."""
     selected_scope = scope if scope in SCOPE_LABELS else ""
     matches = [
         sample
@@ -67,18 +68,20 @@ def build_gallery(scope: str) -> Gallery:
 
 
 def build_card(sample: Sample) -> SampleCard:
-    kinds = load_kinds()
-    nodes = tuple(_build_node(name, kinds) for name in _list_kinds(sample)[:MAX_NODES])
-    more = max(0, len(_list_kinds(sample)) - MAX_NODES)
-    return SampleCard(sample, nodes, more, tuple(SCOPE_LABELS[scope] for scope in sample.scopes))
+    kinds, node_kinds = load_kinds(), _list_node_kinds(sample)
+    nodes = tuple(_build_node(name, kinds) for name in node_kinds[:MAX_NODES])
+    hidden_count = max(0, len(node_kinds) - MAX_NODES)
+    return SampleCard(
+        sample, nodes, hidden_count, tuple(SCOPE_LABELS[scope] for scope in sample.scopes)
+    )
 
 
 @cache
-def _list_kinds(sample: Sample) -> tuple[str, ...]:
-    """Return the sample's kinds; its document is a file that doesn't change while the process runs."""
+def _list_node_kinds(sample: Sample) -> tuple[str, ...]:
+    """Return the kinds of the sample's nodes, cached because its document doesn't change while the process runs."""
     return sample.kinds
 
 
 def _build_node(name: str, kinds: Mapping[str, AnyKind]) -> CardNode:
     appearance = find_appearance(name, kinds)
-    return CardNode(appearance.icon, appearance.family, kind_in_words(name, kinds))
+    return CardNode(appearance.icon, appearance.family, get_kind_title(name, kinds))

@@ -14,7 +14,7 @@ from workflows.views.catalog.folder_location import get_location
 from workflows.views.catalog.gallery import build_gallery
 
 
-MAX_RECENT_WORKFLOWS = 6
+MAX_RECENT = 6  # workflows, and runs
 
 
 @login_required
@@ -22,16 +22,14 @@ MAX_RECENT_WORKFLOWS = 6
 def home(request: HttpRequest) -> HttpResponse:
     principal, team_id = get_principal(request), get_current_team_id(request)
     runs = selectors.list_runs(principal).filter(team_id=team_id)
-    sample_list = samples.list_offered()
+    offered_samples = samples.list_offered()
     return render(
         request,
         "workflows/home.html",
         {
-            "workflows": selectors.list_workflows(principal, team_id=team_id)[
-                :MAX_RECENT_WORKFLOWS
-            ],
-            "runs": runs[:MAX_RECENT_WORKFLOWS],
-            "first_sample": sample_list[0].slug if sample_list else "",
+            "workflows": selectors.list_workflows(principal, team_id=team_id)[:MAX_RECENT],
+            "runs": runs[:MAX_RECENT],
+            "first_sample": offered_samples[0].slug if offered_samples else "",
             "can_create": permissions.may_create(principal, team_id),
         },
     )

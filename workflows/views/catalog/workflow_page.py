@@ -1,4 +1,4 @@
-"""The page of a workflow, with the chat pane and the run form as its parts."""
+"""The template context of a workflow's page, with its chat pane or its run form, and readers of the form's fields."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -41,14 +41,14 @@ GROUP_FIELD = "sys.group_id"
 
 @dataclass(frozen=True, slots=True)
 class PaneTurn:
-    """A query and its answer in the chat pane; ``ends`` are the texts for the end of a live one."""
+    """A query and its answer in the chat pane; ``end_texts`` are shown when the run of a live turn ends."""
 
     run_id: UUID
     query: str
     answer: str
     is_live: bool
     failed: bool
-    ends: Mapping[str, str]
+    end_texts: Mapping[str, str]
     in_sandbox: bool = False
     pinned: str = ""  # ids of the pinned nodes, separated by spaces
 
@@ -56,6 +56,7 @@ class PaneTurn:
 def build_workflow_context(
     request: HttpRequest, principal: Principal, workflow: Workflow
 ) -> dict[str, Any]:
+    """Build the context with the chat pane of a chat, or with the run form of another workflow."""
     document = get_document(principal, workflow)
     problems = list(validate(document, load_kinds()))
     visible_runs = Run.objects.visible_to(principal).filter(workflow=workflow)
@@ -64,7 +65,7 @@ def build_workflow_context(
         "workflow": workflow,
         "document": document,
         "problems": problems,
-        "has_errors": any(p.severity == "error" for p in problems),
+        "has_errors": any(problem.is_error for problem in problems),
         "can_edit": permissions.may_edit(principal, workflow),
         "can_run": permissions.may_run(principal, workflow),
         "runs": runs,
@@ -73,33 +74,34 @@ def build_workflow_context(
     if workflow.is_chat:
         return context | build_pane_context(request.GET, principal, workflow, document)
     return context | {
-        "fields": build_input_fields(document, last=_find_last_inputs(principal, runs)),
+        "fields": build_input_fields(document, last_inputs=_find_last_inputs(principal, runs)),
         "by_conversation": "conversation" in list_memory_scopes(document, load_kinds()),
         **build_group_context(request.GET, document),
     }
 
 
 def _find_last_inputs(principal: Principal, runs: Sequence[Run]) -> Mapping[str, Json]:
-    """Return the inputs of the last run that this person started from a page, to prefill the form."""
+    """Return the inputs of the last run that the caller started from a page, to prefill the form."""
     own_runs = (r for r in runs if r.started_by_id == principal.user_id and r.api_key_id is None)
     return next((run.inputs for run in own_runs), {})
 
 
 def choose_version(principal: Principal, workflow: Workflow) -> VersionChoice | None:
-    """Return the version that the page runs: the draft for editors, else the published one."""
+    """Return the version that the page runs: "draft" for editors, or None for the published version."""
     return "draft" if permissions.may_edit(principal, workflow) else None
 
 
 def get_document(principal: Principal, workflow: Workflow) -> Document:
-    """Return the document that the page shows and runs."""
+    """Return the document that the page shows and runs: the draft if the caller may edit or nothing is published."""
     published = workflow.published_version
     if published is None or choose_version(principal, workflow) == "draft":
         return load_draft(workflow)
     return from_json(published.snapshot.document)
 
 
-def get_node(document: Document, key: str) -> NodeSpec:
-    node = next((node for node in document.nodes if node.id == key), None)
+def get_node(document: Document, node_id: str) -> NodeSpec:
+    """Return the node with this id; raise NotFound if there is none."""
+    node = next((node for node in document.nodes if node.id == node_id), None)
     if node is None:
         raise NotFound
     return node
@@ -108,7 +110,7 @@ def get_node(document: Document, key: str) -> NodeSpec:
 def build_pane_context(
     query: Mapping[str, str], principal: Principal, workflow: Workflow, document: Document
 ) -> dict[str, Any]:
-    """Build the pane with the requested conversation if it is the person's own, else empty."""
+    """Build the context of the pane with the requested conversation, or an empty one if it isn't the person's own."""
     person = read_person(query)
     subject = resolve_subject(principal, person or None).id
     conversation = find_conversation(principal, workflow, subject, read_text(query, "conversation"))
@@ -154,7 +156,7 @@ def read_person(data: Mapping[str, str]) -> str:
 
 
 def build_group_context(data: Mapping[str, str], document: Document) -> dict[str, Any]:
-    """Return whether runs need a group because the workflow has group memory, and the requested group."""
+    """Return the requested group, and whether runs need one because the workflow has group memory."""
     return {
         "by_group": "workflow" in list_memory_scopes(document, load_kinds()),
         "group": read_text(data, GROUP_FIELD),
@@ -162,7 +164,7 @@ def build_group_context(data: Mapping[str, str], document: Document) -> dict[str
 
 
 def read_memory_stream(data: Mapping[str, str]) -> MemoryStream | None:
-    """Return the stream of the workflow's own memory for the run that a form requests."""
+    """Return the memory stream of the group that a form requests; None without a group."""
     group = read_text(data, GROUP_FIELD)
     return MemoryStream(group) if group else None
 
@@ -170,7 +172,7 @@ def read_memory_stream(data: Mapping[str, str]) -> MemoryStream | None:
 def list_pane_turns(
     principal: Principal, workflow: Workflow, conversation: Conversation
 ) -> list[PaneTurn]:
-    """Return the turns from the runs: a pending run has no message yet, and a failed one never has."""
+    """Return the last turns, built from runs: a pending run has no message yet, and a failed run never gets one."""
     runs = Run.objects.visible_to(principal).filter(conversation=conversation)
     return build_pane_turns(principal, workflow, list(reversed(runs[:MAX_TURNS])))
 
@@ -179,7 +181,8 @@ def build_pane_turns(
     principal: Principal, workflow: Workflow, runs: Sequence[Run]
 ) -> list[PaneTurn]:
     can_edit = permissions.may_edit(principal, workflow)
-    ends, titles = list_failure_texts(can_edit=can_edit), load_failed_titles(principal, runs)
+    end_texts = list_failure_texts(can_edit=can_edit)
+    titles = load_failed_titles(principal, runs)
     return [
         PaneTurn(
             run_id=run.pk,
@@ -189,7 +192,7 @@ def build_pane_turns(
             else str((run.outputs or {}).get("answer", "")),
             is_live=not run.has_ended,
             failed=_has_failed(run),
-            ends=ends,
+            end_texts=end_texts,
             in_sandbox=(run.debug or {}).get("memory") == "sandbox",
             pinned=" ".join(run.mocks or {}),
         )
@@ -202,12 +205,12 @@ def _has_failed(run: Run) -> bool:
 
 
 def list_recent_people(principal: Principal, workflow: Workflow) -> Sequence[str]:
-    """Return the external users that this member used in tests of the workflow, newest first."""
+    """Return the external users for whom the caller ran the workflow, last used first."""
     runs = Run.objects.visible_to(principal).filter(
         workflow=workflow, started_by_id=principal.user_id, subject_user__isnull=True
     )
-    newest = runs.order_by("-created_at", "-id").values_list("subject", flat=True)[:200]
-    return list(dict.fromkeys(map(strip_player, newest)))[:MAX_RECENT_PEOPLE]
+    subjects = runs.order_by("-created_at", "-id").values_list("subject", flat=True)[:200]
+    return list(dict.fromkeys(map(strip_player, subjects)))[:MAX_RECENT_PEOPLE]
 
 
 def get_opening(document: Document) -> str:

@@ -21,18 +21,15 @@ from workflows import permissions, selectors
 from workflows.engine.errors import DocumentInvalid
 from workflows.engine.language.document import Dialect, Mode
 from workflows.errors import NewerDocument, NothingToPublish
-from workflows.forms import ImportForm, NewForm, PublishForm, RenameForm
+from workflows.forms import ImportForm, NewWorkflowForm, PublishForm, RenameForm
 from workflows.models import Folder, Workflow
 from workflows.services import publishing
 from workflows.services.catalog import blank_workflow, importing
 from workflows.services.editor import drafts
 from workflows.templatetags.problems import describe_with_location
 from workflows.views.catalog.folder_location import get_location
-from workflows.views.publishing.page_updates import (
-    render_not_published,
-    render_published,
-)
-from workflows.views.request_context import get_form_data, is_htmx, workflow_for
+from workflows.views.publishing.page_updates import render_not_published, render_published
+from workflows.views.request_context import find_workflow, get_form_data, is_htmx
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +40,15 @@ class WorkflowRow:
     path: str
 
 
+@dataclass(frozen=True, slots=True)
+class ImportResult:
+    """The imported workflow, the problems that prevented the import, or ``pending`` if it must be confirmed."""
+
+    workflow: Workflow | None = None
+    problems: tuple[str, ...] = ()
+    pending: bool = False
+
+
 @login_required
 @require_safe
 def index(request: HttpRequest) -> HttpResponse:
@@ -50,12 +56,13 @@ def index(request: HttpRequest) -> HttpResponse:
     principal, team_id = get_principal(request), get_current_team_id(request)
     location = get_location(request)
     condition = Q(name__icontains=location.query) if location.query else Q(folder=location.folder)
-    rows = selectors.list_workflows(principal, team_id=team_id).filter(condition)
-    page_rows, page = paginate_by_offset(request, rows)
+    matching_workflows = selectors.list_workflows(principal, team_id=team_id).filter(condition)
+    page_workflows, page = paginate_by_offset(request, matching_workflows)
     context = {
         "location": location,
         "workflows": [
-            WorkflowRow(row, location.tree.path_text(row.folder_id)) for row in page_rows
+            WorkflowRow(workflow, location.tree.format_path(workflow.folder_id))
+            for workflow in page_workflows
         ],
         "page": page,
         "query": location.query,
@@ -72,7 +79,7 @@ def new(request: HttpRequest) -> HttpResponse:
     principal, team_id = get_principal(request), get_current_team_id(request)
     permissions.check_create(principal, team_id)
     location = get_location(request)
-    form = NewForm(get_form_data(request))
+    form = NewWorkflowForm(get_form_data(request))
     if form.is_valid():
         workflow = blank_workflow.create_blank(
             principal,
@@ -88,18 +95,10 @@ def new(request: HttpRequest) -> HttpResponse:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class ImportResult:
-    """The imported workflow, or the problems that prevented the import."""
-
-    workflow: Workflow | None = None
-    problems: tuple[str, ...] = ()
-    pending: bool = False
-
-
 @login_required
 @require_http_methods(["GET", "POST"])
 def import_(request: HttpRequest) -> HttpResponse:
+    """Create a workflow from a document."""
     permissions.check_create(get_principal(request), get_current_team_id(request))
     return _render_import_page(request, None)
 
@@ -107,8 +106,82 @@ def import_(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def replace(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
-    workflow = workflow_for(request, workflow_id, "edit")[1]
+    """Replace a workflow's draft with a document."""
+    workflow = find_workflow(request, workflow_id, "edit")[1]
     return _render_import_page(request, workflow)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def rename(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
+    """Rename a workflow, on a separate page or in a dialog of the list."""
+    is_dialog = is_htmx(request)
+    principal, workflow = find_workflow(request, workflow_id, "edit")
+    form = RenameForm(
+        get_form_data(request), initial={"name": workflow.name, "description": workflow.description}
+    )
+    if form.is_valid():
+        drafts.rename(principal, workflow=workflow, **form.cleaned_data)
+        if is_dialog:
+            return HttpResponse(status=204, headers={"HX-Redirect": get_location(request).address})
+        return redirect("workflows:detail", workflow.pk)
+    context = {
+        "workflow": workflow,
+        "form": form,
+        "title": _("Rename"),
+        "cancel_url": reverse("workflows:detail", args=[workflow.pk]),
+        "is_dialog": is_dialog,
+    }
+    template = f"workflows/catalog/{'_' if is_dialog else ''}name_form.html"
+    return render(request, template, context, status=422 if form.errors else 200)
+
+
+@login_required
+@require_POST
+def publish(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
+    """Publish the draft; a script gets the updates of the editor page as JSON."""
+    principal, workflow = find_workflow(request, workflow_id)
+    form = PublishForm(request.POST)
+    note = form.cleaned_data["note"] if form.is_valid() else ""
+    try:
+        version = publishing.publish(principal, workflow=workflow, note=note)
+    except (DocumentInvalid, NothingToPublish) as error:
+        has_problems = isinstance(error, DocumentInvalid)  # the page lists each at its node
+        reason = _("Not published: the draft has errors.") if has_problems else str(error)
+        if is_htmx(request):
+            return render_not_published(reason, has_problems=has_problems)
+        messages.add_message(request, messages.ERROR if has_problems else messages.INFO, reason)
+        return redirect("workflows:detail", workflow.pk)
+    message = _("Published as version %(number)s.") % {"number": version.number}
+    if is_htmx(request):
+        return render_published(request, principal, workflow, version, message)
+    messages.success(request, message)
+    return redirect(f"{reverse('workflows:detail', args=[workflow.pk])}?published")
+
+
+@login_required
+@require_POST
+def duplicate(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
+    principal, workflow = find_workflow(request, workflow_id)
+    copy = importing.duplicate_workflow(principal, workflow=workflow)
+    messages.success(request, _("Workflow duplicated."))
+    return redirect("workflows:detail", copy.pk)
+
+
+@login_required
+@require_safe
+def export(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
+    """Download the draft in the requested dialect and format."""
+    principal, workflow = find_workflow(request, workflow_id, archived=True)
+    requested_dialect = request.GET.get("dialect", "")
+    dialect = Dialect(requested_dialect) if requested_dialect in set(Dialect) else None
+    format_: Literal["json", "yaml"] = "json" if request.GET.get("format") == "json" else "yaml"
+    document_text = drafts.export(principal, workflow=workflow, dialect=dialect, format=format_)
+    response = HttpResponse(document_text, content_type=f"application/{format_}; charset=utf-8")
+    name = slugify(workflow.name) or "workflow"
+    extension = "yml" if format_ == "yaml" else "json"
+    response["Content-Disposition"] = f'attachment; filename="{name}.{extension}"'
+    return response
 
 
 def _render_import_page(request: HttpRequest, workflow: Workflow | None) -> HttpResponse:
@@ -144,21 +217,21 @@ def _import_upload(
     folder: Folder | None,
     form_data: Mapping[str, str],
 ) -> ImportResult:
-    principal, text = get_principal(request), form_data["text"]
+    principal, document_text = get_principal(request), form_data["text"]
     is_confirmed = "confirm" in request.POST
     try:
         if workflow is None:
             imported = importing.import_document(
                 principal,
                 team_id=get_current_team_id(request),
-                source=text,
+                source=document_text,
                 name=form_data["name"] or None,
                 folder=folder,
                 confirm_newer=is_confirmed,
             )
         else:
             imported = importing.replace_from_document(
-                principal, workflow=workflow, source=text, confirm_newer=is_confirmed
+                principal, workflow=workflow, source=document_text, confirm_newer=is_confirmed
             )
     except DocumentInvalid as invalid:
         return ImportResult(
@@ -169,74 +242,3 @@ def _import_upload(
     for warning in imported.warnings:
         messages.warning(request, describe_with_location(warning))
     return ImportResult(workflow=imported.workflow)
-
-
-@login_required
-@require_http_methods(["GET", "POST"])
-def rename(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
-    """Rename a workflow, on a separate page or in a dialog of the list."""
-    is_dialog = is_htmx(request)
-    principal, workflow = workflow_for(request, workflow_id, "edit")
-    form = RenameForm(
-        get_form_data(request),
-        initial={"name": workflow.name, "description": workflow.description},
-    )
-    if form.is_valid():
-        drafts.rename(principal, workflow=workflow, **form.cleaned_data)
-        if is_dialog:
-            return HttpResponse(status=204, headers={"HX-Redirect": get_location(request).address})
-        return redirect("workflows:detail", workflow.pk)
-    context = {
-        "workflow": workflow,
-        "form": form,
-        "title": _("Rename"),
-        "cancel_url": reverse("workflows:detail", args=[workflow.pk]),
-        "is_dialog": is_dialog,
-    }
-    template = f"workflows/catalog/{'_' if is_dialog else ''}name_form.html"
-    return render(request, template, context, status=422 if form.errors else 200)
-
-
-@login_required
-@require_POST
-def publish(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
-    principal, workflow = workflow_for(request, workflow_id)
-    form = PublishForm(request.POST)
-    note = form.cleaned_data["note"] if form.is_valid() else ""
-    try:
-        version = publishing.publish(principal, workflow=workflow, note=note)
-    except (DocumentInvalid, NothingToPublish) as error:
-        has_problems = isinstance(error, DocumentInvalid)  # the page lists each at its node
-        reason = _("Not published: the draft has errors.") if has_problems else str(error)
-        if is_htmx(request):
-            return render_not_published(reason, has_problems=has_problems)
-        messages.add_message(request, messages.ERROR if has_problems else messages.INFO, reason)
-        return redirect("workflows:detail", workflow.pk)
-    message = _("Published as version %(number)s.") % {"number": version.number}
-    if is_htmx(request):
-        return render_published(request, principal, workflow, version, message)
-    messages.success(request, message)
-    return redirect(f"{reverse('workflows:detail', args=[workflow.pk])}?published")
-
-
-@login_required
-@require_POST
-def duplicate(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
-    principal, workflow = workflow_for(request, workflow_id)
-    copy = importing.duplicate_workflow(principal, workflow=workflow)
-    messages.success(request, _("Workflow duplicated."))
-    return redirect("workflows:detail", copy.pk)
-
-
-@login_required
-@require_safe
-def export(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
-    principal, workflow = workflow_for(request, workflow_id, archived=True)
-    requested = request.GET.get("dialect", "")
-    dialect = Dialect(requested) if requested in set(Dialect) else None
-    format_: Literal["json", "yaml"] = "json" if request.GET.get("format") == "json" else "yaml"
-    text = drafts.export(principal, workflow=workflow, dialect=dialect, format=format_)
-    response = HttpResponse(text, content_type=f"application/{format_}; charset=utf-8")
-    name, extension = slugify(workflow.name) or "workflow", "yml" if format_ == "yaml" else "json"
-    response["Content-Disposition"] = f'attachment; filename="{name}.{extension}"'
-    return response

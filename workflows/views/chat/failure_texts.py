@@ -21,7 +21,7 @@ def describe_failure(run: Run, *, can_edit: bool, titles: Mapping[UUID, str]) ->
 
 
 def list_failure_texts(*, can_edit: bool) -> dict[str, str]:
-    """Return the texts for the page, which reports the end of a live run and fills in ``{node}``."""
+    """Return the texts by their names; the page, which reports the end of a live run, fills in ``{node}``."""
     texts = {
         "stopped": _("This reply was stopped."),
         "nothing": _("No reply: no Answer node was reached, or its answer was empty."),
@@ -36,12 +36,12 @@ def list_failure_texts(*, can_edit: bool) -> dict[str, str]:
 
 
 def load_failed_titles(principal: Principal, runs: Iterable[Run]) -> dict[UUID, str]:
-    """Return the title of the failed node by run."""
+    """Return the title of each run's failed node by the run's id."""
     failed_nodes = {run.pk: run.error_node for run in runs if run.has_ended and run.error_node}
     if not failed_nodes:
         return {}
     titles = {
-        (run_id, key): title
-        for run_id, key, title in selectors.list_step_titles(principal, failed_nodes)
+        (run_id, node): title
+        for run_id, node, title in selectors.list_step_titles(principal, failed_nodes)
     }
-    return {run: titles.get((run, node)) or node for run, node in failed_nodes.items()}
+    return {run_id: titles.get((run_id, node)) or node for run_id, node in failed_nodes.items()}

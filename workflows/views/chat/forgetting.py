@@ -1,4 +1,4 @@
-"""“Delete that memory” in the chat, and its undo; each responds with a toast."""
+"""The chat's actions that forget the newest memory and restore it. The response is a toast with the result."""
 
 from uuid import UUID
 
@@ -14,12 +14,13 @@ from workflows import memory_app
 from workflows.models import Workflow
 from workflows.services.chat import forgetting
 from workflows.views.catalog.workflow_page import read_person
-from workflows.views.request_context import is_htmx, read_text, workflow_for
+from workflows.views.request_context import find_workflow, is_htmx, read_text
 
 
 @login_required
 @require_POST
 def forget_last(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
+    """Forget the newest memory of the person that a run of the workflow wrote."""
     principal, workflow = _get_workflow_with_memory(request, workflow_id)
     memory = forgetting.forget_last(principal, workflow=workflow, person=read_person(request.POST))
     message = (
@@ -44,7 +45,7 @@ def remember_again(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
 def _get_workflow_with_memory(
     request: HttpRequest, workflow_id: UUID
 ) -> tuple[Principal, Workflow]:
-    principal, workflow = workflow_for(request, workflow_id, "run")
+    principal, workflow = find_workflow(request, workflow_id, "run")
     if not memory_app.is_on():
         raise Http404
     return principal, workflow
@@ -54,11 +55,11 @@ def _render_toast(
     request: HttpRequest,
     workflow: Workflow,
     message: str,
-    happened: str,
+    event: str,
     memory: forgetting.ForgottenMemory | None = None,
 ) -> HttpResponse:
     if not is_htmx(request):
         messages.success(request, message)
         return redirect("workflows:detail", workflow.pk)
-    context = {"message": message, "happened": happened, "memory": memory, "workflow": workflow}
+    context = {"message": message, "event": event, "memory": memory, "workflow": workflow}
     return render(request, "chat/_forget_notice.html", context)

@@ -11,38 +11,20 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
-from workflows import permissions
-from workflows.services.debugging.start import start_run_with_options
-from workflows.views.catalog.workflow_page import (
-    GROUP_FIELD,
-    build_pane_turns,
-    choose_version,
-    read_memory_stream,
-    read_person,
-)
-from workflows.views.request_context import is_htmx, read_text, workflow_for
-from workflows.views.runs.options import read_options
+from workflows.views.catalog.workflow_page import GROUP_FIELD, build_pane_turns, read_person
+from workflows.views.request_context import find_workflow, is_htmx, read_text
+from workflows.views.runs.options import start_run_from_form
 
 
 @login_required
 @require_POST
 def send_message(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     """Start a run with the message; return the turn for HTMX, or redirect to the conversation."""
-    principal, workflow = workflow_for(request, workflow_id)
+    principal, workflow = find_workflow(request, workflow_id)
     query, person = read_text(request.POST, "query"), read_person(request.POST)
     if not query:
         return HttpResponse(_("Enter a message first."), status=422)
-    run = start_run_with_options(
-        principal,
-        read_options(request.POST, pins=permissions.may_edit(principal, workflow)),
-        workflow=workflow,
-        inputs={},
-        query=query,
-        conversation=read_text(request.POST, "conversation") or None,
-        subject=person or None,
-        version=choose_version(principal, workflow),
-        stream=read_memory_stream(request.POST),
-    )
+    run = start_run_from_form(request, principal, workflow, inputs={}, query=query)
     conversation_key = run.conversation.key if run.conversation else ""
     page_url = reverse("workflows:detail", args=[workflow.pk])
     group = read_text(request.POST, GROUP_FIELD)

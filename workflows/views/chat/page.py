@@ -31,22 +31,23 @@ from workflows.views.catalog.workflow_page import (
 )
 from workflows.views.chat.turns import build_turns, list_turns
 from workflows.views.request_context import (
+    find_run,
+    find_workflow,
     is_htmx,
     parse_id_or_none,
     read_text,
-    run_for,
-    workflow_for,
 )
 
 
 PAGE_SIZE: Final = 30
-MAX_LISTED: Final = 300
+MAX_CONVERSATIONS: Final = 300
 
 
 @login_required
 @require_safe
 def page(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
-    principal, workflow = _chat_for(request, workflow_id)
+    """Show the chat with the requested conversation if it is the caller's own."""
+    principal, workflow = _find_chat(request, workflow_id)
     document = _load_published_document(workflow)
     conversation = (
         _list_own_conversations(principal, workflow)
@@ -69,9 +70,9 @@ def page(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
 
 @login_required
 @require_POST
-def say(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
+def send_message(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     """Start a turn; a failed one is retried by sending the same message again."""
-    principal, workflow = _chat_for(request, workflow_id)
+    principal, workflow = _find_chat(request, workflow_id)
     query = read_text(request.POST, "query")
     if not query:
         return HttpResponse(_("Enter a message first."), status=422)
@@ -85,23 +86,23 @@ def say(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     )
     conversation = run.conversation
     if conversation is None:
-        raise AssertionError("a chat's run is of a conversation")
+        raise AssertionError("a chat's run belongs to a conversation")
     group = read_text(request.POST, GROUP_FIELD)
     parameters = {"conversation": conversation.key} | ({GROUP_FIELD: group} if group else {})
     url = f"{reverse('workflows:chat', args=[workflow.pk])}?{urlencode(parameters)}"
     if not is_htmx(request):
         return redirect(url)
-    (turn,) = build_turns(principal, workflow, [run])
+    (chat_turn,) = build_turns(principal, workflow, [run])
     context = {
-        "turn": turn,
+        "turn": chat_turn,
         "workflow": workflow,
         "conversation": conversation,
         "group": group,
         "out_of_band": True,
         **_build_list_context(request, principal, workflow, conversation),
     }
-    parts = ("chat/_turn.html", "chat/_conversation_field.html", "chat/_conversations.html")
-    response = HttpResponse("".join(render_to_string(part, context, request) for part in parts))
+    templates = ("chat/_turn.html", "chat/_conversation_field.html", "chat/_conversations.html")
+    response = HttpResponse("".join(render_to_string(name, context, request) for name in templates))
     response["HX-Replace-Url"] = url  # a reload opens this conversation
     return response
 
@@ -110,7 +111,7 @@ def say(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
 @require_safe
 def turn(request: HttpRequest, run_id: UUID) -> HttpResponse:
     """Show a turn in its current state: its answer, and the memories that it used and stored."""
-    principal, run = run_for(request, run_id)
+    principal, run = find_run(request, run_id)
     if run.conversation is None or not run.workflow.is_chat:
         raise NotFound
     (chat_turn,) = build_turns(principal, run.workflow, [run])
@@ -121,7 +122,7 @@ def turn(request: HttpRequest, run_id: UUID) -> HttpResponse:
 @login_required
 @require_POST
 def stop(request: HttpRequest, run_id: UUID) -> HttpResponse:
-    principal, run = run_for(request, run_id)
+    principal, run = find_run(request, run_id)
     cancel_run(principal, run)
     if is_htmx(request):
         return HttpResponse(status=204)  # the stream reports the end
@@ -131,7 +132,7 @@ def stop(request: HttpRequest, run_id: UUID) -> HttpResponse:
 @login_required
 @require_POST
 def rename(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
-    principal, conversation = _conversation_for(request, conversation_id)
+    principal, conversation = _find_conversation(request, conversation_id)
     conversations.rename(principal, conversation=conversation, name=read_text(request.POST, "name"))
     return _redirect_to_chat(conversation.workflow, conversation)
 
@@ -139,7 +140,7 @@ def rename(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 @login_required
 @require_POST
 def archive(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
-    principal, conversation = _conversation_for(request, conversation_id)
+    principal, conversation = _find_conversation(request, conversation_id)
     conversations.archive(principal, conversation=conversation)
     return redirect(
         f"{reverse('workflows:chat', args=[conversation.workflow_id])}?undo={conversation.pk}"
@@ -149,19 +150,19 @@ def archive(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 @login_required
 @require_POST
 def restore(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
-    principal, conversation = _conversation_for(request, conversation_id)
+    principal, conversation = _find_conversation(request, conversation_id)
     conversations.unarchive(principal, conversation=conversation)
     return _redirect_to_chat(conversation.workflow, conversation)
 
 
-def _chat_for(request: HttpRequest, workflow_id: UUID) -> tuple[Principal, Workflow]:
-    principal, workflow = workflow_for(request, workflow_id, "run")
+def _find_chat(request: HttpRequest, workflow_id: UUID) -> tuple[Principal, Workflow]:
+    principal, workflow = find_workflow(request, workflow_id, "run")
     if not workflow.is_chat:
         raise NotFound
     return principal, workflow
 
 
-def _conversation_for(
+def _find_conversation(
     request: HttpRequest, conversation_id: UUID
 ) -> tuple[Principal, Conversation]:
     principal = get_principal(request)
@@ -174,7 +175,7 @@ def _redirect_to_chat(workflow: Workflow, conversation: Conversation | None) -> 
 
 
 def _list_own_conversations(principal: Principal, workflow: Workflow) -> QuerySet[Conversation]:
-    """Return the caller's own conversations; conversations of test persons are only shown in the editor."""
+    """Return the caller's own conversations; those of test users are only shown in the editor."""
     subject = resolve_subject(principal, None).id
     return Conversation.objects.visible_to(principal).filter(workflow=workflow, subject=subject)
 
@@ -182,16 +183,16 @@ def _list_own_conversations(principal: Principal, workflow: Workflow) -> QuerySe
 def _build_list_context(
     request: HttpRequest, principal: Principal, workflow: Workflow, current: Conversation | None
 ) -> dict[str, Any]:
-    """List conversations by their latest message; each is shown by its name or its first query."""
+    """Build the list of conversations by their latest message; each is shown by its name or its first query."""
     is_archived = "away" in request.GET
     limit_text = request.GET.get("list", "")
     limit = (
-        min(int(limit_text), MAX_LISTED)
+        min(int(limit_text), MAX_CONVERSATIONS)
         if limit_text.isdecimal() and len(limit_text) < 6
         else PAGE_SIZE
     )
     messages = Message.objects.visible_to(principal).filter(conversation=OuterRef("pk"))
-    rows = (
+    matching_conversations = (
         _list_own_conversations(principal, workflow)
         .filter(archived_at__isnull=not is_archived, dialogue_count__gt=0)
         .annotate(
@@ -200,10 +201,11 @@ def _build_list_context(
         )
         .order_by("-spoken_at", "-id")
     )
-    conversations = list(rows[: limit + 1])
+    page_conversations = list(matching_conversations[: limit + 1])
+    has_more = len(page_conversations) > limit and limit < MAX_CONVERSATIONS
     return {
-        "conversations": conversations[:limit],
-        "more": limit + PAGE_SIZE if len(conversations) > limit and limit < MAX_LISTED else 0,
+        "conversations": page_conversations[:limit],
+        "more": limit + PAGE_SIZE if has_more else 0,
         "is_archived": is_archived,
         "current": current.pk if current else None,
     }
@@ -212,6 +214,7 @@ def _build_list_context(
 def _find_archived_conversation(
     request: HttpRequest, principal: Principal, workflow: Workflow
 ) -> Conversation | None:
+    """Return the conversation that was just archived, so that the page offers to undo it."""
     conversation_id = parse_id_or_none(request.GET.get("undo"))
     archived = _list_own_conversations(principal, workflow).filter(archived_at__isnull=False)
     return archived.filter(pk=conversation_id).first() if conversation_id else None

@@ -1,7 +1,7 @@
-"""The turns of a conversation for its person: the answer, and the memories that it used and stored."""
+"""The turns of a conversation for its person, each with its answer and the memories that it used and stored."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
@@ -37,7 +37,7 @@ SHARED_LABELS: Final[Mapping[str, Promise]] = {
 
 @dataclass(frozen=True, slots=True)
 class UsedMemory:
-    """A memory that was used; ``stated_at`` and ``url`` say when and in which conversation it was stated."""
+    """A memory that was used: when and where the person stated it, or the shared memory that it is from."""
 
     text: str
     stated_at: datetime | None = None
@@ -56,14 +56,14 @@ class StoredMemory:
 
 @dataclass(frozen=True, slots=True)
 class ChatTurn:
-    """A turn; ``ends`` are the texts for the end of a live one."""
+    """A query and its answer; ``end_texts`` are shown when the run of a live turn ends."""
 
     run_id: UUID
     query: str
     answer: str
     is_live: bool
     failed: bool
-    ends: Mapping[str, str]
+    end_texts: Mapping[str, str]
     group: str = ""
     used: tuple[UsedMemory, ...] = ()
     stored: tuple[StoredMemory, ...] = ()
@@ -76,7 +76,7 @@ class _MemoryEvents:
     """The memory events of a run."""
 
     recalled: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)  # scope, entry
-    stores: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
+    stored: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
     is_recall_paused: bool = False
     is_store_paused: bool = False
 
@@ -84,23 +84,21 @@ class _MemoryEvents:
 def list_turns(
     principal: Principal, workflow: Workflow, conversation: Conversation
 ) -> list[ChatTurn]:
-    """Return the turns from the runs, since a pending run has no message yet.
-
-    A failed turn that was retried is left out.
-    """
-    rows = Run.objects.visible_to(principal).filter(conversation=conversation)
-    runs = list(rows.order_by("-created_at", "-id")[:MAX_TURNS])[::-1]
-    last_numbers = {_get_query(run): number for number, run in enumerate(runs)}
+    """Return the last turns, built from runs since a pending run has no message; a failed turn that was retried is left out."""
+    newest_runs = Run.objects.visible_to(principal).filter(conversation=conversation)
+    runs = list(newest_runs.order_by("-created_at", "-id")[:MAX_TURNS])[::-1]
+    last_indexes = {_get_query(run): index for index, run in enumerate(runs)}
     visible_runs = [
         run
-        for at, run in enumerate(runs)
-        if not (_has_failed(run) and last_numbers[_get_query(run)] > at)
+        for index, run in enumerate(runs)
+        if not (_has_failed(run) and last_indexes[_get_query(run)] > index)
     ]
     return build_turns(principal, workflow, visible_runs)
 
 
 def build_turns(principal: Principal, workflow: Workflow, runs: Sequence[Run]) -> list[ChatTurn]:
-    ends, titles = list_failure_texts(can_edit=False), load_failed_titles(principal, runs)
+    end_texts = list_failure_texts(can_edit=False)
+    titles = load_failed_titles(principal, runs)
     events = _load_memory_events(principal, runs) if memory_app.is_on() else {}
     lookup = _MemoryLookup(principal, workflow, events.values())
     turns = []
@@ -116,7 +114,7 @@ def build_turns(principal: Principal, workflow: Workflow, runs: Sequence[Run]) -
                 else answer,
                 is_live=not run.has_ended,
                 failed=has_failed,
-                ends=ends,
+                end_texts=end_texts,
                 group=str(run.system.get("group_id", "")),
                 used=lookup.list_used(memory),
                 stored=lookup.list_stored(memory),
@@ -156,42 +154,32 @@ def _add_event(memory: _MemoryEvents, event: RunEvent) -> None:
         if scope not in CONVERSATION_SCOPES:
             memory.recalled += [(scope, entry) for entry in data.get("entries", ())]
     elif scope not in CONVERSATION_SCOPES:
-        memory.stores.append((scope, data["entry"]))
+        memory.stored.append((scope, data["entry"]))
 
 
 class _MemoryLookup:
     """The source runs and current states of the memories of all turns, loaded once."""
 
-    def __init__(self, principal: Principal, workflow: Workflow, memories: Any) -> None:
+    def __init__(
+        self, principal: Principal, workflow: Workflow, memories: Collection[_MemoryEvents]
+    ) -> None:
         self._workflow = workflow
-        memories = list(memories)
-        runs = parse_valid_ids(
+        run_ids = parse_valid_ids(
             entry.get("run") for memory in memories for _scope, entry in memory.recalled
         )
-        entries = parse_valid_ids(
-            entry.get("id") for memory in memories for _scope, entry in memory.stores
+        entry_ids = parse_valid_ids(
+            entry.get("id") for memory in memories for _scope, entry in memory.stored
         )
-        source_runs = selectors.list_runs(principal).filter(pk__in=runs) if runs else ()
-        self._source_runs = {
-            str(run.pk): (run.created_at, run.conversation_id, run.workflow_id)
-            for run in source_runs
-        }
-        self._keys = dict(
-            Conversation.objects.visible_to(principal)
-            .filter(
-                pk__in={
-                    conversation_id
-                    for _at, conversation_id, _workflow_id in self._source_runs.values()
-                    if conversation_id
-                }
-            )
-            .values_list("pk", "key")
-            if self._source_runs
-            else ()
+        runs = selectors.list_runs(principal).filter(pk__in=run_ids) if run_ids else ()
+        self._source_runs = {str(run.pk): run for run in runs}
+        conversation_ids = {run.conversation_id for run in runs if run.conversation_id}
+        conversations = Conversation.objects.visible_to(principal).filter(pk__in=conversation_ids)
+        self._conversation_keys: Mapping[UUID | None, str] = (
+            dict(conversations.values_list("pk", "key")) if conversation_ids else {}
         )
-        caller = memory_app.MemoryCaller(principal, workflow.team_id) if entries else None
+        caller = memory_app.MemoryCaller(principal, workflow.team_id) if entry_ids else None
         self._current_memories: Mapping[UUID, memory_app.PersonalEntry] = (
-            memory_app.load_personal_entries(caller, ids=sorted(entries)) if caller else {}
+            memory_app.load_personal_entries(caller, ids=sorted(entry_ids)) if caller else {}
         )
 
     def list_used(self, memory: _MemoryEvents) -> tuple[UsedMemory, ...]:
@@ -202,7 +190,7 @@ class _MemoryLookup:
 
     def list_stored(self, memory: _MemoryEvents) -> tuple[StoredMemory, ...]:
         stored: dict[str, StoredMemory] = {}
-        for scope, entry in memory.stores:
+        for scope, entry in memory.stored:
             text = memory_app.format_value(entry.get("value"))
             is_own = scope == "user"
             current = (
@@ -219,12 +207,9 @@ class _MemoryLookup:
         text = memory_app.format_value(entry.get("value"))
         if scope != "user":
             return UsedMemory(text, shared=SHARED_LABELS.get(scope, scope))
-        at, conversation_id, workflow_id = self._source_runs.get(
-            str(entry.get("run") or ""), (None, None, None)
-        )
-        key = (
-            self._keys.get(conversation_id)
-            if conversation_id and workflow_id == self._workflow.pk
-            else None
-        )
-        return UsedMemory(text, at, f"?conversation={key}" if key else "")
+        run = self._source_runs.get(str(entry.get("run") or ""))
+        if run is None:
+            return UsedMemory(text)
+        is_same_workflow = run.workflow_id == self._workflow.pk
+        key = self._conversation_keys.get(run.conversation_id) if is_same_workflow else None
+        return UsedMemory(text, run.created_at, f"?conversation={key}" if key else "")

@@ -17,7 +17,6 @@ from workflows.engine.editing import EditRefused, Op, read_log, read_ops
 from workflows.engine.editing.ops import Paste
 from workflows.engine.editing.paste import has_dropped_start
 from workflows.engine.editing.records import build_edge, build_node, build_note
-from workflows.engine.language.config_errors import build_field_label
 from workflows.engine.language.problems import Problem
 from workflows.errors import (
     EditConflict,
@@ -34,9 +33,9 @@ from workflows.services.editing.catch_up import get_revision_number, list_change
 from workflows.services.editing.changes import Change, build_problem_tree
 from workflows.services.editing.draft_checksum import compute_shape
 from workflows.services.editing.parts import MAX_IDS, read_parts
-from workflows.templatetags.problem_sentences import translate_label
+from workflows.templatetags.problem_sentences import translate_field_path
 from workflows.views.canvas.fragments import Fragments, render_fragments
-from workflows.views.request_context import workflow_for
+from workflows.views.request_context import find_workflow
 
 
 P = ParamSpec("P")
@@ -51,10 +50,7 @@ HTTP_STATUS: Mapping[type[Exception], int] = {
 
 
 class EditRequest(BaseModel):
-    """The body of a request to edit, undo or redo.
-
-    ``read_ops`` validates the operations, because its problems name the operation that they concern.
-    """
+    """The body of a request to edit, undo or redo."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -62,7 +58,7 @@ class EditRequest(BaseModel):
     key: str | None = Field(None, max_length=100)
     client: str = Field("", max_length=100)
     label: str = Field("", max_length=255)
-    ops: Any = []  # Any: JSON that ``read_ops`` validates
+    ops: Any = []  # Any: JSON; ``read_ops`` validates it and names the invalid operation
     resolve: dict[int, gestures.Choice] = {}
     undoes: int | None = Field(None, ge=0)  # the reverted revision that ``resolve`` is about
 
@@ -85,7 +81,7 @@ def render_errors_as_json(view: Callable[P, HttpResponse]) -> Callable[P, HttpRe
 @render_errors_as_json
 def edit_draft(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     """Apply one edit."""
-    principal, workflow = workflow_for(request, workflow_id, "edit")
+    principal, workflow = find_workflow(request, workflow_id, "edit")
     payload = _read_request(request)
     ops = read_ops(payload.ops)
     try:
@@ -102,11 +98,6 @@ def edit_draft(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     except EditConflict as conflict:
         return _render_conflict(principal, workflow, conflict)
     return JsonResponse({**serialize_change(change), "left_start": _has_left_start(ops, change)})
-
-
-def _has_left_start(ops: Iterable[Op], change: Change) -> bool:
-    log = read_log(change.revision.ops) if change.revision else ()
-    return any(isinstance(op, Paste) and has_dropped_start(op, log) for op in ops)
 
 
 @login_required
@@ -131,7 +122,7 @@ def list_draft_changes(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
 
     With ``part=<id>``, repeated as needed, also return the HTML of these nodes and edges.
     """
-    principal, workflow = workflow_for(request, workflow_id)
+    principal, workflow = find_workflow(request, workflow_id)
     after = request.GET.get("after", "")
     if not after.isdecimal():
         raise InvalidValue(field="after")
@@ -155,6 +146,12 @@ def serialize_change(change: Change) -> dict[str, Any]:  # Any: JSON
     return {**change.to_tree(), "html": _render_html(change, change.touched_parts.deleted)}
 
 
+def _has_left_start(ops: Iterable[Op], change: Change) -> bool:
+    """Return whether a paste left out the start node of its text."""
+    log = read_log(change.revision.ops) if change.revision else ()
+    return any(isinstance(op, Paste) and has_dropped_start(op, log) for op in ops)
+
+
 def _render_parts(principal: Principal, workflow: Workflow, ids: Sequence[str]) -> Fragments:
     parts = read_parts(principal, workflow, ids)
     return _render_html(parts.change, parts.missing)
@@ -173,7 +170,7 @@ def _render_html(change: Change, removed_ids: Sequence[str]) -> Fragments:
 def _undo_or_redo(
     request: HttpRequest, workflow_id: UUID, operation: Callable[..., Change]
 ) -> HttpResponse:
-    principal, workflow = workflow_for(request, workflow_id, "edit")
+    principal, workflow = find_workflow(request, workflow_id, "edit")
     payload = _read_request(request)
     resolution = (
         None if payload.undoes is None else undoing.Resolution(payload.undoes, payload.resolve)
@@ -206,18 +203,20 @@ def _read_request(request: HttpRequest) -> EditRequest:
 def _render_conflict(
     principal: Principal, workflow: Workflow, conflict: EditConflict
 ) -> HttpResponse:
-    """Return both values of each conflict, and the draft's revision; the editor then requests the changes it missed."""
+    """Return both values of each conflict and the draft's revision, so that the editor requests the missing changes."""
     own_flags = [
         field_conflict.author.id is not None and field_conflict.author.id == principal.user_id
         for field_conflict in conflict.conflicts
     ]
-    kinds = dict(workflow.nodes.values_list("key", "kind"))
+    kinds, node_kinds = load_kinds(), dict(workflow.nodes.values_list("key", "kind"))
     conflicts = [
         # own: the other change was made in another tab of the same person
         {
             **field_conflict.build_tree(),
             "own": is_own,
-            "label": _build_field_label(field_conflict.field, kinds.get(field_conflict.node or "")),
+            "label": translate_field_path(
+                field_conflict.field, kinds.get(node_kinds.get(field_conflict.node or "", ""))
+            ),
         }
         for field_conflict, is_own in zip(conflict.conflicts, own_flags, strict=True)
     ]
@@ -226,13 +225,6 @@ def _render_conflict(
         error["message"] = _("You changed this in another tab in the meantime.")
     revision = get_revision_number(principal, workflow=workflow)
     return JsonResponse({"error": error, "revision": revision}, status=409)
-
-
-def _build_field_label(field: str, kind: str | None) -> str:
-    """Return the field's label in the form, or its name if no form shows it."""
-    node_kind = load_kinds().get(kind) if kind else None
-    steps = [int(step) if step.isdecimal() else step for step in field.split(".")]
-    return translate_label(build_field_label(steps, node_kind.fields)) if node_kind else field
 
 
 def _build_error(error: Exception) -> dict[str, Any]:  # Any: JSON

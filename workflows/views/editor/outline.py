@@ -1,7 +1,4 @@
-"""The draft as a nested list, read from top to bottom, with the operations on each node.
-
-The editor shows it beside the canvas. It is also a separate page whose forms work without JavaScript.
-"""
+"""The draft as a nested list, which the editor shows beside the canvas and on a page that works without scripts."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -14,7 +11,7 @@ from workflows.engine.language.graph import Graph
 from workflows.engine.language.problems import Problem
 from workflows.engine.nodes import find_appearance
 from workflows.execution.kinds import load_kinds
-from workflows.templatetags.kind_words import kind_in_words
+from workflows.templatetags.kind_words import get_kind_title
 from workflows.views.canvas.drawing import group_by_node
 from workflows.views.canvas.summaries import LabelledHandle, label_handles
 
@@ -65,7 +62,7 @@ def build_inline_rows(
 
 
 class _OutlineBuilder:
-    """One pass over a document; levels are built from the outside in."""
+    """Builds the rows of one document; the children of a container are built with its row."""
 
     def __init__(self, document: Document, problems: Sequence[Problem]) -> None:
         self.graph = Graph.from_document(document)
@@ -101,7 +98,7 @@ class _OutlineBuilder:
         return OutlineRow(
             id=node.id,
             kind=node.kind,
-            kind_title=kind_in_words(node.kind, self.kinds),
+            kind_title=get_kind_title(node.kind, self.kinds),
             title=get_title(node),
             icon=appearance.icon,
             family=appearance.family,
@@ -129,10 +126,10 @@ class _OutlineBuilder:
 
 
 def _sort_in_reading_order(graph: Graph, order: Sequence[str]) -> list[str]:
-    """Sort nodes from each root along its branches, with a join after its last branch."""
+    """Return the ids from each root along its branches; a node that joins branches comes after the last of them."""
     ranks = {node: rank for rank, node in enumerate(order)}
     pending_counts = {node: len(graph.list_predecessors(node)) for node in order}
-    result: list[str] = []
+    reading_order: list[str] = []
     stack = [node for node in reversed(order) if not pending_counts[node]]
     visited: set[str] = set()
     while stack:
@@ -140,16 +137,17 @@ def _sort_in_reading_order(graph: Graph, order: Sequence[str]) -> list[str]:
         if node in visited:
             continue
         visited.add(node)
-        result.append(node)
+        reading_order.append(node)
         for target in reversed(graph.list_successors(node)):
             pending_counts[target] -= 1
             if pending_counts[target] <= 0 and target not in visited:
                 stack.append(target)
-    return [*result, *sorted(ranks.keys() - visited, key=ranks.__getitem__)]
+    return [*reading_order, *sorted(ranks.keys() - visited, key=ranks.__getitem__)]
 
 
 def get_title(node: NodeSpec) -> str:
-    return node.title or kind_in_words(node.kind) or node.id
+    """Return the node's title, or the title of its kind, or its id."""
+    return node.title or get_kind_title(node.kind) or node.id
 
 
 def list_handles(node: NodeSpec) -> tuple[LabelledHandle, ...]:
@@ -159,4 +157,5 @@ def list_handles(node: NodeSpec) -> tuple[LabelledHandle, ...]:
 
 
 def format_handle(handle: LabelledHandle) -> str:
+    """Return the label of a handle as text, which may be empty."""
     return " ".join(filter(None, (handle.word, handle.text)))

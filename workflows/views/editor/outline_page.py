@@ -1,7 +1,4 @@
-"""The outline as a separate page, where every operation is a form.
-
-It is for people without JavaScript, without a mouse, or on a small screen.
-"""
+"""The outline as a page whose forms edit the draft without JavaScript, without a mouse, or on a small screen."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -29,23 +26,28 @@ from workflows.execution.kinds import load_kinds
 from workflows.models import Workflow
 from workflows.services.editing import gestures, undo
 from workflows.services.editing.operation_context import generate_id
-from workflows.templatetags.problems import in_words
+from workflows.templatetags.problems import describe_problem
 from workflows.views.canvas.summaries import LabelledHandle
 from workflows.views.catalog.workflow_page import get_document
 from workflows.views.editor.outline import build_rows, format_handle, get_title, list_handles
 from workflows.views.editor.palette import PaletteItem, list_palette_groups
-from workflows.views.request_context import read_text, workflow_for
+from workflows.views.request_context import find_workflow, read_text
 
 
 GAP = 96.0
 FIRST_POSITION = 64.0  # the position of the first node in an empty scope
 
+FormValues = Mapping[str, str]
+Ops = list[dict[str, Json]]
+PlannedEdit = tuple[Ops, str, str]  # operations, label, id of the node to show next
+
 
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def outline(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
+    """Show the outline with the forms of the selected node, or apply the submitted form."""
     verb = "edit" if request.method == "POST" else "view"
-    principal, workflow = workflow_for(request, workflow_id, verb)
+    principal, workflow = find_workflow(request, workflow_id, verb)
     if request.method == "POST":
         selected_id = _apply_action(request, principal, workflow)
         address = reverse("workflows:outline", args=[workflow.pk])
@@ -83,15 +85,15 @@ def _build_page_context(
     }
     if node is None:
         return context
-    items = {item.kind: item for group in groups for item in group.items}
-    return context | _build_node_context(node, document, nodes, items)
+    palette_items = {item.kind: item for group in groups for item in group.items}
+    return context | _build_node_context(node, document, nodes, palette_items)
 
 
 def _build_node_context(
     node: NodeSpec,
     document: Document,
     nodes: Mapping[str, NodeSpec],
-    items: Mapping[str, PaletteItem],
+    palette_items: Mapping[str, PaletteItem],
 ) -> dict[str, Any]:
     graph = Graph.from_document(document)
     kinds = load_kinds()
@@ -121,7 +123,7 @@ def _build_node_context(
             if shapes[other.id].is_box and other.id not in inside and other.id != node.parent
         ],
         "is_movable": shapes[node.id].has_target_handle,
-        "is_container": node.kind in items and items[node.kind].is_container,
+        "is_container": node.kind in palette_items and palette_items[node.kind].is_container,
     }
 
 
@@ -131,25 +133,25 @@ def _get_handle_label(handle: LabelledHandle) -> str:
 
 def _apply_action(request: HttpRequest, principal: Principal, workflow: Workflow) -> str:
     """Apply the requested operation, add a message about it, and return the id of the node to show next."""
-    action, node = read_text(request.POST, "do"), read_text(request.POST, "node")
+    action, node_id = read_text(request.POST, "do"), read_text(request.POST, "node")
     if action in {"undo", "redo"}:
         _undo_or_redo(request, principal, workflow, action)
-        return node
+        return node_id
     document = get_document(principal, workflow)
-    nodes = {each.id: each for each in document.nodes}
-    if action not in _ACTIONS or (node and node not in nodes):
+    nodes = {node.id: node for node in document.nodes}
+    if action not in _ACTIONS or (node_id and node_id not in nodes):
         messages.error(request, _("This node no longer exists."))
         return ""
     values = {name: read_text(request.POST, name) for name in request.POST}
-    ops, label, selected_id = _ACTIONS[action](document, nodes.get(node), values)
+    ops, label, selected_id = _ACTIONS[action](document, nodes.get(node_id), values)
     try:
         gestures.edit(
             principal, workflow=workflow, ops=read_ops(ops), label=label, client="outline"
         )
     except EditRefused as error:
         for problem in error.problems:
-            messages.error(request, in_words(problem))
-        return node
+            messages.error(request, describe_problem(problem))
+        return node_id
     messages.success(request, label)
     return selected_id
 
@@ -164,22 +166,17 @@ def _undo_or_redo(
         messages.error(request, str(error))
 
 
-FormValues = Mapping[str, str]
-Ops = list[dict[str, Json]]
-PlannedEdit = tuple[Ops, str, str]  # operations, label, id of the node to show next
-
-
-def _add(document: Document, node: NodeSpec | None, values: FormValues) -> PlannedEdit:
+def _plan_add(document: Document, node: NodeSpec | None, values: FormValues) -> PlannedEdit:
     kind = load_kinds().get(values.get("kind", ""))
     name = _(kind.title) if kind else values.get("kind", "")
     parent = values.get("parent") or (node.parent if node else None)
-    new = generate_id(values.get("kind", ""))
+    new_id = generate_id(values.get("kind", ""))
     x, y = _find_free_position(document, node if not values.get("parent") else None, parent)
     ops: Ops = [
         {
             "op": "add",
             "node": {
-                "id": new,
+                "id": new_id,
                 "kind": values.get("kind", ""),
                 "title": _choose_free_title(document, name),
                 "x": x,
@@ -189,9 +186,9 @@ def _add(document: Document, node: NodeSpec | None, values: FormValues) -> Plann
         }
     ]
     if node is not None and not values.get("parent") and values.get("handle"):
-        edge = {"source": node.id, "handle": values["handle"], "target": new}
+        edge = {"source": node.id, "handle": values["handle"], "target": new_id}
         ops.append({"op": "connect", "edge": edge})
-    return ops, _("Added %(name)s") % {"name": name}, new
+    return ops, _("Added %(name)s") % {"name": name}, new_id
 
 
 def _choose_free_title(document: Document, name: str) -> str:
@@ -203,14 +200,15 @@ def _choose_free_title(document: Document, name: str) -> str:
 
 
 def _find_free_position(
-    document: Document, after: NodeSpec | None, parent: str | None
+    document: Document, previous_node: NodeSpec | None, parent: str | None
 ) -> tuple[float, float]:
-    """Return a position to the right of the node, or of all nodes, and low enough to overlap none."""
+    """Return a position to the right of the previous node, or of all nodes, where the new node overlaps no other."""
     kinds = load_kinds()
     siblings = [node for node in document.nodes if node.parent == parent]
     shapes = {node.id: compute_shape(node, kinds) for node in siblings}
-    if after is not None:
-        x, y = after.position.x + shapes[after.id].width + GAP, after.position.y
+    if previous_node is not None:
+        x = previous_node.position.x + shapes[previous_node.id].width + GAP
+        y = previous_node.position.y
     elif siblings:
         x = max(node.position.x + shapes[node.id].width for node in siblings) + GAP
         y = min(node.position.y for node in siblings)
@@ -226,55 +224,55 @@ def _find_overlapping_node(
 ) -> NodeSpec | None:
     width, height = 240.0, 96.0
     for node in siblings:
-        area, position = shapes[node.id], node.position
+        shape, position = shapes[node.id], node.position
         if (
             position.x < x + width
-            and position.x + area.width > x
+            and position.x + shape.width > x
             and position.y < y + height
-            and position.y + area.height > y
+            and position.y + shape.height > y
         ):
             return node
     return None
 
 
-def _connect(document: Document, node: NodeSpec | None, values: FormValues) -> PlannedEdit:
+def _plan_connect(document: Document, node: NodeSpec | None, values: FormValues) -> PlannedEdit:
     source = node.id if node else ""
-    names = {each.id: get_title(each) for each in document.nodes}
+    titles = {other.id: get_title(other) for other in document.nodes}
     target = values.get("target", "")
     edge = {"source": source, "handle": values.get("handle") or "source", "target": target}
-    labels = {"source": names.get(source, source), "target": names.get(target, target)}
+    labels = {"source": titles.get(source, source), "target": titles.get(target, target)}
     label = _("Connected %(source)s to %(target)s") % labels
     return [{"op": "connect", "edge": edge}], label, source
 
 
-def _disconnect(document: Document, node: NodeSpec | None, values: FormValues) -> PlannedEdit:
+def _plan_disconnect(document: Document, node: NodeSpec | None, values: FormValues) -> PlannedEdit:
     ops: Ops = [{"op": "disconnect", "id": values.get("edge", "")}]
     return ops, _("Removed connection"), node.id if node else ""
 
 
-def _rename(document: Document, node: NodeSpec | None, values: FormValues) -> PlannedEdit:
+def _plan_rename(document: Document, node: NodeSpec | None, values: FormValues) -> PlannedEdit:
     id_, title = (node.id if node else ""), values.get("title", "")
     label = _("Renamed to %(name)s") % {"name": title}
     return [{"op": "rename", "id": id_, "title": title}], label, id_
 
 
-def _move(document: Document, node: NodeSpec | None, values: FormValues) -> PlannedEdit:
+def _plan_move(document: Document, node: NodeSpec | None, values: FormValues) -> PlannedEdit:
     id_, parent = (node.id if node else ""), values.get("parent") or None
     x, y = _find_free_position(document, None, parent)
     op = {"op": "reparent", "id": id_, "parent": parent, "x": x, "y": y}
     return [op], _("Moved to container"), id_
 
 
-def _delete(document: Document, node: NodeSpec | None, values: FormValues) -> PlannedEdit:
+def _plan_delete(document: Document, node: NodeSpec | None, values: FormValues) -> PlannedEdit:
     id_ = node.id if node else ""
     graph = Graph.from_document(document)
-    before = graph.list_predecessors(id_) if id_ in graph.nodes else ()
+    predecessors = graph.list_predecessors(id_) if id_ in graph.nodes else ()
     label = _("Deleted %(name)s") % {"name": get_title(node) if node else id_}
     op = {"op": "delete", "id": id_, "heal": values.get("heal") == "on"}
-    return [op], label, next(iter(before), "")
+    return [op], label, next(iter(predecessors), "")
 
 
-def _switch(document: Document, node: NodeSpec | None, values: FormValues) -> PlannedEdit:
+def _plan_switch(document: Document, node: NodeSpec | None, values: FormValues) -> PlannedEdit:
     id_ = node.id if node else ""
     op: dict[str, Json] = {"op": "set", "id": id_, "path": ["disabled"]}
     if node is not None and node.data.get("disabled") is True:
@@ -284,11 +282,11 @@ def _switch(document: Document, node: NodeSpec | None, values: FormValues) -> Pl
 
 
 _ACTIONS: Final[Mapping[str, Callable[[Document, NodeSpec | None, FormValues], PlannedEdit]]] = {
-    "add": _add,
-    "connect": _connect,
-    "disconnect": _disconnect,
-    "rename": _rename,
-    "move": _move,
-    "delete": _delete,
-    "switch": _switch,
+    "add": _plan_add,
+    "connect": _plan_connect,
+    "disconnect": _plan_disconnect,
+    "rename": _plan_rename,
+    "move": _plan_move,
+    "delete": _plan_delete,
+    "switch": _plan_switch,
 }

@@ -22,7 +22,7 @@ from workflows.views.catalog.archive import render_archived_page
 from workflows.views.catalog.workflow_page import build_workflow_context
 from workflows.views.editor import outline, palette
 from workflows.views.publishing.page_updates import build_published_context
-from workflows.views.request_context import workflow_for
+from workflows.views.request_context import find_workflow
 from workflows.views.samples.tour import get_tour
 from workflows.views.script_texts import translate_texts
 
@@ -39,7 +39,7 @@ ROUTES = (
 @require_safe
 def show_editor(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     """Show the editor, or the page of an archived workflow."""
-    principal, workflow = workflow_for(request, workflow_id, archived=True)
+    principal, workflow = find_workflow(request, workflow_id, archived=True)
     if workflow.is_archived:
         return render_archived_page(request, principal, workflow)
     response = render(request, "editor/page.html", build_page_context(request, principal, workflow))

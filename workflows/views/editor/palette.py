@@ -48,6 +48,7 @@ class PaletteGroup:
 
 
 def list_palette_groups(mode: str) -> tuple[PaletteGroup, ...]:
+    """Return the groups with the kinds that a workflow of this mode may contain."""
     kinds = [kind for kind in load_kinds().values() if _is_offered(kind, mode)]
     return tuple(
         PaletteGroup(name, title, items)

@@ -13,16 +13,17 @@ from workflows.execution.kinds import load_kinds
 from workflows.services import publishing
 from workflows.templatetags.problems import list_titles
 from workflows.views.catalog.workflow_page import get_document
-from workflows.views.request_context import workflow_for
+from workflows.views.request_context import find_workflow
 
 
-DIFFERS = "X-Draft-Differs"  # whether the draft differs from the published version
+DIFFERS_HEADER = "X-Draft-Differs"  # whether the draft differs from the published version
 
 
 @login_required
 @require_safe
 def problems(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
-    principal, workflow = workflow_for(request, workflow_id)
+    """Show the problems; a response header tells the editor whether there is something to publish."""
+    principal, workflow = find_workflow(request, workflow_id)
     document = get_document(principal, workflow)
     kinds, can_edit = load_kinds(), permissions.may_edit(principal, workflow)
     context = {
@@ -33,5 +34,5 @@ def problems(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     }
     response = render(request, "editor/_problems.html", context)
     may_differ = can_edit and publishing.differs_from_published(workflow, document)
-    response[DIFFERS] = "yes" if may_differ else "no"
+    response[DIFFERS_HEADER] = "yes" if may_differ else "no"
     return response

@@ -15,12 +15,12 @@ from workflows.engine.language.document import Document, Json, NodeSpec
 from workflows.engine.language.validation import validate
 from workflows.engine.nodes import find_appearance
 from workflows.execution.kinds import load_kinds
-from workflows.templatetags.kind_words import kind_in_words
-from workflows.templatetags.problems import in_words
+from workflows.templatetags.kind_words import get_kind_title
+from workflows.templatetags.problems import describe_problem
 from workflows.views.canvas.notes import get_note_text
 from workflows.views.catalog.workflow_page import get_document
 from workflows.views.editor.outline import get_title
-from workflows.views.request_context import read_text, workflow_for
+from workflows.views.request_context import find_workflow, read_text
 
 
 MAX_HITS = 100
@@ -35,7 +35,7 @@ class Hit:
     node: str
     field: str  # a dotted path inside the node's data; empty for the node itself
     title: str
-    where: str
+    where: str  # the location for people, such as "type" or a path
     icon: str
     family: str
     before: str
@@ -45,7 +45,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """A string of the draft and its location."""
+    """A text of the draft that may match, with its field and the location for people."""
 
     text: str
     field: str = ""
@@ -55,7 +55,7 @@ class _Candidate:
 @login_required
 @require_safe
 def find(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
-    principal, workflow = workflow_for(request, workflow_id)
+    principal, workflow = find_workflow(request, workflow_id)
     query = read_text(request.GET, "q")[:MAX_QUERY_LENGTH]
     hits = search_document(get_document(principal, workflow), query) if query else []
     context = {"hits": hits, "total": len(hits), "query": query}
@@ -71,13 +71,13 @@ def _find_hits(document: Document, query: str) -> Iterator[Hit]:
     kinds = load_kinds()
     problems: dict[str, list[_Candidate]] = {}
     for problem in validate(document, kinds):
-        candidate = _Candidate(in_words(problem), problem.field or "", _("Problem"))
+        candidate = _Candidate(describe_problem(problem), problem.field or "", _("Problem"))
         problems.setdefault(problem.node or "", []).append(candidate)
     for node in document.nodes:
         appearance = find_appearance(node.kind, kinds)
         candidates = [
             _Candidate(get_title(node)),
-            _Candidate(kind_in_words(node.kind, kinds), where=_("type")),
+            _Candidate(get_kind_title(node.kind, kinds), where=_("type")),
             _Candidate(node.kind, where=_("type")),
             _Candidate(node.id, where=_("ID")),
             *_list_values(node),
@@ -119,23 +119,23 @@ def _list_texts(value: Json, path: str, depth: int = 0) -> Iterator[_Candidate]:
 
 
 def _match_candidates(
-    query: str, node: str, title: str, symbol: tuple[str, str], candidates: Sequence[_Candidate]
+    query: str, node: str, title: str, appearance: tuple[str, str], candidates: Sequence[_Candidate]
 ) -> Iterator[Hit]:
-    matches = set()
+    matched_texts = set()
     for candidate in candidates:
         text = " ".join(candidate.text.split())
         start = text.casefold().find(query)
-        if start < 0 or (candidate.where, text) in matches:
+        if start < 0 or (candidate.where, text) in matched_texts:
             continue
-        matches.add((candidate.where, text))
+        matched_texts.add((candidate.where, text))
         end = start + len(query)
         yield Hit(
             node=node,
             field=candidate.field,
             title=title,
             where=candidate.where,
-            icon=symbol[0],
-            family=symbol[1],
+            icon=appearance[0],
+            family=appearance[1],
             before=("…" if start > CONTEXT_LENGTH else "")
             + text[max(0, start - CONTEXT_LENGTH) : start],
             match=text[start:end],

@@ -46,7 +46,6 @@ JAVASCRIPT: Final = """const response = await fetch("{url}", {{
 }});
 console.log((await response.json()).outputs);"""
 
-
 # The first command starts the run and reads its id; the second one prints its events.
 STREAM: Final = """RUN=$(curl -s -X POST {url} \\
   -H "Authorization: Bearer $MNEMOFLOW_KEY" \\
@@ -66,7 +65,8 @@ class Snippet:
 
 
 def build_snippets(request: HttpRequest, workflow: Workflow, document: Document) -> list[Snippet]:
-    body = build_example(workflow, document)
+    """Return the examples with the workflow's URL and a request body that it accepts."""
+    body = build_example_body(workflow, document)
     json_body = json.dumps(body, ensure_ascii=False)
     base_url = get_base_url(request)
     stream_body = json.dumps(body | {"response_mode": "async"}, ensure_ascii=False)
@@ -90,7 +90,7 @@ def build_snippets(request: HttpRequest, workflow: Workflow, document: Document)
     ]
 
 
-def build_example(workflow: Workflow, document: Document) -> dict[str, Json]:
+def build_example_body(workflow: Workflow, document: Document) -> dict[str, Json]:
     """Return a request body that the workflow accepts: every required input has a value of its type."""
     inputs = {
         str(field["variable"]): _choose_value(field)

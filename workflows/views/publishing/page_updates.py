@@ -19,7 +19,7 @@ from workflows.models.documents import from_json
 from workflows.services import publishing
 from workflows.services.editor.drafts import load_draft
 from workflows.views.publishing.api_examples import build_snippets
-from workflows.views.request_context import workflow_for
+from workflows.views.request_context import find_workflow
 
 
 def build_published_context(
@@ -37,9 +37,10 @@ def build_published_context(
 def render_published(
     request: HttpRequest, principal: Principal, workflow: Workflow, version: Version, message: str
 ) -> JsonResponse:
+    """Return the message, and the HTML of the editor page's parts that a publication changes."""
     workflow.published_version = version
-    page = reverse("workflows:detail", args=[workflow.pk])
-    context = {**_build_chip_context(principal, workflow), "page": page}
+    page_url = reverse("workflows:detail", args=[workflow.pk])
+    context = {**_build_chip_context(principal, workflow), "page": page_url}
     if permissions.may_run(principal, workflow):
         context |= build_published_context(request, workflow, version)
     return JsonResponse(
@@ -53,11 +54,15 @@ def render_published(
     )
 
 
+def render_not_published(message: str, *, has_problems: bool = False) -> JsonResponse:
+    return JsonResponse({"refused": message, "problems": has_problems}, status=409)
+
+
 @login_required
 @require_safe
 def published_chip(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     """Show the published version, for a tab that learns that another member published."""
-    principal, workflow = workflow_for(request, workflow_id)
+    principal, workflow = find_workflow(request, workflow_id)
     return render(
         request, "editor/publishing/_published_chip.html", _build_chip_context(principal, workflow)
     )
@@ -69,7 +74,3 @@ def _build_chip_context(principal: Principal, workflow: Workflow) -> dict[str, A
         "can_edit": permissions.may_edit(principal, workflow),
         "differs": publishing.differs_from_published(workflow, load_draft(workflow)),
     }
-
-
-def render_not_published(message: str, *, has_problems: bool = False) -> JsonResponse:
-    return JsonResponse({"refused": message, "problems": has_problems}, status=409)

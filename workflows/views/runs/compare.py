@@ -9,7 +9,7 @@ from django.views.decorators.http import require_safe
 
 from workflows import selectors
 from workflows.services.debugging.compare import Verdict, compare_steps, compare_values
-from workflows.views.request_context import run_for
+from workflows.views.request_context import find_run
 
 
 MAX_CHOICES = 20
@@ -19,11 +19,10 @@ MAX_CHOICES = 20
 @require_safe
 def compare(request: HttpRequest, run_id: UUID, other_id: UUID) -> HttpResponse:
     """Compare two runs that the caller may see, even of different workflows, versions or people."""
-    principal, first = run_for(request, run_id)
-    _, second = run_for(request, other_id)
-    pairs = compare_steps(
-        selectors.list_steps(principal, first), selectors.list_steps(principal, second)
-    )
+    principal, first = find_run(request, run_id)
+    _principal, second = find_run(request, other_id)
+    first_steps, second_steps = (selectors.list_steps(principal, run) for run in (first, second))
+    pairs = compare_steps(first_steps, second_steps)
     context = {
         "first": first,
         "second": second,

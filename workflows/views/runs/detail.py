@@ -10,7 +10,6 @@ from workflows.engine.language.document import Json
 from workflows.models import Run, Step
 from workflows.models.documents import from_json
 from workflows.views.canvas.drawing import draw
-from workflows.views.runs.held_memory import build_other_changes
 from workflows.views.runs.learning import get_learning_result
 from workflows.views.runs.memory import (
     find_pauses,
@@ -19,13 +18,14 @@ from workflows.views.runs.memory import (
     list_written,
     record_access,
 )
+from workflows.views.runs.other_memory_changes import build_other_changes
 from workflows.views.script_texts import translate_texts
 from workflows.views.value_text import format_value
 
 
 @dataclass(frozen=True, slots=True)
 class StepRow:
-    """A step in the table."""
+    """A row of the table of steps; other attributes than the formatted ones are those of the step."""
 
     step: Step
 
@@ -55,10 +55,11 @@ class StepRow:
 
 
 def build_run_context(principal: Principal, run: Run) -> dict[str, Any]:
-    live = not run.has_ended
+    """Build the context of the page; access to an external user's memories is recorded in the audit log."""
+    is_live = not run.has_ended
     # For a live run, the stream delivers all events from the beginning.
-    events = [] if live else list_memory_events(principal, run)
-    recalled, stored = record_access(
+    events = [] if is_live else list_memory_events(principal, run)
+    recalled, written = record_access(
         principal,
         run,
         list_recalled(principal, run, events=events) if events else [],
@@ -66,16 +67,18 @@ def build_run_context(principal: Principal, run: Run) -> dict[str, Any]:
     )
     return {
         "run": run,
-        "live": live,
+        "live": is_live,
         "can_cancel": permissions.may_cancel(principal, run),
         "drawing": draw(from_json(run.snapshot.document)),
         "words": translate_texts("canvas/view/node_state.js"),
         "inputs": _format_values(run.inputs | _extract_query(run)),
         "outputs": _format_values(run.outputs or {}),
         "partial_text": "",  # delivered by the stream
-        "steps": [] if live else [StepRow(step) for step in selectors.list_steps(principal, run)],
+        "steps": []
+        if is_live
+        else [StepRow(step) for step in selectors.list_steps(principal, run)],
         "recalled": recalled,
-        "written": stored,
+        "written": written,
         "pauses": find_pauses(events),
         **build_other_changes(principal, run, events),
         "learning": get_learning_result(principal, run),

@@ -1,4 +1,4 @@
-"""The learning of an application from a run: pending, finished with its rules, or failed with a reason."""
+"""The entries that the curation of a run learned from it, and pages that show and retry the curation."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -16,12 +16,14 @@ from accounts.errors import NotFound
 from accounts.principals import Principal
 from workflows import memory_app
 from workflows.models import Run
-from workflows.views.request_context import is_htmx, run_for
+from workflows.views.request_context import find_run, is_htmx
 from workflows.views.runs.recalled_memory import build_entry_url, shorten_key
 
 
 @dataclass(frozen=True, slots=True)
 class LearningResult:
+    """The state of a run's curation, with the learned entries or the problem."""
+
     run: Run
     status: str
     problem: str
@@ -39,6 +41,7 @@ class LearningResult:
 
 
 def get_learning_result(principal: Principal, run: Run) -> LearningResult | None:
+    """Return the result of the run's curation; None if the run is live or has no curation."""
     if not memory_app.is_on() or not run.has_ended:
         return None
     result = memory_app.summarize_curation(
@@ -70,28 +73,29 @@ def get_learning_result(principal: Principal, run: Run) -> LearningResult | None
 @login_required
 @require_safe
 def show_learning(request: HttpRequest, run_id: UUID) -> HttpResponse:
-    principal, run = run_for(request, run_id)
-    return render(
-        request, "runs/memory/_learned.html", {"learning": get_learning_result(principal, run)}
-    )
+    return _render_learning(request, *find_run(request, run_id))
 
 
 @login_required
 @require_POST
 def learn_again(request: HttpRequest, run_id: UUID) -> HttpResponse:
-    principal, run = run_for(request, run_id)
+    """Retry the curation of the run."""
+    principal, run = find_run(request, run_id)
     if not memory_app.is_on():
         raise NotFound
     caller = memory_app.MemoryCaller(principal, run.team_id)
-    row = memory_app.find_curation(caller, run_id=str(run.pk))
-    if row is None:
+    curation = memory_app.find_curation(caller, run_id=str(run.pk))
+    if curation is None:
         raise NotFound
-    memory_app.retry_curation(caller, curation_id=row.pk)
+    memory_app.retry_curation(caller, curation_id=curation.pk)
     if not is_htmx(request):
         return redirect("workflows:run", run.pk)
-    return render(
-        request, "runs/memory/_learned.html", {"learning": get_learning_result(principal, run)}
-    )
+    return _render_learning(request, principal, run)
+
+
+def _render_learning(request: HttpRequest, principal: Principal, run: Run) -> HttpResponse:
+    context = {"learning": get_learning_result(principal, run)}
+    return render(request, "runs/memory/_learned.html", context)
 
 
 def _format_counts(counts: Mapping[str, int]) -> str:

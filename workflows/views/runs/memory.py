@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.utils.functional import Promise
 
@@ -20,21 +20,26 @@ from workflows.services.runs.run_access import find_private_namespace, record_pa
 from workflows.views.request_context import parse_valid_ids
 from workflows.views.runs.recalled_memory import (
     SCOPE_LABELS,
-    Recollection,
+    MemoryRow,
     SourceRun,
-    build_recollection,
+    build_memory_row,
     find_missed_query,
 )
 from workflows.views.value_text import format_value
 
 
-RecalledEntry = tuple[RunEvent, Mapping[str, Any], bool]  # with whether it is in the prompt
 MEMORY_EVENTS = (MemoryRecalled.name, MemoryWritten.name, MemoryKeptOut.name, MemoryForgotten.name)
+
+
+class RecalledEntry(NamedTuple):
+    event: RunEvent
+    entry: Mapping[str, Any]
+    is_in_prompt: bool
 
 
 @dataclass(frozen=True, slots=True)
 class SandboxChange:
-    """A change of a dry run with the current and the new value."""
+    """A memory change of a dry run with the value before and after the change."""
 
     row: DryRunChange
     before: str = ""
@@ -52,10 +57,11 @@ class Pauses:
 
 
 def build_memory_context(principal: Principal, run: Run) -> dict[str, Any]:
+    """Build the context of the panel; access to an external user's memories is recorded in the audit log."""
     events = list_memory_events(principal, run)
     changes = list(selectors.list_memory_changes(principal, run))
     titles = load_step_titles(principal, run) if changes else {}
-    recalled, stored = record_access(
+    recalled, written = record_access(
         principal,
         run,
         list_recalled(principal, run, events=events),
@@ -66,7 +72,7 @@ def build_memory_context(principal: Principal, run: Run) -> dict[str, Any]:
         "run": run,
         "in_sandbox": (run.debug or {}).get("memory") == "sandbox",
         "recalled": recalled,
-        "written": stored,
+        "written": written,
         "pauses": find_pauses(events),
         "changes": [_build_change(row, titles) for row in changes],
         "undecided": sum(row.fate == DryRunChange.Fate.OPEN for row in changes),
@@ -75,9 +81,9 @@ def build_memory_context(principal: Principal, run: Run) -> dict[str, Any]:
 
 
 def record_access(
-    principal: Principal, run: Run, *lists: list[Recollection], other_namespaces: Iterable[str] = ()
-) -> list[list[Recollection]]:
-    """Record the access to an external user's private memories, and mark them.
+    principal: Principal, run: Run, *lists: list[MemoryRow], other_namespaces: Iterable[str] = ()
+) -> list[list[MemoryRow]]:
+    """Record the access to an external user's private memories, and return the lists with these memories marked.
 
     ``other_namespaces`` are the namespaces of the other memories on the page.
     """
@@ -103,6 +109,7 @@ def list_memory_events(principal: Principal, run: Run) -> list[RunEvent]:
 
 
 def find_pauses(events: Iterable[RunEvent]) -> Pauses | None:
+    """Return the parts of the memory that were paused, or None if there were none."""
     recalling = remembering = False
     for event in events:
         recalling |= event.data.get("withheld") == "paused"
@@ -119,7 +126,7 @@ def list_recalled(
     *,
     events: Iterable[RunEvent] | None = None,
     format_text: Callable[[Json], str] = format_value,
-) -> list[Recollection]:
+) -> list[MemoryRow]:
     """Return the recalled memories, those with a score first, independent of the order of the nodes.
 
     ``node`` limits them to those that this node recalled or that are in its prompt. ``events`` are the run's memory
@@ -140,31 +147,28 @@ def list_recalled(
     prompt = "".join(prompts.values()) if node is None else prompts.get(node, "")
     matches = sorted(
         (
-            (event, entry, _is_in_prompt(prompt, entry))
+            RecalledEntry(event, entry, _is_in_prompt(prompt, entry))
             for event in recall_events
             for entry in event.data.get("entries", [])
         ),
-        key=lambda match: match[1].get("score") is None,
+        key=lambda match: match.entry.get("score") is None,
     )
     if node is not None:
         matches = _deduplicate(
-            [match for match in matches if match[2] or match[0].data.get("node") == node]
+            match for match in matches if match.is_in_prompt or match.event.data.get("node") == node
         )
     source_runs = _load_source_runs(principal, recall_events)
-    rows = [
-        build_recollection(
+    return [
+        build_memory_row(
             entry,
             event,
             value=format_text(entry.get("value")),
             titles=titles,
             source_run=source_runs.get(str(entry.get("run") or "")),
             missed_query=find_missed_query(entry, event, recall_events),
+            is_in_prompt=is_in_prompt,
         )
-        for event, entry, _ in matches
-    ]
-    return [
-        replace(row, injected=row.injected or is_in)
-        for row, (_, _, is_in) in zip(rows, matches, strict=True)
+        for event, entry, is_in_prompt in matches
     ]
 
 
@@ -187,20 +191,21 @@ def _deduplicate(matches: Iterable[RecalledEntry]) -> list[RecalledEntry]:
     """Return each memory once, as recalled by the first node that searched for it."""
     unique: dict[str, RecalledEntry] = {}
     for match in matches:
-        unique.setdefault(str(match[1].get("id") or len(unique)), match)
+        unique.setdefault(str(match.entry.get("id") or len(unique)), match)
     return list(unique.values())
 
 
 def list_written(
     principal: Principal, run: Run, *, events: Iterable[RunEvent] | None = None
-) -> list[Recollection]:
+) -> list[MemoryRow]:
+    """Return the written memories; ``events`` are the run's memory events, if they are loaded already."""
     memory_events = (
         selectors.list_events(principal, run, MemoryWritten.name) if events is None else events
     )
     write_events = [event for event in memory_events if event.name == MemoryWritten.name]
     titles = load_step_titles(principal, run) if write_events else {}
     return [
-        build_recollection(
+        build_memory_row(
             event.data["entry"],
             event,
             value=format_value(event.data["entry"].get("value")),

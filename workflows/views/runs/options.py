@@ -1,31 +1,59 @@
-"""The debugging options of a run: JSON in one field of the form."""
+"""The options of a run in a form of the editor, which are JSON in one field, and the start of such a run."""
 
 import json
 from collections.abc import Mapping
 from uuid import UUID
 
+from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
+from accounts.principals import Principal
 from config.http import strict_json
+from workflows import permissions
 from workflows.engine.language.document import Json
 from workflows.errors import InvalidValue
+from workflows.models import Run, Workflow
 from workflows.services.debugging.options import RunOptions, select_part
+from workflows.services.debugging.start import start_run_with_options
+from workflows.views.catalog.workflow_page import choose_version, read_memory_stream, read_person
+from workflows.views.request_context import read_text
 
 
 MAX_LENGTH = 1024 * 1024
 
 
+def start_run_from_form(
+    request: HttpRequest,
+    principal: Principal,
+    workflow: Workflow,
+    *,
+    inputs: Mapping[str, Json],
+    query: str | None = None,
+    default_options: RunOptions | None = None,
+) -> Run:
+    """Start a run with the options, conversation, person and group of the submitted form."""
+    options = read_options(request.POST, pins=permissions.may_edit(principal, workflow))
+    return start_run_with_options(
+        principal,
+        options or default_options,
+        workflow=workflow,
+        inputs=inputs,
+        query=query,
+        conversation=read_text(request.POST, "conversation") or None,
+        subject=read_person(request.POST) or None,
+        version=choose_version(principal, workflow),
+        stream=read_memory_stream(request.POST),
+    )
+
+
 def read_options(data: Mapping[str, str], *, pins: bool) -> RunOptions | None:
-    """Read the options, or None if there are none. ``pins``: whether the caller's runs use pinned outputs."""
+    """Read the options, or return None if there are none. ``pins``: whether the caller's runs use pinned outputs."""
     text = data.get("debug", "")
     if not text.strip():
         return RunOptions(pins=True) if pins else None
     if len(text) > MAX_LENGTH:
         raise InvalidValue(_("This is too large."), field="debug")
-    try:
-        payload = strict_json.loads(text)
-    except (strict_json.NotStrictJson, ValueError) as error:
-        raise InvalidValue(_("This is not valid JSON."), field="debug") from error
+    payload = _parse_json(text, "debug")
     if not isinstance(payload, dict):
         raise InvalidValue(_("This is not valid JSON."), field="debug")
     return RunOptions(
@@ -44,11 +72,8 @@ def read_options(data: Mapping[str, str], *, pins: bool) -> RunOptions | None:
 
 
 def read_outputs(text: str) -> dict[str, Json]:
-    """Parse the outputs that a person entered as JSON."""
-    try:
-        outputs = strict_json.loads(text)
-    except (strict_json.NotStrictJson, ValueError) as error:
-        raise InvalidValue(_("This is not valid JSON."), field="outputs") from error
+    """Parse the outputs that a person entered as JSON; raise InvalidValue if they aren't an object."""
+    outputs = _parse_json(text, "outputs")
     if not isinstance(outputs, dict):
         raise InvalidValue(_("Outputs must be an object of names and values."), field="outputs")
     return outputs
@@ -56,6 +81,13 @@ def read_outputs(text: str) -> dict[str, Json]:
 
 def format_json(value: Json) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2)
+
+
+def _parse_json(text: str, field: str) -> Json:
+    try:
+        return strict_json.loads(text)
+    except (strict_json.NotStrictJson, ValueError) as error:
+        raise InvalidValue(_("This is not valid JSON."), field=field) from error
 
 
 def _read_names(names: Json) -> tuple[str, ...]:

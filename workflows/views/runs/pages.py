@@ -16,7 +16,7 @@ from accounts.errors import NotFound
 from accounts.principals import get_current_team_id, get_principal
 from accounts.views.ignored_filters import IgnoredFilter, list_ignored_filters
 from accounts.views.pagination import paginate_by_time
-from workflows import permissions, selectors
+from workflows import selectors
 from workflows.engine.errors import InputRejected
 from workflows.engine.language.document import Document
 from workflows.engine.language.memory_usage import list_memory_scopes
@@ -25,26 +25,13 @@ from workflows.execution.kinds import load_kinds
 from workflows.forms import build_input_fields, read_inputs
 from workflows.models.run import Run, RunStatus
 from workflows.run_filters import RunFilter
-from workflows.services.debugging.start import start_run_with_options
 from workflows.services.runs.runs import cancel_run
-from workflows.templatetags.problems import in_words
-from workflows.views.catalog.workflow_page import (
-    build_group_context,
-    choose_version,
-    get_document,
-    read_memory_stream,
-    read_person,
-)
+from workflows.templatetags.problems import describe_problem
+from workflows.views.catalog.workflow_page import build_group_context, get_document
 from workflows.views.editor.page import build_page_context
-from workflows.views.request_context import (
-    is_htmx,
-    parse_id,
-    read_text,
-    run_for,
-    workflow_for,
-)
+from workflows.views.request_context import find_run, find_workflow, is_htmx, parse_id, read_text
 from workflows.views.runs.detail import build_run_context
-from workflows.views.runs.options import read_options
+from workflows.views.runs.options import start_run_from_form
 from workflows.views.runs.undo import find_undone_change
 
 
@@ -55,12 +42,12 @@ def index(request: HttpRequest) -> HttpResponse:
     principal = get_principal(request)
     run_filter = read_filter(request.GET)
     team_runs = selectors.list_runs(principal).filter(team_id=get_current_team_id(request))
-    rows = run_filter.apply(team_runs)
+    matching_runs = run_filter.apply(team_runs)
     workflow = None
     if request.GET.get("workflow"):
-        workflow = workflow_for(request, parse_id(request.GET["workflow"]))[1]
-        rows = rows.filter(workflow=workflow)
-    page = paginate_by_time(request, rows.select_related("workflow", "subject_user"))
+        workflow = find_workflow(request, parse_id(request.GET["workflow"]))[1]
+        matching_runs = matching_runs.filter(workflow=workflow)
+    page = paginate_by_time(request, matching_runs.select_related("workflow", "subject_user"))
     context = {
         "runs": page.items,
         "page": page,
@@ -76,7 +63,7 @@ def index(request: HttpRequest) -> HttpResponse:
 @require_safe
 def detail(request: HttpRequest, run_id: UUID) -> HttpResponse:
     """Show a run; htmx gets only the part that changes while the run is live."""
-    principal, run = run_for(request, run_id)
+    principal, run = find_run(request, run_id)
     context = build_run_context(principal, run)
     context["undone"] = find_undone_change(principal, request.GET.get("undone", ""))
     if is_htmx(request):
@@ -88,24 +75,16 @@ def detail(request: HttpRequest, run_id: UUID) -> HttpResponse:
 @require_POST
 def start(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     """Start a run with the submitted inputs, and show the form again if they are rejected (status 422)."""
-    principal, workflow = workflow_for(request, workflow_id)
+    principal, workflow = find_workflow(request, workflow_id)
     document = get_document(principal, workflow)
     errors: dict[str, str] = {}
     run, message = None, ""
     try:
-        run = start_run_with_options(
-            principal,
-            read_options(request.POST, pins=permissions.may_edit(principal, workflow)),
-            workflow=workflow,
-            inputs=read_inputs(document, request.POST),
-            conversation=read_text(request.POST, "conversation") or None,
-            subject=read_person(request.POST) or None,
-            version=choose_version(principal, workflow),
-            stream=read_memory_stream(request.POST),
-        )
+        inputs = read_inputs(document, request.POST)
+        run = start_run_from_form(request, principal, workflow, inputs=inputs)
     except InputRejected as rejected:
         message = str(rejected)
-        errors = {p.field: in_words(p) for p in rejected.problems if p.field}
+        errors = {p.field: describe_problem(p) for p in rejected.problems if p.field}
     except InvalidValue as invalid:
         message = str(invalid)
         errors = {"group_id": message} if invalid.field == "group_id" else {}
@@ -135,30 +114,13 @@ def start(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
 @require_POST
 def cancel(request: HttpRequest, run_id: UUID) -> HttpResponse:
     """Cancel a run; cancelling a run that has ended changes nothing."""
-    principal, run = run_for(request, run_id)
+    principal, run = find_run(request, run_id)
     cancel_run(principal, run)
     return redirect("workflows:run", run.pk)
 
 
-def _build_form_context(
-    data: Mapping[str, str], document: Document, errors: Mapping[str, str], run: Run | None
-) -> dict[str, Any]:
-    """Return the values and errors of the run form; ``run`` is the run that was just started."""
-    return {
-        "fields": build_input_fields(document, data, errors=errors),
-        "person": data.get("person", ""),
-        # The next run continues the conversation that the started run opened.
-        "conversation_id": run.conversation.key
-        if run and run.conversation
-        else data.get("conversation", ""),
-        "by_conversation": "conversation" in list_memory_scopes(document, load_kinds()),
-        **build_group_context(data, document),
-        "group_error": errors.get("group_id", ""),
-    }
-
-
 def read_filter(data: Mapping[str, str]) -> RunFilter:
-    """Read the filter; invalid values filter nothing."""
+    """Read the filter from the query; an invalid value is ignored."""
     status = read_text(data, "status")
     return RunFilter(
         status=status if status in RunStatus.values else "",
@@ -185,6 +147,23 @@ def list_ignored(query: QueryDict, run_filter: RunFilter) -> list[IgnoredFilter]
             if read_text(query, name) and not value
         ],
     )
+
+
+def _build_form_context(
+    data: Mapping[str, str], document: Document, errors: Mapping[str, str], run: Run | None
+) -> dict[str, Any]:
+    """Return the values and errors of the run form; ``run`` is the run that was just started."""
+    return {
+        "fields": build_input_fields(document, data, errors=errors),
+        "person": data.get("person", ""),
+        # The next run continues the conversation that the started run opened.
+        "conversation_id": run.conversation.key
+        if run and run.conversation
+        else data.get("conversation", ""),
+        "by_conversation": "conversation" in list_memory_scopes(document, load_kinds()),
+        **build_group_context(data, document),
+        "group_error": errors.get("group_id", ""),
+    }
 
 
 def _parse_day(text: str) -> date | None:

@@ -17,9 +17,9 @@ from workflows.models import RunEvent
 from workflows.views.request_context import parse_id_or_none
 
 
-# The parts of a score by their names in memory.core.recall.ranking.
-# Reported by memory.core.recall.selection without adding to the score.
+# Reported by memory.core.recall.selection; it adds nothing to the score.
 NO_VECTOR: Final = "no_vector"
+# The parts of a score by their names in memory.core.recall.ranking.
 SCORE_PARTS: Final[Mapping[str, Promise]] = {
     "words": _("Words"),
     "context": _("With context"),
@@ -48,11 +48,8 @@ class SourceRun:
 
 
 @dataclass(frozen=True, slots=True)
-class Recollection:
-    """A recalled or written memory.
-
-    ``key`` and ``namespace`` are exact; ``name`` and ``scope_label`` are for reading.
-    """
+class MemoryRow:
+    """A memory that was recalled or written; ``name`` and ``scope_label`` show its key and namespace to people."""
 
     node: str
     title: str
@@ -78,7 +75,7 @@ class Recollection:
         return shorten_key(self.key)
 
 
-def build_recollection(
+def build_memory_row(
     entry: Mapping[str, Json],
     event: RunEvent,
     *,
@@ -86,11 +83,12 @@ def build_recollection(
     titles: Mapping[str, str],
     source_run: SourceRun | None = None,
     missed_query: str = "",
-) -> Recollection:
+    is_in_prompt: bool = False,
+) -> MemoryRow:
     data = event.data
     node, scope = str(data.get("node", "")), str(data.get("scope", ""))
     score = 0.0 if missed_query else entry.get("score")
-    return Recollection(
+    return MemoryRow(
         node=node,
         title=titles.get(node) or node,
         key=str(entry.get("key", "")),
@@ -102,7 +100,7 @@ def build_recollection(
         parts=tuple(_list_score_parts(entry)),
         is_newest=is_recency_match(entry, event),
         missed_query=missed_query,
-        injected=bool(data.get("injected")),
+        injected=is_in_prompt or bool(data.get("injected")),
         source_run=source_run,
     )
 
@@ -113,6 +111,7 @@ def shorten_key(key: str) -> str:
 
 
 def is_recency_match(entry: Mapping[str, Json], event: RunEvent) -> bool:
+    """Return whether the entry was recalled as one of the newest, without a query."""
     is_unscored = event.name == MemoryRecalled.name and entry.get("score") is None
     return is_unscored and not event.data.get("query")
 
@@ -120,10 +119,7 @@ def is_recency_match(entry: Mapping[str, Json], event: RunEvent) -> bool:
 def find_missed_query(
     entry: Mapping[str, Json], event: RunEvent, events: Iterable[RunEvent]
 ) -> str:
-    """Return a query that searched the same memory without finding this entry, or an empty text.
-
-    The search must not have reached its limit, so that it would have found any entry with a word of the query.
-    """
+    """Return a query that searched the same memory below its limit and didn't find this entry, or an empty text."""
     if not is_recency_match(entry, event) or not entry.get("id"):
         return ""
     for other in events:

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST
 
 from accounts.principals import Principal
 from workflows import memory_app
-from workflows.views.request_context import parse_id_or_none, run_for
+from workflows.views.request_context import find_run, parse_id_or_none
 from workflows.views.runs.detail import build_run_context
 
 
@@ -20,7 +20,7 @@ from workflows.views.runs.detail import build_run_context
 @require_POST
 def undo_writes(request: HttpRequest, run_id: UUID) -> HttpResponse:
     """Undo the run's writes; without ``sure`` only count them. The memory app checks the permission."""
-    principal, run = run_for(request, run_id)
+    principal, run = find_run(request, run_id)
     if not memory_app.is_on():
         raise Http404
     caller = memory_app.MemoryCaller(principal, run.team_id)

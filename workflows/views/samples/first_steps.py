@@ -51,6 +51,7 @@ class ChecklistItem:
 @login_required
 @require_http_methods(["GET", "POST"])
 def steps(request: HttpRequest) -> HttpResponse:
+    """Show the checklist, or hide it, show it again or save the position of the tour."""
     principal = get_principal(request)
     if request.method == "POST":
         _apply_action(principal, read_text(request.POST, "act"), read_text(request.POST, "place"))
@@ -63,12 +64,8 @@ def steps(request: HttpRequest) -> HttpResponse:
         "items": _build_items(request, progress),
         "most": len(list_steps()),
     }
-    name = (
-        "workflows/samples/_first_steps.html"
-        if is_fragment
-        else "workflows/samples/first_steps.html"
-    )
-    return render(request, name, context)
+    template = f"workflows/samples/{'_' if is_fragment else ''}first_steps.html"
+    return render(request, template, context)
 
 
 def _apply_action(principal: Principal, action: str, position: str) -> None:
@@ -80,29 +77,32 @@ def _apply_action(principal: Principal, action: str, position: str) -> None:
 
 
 def _build_items(request: HttpRequest, progress: Progress) -> list[ChecklistItem]:
-    chat = _find_own_chatbot(request)
-    urls = _build_urls(reverse("workflows:detail", args=[chat.pk]) if chat else "")
-    steps = list_steps()
-    next_step = next((step for step in steps if step not in progress.completed), None)
+    chatbot = _find_own_chatbot(request)
+    urls = _build_urls(reverse("workflows:detail", args=[chatbot.pk]) if chatbot else "")
+    all_steps = list_steps()
+    next_step = next((step for step in all_steps if step not in progress.completed), None)
     return [
         ChecklistItem(step, *TEXTS[step], urls[step], step in progress.completed, step == next_step)
-        for step in steps
+        for step in all_steps
     ]
 
 
 def _find_own_chatbot(request: HttpRequest) -> Workflow | None:
-    rows = selectors.list_workflows(get_principal(request), team_id=get_current_team_id(request))
-    return rows.filter(sample=CHATBOT).order_by("-created_at", "-id").first()
+    workflows = selectors.list_workflows(
+        get_principal(request), team_id=get_current_team_id(request)
+    )
+    return workflows.filter(sample=CHATBOT).order_by("-created_at", "-id").first()
 
 
-def _build_urls(chat: str) -> dict[Step, str]:
-    gallery = reverse("workflows:samples")
+def _build_urls(chat_url: str) -> dict[Step, str]:
+    """Return where each step is done; without a chatbot of the caller, the first steps are in the gallery."""
+    gallery_url = reverse("workflows:samples")
     return {
-        Step.RUN: chat or gallery,
-        Step.RECALL: chat or gallery,
-        Step.ISOLATE: f"{chat}?person=ben" if chat else gallery,
-        Step.UNDO: chat or gallery,
+        Step.RUN: chat_url or gallery_url,
+        Step.RECALL: chat_url or gallery_url,
+        Step.ISOLATE: f"{chat_url}?person=ben" if chat_url else gallery_url,
+        Step.UNDO: chat_url or gallery_url,
         Step.MODEL: reverse("workflows:providers"),
-        Step.PUBLISH: chat or gallery,
+        Step.PUBLISH: chat_url or gallery_url,
         Step.INVITE: reverse("accounts:team"),
     }

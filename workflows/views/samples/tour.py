@@ -1,6 +1,6 @@
 """The guided tour of the first sample: one bubble at a time, until its step is completed.
 
-``anchor`` is a ``data-tour`` id on the page; ``until`` is the event that ``static/js/editor/tour.js`` waits for.
+A bubble's ``anchor`` is a ``data-tour`` id on the page; ``until`` is the event that ``static/js/editor/tour.js`` waits for.
 """
 
 from dataclasses import dataclass
@@ -51,5 +51,5 @@ BUBBLES: Final = (
 
 
 def get_tour(workflow: Workflow) -> tuple[Bubble, ...]:
-    """Return the tour for its sample, and none for other workflows."""
+    """Return the tour for a copy of the chatbot sample; it is empty for other workflows."""
     return BUBBLES if workflow.sample == CHATBOT and workflow.is_chat else ()

@@ -22,7 +22,7 @@ from memory.permissions import AccessReason, NamespaceTarget
 from memory.services.access.emergency_access import (
     acknowledge,
     end_emergency_access,
-    list_current,
+    list_current_accesses,
     list_emergency_accesses,
     start_emergency_access,
     summarize_reads,
@@ -45,7 +45,7 @@ def secret(cast: Cast) -> str:
 def told(person: Person) -> list[EmergencyAccess]:
     """Return the accesses of the notice that the person has not acknowledged."""
     with tenant([person.team.pk]):
-        accesses = list_current(person.principal, person.team.pk)
+        accesses = list_current_accesses(person.principal, person.team.pk)
     others = [access for access in accesses if access.by_id != person.user.pk]
     return [access for access in others if person.user.pk not in access.seen_by]
 

@@ -42,7 +42,9 @@ def talk(alice: Person) -> Person:
 def test_history_of_few_columns_is_that_of_whole_entries(talk: Person) -> None:
     with open_namespace(at_door(talk), "view", "memory.listed", namespace="conv:c1") as access:
         lean, whole = (
-            ConversationMemory("c1", access.store(), new_id=str, read_category=reader).read_view()
+            ConversationMemory(
+                "c1", access.open_store(), new_id=str, read_category=reader
+            ).read_view()
             for reader in (partial(read_category, access), None)
         )
 

@@ -334,4 +334,4 @@ def test_working_memory_kept_elsewhere_refuses_what_it_has_no_quarantine_for(
         assert (important.tier, important.expires_at) == ("long_term", None)
     finally:
         services.clear(run, scope="workflow")
-        routing.close()
+        routing.close_providers()

@@ -105,7 +105,9 @@ def worked(cast: Cast, api_key: Any, who: str = WHO) -> set[str]:
     )
     search.search_entries(key, namespace=own, search=EntrySearch(text=who))
     timeline.read_timeline(key, namespace=own, search=EntrySearch())
-    snapshot.search_snapshot(key, namespace=own, at=timezone.now(), search=EntrySearch(text=who))
+    snapshot.search_snapshot(
+        key, namespace=own, moment=timezone.now(), search=EntrySearch(text=who)
+    )
     services.undo_run(key, run_id="r1", reason=f"{who} asked us")
     services.erase(key, subject=who, dry_run=True)
     with pytest.raises(MemoryFault):

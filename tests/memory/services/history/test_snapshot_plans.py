@@ -56,7 +56,7 @@ def grown(alice: Person, owner_db: psycopg.Connection[Any]) -> Person:
 
 
 def told(person: Person, at: Any) -> list[tuple[str, Any]]:
-    found = search_snapshot(at_door(person), namespace=HERE, at=at, search=EntrySearch())
+    found = search_snapshot(at_door(person), namespace=HERE, moment=at, search=EntrySearch())
     return [(one.key, one.value) for one in found.page.entries]
 
 

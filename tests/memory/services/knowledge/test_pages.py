@@ -13,7 +13,7 @@ from memory.core.errors import AccessDenied, InvalidInput, NotFound
 from memory.core.records import Source
 from memory.models import Entry, Read
 from memory.services.entries.edit import RevisionConflict
-from memory.services.transfer.page_archive import pack
+from memory.services.transfer.page_archive import pack_archive
 from tests.memory.services.conftest import at_door, in_run, trail
 from tests.support.cast import Person
 
@@ -247,7 +247,7 @@ def exported(person: Person) -> dict[str, bytes]:
 
 def test_files_come_back_byte_for_byte(alice: Person) -> None:
     done = services.import_pages(
-        at_door(alice), namespace=WIKI, archive=pack({**FOREIGN, "logo.png": b"\x89PNG"})
+        at_door(alice), namespace=WIKI, archive=pack_archive({**FOREIGN, "logo.png": b"\x89PNG"})
     )
 
     assert done.skipped == ("logo.png",)
@@ -280,10 +280,10 @@ def test_files_may_come_without_an_archive(alice: Person) -> None:
     "archive",
     [
         b"no archive",
-        pack({"readme.pdf": b"%PDF"}),
-        pack({"a/same.md": b"one", "b/same.md": b"two"}),
-        pack({"a.md": b"fine", "b.md": b"\xff\xfe"}),
-        pack({"bomb.md": b"0" * (21 * 1024 * 1024)}),
+        pack_archive({"readme.pdf": b"%PDF"}),
+        pack_archive({"a/same.md": b"one", "b/same.md": b"two"}),
+        pack_archive({"a.md": b"fine", "b.md": b"\xff\xfe"}),
+        pack_archive({"bomb.md": b"0" * (21 * 1024 * 1024)}),
     ],
     ids=["broken", "no page", "twice one id", "no text", "bomb"],
 )

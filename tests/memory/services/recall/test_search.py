@@ -124,7 +124,7 @@ def test_store_as_it_stood_has_what_was_there_and_says_what_is_else_by_now(
 
     def at(moment: datetime, **sought: Any) -> list[tuple[str, Any]]:
         past = search_snapshot(
-            at_door(alice), namespace=HERE, at=moment, search=EntrySearch(**sought)
+            at_door(alice), namespace=HERE, moment=moment, search=EntrySearch(**sought)
         )
         return sorted((one.key, one.value) for one in past.page.entries)
 
@@ -136,12 +136,12 @@ def test_store_as_it_stood_has_what_was_there_and_says_what_is_else_by_now(
     assert at(then, filter={"category": "fact"}) == before
     assert at(then, filter={"category": "note"}) == []
     assert at(edit_at) == [("edited", "tea at four"), ("kept", "stays"), ("late", "came later")]
-    past = search_snapshot(at_door(alice), namespace=HERE, at=then, search=EntrySearch())
+    past = search_snapshot(at_door(alice), namespace=HERE, moment=then, search=EntrySearch())
     assert past.changed == {edited, gone, ends}
     assert (past.before, past.after) == (None, edit_at)
     assert not {kept, late} & past.changed
     assert (
-        search_snapshot(at_door(alice), namespace=HERE, at=edit_at, search=EntrySearch()).before
+        search_snapshot(at_door(alice), namespace=HERE, moment=edit_at, search=EntrySearch()).before
         is not None
     )
 
@@ -155,15 +155,17 @@ def test_as_it_stood_only_the_newest_of_then_are_looked_through_for_words(
     monkeypatch.setattr(snapshot, "MAX_SCANNED", 3)
 
     past = search_snapshot(
-        at_door(alice), namespace=HERE, at=clock.at, search=EntrySearch(text="tea")
+        at_door(alice), namespace=HERE, moment=clock.at, search=EntrySearch(text="tea")
     )
 
     assert sorted(one.key for one in past.page.entries) == ["k2", "k3", "k4"]
     assert past.scan_limit == 3  # which is said
-    everything = search_snapshot(at_door(alice), namespace=HERE, at=clock.at, search=EntrySearch())
+    everything = search_snapshot(
+        at_door(alice), namespace=HERE, moment=clock.at, search=EntrySearch()
+    )
     assert (everything.page.total, everything.scan_limit) == (5, None)
     few = search_snapshot(
-        at_door(alice), namespace=HERE, at=clock.at, search=EntrySearch(text="tea", key="k4")
+        at_door(alice), namespace=HERE, moment=clock.at, search=EntrySearch(text="tea", key="k4")
     )
     assert ([one.key for one in few.page.entries], few.scan_limit) == (["k4"], None)
 
@@ -178,7 +180,7 @@ def test_as_it_stood_metadata_narrows_all_of_it_and_not_the_newest_alone(
 
     def at(filter_: dict[str, Any], **sought: Any) -> list[str]:
         wanted = EntrySearch(filter=filter_, **sought)
-        past = search_snapshot(at_door(alice), namespace=HERE, at=clock.at, search=wanted)
+        past = search_snapshot(at_door(alice), namespace=HERE, moment=clock.at, search=wanted)
         return sorted(one.key for one in past.page.entries)
 
     assert at({"of.green": True}) == ["k0", "k2"]

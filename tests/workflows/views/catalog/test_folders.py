@@ -50,7 +50,7 @@ def tiles_of(page: str) -> list[tuple[str, str]]:
 def paths_of(person: Person) -> list[str]:
     with within(person):
         tree = selectors.load_folder_tree(person.principal, person.team.pk)
-    return [tree.path_text(folder.pk) for folder, _level in tree.walk(None)]
+    return [tree.format_path(folder.pk) for folder, _level in tree.walk(None)]
 
 
 def folder_of(person: Person, workflow: Workflow) -> object:

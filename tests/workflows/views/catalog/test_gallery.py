@@ -91,8 +91,8 @@ def test_card_draws_its_nodes_from_left_to_right_and_counts_the_rest():
     assert [node.icon for node in card.nodes] == [
         *("start", "recall", "recall", "model", "chat", "branch", "store"),
     ]
-    assert (card.more, len(long.nodes)) == (0, MAX_NODES)
-    assert long.more > 0
+    assert (card.hidden_count, len(long.nodes)) == (0, MAX_NODES)
+    assert long.hidden_count > 0
 
 
 def test_viewer_sees_the_gallery_and_copies_nothing(vic: Person):

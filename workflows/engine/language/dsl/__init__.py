@@ -14,8 +14,8 @@ from workflows.engine.appearance import Appearance
 from workflows.engine.language.document import Dialect, Document, Json
 from workflows.engine.language.dsl.dify import read_dify
 from workflows.engine.language.dsl.emit import to_yaml
-from workflows.engine.language.dsl.loaded import Loaded
 from workflows.engine.language.dsl.loading import load_tree
+from workflows.engine.language.dsl.reading import Loaded
 from workflows.engine.language.dsl.write_dify import find_unsupported_by_dify, write_dify
 from workflows.engine.language.dsl.write_xworkflow import (
     find_unsupported_by_xworkflow,

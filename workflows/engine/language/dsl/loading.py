@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 
 from workflows.engine.language.document import Json
-from workflows.engine.language.dsl.strict import (
+from workflows.engine.language.dsl.limits import (
     build_rejection,
     check_float,
     check_size,

@@ -16,7 +16,7 @@ from workflows.engine.language.containers import (
     list_containers,
 )
 from workflows.engine.language.document import Json, NodeSpec
-from workflows.engine.language.dsl.loaded import drop_keys, read_identifier
+from workflows.engine.language.dsl.reading import drop_keys, read_identifier
 
 
 Tree = dict[str, Json]
@@ -48,8 +48,10 @@ def fold(
     outer_edges: list[Tree] = []
     for edge in edges:
         container = containers.get(edge["source"])
-        is_inner = container is not None and container == containers.get(edge["target"])
-        (inner_edges[container] if is_inner and container is not None else outer_edges).append(edge)
+        if container is not None and container == containers.get(edge["target"]):
+            inner_edges[container].append(edge)
+        else:
+            outer_edges.append(edge)
     # Innermost containers first: a container is folded before it becomes part of another body.
     for container in sorted(bodies, key=lambda name: -len(list_containers(name, containers))):
         if container in by_id:

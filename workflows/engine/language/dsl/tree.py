@@ -2,7 +2,7 @@
 
 from workflows.engine.language.containers import ENTRY_KINDS
 from workflows.engine.language.document import Json, NodeSpec, Note
-from workflows.engine.language.dsl.loaded import drop_keys, get_text
+from workflows.engine.language.dsl.reading import drop_keys, get_text
 
 
 def get_canvas_type(kind: str) -> str:

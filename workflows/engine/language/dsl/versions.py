@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from workflows.engine.language.document import Json
-from workflows.engine.language.dsl.loaded import Reader
+from workflows.engine.language.dsl.reading import Reader
 
 
 DIFY: Final = "0.6.0"

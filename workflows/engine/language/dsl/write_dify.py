@@ -15,7 +15,7 @@ from workflows.engine.language.document import (
 )
 from workflows.engine.language.dsl import versions
 from workflows.engine.language.dsl.credential_removal import remove_credentials
-from workflows.engine.language.dsl.loaded import drop_keys
+from workflows.engine.language.dsl.reading import drop_keys
 from workflows.engine.language.dsl.sub_graphs import is_foldable
 from workflows.engine.language.dsl.tree import (
     build_node_data,

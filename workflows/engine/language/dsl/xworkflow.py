@@ -17,7 +17,7 @@ from workflows.engine.language.document import (
     Position,
     VariableSpec,
 )
-from workflows.engine.language.dsl.loaded import (
+from workflows.engine.language.dsl.reading import (
     Loaded,
     Reader,
     attach_notes,

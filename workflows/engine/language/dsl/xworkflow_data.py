@@ -11,7 +11,7 @@ from typing import Final
 from workflows.engine.errors import ValueMismatch
 from workflows.engine.language.comparisons import normalize_operator
 from workflows.engine.language.document import Json
-from workflows.engine.language.dsl.loaded import drop_keys, get_text
+from workflows.engine.language.dsl.reading import drop_keys, get_text
 from workflows.engine.language.dsl.xworkflow_http import (
     translate_http_to_dify,
     translate_http_to_xworkflow,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from workflows.engine.language.document import Json
-from workflows.engine.language.dsl.loaded import drop_keys
+from workflows.engine.language.dsl.reading import drop_keys
 
 
 Data = dict[str, Json]
@@ -86,15 +86,14 @@ def _translate_body_to_dify(body: Json) -> Json:
 def _translate_body_to_xworkflow(body: Json) -> Json:
     if not isinstance(body, Mapping):
         return body
-    kind, data = body.get("type"), body.get("data")
-    if kind == "none":
+    body_type, data = body.get("type"), body.get("data")
+    if body_type == "none":
         return {"type": "none"}
-    name = _XWORKFLOW_BODY_TYPES.get(kind, kind) if isinstance(kind, str) else kind
-    result = {**body, "type": name}
-    if kind in _TEXT_BODY_TYPES and isinstance(data, list) and len(data) == 1:
+    result = {**body, "type": _XWORKFLOW_BODY_TYPES.get(str(body_type), body_type)}
+    if body_type in _TEXT_BODY_TYPES and isinstance(data, list) and len(data) == 1:
         if isinstance(data[0], Mapping):
             result["data"] = data[0].get("value", "")
-    elif kind in ("form-data", "x-www-form-urlencoded") and isinstance(data, list):
+    elif body_type in ("form-data", "x-www-form-urlencoded") and isinstance(data, list):
         result["data"] = [
             {"key": item.get("key", ""), "value": item.get("value", "")}
             for item in data
@@ -106,8 +105,8 @@ def _translate_body_to_xworkflow(body: Json) -> Json:
 def _translate_authorization_to_dify(authorization: Json) -> Json:
     if not isinstance(authorization, Mapping):
         return authorization
-    kind = authorization.get("type")
-    return _AUTHORIZATIONS[kind](authorization) if kind in _AUTHORIZATIONS else authorization
+    translate = _AUTHORIZATIONS.get(authorization.get("type"))
+    return authorization if translate is None else translate(authorization)
 
 
 def _translate_api_key(authorization: Mapping[str, Json]) -> Json:
@@ -122,8 +121,8 @@ def _translate_basic(authorization: Mapping[str, Json]) -> Json:
     return _build_config("basic", f"{name}:{password}", "")
 
 
-def _build_config(kind: str, key: Json, header: Json) -> Json:
-    return {"type": "api-key", "config": {"type": kind, "api_key": key, "header": header}}
+def _build_config(auth_type: str, key: Json, header: Json) -> Json:
+    return {"type": "api-key", "config": {"type": auth_type, "api_key": key, "header": header}}
 
 
 _AUTHORIZATIONS: Final[Mapping[Json, Callable[[Mapping[str, Json]], Json]]] = {
@@ -138,14 +137,14 @@ _AUTHORIZATIONS: Final[Mapping[Json, Callable[[Mapping[str, Json]], Json]]] = {
 def _translate_authorization_to_xworkflow(authorization: Json) -> Json:
     if not isinstance(authorization, Mapping):
         return authorization
-    kind, config = authorization.get("type"), authorization.get("config")
-    if kind == "no-auth":
+    auth_type, config = authorization.get("type"), authorization.get("config")
+    if auth_type == "no-auth":
         return {"type": "no_auth"}
-    if kind == "custom-headers":
+    if auth_type == "custom-headers":
         return {**authorization, "type": "custom_headers"}
-    if kind == "in-query":
+    if auth_type == "in-query":
         return {**drop_keys(authorization, "type"), "type": "api_key", "position": "query"}
-    if kind != "api-key" or not isinstance(config, Mapping):
+    if auth_type != "api-key" or not isinstance(config, Mapping):
         return authorization
     return _translate_config_to_xworkflow(config, authorization)
 
@@ -154,17 +153,17 @@ def _translate_config_to_xworkflow(
     config: Mapping[str, Json], authorization: Mapping[str, Json]
 ) -> Json:
     key, header = str(config.get("api_key") or ""), str(config.get("header") or "")
-    kind = config.get("type")
+    config_type = config.get("type")
     uses_default_header = header in ("", "Authorization")
-    if kind == "bearer" and uses_default_header:
+    if config_type == "bearer" and uses_default_header:
         return {"type": "bearer_token", "token": key}
-    if kind == "basic" and uses_default_header and ":" in key:
+    if config_type == "basic" and uses_default_header and ":" in key:
         name, _separator, password = key.partition(":")
         return {"type": "basic_auth", "username": name, "password": password}
-    if kind == "custom":
+    if config_type == "custom":
         name = header or "Authorization"
         return {"type": "api_key", "key": name, "value": key, "position": "header"}
-    prefix = {"bearer": "Bearer ", "basic": "Basic "}.get(str(kind))
+    prefix = {"bearer": "Bearer ", "basic": "Basic "}.get(str(config_type))
     if prefix is None:
         return dict(authorization)
     headers = [{"key": header or "Authorization", "value": prefix + key}]

@@ -11,7 +11,7 @@ from typing import Any, Final
 import yaml
 
 from workflows.engine.language.document import Json
-from workflows.engine.language.dsl.strict import (
+from workflows.engine.language.dsl.limits import (
     build_rejection,
     check_depth,
     check_float,

@@ -5,7 +5,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 
 from workflows.engine.kinds import AnyKind, Execution
 from workflows.engine.language.document import Document, EdgeSpec, Mode
-from workflows.engine.language.dsl.strict import iter_size_errors
+from workflows.engine.language.dsl.limits import iter_size_errors
 from workflows.engine.language.failure_policy import FAIL_HANDLE, has_fail_branch
 from workflows.engine.language.graph import Graph
 from workflows.engine.language.nesting import find_container_problems

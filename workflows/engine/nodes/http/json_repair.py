@@ -45,6 +45,8 @@ def _reject_constant(name: str) -> Json:
 
 
 class _Reader:
+    """Reads one value from a text that may be malformed, from its beginning to its end."""
+
     def __init__(self, text: str) -> None:
         self._text = text
         self._position = 0

@@ -124,6 +124,7 @@ def _render_headers(headers: str | tuple[KeyValue, ...], context: RequestContext
 def _authorize(
     authorization: Authorization, context: RequestContext, headers: dict[str, str], params: Pairs
 ) -> None:
+    """Add the credentials to ``headers`` or ``params``. Raises NodeFailed if they are incomplete."""
     if authorization.type == "custom-headers":
         headers.update(_render_headers(authorization.headers, context))
     elif authorization.type == "in-query":

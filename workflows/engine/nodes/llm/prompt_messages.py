@@ -111,6 +111,7 @@ async def _render_message(message: PromptMessage, config: LlmConfig, ctx: NodeCo
 async def _add_window(
     window: WindowConfig, ctx: NodeContext, messages: list[Message]
 ) -> list[Message]:
+    """Add the messages of a variable before the last user message, or the chat's turns and its question at the end."""
     if window.variable_selector:
         value = ctx.pool.get_or_none(window.variable_selector)
         history = _parse_messages(value if isinstance(value, list) else [])

@@ -1,7 +1,4 @@
-"""The comments panel: the threads of a node or of the whole workflow, and the actions on them.
-
-Every response is the updated panel.
-"""
+"""The comments panel with the threads of a node or of the workflow; each action responds with the updated panel."""
 
 from uuid import UUID
 
@@ -15,66 +12,63 @@ from accounts.principals import Principal
 from workflows import permissions
 from workflows.errors import InvalidValue
 from workflows.models import Comment, Workflow
-from workflows.services.editor import comments as service
-from workflows.views.request_context import parse_id, read_text, workflow_for
+from workflows.services.editor import comments as comment_service
+from workflows.views.request_context import find_workflow, parse_id, read_text
 
 
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def comments(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
-    principal, workflow = workflow_for(request, workflow_id)
+    """Show the panel, or write a comment."""
+    principal, workflow = find_workflow(request, workflow_id)
     if request.method != "POST":
         return _render_panel(request, principal, workflow)
     answers = read_text(request.POST, "answers")
     try:
-        service.write(
+        comment_service.write(
             principal,
             workflow=workflow,
             body=request.POST.get("body", ""),
             node=read_text(request.POST, "node"),
-            answers=service.get_comment(principal, parse_id(answers)) if answers else None,
+            answers=comment_service.get_comment(principal, parse_id(answers)) if answers else None,
         )
     except InvalidValue as error:
-        return _render_panel(request, principal, workflow, error=str(error), status=422)
+        return _render_panel(request, principal, workflow, error=str(error))
     return _render_panel(request, principal, workflow)
 
 
 @login_required
 @require_POST
 def comment(request: HttpRequest, workflow_id: UUID, comment_id: UUID) -> HttpResponse:
-    principal, workflow = workflow_for(request, workflow_id)
-    row = service.get_comment(principal, comment_id)
-    if row.workflow_id != workflow.pk:
+    """Change, delete, resolve or reopen a comment."""
+    principal, workflow = find_workflow(request, workflow_id)
+    selected = comment_service.get_comment(principal, comment_id)
+    if selected.workflow_id != workflow.pk:
         raise NotFound
     try:
-        _apply_action(principal, row, request.POST)
+        _apply_action(principal, selected, request.POST)
     except InvalidValue as error:
-        return _render_panel(request, principal, workflow, error=str(error), status=422)
+        return _render_panel(request, principal, workflow, error=str(error))
     return _render_panel(request, principal, workflow)
 
 
-def _apply_action(principal: Principal, row: Comment, data: QueryDict) -> None:
+def _apply_action(principal: Principal, selected: Comment, data: QueryDict) -> None:
     match data.get("act"):
         case "change":
-            service.change(principal, comment=row, body=data.get("body", ""))
+            comment_service.change(principal, comment=selected, body=data.get("body", ""))
         case "delete":
-            service.delete(principal, comment=row)
+            comment_service.delete(principal, comment=selected)
         case "resolve" | "reopen" as action:
-            service.resolve(principal, comment=row, resolved=action == "resolve")
+            comment_service.resolve(principal, comment=selected, resolved=action == "resolve")
         case _:
             raise InvalidChoice(field="act")
 
 
 def _render_panel(
-    request: HttpRequest,
-    principal: Principal,
-    workflow: Workflow,
-    *,
-    error: str = "",
-    status: int = 200,
+    request: HttpRequest, principal: Principal, workflow: Workflow, *, error: str = ""
 ) -> HttpResponse:
     node = request.GET.get("node")
-    threads = service.list_threads(principal, workflow)
+    threads = comment_service.list_threads(principal, workflow)
     titles = dict(workflow.nodes.values_list("key", "title")) if threads or node else {}
     visible_threads = [thread for thread in threads if node is None or thread.first.node == node]
     rows = [_serialize_thread(principal, thread, titles) for thread in visible_threads]
@@ -84,16 +78,17 @@ def _render_panel(
         "node_title": titles.get(node or "", "") or node,
         "open": [row for row in rows if not row["is_resolved"]],
         "resolved": [row for row in rows if row["is_resolved"]],
-        "counts": service.count_open(threads),
-        "people": service.list_mentionable_names(principal, workflow),
+        "counts": comment_service.count_open(threads),
+        "people": comment_service.list_mentionable_names(principal, workflow),
         "can_comment": permissions.may_comment(principal, workflow),
         "error": error,
     }
-    return render(request, "editor/collaboration/_comments.html", context, status=status)
+    template = "editor/collaboration/_comments.html"
+    return render(request, template, context, status=422 if error else 200)
 
 
 def _serialize_thread(
-    principal: Principal, thread: service.Thread, titles: dict[str, str]
+    principal: Principal, thread: comment_service.Thread, titles: dict[str, str]
 ) -> dict[str, object]:
     node = thread.first.node
     return {

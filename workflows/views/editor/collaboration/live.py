@@ -1,7 +1,4 @@
-"""The draft's event stream: accepted revisions, presence, comments, and the caller's runs.
-
-The permission is checked before the stream begins, and again every few seconds while it lasts.
-"""
+"""Streams revisions, presence, comments and the caller's runs; the permission is checked again every few seconds."""
 
 from collections.abc import AsyncIterator
 from uuid import UUID
@@ -13,23 +10,24 @@ from django.views.decorators.http import require_safe
 from accounts.principals import UserPrincipal, get_principal
 from accounts.tenancy import tenant
 from workflows import permissions
-from workflows.execution.events.reader import StreamEvent as Framed
+from workflows.execution.events.reader import StreamEvent
 from workflows.live.draft_feed import follow, get_draft_feed
 from workflows.live.tabs import Tab, build_card
 from workflows.sse import (
     HEADERS,
-    PING,
+    PING_SECONDS,
     RETRY_MS,
     build_frame,
     close_connections,
     read_last_event_id,
 )
 from workflows.views.editor.collaboration.presence import validate_client
-from workflows.views.request_context import workflow_for
+from workflows.views.request_context import find_workflow
 
 
 @require_safe
 async def live(request: HttpRequest, workflow_id: UUID) -> HttpResponseBase:
+    """Stream the events to a tab until it disconnects."""
     tab = await sync_to_async(_create_tab)(request, workflow_id)
     return StreamingHttpResponse(
         _stream_events(tab), content_type="text/event-stream", headers=HEADERS
@@ -38,19 +36,20 @@ async def live(request: HttpRequest, workflow_id: UUID) -> HttpResponseBase:
 
 async def _stream_events(tab: Tab) -> AsyncIterator[bytes]:
     yield f"retry: {RETRY_MS}\n\n".encode()
-    async for event in follow(get_draft_feed(), tab, idle_seconds=PING):
+    async for event in follow(get_draft_feed(), tab, idle_seconds=PING_SECONDS):
         if event is None:
             yield b": still here\n\n"
         else:
-            yield build_frame(Framed(event.name, event.data, event.revision))
+            yield build_frame(StreamEvent(event.name, event.data, event.revision))
 
 
 def _create_tab(request: HttpRequest, workflow_id: UUID) -> Tab:
+    """Return the tab for the draft's feed; raise Http404 unless a person is signed in."""
     principal = get_principal(request)
     if not isinstance(principal, UserPrincipal):
         raise Http404
     with close_connections(), tenant(principal.team_ids):
-        _principal, workflow = workflow_for(request, workflow_id)
+        _principal, workflow = find_workflow(request, workflow_id)
         client = validate_client(request.GET.get("client", ""))
         # A tab that sends its last revision gets the later ones at once; a new tab is up to date.
         last_revision = read_last_event_id(request) or workflow.revision

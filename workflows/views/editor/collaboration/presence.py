@@ -1,7 +1,4 @@
-"""The presence of a tab for the other people: its selection, its edited node, its pointer.
-
-It is not saved.
-"""
+"""Announces a tab's selection, edited node and pointer to the other people in the draft. Nothing is saved."""
 
 import re
 from typing import Annotated
@@ -16,7 +13,7 @@ from accounts.errors import InvalidChoice
 from config.http import strict_json
 from workflows.live.announce import announce_card, announce_cursor
 from workflows.live.tabs import build_tab_key
-from workflows.views.request_context import workflow_for
+from workflows.views.request_context import find_workflow
 
 
 CLIENT_PATTERN = re.compile(r"[0-9a-zA-Z-]{8,64}")
@@ -47,21 +44,24 @@ class PresenceUpdate(BaseModel):
 @login_required
 @require_POST
 def presence(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
-    principal, workflow = workflow_for(request, workflow_id)
+    principal, workflow = find_workflow(request, workflow_id)
     try:
         update = PresenceUpdate.model_validate_json(strict_json.read_body(request))
     except ValidationError as error:
         raise InvalidChoice(field=".".join(map(str, error.errors()[0]["loc"]))) from error
-    key = build_tab_key(principal.user_id, validate_client(update.client))
+    tab_key = build_tab_key(principal.user_id, validate_client(update.client))
     if update.cursor is not None:
-        announce_cursor(workflow.pk, key, {"client": update.client, **update.cursor.model_dump()})
+        announce_cursor(
+            workflow.pk, tab_key, {"client": update.client, **update.cursor.model_dump()}
+        )
     card = update.model_dump(include=update.model_fields_set & {"selection", "editing"})
     if card:
-        announce_card(workflow.pk, key, card)
+        announce_card(workflow.pk, tab_key, card)
     return HttpResponse(status=204)
 
 
-def validate_client(text: str) -> str:
-    if not CLIENT_PATTERN.fullmatch(text):
+def validate_client(client: str) -> str:
+    """Return the tab's id; raise InvalidChoice if it is malformed."""
+    if not CLIENT_PATTERN.fullmatch(client):
         raise InvalidChoice(field="client")
-    return text
+    return client

@@ -1,7 +1,6 @@
-"""The conversion of a test case to form fields and back.
+"""Converts a test case to form fields and back.
 
-Rows are numbered (``turn-0-check-1-of``). An empty row is ignored, so that there is always another
-row to fill in, with and without scripts.
+Rows are numbered (``turn-0-check-1-of``). Empty rows are ignored, so that a form can always end with one to fill in.
 """
 
 import json
@@ -38,6 +37,8 @@ SUBJECTS = (
 
 @dataclass
 class CheckRow:
+    """The fields of a check; ``name`` is the prefix of their names."""
+
     name: str
     of: str = ""
     operator: str = "contains"
@@ -46,6 +47,8 @@ class CheckRow:
 
 @dataclass
 class TurnRow:
+    """The fields of a turn with its checks; ``name`` is the prefix of their names."""
+
     name: str
     say: str = ""
     inputs: str = ""
@@ -56,10 +59,7 @@ class TurnRow:
 
 @dataclass
 class CaseForm:
-    """The form of a test case; ``more`` is YAML with the parts that have no fields.
-
-    These are seed memories, pins and variables.
-    """
+    """The form of a test case; ``more`` is YAML with the seed memories, pins and variables, which have no fields."""
 
     name: str = ""
     turns: list[TurnRow] = field(default_factory=list)
@@ -69,10 +69,7 @@ class CaseForm:
     operators = tuple(OPERATORS)
 
     def build_spec(self) -> dict[str, Json]:
-        """Return the case as JSON for the engine to check.
-
-        Raises ValueError for text that is not JSON or YAML.
-        """
+        """Return the case as JSON for the engine to check; raise ValueError for text that is not JSON or YAML."""
         more = read_yaml(self.more) if self.more.strip() else {}
         if not isinstance(more, dict):
             raise ValueError(_("Memories, pins and variables must be a YAML mapping."))
@@ -80,6 +77,7 @@ class CaseForm:
 
 
 def build_form(spec: Mapping[str, Any]) -> CaseForm:
+    """Return the form of a stored case, with an empty check in every turn."""
     turns = [
         TurnRow(
             name=f"turn-{i}",
@@ -99,21 +97,21 @@ def build_form(spec: Mapping[str, Any]) -> CaseForm:
         )
         for i, turn in enumerate(spec.get("turns", ()))
     ]  # fmt: skip
-    rest = {key: spec[key] for key in ("memories", "pins", "variables") if spec.get(key)}
-    more = yaml.safe_dump(rest, allow_unicode=True, sort_keys=False) if rest else ""
+    other_parts = {key: spec[key] for key in ("memories", "pins", "variables") if spec.get(key)}
+    more = yaml.safe_dump(other_parts, allow_unicode=True, sort_keys=False) if other_parts else ""
     return _add_empty_checks(CaseForm(spec.get("name", ""), turns, more))
 
 
 def read_form(data: Mapping[str, str]) -> CaseForm:
-    """Read the submitted form; with ``add`` or ``drop`` it is unfinished and not saved yet."""
+    """Read the submitted form; with ``add`` or ``drop``, a turn is added or dropped and the form is not saved yet."""
     turns = [_read_turn(data, f"turn-{i}") for i in _list_row_numbers(data, "turn-{}-person")]
     form = CaseForm(data.get("name", "").strip(), turns, data.get("more", ""))
     form.is_unfinished = "add" in data or "drop" in data
     if data.get("add") == "turn" and len(turns) < MAX_ROWS:
         turns.append(TurnRow(""))
-    index = data.get("drop", "")
-    if index.isdecimal() and int(index) < len(turns) and len(turns) > 1:
-        del turns[int(index)]
+    dropped = data.get("drop", "")
+    if dropped.isdecimal() and int(dropped) < len(turns) and len(turns) > 1:
+        del turns[int(dropped)]
     return _add_empty_checks(_number_rows(form)) if form.is_unfinished else form
 
 
@@ -182,7 +180,7 @@ def _serialize_check(row: CheckRow) -> dict[str, Json]:
 
 
 def _parse_value(text: str, operator: str) -> Json:
-    """Parse numbers and lists for the operators that compare them; other text stays text."""
+    """Parse the value as JSON for operators that compare numbers or lists; other text stays text."""
     if operator in ("=", "≠", "<", ">", "≤", "≥", "in", "not in", "all of"):
         try:
             return json.loads(text)

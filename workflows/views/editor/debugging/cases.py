@@ -15,15 +15,15 @@ from workflows.engine.errors import DocumentInvalid
 from workflows.errors import WorkflowFault
 from workflows.models import TestCase, Workflow
 from workflows.services.debugging import cases
-from workflows.templatetags.problems import in_words
+from workflows.templatetags.problems import describe_problem
 from workflows.views.editor.debugging.case_form import SUBJECTS, CaseForm, build_form, read_form
-from workflows.views.request_context import parse_id, read_text, run_for, workflow_for
+from workflows.views.request_context import find_run, find_workflow, parse_id, read_text
 
 
 @login_required
 @require_safe
 def tests(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
-    principal, workflow = workflow_for(request, workflow_id)
+    principal, workflow = find_workflow(request, workflow_id)
     return _render_list(request, principal, workflow)
 
 
@@ -31,7 +31,7 @@ def tests(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
 @require_POST
 def run_tests(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     """Run all cases, or only the case with the id ``case``."""
-    principal, workflow = workflow_for(request, workflow_id, "edit")
+    principal, workflow = find_workflow(request, workflow_id, "edit")
     selected_cases = selectors.list_cases(principal, workflow.pk)
     if case_id := read_text(request.POST, "case"):
         selected_cases = selected_cases.filter(pk=parse_id(case_id))
@@ -42,16 +42,16 @@ def run_tests(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def new_test(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
-    """Show an empty form, or one filled from a run (``?run=``)."""
-    principal, workflow = workflow_for(request, workflow_id, "edit")
+    """Show an empty form or one filled from a run (``?run=``), or save the new case."""
+    principal, workflow = find_workflow(request, workflow_id, "edit")
     if request.method == "POST":
-        return _save(request, principal, workflow, None)
+        return _save_case(request, principal, workflow, None)
     spec: dict[str, Any] = {
         "name": "",
         "turns": [{"checks": [{"of": "answer" if workflow.is_chat else "status"}]}],
     }
     if run_id := read_text(request.GET, "run"):
-        _, run = run_for(request, parse_id(run_id))
+        _, run = find_run(request, parse_id(run_id))
         if run.workflow_id != workflow.pk:
             raise NotFound
         spec = cases.dump_case(cases.build_case_from_run(run))
@@ -61,17 +61,18 @@ def new_test(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def test(request: HttpRequest, workflow_id: UUID, case_id: UUID) -> HttpResponse:
-    principal, workflow = workflow_for(request, workflow_id, "edit")
+    """Show the form of a case, or save it."""
+    principal, workflow = find_workflow(request, workflow_id, "edit")
     case = selectors.find_case(principal, workflow.pk, case_id, "edit")
     if request.method == "POST":
-        return _save(request, principal, workflow, case)
+        return _save_case(request, principal, workflow, case)
     return _render_form(request, workflow, case, build_form(case.spec))
 
 
 @login_required
 @require_POST
 def delete_test(request: HttpRequest, workflow_id: UUID, case_id: UUID) -> HttpResponse:
-    principal, workflow = workflow_for(request, workflow_id, "edit")
+    principal, workflow = find_workflow(request, workflow_id, "edit")
     case = selectors.find_case(principal, workflow.pk, case_id, "edit")
     cases.delete_case(principal, workflow=workflow, case=case)
     return _render_list(request, principal, workflow)
@@ -80,7 +81,7 @@ def delete_test(request: HttpRequest, workflow_id: UUID, case_id: UUID) -> HttpR
 @login_required
 @require_safe
 def test_result(request: HttpRequest, workflow_id: UUID, result_id: UUID) -> HttpResponse:
-    principal, workflow = workflow_for(request, workflow_id)
+    principal, workflow = find_workflow(request, workflow_id)
     result = selectors.find_case_result(principal, workflow.pk, result_id)
     context = {
         "workflow": workflow,
@@ -91,7 +92,7 @@ def test_result(request: HttpRequest, workflow_id: UUID, result_id: UUID) -> Htt
     return render(request, "editor/debugging/_case_result.html", context)
 
 
-def _save(
+def _save_case(
     request: HttpRequest, principal: Principal, workflow: Workflow, case: TestCase | None
 ) -> HttpResponse:
     form = read_form(request.POST)
@@ -100,7 +101,7 @@ def _save(
     try:
         cases.save_case(principal, workflow=workflow, spec=form.build_spec(), case=case)
     except DocumentInvalid as invalid:
-        errors = [f"{problem.field}: {in_words(problem)}" for problem in invalid.problems]
+        errors = [f"{problem.field}: {describe_problem(problem)}" for problem in invalid.problems]
         return _render_form(request, workflow, case, form, errors)
     except (ValueError, WorkflowFault) as error:
         return _render_form(request, workflow, case, form, [str(error)])
@@ -121,15 +122,14 @@ def _render_form(
         "errors": errors or [],
         "subjects": SUBJECTS,
     }
-    return render(
-        request, "editor/debugging/_case_form.html", context, status=422 if errors else 200
-    )
+    status = 422 if errors else 200
+    return render(request, "editor/debugging/_case_form.html", context, status=status)
 
 
 def _render_list(request: HttpRequest, principal: Principal, workflow: Workflow) -> HttpResponse:
-    case_list = list(selectors.list_cases(principal, workflow.pk))
-    results = cases.find_newest_results(case_list)
-    rows = [(case, results.get(case.pk)) for case in case_list]
+    all_cases = list(selectors.list_cases(principal, workflow.pk))
+    results = cases.find_newest_results(all_cases)
+    rows = [(case, results.get(case.pk)) for case in all_cases]
     context = {
         "workflow": workflow,
         "rows": rows,

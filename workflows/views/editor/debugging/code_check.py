@@ -1,4 +1,4 @@
-"""Checks a program while it is edited: the runner's parser reports the errors by line."""
+"""Checks the program of a code node while it is edited."""
 
 from dataclasses import asdict
 from typing import Any
@@ -10,14 +10,14 @@ from django.views.decorators.http import require_POST
 
 from config.http import strict_json
 from workflows.sandbox.checking import check_code as find_problems
-from workflows.views.request_context import workflow_for
+from workflows.views.request_context import find_workflow
 
 
 @login_required
 @require_POST
 def check_code(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
-    """Return the errors in a program; only for people who may edit, because it starts a process."""
-    workflow_for(request, workflow_id, "edit")
+    """Return the errors in a program by line. The caller must be allowed to edit, because a check starts a process."""
+    find_workflow(request, workflow_id, "edit")
     payload = _parse_body(strict_json.read_body(request))
     problems = find_problems(
         str(payload.get("source", "")), str(payload.get("language") or "python3")

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_safe
 
 from workflows import selectors
 from workflows.engine.language.document import Json
-from workflows.views.request_context import run_for
+from workflows.views.request_context import find_run
 
 
 MAX_LENGTH = 40  # characters that fit on an edge
@@ -23,7 +23,7 @@ PREFERRED_OUTPUTS = ("text", "answer", "output", "result", "results", "body", "c
 @require_safe
 def list_previews(request: HttpRequest, run_id: UUID) -> HttpResponse:
     """Return the previews of the requested nodes, each from its last round."""
-    principal, run = run_for(request, run_id)
+    principal, run = find_run(request, run_id)
     node_keys = request.GET.getlist("node")[:MAX_NODES]
     steps = selectors.list_steps(principal, run).filter(node_key__in=node_keys)
     previews = {

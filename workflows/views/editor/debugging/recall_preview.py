@@ -1,7 +1,7 @@
-"""A preview of a node's recall for a chosen person and conversation, made by the real recall.
+"""A preview of the memories that a node would recall for a chosen person and conversation.
 
-The caller's own permissions apply, not those of a run, so that the preview shows no memory which the memory pages
-hide. Without a run there is no provenance; the audit log records the access.
+The caller's own permissions apply, so that the preview shows no memory that the memory pages hide. The audit log
+records the access.
 """
 
 from collections.abc import Mapping, Sequence
@@ -42,8 +42,8 @@ from workflows.views.catalog.workflow_page import (
     list_recent_people,
     read_person,
 )
-from workflows.views.editor.debugging.template_preview import build_pool, render_jinja
-from workflows.views.request_context import read_text, workflow_for
+from workflows.views.editor.debugging.template_preview import build_variable_pool, render_jinja
+from workflows.views.request_context import find_workflow, read_text
 
 
 MAX_CONVERSATIONS = 20
@@ -59,36 +59,41 @@ POSITION_LABELS = {
 @login_required
 @require_safe
 def recall_preview(request: HttpRequest, workflow_id: UUID, node_key: str) -> HttpResponse:
-    principal, workflow = workflow_for(request, workflow_id)
+    """Show the memories for a query, by default the value of the node's query variable in the newest run."""
+    principal, workflow = find_workflow(request, workflow_id)
     if not memory_app.is_on():
         raise NotFound
     document = get_document(principal, workflow)
     spec = get_node(document, node_key)
     config = _read_config(spec)
-    person, key = read_person(request.GET), read_text(request.GET, "conversation")
+    person, conversation = read_person(request.GET), read_text(request.GET, "conversation")
     subject = resolve_subject(principal, person or None)
     run = selectors.list_runs(principal, workflow=workflow).first()
-    searches = ".".join(config["query_selector"])
+    query_variable = ".".join(config["query_selector"])
     group = read_text(request.GET, "group")
     query = request.GET.get("query")
-    if query is None and searches:
+    if query is None and query_variable:
         query = as_text(
-            build_pool(principal, workflow, document, run).get_or_none(config["query_selector"])
+            build_variable_pool(principal, workflow, document, run).get_or_none(
+                config["query_selector"]
+            )
         )
     context: dict[str, Any] = {
         "person": person,
         "people": list_recent_people(principal, workflow),
-        "conversation": key,
+        "conversation": conversation,
         "conversations": selectors.list_recent_conversations(
             principal, workflow, subject.id, excluded_key="", limit=MAX_CONVERSATIONS
         ),
-        "searches": searches,
+        "searches": query_variable,
         "query": query or "",
         "by_group": config["scope"] == "workflow",
         "group": group,
         "forgets": config["forgets"],
     }
-    context |= _build_recall_context(principal, workflow, config, subject, key, group, query)
+    context |= _build_recall_context(
+        principal, workflow, config, subject, conversation, group, query
+    )
     return render(request, "inspector/_recall_results.html", context)
 
 

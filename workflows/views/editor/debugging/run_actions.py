@@ -11,54 +11,42 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.errors import NotFound
-from workflows import memory_app, permissions, selectors
+from workflows import memory_app, selectors
 from workflows.engine.errors import InputRejected, NodeFailed
 from workflows.errors import InvalidValue, RunNotPaused, WorkflowFault
 from workflows.forms import read_inputs
 from workflows.models import Run
 from workflows.services.debugging import pauses, pins, sandbox_memory
 from workflows.services.debugging.options import NodeNeedsValues, RunOptions
-from workflows.services.debugging.start import start_run_with_options
-from workflows.templatetags.problems import in_words
-from workflows.views.catalog.workflow_page import (
-    MAX_RECENT_RUNS,
-    choose_version,
-    get_document,
-    read_memory_stream,
-    read_person,
-)
+from workflows.templatetags.problems import describe_problem
+from workflows.views.catalog.workflow_page import MAX_RECENT_RUNS, get_document
 from workflows.views.editor.debugging.step_page import (
     build_pin_context,
     build_step_context,
     build_value_context,
 )
-from workflows.views.request_context import read_text, run_for, workflow_for
+from workflows.views.request_context import find_run, find_workflow, read_text
 from workflows.views.runs.memory import build_memory_context
-from workflows.views.runs.options import read_options, read_outputs
+from workflows.views.runs.options import read_outputs, start_run_from_form
 
 
 @login_required
 @require_POST
 def try_out(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     """Start a run of a part of the workflow and return JSON; the editor follows its events."""
-    principal, workflow = workflow_for(request, workflow_id, "run")
+    principal, workflow = find_workflow(request, workflow_id, "run")
     try:
-        options = read_options(request.POST, pins=permissions.may_edit(principal, workflow))
-        run = start_run_with_options(
+        run = start_run_from_form(
+            request,
             principal,
-            options or RunOptions(),
-            workflow=workflow,
+            workflow,
             inputs=read_inputs(get_document(principal, workflow), request.POST),
             query=read_text(request.POST, "query") or None,
-            conversation=read_text(request.POST, "conversation") or None,
-            subject=read_person(request.POST) or None,
-            version=choose_version(principal, workflow),
-            stream=read_memory_stream(request.POST),
+            default_options=RunOptions(),
         )
     except NodeNeedsValues as error:
-        return JsonResponse(
-            {"error": _serialize_error(error)}
-        )  # a request for values, not a failure
+        # The editor asks for the values, so this is not a failure.
+        return JsonResponse({"error": _serialize_error(error)})
     except (InputRejected, InvalidValue, NodeFailed) as error:
         return JsonResponse({"error": _serialize_error(error)}, status=422)
     return JsonResponse(build_run_links(run), status=201)
@@ -68,7 +56,7 @@ def try_out(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
 @require_safe
 def run_list(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     """Show recent runs; opening one draws its states on the canvas."""
-    principal, workflow = workflow_for(request, workflow_id)
+    principal, workflow = find_workflow(request, workflow_id)
     runs = selectors.list_runs(principal, workflow=workflow).select_related("subject_user")
     context = {"workflow": workflow, "runs": runs[:MAX_RECENT_RUNS]}
     return render(request, "editor/debugging/_run_list.html", context)
@@ -77,7 +65,8 @@ def run_list(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
 @login_required
 @require_POST
 def resume(request: HttpRequest, run_id: UUID) -> HttpResponse:
-    principal, run = run_for(request, run_id)
+    """Resume a paused run in the requested mode; the response is 409 if the run isn't paused."""
+    principal, run = find_run(request, run_id)
     modes: dict[str, pauses.Mode] = {"continue": "continue", "step": "step", "stop": "stop"}
     mode = modes.get(request.POST.get("mode", ""))
     if mode is None:
@@ -97,7 +86,7 @@ def last_step(request: HttpRequest, workflow_id: UUID, node_key: str) -> HttpRes
 
     ``part``: inputs, outputs or all (which is the default).
     """
-    principal, workflow = workflow_for(request, workflow_id)
+    principal, workflow = find_workflow(request, workflow_id)
     context = build_step_context(principal, workflow, node_key, read_text(request.GET, "run"))
     context["part"] = read_text(request.GET, "part") or "all"
     return render(request, "editor/debugging/_run_step.html", context)
@@ -107,7 +96,7 @@ def last_step(request: HttpRequest, workflow_id: UUID, node_key: str) -> HttpRes
 @require_http_methods(["POST"])
 def pin(request: HttpRequest, workflow_id: UUID, node_key: str) -> HttpResponse:
     """Pin the submitted outputs; ``remove`` deletes the pin."""
-    principal, workflow = workflow_for(request, workflow_id, "edit")
+    principal, workflow = find_workflow(request, workflow_id, "edit")
     text, error = request.POST.get("outputs", ""), ""
     try:
         if "remove" in request.POST:
@@ -132,7 +121,7 @@ def pin(request: HttpRequest, workflow_id: UUID, node_key: str) -> HttpResponse:
 @require_POST
 def edit_step(request: HttpRequest, run_id: UUID, node_key: str) -> HttpResponse:
     """Replace a step's outputs for the rest of a paused run."""
-    principal, run = run_for(request, run_id)
+    principal, run = find_run(request, run_id)
     error = ""
     try:
         outputs = read_outputs(request.POST.get("outputs", ""))
@@ -148,7 +137,7 @@ def edit_step(request: HttpRequest, run_id: UUID, node_key: str) -> HttpResponse
 @require_safe
 def step_value(request: HttpRequest, run_id: UUID, node_key: str) -> HttpResponse:
     """Show the value on an edge, shortened unless the query has ``all``."""
-    principal, run = run_for(request, run_id)
+    principal, run = find_run(request, run_id)
     step = selectors.find_step(principal, run, node_key, read_text(request.GET, "rounds"))
     context = build_value_context(
         run, step, read_text(request.GET, "part"), is_complete="all" in request.GET
@@ -159,15 +148,15 @@ def step_value(request: HttpRequest, run_id: UUID, node_key: str) -> HttpRespons
 @login_required
 @require_safe
 def memory(request: HttpRequest, run_id: UUID) -> HttpResponse:
-    principal, run = run_for(request, run_id)
+    principal, run = find_run(request, run_id)
     return render(request, "runs/memory/_panel.html", build_memory_context(principal, run))
 
 
 @login_required
 @require_POST
 def decide_memory(request: HttpRequest, run_id: UUID) -> HttpResponse:
-    """Keep or drop one of the changes to memory of a test run, or all of them."""
-    principal, run = run_for(request, run_id)
+    """Apply or discard one memory change of a dry run, or all of them."""
+    principal, run = find_run(request, run_id)
     if not memory_app.is_on():
         raise NotFound
     number = read_text(request.POST, "number")
@@ -181,7 +170,7 @@ def decide_memory(request: HttpRequest, run_id: UUID) -> HttpResponse:
 
 
 def build_run_links(run: Run) -> dict[str, Any]:
-    """Return the addresses and states that the editor needs to follow a run."""
+    """Return the state and the URLs that the editor needs to follow a run."""
     return {
         "id": str(run.pk),
         "status": run.status,
@@ -199,7 +188,7 @@ def _serialize_error(error: Exception) -> dict[str, Any]:
         "message": str(error),
         "needs_values": isinstance(error, NodeNeedsValues),
         "problems": [
-            {"node": problem.node, "field": problem.field, "message": in_words(problem)}
+            {"node": problem.node, "field": problem.field, "message": describe_problem(problem)}
             for problem in problems
         ],
     }

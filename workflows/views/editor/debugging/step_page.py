@@ -64,7 +64,7 @@ def build_pin_context(
     text: str | None = None,
     error: str = "",
 ) -> dict[str, Any]:
-    """Build the form of the pin, filled from the pin or else from the node's last outputs."""
+    """Build the context of the pin's form, filled from the pin or else from the node's last outputs."""
     pin: Pin | None = selectors.list_pins(principal, workflow).filter(node_key=node).first()
     if last_step is None and pin is None:
         last_step = selectors.find_newest_step(principal, workflow, node, None)
@@ -101,11 +101,10 @@ def _serialize_values(
 
 
 def _serialize_value(name: str, value: Json, limit: int | None) -> dict[str, Any]:
-    text = (
-        format_value(value)
-        if limit is not None
-        else (value if isinstance(value, str) else format_json(value))
-    )
+    if limit is None:
+        text = value if isinstance(value, str) else format_json(value)
+    else:
+        text = format_value(value)
     is_cut = limit is not None and len(text) > limit
     return {
         "name": name,
@@ -117,6 +116,7 @@ def _serialize_value(name: str, value: Json, limit: int | None) -> dict[str, Any
 
 
 def _find_warning(run: Run, node: str) -> str:
+    """Return the code of the run's warning about this node, or an empty string."""
     for warning in (run.debug or {}).get("warnings") or ():
         if warning.get("node") == node:
             return str(warning.get("code"))

@@ -23,7 +23,7 @@ from workflows.models import Run, Workflow
 from workflows.models.documents import is_secret
 from workflows.sandbox.templates import TemplatePool
 from workflows.views.catalog.workflow_page import get_document, get_node
-from workflows.views.request_context import read_text, workflow_for
+from workflows.views.request_context import find_workflow, read_text
 
 
 MAX_LENGTH = 20_000
@@ -33,7 +33,7 @@ MAX_LENGTH = 20_000
 @require_safe
 def preview_template(request: HttpRequest, workflow_id: UUID, node_key: str) -> HttpResponse:
     """Render the text at ``path``, which is dotted and inside the node's data."""
-    principal, workflow = workflow_for(request, workflow_id)
+    principal, workflow = find_workflow(request, workflow_id)
     document = get_document(principal, workflow)
     spec = get_node(document, node_key)
     path = read_text(request.GET, "path").split(".")
@@ -43,17 +43,17 @@ def preview_template(request: HttpRequest, workflow_id: UUID, node_key: str) -> 
     run = selectors.list_runs(principal, workflow=workflow).first()
     context: dict[str, Json] = {"run": run}
     try:
-        pool = build_pool(principal, workflow, document, run)
+        pool = build_variable_pool(principal, workflow, document, run)
         context["text"] = _render_template(spec, path, text, pool)[:MAX_LENGTH]
     except EngineFault as fault:
         context["error"] = fault.message
     return render(request, "inspector/_rendered_template.html", context)
 
 
-def build_pool(
+def build_variable_pool(
     principal: Principal, workflow: Workflow, document: Document, run: Run | None
 ) -> VariablePool:
-    """Return the variables that nodes could see at the end of a run, without secret ones."""
+    """Return the variables that nodes could read at the end of the run, without secret ones."""
     pool = VariablePool(
         system=run.system if run else {},
         environment=_collect_public_values(document.environment),
@@ -69,6 +69,7 @@ def build_pool(
 
 
 def render_jinja(source: str, inputs: Mapping[str, Json]) -> str:
+    """Render a Jinja2 template in a sandboxed process."""
     return async_to_sync(_get_template_pool().render)(source, inputs)
 
 
@@ -109,17 +110,18 @@ def _find_field(fields: tuple[Field, ...], path: list[str]) -> Field | None:
 def _list_jinja_variables(spec: NodeSpec) -> Iterator[tuple[str, list[str]]]:
     """Yield the variable names of the node's Jinja2 text with the selectors of their values."""
     config = spec.data.get("prompt_config")
-    lists = (
+    variable_lists = (
         spec.data.get("variables"),
         config.get("jinja2_variables") if isinstance(config, Mapping) else None,
     )
-    for rows in lists:
+    for rows in variable_lists:
         for row in rows if isinstance(rows, list) else ():
             if isinstance(row, Mapping) and isinstance(row.get("value_selector"), list):
                 yield str(row.get("variable")), [str(part) for part in row["value_selector"]]
 
 
 def _get_value(value: Json, path: list[str]) -> Json:
+    """Return the value at a path of names and indexes, or None if there is none."""
     for step in path:
         if isinstance(value, list) and step.isdecimal() and int(step) < len(value):
             value = value[int(step)]

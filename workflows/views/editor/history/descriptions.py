@@ -1,9 +1,6 @@
-"""Builds readable descriptions of an edit from its operations and their inverse.
+"""Describes an edit for people: a changed field by its values before and after, moved nodes by their number."""
 
-A changed field has its value before and after; nodes that only moved are counted.
-"""
-
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
@@ -11,7 +8,7 @@ from django.utils.translation import gettext as _
 
 from workflows.engine.kinds import AnyKind, Field
 from workflows.engine.language.document import Json
-from workflows.templatetags.kind_words import kind_in_words
+from workflows.templatetags.kind_words import get_kind_title
 from workflows.views.value_text import format_value
 
 
@@ -59,26 +56,26 @@ class EditDescription:
 
 
 def collect_ids(trees: Iterable[Tree]) -> set[str]:
-    """Return the ids of the nodes that an edit is about, and values that could be such ids."""
+    """Return the ids of the nodes in an edit's operations, and other strings that could be such ids."""
     ids: set[Any] = set()
     for tree in trees:
         edge = tree.get("edge") or {}
         ids |= {tree.get("id"), tree.get("parent"), edge.get("source"), edge.get("target")}
-        ids |= set(_list_variable_heads(tree.get("value")))
+        ids |= set(_list_variable_sources(tree.get("value")))
     return {id_ for id_ in ids if isinstance(id_, str)}
 
 
-def _list_variable_heads(value: Json) -> Iterator[str]:
+def _list_variable_sources(value: Json) -> Iterator[str]:
     """Yield the first items of lists of names: a variable's selector begins with its node's id."""
-    todo = [value]
-    while todo:
-        part = todo.pop()
-        if isinstance(part, Mapping):
-            todo += part.values()
-        elif isinstance(part, list):
-            todo += part
-            if part and isinstance(part[0], str):
-                yield part[0]
+    pending = [value]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, Mapping):
+            pending += item.values()
+        elif isinstance(item, list):
+            pending += item
+            if item and isinstance(item[0], str):
+                yield item[0]
 
 
 def collect_node_labels(trees: Iterable[Tree]) -> dict[str, NodeLabel]:
@@ -90,27 +87,28 @@ def collect_node_labels(trees: Iterable[Tree]) -> dict[str, NodeLabel]:
 def describe_edit(
     ops: Iterable[Tree],
     inverse: Iterable[Tree],
-    nodes: Mapping[str, NodeLabel],
+    labels: Mapping[str, NodeLabel],
     kinds: Mapping[str, AnyKind],
 ) -> EditDescription | None:
-    """Return the description of an edit, or None if it has none. ``nodes`` are the current ones by id."""
+    """Describe an edit, or return None if no operation has a description. ``labels``: the current nodes' labels by id."""
     ops, inverse = list(ops), list(inverse)
     describer = _Describer(
-        {**collect_node_labels(inverse), **collect_node_labels(ops), **nodes},
+        {**collect_node_labels(inverse), **collect_node_labels(ops), **labels},
         kinds,
         # The inverse is in the order of undoing, so that the value before the first change wins.
         {_build_target(tree): tree for tree in inverse},
     )
     # If a field was set several times, the last value counts.
-    last = {_build_target(op): op for op in ops}
-    lines = [line for op in last.values() for line in describer.describe(op)]
-    lines += describer.describe_moves(list(last.values()))
+    last_ops = {_build_target(op): op for op in ops}.values()
+    lines = [line for op in last_ops for line in describer.describe(op)]
+    lines += describer.describe_moves(last_ops)
     if not lines:
         return None
     return EditDescription(tuple(lines[:MAX_LINES]), max(0, len(lines) - MAX_LINES))
 
 
 def _build_target(tree: Tree) -> tuple[str, ...]:
+    """Return a key of the thing that an operation changes, which is the same for its inverse."""
     parts = (tree.get("edge"), tree.get("node"), tree.get("note"))
     ids = [part.get("id") for part in parts if part]
     keys = [tree.get(key) for key in ("id", "area", "name", "field", "path")]
@@ -121,16 +119,15 @@ def _build_target(tree: Tree) -> tuple[str, ...]:
 class _Describer:
     """Describes the operations of one edit; ``previous`` has the inverse operation of each target."""
 
-    nodes: Mapping[str, NodeLabel]
+    labels: Mapping[str, NodeLabel]
     kinds: Mapping[str, AnyKind]
     previous: Mapping[tuple[str, ...], Tree]
 
     def describe(self, op: Tree) -> Iterator[ChangeLine]:
-        describe = self._describers.get(op["op"])
-        if describe:
-            yield describe(self, op)
+        if describe_op := self._describers.get(op["op"]):
+            yield describe_op(self, op)
 
-    def describe_moves(self, ops: list[Tree]) -> Iterator[ChangeLine]:
+    def describe_moves(self, ops: Collection[Tree]) -> Iterator[ChangeLine]:
         for name, sentence in (
             ("move", _("Moved nodes: %(n)s")),
             ("resize", _("Resized nodes: %(n)s")),
@@ -139,24 +136,24 @@ class _Describer:
                 yield ChangeLine(sentence % {"n": count})
 
     def get_name(self, id_: str | None) -> str:
-        label = self.nodes.get(id_ or "")
+        label = self.labels.get(id_ or "")
         if label is None:
             return id_ or ""
-        return label.title or kind_in_words(label.kind, self.kinds) or _("Note")
+        return label.title or get_kind_title(label.kind, self.kinds) or _("Note")
 
-    def _add(self, op: Tree) -> ChangeLine:
+    def _describe_add(self, op: Tree) -> ChangeLine:
         return ChangeLine(_("Added %(what)s") % {"what": self.get_name(op["node"]["id"])})
 
-    def _note(self, op: Tree) -> ChangeLine:
+    def _describe_note(self, op: Tree) -> ChangeLine:
         return ChangeLine(_("Added a note"))
 
-    def _delete(self, op: Tree) -> ChangeLine:
+    def _describe_delete(self, op: Tree) -> ChangeLine:
         return ChangeLine(_("Deleted %(what)s") % {"what": self.get_name(op["id"])})
 
-    def _connect(self, op: Tree) -> ChangeLine:
+    def _describe_connect(self, op: Tree) -> ChangeLine:
         return ChangeLine(_("Connected %(edge)s") % {"edge": self._format_edge(op["edge"])})
 
-    def _disconnect(self, op: Tree) -> ChangeLine:
+    def _describe_disconnect(self, op: Tree) -> ChangeLine:
         edges = (tree["edge"] for tree in self.previous.values() if tree["op"] == "connect")
         edge: Tree = next((edge for edge in edges if edge["id"] == op["id"]), {})
         return ChangeLine(_("Disconnected %(edge)s") % {"edge": self._format_edge(edge)})
@@ -164,7 +161,7 @@ class _Describer:
     def _format_edge(self, edge: Tree) -> str:
         return f"{self.get_name(edge.get('source'))} → {self.get_name(edge.get('target'))}"
 
-    def _reparent(self, op: Tree) -> ChangeLine:
+    def _describe_reparent(self, op: Tree) -> ChangeLine:
         name = self.get_name(op["id"])
         if op["parent"] is None:
             return ChangeLine(_("Moved %(what)s out of its container") % {"what": name})
@@ -172,25 +169,25 @@ class _Describer:
             _("Moved %(what)s into %(box)s") % {"what": name, "box": self.get_name(op["parent"])}
         )
 
-    def _rename(self, op: Tree) -> ChangeLine:
+    def _describe_rename(self, op: Tree) -> ChangeLine:
         return self._describe_change(op, _("Title"), "title")
 
-    def _set(self, op: Tree) -> ChangeLine:
-        label = self.nodes.get(op["id"])
+    def _describe_set(self, op: Tree) -> ChangeLine:
+        label = self.labels.get(op["id"])
         kind = self.kinds.get(label.kind) if label else None
         field = _build_field_label(op["path"], kind.fields if kind else ())
         return self._describe_change(op, f"{self.get_name(op['id'])} › {field}")
 
-    def _feature(self, op: Tree) -> ChangeLine:
+    def _describe_feature(self, op: Tree) -> ChangeLine:
         return self._describe_change(op, " › ".join(map(str, op["path"])))
 
-    def _header(self, op: Tree) -> ChangeLine:
+    def _describe_header(self, op: Tree) -> ChangeLine:
         return self._describe_change(op, _HEADERS.get(op["field"], lambda: op["field"])())
 
-    def _variable(self, op: Tree) -> ChangeLine:
+    def _describe_variable(self, op: Tree) -> ChangeLine:
         return self._describe_change(op, _("Variable %(name)s") % {"name": op["name"]}, "spec")
 
-    def _replace(self, op: Tree) -> ChangeLine:
+    def _describe_replace(self, op: Tree) -> ChangeLine:
         return ChangeLine(_("Replaced the whole draft"))
 
     def _describe_change(self, op: Tree, text: str, key: str = "value") -> ChangeLine:
@@ -208,8 +205,8 @@ class _Describer:
         if isinstance(value, Mapping):
             return self._format_mapping(value)
         if isinstance(value, list):
-            names = all(isinstance(step, str) for step in value)
-            if names and len(value) > 1 and value[0] in self.nodes:
+            is_selector = len(value) > 1 and all(isinstance(step, str) for step in value)
+            if is_selector and value[0] in self.labels:
                 return " › ".join((self.get_name(value[0]), *value[1:]))
             return "\n".join(map(self._format_text, value))
         return "" if value is None else format_value(value)
@@ -224,18 +221,18 @@ class _Describer:
         return ", ".join(f"{name}: {text}" for name, text in texts.items() if text)
 
     _describers: ClassVar[Mapping[str, Callable[["_Describer", Tree], ChangeLine]]] = {
-        "add": _add,
-        "note": _note,
-        "delete": _delete,
-        "connect": _connect,
-        "disconnect": _disconnect,
-        "reparent": _reparent,
-        "rename": _rename,
-        "set": _set,
-        "feature": _feature,
-        "header": _header,
-        "variable": _variable,
-        "replace": _replace,
+        "add": _describe_add,
+        "note": _describe_note,
+        "delete": _describe_delete,
+        "connect": _describe_connect,
+        "disconnect": _describe_disconnect,
+        "reparent": _describe_reparent,
+        "rename": _describe_rename,
+        "set": _describe_set,
+        "feature": _describe_feature,
+        "header": _describe_header,
+        "variable": _describe_variable,
+        "replace": _describe_replace,
     }
 
 

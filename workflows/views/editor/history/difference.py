@@ -17,16 +17,15 @@ from django.views.decorators.http import require_safe
 from workflows import permissions, selectors
 from workflows.engine.editing.diff import FieldChange
 from workflows.engine.geometry import format_number
-from workflows.engine.language.config_errors import build_field_label
 from workflows.engine.language.document import Document, Json, NodeSpec, Note
 from workflows.execution.kinds import load_kinds
 from workflows.models import Version
 from workflows.services.editing.compare import Comparison, compare
-from workflows.templatetags.problem_sentences import translate_label
+from workflows.templatetags.problem_sentences import translate_field_path
 from workflows.templatetags.problems import list_titles
 from workflows.views.canvas.cards import Mark
 from workflows.views.canvas.drawing import Drawing, draw
-from workflows.views.request_context import workflow_for
+from workflows.views.request_context import find_workflow
 
 
 MAX_TEXT_LENGTH = 4_000  # characters of a value that are shown
@@ -76,6 +75,7 @@ class ComparisonRow:
 
 
 def _build_mark(name: str, mark: str, has_moved: bool) -> Mark:
+    """Return the sign and word of this mark, together with those of a move."""
     mark_names = dict.fromkeys((mark, *(["moved"] * has_moved)))
     signs, words = zip(*(MARKS[mark_name] for mark_name in mark_names), strict=True)
     return Mark(name, "".join(signs), " · ".join(map(str, words)))
@@ -84,7 +84,8 @@ def _build_mark(name: str, mark: str, has_moved: bool) -> Mark:
 @login_required
 @require_safe
 def difference(request: HttpRequest, workflow_id: UUID, before: str, after: str) -> HttpResponse:
-    principal, workflow = workflow_for(request, workflow_id)
+    """Compare two versions by number, or a version with ``draft``."""
+    principal, workflow = find_workflow(request, workflow_id)
     older = selectors.find_version_or_draft(principal, workflow, before)
     newer = selectors.find_version_or_draft(principal, workflow, after)
     comparison = compare(workflow, older, newer)
@@ -114,7 +115,7 @@ def _get_restorable_version(older: Version | None, newer: Version | None) -> Ver
 
 
 def _merge_documents(comparison: Comparison) -> Document:
-    """Return the later document with the removed parts of the earlier one."""
+    """Return the later document together with the parts of the earlier one that were removed."""
     nodes = {node.id: node for node in (*comparison.before.nodes, *comparison.after.nodes)}
     edges = {edge.id: edge for edge in (*comparison.before.edges, *comparison.after.edges)}
     notes = {note.id: note for note in (*comparison.before.notes, *comparison.after.notes)}
@@ -128,14 +129,14 @@ def _merge_documents(comparison: Comparison) -> Document:
 
 def _draw_comparison(comparison: Comparison) -> Drawing:
     """Draw the merged document as the canvas does, with the differences marked."""
-    differ = {**comparison.marks.nodes, **comparison.marks.edges}
-    moved = _find_moves(comparison)
-    marks = {id_: _build_mark(name, name, id_ in moved) for id_, name in differ.items()}
+    mark_names = {**comparison.marks.nodes, **comparison.marks.edges}
+    moves = _find_moves(comparison)
+    marks = {id_: _build_mark(name, name, id_ in moves) for id_, name in mark_names.items()}
     return draw(_merge_documents(comparison), marks=marks)
 
 
 def _find_moves(comparison: Comparison) -> dict[str, tuple[str, str]]:
-    """Return the old and new position of each moved node or note, even if something else changed, too."""
+    """Return the old and new position of each moved node or note by its id."""
     before, after = (
         {part.id: part for part in _list_parts(document)}
         for document in (comparison.before, comparison.after)
@@ -164,22 +165,26 @@ def _build_titles(comparison: Comparison) -> dict[str, str]:
 def _build_node_rows(comparison: Comparison) -> list[ComparisonRow]:
     documents = (comparison.before, comparison.after)
     titles = _build_titles(comparison)
-    notes = {note.id for document in documents for note in document.notes}
-    moved = _find_moves(comparison)
-    kinds = {node.id: node.kind for document in documents for node in document.nodes}
+    note_ids = {note.id for document in documents for note in document.notes}
+    moves = _find_moves(comparison)
+    kinds = load_kinds()
+    node_kinds = {node.id: node.kind for document in documents for node in document.nodes}
     return [
         ComparisonRow(
             id_,
-            titles.get(id_) or (str(_("Note")) if id_ in notes else id_),
+            titles.get(id_) or (str(_("Note")) if id_ in note_ids else id_),
             mark,
             (
                 *(
-                    _build_labelled_difference(change, kinds.get(id_, ""))
+                    _build_difference(
+                        change,
+                        translate_field_path(change.path, kinds.get(node_kinds.get(id_, ""))),
+                    )
                     for change in comparison.marks.fields.get(id_, ())
                 ),
-                *([FieldDifference(gettext("Position"), *moved[id_])] if id_ in moved else ()),
+                *([FieldDifference(gettext("Position"), *moves[id_])] if id_ in moves else ()),
             ),
-            has_moved=id_ in moved,
+            has_moved=id_ in moves,
         )
         for id_, mark in comparison.marks.nodes.items()
     ]
@@ -188,19 +193,23 @@ def _build_node_rows(comparison: Comparison) -> list[ComparisonRow]:
 def _build_edge_rows(comparison: Comparison) -> list[ComparisonRow]:
     documents = (comparison.before, comparison.after)
     titles = _build_titles(comparison)
-    edges = {edge.id: edge for document in documents for edge in document.edges}
-
-    def get_name(id_: str) -> str:
-        edge = edges[id_]
-        ends = (titles.get(end, end) for end in (edge.source, edge.target))
-        return " → ".join(ends)
-
-    return [ComparisonRow(id_, get_name(id_), mark) for id_, mark in comparison.marks.edges.items()]
+    names = {
+        edge.id: " → ".join(titles.get(end, end) for end in (edge.source, edge.target))
+        for document in documents
+        for edge in document.edges
+    }
+    return [ComparisonRow(id_, names[id_], mark) for id_, mark in comparison.marks.edges.items()]
 
 
 def _build_named_rows(changes: Iterable[FieldChange]) -> list[ComparisonRow]:
     return [
-        ComparisonRow(c.path, c.path, _classify_change(c), (_build_difference(c),)) for c in changes
+        ComparisonRow(
+            change.path,
+            change.path,
+            _classify_change(change),
+            (_build_difference(change, change.path),),
+        )
+        for change in changes
     ]
 
 
@@ -210,21 +219,11 @@ def _classify_change(change: FieldChange) -> str:
     return "removed" if change.after is None else "changed"
 
 
-def _build_labelled_difference(change: FieldChange, kind: str) -> FieldDifference:
-    """Label the difference as the form does; a setting that no form shows keeps its name."""
-    node_kind = load_kinds().get(kind)
-    steps = [int(step) if step.isdecimal() else step for step in change.path.split(".")]
-    words = (
-        translate_label(build_field_label(steps, node_kind.fields)) if node_kind else change.path
-    )
-    return replace(_build_difference(change), path=words)
-
-
-def _build_difference(change: FieldChange) -> FieldDifference:
+def _build_difference(change: FieldChange, label: str) -> FieldDifference:
     before, after = _format_text(change.before), _format_text(change.after)
     if "\n" in before + after and before and after:
-        return FieldDifference(change.path, "", "", tuple(_diff_lines(before, after)))
-    return FieldDifference(change.path, before, after)
+        return FieldDifference(label, "", "", tuple(_diff_lines(before, after)))
+    return FieldDifference(label, before, after)
 
 
 def _diff_lines(before: str, after: str) -> Iterator[DiffLine]:

@@ -29,7 +29,7 @@ from workflows.views.editor.history.descriptions import (
     describe_edit,
 )
 from workflows.views.publishing.page_updates import render_published
-from workflows.views.request_context import is_htmx, read_text, workflow_for
+from workflows.views.request_context import find_workflow, is_htmx, read_text
 
 
 MAX_EDITS = 40
@@ -41,19 +41,20 @@ MAX_DESCRIBED_SIZE = 32_000
 @login_required
 @require_safe
 def history(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
-    principal, workflow = workflow_for(request, workflow_id)
+    """Show the versions and the newest edits with their descriptions."""
+    principal, workflow = find_workflow(request, workflow_id)
     revisions = selectors.list_revisions(principal, workflow)
     edits = list(
         revisions.defer("ops", "inverse").annotate(
-            size=_build_size("ops") + _build_size("inverse")
+            size=_measure_column("ops") + _measure_column("inverse")
         )[: MAX_EDITS + 1]
     )
-    changes = _describe_edits(principal, workflow, edits[:MAX_EDITS])
+    details = _describe_edits(principal, workflow, edits[:MAX_EDITS])
     context = {
         "workflow": workflow,
         "versions": list(selectors.list_versions(principal, workflow)),
         "edits": [
-            {"row": row, "author": get_author_name(row), "description": changes.get(row.number)}
+            {"row": row, "author": get_author_name(row), "description": details.get(row.number)}
             for row in edits[:MAX_EDITS]
         ],
         "has_more": len(edits) > MAX_EDITS,
@@ -63,49 +64,12 @@ def history(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     return render(request, "editor/history/_history.html", context)
 
 
-def _build_size(column: str) -> Func:
-    return Func(F(column), function="pg_column_size", output_field=IntegerField())
-
-
-def _describe_edits(
-    principal: Principal, workflow: Workflow, rows: Sequence[Revision]
-) -> dict[int, EditDescription]:
-    """Return the description of each edit by its number, with the current names of the nodes."""
-    small = [row.number for row in rows if row.size <= MAX_DESCRIBED_SIZE]  # type: ignore[attr-defined]  # annotated
-    revisions = Revision.objects.visible_to(principal).filter(workflow=workflow, number__in=small)
-    trees = {
-        number: (ops, inverse)
-        for number, ops, inverse in revisions.values_list("number", "ops", "inverse")
-    }
-    nodes = _load_node_labels(
-        principal,
-        workflow,
-        (tree for pair in trees.values() for operations in pair for tree in operations),
-    )
-    kinds = load_kinds()
-    descriptions = {number: describe_edit(*pair, nodes, kinds) for number, pair in trees.items()}
-    return {
-        number: description
-        for number, description in descriptions.items()
-        if description is not None
-    }
-
-
-def _load_node_labels(
-    principal: Principal, workflow: Workflow, trees: Iterable[Any]
-) -> dict[str, NodeLabel]:
-    rows = Node.objects.visible_to(principal).filter(workflow=workflow, key__in=collect_ids(trees))
-    return {
-        key: NodeLabel(title, kind) for key, title, kind in rows.values_list("key", "title", "kind")
-    }
-
-
 @login_required
 @require_POST
-def go_back(request: HttpRequest, workflow_id: UUID, number: int) -> HttpResponse:
+def restore_revision(request: HttpRequest, workflow_id: UUID, number: int) -> HttpResponse:
     """Restore the draft as it was after an edit; everything since is undone as one edit."""
-    principal, workflow = workflow_for(request, workflow_id, "edit")
-    return _perform(
+    principal, workflow = find_workflow(request, workflow_id, "edit")
+    return _call_and_respond(
         request,
         workflow,
         lambda: restore.restore_revision(principal, workflow=workflow, number=number),
@@ -116,9 +80,9 @@ def go_back(request: HttpRequest, workflow_id: UUID, number: int) -> HttpRespons
 @login_required
 @require_POST
 def add_version(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
-    principal, workflow = workflow_for(request, workflow_id, "publish")
+    principal, workflow = find_workflow(request, workflow_id, "publish")
     note = read_text(request.POST, "note")[:MAX_NOTE_LENGTH]
-    return _perform(
+    return _call_and_respond(
         request,
         workflow,
         lambda: publishing.add_version(principal, workflow=workflow, note=note),
@@ -129,9 +93,9 @@ def add_version(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
 @login_required
 @require_POST
 def restore_version(request: HttpRequest, workflow_id: UUID, number: int) -> HttpResponse:
-    principal, workflow = workflow_for(request, workflow_id, "edit")
+    principal, workflow = find_workflow(request, workflow_id, "edit")
     version = selectors.find_version(principal, workflow, number)
-    return _perform(
+    return _call_and_respond(
         request,
         workflow,
         lambda: restore.restore_version(principal, workflow=workflow, version=version),
@@ -142,10 +106,10 @@ def restore_version(request: HttpRequest, workflow_id: UUID, number: int) -> Htt
 @login_required
 @require_POST
 def publish_version(request: HttpRequest, workflow_id: UUID, number: int) -> HttpResponse:
-    principal, workflow = workflow_for(request, workflow_id, "publish")
+    principal, workflow = find_workflow(request, workflow_id, "publish")
     version = selectors.find_version(principal, workflow, number)
     message = _("Version published.")
-    response = _perform(
+    response = _call_and_respond(
         request,
         workflow,
         lambda: publishing.publish_version(principal, workflow=workflow, version=version),
@@ -156,10 +120,41 @@ def publish_version(request: HttpRequest, workflow_id: UUID, number: int) -> Htt
     return response
 
 
-def _perform(
+def _measure_column(column: str) -> Func:
+    return Func(F(column), function="pg_column_size", output_field=IntegerField())
+
+
+def _describe_edits(
+    principal: Principal, workflow: Workflow, edits: Sequence[Revision]
+) -> dict[int, EditDescription]:
+    """Return the description of each edit by its number, with the current names of the nodes."""
+    numbers = [row.number for row in edits if row.size <= MAX_DESCRIBED_SIZE]  # type: ignore[attr-defined]  # annotated
+    revisions = Revision.objects.visible_to(principal).filter(workflow=workflow, number__in=numbers)
+    trees = {
+        number: (ops, inverse)
+        for number, ops, inverse in revisions.values_list("number", "ops", "inverse")
+    }
+    all_trees = (tree for pair in trees.values() for operations in pair for tree in operations)
+    labels, kinds = _load_node_labels(principal, workflow, all_trees), load_kinds()
+    return {
+        number: description
+        for number, (ops, inverse) in trees.items()
+        if (description := describe_edit(ops, inverse, labels, kinds)) is not None
+    }
+
+
+def _load_node_labels(
+    principal: Principal, workflow: Workflow, trees: Iterable[Any]
+) -> dict[str, NodeLabel]:
+    nodes = Node.objects.visible_to(principal).filter(workflow=workflow, key__in=collect_ids(trees))
+    rows = nodes.values_list("key", "title", "kind")
+    return {key: NodeLabel(title, kind) for key, title, kind in rows}
+
+
+def _call_and_respond(
     request: HttpRequest, workflow: Workflow, action: Callable[[], object], message: str
 ) -> HttpResponse:
-    """Perform the action; respond to the editor's script with a message, and to a plain form with a redirect."""
+    """Call the action; respond to the editor's script with a message, and to a plain form with a redirect."""
     try:
         action()
     except (WorkflowFault, DocumentInvalid) as error:

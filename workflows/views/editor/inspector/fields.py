@@ -148,19 +148,32 @@ def upgrade_data(data: Mapping[str, Json]) -> Mapping[str, Json]:
 
 def list_operators_by_type() -> dict[str, list[str]]:
     """Return the operators of each type for the conditions; the empty type stands for an unknown one."""
-    return {"": list(OPERATORS), **{kind.value: _list_operators(kind) for kind in ValueType}}
+    return {
+        "": list(OPERATORS),
+        **{value_type.value: _list_operators(value_type) for value_type in ValueType},
+    }
 
 
 def list_assignments_by_type() -> dict[str, list[dict[str, Any]]]:  # Any: JSON
     """Return the operations on a variable of each type, and the possible sources of the operand."""
     return {
-        kind.value: [
+        value_type.value: [
             {"name": name, "sources": sorted(operation.sources), "operand": operation.has_operand}
             for name, operation in OPERATIONS.items()
-            if kind in operation.targets
+            if value_type in operation.targets
         ]
-        for kind in ValueType
+        for value_type in ValueType
     }
+
+
+def get_canonical_type(type_name: str) -> str:
+    """Return the name of a type without its aliases; "any" for an unknown type."""
+    value_type = parse_type(type_name)
+    return value_type.value if value_type else "any"
+
+
+def list_operator_choices() -> list[tuple[str, str]]:
+    return [(name, translate_text(get_operator_label(name))) for name in OPERATORS]
 
 
 def _choose_style(field: Field, value: Json) -> WidgetStyle:
@@ -200,32 +213,32 @@ def _is_shown(field: Field, data: Mapping[str, Json]) -> bool:
     return data.get(name) in values
 
 
-def _list_operators(kind: ValueType) -> list[str]:
-    if kind in _OPERATORS_BY_TYPE:
-        return list(_OPERATORS_BY_TYPE[kind])
-    if kind.is_number:
+def _list_operators(value_type: ValueType) -> list[str]:
+    if value_type in _OPERATORS_BY_TYPE:
+        return list(_OPERATORS_BY_TYPE[value_type])
+    if value_type.is_number:
         return ["=", "≠", ">", "<", "≥", "≤", "empty", "not empty", "null", "not null"]
-    if kind.is_array:
+    if value_type.is_array:
         return ["contains", "not contains", "all of", "empty", "not empty"]
     return list(OPERATORS)
 
 
-_TEXT_TESTS = (
+_TEXT_OPERATORS = (
     *("is", "is not", "contains", "not contains", "start with", "end with"),
     *("in", "not in", "empty", "not empty", "null", "not null"),
 )
 _OPERATORS_BY_TYPE: Final[Mapping[ValueType, tuple[str, ...]]] = {
-    ValueType.STRING: _TEXT_TESTS,
-    ValueType.SECRET: _TEXT_TESTS,
+    ValueType.STRING: _TEXT_OPERATORS,
+    ValueType.SECRET: _TEXT_OPERATORS,
     ValueType.BOOLEAN: ("is", "is not", "null", "not null"),
     ValueType.OBJECT: ("empty", "not empty", "null", "not null"),
     ValueType.FILE: ("exists", "not exists"),
     ValueType.ARRAY_FILE: ("contains", "not contains", "all of", "empty", "not empty"),
 }
 
-_SELECTOR: list[str] = []
-CONDITION: dict[str, Json] = {
-    "variable_selector": _SELECTOR,
+_BLANK_SELECTOR: list[str] = []
+BLANK_CONDITION: dict[str, Json] = {
+    "variable_selector": _BLANK_SELECTOR,
     "comparison_operator": "is",
     "value": "",
 }
@@ -271,8 +284,8 @@ WIDGET_STYLES: Final[Mapping[Widget, WidgetStyle]] = {
     Widget.TYPE: WidgetStyle("fields/_type"),
     Widget.SELECTOR: WidgetStyle("fields/_selector"),
     Widget.INNER_SELECTOR: WidgetStyle("fields/_selector"),
-    Widget.SELECTORS: WidgetStyle("lists/_selectors", _SELECTOR, is_list=True),
-    Widget.SELECTOR_MAP: WidgetStyle("lists/_selector_map", _SELECTOR),
+    Widget.SELECTORS: WidgetStyle("lists/_selectors", _BLANK_SELECTOR, is_list=True),
+    Widget.SELECTOR_MAP: WidgetStyle("lists/_selector_map", _BLANK_SELECTOR),
     Widget.STRINGS: WidgetStyle("lists/_strings", "", is_list=True),
     Widget.OBJECT: JSON_STYLE,
     Widget.SCHEMA: WidgetStyle("fields/_schema"),
@@ -280,17 +293,17 @@ WIDGET_STYLES: Final[Mapping[Widget, WidgetStyle]] = {
     Widget.MESSAGES: WidgetStyle("lists/_messages", {"role": "user", "text": ""}, is_list=True),
     Widget.CASES: WidgetStyle(
         "conditions/_cases",
-        {"case_id": "", "logical_operator": "and", "conditions": [CONDITION]},
+        {"case_id": "", "logical_operator": "and", "conditions": [BLANK_CONDITION]},
         is_list=True,
     ),
-    Widget.CONDITIONS: WidgetStyle("conditions/_conditions", CONDITION, is_list=True),
+    Widget.CONDITIONS: WidgetStyle("conditions/_conditions", BLANK_CONDITION, is_list=True),
     Widget.ASSIGNMENTS: WidgetStyle(
         "variables/_assignments",
         {
-            "variable_selector": _SELECTOR,
+            "variable_selector": _BLANK_SELECTOR,
             "operation": "over-write",
             "input_type": "variable",
-            "value": _SELECTOR,
+            "value": _BLANK_SELECTOR,
         },
         is_list=True,
     ),
@@ -300,7 +313,7 @@ WIDGET_STYLES: Final[Mapping[Widget, WidgetStyle]] = {
         is_list=True,
     ),
     Widget.OUTPUTS: WidgetStyle(
-        "variables/_outputs", {"variable": "", "value_selector": _SELECTOR}, is_list=True
+        "variables/_outputs", {"variable": "", "value_selector": _BLANK_SELECTOR}, is_list=True
     ),
     Widget.GROUPS: WidgetStyle(
         "lists/_groups", {"group_name": "", "output_type": "any", "variables": []}
@@ -328,14 +341,7 @@ FORM_TYPES: Final = (
 UNARY_OPERATORS: Final = sorted(UNARY)
 FILE_KEYS: Final = tuple(FILE_ATTRIBUTES)
 TYPES: Final = tuple(
-    kind.value for kind in ValueType if kind not in (ValueType.NONE, ValueType.SECRET)
+    value_type.value
+    for value_type in ValueType
+    if value_type not in (ValueType.NONE, ValueType.SECRET)
 )
-
-
-def get_canonical_type(type_name: str) -> str:
-    kind = parse_type(type_name)
-    return kind.value if kind else "any"
-
-
-def list_operator_choices() -> list[tuple[str, str]]:
-    return [(name, translate_text(get_operator_label(name))) for name in OPERATORS]

@@ -28,12 +28,12 @@ from workflows.engine.nodes import find_appearance
 from workflows.execution.kinds import load_kinds
 from workflows.llm.config import normalize_name
 from workflows.models import Workflow
-from workflows.templatetags.problems import by_title, in_words, list_titles
+from workflows.templatetags.problems import describe_problem, list_titles, replace_ids_by_titles
 from workflows.views.catalog.workflow_page import get_document, get_node
-from workflows.views.editor.inspector import fields as forms
+from workflows.views.editor.inspector import fields as form_fields
 from workflows.views.editor.inspector.policy import DESCRIPTION, build_policy_controls
 from workflows.views.editor.inspector.workflow import build_workflow_form
-from workflows.views.request_context import workflow_for
+from workflows.views.request_context import find_workflow
 
 
 ROLES = (
@@ -44,16 +44,23 @@ ROLES = (
 
 
 class UnknownKind(NodeKind[Any, Any]):
-    """A stand-in for a kind that isn't installed, so that its node is shown as it is stored."""
+    """The kind of a node whose own kind isn't installed, so that the node is shown as it is stored."""
 
     name = ""
     title = ""
 
 
+@dataclass(frozen=True, slots=True)
+class FieldRow:
+    field: Field
+    depth: int
+
+
 @login_required
 @require_safe
 def node(request: HttpRequest, workflow_id: UUID, node_key: str) -> HttpResponse:
-    principal, workflow = workflow_for(request, workflow_id)
+    """Show the form of a node."""
+    principal, workflow = find_workflow(request, workflow_id)
     document = get_document(principal, workflow)
     spec = get_node(document, node_key)
     providers = _list_providers(principal, workflow)
@@ -75,17 +82,17 @@ def node(request: HttpRequest, workflow_id: UUID, node_key: str) -> HttpResponse
 @require_safe
 def overview(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     """Show the panel for several selected nodes, an edge, or no selection."""
-    principal, workflow = workflow_for(request, workflow_id)
+    principal, workflow = find_workflow(request, workflow_id)
     document = get_document(principal, workflow)
     context: dict[str, Any] = {
         "workflow": workflow,
         "can_edit": permissions.may_edit(principal, workflow),
     }
-    if keys := request.GET.getlist("node"):
-        context["nodes"] = [_serialize_node(spec) for spec in document.nodes if spec.id in keys]
+    if node_ids := request.GET.getlist("node"):
+        context["nodes"] = [_serialize_node(spec) for spec in document.nodes if spec.id in node_ids]
         return render(request, "inspector/_selection.html", context)
-    if key := request.GET.get("edge"):
-        context |= _build_edge_context(document, key)
+    if edge_id := request.GET.get("edge"):
+        context |= _build_edge_context(document, edge_id)
         return render(request, "inspector/_edge.html", context)
     context |= build_workflow_form(workflow, document)
     return render(request, "inspector/_workflow.html", context)
@@ -96,7 +103,7 @@ def _build_node_context(document: Document, spec: NodeSpec, revision: int) -> di
     kind = kinds.get(spec.kind) or UnknownKind()
     appearance = find_appearance(spec.kind, kinds)
     problems = validate_node(document, kinds, spec.id)
-    # Without the memory app the language has no such field.
+    # Without the memory app, the language has no such field.
     fields = [f for f in kind.fields if f.name != "enhanced_memory" or memory_app.is_on()]
     policy = build_policy_controls(kind, spec)
     outputs = list_node_outputs(document, kinds, spec.id)
@@ -106,19 +113,19 @@ def _build_node_context(document: Document, spec: NodeSpec, revision: int) -> di
         "is_unknown": spec.kind not in kinds,
         "icon": appearance.icon,
         "family": appearance.family,
-        "controls": forms.build_controls(fields, spec.data),
-        "description": forms.build_control(DESCRIPTION, spec.data),
+        "controls": form_fields.build_controls(fields, spec.data),
+        "description": form_fields.build_control(DESCRIPTION, spec.data),
         "policy": policy,
         "outputs": outputs,
         "docs": build_docs(kind, spec, outputs),
         "policy_open": any(spec.data.get(control.key) for control in policy),
         "roles": ROLES,
-        "operators": forms.list_operator_choices(),
-        "condition_blank": forms.CONDITION,
+        "operators": form_fields.list_operator_choices(),
+        "condition_blank": form_fields.BLANK_CONDITION,
         "empty_list": [],
-        "types": forms.TYPES,
-        "form_types": forms.FORM_TYPES,
-        "file_keys": forms.FILE_KEYS,
+        "types": form_fields.TYPES,
+        "form_types": form_fields.FORM_TYPES,
+        "file_keys": form_fields.FILE_KEYS,
         "script_data": _build_script_data(document, spec, kind, problems, revision),
     }
 
@@ -139,15 +146,15 @@ def _build_script_data(
         "sources": [
             _serialize_source(source) for source in list_sources(document, load_kinds(), spec.id)
         ],
-        "operators": forms.list_operators_by_type(),
-        "unary": forms.UNARY_OPERATORS,
-        "assignments": forms.list_assignments_by_type(),
-        "shown": _collect_defaults(forms.build_controls(kind.fields, spec.data), spec.data),
+        "operators": form_fields.list_operators_by_type(),
+        "unary": form_fields.UNARY_OPERATORS,
+        "assignments": form_fields.list_assignments_by_type(),
+        "shown": _collect_defaults(form_fields.build_controls(kind.fields, spec.data), spec.data),
     }
 
 
 def _collect_defaults(
-    controls: Iterable[forms.Control], data: Mapping[str, Json]
+    controls: Iterable[form_fields.Control], data: Mapping[str, Json]
 ) -> dict[str, Json]:
     """Return the displayed defaults that are not stored; the first edit inside a default stores all of it."""
     return {
@@ -161,7 +168,7 @@ def _serialize_problems(problems: Iterable[Problem], titles: Mapping[str, str]) 
     return [
         {
             "severity": problem.severity.value,
-            "message": by_title(in_words(problem), titles),
+            "message": replace_ids_by_titles(describe_problem(problem), titles),
             "field": problem.field,
         }
         for problem in problems
@@ -198,11 +205,11 @@ def _serialize_variable(variable: Variable) -> dict[str, Json]:
 
 def _list_providers(principal: Principal, workflow: Workflow) -> Sequence[tuple[str, str]]:
     """Return the names of the available providers with the default model of each."""
-    models = {"offline": "offline"}
+    default_models = {"offline": "offline"}
     if permissions.may_view_credentials(principal, workflow.team_id):
-        for row in selectors.list_providers(principal, workflow.team_id).filter(enabled=True):
-            models[normalize_name(row.name)] = row.default_model
-    return [*models.items()]
+        providers = selectors.list_providers(principal, workflow.team_id).filter(enabled=True)
+        default_models |= {normalize_name(row.name): row.default_model for row in providers}
+    return [*default_models.items()]
 
 
 def _serialize_node(spec: NodeSpec) -> dict[str, str]:
@@ -215,11 +222,11 @@ def _serialize_node(spec: NodeSpec) -> dict[str, str]:
     }
 
 
-def _build_edge_context(document: Document, key: str) -> Mapping[str, Any]:
-    edge = next((item for item in document.edges if item.id == key), None)
+def _build_edge_context(document: Document, edge_id: str) -> Mapping[str, Any]:
+    edge = next((edge for edge in document.edges if edge.id == edge_id), None)
     if edge is None:
         raise NotFound
-    nodes = {item.id: _serialize_node(item) for item in document.nodes}
+    nodes = {spec.id: _serialize_node(spec) for spec in document.nodes}
     return {
         "edge": edge,
         "source": nodes.get(edge.source),
@@ -255,30 +262,26 @@ def _format_conditions(case: Mapping[str, Json]) -> str:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class FieldRow:
-    field: Field
-    depth: int
-
-
 def build_docs(kind: AnyKind, spec: NodeSpec, outputs: tuple[Output, ...]) -> dict[str, Any]:
+    """Return the reference of a kind, with the node's own outputs and branches."""
     return {
         "kind": kind,
-        "fields": _list_rows(kind.fields),
+        "fields": _list_field_rows(kind.fields),
         "outputs": outputs or list_outputs(kind),
         "handles": _list_handles(kind, spec),
         "example": yaml.safe_dump(build_example_data(kind), allow_unicode=True, sort_keys=False),
     }
 
 
-def _list_rows(fields: tuple[Field, ...], depth: int = 0) -> tuple[FieldRow, ...]:
+def _list_field_rows(fields: tuple[Field, ...], depth: int = 0) -> tuple[FieldRow, ...]:
     rows: list[FieldRow] = []
     for field in fields:
-        rows += [FieldRow(field, depth), *_list_rows(field.fields, depth + 1)]
+        rows += [FieldRow(field, depth), *_list_field_rows(field.fields, depth + 1)]
     return tuple(rows)
 
 
 def _list_handles(kind: AnyKind, spec: NodeSpec) -> tuple[str, ...]:
+    """Return the names of the branches; none if there is only one, or if the data is incomplete."""
     try:
         handles = kind.list_handles(spec)
     except (ValueError, TypeError, KeyError, AttributeError):

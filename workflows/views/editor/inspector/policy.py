@@ -1,7 +1,4 @@
-"""The settings that every node may have besides its kind's fields: description, time limit, retries, error strategy.
-
-They use the same field type as the kinds' own, so that the form draws all fields alike.
-"""
+"""The settings that every node may have besides its kind's fields: description, time limit, retries, error strategy."""
 
 from collections.abc import Mapping
 
@@ -63,7 +60,7 @@ STRATEGY = Field(
     ),
 )
 
-DEFAULTS = Field(
+DEFAULT_VALUES = Field(
     "default_value",
     gettext_noop("Default values"),
     shown_when=("error_strategy", (Strategy.DEFAULT_VALUE.value,)),
@@ -73,7 +70,7 @@ _RARELY_FAILING = frozenset({Execution.ROOT, Execution.RESPONSE, Execution.BRANC
 
 
 def build_policy_controls(kind: AnyKind, spec: NodeSpec) -> tuple[Control, ...]:
-    """Return the controls; none for kinds that rarely fail, unless a policy is configured."""
+    """Return the controls of the failure policy; none for kinds that rarely fail, unless a policy is configured."""
     data = spec.data
     is_configured = any(data.get(name) for name in (STRATEGY.name, TIMEOUT.name, "retry_config"))
     if (kind.execution in _RARELY_FAILING or not kind.fields) and not is_configured:
@@ -85,16 +82,15 @@ def build_policy_controls(kind: AnyKind, spec: NodeSpec) -> tuple[Control, ...]:
 
 
 def _build_default_outputs(kind: AnyKind, data: Mapping[str, Json]) -> Control:
-    """Build a list with a row for each output and its configured default value."""
+    """Build the control of the default values, with a row for each output."""
     value = data.get("default_value")
     rows = value if isinstance(value, list) else []
-    items = [item for item in rows if isinstance(item, dict)]
-    items_by_key = {str(item.get("key")): item for item in items}
+    items_by_key = {str(row.get("key")): row for row in rows if isinstance(row, dict)}
     for output in list_outputs(kind, data):
         type_ = get_canonical_type(output.type)
         items_by_key.setdefault(output.name, {"key": output.name, "type": type_, "value": None})
     is_shown = data.get("error_strategy") == Strategy.DEFAULT_VALUE
     style = WidgetStyle("fields/_default_outputs", is_list=True)
     return Control(
-        DEFAULTS, "default_value", [*items_by_key.values()], style, is_hidden=not is_shown
+        DEFAULT_VALUES, "default_value", [*items_by_key.values()], style, is_hidden=not is_shown
     )

@@ -24,11 +24,12 @@ class VariableArea:
 
 
 def build_workflow_form(workflow: Workflow, document: Document) -> dict[str, Any]:
+    """Build the context of the form, without the values of secret variables."""
     features = document.features
     questions, opening = features.get("suggested_questions"), features.get("opening_statement")
     return {
         "opening": opening if isinstance(opening, str) else "",
-        "questions": [str(q) for q in questions] if isinstance(questions, list) else [],
+        "questions": [*map(str, questions)] if isinstance(questions, list) else [],
         "areas": (
             VariableArea(
                 "environment",

@@ -1,4 +1,4 @@
-"""Other effects of a run on memory: forgotten memories, and those that the gate rejected or quarantined."""
+"""Other effects of a run on memory: memories that it forgot, and memories that the gate rejected or quarantined."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

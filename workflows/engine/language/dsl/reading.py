@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from workflows.engine.errors import DocumentInvalid
 from workflows.engine.language.document import Document, Json, NodeSpec, Note, Position
-from workflows.engine.language.dsl.strict import iter_size_errors
+from workflows.engine.language.dsl.limits import iter_size_errors
 from workflows.engine.language.problems import Problem, build_warning
 from workflows.engine.language.values import is_number
 
