@@ -70,7 +70,7 @@ BARS = {
     "completion_tokens": lambda value: value > 0,
     "streamed": lambda value: value is True,
     "models": lambda value: value >= 1,
-    "wrong_key": lambda value: "refused the credential" in value,
+    "wrong_key": lambda value: "rejected the credential" in value,
 }
 
 

@@ -34,8 +34,17 @@ class Request:
 
 
 @dataclass(frozen=True)
+class Call:
+    """A tool call that the fake writes: its arguments in pieces, after a first piece with the name."""
+
+    name: str
+    arguments: str = "{}"
+    id: str = "call-a"
+
+
+@dataclass(frozen=True)
 class Answer:
-    text: str
+    text: str = ""
     reasoning: str = ""
     finish_reason: str | None = "stop"
     usage: tuple[int, int] | None = (11, 7)
@@ -43,6 +52,12 @@ class Answer:
     cut_after: int | None = None  # frames, then the connection breaks
     pieces: Sequence[str] | None = None
     raw: bytes | None = None  # sent instead of frames
+    calls: Sequence[Call] = ()
+    deltas: Sequence[Any] | None = None  # sent instead of what the other fields say
+
+    @property
+    def reason(self) -> str | None:
+        return "tool_calls" if self.calls and self.finish_reason == "stop" else self.finish_reason
 
     def split(self) -> list[str]:
         return list(self.pieces) if self.pieces is not None else self.text.split(" ")
@@ -79,6 +94,8 @@ class FakeOpenAI:
         self.models = tuple(models)
         self.api_key: str | None = None  # when set, anything else gets 401
         self.knows_stream_options = True
+        self.knows_tools = True
+        self.formats = ("text", "json_object", "json_schema")  # of answers
         self.requests: list[Request] = []
         self._script: list[Scripted] = []
         self._lock = threading.Lock()
@@ -154,6 +171,9 @@ class _Handler(BaseHTTPRequestHandler):
             return self._fail(Failure(404))
         if "stream_options" in request.body and not self.fake.knows_stream_options:
             return self._fail(Failure(400, "Unrecognized argument: stream_options"))
+        if refusal := self._refuse(request):
+            self.fake.requests.append(request)
+            return self._fail(refusal)
         reply = self.fake.reply_to(request)
         if isinstance(reply, Failure):
             return self._fail(reply)
@@ -180,6 +200,15 @@ class _Handler(BaseHTTPRequestHandler):
         self.fake.requests.append(request)
         self._fail(Failure(401, f"Incorrect API key: {request.headers.get('authorization')}"))
         return True
+
+    def _refuse(self, request: Request) -> Failure | None:
+        """Return the refusal of something that this server doesn't know."""
+        if "tools" in request.body and not self.fake.knows_tools:
+            return Failure(400, f"{request.body['model']} does not support tools")
+        kind = (request.body.get("response_format") or {}).get("type", "text")
+        if kind not in self.fake.formats:
+            return Failure(400, f"'response_format.type' must be one of {self.fake.formats}")
+        return None
 
     def _fail(self, failure: Failure) -> None:
         error = {"message": failure.message, "type": "error", "param": None, "code": failure.code}
@@ -235,16 +264,30 @@ class _Cut(Exception):
 
 
 def chat_frames(request: Request, answer: Answer) -> list[dict[str, Any]]:
-    frames = [_chat_frame(request, {"role": "assistant", "content": ""})]
+    if answer.deltas is not None:
+        frames = [_chat_frame(request, delta) for delta in answer.deltas]
+        frames.append(_chat_frame(request, {}, answer.reason))
+        return [*frames, *_usage_frame(request, answer, "chat.completion.chunk")]
+    frames = [_chat_frame(request, {"role": "assistant", "content": None})]
     if answer.reasoning:
         frames.append(_chat_frame(request, {"reasoning_content": answer.reasoning}))
     pieces = answer.split()
-    for i, piece in enumerate(pieces):
+    for i, piece in enumerate(pieces if answer.text or answer.pieces else ()):
         space = " " if answer.pieces is None and i < len(pieces) - 1 else ""
         frames.append(_chat_frame(request, {"content": piece + space}))
-    if answer.finish_reason:
-        frames.append(_chat_frame(request, {}, answer.finish_reason))
+    for index, call in enumerate(answer.calls):
+        frames += [_chat_frame(request, {"tool_calls": [p]}) for p in call_pieces(index, call)]
+    if answer.reason:
+        frames.append(_chat_frame(request, {}, answer.reason))
     return [*frames, *_usage_frame(request, answer, "chat.completion.chunk")]
+
+
+def call_pieces(index: int, call: Call) -> list[dict[str, Any]]:
+    """The pieces in which OpenAI and llama.cpp stream a tool call."""
+    function = {"name": call.name, "arguments": ""}
+    first = {"index": index, "id": call.id, "type": "function", "function": function}
+    texts = [call.arguments[start : start + 7] for start in range(0, len(call.arguments), 7)]
+    return [first, *({"index": index, "function": {"arguments": text}} for text in texts)]
 
 
 def completion_frames(request: Request, answer: Answer) -> list[dict[str, Any]]:
@@ -310,12 +353,17 @@ def _frame(request: Request, kind: str, choices: list[dict[str, Any]]) -> dict[s
 
 
 def _whole(request: Request, answer: Answer) -> dict[str, Any]:
-    message = {"role": "assistant", "content": answer.text, "refusal": None}
+    message: dict[str, Any] = {"role": "assistant", "content": answer.text, "refusal": None}
+    if answer.calls:
+        message["tool_calls"] = [
+            {"id": c.id, "type": "function", "function": {"name": c.name, "arguments": c.arguments}}
+            for c in answer.calls
+        ]
     choice = {
         "index": 0,
         "message": message,
         "logprobs": None,
-        "finish_reason": answer.finish_reason,
+        "finish_reason": answer.reason,
     }
     usage = _usage(answer.usage or (0, 0))
     return {**_frame(request, "chat.completion", [choice]), "usage": usage}

@@ -14,12 +14,20 @@ import openai
 
 from config import net
 from workflows.engine.errors import ModelFailed
+from workflows.engine.ports import ModelRequest
 
 
 _TOO_LONG = re.compile(
     r"context.{0,20}(length|size|window)|maximum context|too many tokens|prompt is too long", re.I
 )
 _FILTERED = re.compile(r"content.?(filter|management|policy)", re.I)
+# What endpoints say that know no tools, and those that know them but not this one.
+_TOOLS = re.compile(r"\btools?\b|tool.?(use|call|choice)|function.?call|\bfunctions?\b", re.I)
+_BAD_TOOL = re.compile(
+    r"invalid.{0,30}(schema|name|parameter)|\btools[.\[]\d|schema for function", re.I
+)
+_BAD_CALL: Final = "tool_use_failed"  # the error code of Groq
+_IMAGES = re.compile(r"image|vision|multimodal|content.{0,20}(string|list|array)", re.I)
 
 # HTTP status → message, and whether the same request may succeed later
 _BY_STATUS: Final[dict[int, tuple[str, bool]]] = {
@@ -36,12 +44,21 @@ _BY_STATUS: Final[dict[int, tuple[str, bool]]] = {
 }
 _SERVER_ERROR: Final = ("{provider} had a server error (status {status}).", True)
 _REDIRECT: Final = ("The base URL of {provider} redirects. Enter the final URL.", False)
+# Statuses with which servers refuse tools and images: OpenRouter says 404, llama.cpp 500.
+_REFUSING_STATUSES: Final = frozenset({400, 404, 422, 500, 501})
 _OTHER_STATUS: Final = ("{provider} rejected the request (status {status}).", False)
 
 TOO_LONG: Final = "The prompt is too long for the model {model!r}."
 FILTERED: Final = "The content filter of {provider} stopped the answer."
 CUT_OFF: Final = "The response of {provider} was cut off."
 UNREADABLE: Final = "{provider} sent a response that is not OpenAI-compatible."
+NO_TOOLS: Final = (
+    "The model {model!r} of {provider} can't call tools. "
+    "Select the strategy ReAct in the agent, or another model."
+)
+BAD_TOOL: Final = "{provider} rejected the description of a tool. Check the names and the parameters of the tools."
+BAD_CALL: Final = "The model {model!r} wrote an invalid tool call."
+NO_IMAGES: Final = "The model {model!r} of {provider} can't read images. Select another model."
 NO_ADDRESS: Final = "{provider} has no base URL. Enter one under Models."
 _UNREACHABLE: Final = "{provider} is not responding at its base URL. Is it running?"
 
@@ -60,11 +77,14 @@ class ModelRateLimited(ModelFailed):
         self.retry_after = retry_after
 
 
-def build_failure(error: Exception, *, provider: str, model: str) -> ModelFailed:
+def build_failure(
+    error: Exception, *, provider: str, model: str, request: ModelRequest | None = None
+) -> ModelFailed:
     """Return the failure for anything that the openai package or the guarded client raised."""
     values = {"provider": provider[:80], "model": model[:100]}
     if isinstance(error, openai.APIStatusError):
-        return _explain_status(error, values)
+        refusal = _explain_refused_parts(error, request, values) if request else None
+        return refusal or _explain_status(error, values)
     for cause in _walk_causes(error):
         if failure := _explain_cause(cause, values):
             return failure
@@ -73,6 +93,30 @@ def build_failure(error: Exception, *, provider: str, model: str) -> ModelFailed
     if isinstance(error, openai.APIError) and _TOO_LONG.search(_read_error_text(error)):
         return ModelFailed(TOO_LONG.format(**values))
     return ModelFailed(UNREADABLE.format(**values), retryable=True)
+
+
+def _explain_refused_parts(
+    error: openai.APIStatusError, request: ModelRequest, values: dict[str, str]
+) -> ModelFailed | None:
+    """Return the failure of a request whose tools or images were refused, or None if it failed for another reason."""
+    status = error.status_code
+    if status not in _REFUSING_STATUSES:
+        return None
+    text = _read_error_text(error)
+    if _TOO_LONG.search(text) or _FILTERED.search(text):
+        return None
+    if request.tools and error.code == _BAD_CALL:
+        return ModelFailed(BAD_CALL.format(**values), retryable=True, status=status)
+    if request.tools and _TOOLS.search(text):
+        message = BAD_TOOL if _BAD_TOOL.search(text) else NO_TOOLS
+        return ModelFailed(message.format(**values), status=status)
+    if _has_images(request) and _IMAGES.search(text):
+        return ModelFailed(NO_IMAGES.format(**values), status=status)
+    return None
+
+
+def _has_images(request: ModelRequest) -> bool:
+    return any(message.images for message in request.messages)
 
 
 def _explain_status(error: openai.APIStatusError, values: dict[str, str]) -> ModelFailed:

@@ -7,9 +7,10 @@ from importlib import import_module
 from typing import Literal
 
 from config import plugins
-from config.redaction import StreamRedactor, build_redactor
+from config.redaction import Redactor, StreamRedactor, build_redactor
 from workflows.engine.errors import ModelFailed
 from workflows.engine.ports import ModelChunk, ModelPort, ModelRequest
+from workflows.engine.tool_calls import ToolCall
 from workflows.llm.config import OFFLINE, OPENAI_COMPATIBLE, ProviderConfig, normalize_name
 from workflows.llm.offline import OfflineModels
 
@@ -53,7 +54,9 @@ class TeamModels:
         redactor = build_redactor([config.api_key] if config else [])
         text_redactor, reasoning_redactor = redactor.stream(), redactor.stream()
         async for chunk in self.get_port(request.provider).stream(request):
-            yield _redact_key(chunk, text_redactor, reasoning_redactor) if redactor else chunk
+            if redactor:
+                chunk = _redact_key(chunk, redactor, text_redactor, reasoning_redactor)
+            yield chunk
 
     def get_port(self, provider: str) -> ModelPort:
         """Return the provider's port. Raises ModelFailed if the team has no such provider and no fallback is allowed."""
@@ -78,7 +81,10 @@ class TeamModels:
 
 
 def _redact_key(
-    chunk: ModelChunk, text_redactor: StreamRedactor, reasoning_redactor: StreamRedactor
+    chunk: ModelChunk,
+    redactor: Redactor,
+    text_redactor: StreamRedactor,
+    reasoning_redactor: StreamRedactor,
 ) -> ModelChunk:
     """Return the chunk without the provider's key, which an answer may repeat."""
     is_last = chunk.finish_reason is not None
@@ -87,7 +93,12 @@ def _redact_key(
         text=text_redactor.add(chunk.text) + (text_redactor.end() if is_last else ""),
         reasoning=reasoning_redactor.add(chunk.reasoning)
         + (reasoning_redactor.end() if is_last else ""),
+        tool_calls=tuple(_redact_call(call, redactor) for call in chunk.tool_calls),
     )
+
+
+def _redact_call(call: ToolCall, redactor: Redactor) -> ToolCall:
+    return ToolCall(*map(redactor.redact_text, (call.id, call.name, call.arguments)))
 
 
 def _build_openai_compatible(config: ProviderConfig) -> ModelPort:

@@ -19,6 +19,12 @@ Schema = Mapping[str, Json]
 Messages = Iterator[str]
 
 
+def unwrap_schema(schema: Schema) -> Schema:
+    """Return the schema itself, also of OpenAI's form ``{"name": …, "schema": …}``."""
+    inner = schema.get("schema")
+    return inner if "type" not in schema and isinstance(inner, Mapping) else schema
+
+
 def find_schema_error(value: Json, schema: Json) -> str | None:
     """Return the first error in a value, with its path, or None if the value fits."""
     if isinstance(schema, Mapping):

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from workflows.engine.language.json_schema import unwrap_schema
 from workflows.engine.ports import ModelRequest
 from workflows.llm.offline import words
 
@@ -26,9 +27,7 @@ _FORMATS = {
 def find_schema(request: ModelRequest) -> Schema | None:
     """Return the schema to fill if the request asks for JSON, else None."""
     if request.json_schema:
-        schema = request.json_schema
-        wrapped = schema.get("schema")
-        return wrapped if "type" not in schema and isinstance(wrapped, Mapping) else schema
+        return unwrap_schema(request.json_schema)
     response_format = request.params.get("response_format")
     kind = response_format.get("type") if isinstance(response_format, Mapping) else response_format
     if kind == "json_object":

@@ -1,0 +1,83 @@
+"""Translates a model request into the arguments of the openai package. Unknown settings are never sent."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from workflows.engine.ports import ImagePart, Message, ModelRequest
+from workflows.engine.tool_calls import ToolSpec
+from workflows.llm.response_formats import AnswerFormat, add_instructions, build_response_format
+
+
+# Part of the OpenAI protocol.
+_STANDARD_PARAMETERS: Final = frozenset(
+    {"temperature", "top_p", "max_tokens", "max_completion_tokens", "presence_penalty",
+     "frequency_penalty", "seed", "stop", "logit_bias", "reasoning_effort", "verbosity"}
+)  # fmt: skip
+# Understood by many compatible servers; the openai package would refuse them as arguments.
+_EXTRA_PARAMETERS: Final = frozenset(
+    {"top_k", "min_p", "repetition_penalty", "repeat_penalty", "enable_thinking", "thinking_budget"}
+)
+_CHAT_PARAMETERS: Final = frozenset({"reasoning_effort", "verbosity", "max_completion_tokens"})
+_NO_PARAMETERS: Final[Mapping[str, Any]] = {"type": "object", "properties": {}}
+
+
+def build_arguments(
+    request: ModelRequest, model: str, answer_format: AnswerFormat
+) -> dict[str, Any]:
+    """Return the arguments for ``chat.completions.create``, or for ``completions.create`` in completion mode."""
+    arguments: dict[str, Any] = {"model": model, "stream": True, **_build_settings(request)}
+    messages: Sequence[Message] = request.messages
+    is_completion = request.mode == "completion"
+    if request.json_schema and (is_completion or answer_format is not AnswerFormat.JSON_SCHEMA):
+        messages = add_instructions(messages, request.json_schema)
+    if is_completion:
+        return {**arguments, "prompt": "\n\n".join(message.text for message in messages)}
+    if response_format := build_response_format(request, answer_format):
+        arguments["response_format"] = response_format
+    if request.tools:
+        arguments["tools"] = [_build_tool(tool) for tool in request.tools]
+        if request.tool_choice != "auto":  # the default
+            arguments["tool_choice"] = request.tool_choice
+    arguments["messages"] = [_build_message(message) for message in messages]
+    return arguments
+
+
+def _build_settings(request: ModelRequest) -> dict[str, Any]:
+    params = {name: value for name, value in request.params.items() if value is not None}
+    settings = {name: params[name] for name in _STANDARD_PARAMETERS & params.keys()}
+    if request.mode == "completion":
+        for name in _CHAT_PARAMETERS & settings.keys():
+            del settings[name]
+    if extra := {name: params[name] for name in _EXTRA_PARAMETERS & params.keys()}:
+        settings["extra_body"] = extra
+    return settings
+
+
+def _build_tool(tool: ToolSpec) -> dict[str, Any]:
+    function = {"name": tool.name, "parameters": dict(tool.parameters or _NO_PARAMETERS)}
+    if tool.description:
+        function["description"] = tool.description
+    return {"type": "function", "function": function}
+
+
+def _build_message(message: Message) -> dict[str, Any]:
+    if message.role == "tool":
+        return {"role": "tool", "tool_call_id": message.tool_call_id, "content": message.text}
+    if message.tool_calls:
+        calls = [
+            {"id": call.id, "type": "function",
+             "function": {"name": call.name, "arguments": call.arguments}}
+            for call in message.tool_calls
+        ]  # fmt: skip
+        return {"role": message.role, "content": message.text or None, "tool_calls": calls}
+    if message.images:
+        return {"role": message.role, "content": _build_parts(message.text, message.images)}
+    return {"role": message.role, "content": message.text}
+
+
+def _build_parts(text: str, images: Sequence[ImagePart]) -> list[dict[str, Any]]:
+    parts: list[dict[str, Any]] = [{"type": "text", "text": text}] if text else []
+    return parts + [
+        {"type": "image_url", "image_url": {"url": image.url, "detail": image.detail}}
+        for image in images
+    ]
