@@ -14,7 +14,6 @@ from workflows.engine.kinds import Execution, NodeContext, NodeResult
 from workflows.engine.language.plan import Plan, PlanNode
 from workflows.engine.language.variables import CONVERSATION, VariablePool
 from workflows.engine.runtime.events import Event, NodeStateChange
-from workflows.engine.runtime.history import StepHistory
 from workflows.engine.runtime.run_context import NO_ANSWERS, Failure, RunContext, RunHalted
 from workflows.engine.runtime.state import NodeState, ScopeState
 from workflows.engine.runtime.step import QuickResult, Step, build_record, run_step
@@ -22,6 +21,7 @@ from workflows.engine.runtime.step_parts import StepParts
 from workflows.engine.runtime.step_records import (
     RunStatus,
     StepError,
+    StepHistory,
     StepKey,
     StepRecord,
     StepStatus,

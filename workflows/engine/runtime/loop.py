@@ -11,10 +11,9 @@ from workflows.engine.ports import Journal, Ports
 from workflows.engine.runtime.breakpoints import PauseControl
 from workflows.engine.runtime.container_bodies import ScopedBodies
 from workflows.engine.runtime.frame import Frame
-from workflows.engine.runtime.history import StepHistory
 from workflows.engine.runtime.run_context import Failure, RunContext, RunHalted
 from workflows.engine.runtime.run_request import RunControl, RunResult, RunStart
-from workflows.engine.runtime.step_records import RunStatus, StepKey, StepRecord
+from workflows.engine.runtime.step_records import RunStatus, StepHistory, StepKey, StepRecord
 from workflows.engine.runtime.waits import Answer
 from workflows.engine.testing.mocks import Mocks
 

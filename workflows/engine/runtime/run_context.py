@@ -10,13 +10,13 @@ from workflows.engine.language.plan import Plan, PlanNode
 from workflows.engine.ports import Journal, Ports
 from workflows.engine.runtime.breakpoints import PauseControl
 from workflows.engine.runtime.events import Event, InputRequired, NodeStateChange
-from workflows.engine.runtime.history import StepHistory
 from workflows.engine.runtime.rounds import Rounds
 from workflows.engine.runtime.run_request import RunControl, RunStart
 from workflows.engine.runtime.state import RunState
 from workflows.engine.runtime.step_records import (
     RunStatus,
     StepError,
+    StepHistory,
     StepKey,
     StepRecord,
     StepStatus,

@@ -1,10 +1,13 @@
-"""The record of a finished step: enough to continue from there after a crash."""
+"""The records of finished steps: enough to continue from there after a crash, grouped by the scope they belong to."""
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final
 
-from workflows.engine.language.document import Json, Selector
+from workflows.engine.language.containers import list_containers
+from workflows.engine.language.document import Document, Json, Selector
 
 
 class StepStatus(StrEnum):
@@ -69,3 +72,51 @@ class StepRecord:
     elapsed: float = 0.0  # seconds
     prompt_tokens: int = 0
     completion_tokens: int = 0
+
+
+_FINISHED: Final = frozenset({StepStatus.SUCCEEDED, StepStatus.EXCEPTION, StepStatus.FAILED})
+
+# A container's id (None: the top level), and indexes of rounds, outermost first.
+Scope = tuple[str | None, tuple[int, ...]]
+
+
+class StepHistory:
+    """The recorded steps directly in each scope, and those at any depth inside the rounds of each container."""
+
+    __slots__ = ("_inside", "_parents", "_parts", "_steps")
+
+    def __init__(self, document: Document, history: Sequence[StepRecord]) -> None:
+        self._parents: Mapping[str, str | None] = {node.id: node.parent for node in document.nodes}
+        self._steps: dict[Scope, list[StepRecord]] = defaultdict(list)
+        self._inside: dict[Scope, list[StepRecord]] = defaultdict(list)
+        self._parts: dict[StepKey, list[StepRecord]] = defaultdict(list)
+        for record in history:
+            self._add(record)
+
+    def __bool__(self) -> bool:
+        return bool(self._steps)
+
+    def list_steps(self, container: str | None, rounds: tuple[int, ...]) -> Sequence[StepRecord]:
+        """Return the finished steps directly in a scope, in the order in which they finished."""
+        return self._steps.get((container, rounds), ())
+
+    def list_inner_steps(self, container: str, rounds: tuple[int, ...]) -> Sequence[StepRecord]:
+        """Return the steps of all rounds of a container, at every depth. ``rounds`` are the container's."""
+        return self._inside.get((container, rounds), ())
+
+    def list_parts(self, step: StepKey) -> Sequence[StepRecord]:
+        """Return the finished parts of a step that may itself be unfinished."""
+        return self._parts.get(step, ())
+
+    def _add(self, record: StepRecord) -> None:
+        node, rounds = record.key.node_id, record.key.rounds
+        if record.key.part:
+            self._parts[StepKey(node, rounds)].append(record)
+            return
+        containers = list_containers(node, self._parents)
+        if node not in self._parents or len(containers) != len(rounds):
+            return  # the document has changed, and the step is no longer in it
+        if record.status in _FINISHED:
+            self._steps[containers[0] if containers else None, rounds].append(record)
+        for depth, container in enumerate(containers, start=1):
+            self._inside[container, rounds[:-depth]].append(record)
