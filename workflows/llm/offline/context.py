@@ -16,6 +16,7 @@ from workflows.llm.offline.phrases import COMPLETE_SENTENCES, INTRODUCTIONS, LAB
 
 
 # The origins of sentences. Of equally similar sentences, one of a higher origin is the better answer.
+TOOL = 4  # from a tool that was called for the question
 RECALLED = 3  # memory that the workflow recalled for this request
 HISTORY = 2  # from an earlier turn of the conversation
 PROMPT = 1  # written into the prompt
@@ -51,7 +52,7 @@ class Candidate:
     """A sentence that the answer may quote."""
 
     text: str
-    origin: int  # RECALLED, HISTORY or PROMPT
+    origin: int  # TOOL, RECALLED, HISTORY or PROMPT
     rank: int  # position among all sentences; earlier is better
     features: frozenset[str]
     score: float = 0.0
@@ -69,14 +70,19 @@ def collect_material(request: ModelRequest) -> Material:
     """Return the last message of the user, and every sentence of the request that could answer it."""
     messages = list(request.messages)
     user_indexes = [index for index, message in enumerate(messages) if message.role == "user"]
-    last_text = messages.pop(user_indexes[-1] if user_indexes else -1).text if messages else ""
+    last = user_indexes[-1] if user_indexes else len(messages) - 1
+    last_text = messages.pop(last).text if messages else ""
     prompt, recalled = _split_memory(last_text)
     question, other_text = _split_question(prompt)
     collector = _Collector(question)
     collector.add_memories((hit.key, hit.value, hit.score or 0.0) for hit in request.memories)
     collector.add_memories(recalled)
-    for message in messages:
+    for index, message in enumerate(messages):
         text, recalled = _split_memory(message.text)
+        if message.role == "tool" and index >= last:
+            collector.add_memories(recalled, TOOL)
+            collector.add_text(text, TOOL)
+            continue
         collector.add_memories(recalled)
         collector.add_text(text, PROMPT if message.role == "system" else HISTORY)
     collector.add_text(other_text, PROMPT)
@@ -90,11 +96,11 @@ class _Collector:
         self.candidates: list[Candidate] = []
         self._seen = {_normalize(question)}
 
-    def add_memories(self, memories: Iterable[Memory]) -> None:
+    def add_memories(self, memories: Iterable[Memory], origin: int = RECALLED) -> None:
         for key, value, score in memories:
             for text, label in _iter_texts(key, value):
                 for sentence in words.split_sentences(strip_own_words(text)):
-                    self._add(sentence, RECALLED, score, label)
+                    self._add(sentence, origin, score, label)
 
     def add_text(self, text: str, origin: int) -> None:
         for sentence in words.split_sentences(strip_own_words(text)):

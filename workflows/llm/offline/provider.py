@@ -1,23 +1,29 @@
 """The offline provider, which answers without a key, a network or a language model.
 
 It quotes the sentences of the request that have most in common with the question, says when there are none, and
-acknowledges statements. Equal requests have equal answers, each with a label that says where it comes from.
+acknowledges statements. It calls a tool only if the question names it or the author of the node has written a script
+(``offline_script``). Equal requests have equal answers, each with a label that says where it comes from.
 """
 
 import json
 import re
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 
 from workflows.engine.ports import ModelChunk, ModelRequest, Usage
 from workflows.llm.offline import context, words
 from workflows.llm.offline.context import Candidate, Material
 from workflows.llm.offline.filling import fill_schema, find_schema
 from workflows.llm.offline.phrases import LABELS, PHRASES
-from workflows.llm.tokens import estimate_messages, estimate_text
+from workflows.llm.offline.reply import Reply
+from workflows.llm.offline.script import play_script
+from workflows.llm.offline.tool_choice import choose_call
+from workflows.llm.tokens import estimate_request, estimate_text
 
 
 _MAX_QUOTED = 3
 _MAX_LENGTH = 400  # characters of a quoted sentence
+_ENDS_OF_DATA = ("}", "]", "```")
 _PIECES = re.compile(r"\s*\S+\s*|\s+")
 _CJK_PIECE = re.compile(r"[\u3400-\u9fff]{1,4}[，。！？：、]?|[^\u3400-\u9fff]+")
 
@@ -26,39 +32,75 @@ class OfflineModels:
     """The ``ModelPort`` that answers every request offline, whichever provider the request names."""
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
-        text = build_answer(request)
-        for piece in _split_pieces(text):
+        reply = build_reply(request)
+        if reply.reasoning:
+            yield ModelChunk(reasoning=reply.reasoning)
+        for piece in _split_pieces(reply.text):
             yield ModelChunk(text=piece)
-        usage = Usage(estimate_messages(request.messages), estimate_text(text))
-        yield ModelChunk(finish_reason="stop", usage=usage)
+        written = [reply.text, reply.reasoning]
+        written += [call.name + call.arguments for call in reply.tool_calls]
+        yield ModelChunk(
+            tool_calls=reply.tool_calls,
+            finish_reason="tool_calls" if reply.tool_calls else "stop",
+            usage=Usage(estimate_request(request), sum(map(estimate_text, written))),
+        )
+
+
+def build_reply(request: ModelRequest) -> Reply:
+    """Return the whole answer, which depends on the request alone. Raises ModelFailed for an invalid script."""
+    material = context.collect_material(request)
+    ranked = _rank_candidates(material)
+    language = "zh" if words.is_chinese(material.question) else "en"
+    if scripted := play_script(request, _list_memories(ranked)):
+        return replace(scripted, text=_label_scripted_text(scripted, request, language))
+    texts = [candidate.text for candidate in ranked]
+    if calls := choose_call(request, material.question, texts):
+        return Reply(tool_calls=calls)
+    schema = find_schema(request)
+    if schema is not None:
+        value = fill_schema(schema, material.question, texts)
+        return Reply(json.dumps(value, ensure_ascii=False))
+    return Reply(_compose_answer(material, ranked, PHRASES[language]) + LABELS[language])
 
 
 def build_answer(request: ModelRequest) -> str:
-    """Return the whole answer, which depends on the request alone."""
-    material = context.collect_material(request)
-    schema = find_schema(request)
-    if schema is not None:
-        ranked = [candidate.text for candidate in _rank_candidates(material)]
-        return json.dumps(fill_schema(schema, material.question, ranked), ensure_ascii=False)
-    language = "zh" if words.is_chinese(material.question) else "en"
-    return _compose_answer(material, PHRASES[language]) + LABELS[language]
+    """Return the text of the whole answer."""
+    return build_reply(request).text
 
 
-def _compose_answer(material: Material, phrases: dict[str, str]) -> str:
+def _list_memories(ranked: Sequence[Candidate]) -> str:
+    recalled = [candidate.text for candidate in ranked if candidate.origin == context.RECALLED]
+    return "\n".join(recalled[:_MAX_QUOTED])
+
+
+def _label_scripted_text(reply: Reply, request: ModelRequest, language: str) -> str:
+    """Return the text with the label of this provider, unless a program reads the text: JSON, or what ends with it."""
+    text = reply.text.rstrip()
+    is_for_program = bool(request.json_schema) or text.endswith(_ENDS_OF_DATA)
+    return reply.text if is_for_program or not text else reply.text + LABELS[language]
+
+
+def _compose_answer(
+    material: Material, ranked: Sequence[Candidate], phrases: dict[str, str]
+) -> str:
     question = material.question.strip()
     if not question:
         return phrases["empty"]
+    if results := [candidate for candidate in ranked if candidate.origin == context.TOOL]:
+        best = _select_best(results, words.extract_features(question)) or results[:_MAX_QUOTED]
+        return phrases["tool"] + _quote(best)
     if words.is_greeting(question):
         return phrases["hello"]
     if words.is_question(question):
-        return _answer_question(material, phrases)
+        return _answer_question(material, ranked, phrases)
     if words.is_command(question):
-        return _answer_command(material, phrases)
+        return _answer_command(material, ranked, phrases)
     return phrases["noted"] + _shorten(question)
 
 
-def _answer_question(material: Material, phrases: dict[str, str]) -> str:
-    ranked = _rank_candidates(material)
+def _answer_question(
+    material: Material, ranked: Sequence[Candidate], phrases: dict[str, str]
+) -> str:
     best = _select_best(ranked, words.extract_features(material.question))
     if best:
         phrase_name = "prompt" if best[0].origin == context.PROMPT else "remember"
@@ -71,13 +113,14 @@ def _answer_question(material: Material, phrases: dict[str, str]) -> str:
     return phrases["unknown"]
 
 
-def _answer_command(material: Material, phrases: dict[str, str]) -> str:
+def _answer_command(
+    material: Material, ranked: Sequence[Candidate], phrases: dict[str, str]
+) -> str:
     """Return an answer that quotes the text of the task, or else the most relevant sentence."""
     sentences = words.split_sentences(material.question)
     task_text = sentences[0].partition(":")[2].strip() or " ".join(sentences[1:])
     if task_text:
         return phrases["command"] + phrases["prompt"] + f"“{_shorten(task_text)}”"
-    ranked = _rank_candidates(material)
     if ranked:
         return phrases["command"] + phrases["prompt"] + _quote(ranked[:1])
     return phrases["command"].strip()
