@@ -61,6 +61,8 @@ class Widget(StrEnum):
     LIST_FILTERS = "list_filters"  # conditions on each item
     CONDITIONS = "conditions"  # one list of conditions; joined by ``logical_operator`` beside it
     LOOP_VARIABLES = "loop_variables"
+    TOOLS = "tools"  # a list of tools, each with its settings and whether a person has to allow its calls
+    MEMORY_TOOLS = "memory_tools"  # the scopes of each tool of memory
     INNER_SELECTOR = "inner_selector"  # one variable of a node inside the container
 
 

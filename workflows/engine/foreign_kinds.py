@@ -10,22 +10,11 @@ from workflows.engine.appearance import (
     Appearance,
     Data,
     HandleLabel,
-    get_model_name,
     iter_objects,
     join_object_names,
 )
 from workflows.engine.text_rendering import as_text
 from workflows.engine.texts import Phrase, Text, gettext_noop
-
-
-class _Agent(Appearance):
-    name = "agent"
-    icon = "model"
-    family = "model"
-    dialects = ("dify", "xworkflow")
-
-    def summarize(self, data: Data) -> Iterable[Text]:
-        return [get_model_name(data.get("model"))]
 
 
 class _QuestionClassifier(Appearance):
@@ -99,7 +88,6 @@ FOREIGN_KINDS: Final[Mapping[str, Appearance]] = {
     **{
         kind.name: kind
         for kind in (
-            _Agent(),
             _QuestionClassifier(),
             _ParameterExtractor(),
             _HumanInput(),

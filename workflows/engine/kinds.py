@@ -256,6 +256,10 @@ class NodeKind(Appearance, Generic[ConfigT, PreparedT]):
         """Return whether the node reads the answers of earlier turns of the conversation."""
         return False
 
+    def brings_untrusted_content(self, spec: NodeSpec) -> bool:
+        """Return whether the outputs of this node are untrusted, whatever it reads."""
+        return self.has_untrusted_outputs
+
     def needs_review(self, spec: NodeSpec, untrusted: frozenset[str]) -> bool:
         """Return whether the node would store untrusted content that has to be reviewed first."""
         return False

@@ -34,7 +34,7 @@ class ContentFlow:
     def __init__(self, nodes: Iterable[NodeSpec], kinds: Mapping[str, AnyKind]) -> None:
         self._nodes = [(spec, kinds[spec.kind]) for spec in nodes if spec.kind in kinds]
         self.sources = frozenset(
-            spec.id for spec, kind in self._nodes if kind.has_untrusted_outputs
+            spec.id for spec, kind in self._nodes if kind.brings_untrusted_content(spec)
         )
 
     def find_untrusted(self, more_sources: Collection[str] = ()) -> frozenset[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from workflows.engine.language.document import Json
 from workflows.engine.ports import Origin, Usage
-from workflows.engine.runtime.events import StepPartChange
+from workflows.engine.runtime.events import Event, StepPartChange
 from workflows.engine.runtime.step_records import StepKey, StepRecord, StepStatus
 
 
@@ -20,8 +20,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PartResult:
+    """The result of a call. ``events`` are stored together with it, once."""
+
     outputs: Mapping[str, Json]
     usage: Usage = field(default_factory=Usage)
+    events: tuple[Event, ...] = ()
 
 
 Call = Callable[[Origin], Awaitable[PartResult]]
@@ -81,7 +84,7 @@ class StepParts:
         self._finished[name] = result
         tokens = result.usage.total_tokens or None
         end = change.end("completed", run_context.now(), elapsed=record.elapsed, tokens=tokens)
-        await journal.record(record, (end,))
+        await journal.record(record, (*result.events, end))
         return result.outputs
 
 

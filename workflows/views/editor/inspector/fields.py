@@ -288,6 +288,8 @@ WIDGET_STYLES: Final[Mapping[Widget, WidgetStyle]] = {
     Widget.SELECTOR_MAP: WidgetStyle("lists/_selector_map", _BLANK_SELECTOR),
     Widget.STRINGS: WidgetStyle("lists/_strings", "", is_list=True),
     Widget.OBJECT: JSON_STYLE,
+    Widget.TOOLS: JSON_STYLE,
+    Widget.MEMORY_TOOLS: JSON_STYLE,
     Widget.SCHEMA: WidgetStyle("fields/_schema"),
     Widget.MODEL: WidgetStyle("fields/_model"),
     Widget.MESSAGES: WidgetStyle("lists/_messages", {"role": "user", "text": ""}, is_list=True),

@@ -1,0 +1,105 @@
+"""Calls that a person has to allow: the pause, the answer, the refusal, the end of the wait."""
+
+from typing import Any
+
+import pytest
+
+from tests.engine.agent.scripted import (
+    ScriptedModel,
+    Tools,
+    answer_wait,
+    build_runner,
+    call,
+    tool_entries,
+)
+from workflows.engine.runtime.step_records import RunStatus, StepKey
+from workflows.engine.runtime.waits import Answer
+
+
+def mail() -> Tools:
+    tools = Tools(look=lambda: "found", send=lambda to: f"sent to {to}")
+    tools.schemas["send"] = {"type": "object", "properties": {"to": {"type": "string"}}}
+    tools.needs_approval = {"send"}
+    return tools
+
+
+def asking_model() -> ScriptedModel:
+    return ScriptedModel(("I write", [call("look"), call("send", to="ana")]), "Done")
+
+
+async def test_call_that_needs_approval_pauses_the_run_and_shows_the_call() -> None:
+    model, tools = asking_model(), mail()
+    runner = build_runner(model, tools)
+
+    result = await runner.start(inputs={"q": "?"}).result()
+
+    [wait] = result.open_waits
+    form: Any = wait.wait.form
+    assert (result.status, wait.key) == (RunStatus.PAUSED, StepKey("agent", (), "1.tool.2"))
+    assert (form["type"], form["tool"], form["arguments"]) == ("approval", "send", {"to": "ana"})
+    assert form["content"] == '**send**\n\n    {"to": "ana"}'
+    assert [action["id"] for action in form["actions"]] == ["allow", "refuse"]
+    assert [name for name, _arguments, _key in tools.ledger] == ["look"]
+
+
+async def test_allowed_call_is_made_and_nothing_before_it_is_repeated() -> None:
+    model, tools = asking_model(), mail()
+    runner = build_runner(model, tools)
+    handle = runner.start(inputs={"q": "?"})
+
+    _handle, result = await answer_wait(runner, handle, "allow")
+
+    assert result.outputs["text"] == "Done "
+    assert [name for name, _arguments, _key in tools.ledger] == ["look", "send"]
+    assert len(model.requests) == 2
+    assert model.requests[1].messages[-1].text == "sent to ana"
+
+
+async def test_refusal_is_told_to_the_model_with_its_reason() -> None:
+    model, tools = asking_model(), mail()
+    runner = build_runner(model, tools)
+    handle = runner.start(inputs={"q": "?"})
+
+    _handle, result = await answer_wait(runner, handle, "refuse", comment="Not to her")
+
+    assert result.status is RunStatus.SUCCEEDED
+    assert [name for name, _arguments, _key in tools.ledger] == ["look"]
+    assert model.requests[1].messages[-1].text == (
+        "Error: A person refused this call. The reason: “Not to her”. Go on without it."
+    )
+
+
+async def test_wait_that_ends_without_an_answer_counts_as_refused() -> None:
+    model, tools = asking_model(), mail()
+    runner = build_runner(model, tools, approval_timeout_hours=2)
+    handle = runner.start(inputs={"q": "?"})
+    [wait] = (await handle.result()).open_waits
+
+    result = await runner.resume(handle, {wait.key: Answer(is_timed_out=True)}).result()
+
+    assert wait.wait.due_at is not None
+    assert "Nobody allowed this call in time" in model.requests[1].messages[-1].text
+    assert result.status is RunStatus.SUCCEEDED
+
+
+async def test_each_call_is_asked_for_and_the_author_may_ask_for_any_tool() -> None:
+    tools = Tools(look=lambda: "found")
+    model = ScriptedModel(("", [call("look", "a"), call("look", "b")]), "Done")
+    entries = [{**entry, "needs_approval": True} for entry in tool_entries("look")]
+    runner = build_runner(model, tools, tools=entries)
+    handle = runner.start(inputs={"q": "?"})
+
+    handle, second = await answer_wait(runner, handle, "allow")
+    _handle, result = await answer_wait(runner, handle, "refuse")
+
+    assert [wait.key.part for wait in second.open_waits] == ["1.tool.2"]
+    assert (len(tools.ledger), result.status) == (1, RunStatus.SUCCEEDED)
+
+
+@pytest.mark.parametrize("bad", [call("send", to=3), call("sned", to="ana")])
+async def test_nobody_is_asked_about_a_call_that_cannot_be_made(bad: Any) -> None:
+    runner = build_runner(ScriptedModel(("", [bad]), "Done"), mail())
+
+    result = await runner.start(inputs={"q": "?"}).result()
+
+    assert result.status is RunStatus.SUCCEEDED

@@ -1,0 +1,162 @@
+"""Agent: a model that calls tools in rounds until it has done its task. Every call is recorded and never repeated."""
+
+from collections.abc import Iterable
+
+from pydantic import ValidationError
+
+from workflows.engine.appearance import Data, get_model_name, iter_objects
+from workflows.engine.configuration import Field, Widget
+from workflows.engine.errors import EngineFault, NodeFailed
+from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
+from workflows.engine.language.document import Json, NodeSpec, Selector
+from workflows.engine.language.failure_policy import Retry
+from workflows.engine.language.problems import Problem
+from workflows.engine.nodes.agent.agent_config import AgentConfig
+from workflows.engine.nodes.agent.agent_fields import (
+    LIMIT_FIELDS,
+    MEMORY_FIELDS,
+    TASK_FIELDS,
+    TOOL_FIELDS,
+)
+from workflows.engine.nodes.agent.first_prompt import build_first_prompt
+from workflows.engine.nodes.agent.foreign_agents import read_agent_data
+from workflows.engine.nodes.agent.model_answer import describe_usage
+from workflows.engine.nodes.agent.session import AgentAnswer, AgentSession
+from workflows.engine.nodes.agent.strategies import STRATEGIES
+from workflows.engine.nodes.llm.prompt_messages import build_prompt
+from workflows.engine.texts import Phrase, Text, gettext_noop
+
+
+class Agent(NodeKind[AgentConfig, AgentConfig]):
+    name = "agent"
+    title = gettext_noop("Agent")
+    description = gettext_noop("A model that calls tools until its task is done")
+    group = "ai"
+    palette_order = 15
+    icon = "agent"
+    family = "model"
+    dialects = ("dify", "xworkflow")
+    config_model = AgentConfig
+    has_effect = True
+    has_parts = True
+    leak_check_settings = tuple(
+        {
+            "model": {"provider": "echo", "name": "echo", "mode": "chat"},
+            "instruction": "Answer.",
+            "query": "{{#start.text#}}",
+            "enhanced_memory": {
+                "enabled": True,
+                "scope": scope,
+                "query_selector": ["start", "text"],
+            },
+        }
+        for scope in ("user", "conversation", "global")
+    )
+    retry = Retry(max_retries=3, interval_ms=1000)
+    streams = frozenset({"text"})
+    fields = (
+        Field("model", gettext_noop("Model"), Widget.MODEL, required=True,
+              default={"provider": "offline", "name": "offline", "mode": "chat",
+                       "completion_params": {}}),
+        Field("strategy", gettext_noop("Strategy"), Widget.CHOICE, default="function_calling",
+              choices=tuple((each.name, each.title) for each in STRATEGIES.values()),
+              help=gettext_noop("ReAct is for models that can't call functions.")),
+        *TASK_FIELDS,
+        *TOOL_FIELDS,
+        *MEMORY_FIELDS,
+        *LIMIT_FIELDS,
+    )  # fmt: skip
+
+    def summarize(self, data: Data) -> Iterable[Text]:
+        native = read_agent_data(data)
+        strategy = STRATEGIES.get(str(native.get("strategy") or "function_calling"))
+        count = sum(tool.get("enabled") is not False for tool in iter_objects(native.get("tools")))
+        memory_tools = native.get("memory_tools")
+        count += sum(map(bool, memory_tools.values())) if isinstance(memory_tools, dict) else 0
+        tools = Phrase(gettext_noop("%(count)s tools"), {"count": count}) if count else ""
+        return [
+            get_model_name(native.get("model")),
+            Phrase(strategy.title) if strategy else str(native.get("strategy")),
+            tools,
+        ]
+
+    def check(self, spec: NodeSpec) -> list[Problem]:
+        problems = super().check(spec)
+        if problems:
+            return problems
+        config = self.configure(spec)
+        if config.strategy not in STRATEGIES:
+            names = ", ".join(STRATEGIES)
+            message = f"Strategy {config.strategy!r} is not known; use one of: {names}"
+            problems.append(
+                Problem(code="config.strategy", message=message, node=spec.id, field="strategy")
+            )
+        return problems
+
+    def list_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
+        return (
+            Output("text", "string", gettext_noop("Last answer of the model")),
+            Output("reasoning_content", "string", gettext_noop("Reasoning of the last answer")),
+            Output("files", "array[file]", gettext_noop("Files that tools returned")),
+            Output("json", "array[object]", gettext_noop("Data that tools returned")),
+            Output("usage", "object", gettext_noop("Prompt and completion tokens")),
+            Output("rounds", "array[object]", gettext_noop("Rounds: thought, calls with results")),
+            Output("finish_reason", "string", gettext_noop("Finish reason, or the limit that was reached")),
+        )  # fmt: skip
+
+    def list_reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
+        return self.configure(spec).looked_up_selectors
+
+    def reads_answers(self, spec: NodeSpec) -> bool:
+        try:
+            return self.configure(spec).reads_answers
+        except ValidationError:
+            return False  # an incomplete draft, which cannot run
+
+    def brings_untrusted_content(self, spec: NodeSpec) -> bool:
+        """Return whether the agent has a tool of others. What other tools return is marked when they are called."""
+        try:
+            tools = self.configure(spec).enabled_tools
+        except ValidationError:
+            return False  # an incomplete draft, which cannot run
+        return any(tool.source not in ("builtin", "memory") for tool in tools)
+
+    async def run(self, prepared: AgentConfig, ctx: NodeContext) -> NodeResult:
+        strategy = STRATEGIES.get(prepared.strategy)
+        if strategy is None:
+            raise NodeFailed("StrategyUnknown", f"There is no strategy {prepared.strategy!r}")
+        prompt = await build_first_prompt(prepared, ctx)
+        ctx.record_inputs({**_describe(prepared), **prompt.describe()})
+        session = AgentSession(prepared, ctx, prompt.messages, prompt.memories)
+        await session.open_tools()
+        answer = await strategy.run(session)
+        return NodeResult(_build_outputs(session, answer), usage=session.total_usage)
+
+    async def preview_inputs(self, prepared: AgentConfig, ctx: NodeContext) -> dict[str, Json]:
+        try:
+            prompt = await build_prompt(prepared.build_prompt_config(), ctx, with_memory=False)
+        except EngineFault as fault:
+            return {**_describe(prepared), "prompt_error": fault.message}
+        return {**_describe(prepared), **prompt.describe()}
+
+
+def _describe(config: AgentConfig) -> dict[str, Json]:
+    return {
+        "model": {"provider": config.model.provider, "name": config.model.name},
+        "strategy": config.strategy,
+    }
+
+
+def _build_outputs(session: AgentSession, answer: AgentAnswer) -> dict[str, Json]:
+    calls = [call for each_round in session.rounds for call in each_round.calls]
+    return {
+        "text": answer.text,
+        "reasoning_content": answer.reasoning,
+        "files": [dict(file) for call in calls for file in call.files],
+        "json": [item for call in calls for item in call.data],
+        "usage": describe_usage(session.total_usage),
+        "rounds": [
+            each_round.describe(number) for number, each_round in enumerate(session.rounds, start=1)
+        ],
+        "finish_reason": answer.finish_reason,
+    }

@@ -1,0 +1,142 @@
+"""The settings of an agent: its model, its task, its tools, its memory and its limits."""
+
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from workflows.engine.configuration import ConfigPart, NamedVariable, NodeConfig
+from workflows.engine.language.document import Json, Selector
+from workflows.engine.language.templating import list_references
+from workflows.engine.nodes.agent.foreign_agents import read_agent_data
+from workflows.engine.nodes.llm.llm_config import (
+    EnhancedMemory,
+    LlmConfig,
+    ModelChoice,
+    PromptConfig,
+    PromptMessage,
+    WindowConfig,
+)
+from workflows.engine.tool_calls import ToolReference, ToolSource
+
+
+MemoryToolName = Literal["recall", "remember", "forget", "search_pages", "write_page"]
+
+DEFAULT_ROUNDS: Final = 10
+MAX_ROUNDS: Final = 100
+DEFAULT_QUERY: Final = "{{#sys.query#}}"
+# In a ``tools`` list: every tool of the provider.
+ALL_TOOLS: Final = "*"
+
+# A number of a form, in which an empty field means that there is no limit.
+Limit = BeforeValidator(lambda value: None if value == "" else value)
+
+
+class AgentTool(ConfigPart):
+    """A tool that the model may call. ``settings`` are arguments that the author sets and the model does not see."""
+
+    source: ToolSource = "builtin"
+    provider: str = ""
+    name: str = Field(min_length=1)
+    description: str = ""  # replaces the description of the tool
+    enabled: bool = True
+    settings: dict[str, Any] = {}
+    needs_approval: bool = False
+
+    @property
+    def setting_selectors(self) -> tuple[Selector, ...]:
+        """Return the variables that settings of the type ``variable`` name."""
+        return tuple(
+            tuple(setting["value"])
+            for setting in self.settings.values()
+            if is_typed_value(setting) and setting["type"] == "variable"
+        )
+
+    @property
+    def reference(self) -> ToolReference:
+        return ToolReference(self.source, self.name, self.provider)
+
+
+class AgentConfig(NodeConfig):
+    model: ModelChoice
+    strategy: str = "function_calling"
+    instruction: str = ""
+    instruction_format: Literal["basic", "jinja2"] = "basic"
+    prompt_config: PromptConfig | None = None
+    query: str = DEFAULT_QUERY
+    tools: tuple[AgentTool, ...] = ()
+    memory_tools: dict[MemoryToolName, tuple[str, ...]] = {}  # the scopes of each allowed tool
+    memory: WindowConfig | None = None
+    enhanced_memory: EnhancedMemory | None = None
+    max_rounds: int = Field(default=DEFAULT_ROUNDS, ge=1, le=MAX_ROUNDS)
+    max_tokens: Annotated[int | None, Limit] = Field(default=None, ge=1)
+    timeout_seconds: Annotated[float | None, Limit] = Field(default=None, gt=0)
+    approval_timeout_hours: Annotated[float | None, Limit] = Field(default=None, gt=0)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_foreign_forms(cls, data: Any) -> Any:
+        return read_agent_data(data)
+
+    @property
+    def enabled_tools(self) -> tuple[AgentTool, ...]:
+        return tuple(tool for tool in self.tools if tool.enabled)
+
+    @property
+    def selectors(self) -> tuple[Selector, ...]:
+        """Return the variables that the model is given: those in its texts, and those that the step looks up."""
+        texts = (self.instruction, self.query)
+        in_texts = (selector for text in texts for selector in list_references(text))
+        return (*in_texts, *self.looked_up_selectors)
+
+    @property
+    def looked_up_selectors(self) -> tuple[Selector, ...]:
+        """Return the variables that the step looks up itself."""
+        window, memory = self.memory, self.enhanced_memory
+        selectors: list[Selector | None] = [
+            window.variable_selector if window else None,
+            memory.query_selector if memory else None,
+            *(variable.value_selector for variable in self._jinja_variables),
+            *(selector for tool in self.enabled_tools for selector in tool.setting_selectors),
+        ]
+        return tuple(filter(None, selectors))
+
+    @property
+    def reads_answers(self) -> bool:
+        """Return whether earlier answers of the conversation are part of the prompt."""
+        return self.memory is not None and self.memory.enabled and not self.memory.variable_selector
+
+    @property
+    def _jinja_variables(self) -> tuple[NamedVariable, ...]:
+        return self.prompt_config.jinja2_variables if self.prompt_config else ()
+
+    def build_prompt_config(self) -> LlmConfig:
+        """Return the settings of an LLM node whose prompt is the agent's first prompt."""
+        is_jinja = self.instruction_format == "jinja2"
+        instruction = PromptMessage(
+            role="system",
+            text=self.instruction,
+            edition_type="jinja2" if is_jinja else "basic",
+            jinja2_text=self.instruction if is_jinja else None,
+        )
+        return LlmConfig(
+            model=self.model,
+            prompt_template=(instruction, PromptMessage(role="user", text=self.query)),
+            prompt_config=self.prompt_config,
+            memory=self._build_window(),
+            enhanced_memory=self.enhanced_memory,
+        )
+
+    def _build_window(self) -> WindowConfig | None:
+        """Return the window of the conversation, which ends with the agent's query."""
+        if self.memory is None or self.memory.variable_selector:
+            return self.memory
+        return self.memory.model_copy(update={"query_prompt_template": self.query})
+
+
+def is_typed_value(value: Json) -> bool:
+    """Return whether a value has Dify's form {type: constant | variable | mixed, value}."""
+    return (
+        isinstance(value, dict)
+        and value.get("type") in ("constant", "variable", "mixed")
+        and "value" in value
+    )

@@ -1,0 +1,39 @@
+"""The form of an agent. Its prompt has the same fields for memory and the conversation as that of an LLM node."""
+
+from typing import Final
+
+from workflows.engine.configuration import Field, Widget
+from workflows.engine.nodes.agent.agent_config import DEFAULT_QUERY, DEFAULT_ROUNDS, MAX_ROUNDS
+from workflows.engine.nodes.llm.llm import Llm
+from workflows.engine.texts import gettext_noop
+
+
+_LLM_FIELDS: Final = {field.name: field for field in Llm.fields}
+
+TASK_FIELDS: Final = (
+    Field("instruction", gettext_noop("Instruction"), Widget.TEMPLATE,
+          help=gettext_noop("What the agent is for, and how it works. It is the system message."),
+          example="You answer questions about orders. Look up every order before you answer."),
+    Field("query", gettext_noop("Task"), Widget.TEMPLATE, default=DEFAULT_QUERY,
+          help=gettext_noop("The message of the user."), example=DEFAULT_QUERY),
+)  # fmt: skip
+TOOL_FIELDS: Final = (
+    Field("tools", gettext_noop("Tools"), Widget.TOOLS,
+          help=gettext_noop("What the model may call. A person has to allow each call of a tool that needs approval."),
+          example=[{"source": "builtin", "name": "current_time"}]),
+    Field("memory_tools", gettext_noop("Memory tools"), Widget.MEMORY_TOOLS,
+          help=gettext_noop("What the model may do with memory by itself, and in which scopes."),
+          example={"recall": ["user"], "remember": ["user"]}),
+    Field("approval_timeout_hours", gettext_noop("Wait for approval (hours)"), Widget.NUMBER, low=1,
+          help=gettext_noop("After that, the call counts as refused. Leave empty to wait for as long as it takes.")),
+)  # fmt: skip
+MEMORY_FIELDS: Final = (_LLM_FIELDS["enhanced_memory"], _LLM_FIELDS["memory"])
+LIMIT_FIELDS: Final = (
+    Field("max_rounds", gettext_noop("Max rounds"), Widget.NUMBER, default=DEFAULT_ROUNDS, low=1,
+          high=MAX_ROUNDS,
+          help=gettext_noop("After them, the agent answers with what it knows.")),
+    Field("max_tokens", gettext_noop("Max tokens"), Widget.NUMBER, low=1,
+          help=gettext_noop("Of all rounds together. Leave empty for no limit.")),
+    Field("timeout_seconds", gettext_noop("Max seconds"), Widget.NUMBER, low=1,
+          help=gettext_noop("The time spent waiting for people doesn't count. Leave empty for no limit.")),
+)  # fmt: skip

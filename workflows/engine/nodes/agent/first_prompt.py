@@ -1,0 +1,87 @@
+"""The first prompt of an agent: that of an LLM node, recorded so that a repeated attempt works with the same memory."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from workflows.engine.kinds import UNTRUSTED_KEYS, NodeContext
+from workflows.engine.language.document import Json
+from workflows.engine.nodes.agent.agent_config import AgentConfig
+from workflows.engine.nodes.llm.prompt_messages import Prompt, build_prompt
+from workflows.engine.nodes.memory.memory_access import to_entry
+from workflows.engine.ports import ImagePart, MemoryHit, Message, Origin
+from workflows.engine.runtime.step_parts import PartResult
+
+
+PROMPT_PART: Final = "prompt"
+PROMPT_KIND: Final = "agent-prompt"
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedHit:
+    """A memory in a recorded prompt. It implements ``ports.MemoryHit``."""
+
+    id: str
+    namespace: str
+    key: str
+    value: Json
+    metadata: Mapping[str, Json]
+    score: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class FirstPrompt:
+    messages: tuple[Message, ...]
+    memories: tuple[MemoryHit, ...] = ()
+
+    def describe(self) -> dict[str, Json]:
+        """Describe the prompt for the record of the step."""
+        return Prompt(self.messages, self.memories).describe()
+
+
+async def build_first_prompt(config: AgentConfig, ctx: NodeContext) -> FirstPrompt:
+    """Build the prompt, or return that of an earlier attempt if it holds memories or earlier messages."""
+    prompt_config = config.build_prompt_config()
+    window, memory = config.memory, config.enhanced_memory
+    uses_memory = (window is not None and window.enabled) or (memory is not None and memory.enabled)
+    if ctx.parts is None or not (uses_memory or ctx.ports.reminder):
+        prompt = await build_prompt(prompt_config, ctx)
+        return FirstPrompt(prompt.messages)
+
+    async def call(origin: Origin) -> PartResult:
+        built_prompt = await build_prompt(prompt_config, ctx)
+        return PartResult(_to_outputs(built_prompt, ctx), events=built_prompt.events)
+
+    outputs = await ctx.parts.run(PROMPT_PART, PROMPT_KIND, call, inputs={})
+    ctx.record_untrusted_keys(outputs["untrusted_keys"])
+    return _read_prompt(outputs)
+
+
+def _to_outputs(prompt: Prompt, ctx: NodeContext) -> dict[str, Json]:
+    return {
+        "messages": [
+            {
+                "role": message.role,
+                "text": message.text,
+                "images": [[image.url, image.detail] for image in message.images],
+            }
+            for message in prompt.messages
+        ],
+        "memories": [to_entry(hit) for hit in prompt.memories],
+        "untrusted_keys": list(ctx.recorded_inputs.get(UNTRUSTED_KEYS, ())),
+    }
+
+
+def _read_prompt(outputs: Mapping[str, Any]) -> FirstPrompt:
+    messages: Sequence[Mapping[str, Any]] = outputs["messages"]
+    return FirstPrompt(
+        tuple(
+            Message(
+                message["role"],
+                message["text"],
+                tuple(ImagePart(url, detail) for url, detail in message["images"]),
+            )
+            for message in messages
+        ),
+        tuple(RecordedHit(**entry) for entry in outputs["memories"]),
+    )

@@ -1,0 +1,262 @@
+"""The memory tools of an agent, with the rights of the run: whatever a model writes, it reaches no other person's memory.
+
+A model chooses among the scopes that the author allows; the server builds the namespace from what it knows about the
+run. What an agent stores after it has read untrusted content is quarantined where such content needs a review.
+"""
+
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from workflows.engine.errors import EngineFault
+from workflows.engine.kinds import NodeContext
+from workflows.engine.language.document import Json
+from workflows.engine.language.untrusted import WEB, is_untrusted_memory, needs_scope_review
+from workflows.engine.language.values import to_json
+from workflows.engine.nodes.agent.agent_config import MemoryToolName
+from workflows.engine.nodes.agent.tool_results import ToolOutcome, build_error
+from workflows.engine.nodes.memory.memory_access import (
+    build_quarantined_event,
+    build_recalled_event,
+    build_rejected_event,
+    build_written_event,
+    get_knowledge,
+    get_memory,
+)
+from workflows.engine.nodes.memory.quoting import render_memories
+from workflows.engine.ports import MemoryHit, Origin
+from workflows.engine.runtime.events import Event, MemoryForgotten
+from workflows.engine.tool_calls import ToolResult, ToolSpec
+
+
+DEFAULT_TOP_K: Final = 5
+MAX_TOP_K: Final = 20
+QUARANTINE: Final = "quarantine"
+_WAITS: Final = "It waits for a person's approval before anyone can recall it."
+
+Arguments = Mapping[str, Json]
+
+
+class MemoryCall(NamedTuple):
+    """A call of a memory tool: the scope that the model chose, and the other arguments."""
+
+    scope: str
+    arguments: Arguments
+    ctx: NodeContext
+    origin: Origin
+    has_read_untrusted: bool
+
+    @property
+    def address(self) -> dict[str, Any]:
+        return {"scope": self.scope, "identity": self.ctx.identity, "origin": self.origin}
+
+
+Action = Callable[[MemoryCall], Awaitable[ToolOutcome]]
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryTool:
+    """A memory tool with the scopes that the author allows; the first one is the default."""
+
+    spec: ToolSpec
+    scopes: tuple[str, ...]
+    action: Action
+    ctx: NodeContext
+    has_read_untrusted: Callable[[], bool]
+    needs_approval: bool = False
+
+    @property
+    def description(self) -> Mapping[str, Json]:
+        return {"source": "memory", "provider": "", "tool": self.spec.name}
+
+    async def call(self, arguments: Arguments, origin: Origin) -> ToolOutcome:
+        """Call the tool. What memory refuses is told to the model."""
+        scope = str(arguments.get("scope") or self.scopes[0])
+        if scope not in self.scopes:
+            return build_error(f"The scope must be one of: {', '.join(self.scopes)}.")
+        call = MemoryCall(scope, arguments, self.ctx, origin, self.has_read_untrusted())
+        try:
+            return await self.action(call)
+        except EngineFault as fault:
+            return build_error(fault.message)
+        except Exception as fault:
+            # Memory's own errors, which the engine does not import, say whether the caller can go on.
+            if not hasattr(fault, "is_recoverable"):
+                raise
+            return _reject(fault, call)
+
+
+def build_memory_tools(
+    allowed: Mapping[MemoryToolName, Sequence[str]],
+    ctx: NodeContext,
+    has_read_untrusted: Callable[[], bool],
+) -> Iterator[MemoryTool]:
+    """Yield the tools that the author allows in at least one scope."""
+    for name, (description, properties, required, action) in _TOOLS.items():
+        scopes = tuple(allowed.get(name, ()))
+        if not scopes:
+            continue
+        scope_rule = {"scope": {"type": "string", "enum": list(scopes), "description": _SCOPE_TEXT}}
+        schema = {
+            "type": "object",
+            "properties": {**properties, **(scope_rule if len(scopes) > 1 else {})},
+            "required": list(required),
+        }
+        yield MemoryTool(
+            ToolSpec(name, description, schema), scopes, action, ctx, has_read_untrusted
+        )
+
+
+async def _recall(call: MemoryCall) -> ToolOutcome:
+    query = str(call.arguments["query"])
+    hits = await get_memory(call.ctx, call.scope).recall(
+        **call.address, query_text=query, top_k=_get_top_k(call.arguments)
+    )
+    event = build_recalled_event(call.ctx, call.scope, query, hits)
+    text = render_memories(hits) if hits else "Nothing was found."
+    data = [{"key": hit.key, "value": hit.value, "score": hit.score} for hit in hits]
+    return ToolOutcome(
+        ToolResult(text, data), untrusted_keys=_list_untrusted(hits), events=(event,)
+    )
+
+
+async def _remember(call: MemoryCall) -> ToolOutcome:
+    key, value = str(call.arguments["key"]).strip(), call.arguments["value"]
+    if not key:
+        return build_error("The key is empty.")
+    metadata: dict[str, Json] = {}
+    tier = "long_term"
+    if call.has_read_untrusted:
+        metadata["origin"] = WEB
+        if needs_scope_review(call.scope, trusted=False):
+            tier = QUARANTINE
+            metadata["quarantined_for"] = [{"reason": "from_outside", "detail": ""}]
+    hit = await get_memory(call.ctx, call.scope).store(
+        **call.address, key=key, value=value, metadata=metadata, tier=tier
+    )
+    if getattr(hit, "tier", tier) == QUARANTINE:
+        event: Event = build_quarantined_event(hit, call.ctx.node_id, call.scope, key)
+        return ToolOutcome(ToolResult(f"{key} was stored. {_WAITS}"), events=(event,))
+    event = build_written_event(hit, call.ctx.node_id, call.scope)
+    return ToolOutcome(ToolResult(f"{key} was stored."), events=(event,))
+
+
+async def _forget(call: MemoryCall) -> ToolOutcome:
+    key = str(call.arguments["key"]).strip()
+    if not key:
+        return build_error("The key is empty; nothing was forgotten.")
+    count = await get_memory(call.ctx, call.scope).delete(**call.address, key=key)
+    event = MemoryForgotten(call.ctx.node_id, call.scope, count, key)
+    text = f"{key} was forgotten." if count else f"There is no entry {key}."
+    return ToolOutcome(ToolResult(text, is_error=not count), events=(event,))
+
+
+async def _search_pages(call: MemoryCall) -> ToolOutcome:
+    query = str(call.arguments["query"])
+    pages = await get_knowledge(call.ctx, call.scope).find_pages(
+        **call.address, query=query, top_k=_get_top_k(call.arguments)
+    )
+    hits = [page.entry for page in pages]
+    data = [
+        {name: page.page.get(name) for name in ("id", "title", "summary", "content", "tags")}
+        for page in pages
+    ]
+    untrusted_keys = _list_untrusted(hits)
+    text = to_json(data, indent=2) if pages else "No page was found."
+    return ToolOutcome(
+        ToolResult(text, data),
+        is_untrusted=bool(untrusted_keys),
+        untrusted_keys=untrusted_keys,
+        events=(build_recalled_event(call.ctx, call.scope, query, hits),),
+    )
+
+
+async def _write_page(call: MemoryCall) -> ToolOutcome:
+    names = ("title", "summary", "content", "tags")
+    page = {name: call.arguments[name] for name in names if name in call.arguments}
+    if call.has_read_untrusted:
+        page |= {"origin": WEB, "hold": needs_scope_review(call.scope, trusted=False)}
+    results = await get_knowledge(call.ctx, call.scope).write_pages(
+        **call.address, pages=[page], mode=str(call.arguments.get("mode") or "merge")
+    )
+    events: list[Event] = []
+    texts: list[str] = []
+    for result in results:
+        title = str(result.page["title"])
+        if result.held:
+            events.append(
+                build_quarantined_event(result.entry, call.ctx.node_id, call.scope, title)
+            )
+            texts.append(f"The page {title} was stored. {_WAITS}")
+        else:
+            events.append(build_written_event(result.entry, call.ctx.node_id, call.scope))
+            texts.append(f"The page {title} was written.")
+    return ToolOutcome(ToolResult("\n".join(texts)), events=tuple(events))
+
+
+def _reject(fault: Exception, call: MemoryCall) -> ToolOutcome:
+    key = str(call.arguments.get("key") or call.arguments.get("title") or "")
+    event = build_rejected_event(fault, call.ctx, call.scope, key)
+    result = ToolResult(str(fault), is_error=True)
+    return ToolOutcome(result, events=(event,) if event is not None else ())
+
+
+def _list_untrusted(hits: Sequence[MemoryHit]) -> tuple[str, ...]:
+    return tuple(hit.key for hit in hits if is_untrusted_memory(hit.metadata))
+
+
+def _get_top_k(arguments: Arguments) -> int:
+    top_k = arguments.get("top_k")
+    return min(max(int(top_k), 1), MAX_TOP_K) if isinstance(top_k, int | float) else DEFAULT_TOP_K
+
+
+_SCOPE_TEXT: Final = (
+    "Whose memory: conversation (this chat), user (this person), global (everyone who uses this"
+    " application), workflow, or run."
+)
+_QUERY: Final[dict[str, Json]] = {"type": "string", "description": "What to look for."}
+_TOP_K: Final[dict[str, Json]] = {
+    "type": "integer",
+    "description": f"How many results, at most {MAX_TOP_K}.",
+}
+_KEY: Final[dict[str, Json]] = {"type": "string", "description": "A short name of the memory."}
+
+# Name → description, parameters, required parameters, action.
+_TOOLS: Final[Mapping[MemoryToolName, tuple[str, dict[str, Json], tuple[str, ...], Action]]] = {
+    "recall": (
+        "Search memory for what is known from earlier.",
+        {"query": _QUERY, "top_k": _TOP_K},
+        ("query",),
+        _recall,
+    ),
+    "remember": (
+        "Store a fact in memory for later. The same key again replaces the fact.",
+        {"key": _KEY, "value": {"type": "string", "description": "The fact, in one sentence."}},
+        ("key", "value"),
+        _remember,
+    ),
+    "forget": (
+        "Remove a fact from memory by its key.",
+        {"key": _KEY},
+        ("key",),
+        _forget,
+    ),
+    "search_pages": (
+        "Search the pages of the knowledge base.",
+        {"query": _QUERY, "top_k": _TOP_K},
+        ("query",),
+        _search_pages,
+    ),
+    "write_page": (
+        "Write a page of the knowledge base. Content on the same subject is merged into its page.",
+        {
+            "title": {"type": "string"},
+            "summary": {"type": "string", "description": "One sentence."},
+            "content": {"type": "string", "description": "Markdown."},
+            "tags": {"type": "array", "items": {"type": "string"}},
+            "mode": {"type": "string", "enum": ["merge", "replace"]},
+        },
+        ("title", "content"),
+        _write_page,
+    ),
+}

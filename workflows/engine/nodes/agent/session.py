@@ -1,0 +1,321 @@
+"""One run of an agent: calls its model and its tools, records every call, and keeps to its limits.
+
+A strategy decides which calls are made; see ``strategies``. Everything that decides about the next call comes from the
+recorded results of the calls before it, so that a repeated attempt makes the same decisions.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from workflows.engine.errors import NodeFailed, PortMissing
+from workflows.engine.kinds import UNTRUSTED_KEYS, NodeContext
+from workflows.engine.language.document import Json
+from workflows.engine.language.templating import Template
+from workflows.engine.language.untrusted import has_untrusted_source
+from workflows.engine.nodes.agent.agent_config import AgentConfig
+from workflows.engine.nodes.agent.answer_stream import AnswerStream, HoldingStream, SilentStream
+from workflows.engine.nodes.agent.approval import Refused, ask_for_approval
+from workflows.engine.nodes.agent.memory_tools import build_memory_tools
+from workflows.engine.nodes.agent.model_answer import (
+    ModelAnswer,
+    describe_messages,
+    read_answer,
+    receive_answer,
+)
+from workflows.engine.nodes.agent.tool_results import (
+    CallRecord,
+    ToolOutcome,
+    build_error,
+    read_outcome,
+    render_for_model,
+)
+from workflows.engine.nodes.agent.toolbox import CallableTool, Toolbox, find_tools, read_arguments
+from workflows.engine.ports import MemoryHit, Message, ModelRequest, Origin, Usage
+from workflows.engine.runtime.step_parts import PartResult, StepParts
+from workflows.engine.tool_calls import ToolCall, ToolResult, ToolSpec
+
+
+MODEL_KIND: Final = "agent-model"
+TOOL_KIND: Final = "agent-tool"
+MAX_CALLS_PER_ROUND: Final = 16
+# Seconds for the last answer of an agent whose time is up.
+LAST_ANSWER_SECONDS: Final = 60.0
+
+
+@dataclass(slots=True)
+class Round:
+    """A round as the outputs of the agent list it: what the model wrote, and the calls that followed."""
+
+    thought: str
+    reasoning: str = ""
+    calls: list[CallRecord] = field(default_factory=list)
+    usage: Usage = field(default_factory=Usage)
+
+    def describe(self, number: int) -> dict[str, Json]:
+        return {
+            "round": number,
+            "thought": self.thought,
+            "reasoning": self.reasoning,
+            "calls": [call.describe() for call in self.calls],
+            "tokens": self.usage.total_tokens,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class AgentAnswer:
+    """The end of an agent. ``finish_reason``: stop, or the limit that ended it."""
+
+    text: str
+    finish_reason: str = "stop"
+    reasoning: str = ""
+
+
+class AgentSession:
+    """What a strategy works with. ``messages`` is the first prompt, ``tools`` are what the model may call."""
+
+    def __init__(
+        self,
+        config: AgentConfig,
+        ctx: NodeContext,
+        messages: Sequence[Message],
+        memories: Sequence[MemoryHit] = (),
+    ) -> None:
+        if ctx.ports.model is None:
+            raise PortMissing("model")
+        if ctx.parts is None:
+            raise PortMissing("parts")
+        self.config, self.ctx = config, ctx
+        self.messages, self.memories = tuple(messages), tuple(memories)
+        self.toolbox = Toolbox()
+        self.rounds: list[Round] = []
+        self.usage = Usage()
+        self.seconds = 0.0  # of all calls, without the time in which the run was paused
+        self._parts: StepParts = ctx.parts
+        self._model = ctx.ports.model
+        self._has_read_untrusted = UNTRUSTED_KEYS in ctx.recorded_inputs or has_untrusted_source(
+            config.selectors, ctx.untrusted
+        )
+        self._previous_messages: Sequence[Message] = ()
+
+    @property
+    def total_usage(self) -> Usage:
+        """Return the tokens of all calls, those of earlier attempts included."""
+        return self._parts.usage
+
+    @property
+    def tools(self) -> tuple[ToolSpec, ...]:
+        return self.toolbox.specs
+
+    async def open_tools(self) -> None:
+        """Find the tools. Raises ToolFailed for one that the run may not use."""
+        memory_tools = build_memory_tools(
+            self.config.memory_tools, self.ctx, lambda: self._has_read_untrusted
+        )
+        self.toolbox = await find_tools(self.config.enabled_tools, memory_tools, self.ctx)
+
+    def mark_untrusted(self, keys: Sequence[str] = ()) -> None:
+        """Note that the model has read untrusted content: entries of memory, or results of a tool."""
+        self._has_read_untrusted = True
+        self.ctx.record_untrusted_keys(keys)
+
+    # -- calls ------------------------------------------------------------------------------------
+
+    async def call_model(
+        self,
+        part: str,
+        messages: Sequence[Message],
+        tools: Sequence[ToolSpec] = (),
+        *,
+        stream: AnswerStream | None = None,
+        params: Mapping[str, Json] | None = None,
+        stop_pattern: Any = None,  # a compiled regular expression, after whose match the answer ends
+        seconds: float | None = None,
+    ) -> ModelAnswer:
+        """Call the model, or return what it answered in an earlier attempt. ``part`` is the name of the call."""
+        stream = stream or SilentStream()
+        is_recorded = True
+        limit = self.get_seconds_left() if seconds is None else seconds
+
+        async def call(origin: Origin) -> PartResult:
+            nonlocal is_recorded
+            is_recorded = False
+            request = self._build_request(messages, tools, origin, params or {})
+            chunks = self._model.stream(request)
+            answer = await receive_answer(
+                chunks, stream.add, self.ctx.ports.clock, limit, stop_pattern
+            )
+            return PartResult(answer.to_outputs(), answer.usage)
+
+        inputs = {
+            "messages": describe_messages(messages, self._previous_messages),
+            "tools": [tool.name for tool in tools],
+        }
+        self._previous_messages = messages
+        outputs = await self._parts.run(
+            part, MODEL_KIND, call, title=self.config.model.name, inputs=inputs
+        )
+        answer = read_answer(outputs)
+        if is_recorded:
+            stream.add(answer.text)
+        self.usage += answer.usage
+        self.seconds += answer.seconds
+        return answer
+
+    async def call_tool(self, part: str, call: ToolCall) -> ToolResult:
+        """Call a tool, or return what it answered in an earlier attempt. A failure is a result, too.
+
+        Raises StepWaiting, which pauses the run, if a person has to agree and has not answered yet.
+        """
+        tool = self.toolbox.tools.get(call.name)
+        arguments: Json = call.arguments
+        error = self.toolbox.explain_unknown(call.name) if tool is None else ""
+        if tool is not None:
+            try:
+                arguments = read_arguments(call, tool.spec)
+            except ValueError as invalid:
+                error = str(invalid)
+        if tool is not None and not error and tool.needs_approval:
+            error = self._ask(part, call.name, arguments)
+        outcome = await self._record_call(part, call.name, tool, arguments, error)
+        if outcome.is_untrusted or outcome.untrusted_keys:
+            self.mark_untrusted(outcome.untrusted_keys or (call.name,))
+        text = render_for_model(outcome)
+        if self.rounds:
+            result = outcome.result
+            self.rounds[-1].calls.append(
+                CallRecord(
+                    call.name, arguments, result.text, result.is_error, result.files, result.data
+                )
+            )
+        return replace(outcome.result, text=text)
+
+    async def call_tools(self, number: int, calls: Sequence[ToolCall]) -> list[Message]:
+        """Call the tools of a round one after the other. Return the messages with their answers."""
+        messages = []
+        for position, call in enumerate(calls, start=1):
+            if position > MAX_CALLS_PER_ROUND:
+                text = f"Error: at most {MAX_CALLS_PER_ROUND} calls are made in one round."
+            else:
+                text = (await self.call_tool(f"{number}.tool.{position}", call)).text
+            messages.append(Message("tool", text, tool_call_id=call.id))
+        return messages
+
+    def begin_round(self, answer: ModelAnswer) -> None:
+        """List a round among the outputs. The calls that follow belong to it."""
+        self.rounds.append(Round(answer.text, answer.reasoning, usage=answer.usage))
+
+    # -- limits -----------------------------------------------------------------------------------
+
+    def get_seconds_left(self) -> float | None:
+        limit = self.config.timeout_seconds
+        return None if limit is None else max(limit - self.seconds, 0)
+
+    def find_limit(self, rounds: int) -> str | None:
+        """Return the name of the limit that the agent has reached, if any."""
+        config = self.config
+        if rounds >= config.max_rounds:
+            return "max_rounds"
+        if config.max_tokens is not None and self.usage.total_tokens >= config.max_tokens:
+            return "max_tokens"
+        if config.timeout_seconds is not None and self.seconds >= config.timeout_seconds:
+            return "timeout"
+        return None
+
+    async def give_last_answer(
+        self, number: int, messages: Sequence[Message], limit: str
+    ) -> AgentAnswer:
+        """Ask the model to answer with what it knows, without tools, because a limit is reached."""
+        request = Message("system", _LAST_ANSWER[limit])
+        seconds = self.get_seconds_left()
+        answer = await self.call_model(
+            f"{number}.model",
+            [*messages, request],
+            stream=self.open_stream(holds=False),
+            seconds=None if seconds is None else max(seconds, LAST_ANSWER_SECONDS),
+        )
+        self.begin_round(answer)
+        return AgentAnswer(answer.text, limit, answer.reasoning)
+
+    def open_stream(self, *, holds: bool = True) -> AnswerStream:
+        """Return the stream that shows users the text of a message, if it is the answer."""
+
+        def emit(piece: str) -> None:
+            self.ctx.stream("text", piece)
+
+        return HoldingStream(emit) if holds else HoldingStream(emit, 0)
+
+    # ---------------------------------------------------------------------------------------------
+
+    def _ask(self, part: str, name: str, arguments: Json) -> str:
+        """Return an empty text if a person allowed the call, or else what the model is told."""
+        try:
+            ask_for_approval(self.ctx, self.config, part, name, arguments)
+        except Refused as refusal:
+            return str(refusal)
+        return ""
+
+    async def _record_call(
+        self, part: str, name: str, tool: CallableTool | None, arguments: Json, error: str
+    ) -> ToolOutcome:
+        clock, limit = self.ctx.ports.clock, self.get_seconds_left()
+
+        async def call(origin: Origin) -> PartResult:
+            started = clock.monotonic()
+            if error or tool is None:
+                outcome = build_error(error)
+            else:
+                outcome = await _call_in_time(tool, arguments, origin, limit)
+            seconds = clock.monotonic() - started
+            return PartResult(outcome.to_outputs(seconds), events=outcome.events)
+
+        description = tool.description if tool is not None else {}
+        inputs = {"name": name, **description, "arguments": arguments}
+        outputs = await self._parts.run(part, TOOL_KIND, call, title=name[:100], inputs=inputs)
+        self.seconds += outputs["seconds"]
+        return read_outcome(outputs)
+
+    def _build_request(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[ToolSpec],
+        origin: Origin,
+        params: Mapping[str, Json],
+    ) -> ModelRequest:
+        model = self.config.model
+        if model.mode == "completion":
+            raise NodeFailed("ModelUnsuitable", "An agent needs a chat model")
+        rendered = {
+            name: Template.of(value).render_text(self.ctx.pool) if isinstance(value, str) else value
+            for name, value in (model.completion_params or {}).items()
+        }
+        return ModelRequest(
+            provider=model.provider,
+            model=model.name,
+            messages=tuple(messages),
+            origin=origin,
+            params={**params, **rendered},
+            memories=self.memories,
+            tools=tuple(tools),
+            tool_choice="auto" if tools else "none",
+        )
+
+
+_LAST_ANSWER: Final[Mapping[str, str]] = {
+    "max_rounds": "You have used all your rounds and can call no more tools. Answer now with what you know.",
+    "max_tokens": "You have used all your tokens and can call no more tools. Answer now, briefly, with what you know.",
+    "timeout": "Your time is up and you can call no more tools. Answer now, briefly, with what you know.",
+}
+
+
+async def _call_in_time(
+    tool: CallableTool, arguments: Mapping[str, Json], origin: Origin, seconds: float | None
+) -> ToolOutcome:
+    try:
+        async with asyncio.timeout(seconds) as scope:
+            return await tool.call(arguments, origin)
+    except TimeoutError:
+        if not scope.expired():
+            raise
+        return build_error("The time of the agent was up before the tool answered.")

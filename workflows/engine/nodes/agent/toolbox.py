@@ -1,0 +1,176 @@
+"""The tools of an agent: finds them, gives each a name that a model can write, and calls them."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, Protocol
+
+from workflows.engine.errors import PortMissing, ToolFailed
+from workflows.engine.kinds import NodeContext
+from workflows.engine.language.document import Json
+from workflows.engine.language.json_schema import find_schema_error
+from workflows.engine.language.templating import Template
+from workflows.engine.nodes.agent.agent_config import AgentTool, is_typed_value
+from workflows.engine.nodes.agent.tool_results import ToolOutcome, build_error, limit_result
+from workflows.engine.nodes.http.json_repair import NotJson, read_json
+from workflows.engine.ports import Origin
+from workflows.engine.text_rendering import as_text
+from workflows.engine.tool_calls import Tool, ToolCall, ToolPort, ToolSpec
+
+
+# Models accept only such names of functions.
+_INVALID_IN_NAME: Final = re.compile(r"[^a-zA-Z0-9_-]+")
+_MAX_NAME: Final = 64
+MAX_ARGUMENTS: Final = 100_000  # characters
+
+Arguments = Mapping[str, Json]
+
+
+class CallableTool(Protocol):
+    """A tool as the loop sees it. ``spec`` is what the model is told about it."""
+
+    @property
+    def spec(self) -> ToolSpec: ...
+    @property
+    def needs_approval(self) -> bool: ...
+    @property
+    def description(self) -> Mapping[str, Json]:
+        """Return what the record of a call says about the tool."""
+        ...
+
+    async def call(self, arguments: Arguments, origin: Origin) -> ToolOutcome: ...
+
+
+@dataclass(frozen=True, slots=True)
+class PortTool:
+    """A tool of the team."""
+
+    spec: ToolSpec
+    tool: Tool
+    port: ToolPort
+    settings: Arguments
+    needs_approval: bool
+
+    @property
+    def description(self) -> Mapping[str, Json]:
+        reference = self.tool.reference
+        return {"source": reference.source, "provider": reference.provider, "tool": reference.name}
+
+    async def call(self, arguments: Arguments, origin: Origin) -> ToolOutcome:
+        """Call the tool with the author's settings, which the model cannot replace."""
+        try:
+            result = await self.port.call(
+                self.tool,
+                {**arguments, **self.settings},
+                idempotency_key=origin.idempotency_key,
+            )
+        except ToolFailed as fault:
+            return replace(build_error(fault.message), is_untrusted=self.tool.is_untrusted)
+        return ToolOutcome(limit_result(result), self.tool.is_untrusted)
+
+
+@dataclass(frozen=True, slots=True)
+class Toolbox:
+    """The tools that a model may call, by the names under which it sees them."""
+
+    tools: Mapping[str, CallableTool] = field(default_factory=dict)
+
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        return tuple(tool.spec for tool in self.tools.values())
+
+    def explain_unknown(self, name: str) -> str:
+        names = ", ".join(self.tools) or "none"
+        return f"There is no tool named {name[:100]!r}. Tools: {names}."
+
+
+async def find_tools(
+    entries: Sequence[AgentTool], own_tools: Iterable[CallableTool], ctx: NodeContext
+) -> Toolbox:
+    """Find the tools of the document. Raises ToolFailed for one that the run may not use."""
+    tools: dict[str, CallableTool] = {tool.spec.name: tool for tool in own_tools}
+    port = ctx.ports.tools
+    for entry in entries:
+        if port is None:
+            raise PortMissing("tools")
+        for tool in await port.find([entry.reference]):
+            callable_tool = _build_tool(entry, tool, port, tools, ctx)
+            tools[callable_tool.spec.name] = callable_tool
+    return Toolbox(tools)
+
+
+def read_arguments(call: ToolCall, spec: ToolSpec) -> dict[str, Json]:
+    """Return the arguments of a call. Raises ValueError with a message for the model."""
+    if len(call.arguments) > MAX_ARGUMENTS:
+        raise ValueError(f"The arguments are longer than {MAX_ARGUMENTS:,} characters.")
+    try:
+        arguments = read_json(call.arguments) if call.arguments.strip() else {}
+    except NotJson as error:
+        raise ValueError(f"The arguments are not valid JSON: {error}.") from None
+    if not isinstance(arguments, dict):
+        raise ValueError("The arguments must be a JSON object.")
+    if error_text := find_schema_error(arguments, spec.parameters):
+        raise ValueError(f"The arguments do not fit the tool: {error_text}.")
+    return arguments
+
+
+def _build_tool(
+    entry: AgentTool,
+    tool: Tool,
+    port: ToolPort,
+    taken: Mapping[str, CallableTool],
+    ctx: NodeContext,
+) -> PortTool:
+    spec = ToolSpec(
+        _choose_name(tool, taken),
+        entry.description or tool.spec.description,
+        _remove_settings(tool.spec.parameters, entry.settings),
+    )
+    settings = dict(_iter_settings(entry, ctx))
+    return PortTool(spec, tool, port, settings, entry.needs_approval or tool.needs_approval)
+
+
+def _choose_name(tool: Tool, taken: Mapping[str, CallableTool]) -> str:
+    """Return a name that no other tool has: the tool's own, or one with its provider or a number."""
+    own_name = _clean_name(tool.spec.name) or "tool"
+    provider = _clean_name(tool.reference.provider)
+    names = [own_name, *([f"{provider}_{own_name}"] if provider else [])]
+    numbered = (f"{own_name[: _MAX_NAME - 4]}_{number}" for number in range(2, 1000))
+    return next(
+        name for name in (*names, *numbered) if name not in taken and len(name) <= _MAX_NAME
+    )
+
+
+def _clean_name(name: str) -> str:
+    return _INVALID_IN_NAME.sub("_", name).strip("_")[:_MAX_NAME]
+
+
+def _remove_settings(schema: Mapping[str, Json], settings: Mapping[str, Json]) -> dict[str, Json]:
+    """Return the schema without the parameters that the author sets."""
+    properties, required = schema.get("properties"), schema.get("required")
+    result = {"type": "object", **schema}
+    if isinstance(properties, Mapping):
+        result["properties"] = {
+            name: rule for name, rule in properties.items() if name not in settings
+        }
+    if isinstance(required, list | tuple):
+        result["required"] = [name for name in required if name not in settings]
+    return result
+
+
+def _iter_settings(entry: AgentTool, ctx: NodeContext) -> Iterator[tuple[str, Json]]:
+    for name, setting in entry.settings.items():
+        is_typed = is_typed_value(setting)
+        if is_typed and setting["type"] == "variable":
+            yield name, ctx.pool.get_or_none(tuple(setting["value"]))
+            continue
+        value = setting["value"] if is_typed else setting
+        is_text = isinstance(value, str) and not (is_typed and setting["type"] == "constant")
+        yield name, Template.of(value).render_text(ctx.pool) if is_text else value
+
+
+def describe_call(tool_name: str, arguments: Json) -> str:
+    """Return the Markdown in which a person reads a call before allowing it."""
+    text = arguments if isinstance(arguments, str) else as_text(arguments)
+    lines = [f"    {line}" for line in text.splitlines()]
+    return "\n".join([f"**{tool_name}**", "", *lines])
