@@ -16,22 +16,27 @@ from workflows.engine.language.templating import Template
 from workflows.engine.language.untrusted import has_untrusted_source
 from workflows.engine.nodes.agent.agent_config import AgentConfig
 from workflows.engine.nodes.agent.answer_stream import AnswerStream, HoldingStream, SilentStream
-from workflows.engine.nodes.agent.approval import Refused, ask_for_approval
-from workflows.engine.nodes.agent.memory_tools import build_memory_tools
 from workflows.engine.nodes.agent.model_answer import (
     ModelAnswer,
     describe_messages,
     read_answer,
     receive_answer,
 )
-from workflows.engine.nodes.agent.tool_results import (
+from workflows.engine.nodes.agent.tool_use.approval import Refused, ask_for_approval
+from workflows.engine.nodes.agent.tool_use.memory_tools import build_memory_tools
+from workflows.engine.nodes.agent.tool_use.tool_results import (
     CallRecord,
     ToolOutcome,
     build_error,
     read_outcome,
     render_for_model,
 )
-from workflows.engine.nodes.agent.toolbox import CallableTool, Toolbox, find_tools, read_arguments
+from workflows.engine.nodes.agent.tool_use.toolbox import (
+    CallableTool,
+    Toolbox,
+    find_tools,
+    read_arguments,
+)
 from workflows.engine.ports import MemoryHit, Message, ModelRequest, Origin, Usage
 from workflows.engine.runtime.step_parts import PartResult, StepParts
 from workflows.engine.tool_calls import ToolCall, ToolResult, ToolSpec

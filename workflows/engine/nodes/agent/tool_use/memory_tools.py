@@ -14,7 +14,7 @@ from workflows.engine.language.document import Json
 from workflows.engine.language.untrusted import WEB, is_untrusted_memory, needs_scope_review
 from workflows.engine.language.values import to_json
 from workflows.engine.nodes.agent.agent_config import MemoryToolName
-from workflows.engine.nodes.agent.tool_results import ToolOutcome, build_error
+from workflows.engine.nodes.agent.tool_use.tool_results import ToolOutcome, build_error
 from workflows.engine.nodes.memory.memory_access import (
     build_quarantined_event,
     build_recalled_event,

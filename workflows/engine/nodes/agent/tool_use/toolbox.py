@@ -11,7 +11,11 @@ from workflows.engine.language.document import Json
 from workflows.engine.language.json_schema import find_schema_error
 from workflows.engine.language.templating import Template
 from workflows.engine.nodes.agent.agent_config import AgentTool, is_typed_value
-from workflows.engine.nodes.agent.tool_results import ToolOutcome, build_error, limit_result
+from workflows.engine.nodes.agent.tool_use.tool_results import (
+    ToolOutcome,
+    build_error,
+    limit_result,
+)
 from workflows.engine.nodes.http.json_repair import NotJson, read_json
 from workflows.engine.ports import Origin
 from workflows.engine.text_rendering import as_text

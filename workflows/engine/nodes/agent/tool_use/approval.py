@@ -5,7 +5,7 @@ from typing import Final
 from workflows.engine.kinds import NodeContext
 from workflows.engine.language.document import Json
 from workflows.engine.nodes.agent.agent_config import AgentConfig
-from workflows.engine.nodes.agent.toolbox import describe_call
+from workflows.engine.nodes.agent.tool_use.toolbox import describe_call
 from workflows.engine.runtime.waits import Wait
 
 
