@@ -1,23 +1,26 @@
 """LLM: asks a model, with injected memory and earlier messages of the conversation, and streams its answer."""
 
-import json
-from collections.abc import AsyncIterator, Iterable
-from contextlib import aclosing
+from collections.abc import Iterable
 
 from pydantic import ValidationError
 
 from workflows.engine.appearance import Data, get_model_name
 from workflows.engine.configuration import Field, Widget
-from workflows.engine.errors import EngineFault, ModelFailed, NodeFailed, PortMissing
+from workflows.engine.errors import EngineFault, NodeFailed
 from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.failure_policy import Retry
 from workflows.engine.language.memory_usage import DEFAULT_SCOPE, RECENCY, SCOPES
-from workflows.engine.language.templating import Template
+from workflows.engine.nodes.llm.json_answers import find_json_object
 from workflows.engine.nodes.llm.llm_config import LlmConfig
-from workflows.engine.nodes.llm.prompt_messages import Prompt, build_prompt
-from workflows.engine.nodes.llm.reasoning import ReasoningSplitter
-from workflows.engine.ports import ModelChunk, ModelRequest, Usage
+from workflows.engine.nodes.llm.llm_fields import MODEL_FIELD, WINDOW_FIELD
+from workflows.engine.nodes.llm.model_calls import (
+    build_request,
+    call_model,
+    describe_model,
+    describe_usage,
+)
+from workflows.engine.nodes.llm.prompt_messages import build_prompt
 from workflows.engine.texts import Text, gettext_noop
 
 
@@ -47,9 +50,7 @@ class Llm(NodeKind[LlmConfig, LlmConfig]):
     retry = Retry(max_retries=3, interval_ms=1000)
     streams = frozenset({"text"})
     fields = (
-        Field("model", gettext_noop("Model"), Widget.MODEL, required=True,
-              default={"provider": "offline", "name": "offline", "mode": "chat",
-                       "completion_params": {}}),
+        MODEL_FIELD,
         Field("prompt_template", gettext_noop("Prompt"), Widget.MESSAGES, required=True,
               help=gettext_noop("Messages in the order in which they are sent to the model."),
               default=[{"role": "system", "text": ""}, {"role": "user", "text": ""}],
@@ -81,14 +82,7 @@ class Llm(NodeKind[LlmConfig, LlmConfig]):
             Field("format_template", gettext_noop("Format template"), Widget.JINJA,
                   help=gettext_noop("Jinja2 template over entries. If empty, one line “- key: value” per entry.")),
         )),
-        Field("memory", gettext_noop("Conversation memory window"), Widget.SECTION,
-              help=gettext_noop("Sends earlier messages of the conversation."), fields=(
-            Field("enabled", gettext_noop("Enable"), Widget.SWITCH),
-            Field("variable_selector", gettext_noop("Messages variable"), Widget.SELECTOR,
-                  accepted_types=("array[any]", "array[object]", "array[string]"),
-                  help=gettext_noop("Without a variable, the turns of this conversation are used.")),
-            Field("window_size", gettext_noop("Max messages"), Widget.NUMBER, low=0),
-        )),
+        WINDOW_FIELD,
         Field("context", gettext_noop("Context"), Widget.SECTION,
               help=gettext_noop("Inserted for {{#context#}} in the prompt."), fields=(
             Field("enabled", gettext_noop("Enable"), Widget.SWITCH),
@@ -137,88 +131,42 @@ class Llm(NodeKind[LlmConfig, LlmConfig]):
 
     async def run(self, prepared: LlmConfig, ctx: NodeContext) -> NodeResult:
         prompt = await build_prompt(prepared, ctx)
-        if ctx.ports.model is None:
-            raise PortMissing("model")
-        ctx.record_inputs({**_describe_model(prepared), **prompt.describe()})
-        reasoning = ReasoningSplitter(tagged=prepared.reasoning_format != "separated")
-        chunks = ctx.ports.model.stream(_build_request(prepared, prompt, ctx))
-        usage, finish_reason = await _stream_answer(chunks, reasoning, ctx)
-        text = "".join(reasoning.text)
+        ctx.record_inputs({**describe_model(prepared.model), **prompt.describe()})
+        request = build_request(
+            prepared.model,
+            prompt.messages,
+            ctx,
+            json_schema=prepared.json_schema,
+            memories=prompt.memories,
+        )
+        answer = await call_model(
+            request,
+            ctx,
+            output="text",
+            has_tagged_reasoning=prepared.reasoning_format != "separated",
+        )
         outputs: dict[str, Json] = {
-            "text": text,
-            "reasoning_content": "".join(reasoning.reasoning).strip(),
-            "usage": _describe_usage(usage),
-            "finish_reason": finish_reason,
+            "text": answer.text,
+            "reasoning_content": answer.reasoning,
+            "usage": describe_usage(answer.usage),
+            "finish_reason": answer.finish_reason,
         }
         if prepared.json_schema is not None:
-            outputs["structured_output"] = _parse_object(text)
-        return NodeResult(outputs, usage=usage, events=prompt.events)
+            outputs["structured_output"] = _parse_object(answer.text)
+        return NodeResult(outputs, usage=answer.usage, events=prompt.events)
 
     async def preview_inputs(self, prepared: LlmConfig, ctx: NodeContext) -> dict[str, Json]:
         try:
             prompt = await build_prompt(prepared, ctx, with_memory=False)
         except EngineFault as fault:
-            return {**_describe_model(prepared), "prompt_error": fault.message}
-        return {**_describe_model(prepared), **prompt.describe()}
-
-
-def _build_request(config: LlmConfig, prompt: Prompt, ctx: NodeContext) -> ModelRequest:
-    params = {
-        name: Template.of(value).render_text(ctx.pool) if isinstance(value, str) else value
-        for name, value in (config.model.completion_params or {}).items()
-    }
-    return ModelRequest(
-        provider=config.model.provider,
-        model=config.model.name,
-        messages=prompt.messages,
-        origin=ctx.origin,
-        mode="completion" if config.is_completion else "chat",
-        params=params,
-        json_schema=config.json_schema,
-        memories=prompt.memories,
-    )
-
-
-async def _stream_answer(
-    chunks: AsyncIterator[ModelChunk], reasoning: ReasoningSplitter, ctx: NodeContext
-) -> tuple[Usage, str | None]:
-    """Stream the answer, and return its usage and finish reason. Raises ModelFailed if the answer was cut off."""
-    usage, finish_reason = Usage(), None
-    # Always close the stream, or the connection of a cancelled run would stay open until garbage collection.
-    async with aclosing(chunks):  # type: ignore[type-var]
-        async for chunk in chunks:
-            if text := reasoning.feed(chunk.text, chunk.reasoning):
-                ctx.stream("text", text)
-            usage = chunk.usage or usage
-            finish_reason = chunk.finish_reason or finish_reason
-    if rest := reasoning.end():
-        ctx.stream("text", rest)
-    if finish_reason == "error":
-        raise ModelFailed("The model's answer was cut off", retryable=True)
-    return usage, finish_reason
-
-
-def _describe_model(config: LlmConfig) -> dict[str, Json]:
-    return {"model": {"provider": config.model.provider, "name": config.model.name}}
-
-
-def _describe_usage(usage: Usage) -> dict[str, Json]:
-    return {
-        "prompt_tokens": usage.prompt_tokens,
-        "completion_tokens": usage.completion_tokens,
-        "total_tokens": usage.total_tokens,
-    }
+            return {**describe_model(prepared.model), "prompt_error": fault.message}
+        return {**describe_model(prepared.model), **prompt.describe()}
 
 
 def _parse_object(text: str) -> Json:
-    """Parse the object in an answer, which may have reasoning before it and put its JSON into a code fence."""
-    answer = text.rsplit("</think>", 1)[-1].strip()
-    start, end = answer.find("{"), answer.rfind("}")
-    try:
-        parsed = json.loads(answer[start : end + 1])
-    except ValueError:
+    """Return the object in an answer. Raises NodeFailed, after which a retry may help, if there is none."""
+    parsed = find_json_object(text)
+    if parsed is None:
         message = "The model's answer is not the requested JSON object"
-        raise NodeFailed("StructuredOutputInvalid", message, retryable=True) from None
-    if not isinstance(parsed, dict):
-        raise NodeFailed("StructuredOutputInvalid", "The model's answer is not an object")
+        raise NodeFailed("StructuredOutputInvalid", message, retryable=True)
     return parsed

@@ -16,6 +16,10 @@ class ModelChoice(ConfigPart):
     mode: str = "chat"
     completion_params: dict[str, Any] | None = None
 
+    @property
+    def is_completion(self) -> bool:
+        return self.mode == "completion"
+
 
 class StructuredOutput(ConfigPart):
     def get_schema(self) -> dict[str, Any] | None:
@@ -94,7 +98,7 @@ class LlmConfig(NodeConfig):
 
     @property
     def is_completion(self) -> bool:
-        return self.model.mode == "completion"
+        return self.model.is_completion
 
     @property
     def jinja_variables(self) -> tuple[NamedVariable, ...]:

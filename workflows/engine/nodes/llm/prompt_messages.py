@@ -15,6 +15,7 @@ from workflows.engine.nodes.llm.llm_config import (
     PromptMessage,
     WindowConfig,
 )
+from workflows.engine.nodes.llm.model_calls import describe_messages
 from workflows.engine.nodes.memory.memory_access import (
     build_recalled_event,
     get_query,
@@ -43,9 +44,7 @@ class Prompt:
 
     def describe(self) -> dict[str, Json]:
         """Describe the prompt for the step's record: the messages, and the memories among them."""
-        description: dict[str, Json] = {
-            "messages": [{"role": m.role, "text": m.text} for m in self.messages]
-        }
+        description: dict[str, Json] = {"messages": describe_messages(self.messages)}
         if self.memories:
             description["memories"] = [
                 {"id": hit.id, "key": hit.key, "score": hit.score} for hit in self.memories
@@ -73,6 +72,19 @@ async def build_prompt(config: LlmConfig, ctx: NodeContext, *, with_memory: bool
     if not any(message.text for message in prompt.messages):
         raise NodeFailed("NoPromptFoundError", "There are no messages to send to the model")
     return prompt
+
+
+async def load_history(window: WindowConfig | None, ctx: NodeContext) -> list[Message]:
+    """Return the messages in the window: those of its variable, or else the chat's previous turns."""
+    if window is None or not window.enabled:
+        return []
+    if not window.variable_selector:
+        return await _load_turns(window, ctx)
+    value = ctx.pool.get_or_none(window.variable_selector)
+    history = _parse_messages(value if isinstance(value, list) else [])
+    if window.window_size is None:
+        return history
+    return history[max(len(history) - window.window_size, 0) :]
 
 
 async def _render_jinja(source: str, inputs: Mapping[str, Json], ctx: NodeContext) -> str:
@@ -112,14 +124,10 @@ async def _add_window(
     window: WindowConfig, ctx: NodeContext, messages: list[Message]
 ) -> list[Message]:
     """Add the messages of a variable before the last user message, or the chat's turns and its question at the end."""
+    history = await load_history(window, ctx)
     if window.variable_selector:
-        value = ctx.pool.get_or_none(window.variable_selector)
-        history = _parse_messages(value if isinstance(value, list) else [])
-        if window.window_size is not None:
-            history = history[max(len(history) - window.window_size, 0) :]
         position = _find_last_index(messages, "user")
         return [*messages[:position], *history, *messages[position:]]
-    history = await _load_turns(window, ctx)
     template = window.query_prompt_template or "{{#sys.query#}}"
     question = Template.of(template).render_text(ctx.pool) if ctx.pool.get(("sys", "query")) else ""
     question_message = [Message("user", question)] if question.strip() else []

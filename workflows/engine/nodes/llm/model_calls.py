@@ -1,0 +1,98 @@
+"""Calls a model for a node: builds the request, streams the answer, and describes both for the step's record."""
+
+from collections.abc import Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any
+
+from workflows.engine.errors import ModelFailed, PortMissing
+from workflows.engine.kinds import NodeContext
+from workflows.engine.language.document import Json
+from workflows.engine.language.templating import Template
+from workflows.engine.nodes.llm.llm_config import ModelChoice
+from workflows.engine.nodes.llm.reasoning import ReasoningSplitter
+from workflows.engine.ports import Message, ModelRequest, Usage
+from workflows.engine.tool_calls import ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class ModelAnswer:
+    text: str
+    reasoning: str
+    tool_calls: tuple[ToolCall, ...]
+    usage: Usage
+    finish_reason: str | None
+
+
+def build_request(
+    model: ModelChoice,
+    messages: Sequence[Message],
+    ctx: NodeContext,
+    **more: Any,  # the other fields of the request
+) -> ModelRequest:
+    """Return a request to the chosen model, whose parameters may hold references."""
+    params = {
+        name: Template.of(value).render_text(ctx.pool) if isinstance(value, str) else value
+        for name, value in (model.completion_params or {}).items()
+    }
+    return ModelRequest(
+        provider=model.provider,
+        model=model.name,
+        messages=tuple(messages),
+        origin=ctx.origin,
+        mode="completion" if model.is_completion else "chat",
+        params=params,
+        **more,
+    )
+
+
+async def call_model(
+    request: ModelRequest,
+    ctx: NodeContext,
+    *,
+    output: str | None = None,  # the output to which the text is streamed
+    has_tagged_reasoning: bool = False,  # the reasoning stays in the text
+) -> ModelAnswer:
+    """Return the model's answer. Raises ModelFailed, also if the answer was cut off."""
+    if ctx.ports.model is None:
+        raise PortMissing("model")
+    reasoning = ReasoningSplitter(tagged=has_tagged_reasoning)
+    usage, finish_reason = Usage(), None
+    tool_calls: tuple[ToolCall, ...] = ()
+    # Always close the stream, or the connection of a cancelled run would stay open until garbage collection.
+    async with aclosing(ctx.ports.model.stream(request)) as chunks:  # type: ignore[type-var]
+        async for chunk in chunks:
+            text = reasoning.feed(chunk.text, chunk.reasoning)
+            if text and output:
+                ctx.stream(output, text)
+            usage = chunk.usage or usage
+            finish_reason = chunk.finish_reason or finish_reason
+            tool_calls = chunk.tool_calls or tool_calls
+    rest = reasoning.end()
+    if rest and output:
+        ctx.stream(output, rest)
+    if finish_reason == "error":
+        raise ModelFailed("The model's answer was cut off", retryable=True)
+    return ModelAnswer(
+        text="".join(reasoning.text),
+        reasoning="".join(reasoning.reasoning).strip(),
+        tool_calls=tool_calls,
+        usage=usage,
+        finish_reason=finish_reason,
+    )
+
+
+def describe_model(model: ModelChoice) -> dict[str, Json]:
+    return {"model": {"provider": model.provider, "name": model.name}}
+
+
+def describe_messages(messages: Sequence[Message]) -> list[dict[str, Json]]:
+    return [{"role": message.role, "text": message.text} for message in messages]
+
+
+def describe_usage(usage: Usage) -> dict[str, Json]:
+    return {
+        "prompt_tokens": usage.prompt_tokens,
+        "completion_tokens": usage.completion_tokens,
+        "total_tokens": usage.total_tokens,
+    }
