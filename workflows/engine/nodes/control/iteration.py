@@ -108,7 +108,7 @@ class Iteration(NodeKind[IterationConfig, IterationConfig]):
         rule = DerivedType(config.iterator_selector, TypeRule.ELEMENT) if is_unknown else None
         return (
             Output("item", item_type, gettext_noop("Current item"), rule),
-            Output("index", "number", gettext_noop("RoundResult index, starting at 0")),
+            Output("index", "number", gettext_noop("Round index, starting at 0")),
         )
 
     def list_reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
