@@ -1,4 +1,4 @@
-"""Generates the UUIDs of version 7 that identify all rows. They sort by time, so that indexes grow at one end."""
+"""Generates the UUIDs of version 7 that identify rows. They sort by time, so that indexes grow at one end."""
 
 import os
 import threading

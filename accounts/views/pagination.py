@@ -20,7 +20,7 @@ from config.timestamps import to_utc
 
 
 PAGE_SIZE = 25
-LONG_PAGE_SIZE = 30  # rows per page of lists that are not counted
+UNCOUNTED_PAGE_SIZE = 30  # rows per page of lists that are not counted
 
 # The offsets of the lists on a page, each with its own parameter.
 _OFFSET_PARAMETERS = ("from", "grants", "mine", "offset")
@@ -117,7 +117,7 @@ Model = TypeVar("Model", bound=models.Model)
 
 
 def paginate_by_offset(
-    request: HttpRequest, rows: "models.QuerySet[Model]", size: int = LONG_PAGE_SIZE
+    request: HttpRequest, rows: "models.QuerySet[Model]", size: int = UNCOUNTED_PAGE_SIZE
 ) -> tuple[list[Model], OffsetPage]:
     """Return the requested rows and their page.
 
@@ -213,7 +213,7 @@ class CursorPage(Generic[Model]):
 
 
 def paginate_by_time(
-    request: HttpRequest, rows: "models.QuerySet[Model]", size: int = LONG_PAGE_SIZE
+    request: HttpRequest, rows: "models.QuerySet[Model]", size: int = UNCOUNTED_PAGE_SIZE
 ) -> CursorPage[Model]:
     """Return the page before or after the cursor in the URL, newest first; without a valid cursor, the newest page.
 

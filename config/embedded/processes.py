@@ -44,11 +44,11 @@ def launch_service(
 
 
 def find_process(pid: int, *, argument: str | Path) -> psutil.Process | None:
-    """Return the running process with this pid, or None if it isn't the expected one, which has ``argument``."""
+    """Return the running process with this pid, or None if no word of its command line contains ``argument``."""
     with suppress(psutil.Error):
         process = psutil.Process(pid)
-        is_same = any(str(argument) in word for word in process.cmdline())
-        if is_same and process.status() != psutil.STATUS_ZOMBIE:
+        is_expected = any(str(argument) in word for word in process.cmdline())
+        if is_expected and process.status() != psutil.STATUS_ZOMBIE:
             return process
     return None
 
@@ -83,7 +83,7 @@ def end_process(
 _libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
-def end_with_parent(parent_pid: int) -> Callable[[], None]:
+def build_parent_death_hook(parent_pid: int) -> Callable[[], None]:
     """Return a ``preexec_fn`` for a child process, which the kernel then ends with its parent, even after kill -9.
 
     On systems other than Linux, the next start ends left-over children by their pid files.

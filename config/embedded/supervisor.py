@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 
-from config.embedded.processes import end_process, end_with_parent, find_process
+from config.embedded.processes import build_parent_death_hook, end_process, find_process
 
 
 # A child that dies this often within this many seconds is no longer restarted.
@@ -66,7 +66,7 @@ class Child:
             text=True,
             errors="replace",
             start_new_session=True,
-            preexec_fn=end_with_parent(os.getpid()),
+            preexec_fn=build_parent_death_hook(os.getpid()),
         )
         self.pid_file.write_text(str(self.process.pid))
         self._relay_thread = threading.Thread(target=self._relay, args=(self.process,), daemon=True)

@@ -34,11 +34,11 @@ def test_paths_ports_and_sizes_agree(signed_in: Page):
     found = signed_in.evaluate(
         """async ([ends, rows]) => {
           const g = await import("/static/js/canvas/geometry.js");
-          const { GRID, CARD_WIDTH, HEAD, ROW, FOOT, PORT_Y, BOX_PAD, MIN_SIZES } = g;
+          const { GRID, CARD_WIDTH, HEADER_HEIGHT, ROW_HEIGHT, FOOTER_HEIGHT, PORT_Y, BOX_PADDING, MIN_SIZES } = g;
           return {
             paths: ends.map((each) => g.path(...each)),
             ports: rows.map(([index, ways, above]) => [g.portY(index, ways, above), g.cardHeight(above, ways)]),
-            constants: { GRID, CARD_WIDTH, HEAD, ROW, FOOT, PORT_Y, BOX_PAD, MIN_SIZES },
+            constants: { GRID, CARD_WIDTH, HEADER_HEIGHT, ROW_HEIGHT, FOOTER_HEIGHT, PORT_Y, BOX_PADDING, MIN_SIZES },
           };
         }""",
         [ends, rows],

@@ -11,7 +11,7 @@ from workflows.models.authored import Authored
 from workflows.models.fields import VerbatimJSONField, link_to_user, link_to_workflow
 
 
-# A case without a result for longer is lost: its worker was killed, and no other worker continues it.
+# A case that has no result after this time is lost: its worker was killed, and no other worker continues it.
 MAX_CASE_TIME = timedelta(minutes=5)
 
 
@@ -45,7 +45,7 @@ class ResultStatus(models.TextChoices):
 
 
 class TestResult(TenantModel):
-    """One run of a case against one document. ``detail``: findings and steps, with secrets masked."""
+    """One run of a test case against a snapshot. ``detail`` has the findings and steps, with secrets masked."""
 
     __test__ = False
 
@@ -86,5 +86,5 @@ class TestResult(TenantModel):
 
     @property
     def is_lost(self) -> bool:
-        """Return whether the result is overdue: queued or running longer than a case may take, so its worker died."""
+        """Return whether the result is overdue. Its worker has probably died."""
         return self.finished_at is None and timezone.now() - self.queued_at > MAX_CASE_TIME

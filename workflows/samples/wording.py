@@ -29,10 +29,10 @@ Translate = Callable[[str], str]
 _TRANSLATED_KEYS: Final = frozenset(
     {
         *("title", "desc", "description", "label", "answer", "text", "jinja2_text"),
-        *("template", "opening_statement", "say", "name", "value"),
+        *("template", "opening_statement", "say"),
     }
 )
-# Everything under these keys is human-readable, except the strings that programs look up.
+# Everything under these keys is translated, except the values of _UNTRANSLATED_KEYS.
 _TRANSLATED_SUBTREES: Final = frozenset({"suggested_questions", "options", "inputs"})
 # Names under these keys are variables, and the content of pins and metadata is for programs.
 _UNTRANSLATED_KEYS: Final = frozenset(

@@ -1,4 +1,4 @@
-"""Request and response schemas of workflows. Bodies contain no team, owner or id; unknown fields are refused."""
+"""Request and response schemas of workflows. A body can't set the team, the owner or the id of a row."""
 
 import datetime as dt
 from typing import Annotated, Any, Literal

@@ -37,7 +37,7 @@ class FoldReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Compaction:
-    """The token budget. The newest ``keep_recent`` messages are never shortened nor dropped."""
+    """The token budget. To meet it, the newest ``keep_recent`` messages are neither shortened nor dropped."""
 
     context_window: int
     reserved_tokens: int = 0
@@ -67,7 +67,7 @@ class FoldingPolicy:
         if compaction and compaction.budget <= 0:
             raise InvalidInput("reserved_tokens: must be less than context_window.")
         if compaction and (compaction.keep_recent < 0 or compaction.shortened_length < 0):
-            raise InvalidInput("keep_recent, shortened_to: must be 0 or more.")
+            raise InvalidInput("keep_recent, shortened_length: must be 0 or more.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ def build_fold(
 
 
 def build_folds(plan: FoldingPlan, author: str) -> list[Fold]:
-    """Build the folds of a plan, one for each reason; ``author`` wrote the summary."""
+    """Build the folds of a plan: by ``author`` one for each reason to drop messages, and one for shortened messages."""
     dropped: dict[FoldReason, list[tuple[Message, None]]] = {reason: [] for reason in FoldReason}
     for reason, message in plan.dropped:
         dropped[reason].append((message, None))

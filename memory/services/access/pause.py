@@ -51,7 +51,7 @@ def is_run_paused(caller: MemoryCaller) -> bool:
     with tenant([caller.team_id]):
         row = rows.find_namespace(caller.team_id, resolve_namespace("user", {"user_id": user_id}))
     active_pause = get_active_pause(row, timezone.now())
-    return active_pause is not None and active_pause.remembering
+    return active_pause is not None and active_pause.pauses_remembering
 
 
 @retry_on_conflict
@@ -70,7 +70,7 @@ def pause(
         raise InvalidInput("what: use remembering, recalling, or both.")
     text = _resolve_namespace(caller, subject)
     with open_namespace(caller, "forget", "memory.paused", namespace=text) as access:
-        until = _parse_until(until)
+        until = _convert_to_utc(until)
         if until is not None and until <= access.now:
             raise InvalidInput(_("until: must be in the future."))
         row = access.claim()
@@ -93,7 +93,7 @@ def resume(caller: MemoryCaller, *, subject: str | None = None) -> bool:
 
 
 def _resolve_namespace(caller: MemoryCaller, subject: str | None) -> str:
-    """Return the caller's own namespace or, for a key, the subject's. Raise NotFound if a person names a subject."""
+    """Return the caller's own namespace or, for a key, the subject's. Raise NotFound if a person names one."""
     if subject is None:
         return get_own_namespace(caller)
     if caller.principal.kind != "key":
@@ -101,7 +101,7 @@ def _resolve_namespace(caller: MemoryCaller, subject: str | None) -> str:
     return resolve_namespace("user", {"user_id": subject})
 
 
-def _parse_until(until: datetime | None) -> datetime | None:
+def _convert_to_utc(until: datetime | None) -> datetime | None:
     try:
         return to_utc(until) if until else None
     except ValueError:

@@ -50,11 +50,11 @@ class Pause:
     until: datetime | None
 
     @property
-    def remembering(self) -> bool:
+    def pauses_remembering(self) -> bool:
         return self.what != "recalling"
 
     @property
-    def recalling(self) -> bool:
+    def pauses_recalling(self) -> bool:
         return self.what != "remembering"
 
 

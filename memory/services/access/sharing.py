@@ -24,7 +24,7 @@ def share(caller: MemoryCaller, *, namespace: str, verb: Verb, recipient: User |
             raise InvalidInput(
                 _("Private memory can be shared only with single members, not with groups.")
             )
-        account_access.grant(_get_holder(recipient), f"memory.{verb}", _get_row(access))
+        account_access.grant(_get_grantee(recipient), f"memory.{verb}", _get_row(access))
 
 
 @retry_on_conflict
@@ -33,7 +33,7 @@ def unshare(
 ) -> None:
     with open_namespace(caller, "share", "memory.unshared", namespace=namespace) as access:
         _describe_grant(access, verb, recipient)
-        account_access.revoke(_get_holder(recipient), f"memory.{verb}", _get_row(access))
+        account_access.revoke(_get_grantee(recipient), f"memory.{verb}", _get_row(access))
 
 
 def _describe_grant(access: NamespaceAccess, verb: Verb, recipient: User | TeamGroup) -> None:
@@ -41,7 +41,7 @@ def _describe_grant(access: NamespaceAccess, verb: Verb, recipient: User | TeamG
     access.detail.update({"verb": verb, "with": format_recipient(user, group)})
 
 
-def _get_holder(recipient: User | TeamGroup) -> User | Group:
+def _get_grantee(recipient: User | TeamGroup) -> User | Group:
     return recipient.group if isinstance(recipient, TeamGroup) else recipient
 
 

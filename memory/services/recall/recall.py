@@ -41,8 +41,21 @@ def recall(
     recency_days: float | None = None,
     as_of: datetime | None = None,
 ) -> list[MemoryEntry]:
-    """Return the entries that match, or the newest without a key and a text; none that is quarantined."""
-    query = MemoryQuery("", key, query_text, filter, top_k, language, recency_days, as_of)
+    """Return the entries with the key, or those that match the text, or without both the newest.
+
+    Quarantined entries are left out. ``injected`` marks a recall whose entries are added to a prompt, and ``as_of`` recalls
+    the state at that time. While the person has paused recalling, the result is ``WithheldEntries``.
+    """
+    query = MemoryQuery(
+        "",
+        key=key,
+        query_text=query_text,
+        filter=filter,
+        top_k=top_k,
+        language=language,
+        recency_days=recency_days,
+        as_of=as_of,
+    )
     with open_for_query(caller, query, scope=scope, namespace=namespace) as (access, query):
         entries: list[MemoryEntry] = access.open_store().recall(query)
         if access.is_withheld:
@@ -62,28 +75,28 @@ def recall(
 def open_for_query(
     caller: MemoryCaller, query: MemoryQuery, *, scope: str | None, namespace: str | None
 ) -> Iterator[tuple[NamespaceAccess, MemoryQuery]]:
-    """Open a namespace for a recall, and yield it with the query, to which its name and an embedding are added.
+    """Open a namespace for a recall. Yield it, and the query with the namespace's name and the text's embedding.
 
     The embedder is called before the transaction because it is slow, and only if the caller is authorized and there is
     something to find, so that the text of a refused query is never sent to it.
     """
     authorized: NamespaceAccess | None = None
 
-    def authorize_and_check() -> bool:
+    def may_embed() -> bool:
         nonlocal authorized
         authorized = authorize(caller, "view", "memory.recalled", scope=scope, namespace=namespace)
         has_entries = authorized.target.row is not None and authorized.external is None
-        return has_entries and _is_valid(query)
+        return has_entries and _is_valid_query(query)
 
     if settings.MEMORY_EMBEDDER:
-        query = embed_query(query, authorize_and_check)
+        query = embed_query(query, may_embed)
     with open_namespace(
         caller, "view", "memory.recalled", scope=scope, namespace=namespace, access=authorized
     ) as access:
         yield access, replace(query, namespace=access.text)
 
 
-def _is_valid(query: MemoryQuery) -> bool:
+def _is_valid_query(query: MemoryQuery) -> bool:
     try:
         check_query(query)
     except MemoryFault:

@@ -1,7 +1,7 @@
 // Containers are nodes with a scope of their own inside. They can be folded or opened as a page, and nodes can move into
 // and out of them.
 
-import { BOX_PAD, HEAD, snap } from "./geometry.js";
+import { BOX_PADDING, HEADER_HEIGHT, snap } from "./geometry.js";
 import { ROOT } from "./model.js";
 import { storeValue, loadValue } from "../common/storage.js";
 import { t } from "../common/translations.js";
@@ -95,7 +95,7 @@ export class Containers {
     const ops = canvas.dropEdges(cut.filter((edge) => !inner.includes(edge)).map((edge) => edge.id));
     for (const node of nodes) {
       const box = model.box(node);
-      const min = target === ROOT ? [-Infinity, -Infinity] : [BOX_PAD, HEAD + 8];
+      const min = target === ROOT ? [-Infinity, -Infinity] : [BOX_PADDING, HEADER_HEIGHT + 8];
       node.x = Math.max(min[0], snap(box.x - ox));
       node.y = Math.max(min[1], snap(box.y - oy));
       this.#move(node, target);

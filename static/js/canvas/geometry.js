@@ -3,11 +3,11 @@
 
 export const GRID = 8;
 export const CARD_WIDTH = 240;
-export const HEAD = 48;
-export const ROW = 24;
-export const FOOT = 8;
+export const HEADER_HEIGHT = 48;
+export const ROW_HEIGHT = 24;
+export const FOOTER_HEIGHT = 8;
 export const PORT_Y = 24;
-export const BOX_PAD = 24;
+export const BOX_PADDING = 24;
 export const MIN_SIZES = { box: [240, 120], note: [120, 64] };
 
 const MIN_BEND = 40;
@@ -19,11 +19,11 @@ const BACKWARD_BEND = 0.6;
 /** @param {number} rows @param {number} outputs */
 export function cardHeight(rows, outputs) {
   const lines = rows + (outputs > 1 ? outputs : 0);
-  return HEAD + (lines ? lines * ROW + FOOT : 0);
+  return HEADER_HEIGHT + (lines ? lines * ROW_HEIGHT + FOOTER_HEIGHT : 0);
 }
 
 /** @param {number} index @param {number} outputs @param {number} rows */
-export const portY = (index, outputs, rows) => (outputs <= 1 ? PORT_Y : HEAD + ROW * (rows + index) + ROW / 2);
+export const portY = (index, outputs, rows) => (outputs <= 1 ? PORT_Y : HEADER_HEIGHT + ROW_HEIGHT * (rows + index) + ROW_HEIGHT / 2);
 
 /** Return how far the control points of an edge lie from its ends. */
 export const controlOffset = (x1, x2) => (x2 >= x1 ? Math.max(MIN_BEND, (x2 - x1) / 2) : Math.max(MIN_BACKWARD_BEND, (x1 - x2) * BACKWARD_BEND));
@@ -89,5 +89,5 @@ export function boundingBox(boxes) {
     x2 = Math.max(x2, b.x + b.w);
     y2 = Math.max(y2, b.y + b.h);
   }
-  return x1 === Infinity ? { x: 0, y: 0, w: CARD_WIDTH, h: HEAD } : { x: x1, y: y1, w: x2 - x1, h: y2 - y1 };
+  return x1 === Infinity ? { x: 0, y: 0, w: CARD_WIDTH, h: HEADER_HEIGHT } : { x: x1, y: y1, w: x2 - x1, h: y2 - y1 };
 }

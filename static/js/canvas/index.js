@@ -6,7 +6,7 @@ import { Culling } from "./view/culling.js";
 import { Edges } from "./edges.js";
 import { Elements } from "./elements.js";
 import { FarView } from "./view/far_view.js";
-import { HEAD } from "./geometry.js";
+import { HEADER_HEIGHT } from "./geometry.js";
 import { Guides } from "./gestures/guides.js";
 import { HitTester } from "./gestures/hit_testing.js";
 import { Hover, Tip } from "./view/hover.js";
@@ -278,7 +278,7 @@ export class Canvas {
   #open(e) {
     if (e.target.closest("button, a, .wf-minimap, .wf-tools")) return;
     const { node, edge, scope, y } = this.at(e.clientX, e.clientY);
-    const isInside = node?.isBox && node.id === scope && y > HEAD; // the free area of a container accepts new nodes
+    const isInside = node?.isBox && node.id === scope && y > HEADER_HEIGHT; // the free area of a container accepts new nodes
     if (node && !(isInside && this.canEdit)) this.open(node.id);
     else if (!edge && (e.target === this.root || e.target.closest(".wf-pane"))) this.emit("open-void", { ...this.at(e.clientX, e.clientY), clientX: e.clientX, clientY: e.clientY });
   }

@@ -1,7 +1,7 @@
 // The graph as the browser holds it: positions, sizes, ports, and the edges of each node. It is read from the HTML of the
 // server and is not a second copy of the document.
 
-import { HEAD, PORT_Y, CARD_WIDTH, boundingBox, path, portY } from "./geometry.js";
+import { HEADER_HEIGHT, PORT_Y, CARD_WIDTH, boundingBox, path, portY } from "./geometry.js";
 
 export const ROOT = "root";
 
@@ -49,7 +49,7 @@ export class Model {
     node.isEntry = kind.endsWith("-start"); // the dot where the rounds of a container begin has no name and no settings
     node.full = { w: +w, h: +h };
     node.w = node.folded ? CARD_WIDTH : +w;
-    node.h = node.folded ? HEAD : +h;
+    node.h = node.folded ? HEADER_HEIGHT : +h;
     node.ins = "noIn" in node.el.dataset ? [] : PLAIN_INS;
     node.outs = outs ? this.#ports(JSON.parse(outs), rows === undefined ? 1 : +rows, node.isBox) : PLAIN_OUTS;
   }

@@ -57,7 +57,7 @@ class Graph:
         start = self.nodes[container].data.get("start_node_id")
         if start in children:
             return str(start)
-        marked_entries = [name for name in children if self.nodes[name].kind in ENTRY_KINDS]
+        marked_entries = [child for child in children if self.nodes[child].kind in ENTRY_KINDS]
         candidates = marked_entries or self.list_roots(container)
         return candidates[0] if len(candidates) == 1 else None
 
@@ -114,7 +114,7 @@ class Graph:
         return any(self._has_path(other, target) for target in (node, *containers))
 
     def sort_nodes(self) -> tuple[str, ...] | None:
-        """Return the nodes in topological order, with ties sorted by id, or None if there is a cycle."""
+        """Return the nodes in topological order, or None if there is a cycle. Nodes that get ready together are sorted by id."""
         return self._topological_order if len(self._topological_order) == len(self.nodes) else None
 
     def find_cycle(self) -> tuple[str, ...]:
@@ -149,23 +149,23 @@ class Graph:
         return tuple(ordered)
 
     def _has_path(self, source: str, target: str) -> bool:
-        mask = self._ancestors.get(target)
+        mask = self._ancestor_masks.get(target)
         if mask is None:  # on or behind a cycle
             return source in self.find_upstream(target)
-        return bool(mask >> self._numbers[source] & 1)
+        return bool(mask >> self._bit_positions[source] & 1)
 
     @cached_property
-    def _numbers(self) -> Mapping[str, int]:
+    def _bit_positions(self) -> Mapping[str, int]:
         return {node: number for number, node in enumerate(self.nodes)}
 
     @cached_property
-    def _ancestors(self) -> Mapping[str, int]:
-        """Return everything upstream of a node as the bits of one number: thousands of nodes take milliseconds."""
+    def _ancestor_masks(self) -> Mapping[str, int]:
+        """Map each node to the nodes upstream of it, as the bits of one number, so that large graphs take milliseconds."""
         masks: dict[str, int] = {}
         for node in self._topological_order:
             mask = 0
             for edge in self.list_incoming(node):
-                mask |= masks[edge.source] | 1 << self._numbers[edge.source]
+                mask |= masks[edge.source] | 1 << self._bit_positions[edge.source]
             masks[node] = mask
         return masks
 

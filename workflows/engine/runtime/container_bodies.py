@@ -9,7 +9,7 @@ from workflows.engine.language.plan import Plan, PlanNode, Session, build_finish
 from workflows.engine.language.variables import CONVERSATION, VariablePool
 from workflows.engine.runtime.events import Event
 from workflows.engine.runtime.frame import Frame
-from workflows.engine.runtime.rounds import Round, RoundFailed, RoundVariables, StepPaused
+from workflows.engine.runtime.rounds import RoundFailed, RoundResult, RoundVariables, StepPaused
 from workflows.engine.runtime.run_context import Body, RunHalted
 from workflows.engine.runtime.step_records import StepError, StepRecord, Write
 
@@ -32,7 +32,7 @@ class BodyRounds:
                 self._node.kind.round_events.started(*self._get_event_fields())
             )
 
-    async def run(self, index: int, variables: RoundVariables) -> Round:
+    async def run(self, index: int, variables: RoundVariables) -> RoundResult:
         run_context = self._frame.run_context
         rounds = (*self._frame.rounds, index)
         frame = Frame(run_context, self._plan, self._build_pool(variables, rounds), rounds)
@@ -59,7 +59,7 @@ class BodyRounds:
             error = StepError(failure.error_type, failure.message)
             raise RoundFailed(index, failure.node or "", error)
         frame.stream.finish()
-        return Round(frame.state.pool, frame.state.results, frame.state.is_last)
+        return RoundResult(frame.state.pool, frame.state.results, frame.state.is_last)
 
     async def close(
         self, record: StepRecord, events: Sequence[Event]

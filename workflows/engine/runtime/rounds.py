@@ -16,7 +16,7 @@ RoundVariables = Mapping[str, Mapping[str, Json]]
 
 
 @dataclass(frozen=True, slots=True)
-class Round:
+class RoundResult:
     """The result of a completed round."""
 
     pool: VariablePool  # the variables after the round
@@ -52,8 +52,8 @@ class Rounds(Protocol):
     def begin(self, total: int | None) -> None:
         """Announce the maximum number of rounds, if it is known."""
 
-    async def run(self, index: int, variables: RoundVariables) -> Round:
-        """Run one round. Raises RoundFailed.
+    async def run(self, index: int, variables: RoundVariables) -> RoundResult:
+        """Run one round. Raise RoundFailed if it fails.
 
         The round works on a copy of the pool, from which only changes to conversation variables are taken over. If the
         kind shares its pool, the round works on that pool itself, without the outputs of the previous round.
@@ -61,7 +61,10 @@ class Rounds(Protocol):
 
 
 async def run_concurrently(count: int, limit: int, run: Callable[[int], Awaitable[None]]) -> None:
-    """Await ``run(0)`` to ``run(count - 1)``, started in order, at most ``limit`` at a time. The first error cancels all."""
+    """Await ``run(0)`` to ``run(count - 1)``, started in order, at most ``limit`` at a time.
+
+    The first error cancels all. If a call is paused, the others go on, and the first StepPaused is raised at the end.
+    """
     indexes = iter(range(count))
     pauses: list[StepPaused] = []
 
@@ -69,7 +72,7 @@ async def run_concurrently(count: int, limit: int, run: Callable[[int], Awaitabl
         for index in indexes:
             try:
                 await run(index)
-            except StepPaused as pause:  # steps that run in other rounds may finish
+            except StepPaused as pause:
                 pauses.append(pause)
                 return
 

@@ -67,23 +67,23 @@ class Material:
 
 
 def collect_material(request: ModelRequest) -> Material:
-    """Return the last message of the user, and every sentence of the request that could answer it."""
+    """Return the question in the user's last message, and every other sentence of the request that could answer it."""
     messages = list(request.messages)
     user_indexes = [index for index, message in enumerate(messages) if message.role == "user"]
     last = user_indexes[-1] if user_indexes else len(messages) - 1
     last_text = messages.pop(last).text if messages else ""
-    prompt, recalled = _split_memory(last_text)
+    prompt, memories = _split_memory(last_text)
     question, other_text = _split_question(prompt)
     collector = _Collector(question)
     collector.add_memories((hit.key, hit.value, hit.score or 0.0) for hit in request.memories)
-    collector.add_memories(recalled)
+    collector.add_memories(memories)
     for index, message in enumerate(messages):
-        text, recalled = _split_memory(message.text)
+        text, memories = _split_memory(message.text)
         if message.role == "tool" and index >= last:
-            collector.add_memories(recalled, TOOL)
+            collector.add_memories(memories, TOOL)
             collector.add_text(text, TOOL)
             continue
-        collector.add_memories(recalled)
+        collector.add_memories(memories)
         collector.add_text(text, PROMPT if message.role == "system" else HISTORY)
     collector.add_text(other_text, PROMPT)
     return Material(question, tuple(collector.candidates))

@@ -50,7 +50,11 @@ HTTP_STATUS: Mapping[type[Exception], int] = {
 
 
 class EditRequest(BaseModel):
-    """The body of a request to edit, undo or redo."""
+    """The body of a request to edit, undo or redo.
+
+    ``base`` is the revision on which the edit was made, ``key`` the idempotency key, ``client`` the browser's tab, and
+    ``resolve`` the choice for each conflict by its index.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -97,7 +101,7 @@ def edit_draft(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
         )
     except EditConflict as conflict:
         return _render_conflict(principal, workflow, conflict)
-    return JsonResponse({**serialize_change(change), "left_start": _has_left_start(ops, change)})
+    return JsonResponse({**serialize_change(change), "left_start": _has_dropped_start(ops, change)})
 
 
 @login_required
@@ -146,7 +150,7 @@ def serialize_change(change: Change) -> dict[str, Any]:  # Any: JSON
     return {**change.to_tree(), "html": _render_html(change, change.touched_parts.deleted)}
 
 
-def _has_left_start(ops: Iterable[Op], change: Change) -> bool:
+def _has_dropped_start(ops: Iterable[Op], change: Change) -> bool:
     """Return whether a paste left out the start node of its text."""
     log = read_log(change.revision.ops) if change.revision else ()
     return any(isinstance(op, Paste) and has_dropped_start(op, log) for op in ops)

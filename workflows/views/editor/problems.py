@@ -22,7 +22,10 @@ DIFFERS_HEADER = "X-Draft-Differs"  # whether the draft differs from the publish
 @login_required
 @require_safe
 def problems(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
-    """Show the problems; a response header tells the editor whether there is something to publish."""
+    """Show the problems.
+
+    A response header tells the editor whether the draft, which the member may edit, differs from the published version.
+    """
     principal, workflow = find_workflow(request, workflow_id)
     document = get_document(principal, workflow)
     kinds, can_edit = load_kinds(), permissions.may_edit(principal, workflow)
@@ -33,6 +36,6 @@ def problems(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
         "can_edit": can_edit,
     }
     response = render(request, "editor/_problems.html", context)
-    may_differ = can_edit and publishing.differs_from_published(workflow, document)
-    response[DIFFERS_HEADER] = "yes" if may_differ else "no"
+    has_unpublished_changes = can_edit and publishing.differs_from_published(workflow, document)
+    response[DIFFERS_HEADER] = "yes" if has_unpublished_changes else "no"
     return response

@@ -6,7 +6,7 @@ import { Drag } from "./drag.js";
 import { Marquee } from "./marquee.js";
 import { Pan, Pinch } from "./pan.js";
 import { Resize } from "./resize.js";
-import { HEAD } from "../geometry.js";
+import { HEADER_HEIGHT } from "../geometry.js";
 
 const THRESHOLD = 4; // pixels before a press becomes a drag
 const INTERACTIVE = "input, textarea, select, button, a, summary, label, [contenteditable], .wf-minimap, .wf-tools, .wf-crumbs, [data-nodrag]";
@@ -72,7 +72,7 @@ export class Pointers {
   #hit(e, point) {
     const hit = this.canvas.hitTester.at(point.x, point.y, { ports: this.canvas.canEdit });
     // with a finger, the inside of a container scrolls like the background
-    const isInside = e.pointerType === "touch" && hit?.node?.isBox && hit.type === "node" && point.y > this.canvas.model.box(hit.node).y + HEAD;
+    const isInside = e.pointerType === "touch" && hit?.node?.isBox && hit.type === "node" && point.y > this.canvas.model.box(hit.node).y + HEADER_HEIGHT;
     return isInside ? null : hit;
   }
 

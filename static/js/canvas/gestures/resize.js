@@ -1,6 +1,6 @@
 // Resizes a container or a note by its corner.
 
-import { BOX_PAD, MIN_SIZES, snap } from "../geometry.js";
+import { BOX_PADDING, MIN_SIZES, snap } from "../geometry.js";
 import { t } from "../../common/translations.js";
 
 export class Resize {
@@ -22,8 +22,8 @@ export class Resize {
     const [w, h] = MIN_SIZES[node.isBox ? "box" : "note"];
     const inside = this.canvas.model.inside(node.id);
     return [
-      Math.max(w, ...inside.map((child) => child.x + child.w + BOX_PAD)),
-      Math.max(h, ...inside.map((child) => child.y + child.h + BOX_PAD)),
+      Math.max(w, ...inside.map((child) => child.x + child.w + BOX_PADDING)),
+      Math.max(h, ...inside.map((child) => child.y + child.h + BOX_PADDING)),
     ];
   }
 

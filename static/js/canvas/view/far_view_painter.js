@@ -1,7 +1,7 @@
 // Paints the whole graph as a picture: edges, and cards as coloured blocks with bars in place of text. It paints in slices,
 // so that no frame waits for it.
 
-import { controlOffset, HEAD } from "../geometry.js";
+import { controlOffset, HEADER_HEIGHT } from "../geometry.js";
 
 const SLICE = 6; // milliseconds
 const STATE = { running: "run", retrying: "run", completed: "ok", failed: "bad", paused: "warn" };
@@ -81,7 +81,7 @@ function paintCard(context, node, box, palette, k) {
   context.strokeStyle = state ?? colours["line-strong"];
   context.strokeRect(box.x, box.y, box.w, box.h);
   context.fillStyle = palette.colourOf(node);
-  context.fillRect(box.x, box.y, Math.max(PAD, 3 / k), Math.min(box.h, HEAD));
+  context.fillRect(box.x, box.y, Math.max(PAD, 3 / k), Math.min(box.h, HEADER_HEIGHT));
   if (box.w > 2 * PAD) {
     context.fillStyle = colours["ink-3"];
     context.fillRect(box.x + PAD + 12, box.y + 13, Math.min(140, 8 * (node.el.dataset.title?.length ?? 8)), 10);

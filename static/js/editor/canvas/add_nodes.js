@@ -1,6 +1,6 @@
 // Adds nodes: finds a position and a title, and sends the operations.
 
-import { BOX_PAD, CARD_WIDTH, HEAD, cardHeight, overlaps, snap } from "../../canvas/geometry.js";
+import { BOX_PADDING, CARD_WIDTH, HEADER_HEIGHT, cardHeight, overlaps, snap } from "../../canvas/geometry.js";
 import { ROOT, getOutgoingEdges, createNodeId, getNodesInScope, isNote, getKindName, getNodeName, findOffer, getOutputs, getParent, collectReachable, getScope } from "../graph_queries.js";
 import { t } from "../../common/translations.js";
 
@@ -26,7 +26,7 @@ function findNearestPlace(editor, scope, position, size) {
   const distance = (box) => Math.hypot(box.x - position.x, box.y - position.y);
   const others = getNodesInScope(editor, scope).filter((node) => !isNote(node));
   const near = [...others].sort((a, b) => distance(a) - distance(b)).slice(0, MAX_NEIGHBOURS);
-  const min = scope === ROOT ? { x: -Infinity, y: -Infinity } : { x: BOX_PAD, y: HEAD + 8 };
+  const min = scope === ROOT ? { x: -Infinity, y: -Infinity } : { x: BOX_PADDING, y: HEADER_HEIGHT + 8 };
   const xs = [position.x, ...near.flatMap((node) => [node.x - size.w - MARGIN, node.x + node.w + MARGIN])].map(snap);
   const ys = [position.y, ...near.flatMap((node) => [node.y - size.h - MARGIN, node.y + node.h + MARGIN])].map(snap);
   const positions = xs.flatMap((x) => ys.map((y) => ({ x, y }))).filter(({ x, y }) => x >= min.x && y >= min.y);
@@ -92,7 +92,7 @@ function findLooseEnd(editor, kind, scope) {
 function choosePlace(editor, request) {
   const place = proposePlace(editor, request);
   if (request.scope === ROOT) return place;
-  return { x: Math.max(place.x, BOX_PAD), y: Math.max(place.y, HEAD + 8) };
+  return { x: Math.max(place.x, BOX_PADDING), y: Math.max(place.y, HEADER_HEIGHT + 8) };
 }
 
 function proposePlace(editor, { at, after, before, scope, size }) {
@@ -101,10 +101,10 @@ function proposePlace(editor, { at, after, before, scope, size }) {
   if (!at && from) return { x: from.x + from.w + (from.w < CARD_WIDTH / 2 ? GAP / 2 : GAP), y: from.y };
   if (!at && to) return { x: to.x - size.w - GAP, y: to.y };
   const point = toScope(editor, scope, at ?? getVisibleMiddle(editor));
-  if (after?.isImplied) return { x: Math.max(point.x - size.w / 2, from.x + from.w + GAP / 2), y: point.y - HEAD / 2 };
+  if (after?.isImplied) return { x: Math.max(point.x - size.w / 2, from.x + from.w + GAP / 2), y: point.y - HEADER_HEIGHT / 2 };
   // An edge dropped at a point ends at the port of the new node, not in its middle.
-  if (from) return { x: point.x, y: point.y - HEAD / 2 };
-  return { x: point.x - size.w / 2, y: point.y - HEAD / 2 };
+  if (from) return { x: point.x, y: point.y - HEADER_HEIGHT / 2 };
+  return { x: point.x - size.w / 2, y: point.y - HEADER_HEIGHT / 2 };
 }
 
 /** Insert a node into an edge; the nodes behind it move when there is too little room. */
@@ -116,9 +116,9 @@ export async function addBetween(editor, { kind, edge, at = null }) {
   const shortage = to.x > from.x ? size.w + 2 * GAP - room : 0;
   const moved = shortage > 0 ? [...collectReachable(editor, [to.id], "after")].map((id) => editor.model.nodes.get(id)).filter((n) => n && n.id !== from.id && n.x >= to.x) : [];
   const x = shortage > 0 || to.x <= from.x ? from.x + from.w + GAP : from.x + from.w + (room - size.w) / 2;
-  const y = at ? toScope(editor, scope, at).y - HEAD / 2 : (from.y + to.y) / 2;
+  const y = at ? toScope(editor, scope, at).y - HEADER_HEIGHT / 2 : (from.y + to.y) / 2;
   const excluded = new Set([...moved.map((node) => node.id)]);
-  const minY = scope === ROOT ? -Infinity : HEAD + 8;
+  const minY = scope === ROOT ? -Infinity : HEADER_HEIGHT + 8;
   const place = findFreePlace(editor, scope, { x, y: Math.max(y, minY) }, size, excluded);
   const node = { id: createNodeId(editor, kind), kind, title: createTitle(editor, kind), ...place, parent: getParent(scope) };
   const ops = [

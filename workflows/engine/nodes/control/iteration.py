@@ -25,7 +25,7 @@ from workflows.engine.kinds import (
 from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.values import ELEMENTS, ValueType, describe_type, parse_type
 from workflows.engine.language.variables import MISSING
-from workflows.engine.runtime.rounds import Round, RoundFailed, Rounds, run_concurrently
+from workflows.engine.runtime.rounds import RoundFailed, RoundResult, Rounds, run_concurrently
 from workflows.engine.texts import Phrase, Text, gettext_noop
 
 
@@ -185,7 +185,7 @@ class _Results:
             return results
         return [item for result in existing for item in result]
 
-    def _get_result(self, finished_round: Round) -> Json:
+    def _get_result(self, finished_round: RoundResult) -> Json:
         if self._config.output_selector is None:
             return dict(finished_round.results) if finished_round.results else None
         value = finished_round.pool.get(self._config.output_selector)

@@ -10,7 +10,7 @@ from workflows.engine.language.document import NodeSpec
 from workflows.engine.texts import Text, gettext_noop
 
 
-# Types of form fields → types of the values they give; xworkflow writes the latter at once.
+# The types of values for Dify's types of form fields. The fields of xworkflow name the type of value itself.
 _TYPES = {
     "text-input": "string",
     "paragraph": "string",

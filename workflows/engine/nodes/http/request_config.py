@@ -20,7 +20,7 @@ _NULLABLE: Final = (
 # Seconds, if a document sets no timeout.
 CONNECT_SECONDS: Final = 10.0
 READ_SECONDS: Final = 600.0
-# The maximum for an exchange, also if the document has longer timeouts.
+# The maximum for an exchange, even if the timeouts of the document are longer.
 MAX_SECONDS: Final = 600.0
 
 
@@ -36,7 +36,10 @@ class AuthConfig(ConfigPart):
 
 
 class Authorization(ConfigPart):
-    """The authorization of a request. Dify only has the types ``no-auth`` and ``api-key``."""
+    """The authorization of a request; only ``no-auth`` and ``api-key`` are Dify's.
+
+    ``api-key`` uses ``config``, ``in-query`` uses ``key`` and ``value``, and ``custom-headers`` uses ``headers``.
+    """
 
     type: Literal["no-auth", "api-key", "in-query", "custom-headers"] = "no-auth"
     config: AuthConfig | None = None
@@ -66,7 +69,10 @@ class Body(ConfigPart):
 
 
 class Timeout(ConfigPart):
-    """Timeouts in seconds; zero and null mean the default. The ``max_*_timeout`` of some exports only limit a form."""
+    """Timeouts in seconds; zero and null mean the default. ``write`` is kept for exports but has no effect.
+
+    The ``max_*_timeout`` of some exports only limit a form.
+    """
 
     connect: float | None = Field(default=None, ge=0)
     read: float | None = Field(default=None, ge=0)
