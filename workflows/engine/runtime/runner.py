@@ -7,7 +7,7 @@ result = await handle.result()
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Collection, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 
 from workflows.engine.kinds import AnyKind
 from workflows.engine.language.document import Document, Json
@@ -43,12 +43,15 @@ from workflows.engine.runtime.step_records import RunStatus, StepKey, StepRecord
 from workflows.engine.runtime.waits import Answer
 from workflows.engine.testing.mocks import Mocks
 from workflows.engine.tool_calls import ToolPort
+from workflows.engine.tools.local_tool import LocalTool
+from workflows.engine.tools.port import LocalTools, build_table
 
 
 class WorkflowRunner:
     """Compiles a document once, for any number of runs, also concurrent ones.
 
-    ``memory`` is a memory port, or a provider whose memory then outlives the run. With ``checked=True`` the inputs
+    ``memory`` is a memory port, or a provider whose memory then outlives the run. ``tools`` are added to the built-in
+    ones, where plain functions become tools, or it is a tool port that replaces them. With ``checked=True`` the inputs
     count as already checked against the start form.
     """
 
@@ -63,7 +66,7 @@ class WorkflowRunner:
         http: HttpPort | None = None,
         history: HistoryPort | None = None,
         reminder: ReminderPort | None = None,
-        tools: ToolPort | None = None,
+        tools: ToolPort | Sequence[LocalTool | Callable[..., object]] = (),
         plugins: Iterable[AnyKind] = (),
         mocks: Mapping[str, Mapping[str, Json]] | Mocks | None = None,
         environment: Mapping[str, Json] | None = None,
@@ -77,8 +80,11 @@ class WorkflowRunner:
             document if isinstance(document, Document) else load_document(document).document
         )
         self.plan: Plan = compile_plan(self.document, build_kinds(plugins=plugins))
+        clock = clock or SystemClock()
+        if isinstance(tools, Sequence):
+            tools = LocalTools(build_table(tools), clock, http)
         self._ports = Ports(
-            clock=clock or SystemClock(),
+            clock=clock,
             ids=ids or RandomIds(),
             model=models,
             memory=memory.port() if isinstance(memory, MemorySource) else memory,

@@ -29,6 +29,7 @@ from workflows.engine.ports import (
     TemplatePort,
 )
 from workflows.engine.runtime.local_ports import SystemClock
+from workflows.engine.tools.port import LocalTools
 from workflows.execution.claims import Claim
 from workflows.execution.debugging.run_options import SANDBOX, DebugOptions
 from workflows.execution.kinds import load_kinds
@@ -86,6 +87,7 @@ def build_ports(claim: Claim, setup: Setup, services: Services) -> Ports:
         code=services.code,
         http=services.http,
         history=build_history(claim),
+        tools=LocalTools(clock=services.clock, http=services.http),
     )
 
 

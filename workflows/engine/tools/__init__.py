@@ -1,0 +1,1 @@
+"""The built-in tools, and the tool port that runs them in this process."""

@@ -1,0 +1,101 @@
+"""The tool port of the in-process runner: the built-in tools, and functions that the caller provides."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from workflows.engine.errors import ToolFailed
+from workflows.engine.language.document import Json
+from workflows.engine.ports import ClockPort, HttpPort
+from workflows.engine.runtime.local_ports import SystemClock
+from workflows.engine.tool_calls import Tool, ToolReference, ToolResult, ToolSource
+from workflows.engine.tools.arguments import ArgumentsInvalid, prepare_arguments
+from workflows.engine.tools.builtin import BUILTIN_TOOLS
+from workflows.engine.tools.functions import build_function_tool
+from workflows.engine.tools.local_tool import (
+    MAX_RESULT_CHARACTERS,
+    LocalTool,
+    ToolServices,
+    build_error,
+    limit_text,
+)
+
+
+ToolTable = Mapping[tuple[ToolSource, str], LocalTool]
+
+
+def build_table(tools: Iterable[LocalTool | Callable[..., object]]) -> ToolTable:
+    """Return the built-in tools and those of plug-ins or callers by source and name, where functions become tools."""
+    given = (t if isinstance(t, LocalTool) else build_function_tool(t) for t in tools)
+    return {
+        **{("builtin", tool.spec.name): tool for tool in BUILTIN_TOOLS},
+        **{("plugin", tool.spec.name): tool for tool in given},
+    }
+
+
+_BUILTIN_TABLE: Final = build_table(())
+
+
+@dataclass(frozen=True, slots=True)
+class LocalTools:
+    """Implements ``engine.tool_calls.ToolPort`` for tools whose code runs in this process."""
+
+    table: ToolTable = field(default_factory=lambda: _BUILTIN_TABLE)
+    clock: ClockPort = field(default_factory=SystemClock)
+    http: HttpPort | None = None
+
+    async def find(self, references: Sequence[ToolReference]) -> Sequence[Tool]:
+        return [self._find(reference) for reference in references]
+
+    async def call(
+        self, tool: Tool, arguments: Mapping[str, Json], *, idempotency_key: str
+    ) -> ToolResult:
+        local_tool = self.table[tool.reference.source, tool.reference.name]
+        services = ToolServices(self.clock, self.http, idempotency_key)
+        return await call_local_tool(local_tool, arguments, services)
+
+    def _find(self, reference: ToolReference) -> Tool:
+        local_tool = self.table.get((reference.source, reference.name))
+        if local_tool is None:
+            raise ToolFailed(f"There is no tool {describe_reference(reference)}")
+        return build_tool(reference, local_tool)
+
+
+def build_tool(reference: ToolReference, local_tool: LocalTool) -> Tool:
+    return Tool(
+        reference,
+        local_tool.spec,
+        needs_approval=local_tool.needs_approval,
+        is_untrusted=local_tool.is_untrusted,
+    )
+
+
+async def call_local_tool(
+    tool: LocalTool, arguments: Mapping[str, Json], services: ToolServices
+) -> ToolResult:
+    """Return the result of the tool, of limited size, or the reason why the arguments do not fit."""
+    try:
+        prepared = prepare_arguments(tool.spec.parameters, arguments)
+    except ArgumentsInvalid as invalid:
+        return build_error(str(invalid))
+    return limit_result(await tool.run(prepared, services))
+
+
+def limit_result(result: ToolResult) -> ToolResult:
+    """Return the result with its text cut to the limit, and without data that is larger."""
+    text = limit_text(result.text)
+    has_large_data = bool(result.data) and _measure(result.data) > 2 * MAX_RESULT_CHARACTERS
+    if text is result.text and not has_large_data:
+        return result
+    return ToolResult(text, () if has_large_data else result.data, result.files, result.is_error)
+
+
+def describe_reference(reference: ToolReference) -> str:
+    """Return the name of a tool for an error message."""
+    provider = f" of {reference.provider[:100]!r}" if reference.provider else ""
+    return f"{reference.name[:100]!r}{provider} ({reference.source})"
+
+
+def _measure(data: Sequence[Json]) -> int:
+    return len(json.dumps(list(data), default=str))
