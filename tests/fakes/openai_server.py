@@ -95,7 +95,7 @@ class FakeOpenAI:
         self.api_key: str | None = None  # when set, anything else gets 401
         self.knows_stream_options = True
         self.knows_tools = True
-        self.formats = ("text", "json_object", "json_schema")  # of answers
+        self.formats: tuple[str, ...] = ("text", "json_object", "json_schema")  # of answers
         self.requests: list[Request] = []
         self._script: list[Scripted] = []
         self._lock = threading.Lock()

@@ -1,8 +1,9 @@
+import time
 from typing import Any
 
 import pytest
 
-from workflows.engine.language.json_schema import find_schema_error
+from workflows.engine.language.json_schema import find_schema_error, list_schema_errors
 
 
 PERSON = {
@@ -51,6 +52,63 @@ PERSON = {
 )
 def test_schema_complaint_names_the_first_mismatch(value, schema, complaint):
     assert find_schema_error(value, schema) == complaint
+
+
+TREE = {
+    "$ref": "#/$defs/node",
+    "$defs": {"node": {
+        "type": "object",
+        "properties": {"next": {"$ref": "#/$defs/node"}, "code": {"pattern": "^[A-Z]{2}$"}},
+        "required": ["code"],
+    }},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("value", "schema", "errors"),
+    [
+        ({"code": "AB", "next": {"code": "CD"}}, TREE, []),
+        (
+            {"next": {"code": "abc"}},
+            TREE,
+            ["it has no code", "next.code does not match ^[A-Z]{2}$"],
+        ),
+        ("x", {"$ref": "https://example.com/schema"}, []),
+        ("x", {"$ref": "#/missing"}, []),
+        ("x", {"pattern": "(?=look-ahead)"}, []),
+        (7, {"multipleOf": 5}, ["it is not a multiple of 5"]),
+        (0.3, {"multipleOf": 0.1}, []),
+        ({}, {"minProperties": 1}, ["it has not at least 1 parts"]),
+    ],
+)
+def test_references_and_patterns_are_checked(value, schema, errors):
+    assert list_schema_errors(value, schema) == errors
+
+
+def test_errors_are_listed_up_to_a_limit():
+    errors = list_schema_errors([0] * 1000, {"items": {"type": "string"}})
+
+    assert len(errors) == 10
+    assert errors[1] == "1 is not of type string"
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"$ref": "#"},
+        {"allOf": [{"$ref": "#"}, {"$ref": "#"}]},
+        {"not": {"anyOf": [{"$ref": "#"}, {"$ref": "#"}]}},
+    ],
+)
+def test_reference_to_itself_is_given_up(schema):
+    assert "too deep or too much" in str(list_schema_errors({}, schema, limit=1)) or "not" in schema
+
+
+def test_pattern_that_backtracks_is_checked_in_linear_time():
+    began = time.process_time()
+
+    assert list_schema_errors("a" * 100_000, {"pattern": "^(a+)+$b"})
+    assert time.process_time() - began < 1
 
 
 def test_schema_that_multiplies_is_given_up():

@@ -87,7 +87,8 @@ def test_answers_with_when_are_for_the_questions_that_contain_it() -> None:
 
 def test_memory_in_a_script_is_what_was_recalled() -> None:
     class Hit:
-        id, namespace, key, score, metadata = "1", "n", "pet", 0.5, {}
+        id, namespace, key, score = "1", "n", "pet", 0.5
+        metadata: dict[str, Any] = {}
         value = "My cat is called Miso."
 
     reply = build_reply(build_request(script=[{"text": "You said: {{memory}}"}], memories=(Hit(),)))

@@ -1,12 +1,16 @@
 """Checks values against JSON Schema (Draft 7), the part that is common for form objects and model answers.
 
-It checks types, enum, const, properties, required, additionalProperties, items, sizes, bounds and the four
-combinators, and ignores the rest, such as ``$ref``, which can be cyclic, and ``pattern``, a regular expression of
-unknown cost.
+It checks types, enum, const, properties, required, additionalProperties, items, sizes, bounds, patterns, references
+within the schema and the four combinators, and ignores the rest. The libraries for this have no limit on the work that
+a schema may cause: references and combinators multiply, and a pattern can take for ever. Here both are bounded.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sized
+from functools import lru_cache
+from itertools import islice
 from typing import Final
+
+from pydantic_core import SchemaError, SchemaValidator, core_schema
 
 from workflows.engine.language.document import Json
 from workflows.engine.language.values import is_number
@@ -14,6 +18,8 @@ from workflows.engine.language.values import is_number
 
 MAX_DEPTH: Final = 64
 MAX_CHECKS: Final = 100_000  # combinators inside combinators multiply
+_MAX_NESTING: Final = 128  # of schemas inside schemas, references included
+_MAX_ERRORS: Final = 10
 
 Schema = Mapping[str, Json]
 Messages = Iterator[str]
@@ -27,16 +33,23 @@ def unwrap_schema(schema: Schema) -> Schema:
 
 def find_schema_error(value: Json, schema: Json) -> str | None:
     """Return the first error in a value, with its path, or None if the value fits."""
+    return next(iter(list_schema_errors(value, schema, limit=1)), None)
+
+
+def list_schema_errors(value: Json, schema: Json, *, limit: int = _MAX_ERRORS) -> list[str]:
+    """Return the first errors in a value, each with its path."""
     if isinstance(schema, Mapping):
-        return _Checker().find_first_error(value, schema, "")
-    return None
+        return list(islice(_Checker(schema).iter_errors(value, schema, ""), limit))
+    return []
 
 
 class _Checker:
     """Checks one value, until it has made ``MAX_CHECKS`` checks."""
 
-    def __init__(self) -> None:
+    def __init__(self, root: Schema) -> None:
+        self._root = root
         self._remaining = MAX_CHECKS
+        self._nesting = 0
 
     def find_first_error(self, value: Json, schema: Json, path: str) -> str | None:
         return next(self.iter_errors(value, schema, path), None)
@@ -44,14 +57,28 @@ class _Checker:
     def iter_errors(self, value: Json, schema: Json, path: str) -> Messages:
         """Yield every error in a value. After too many checks the last error says so."""
         self._remaining -= 1
-        if self._remaining < 0 or path.count("/") > MAX_DEPTH:
+        if self._remaining < 0 or path.count("/") > MAX_DEPTH or self._nesting > _MAX_NESTING:
             yield _format_message(path, "is too deep or too much to check")
         elif schema is False:
             yield _format_message(path, "is not allowed")
         elif isinstance(schema, Mapping):
-            for keyword, rule in _RULES.items():
-                if keyword in schema:
-                    yield from rule(self, value, schema, path)
+            self._nesting += 1
+            try:
+                for keyword, rule in _RULES.items():
+                    if keyword in schema:
+                        yield from rule(self, value, schema, path)
+            finally:
+                self._nesting -= 1
+
+    def resolve(self, reference: Json) -> Json:
+        """Return the part of the schema that a reference names, or None. Other documents are never loaded."""
+        if not isinstance(reference, str) or not reference.startswith("#"):
+            return None
+        target: Json = self._root
+        for key in filter(None, reference[1:].split("/")):
+            name = key.replace("~1", "/").replace("~0", "~")
+            target = target.get(name) if isinstance(target, Mapping) else None
+        return target
 
 
 def _check_type(checker: _Checker, value: Json, schema: Schema, path: str) -> Messages:
@@ -116,6 +143,46 @@ def _build_size_rule(
             yield _format_message(path, f"has not {relation} {bound} parts")
 
     return rule
+
+
+def _check_pattern(checker: _Checker, value: Json, schema: Schema, path: str) -> Messages:
+    pattern = schema["pattern"]
+    if isinstance(value, str) and isinstance(pattern, str) and not _matches(pattern, value):
+        yield _format_message(path, f"does not match {pattern}")
+
+
+def _matches(pattern: str, value: str) -> bool:
+    validator = _compile_pattern(pattern)
+    return validator is None or validator.isinstance_python(value)
+
+
+@lru_cache(maxsize=256)
+def _compile_pattern(pattern: str) -> SchemaValidator | None:
+    """Return a check of a pattern in linear time, or None for a pattern that would need more, such as a look-ahead."""
+    try:
+        return SchemaValidator(core_schema.str_schema(pattern=pattern, regex_engine="rust-regex"))
+    except SchemaError:
+        return None
+
+
+def _check_multiple(checker: _Checker, value: Json, schema: Schema, path: str) -> Messages:
+    step = schema["multipleOf"]
+    if is_number(value) and is_number(step) and step > 0 and not _is_multiple(value, step):
+        yield _format_message(path, f"is not a multiple of {step}")
+
+
+def _is_multiple(value: float, step: float) -> bool:
+    if isinstance(value, int) and isinstance(step, int):
+        return value % step == 0
+    try:
+        quotient = value / step
+        return abs(quotient - round(quotient)) < 1e-9
+    except OverflowError:
+        return False
+
+
+def _check_reference(checker: _Checker, value: Json, schema: Schema, path: str) -> Messages:
+    yield from checker.iter_errors(value, checker.resolve(schema["$ref"]), path)
 
 
 def _check_all_of(checker: _Checker, value: Json, schema: Schema, path: str) -> Messages:
@@ -190,6 +257,15 @@ _RULES: Final[Mapping[str, Rule]] = {
     "maxLength": _build_size_rule("maxLength", str, lambda size, bound: size <= bound, "at most"),
     "minItems": _build_size_rule("minItems", list, lambda size, bound: size >= bound, "at least"),
     "maxItems": _build_size_rule("maxItems", list, lambda size, bound: size <= bound, "at most"),
+    "minProperties": _build_size_rule(
+        "minProperties", dict, lambda size, bound: size >= bound, "at least"
+    ),
+    "maxProperties": _build_size_rule(
+        "maxProperties", dict, lambda size, bound: size <= bound, "at most"
+    ),
+    "multipleOf": _check_multiple,
+    "pattern": _check_pattern,
+    "$ref": _check_reference,
     "allOf": _check_all_of,
     "anyOf": _check_any_of,
     "oneOf": _check_one_of,

@@ -6,12 +6,11 @@ from pydantic import ValidationError
 
 from workflows.engine.appearance import Data, get_model_name
 from workflows.engine.configuration import Field, Widget
-from workflows.engine.errors import EngineFault, NodeFailed
+from workflows.engine.errors import EngineFault
 from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.failure_policy import Retry
 from workflows.engine.language.memory_usage import DEFAULT_SCOPE, RECENCY, SCOPES
-from workflows.engine.nodes.llm.json_answers import find_json_object
 from workflows.engine.nodes.llm.llm_config import LlmConfig
 from workflows.engine.nodes.llm.llm_fields import MODEL_FIELD, WINDOW_FIELD
 from workflows.engine.nodes.llm.model_calls import (
@@ -21,6 +20,7 @@ from workflows.engine.nodes.llm.model_calls import (
     describe_usage,
 )
 from workflows.engine.nodes.llm.prompt_messages import build_prompt
+from workflows.engine.nodes.llm.structured_output import call_for_object
 from workflows.engine.texts import Text, gettext_noop
 
 
@@ -88,6 +88,21 @@ class Llm(NodeKind[LlmConfig, LlmConfig]):
             Field("enabled", gettext_noop("Enable"), Widget.SWITCH),
             Field("variable_selector", gettext_noop("Variable"), Widget.SELECTOR),
         )),
+        Field("vision", gettext_noop("Images"), Widget.SECTION,
+              help=gettext_noop("Sends images with the last message, to a model that reads images."),
+              fields=(
+            Field("enabled", gettext_noop("Enable"), Widget.SWITCH),
+            Field("configs", gettext_noop("Images to send"), Widget.SECTION, fields=(
+                Field("variable_selector", gettext_noop("Files variable"), Widget.SELECTOR,
+                      accepted_types=("file", "array[file]"),
+                      help=gettext_noop("Without a variable, the files of the message are used.")),
+                Field("detail", gettext_noop("Detail"), Widget.CHOICE, default="high", choices=(
+                    ("high", gettext_noop("High")),
+                    ("low", gettext_noop("Low")),
+                    ("auto", gettext_noop("Automatic")),
+                )),
+            )),
+        )),
         Field("structured_output_switch_on", gettext_noop("Structured output"), Widget.SWITCH,
               help=gettext_noop("The model returns an object with this schema.")),
         Field("structured_output", gettext_noop("Schema"), Widget.SCHEMA,
@@ -118,6 +133,7 @@ class Llm(NodeKind[LlmConfig, LlmConfig]):
             config.context.variable_selector if config.context and config.context.enabled else None,
             config.memory.variable_selector if config.memory else None,
             config.enhanced_memory.query_selector if config.enhanced_memory else None,
+            config.image_variable.selector if config.image_variable else None,
         ]
         selectors += [variable.value_selector for variable in config.jinja_variables]
         return tuple(filter(None, selectors))
@@ -139,12 +155,13 @@ class Llm(NodeKind[LlmConfig, LlmConfig]):
             json_schema=prepared.json_schema,
             memories=prompt.memories,
         )
-        answer = await call_model(
-            request,
-            ctx,
-            output="text",
-            has_tagged_reasoning=prepared.reasoning_format != "separated",
-        )
+        has_tags = prepared.reasoning_format != "separated"
+        value: Json = None
+        if prepared.json_schema is None:
+            answer = await call_model(request, ctx, output="text", has_tagged_reasoning=has_tags)
+        else:
+            answer, value = await call_for_object(request, ctx, has_tagged_reasoning=has_tags)
+            ctx.stream("text", answer.text)
         outputs: dict[str, Json] = {
             "text": answer.text,
             "reasoning_content": answer.reasoning,
@@ -152,7 +169,7 @@ class Llm(NodeKind[LlmConfig, LlmConfig]):
             "finish_reason": answer.finish_reason,
         }
         if prepared.json_schema is not None:
-            outputs["structured_output"] = _parse_object(answer.text)
+            outputs["structured_output"] = value
         return NodeResult(outputs, usage=answer.usage, events=prompt.events)
 
     async def preview_inputs(self, prepared: LlmConfig, ctx: NodeContext) -> dict[str, Json]:
@@ -161,12 +178,3 @@ class Llm(NodeKind[LlmConfig, LlmConfig]):
         except EngineFault as fault:
             return {**describe_model(prepared.model), "prompt_error": fault.message}
         return {**describe_model(prepared.model), **prompt.describe()}
-
-
-def _parse_object(text: str) -> Json:
-    """Return the object in an answer. Raises NodeFailed, after which a retry may help, if there is none."""
-    parsed = find_json_object(text)
-    if parsed is None:
-        message = "The model's answer is not the requested JSON object"
-        raise NodeFailed("StructuredOutputInvalid", message, retryable=True)
-    return parsed

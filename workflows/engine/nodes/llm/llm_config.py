@@ -79,6 +79,23 @@ class EnhancedMemory(ConfigPart):
     format_template: str | None = None
 
 
+class ImageVariable(ConfigPart):
+    """The variable with the files, and how closely the model looks at their images."""
+
+    variable_selector: tuple[str, ...] | None = None
+    detail: Literal["auto", "low", "high"] | None = None
+
+    @property
+    def selector(self) -> tuple[str, ...]:
+        """Return the variable, or that of the files of the message if none is set."""
+        return tuple(filter(None, self.variable_selector or ())) or ("sys", "files")
+
+
+class VisionConfig(ConfigPart):
+    enabled: bool = False
+    configs: ImageVariable | None = None
+
+
 class LlmConfig(NodeConfig):
     model: ModelChoice
     prompt_template: tuple[PromptMessage, ...] | PromptMessage = ()
@@ -90,6 +107,7 @@ class LlmConfig(NodeConfig):
     structured_output_enabled: bool | None = False
     structured_output: StructuredOutput | None = None
     reasoning_format: str | None = "tagged"
+    vision: VisionConfig | None = None
 
     @property
     def messages(self) -> tuple[PromptMessage, ...]:
@@ -108,3 +126,10 @@ class LlmConfig(NodeConfig):
     def json_schema(self) -> dict[str, Any] | None:
         is_on = self.structured_output_switch_on or self.structured_output_enabled
         return self.structured_output.get_schema() if is_on and self.structured_output else None
+
+    @property
+    def image_variable(self) -> ImageVariable | None:
+        """Return the variable with the images for the model, or None if it gets none."""
+        if self.vision is None or not self.vision.enabled or self.is_completion:
+            return None
+        return self.vision.configs or ImageVariable()

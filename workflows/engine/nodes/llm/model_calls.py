@@ -9,6 +9,7 @@ from workflows.engine.errors import ModelFailed, PortMissing
 from workflows.engine.kinds import NodeContext
 from workflows.engine.language.document import Json
 from workflows.engine.language.templating import Template
+from workflows.engine.nodes.llm.images import describe_images
 from workflows.engine.nodes.llm.llm_config import ModelChoice
 from workflows.engine.nodes.llm.reasoning import ReasoningSplitter
 from workflows.engine.ports import Message, ModelRequest, Usage
@@ -87,7 +88,14 @@ def describe_model(model: ModelChoice) -> dict[str, Json]:
 
 
 def describe_messages(messages: Sequence[Message]) -> list[dict[str, Json]]:
-    return [{"role": message.role, "text": message.text} for message in messages]
+    return [_describe_message(message) for message in messages]
+
+
+def _describe_message(message: Message) -> dict[str, Json]:
+    description: dict[str, Json] = {"role": message.role, "text": message.text}
+    if message.images:
+        description["images"] = describe_images(message.images)
+    return description
 
 
 def describe_usage(usage: Usage) -> dict[str, Json]:

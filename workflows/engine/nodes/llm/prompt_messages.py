@@ -8,6 +8,7 @@ from workflows.engine.kinds import NodeContext
 from workflows.engine.language.document import Json
 from workflows.engine.language.simple_jinja import parse_plain_template
 from workflows.engine.language.templating import Template
+from workflows.engine.nodes.llm.images import add_images
 from workflows.engine.nodes.llm.llm_config import (
     ContextConfig,
     EnhancedMemory,
@@ -64,12 +65,14 @@ async def build_prompt(config: LlmConfig, ctx: NodeContext, *, with_memory: bool
         messages = await _build_completion(window, ctx, messages)
     elif window is not None and window.enabled:
         messages = await _add_window(window, ctx, messages)
+    if config.image_variable:
+        messages = add_images(config.image_variable, ctx, messages)
     prompt = Prompt(tuple(messages))
     if with_memory and memory is not None and memory.enabled:
         prompt = await _add_memory(memory, ctx, messages)
     if with_memory and not prompt.memories and not config.is_completion:
         prompt = await _add_reminder(prompt, ctx)
-    if not any(message.text for message in prompt.messages):
+    if not any(message.text or message.images for message in prompt.messages):
         raise NodeFailed("NoPromptFoundError", "There are no messages to send to the model")
     return prompt
 
