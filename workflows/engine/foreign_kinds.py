@@ -14,7 +14,7 @@ from workflows.engine.appearance import (
     join_object_names,
 )
 from workflows.engine.text_rendering import as_text
-from workflows.engine.texts import Phrase, Text, gettext_noop
+from workflows.engine.texts import Text
 
 
 class _QuestionClassifier(Appearance):
@@ -38,20 +38,6 @@ class _ParameterExtractor(Appearance):
 
     def summarize(self, data: Data) -> Iterable[Text]:
         return [join_object_names(data.get("parameters"), "name")]
-
-
-class _HumanInput(Appearance):
-    name = "human-input"
-    icon = "person"
-    family = "logic"
-    dialects = ("dify",)
-
-    def label_handles(self, data: Data) -> Mapping[str, HandleLabel]:
-        actions = {
-            str(action.get("id")): HandleLabel(text=[as_text(action.get("title"))])
-            for action in iter_objects(data.get("user_actions"))
-        }
-        return {**actions, "__timeout": HandleLabel(Phrase(gettext_noop("Timeout")))}
 
 
 class _Tool(Appearance):
@@ -90,7 +76,6 @@ FOREIGN_KINDS: Final[Mapping[str, Appearance]] = {
         for kind in (
             _QuestionClassifier(),
             _ParameterExtractor(),
-            _HumanInput(),
             _Tool(),
             _DocumentExtractor(),
         )

@@ -12,6 +12,7 @@ from typing import Literal, Protocol, runtime_checkable
 from workflows.engine.language.document import Json
 from workflows.engine.runtime.events import Event
 from workflows.engine.runtime.step_records import StepKey, StepRecord
+from workflows.engine.runtime.waits import OpenWait
 from workflows.engine.tool_calls import ToolCall, ToolPort, ToolSpec
 
 
@@ -313,6 +314,13 @@ class Journal(Protocol):
 
     def add_event(self, event: Event) -> None:
         """Publish an event and store it, without waiting for the end of its step."""
+        ...
+
+    async def open_wait(self, open_wait: OpenWait) -> str:
+        """Store what a step waits for, so that it can be answered while the rest of the run goes on.
+
+        Return the id of the wait, or "" if an earlier attempt stored it.
+        """
         ...
 
     def publish(self, event: Event) -> None:

@@ -72,10 +72,14 @@ class StepPartChange(Event):
 
 @dataclass(frozen=True, slots=True)
 class InputRequired(Event):
-    """A step waits for a person. ``form`` is what the person is shown; ``due_at`` ends the wait."""
+    """A step waits for a person. ``wait`` is the id under which it is answered, ``form`` is what the person is shown.
+
+    It is published once, when the wait begins; ``due_at`` is when it ends without an answer.
+    """
 
     name: ClassVar[str] = "human_input_required"
     node: str
+    wait: str
     form: Mapping[str, Json]
     part: str = ""
     rounds: tuple[int, ...] = ()
@@ -229,7 +233,7 @@ class RunPaused(Event):
 
 @dataclass(frozen=True, slots=True)
 class RunResumed(Event):
-    """A user resumed the run. ``mode``: continue | step."""
+    """A user resumed the run, or answered what it waited for. ``mode``: continue | step | answer."""
 
     name: ClassVar[str] = "run_resumed"
     mode: str

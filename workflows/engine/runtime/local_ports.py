@@ -6,8 +6,10 @@ from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime
 from uuid import uuid4
 
+from workflows.engine.runtime.breakpoints import format_step_name
 from workflows.engine.runtime.events import Event
 from workflows.engine.runtime.step_records import StepKey, StepRecord
+from workflows.engine.runtime.waits import OpenWait
 
 
 class SystemClock:
@@ -49,6 +51,11 @@ class ListJournal:
         self.events.append(event)
         if self._readers:
             self._wake()
+
+    async def open_wait(self, open_wait: OpenWait) -> str:
+        """Return the name of the step and its part as the id. Nothing is stored: the run's result has the wait."""
+        key = open_wait.key
+        return ":".join(filter(None, (format_step_name(key), key.part)))
 
     # Streamed text is kept like any other event.
     publish = add_event

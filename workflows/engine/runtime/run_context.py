@@ -120,16 +120,20 @@ class RunContext:
         self.steps += 1
         return self.steps > self.start.max_steps
 
-    def add_wait(self, node: PlanNode, step: StepKey, waiting: StepWaiting) -> None:
+    async def add_wait(self, node: PlanNode, step: StepKey, waiting: StepWaiting) -> None:
         """Add the wait of a step, which stays open until somebody answers it or its time has come."""
         wait, at = waiting.wait, self.now()
-        self.open_waits.append(OpenWait(replace(step, part=waiting.part), wait))
+        open_wait = OpenWait(replace(step, part=waiting.part), wait)
+        self.open_waits.append(open_wait)
+        wait_id = await self.journal.open_wait(open_wait)
         self.journal.add_event(
             NodeStateChange(node.id, "paused", node.kind_name, node.title, step.rounds, at)
         )
-        if wait.form is not None:
+        if wait.form is not None and wait_id:
             self.journal.add_event(
-                InputRequired(node.id, wait.form, waiting.part, step.rounds, wait.due_at, at)
+                InputRequired(
+                    node.id, wait_id, wait.form, waiting.part, step.rounds, wait.due_at, at
+                )
             )
 
     def build_limit_error(self) -> LimitReached:

@@ -60,7 +60,7 @@ async def run_step(step: Step, mock: Mock | None, quick_result: QuickResult) -> 
             break
         except StepPaused as pause:
             if isinstance(pause, StepWaiting):
-                run_context.add_wait(node, step.key, pause)
+                await run_context.add_wait(node, step.key, pause)
             return None
         except Exception as fault:
             quick_result = None

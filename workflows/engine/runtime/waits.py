@@ -1,11 +1,30 @@
-"""What a paused run waits for: the answer of a person, or a time."""
+"""What a paused run waits for: the answer of a person, or a time.
+
+The form of a wait, which a person is shown:
+
+- ``type``: ``form``, ``question`` or ``approval``;
+- ``content``: Markdown; ``{{#$output.name#}}`` marks the place of a field;
+- ``inputs``: the fields, each with a ``name`` and a ``type`` of the start form, and optionally ``label``, ``required``,
+  ``default``, ``options`` and ``max_length``;
+- ``actions``: the buttons, each with ``id``, ``title`` and ``style``; a form without any has one that sends it;
+- ``tool`` and ``arguments`` of an approval: what would be called.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
+from workflows.engine.errors import InputRejected
 from workflows.engine.language.document import Json
+from workflows.engine.language.problems import Problem
+from workflows.engine.language.start_form import TEXT_FIELDS, Field, check_inputs
 from workflows.engine.runtime.rounds import StepPaused
 from workflows.engine.runtime.step_records import StepKey
+
+
+# ``Answer.answered_by`` of a person who only had the link, and who may be anybody.
+BY_LINK: Final = "link"
+_MAX_TEXT: Final = 100_000  # characters of one field
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,3 +64,93 @@ class StepWaiting(StepPaused):
     def __init__(self, wait: Wait, part: str = "") -> None:
         self.wait, self.part = wait, part
         super().__init__()
+
+
+def check_answer(
+    form: Mapping[str, Json], values: Mapping[str, Json], action: str = ""
+) -> tuple[dict[str, Json], str]:
+    """Return a value for every field of the form, and the chosen action. Raises InputRejected with all problems.
+
+    A field that is neither required nor given gets its default. A form with one action need not name it.
+    """
+    problems: list[Problem] = []
+    fields = list_input_fields(form)
+    names = {input_field.name for input_field in fields}
+    problems += [
+        Problem("input.unknown", f"{name} is not a field of this form", field=str(name))
+        for name in values
+        if name not in names
+    ]
+    actions = list_actions(form)
+    if not action and len(actions) == 1:
+        action = next(iter(actions))
+    if actions and action not in actions:
+        allowed = ", ".join(actions)
+        problems.append(
+            Problem(
+                "input.invalid", f"action must be one of the following: {allowed}", field="action"
+            )
+        )
+    checked: dict[str, Json] = {}
+    try:
+        checked = check_inputs(fields, _drop_blank(fields, values))
+    except InputRejected as rejected:
+        problems += rejected.problems
+    if problems:
+        raise InputRejected(problems)
+    empty = {f.name: _EMPTY.get(f.type) for f in fields}
+    return {
+        name: empty[name] if value is None else value for name, value in checked.items()
+    }, action if actions else ""
+
+
+def list_input_fields(form: Mapping[str, Json]) -> tuple[Field, ...]:
+    """Return the fields of a form, as those of a start node."""
+    return tuple(
+        Field(
+            name=str(item.get("name")),
+            type=str(item.get("type") or "paragraph"),
+            required=item.get("required") is True,
+            default=item.get("default"),
+            max_length=item.get("max_length") or _MAX_TEXT,
+            options=tuple(map(str, item.get("options") or ())),
+        )
+        for item in form.get("inputs") or ()
+    )
+
+
+def list_actions(form: Mapping[str, Json]) -> dict[str, str]:
+    """Return the titles of the form's actions by their ids."""
+    return {
+        str(item.get("id")): str(item.get("title") or item.get("id"))
+        for item in form.get("actions") or ()
+    }
+
+
+def find_reply_field(form: Mapping[str, Json]) -> str | None:
+    """Return the field into which a chat's next message goes, or None if a message can't answer the form.
+
+    A message answers a form with one text field and no choice between actions.
+    """
+    fields = list_input_fields(form)
+    if form.get("type") == "approval" or len(list_actions(form)) > 1:
+        return None
+    if len(fields) != 1 or fields[0].type not in TEXT_FIELDS:
+        return None
+    return fields[0].name
+
+
+_EMPTY: Final[Mapping[str, Json]] = {
+    **dict.fromkeys((*TEXT_FIELDS, "select"), ""),
+    "checkbox": False,
+}
+
+
+def _drop_blank(fields: Sequence[Field], values: Mapping[str, Json]) -> dict[str, Json]:
+    """Return the values without the blank texts of required fields, which then count as missing."""
+    required = {f.name for f in fields if f.required}
+    return {
+        name: value
+        for name, value in values.items()
+        if not (name in required and isinstance(value, str) and not value.strip())
+    }

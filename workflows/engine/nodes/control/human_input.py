@@ -1,0 +1,287 @@
+"""Human input: shows a person a form and waits for the answer. The chosen action selects the handle.
+
+The run pauses without occupying a worker. When nobody answers in time, it continues at ``__timeout``.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import BeforeValidator
+from pydantic import Field as Bounded
+
+from workflows.engine.appearance import Data, HandleLabel, iter_objects
+from workflows.engine.configuration import ConfigPart, Field, NodeConfig, Widget
+from workflows.engine.kinds import Execution, NodeContext, NodeKind, NodeResult, Output
+from workflows.engine.language.document import Json, NodeSpec, Selector
+from workflows.engine.language.problems import Problem, build_warning
+from workflows.engine.language.templating import Template
+from workflows.engine.language.variables import VariablePool
+from workflows.engine.runtime.waits import BY_LINK, Answer, Wait
+from workflows.engine.text_rendering import as_markdown, as_text
+from workflows.engine.texts import Phrase, Text, gettext_noop
+
+
+TIMEOUT_HANDLE: Final = "__timeout"
+# The handle of a form that has no actions.
+_SENT_HANDLE: Final = "source"
+_PLACE: Final = re.compile(r"\{\{#\$output\.([A-Za-z_][A-Za-z0-9_]{0,29})#\}\}")
+_IDENTIFIER: Final = r"^[A-Za-z_][A-Za-z0-9_]*$"
+_HOURS: Final = {"hour": 1, "day": 24}
+_MAX_HOURS: Final = 24 * 366
+_OUTPUT_TYPES: Final = {"number": "number", "checkbox": "boolean"}
+# The names that Dify has used for the types of fields.
+_TYPE_ALIASES: Final = {"text_input": "text-input", "text": "text-input", "boolean": "checkbox"}
+
+
+def _normalize_type(value: Any) -> Any:  # Any: what a document holds
+    if value in ("file", "file-list", "file_list"):
+        raise ValueError("a form can't ask for files yet")
+    return _TYPE_ALIASES.get(value, value) if isinstance(value, str) else value
+
+
+FieldType = Annotated[
+    Literal["text-input", "paragraph", "select", "number", "checkbox"],
+    BeforeValidator(_normalize_type),
+]
+
+
+class ValueSource(ConfigPart):
+    """A value of the author's, or of a variable at the time when the form is shown."""
+
+    type: Literal["constant", "variable"] = "constant"
+    value: Any = None
+    selector: tuple[str, ...] = ()
+
+    def read(self, pool: VariablePool) -> Json:
+        return self.value if self.type == "constant" else pool.get_or_none(self.selector)
+
+
+class FormInput(ConfigPart):
+    type: FieldType = "paragraph"
+    output_variable_name: str = Bounded(pattern=_IDENTIFIER, max_length=30)
+    label: str = ""
+    required: bool = False
+    default: ValueSource | None = None
+    option_source: ValueSource | None = None
+    options: tuple[str, ...] = ()
+    max_length: int | None = Bounded(default=None, ge=1)
+
+
+class UserAction(ConfigPart):
+    id: str = Bounded(pattern=_IDENTIFIER, max_length=20)
+    title: str = Bounded(default="", max_length=100)
+    button_style: str = "default"
+
+
+class HumanInputConfig(NodeConfig):
+    delivery_methods: tuple[dict[str, Any], ...] = ()
+    form_content: str = ""
+    inputs: tuple[FormInput, ...] = ()
+    user_actions: tuple[UserAction, ...] = ()
+    timeout: float = Bounded(default=36, gt=0)
+    timeout_unit: Literal["hour", "day"] = "hour"
+
+    @property
+    def seconds(self) -> float:
+        return min(self.timeout * _HOURS[self.timeout_unit], _MAX_HOURS) * 3600
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    config: HumanInputConfig
+    # The content: texts, and the names of the fields between them at odd places.
+    texts: tuple[Template, ...]
+    places: tuple[str, ...]
+
+
+class HumanInput(NodeKind[HumanInputConfig, Prepared]):
+    name = "human-input"
+    title = gettext_noop("Human input")
+    description = gettext_noop("Asks a person and waits for the answer")
+    palette_order = 40
+    icon = "person"
+    family = "logic"
+    dialects = ("dify",)
+    config_model = HumanInputConfig
+    execution = Execution.BRANCH
+    fields = (
+        Field("form_content", gettext_noop("Message"), Widget.TEMPLATE,
+              help=gettext_noop("What the person reads. {{#$output.name#}} puts the field of that name in its place."),
+              example="Send this reply?\n\n{{#llm.text#}}\n\n{{#$output.comment#}}",
+              empty_warning="The message is empty"),
+        Field("inputs", gettext_noop("Fields"), Widget.ANSWER_FIELDS, default=[],
+              help=gettext_noop("What the person fills in. Each field is an output of this node."),
+              example=[{"type": "paragraph", "output_variable_name": "comment", "label": "Comment"}]),
+        Field("user_actions", gettext_noop("Buttons"), Widget.ACTIONS,
+              help=gettext_noop("The run continues at the branch of the button that the person presses."),
+              default=[{"id": "submit", "title": "Submit", "button_style": "primary"}],
+              example=[{"id": "send", "title": "Send", "button_style": "primary"},
+                       {"id": "discard", "title": "Discard", "button_style": "default"}]),
+        Field("timeout", gettext_noop("Time to answer"), Widget.NUMBER, default=36, low=0,
+              help=gettext_noop("After this time, the run continues at the Timeout branch.")),
+        Field("timeout_unit", gettext_noop("Unit"), Widget.CHOICE, default="hour",
+              choices=(("hour", gettext_noop("Hours")), ("day", gettext_noop("Days")))),
+        Field("delivery_methods", gettext_noop("Delivery"), Widget.OBJECT, default=[],
+              help=gettext_noop("Besides the page “Waiting for you”, the form can be sent by email, as in Dify."),
+              example=[{"type": "webapp", "enabled": True, "config": {}}]),
+    )  # fmt: skip
+
+    def summarize(self, data: Data) -> Iterable[Text]:
+        return [_PLACE.sub("", as_text(data.get("form_content"))).strip()]
+
+    def label_handles(self, data: Data) -> Mapping[str, HandleLabel]:
+        actions = {
+            str(action.get("id")): HandleLabel(text=[as_text(action.get("title"))])
+            for action in iter_objects(data.get("user_actions"))
+        }
+        return {**actions, TIMEOUT_HANDLE: HandleLabel(Phrase(gettext_noop("Timeout")))}
+
+    def build_initial_data(self, text: Selector) -> Data:
+        return {"form_content": f"{{{{#{'.'.join(text)}#}}}}"}
+
+    def prepare(self, spec: NodeSpec) -> Prepared:
+        config = self.configure(spec)
+        pieces = _PLACE.split(config.form_content)
+        return Prepared(config, tuple(map(Template.of, pieces[::2])), tuple(pieces[1::2]))
+
+    def check(self, spec: NodeSpec) -> list[Problem]:
+        problems = super().check(spec)
+        if problems:
+            return problems
+        config = self.configure(spec)
+        names = [item.output_variable_name for item in config.inputs]
+        ids = [action.id for action in config.user_actions]
+        problems += _list_repeats(spec, "inputs", "output_variable_name", names)
+        problems += _list_repeats(spec, "user_actions", "id", ids)
+        problems += [
+            build_warning(
+                "form.no_field",
+                f"The message has a place for {name}, but the form has no such field",
+                spec.id,
+                "form_content",
+            )
+            for name in dict.fromkeys(_PLACE.findall(config.form_content))
+            if name not in names
+        ]
+        return problems
+
+    def list_handles(self, spec: NodeSpec) -> tuple[str, ...]:
+        actions = tuple(action.id for action in self.configure(spec).user_actions)
+        return (*(actions or (_SENT_HANDLE,)), TIMEOUT_HANDLE)
+
+    def list_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
+        return (
+            *(
+                Output(
+                    item.output_variable_name, _OUTPUT_TYPES.get(item.type, "string"), item.label
+                )
+                for item in self.configure(spec).inputs
+            ),
+            Output("__action_id", "string", gettext_noop("The button that was pressed")),
+            Output("__action_value", "string", gettext_noop("The title of that button")),
+            Output("__rendered_content", "string", gettext_noop("The message with the answers")),
+        )
+
+    def list_reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
+        return tuple(
+            source.selector
+            for item in self.configure(spec).inputs
+            for source in (item.default, item.option_source)
+            if source is not None and source.type == "variable" and source.selector
+        )
+
+    async def run(self, prepared: Prepared, ctx: NodeContext) -> NodeResult:
+        config, pool = prepared.config, ctx.pool
+        texts = [_escape_places(text.render_markdown(pool)) for text in prepared.texts]
+        marks = [f"{{{{#$output.{name}#}}}}" for name in prepared.places]
+        form = {
+            "type": "form",
+            "content": "".join(_interleave(texts, marks)),
+            "inputs": [_build_input(item, pool) for item in config.inputs],
+            "actions": [
+                {"id": item.id, "title": item.title or item.id, "style": item.button_style}
+                for item in config.user_actions
+            ],
+            "deliveries": [dict(m) for m in config.delivery_methods if m.get("enabled", True)],
+        }
+        ctx.record_inputs({"form_content": form["content"]})
+        due_at = ctx.ports.clock.now().timestamp() + config.seconds
+        answer = ctx.wait_for(Wait(form, due_at))
+        if answer.answered_by == BY_LINK:
+            ctx.record_untrusted_keys([BY_LINK])  # anybody may have written it
+        return _build_result(prepared, form, texts, answer)
+
+    async def preview_inputs(self, prepared: Prepared, ctx: NodeContext) -> Mapping[str, Json]:
+        content = prepared.config.form_content
+        return {"form_content": Template.of(content).render_markdown(ctx.pool)}
+
+
+def _build_result(
+    prepared: Prepared, form: Mapping[str, Any], texts: list[str], answer: Answer
+) -> NodeResult:
+    actions = {action.id: action for action in prepared.config.user_actions}
+    if answer.is_timed_out:
+        values = {item["name"]: item["default"] for item in form["inputs"]}
+        handle, title = TIMEOUT_HANDLE, ""
+    else:
+        values = dict(answer.values)
+        handle = answer.action or _SENT_HANDLE
+        title = actions[handle].title if handle in actions else ""
+    shown = [as_markdown(values.get(name)) for name in prepared.places]
+    outputs = {
+        **values,
+        "__action_id": TIMEOUT_HANDLE if answer.is_timed_out else answer.action,
+        "__action_value": title,
+        "__rendered_content": "".join(_interleave(texts, shown)),
+    }
+    return NodeResult(outputs, handle=handle)
+
+
+def _build_input(item: FormInput, pool: VariablePool) -> dict[str, Json]:
+    options = item.options
+    if item.option_source is not None:
+        value = item.option_source.read(pool)
+        options = tuple(map(as_text, value)) if isinstance(value, list | tuple) else ()
+    default = item.default.read(pool) if item.default is not None else None
+    if default is not None and item.type in ("text-input", "paragraph", "select"):
+        default = as_text(default)
+    if item.type == "select" and default not in options:
+        default = None
+    if item.type == "number" and (
+        isinstance(default, bool) or not isinstance(default, int | float)
+    ):
+        default = None
+    if item.type == "checkbox" and not isinstance(default, bool):
+        default = None
+    return {
+        "name": item.output_variable_name,
+        "type": item.type,
+        "label": item.label or item.output_variable_name,
+        "required": item.required,
+        "default": default,
+        "options": list(options),
+        "max_length": item.max_length,
+    }
+
+
+def _interleave(texts: Iterable[str], others: Iterable[str]) -> Iterator[str]:
+    """Yield a text, another, a text and so on; there is one text more."""
+    remaining = iter(others)
+    for text in texts:
+        yield text
+        yield next(remaining, "")
+
+
+def _escape_places(text: str) -> str:
+    """Return the text of variables, in which nothing is the place of a field."""
+    return text.replace("{{#$output.", "{{# $output.")
+
+
+def _list_repeats(spec: NodeSpec, field: str, key: str, values: list[str]) -> list[Problem]:
+    return [
+        Problem("form.duplicate", f"{value} is used twice", spec.id, f"{field}.{index}.{key}")
+        for index, value in enumerate(values)
+        if value in values[:index]
+    ]
