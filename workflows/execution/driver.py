@@ -223,7 +223,8 @@ class _Attempt:
         return loads(self.redactor.restore_json_text(dump(parts))) if self.redactor else parts
 
     async def _load_answers(self) -> Mapping[StepKey, Answer]:
-        if not self.execution.claim.row.get("pause"):
+        """Return the answers to what earlier attempts waited for."""
+        if self.execution.claim.attempt == 1:
             return {}
         rows = await claims.load_answers(self.context.db, self.execution.claim)
         return {parse_step_key(row): parse_answer(row) for row in rows}

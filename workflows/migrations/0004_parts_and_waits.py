@@ -109,6 +109,10 @@ class Migration(migrations.Migration):
             model_name='runwait',
             constraint=models.UniqueConstraint(fields=('run', 'node_key', 'rounds', 'part'), name='run_wait_once'),
         ),
+        migrations.AddIndex(
+            model_name='runwait',
+            index=models.Index(condition=models.Q(('answered_at__isnull', True)), fields=['team'], name='run_wait_open'),
+        ),
         migrations.AddConstraint(
             model_name='steppart',
             constraint=models.UniqueConstraint(fields=('run', 'node_key', 'rounds', 'part'), name='step_part_once'),

@@ -6,8 +6,13 @@ it, no other table needs a time column, and a month's runs are dropped with all 
 a primary key of ``(run_id, id)`` for the children, to which no other table refers.
 """
 
+from datetime import datetime
+
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
+from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Team
@@ -110,8 +115,7 @@ class Run(Personal):
     kill_count = models.PositiveSmallIntegerField(_("workers lost"), default=0)
     worker = models.CharField(_("worker"), max_length=255, blank=True)
     lease_until = models.DateTimeField(_("leased until"), null=True, blank=True)
-    # The time at which a paused run continues automatically. Claims respect it, but it is not set yet: it is
-    # reserved for durable timers (issue 13).
+    # The time at which a paused run continues by itself: the earliest end of what it waits for.
     wake_at = models.DateTimeField(_("wakes at"), null=True, blank=True)
     cancel_requested_at = models.DateTimeField(_("cancel requested at"), null=True, blank=True)
     last_seq = models.PositiveBigIntegerField(_("last event"), default=0)
@@ -164,6 +168,16 @@ class Run(Personal):
         return self.status in ENDED
 
     @property
+    def status_text(self) -> str:
+        """Return the status for people: for a paused run, what it waits for."""
+        reason = (self.pause or {}).get("reason") if self.status == RunStatus.PAUSED else None
+        if reason == "input":
+            return gettext("Waiting for you")
+        if reason == "time" and self.wake_at is not None:
+            return gettext("Waits until %(time)s") % {"time": _format_time(self.wake_at)}
+        return str(self.get_status_display())
+
+    @property
     def total_tokens(self) -> int:
         return self.prompt_tokens + self.completion_tokens
 
@@ -181,6 +195,14 @@ class Run(Personal):
         """Return the name or email address of the account that the run is for, else the external or test user's name."""
         user = self.subject_user
         return (user.name or user.email) if user else strip_player(self.subject)
+
+
+def _format_time(time: datetime) -> str:
+    """Return the time of day, with the date unless it is today."""
+    local = timezone.localtime(time)
+    if local.date() == timezone.localdate():
+        return date_format(local, "H:i")
+    return date_format(local, "DATETIME_FORMAT")
 
 
 class JournalModel(TenantModel):

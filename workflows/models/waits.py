@@ -38,6 +38,13 @@ class RunWait(JournalModel):
                 fields=["run", "node_key", "rounds", "part"], name="run_wait_once"
             )
         ]
+        indexes = [
+            models.Index(
+                fields=["team"],
+                condition=models.Q(answered_at__isnull=True),
+                name="run_wait_open",
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{self.node_key} {self.part}".strip()

@@ -21,7 +21,6 @@ from workflows.engine.runtime.run_request import MAX_SECONDS, RunResult
 from workflows.engine.runtime.step_records import StepKey
 from workflows.engine.runtime.step_reports import count_items, measure_size
 from workflows.execution.claims import Claim
-from workflows.execution.journal.codec import build_wait_row
 from workflows.execution.kinds import load_kinds
 from workflows.execution.plans import PreparedDocument, load_document, load_plan
 from workflows.execution.threads import run_in_thread
@@ -129,17 +128,27 @@ def build_pause(
     keys = [*result.waiting_steps, *(replace(each.key, part="") for each in result.open_waits)]
     nodes = list(dict.fromkeys(key.node_id for key in keys))
     earlier = claim.row.get("pause") or {}
+    waits = [
+        {"node_key": each.key.node_id, "rounds": each.key.rounds, "part": each.key.part}
+        for each in result.open_waits
+    ]
     state = {
         "nodes": nodes,
-        "waits": [build_wait_row(open_wait) for open_wait in result.open_waits],
+        "waits": waits,
         "past": sorted({*earlier.get("past", ()), *map(format_step_name, keys)}),
         "inside": [format_step_name(key) for key in _list_enclosing_containers(document, keys)],
         "reason": reason,
         "at": paused_at,
         "finished": inserted_count + sum(_is_counted(record.kind) for record in result.steps),
         "slept": earlier.get("slept") or 0,
+        # Kept while the run waits for an answer or a time; a person who resumes the run chooses again.
+        "mode": earlier.get("mode") or _get_first_mode(claim),
     }
     return RunPaused(nodes, reason, paused_at), state
+
+
+def _get_first_mode(claim: Claim) -> str:
+    return "step" if (claim.row.get("debug") or {}).get("step") else "continue"
 
 
 def list_paused_events(

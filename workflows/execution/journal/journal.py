@@ -19,11 +19,13 @@ from config.sql import build_call
 from workflows.engine.language.document import Json
 from workflows.engine.runtime.events import Event, TextChunk
 from workflows.engine.runtime.step_records import StepKey, StepRecord
+from workflows.engine.runtime.waits import OpenWait
 from workflows.execution.claims import LEASE, Claim
 from workflows.execution.db import Database
 from workflows.execution.errors import FencedOut, JournalRefused, JournalUnreachable
 from workflows.execution.journal.codec import (
     build_step_row,
+    build_wait_row,
     dump,
     make_idempotency_key,
     to_event_data,
@@ -41,6 +43,7 @@ EFFECT_DELAY = 0.001  # seconds in which the next step's intent may join the res
 _COMMON_PARAMETERS = ("p_team", "p_run", "p_attempt", "p_seq", "p_count", "p_events", "p_steps")
 APPEND = "select " + build_call("execution_append", *_COMMON_PARAMETERS, "p_intents")
 FINISH = "select " + build_call("execution_finish", *_COMMON_PARAMETERS, "p_segments", "p_end")
+OPEN_WAIT = "select " + build_call("execution_open_wait", "p_team", "p_run", "p_attempt", "p_wait")
 PAUSE = "select " + build_call("execution_pause", *_COMMON_PARAMETERS, "p_segments", "p_pause")
 
 
@@ -140,6 +143,16 @@ class DurableJournal:
             self._text_source = (event.node, event.source)
         self._stream_text(self._streamed.add(event.text))
 
+    async def open_wait(self, open_wait: OpenWait) -> str:
+        self._raise_if_lost()
+        claim, row = self._claim, dump(build_wait_row(open_wait))
+        values = (claim.team_id, claim.run_id, claim.attempt, self._redactor.redact_json_text(row))
+        try:
+            return str(await self._fetch_with_retries(OPEN_WAIT, values))
+        except (FencedOut, JournalUnreachable, JournalRefused) as error:
+            self._lose(error)
+            raise
+
     async def flush(self) -> None:
         while self._batch:
             await self._wait_for_commit(self._batch)
@@ -209,14 +222,11 @@ class DurableJournal:
 
     async def _commit(self, statement: str, batch: Batch, values: tuple[object, ...]) -> None:
         try:
-            last_seq = await self._commit_with_retries(statement, values)
+            last_seq = await self._fetch_with_retries(statement, values)
         except (FencedOut, JournalUnreachable, JournalRefused) as error:
-            self._lost = error  # raised by the next write of any caller
-            log.warning("journal_lost", extra={"run": self._claim.run_id, "why": str(error)})
-            if self._on_lost is not None:
-                self._on_lost(error)
+            self._lose(error)
         else:
-            self._publish_batch(batch, last_seq)
+            self._publish_batch(batch, int(str(last_seq)))
         if batch.committed is not None and not batch.committed.done():
             batch.committed.set_result(None)
 
@@ -237,17 +247,24 @@ class DurableJournal:
             self._outbox.schedule(EVENTS_DELAY)
         self.seq = last_seq
 
-    async def _commit_with_retries(self, statement: str, values: tuple[object, ...]) -> int:
-        """Commit, and return the number of the last event. While the database is unreachable, retry during the lease.
+    def _lose(self, error: Exception) -> None:
+        self._lost = error  # raised by the next write of any caller
+        log.warning("journal_lost", extra={"run": self._claim.run_id, "why": str(error)})
+        if self._on_lost is not None:
+            self._on_lost(error)
 
-        The SQL function recognizes a commit whose reply was lost by its sequence numbers.
+    async def _fetch_with_retries(self, statement: str, values: tuple[object, ...]) -> object:
+        """Commit, and return the function's value. While the database is unreachable, retry during the lease.
+
+        The SQL functions recognize a commit whose reply was lost: by its sequence numbers, or by the row that is there.
+        Null means that another attempt has taken over, which raises FencedOut.
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + LEASE.total_seconds()
         delay = 0.05
         while True:
             try:
-                last_seq = await self._db.fetch_value(statement, values)
+                value: object = await self._db.fetch_value(statement, values)
                 break
             except (OperationalError, PoolTimeout) as error:
                 if loop.time() + delay > deadline or isinstance(error, QueryCanceled):
@@ -257,9 +274,9 @@ class DurableJournal:
                 delay = min(delay * 2, 1.0)
             except (DataError, IntegrityError) as rejection:
                 raise JournalRefused(str(rejection)) from rejection
-        if last_seq is None:
+        if value is None:
             raise FencedOut
-        return int(last_seq)
+        return value
 
     def _raise_if_lost(self) -> None:
         if self._lost is not None:

@@ -23,7 +23,7 @@ language sql stable set search_path = public, pg_temp as $$
         where other.conversation_id = p_conversation and other.id <> p_run
           and (other.status = 'running'
                or (other.id < p_run and (other.status = 'queued'
-                   or (other.status = 'paused' and other.debug is not null)))))
+                   or (other.status = 'paused' and other.pause->>'reason' in ('breakpoint', 'step'))))))
 $$;
 
 -- List runs that no worker holds and one should: queued for a while, with an expired lease, or due to wake.

@@ -133,8 +133,9 @@ end
 $$;
 
 -- Pause a run: write its events and steps so far, where it is paused and what it waits for, and give up the lease. The
--- waits are p_pause->'waits': [{id, node_key, rounds, part, form, due_at}]. If somebody has just asked to stop the run,
--- or has answered one of these waits, queue it instead: the worker that claims it stops or continues it.
+-- waits are p_pause->'waits': [{node_key, rounds, part}]; execution_open_wait has stored them. If somebody has asked to
+-- stop the run, or one of these waits has been answered since this attempt began, queue it instead: the worker that claims
+-- it stops or continues it. A run that is paused for a person who debugs it continues only when that person resumes it.
 create function execution_pause(
     p_team uuid, p_run uuid, p_attempt integer, p_seq bigint, p_count integer,
     p_events json, p_steps json, p_segments json, p_pause json
@@ -143,7 +144,8 @@ language plpgsql set search_path = public, pg_temp as $$
 declare
     last bigint := execution_append(p_team, p_run, p_attempt, p_seq, p_count, p_events, p_steps, null);
     waits json := coalesce(p_pause->'waits', '[]');
-    answered boolean;
+    by_itself boolean := p_pause->>'reason' in ('input', 'time');
+    requeued boolean;
 begin
     if last is null then
         return null;
@@ -152,23 +154,20 @@ begin
         perform execution_save_partials(array[p_team], json_build_array(json_build_object(
             'id', gen_random_uuid(), 'team', p_team, 'run', p_run, 'attempt', p_attempt, 'segments', p_segments)));
     end if;
-    insert into workflows_runwait (id, team_id, run_id, node_key, rounds, part, form, due_at, created_at)
-        select w.id, p_team, p_run, w.node_key, w.rounds, w.part, w.form, to_timestamp(w.due_at), clock_timestamp()
-        from json_to_recordset(waits) as w (
-            id uuid, node_key text, rounds integer[], part text, form json, due_at float)
-        on conflict (run_id, node_key, rounds, part) do nothing;
     -- Locked first: an answer that waited for this lock finds the run paused.
     perform 1 from workflows_run where id = p_run for update;
-    select count(*) > 0 into answered
-        from json_to_recordset(waits) as w (node_key text, rounds integer[], part text)
-        join workflows_runwait r on r.run_id = p_run and r.node_key = w.node_key and r.rounds = w.rounds
-            and r.part = w.part
-        where r.answered_at is not null;
+    select r.cancel_requested_at is not null or (by_itself and exists (
+            select from json_to_recordset(waits) as w (node_key text, rounds integer[], part text)
+            join workflows_runwait x on x.run_id = p_run and x.node_key = w.node_key and x.rounds = w.rounds
+                and x.part = w.part
+            where x.answered_at is not null))
+        into requeued from workflows_run r where r.id = p_run;
     update workflows_run set
-        status = case when cancel_requested_at is null and not answered then 'paused' else 'queued' end,
-        queued_at = case when cancel_requested_at is null and not answered then queued_at else clock_timestamp() end,
+        status = case when requeued then 'queued' else 'paused' end,
+        queued_at = case when requeued then clock_timestamp() else queued_at end,
         pause = (p_pause::jsonb - 'waits')::json, worker = '', lease_until = null,
-        wake_at = (select min(r.due_at) from workflows_runwait r where r.run_id = p_run and r.answered_at is null)
+        wake_at = case when by_itself and not requeued then (
+            select min(x.due_at) from workflows_runwait x where x.run_id = p_run and x.answered_at is null) end
         where id = p_run and status = 'running';
     return last;
 end

@@ -14,6 +14,25 @@ begin
 end
 $$;
 
+-- Store what a step waits for: {id, node_key, rounds, part, form, due_at}. From now on it can be answered, also while other
+-- steps of the run go on. Return its id, '' if it was stored before, and null if another attempt has taken over.
+create function execution_open_wait(p_team uuid, p_run uuid, p_attempt integer, p_wait json) returns text
+language plpgsql set search_path = public, pg_temp as $$
+begin
+    perform execution_set_teams(array[p_team]);
+    perform 1 from workflows_run where id = p_run and attempt = p_attempt and status = 'running' for share;
+    if not found then
+        return null;
+    end if;
+    insert into workflows_runwait (id, team_id, run_id, node_key, rounds, part, form, due_at, created_at)
+        select w.id, p_team, p_run, w.node_key, w.rounds, w.part, w.form, to_timestamp(w.due_at), clock_timestamp()
+        from json_to_record(p_wait) as w (
+            id uuid, node_key text, rounds integer[], part text, form json, due_at float)
+        on conflict (run_id, node_key, rounds, part) do nothing;
+    return case when found then p_wait->>'id' else '' end;
+end
+$$;
+
 -- Return the answered waits of a run. What is due by now ends unanswered.
 create function execution_answers(p_team uuid, p_run uuid) returns json
 language plpgsql set search_path = public, pg_temp as $$
@@ -27,5 +46,13 @@ begin
 end
 $$;
 
-revoke all on function execution_parts(uuid, uuid), execution_answers(uuid, uuid) from public;
-grant execute on function execution_parts(uuid, uuid), execution_answers(uuid, uuid) to mnemoflow_app;
+revoke all on function
+    execution_parts(uuid, uuid),
+    execution_open_wait(uuid, uuid, integer, json),
+    execution_answers(uuid, uuid)
+from public;
+grant execute on function
+    execution_parts(uuid, uuid),
+    execution_open_wait(uuid, uuid, integer, json),
+    execution_answers(uuid, uuid)
+to mnemoflow_app;

@@ -37,6 +37,8 @@ def resume_run(
         locked = _lock_paused(run)
         now = timezone.now()
         state = dict(locked.pause or {})
+        if state.get("reason") in ("input", "time"):  # it continues with the answer, or by itself
+            raise RunNotPaused
         paused_for = now.timestamp() - float(state.get("at") or now.timestamp())
         locked.pause = {**state, "mode": mode, "slept": float(state.get("slept") or 0) + paused_for}
         if breakpoints is not None:
