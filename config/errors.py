@@ -78,6 +78,7 @@ STATUS: Mapping[type[Exception], int] = {
     workflow_errors.NothingToPublish: 409,
     workflow_errors.WorkflowArchived: 409,
     workflow_errors.RunNotPaused: 409,
+    workflow_errors.WaitClosed: 409,
     workflow_errors.StillRunning: 409,
     workflow_errors.NameTaken: 409,
     workflow_errors.EditConflict: 409,

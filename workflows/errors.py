@@ -72,6 +72,15 @@ class RunNotPaused(WorkflowFault):
     sentence = _("This run is not paused at a breakpoint.")
 
 
+class WaitClosed(WorkflowFault):
+    """A question of a run has been answered, its time is up, or the run has ended."""
+
+    sentence = _("This request is closed: its time is up, or the run has ended.")
+
+    def __init__(self, *, was_answered: bool = False) -> None:
+        super().__init__(_("This has already been answered.") if was_answered else None)
+
+
 class NameTaken(WorkflowFault):
     """Another row of the same kind has this name already."""
 

@@ -110,6 +110,16 @@ def check_cancel(principal: Principal, run: Run) -> None:
     check(principal, "run.cancel", run)
 
 
+def may_answer(principal: Principal, run: Run) -> bool:
+    return may_view_run(principal, run) and can(principal, "workflow.run", run)
+
+
+def check_answer(principal: Principal, run: Run) -> None:
+    """Check the permission to answer what the run waits for, which a read-only API key lacks."""
+    check_view_run(principal, run)
+    check(principal, "workflow.run", run)
+
+
 def check_view_conversation(principal: Principal, conversation: Conversation) -> None:
     check(principal, "run.view", conversation)
     if not is_own(principal, conversation):

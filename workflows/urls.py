@@ -24,6 +24,7 @@ from workflows.views.publishing import page_updates
 from workflows.views.runs import compare, learning, undo
 from workflows.views.runs import pages as runs
 from workflows.views.samples import first_steps
+from workflows.views.waits import pages as waits
 
 
 workflow_pages = [
@@ -80,6 +81,8 @@ run_pages = [
     path("", runs.detail, name="run"),
     path("cancel/", runs.cancel, name="cancel_run"),
     path("resume/", run_actions.resume, name="resume_run"),
+    path("waits/", waits.of_run, name="run_waits"),
+    path("waits/<uuid:wait_id>/", waits.answer, name="answer_wait"),
     path("memory/", run_actions.memory, name="run_memory"),
     path("memory/decide/", run_actions.decide_memory, name="decide_memory"),
     path("memory/undo/", undo.undo_writes, name="undo_written"),
@@ -116,6 +119,9 @@ pages: list[URLPattern | URLResolver] = [
     path("chat/talks/<uuid:conversation_id>/bring-back/", page.restore, name="chat_bring_back"),
     path("runs/", runs.index, name="runs"),
     path("runs/<uuid:run_id>/", include(run_pages)),
+    path("waiting/", waits.index, name="waiting"),
+    path("waiting/count/", waits.count, name="waiting_count"),
+    path("answer/<str:token>/", waits.answer_by_link, name="answer"),
     path("tasks/", tasks.index, name="tasks"),
     path("tasks/<uuid:task_id>/", tasks.detail, name="task"),
     path("tasks/<uuid:task_id>/execute/", tasks.execute, name="execute_task"),

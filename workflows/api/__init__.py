@@ -12,10 +12,14 @@ from workflows.api import (
     providers,
     runs,
     tasks,
+    waits,
 )
 
 
 router = Router()
 # ``editing`` adds its routes to the router of ``workflows``, which is therefore not listed.
-for module in (editing, folders, providers, conversations, comments, cases, debugging, tasks, runs):
+MODULES = (
+    *(editing, folders, providers, conversations, comments, cases, debugging, tasks, waits, runs),
+)
+for module in MODULES:
     router.add_router("", module.router)

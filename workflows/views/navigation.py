@@ -19,6 +19,7 @@ class NavigationItem:
     label: str | Promise
     icon: str
     current: bool
+    count_url: str = ""  # of the number beside the label
 
 
 # URL name, label, icon, path prefixes of the section
@@ -27,6 +28,7 @@ PAGES: tuple[tuple[str, str | Promise, str, tuple[str, ...]], ...] = (
     ("workflows:samples", _("Samples"), "samples", ("/samples/",)),
     ("workflows:list", _("Workflows"), "workflow", ("/workflows/", "/chat/")),
     ("workflows:runs", _("Runs"), "run", ("/runs/",)),
+    ("workflows:waiting", _("Waiting for you"), "person", ("/waiting/",)),
     ("workflows:tasks", _("Tasks"), "check", ("/tasks/",)),
     ("memory:list", _("Memory"), "memory", ("/memory/",)),
     ("workflows:providers", _("Models"), "model", ("/models/",)),
@@ -58,4 +60,5 @@ def _build_item(
 ) -> NavigationItem:
     url = reverse(url_name)
     current = request.path == url or request.path.startswith(prefixes)
-    return NavigationItem(url=url, label=label, icon=icon, current=current)
+    count_url = reverse("workflows:waiting_count") if url_name == "workflows:waiting" else ""
+    return NavigationItem(url, label, icon, current, count_url)

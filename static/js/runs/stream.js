@@ -9,13 +9,14 @@ const template = (id) => document.getElementById(id);
 
 const EVENT_NAMES = [
   "run_started", "node_state_change", "text_chunk", "memory_recalled", "memory_written", "memory_retrieval_error",
-  "run_paused", "run_resumed", "step_edited", "run_finished",
+  "human_input_required", "run_paused", "run_resumed", "step_edited", "run_finished",
 ];
 const getRunId = (address) => /([0-9a-f-]{36})/.exec(address)?.[1] ?? "";
 
 class RunStream extends HTMLElement {
   #source = null;
   #titles = new Map(); // of failed nodes
+  #questionsTimer = 0;
   #recalled = null; // the list of recalled memories, once there are any
 
   connectedCallback() {
@@ -83,8 +84,19 @@ class RunStream extends HTMLElement {
       list?.append(createWrittenRow(event.entry, template("written-row")));
       this.#reveal(list, 1);
     },
+    human_input_required: () => this.#loadQuestions(),
+    run_paused: () => this.#loadQuestions(),
+    run_resumed: () => this.#loadQuestions(),
     run_finished: (event) => this.#onFinished(event),
   };
+
+  /** Load what the run waits for now; several events at once load it one time. */
+  #loadQuestions() {
+    const questions = this.#findElement("questions");
+    if (!questions) return;
+    clearTimeout(this.#questionsTimer);
+    this.#questionsTimer = setTimeout(() => window.htmx.trigger(this.#findElement("questions"), "run-waiting"), 60);
+  }
 
   #reveal(list, added) {
     const box = list?.closest("[data-count-box]");

@@ -33,6 +33,7 @@ from workflows.views.request_context import find_run, find_workflow, is_htmx, pa
 from workflows.views.runs.detail import build_run_context
 from workflows.views.runs.options import start_run_from_form
 from workflows.views.runs.undo import find_undone_change
+from workflows.views.waits.pages import list_questions
 
 
 @login_required
@@ -65,6 +66,8 @@ def detail(request: HttpRequest, run_id: UUID) -> HttpResponse:
     """Show a run; htmx gets only the part that changes while the run is live."""
     principal, run = find_run(request, run_id)
     context = build_run_context(principal, run)
+    context["questions"] = list_questions(request, run)
+    context["questions_query"] = "?head"
     context["undone"] = find_undone_change(principal, request.GET.get("undone", ""))
     if is_htmx(request):
         return render(request, "runs/_update.html", context)

@@ -1,0 +1,92 @@
+"""Routes of what runs wait for: list it, and answer."""
+
+from uuid import UUID
+
+from django.http import HttpRequest
+from django.urls import reverse
+from ninja import Router
+
+from accounts.http.auth import api_auth
+from accounts.principals import Principal, get_current_team_id, get_principal
+from config.http.openapi import Limit, Offset
+from workflows import permissions
+from workflows.api.request_context import find_run
+from workflows.models import Run, RunWait
+from workflows.schemas.waits import AnswerIn, WaitOut, WaitPageOut
+from workflows.services.runs import waits
+
+
+router = Router(auth=api_auth(), tags=["runs"])
+
+
+@router.get("/waits", response=WaitPageOut, summary="List what waits for you")
+def list_waiting(request: HttpRequest, offset: Offset = 0, limit: Limit = 50) -> dict[str, object]:
+    """Return the open questions of your runs in the current team, newest first."""
+    principal = get_principal(request)
+    rows = waits.list_waiting(principal, team_id=get_current_team_id(request))
+    items = [serialize_wait(principal, row.run, row) for row in rows[offset : offset + limit]]
+    return {"items": items, "count": rows.count()}
+
+
+@router.get(
+    "/runs/{uuid:run_id}/waits", response=list[WaitOut], summary="List what a run waits for"
+)
+def list_waits(request: HttpRequest, run_id: UUID) -> list[dict[str, object]]:
+    """Return what the run waits for, and what it has waited for: questions to a person, and delays."""
+    principal, run = find_run(request, run_id)
+    return [serialize_wait(principal, run, wait) for wait in waits.list_waits(principal, run)]
+
+
+@router.post(
+    "/runs/{uuid:run_id}/waits/{uuid:wait_id}", response=WaitOut, summary="Answer a question"
+)
+def answer_wait(
+    request: HttpRequest, run_id: UUID, wait_id: UUID, body: AnswerIn
+) -> dict[str, object]:
+    """Answer a question of a run, which then continues.
+
+    Fails with InputRejected naming each field that doesn't fit. The response is 409 if the question has been answered,
+    its time is up, or the run has ended.
+    """
+    principal, run = find_run(request, run_id)
+    wait = waits.answer_wait(
+        principal, run, wait_id=wait_id, values=body.values, action=body.action
+    )
+    return serialize_wait(principal, run, wait)
+
+
+def serialize_wait(principal: Principal, run: Run, wait: RunWait) -> dict[str, object]:
+    form = wait.form or {}
+    is_open = wait.form is not None and waits.is_open(wait, run)
+    link = None
+    if is_open and permissions.may_answer(principal, run):
+        link = reverse("workflows:answer", args=[waits.sign_wait(wait.team_id, wait.pk)])
+    return {
+        "id": wait.pk,
+        "run_id": run.pk,
+        "node": wait.node_key,
+        "rounds": wait.rounds,
+        "part": wait.part,
+        "type": form.get("type", "form") if wait.form is not None else "delay",
+        "status": _get_status(run, wait),
+        "content": str(form.get("content", "")),
+        "inputs": list(form.get("inputs") or ()),
+        "actions": list(form.get("actions") or ()),
+        "tool": str(form.get("tool") or ""),
+        "arguments": form.get("arguments"),
+        "created_at": wait.created_at,
+        "due_at": wait.due_at,
+        "answered_at": wait.answered_at,
+        "answered_by": wait.answered_by,
+        "action": wait.action,
+        "values": wait.values,
+        "link": link,
+    }
+
+
+def _get_status(run: Run, wait: RunWait) -> str:
+    if wait.is_timed_out:
+        return "timed-out"
+    if wait.answered_at is not None:
+        return "answered"
+    return "closed" if run.has_ended else "open"

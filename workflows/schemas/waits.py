@@ -1,0 +1,46 @@
+"""Request and response schemas of what runs wait for."""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from ninja import Schema
+from pydantic import Field
+
+from config.http.openapi import Body
+
+
+class AnswerIn(Body):
+    """An answer: a value for each field, and the id of the button. A form with one button need not name it."""
+
+    values: dict[str, Any] = Field(default_factory=dict)
+    action: Annotated[str, Field(max_length=255)] = ""
+
+
+class WaitOut(Schema):
+    """What a run waits for. ``link`` leads to a page on which anybody who has it may answer, without an account."""
+
+    id: UUID
+    run_id: UUID
+    node: str
+    rounds: list[int]
+    part: str
+    type: Literal["form", "question", "approval", "delay"]
+    status: Literal["open", "answered", "timed-out", "closed"]
+    content: str
+    inputs: list[dict[str, Any]]
+    actions: list[dict[str, Any]]
+    tool: str
+    arguments: Any
+    created_at: datetime
+    due_at: datetime | None
+    answered_at: datetime | None
+    answered_by: str
+    action: str
+    values: dict[str, Any] | None
+    link: str | None
+
+
+class WaitPageOut(Schema):
+    items: list[WaitOut]
+    count: int

@@ -1,0 +1,178 @@
+"""What paused runs wait for: list it, and answer it, as the run's person or with a signed link.
+
+A link leads to one question. It shows nothing else of the run, accepts one answer, and ends with the wait.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from uuid import UUID
+
+from django.core import signing
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from accounts import audit
+from accounts.access import Principal, can
+from accounts.errors import NotFound
+from accounts.tenancy import tenant
+from workflows import permissions
+from workflows.engine.language.document import Json
+from workflows.engine.runtime.events import RunResumed
+from workflows.engine.runtime.waits import BY_LINK, check_answer, find_reply_field
+from workflows.errors import WaitClosed
+from workflows.models import Conversation, Run, RunWait
+from workflows.models.run import ENDED, RunStatus
+from workflows.services import audit_lines
+from workflows.services.runs.runs import add_event
+from workflows.tasks import wake_worker
+
+
+_SALT = "workflows.wait"
+# Why a run is paused that continues with an answer, see ``engine.runtime.waits.get_reason``.
+_WAITING = frozenset({"input", "time"})
+
+
+def list_waiting(principal: Principal, *, team_id: UUID | None = None) -> QuerySet[RunWait]:
+    """Return the open questions of the runs that the principal may see, newest first."""
+    teams = principal.team_ids if team_id is None else {team_id} & principal.team_ids
+    readable = [team for team in teams if can(principal, "run.view", team)]
+    runs = Run.objects.visible_to(principal).filter(team_id__in=readable).exclude(status__in=ENDED)
+    rows = RunWait.objects.visible_to(principal).filter(_match_open(), run__in=runs.order_by())
+    return rows.select_related("run__workflow", "run__subject_user").order_by("-created_at", "-id")
+
+
+def list_waits(principal: Principal, run: Run) -> QuerySet[RunWait]:
+    """Return all waits of a run, also those that have ended, in the order in which they began."""
+    permissions.check_view_run(principal, run)
+    return RunWait.objects.visible_to(principal).filter(run=run).order_by("created_at", "id")
+
+
+def list_open_waits(principal: Principal, run: Run) -> list[RunWait]:
+    """Return the questions of a run that can be answered now."""
+    if run.has_ended:
+        return []
+    return list(list_waits(principal, run).filter(_match_open()))
+
+
+def find_wait(principal: Principal, run: Run, wait_id: UUID) -> RunWait:
+    """Return a question of the run, open or not. Raises NotFound for a delay, which nobody can answer."""
+    wait = list_waits(principal, run).filter(pk=wait_id, form__isnull=False).first()
+    if wait is None:
+        raise NotFound
+    return wait
+
+
+def answer_wait(
+    principal: Principal, run: Run, *, wait_id: UUID, values: Mapping[str, Json], action: str = ""
+) -> RunWait:
+    """Answer a question, and continue the run if it is paused for it.
+
+    Raises InputRejected naming each field that doesn't fit, and WaitClosed if there is nothing to answer any more.
+    """
+    permissions.check_answer(principal, run)
+    with tenant([run.team_id]):
+        wait = _answer(run.pk, wait_id, values, action, principal.actor)
+        audit_lines.record(principal, run, "run.answered", node=wait.node_key, chosen=wait.action)
+    return wait
+
+
+def find_reply_wait(principal: Principal, conversation: Conversation) -> RunWait | None:
+    """Return the question of the conversation's run that the next message answers, or None."""
+    rows = list_waiting(principal, team_id=conversation.team_id)
+    for wait in rows.filter(run__conversation=conversation).order_by("-created_at", "-id"):
+        if find_reply_field(wait.form or {}) is not None:
+            return wait
+    return None
+
+
+def answer_with_message(principal: Principal, wait: RunWait, message: str) -> RunWait:
+    """Answer a question with the text of a chat message. Raises InputRejected if the text doesn't fit the field."""
+    name = find_reply_field(wait.form or {})
+    if name is None:
+        raise NotFound
+    return answer_wait(principal, wait.run, wait_id=wait.pk, values={name: message})
+
+
+def make_link_token(principal: Principal, wait: RunWait) -> str:
+    """Return the token of the link with which anybody may answer this question."""
+    permissions.check_answer(principal, wait.run)
+    return sign_wait(wait.team_id, wait.pk)
+
+
+def sign_wait(team_id: UUID, wait_id: UUID) -> str:
+    return signing.dumps([team_id.hex, wait_id.hex], salt=_SALT)
+
+
+def find_linked_wait(token: str) -> RunWait:
+    """Return the question of a link, open or not. Raises NotFound for a token that this server has not signed."""
+    try:
+        team, wait_id = signing.loads(token, salt=_SALT)
+    except signing.BadSignature:
+        raise NotFound from None
+    with tenant([UUID(team)]):
+        wait = RunWait.objects.unscoped().filter(pk=UUID(wait_id), form__isnull=False).first()
+        if wait is None or not Run.objects.unscoped().filter(pk=wait.run_id).exists():
+            raise NotFound
+        wait.run = Run.objects.unscoped().get(pk=wait.run_id)
+    return wait
+
+
+def answer_linked_wait(token: str, *, values: Mapping[str, Json], action: str = "") -> RunWait:
+    """Answer the question of a link. Raises as ``answer_wait`` does."""
+    found = find_linked_wait(token)
+    with tenant([found.team_id]):
+        wait = _answer(found.run_id, found.pk, values, action, BY_LINK)
+        audit.record(
+            team_id=wait.team_id,
+            actor=BY_LINK,
+            actor_kind="system",
+            action="run.answered",
+            subject=f"run:{wait.run_id}",
+            detail={"node": wait.node_key, "chosen": wait.action},
+        )
+    return wait
+
+
+def is_open(wait: RunWait, run: Run, now: datetime | None = None) -> bool:
+    """Return whether the question can still be answered."""
+    is_due = wait.due_at is not None and wait.due_at <= (now or timezone.now())
+    return wait.answered_at is None and not is_due and not run.has_ended
+
+
+def _match_open() -> Q:
+    is_in_time = Q(due_at__isnull=True) | Q(due_at__gt=timezone.now())
+    return Q(form__isnull=False, answered_at__isnull=True) & is_in_time
+
+
+def _answer(
+    run_id: UUID, wait_id: UUID, values: Mapping[str, Json], action: str, actor: str
+) -> RunWait:
+    """Store an answer. The caller has checked that the actor may give it, and holds the transaction."""
+    # The run is locked first, as by the worker that pauses it: it sees the answer, or this sees the pause.
+    run = Run.objects.unscoped().select_for_update(of=("self",)).filter(pk=run_id).first()
+    wait = RunWait.objects.unscoped().filter(run_id=run_id, pk=wait_id, form__isnull=False).first()
+    if run is None or wait is None:
+        raise NotFound
+    if not is_open(wait, run):
+        raise WaitClosed(was_answered=wait.answered_at is not None and not wait.is_timed_out)
+    wait.values, wait.action = check_answer(wait.form or {}, values, action)
+    wait.answered_by, wait.answered_at = actor, timezone.now()
+    wait.save(update_fields=["values", "action", "answered_by", "answered_at"])
+    _continue(run)
+    wait.run = run
+    return wait
+
+
+def _continue(run: Run) -> None:
+    """Queue a run that is paused for an answer. A running one continues by itself, a debugged one when it is resumed."""
+    pause = dict(run.pause or {})
+    if run.status != RunStatus.PAUSED or pause.get("reason") not in _WAITING:
+        return
+    now = timezone.now()
+    paused_for = now.timestamp() - float(pause.get("at") or now.timestamp())
+    run.pause = {**pause, "slept": float(pause.get("slept") or 0) + paused_for}
+    run.status, run.queued_at, run.wake_at = RunStatus.QUEUED, now, None
+    add_event(run, RunResumed("answer", now.timestamp()))
+    run.save(update_fields=["pause", "status", "queued_at", "wake_at", "last_seq"])
+    transaction.on_commit(lambda: wake_worker(run.pk))

@@ -1,0 +1,185 @@
+"""The form of a question for a person: its text, the fields in their places, and the buttons."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from config.http import strict_json
+from workflows.engine.errors import InputRejected
+from workflows.engine.language.document import Json
+from workflows.engine.runtime.waits import list_actions, list_input_fields
+from workflows.forms import CONTROLS, InputField
+from workflows.models import Run, RunWait
+from workflows.services.runs import waits
+from workflows.templatetags.problems import in_words
+from workflows.views.value_text import format_value
+
+
+# Not an identifier, so that no field has this name.
+ACTION_NAME = "-action"
+_PLACE = re.compile(r"\{\{#\$output\.([A-Za-z_][A-Za-z0-9_]{0,29})#\}\}")
+_BUTTONS = {"primary": "button-main", "accent": "button-main", "ghost": "button-quiet"}
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerField(InputField):
+    """A field of the question. Several questions may be on one page, so its id contains the question's."""
+
+    wait: str = ""
+
+    @property
+    def id(self) -> str:
+        return f"answer-{self.wait}-{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of the text, or the field that stands in it."""
+
+    text: str = ""
+    field: AnswerField | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Button:
+    id: str
+    title: str
+    style: str
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question as its form shows it. ``outcome`` says why a closed one can't be answered any more."""
+
+    wait: RunWait
+    url: str  # to which the answer is sent
+    pieces: Sequence[Piece]
+    buttons: Sequence[Button]
+    outcome: str = ""
+    error: str = ""
+    tool: str = ""
+    arguments: str = ""
+    answers: Sequence[tuple[str, str]] = field(default=())
+
+    @property
+    def is_approval(self) -> bool:
+        return bool((self.wait.form or {}).get("type") == "approval")
+
+
+def build_question(
+    run: Run,
+    wait: RunWait,
+    url: str,
+    *,
+    submitted: Mapping[str, str] | None = None,
+    rejected: InputRejected | None = None,
+) -> Question:
+    """Return the form of a question, with what was submitted and why it was rejected."""
+    form = wait.form or {}
+    errors = {p.field: in_words(p) for p in rejected.problems if p.field} if rejected else {}
+    fields = {each.name: each for each in _build_fields(wait, submitted, errors)}
+    other_errors = [text for name, text in errors.items() if name not in fields]
+    return Question(
+        wait=wait,
+        url=url,
+        pieces=tuple(_iter_pieces(str(form.get("content", "")), fields)),
+        buttons=_build_buttons(form),
+        outcome="" if waits.is_open(wait, run) else _describe_outcome(run, wait),
+        error=" ".join(other_errors),
+        tool=str(form.get("tool") or ""),
+        arguments=format_value(form["arguments"]) if form.get("arguments") is not None else "",
+        answers=_list_answers(wait),
+    )
+
+
+def read_answer(wait: RunWait, data: Mapping[str, str]) -> tuple[dict[str, Json], str]:
+    """Return the submitted values and the pressed button."""
+    values: dict[str, Json] = {}
+    for each in list_input_fields(wait.form or {}):
+        control = CONTROLS.get(each.type, "json")
+        text = data.get(each.name, "").replace("\x00", "")  # PostgreSQL can't store NUL
+        if control == "switch":
+            values[each.name] = each.name in data
+        elif control == "json" and text.strip():
+            values[each.name] = _parse_json(text)
+        elif text or control in ("text", "paragraph"):
+            values[each.name] = text
+    return values, data.get(ACTION_NAME, "")
+
+
+def _parse_json(text: str) -> Json:
+    try:
+        return strict_json.loads(text)
+    except strict_json.NotStrictJson:
+        return text
+
+
+def _build_fields(
+    wait: RunWait, submitted: Mapping[str, str] | None, errors: Mapping[str, str]
+) -> Iterator[AnswerField]:
+    labels = {
+        str(item.get("name")): str(item.get("label") or item.get("name"))
+        for item in (wait.form or {}).get("inputs") or ()
+    }
+    for each in list_input_fields(wait.form or {}):
+        default = each.default if isinstance(each.default, str) else _format_default(each.default)
+        yield AnswerField(
+            name=each.name,
+            label=labels.get(each.name, each.name),
+            control=CONTROLS.get(each.type, "json"),
+            required=each.required,
+            value=submitted.get(each.name, "") if submitted is not None else default,
+            options=each.options,
+            max_length=each.max_length,
+            error=errors.get(each.name, ""),
+            default=default,
+            wait=wait.pk.hex,
+        )
+
+
+def _format_default(value: Json) -> str:
+    """Return the default as the control's text, and "" for a switch that is off."""
+    return "" if value is None or value is False else format_value(value)
+
+
+def _iter_pieces(content: str, fields: Mapping[str, AnswerField]) -> Iterator[Piece]:
+    """Yield the text with the fields at their places; fields without a place come last."""
+    remaining = dict(fields)
+    for number, piece in enumerate(_PLACE.split(content)):
+        if number % 2 == 0:
+            if piece.strip():
+                yield Piece(text=piece.strip("\n"))
+        elif piece in remaining:
+            yield Piece(field=remaining.pop(piece))
+    yield from (Piece(field=each) for each in remaining.values())
+
+
+def _build_buttons(form: Mapping[str, Any]) -> tuple[Button, ...]:
+    styles = {str(item.get("id")): item.get("style") for item in form.get("actions") or ()}
+    actions = list_actions(form)
+    if not actions:
+        return (Button("", _("Send"), "button-main"),)
+    if form.get("type") == "approval":
+        texts = {"allow": _("Allow"), "refuse": _("Refuse")}
+        actions = {name: texts.get(name, title) for name, title in actions.items()}
+    return tuple(
+        Button(name, title, _BUTTONS.get(str(styles[name]), "")) for name, title in actions.items()
+    )
+
+
+def _list_answers(wait: RunWait) -> tuple[tuple[str, str], ...]:
+    titles = list_actions(wait.form or {})
+    values = [(name, format_value(value)) for name, value in (wait.values or {}).items()]
+    button = [(_("Answer"), titles[wait.action])] if wait.action in titles else []
+    return (*button, *values)
+
+
+def _describe_outcome(run: Run, wait: RunWait) -> str:
+    if wait.answered_at is not None and not wait.is_timed_out:
+        return _("This has been answered.")
+    if run.has_ended:
+        return _("The run has ended, so no answer is needed any more.")
+    return _("The time to answer is over.")
