@@ -20,6 +20,7 @@ from tests.architecture import (
     matrix_review,
     matrix_rights,
     matrix_together,
+    matrix_waits,
     matrix_workflows,
 )
 from tests.architecture.matrix_core import Maker, Row
@@ -43,6 +44,7 @@ TABLES = (
     matrix_rights,
     matrix_review,
     matrix_together,
+    matrix_waits,
     matrix_workflows,
 )
 

@@ -14,7 +14,7 @@ from workflows.engine.runtime.waits import list_actions, list_input_fields
 from workflows.forms import CONTROLS, InputField
 from workflows.models import Run, RunWait
 from workflows.services.runs import waits
-from workflows.templatetags.problems import in_words
+from workflows.templatetags.problems import describe_problem
 from workflows.views.value_text import format_value
 
 
@@ -79,7 +79,9 @@ def build_question(
 ) -> Question:
     """Return the form of a question, with what was submitted and why it was rejected."""
     form = wait.form or {}
-    errors = {p.field: in_words(p) for p in rejected.problems if p.field} if rejected else {}
+    errors = (
+        {p.field: describe_problem(p) for p in rejected.problems if p.field} if rejected else {}
+    )
     fields = {each.name: each for each in _build_fields(wait, submitted, errors)}
     other_errors = [text for name, text in errors.items() if name not in fields]
     return Question(

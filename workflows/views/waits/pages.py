@@ -17,7 +17,7 @@ from workflows.engine.errors import InputRejected
 from workflows.errors import WaitClosed
 from workflows.models import Run, RunWait
 from workflows.services.runs import waits
-from workflows.views.request_context import is_htmx, run_for
+from workflows.views.request_context import find_run, is_htmx
 from workflows.views.waits.forms import Question, build_question, read_answer
 
 
@@ -44,7 +44,7 @@ def count(request: HttpRequest) -> HttpResponse:
 @require_safe
 def of_run(request: HttpRequest, run_id: UUID) -> HttpResponse:
     """Show the open questions of a run; with ``head``, also the head of its page, which says what it waits for."""
-    principal, run = run_for(request, run_id)
+    principal, run = find_run(request, run_id)
     context = {"run": run, **build_questions_context(request, run)}
     response = render(request, "waits/_of_run.html", context)
     if "head" in request.GET:
@@ -58,7 +58,7 @@ def of_run(request: HttpRequest, run_id: UUID) -> HttpResponse:
 @require_POST
 def answer(request: HttpRequest, run_id: UUID, wait_id: UUID) -> HttpResponse:
     """Answer a question of a run; show its form again if the answer is rejected (status 422)."""
-    principal, run = run_for(request, run_id)
+    principal, run = find_run(request, run_id)
     wait = waits.find_wait(principal, run, wait_id)
     rejected: InputRejected | None = None
     values, action = read_answer(wait, request.POST)

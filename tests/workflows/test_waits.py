@@ -1,0 +1,329 @@
+"""Answering what a run waits for: by its people, through the API and pages, in a chat, and with a link."""
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.core import signing
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts.errors import NotAllowed, NotFound
+from accounts.models import AuditEntry
+from accounts.tenancy import tenant
+from tests.factories.workflows import make_run, make_workflow
+from tests.support.cast import Cast, Person, make_key
+from workflows.engine.errors import InputRejected
+from workflows.errors import WaitClosed
+from workflows.models import Run, RunWait
+from workflows.services.runs import waits
+
+
+pytestmark = pytest.mark.django_db
+
+FORM = {
+    "type": "form",
+    "content": "Send it?\n\n{{#$output.comment#}}\n\nThen stars:",
+    "inputs": [
+        {"name": "comment", "type": "paragraph", "label": "Comment"},
+        {"name": "stars", "type": "number", "label": "Stars"},
+        {"name": "urgent", "type": "checkbox", "label": "Urgent"},
+    ],
+    "actions": [
+        {"id": "send", "title": "Send", "style": "primary"},
+        {"id": "discard", "title": "Discard", "style": "default"},
+    ],
+}
+
+
+def ask(person: Person, form: Any = FORM, **given: Any) -> RunWait:
+    """A run of this person that is paused for an answer."""
+    due_at = given.pop("due_at", None)
+    pause = {"nodes": ["ask"], "reason": "input", "at": timezone.now().timestamp() - 60}
+    run = make_run(
+        person,
+        given.pop("workflow", None) or make_workflow(person),
+        **{"status": "paused", "pause": pause, **given},
+    )
+    with tenant([run.team_id]):
+        return RunWait.objects.create(
+            team_id=run.team_id, run=run, node_key="ask", form=form, due_at=due_at
+        )
+
+
+def answer(person: Person, wait: RunWait, action: str = "send", **values: Any) -> RunWait:
+    with tenant([wait.team_id]):
+        return waits.answer_wait(
+            person.principal, wait.run, wait_id=wait.pk, values=values, action=action
+        )
+
+
+def load_run(wait: RunWait) -> Run:
+    with tenant([wait.team_id]):
+        return Run.objects.unscoped().get(pk=wait.run_id)
+
+
+def list_mine(person: Person) -> list[RunWait]:
+    with tenant([person.team.pk]):
+        return list(waits.list_waiting(person.principal, team_id=person.team.pk))
+
+
+def actions(team_id: Any) -> list[tuple[str, str]]:
+    with tenant([team_id]):
+        rows = AuditEntry.objects.unscoped().filter(action="run.answered")
+        return list(rows.values_list("actor", "action"))
+
+
+class TestAnswer:
+    def test_answer_is_stored_and_queues_the_run(self, cast: Cast) -> None:
+        wait = ask(cast.alice)
+
+        answered = answer(cast.alice, wait, comment="fine", stars=4)
+
+        run = load_run(wait)
+        assert answered.values == {"comment": "fine", "stars": 4, "urgent": False}
+        assert (answered.action, answered.answered_by) == ("send", f"user:{cast.alice.user.pk}")
+        assert (run.status, run.last_seq) == ("queued", 1)
+        assert run.pause["slept"] == pytest.approx(60, abs=5)
+        with tenant([run.team_id]):
+            assert [e.data["mode"] for e in run.events.filter(name="run_resumed")] == ["answer"]
+        assert actions(run.team_id) == [(f"user:{cast.alice.user.pk}", "run.answered")]
+
+    def test_person_whom_the_run_is_for_may_answer(self, cast: Cast) -> None:
+        wait = ask(cast.alice, subject=str(cast.vic.user.pk), subject_user=cast.vic.user)
+
+        answer(cast.vic, wait)
+
+        assert load_run(wait).status == "queued"
+
+    @pytest.mark.parametrize("name", ["ada", "bob", "carol"])
+    def test_others_may_not(self, cast: Cast, name: str) -> None:
+        wait = ask(cast.alice)
+
+        with pytest.raises((NotAllowed, NotFound)):
+            answer(cast.people[name], wait)
+        assert load_run(wait).status == "paused"
+
+    def test_second_answer_is_refused(self, cast: Cast) -> None:
+        wait = ask(cast.alice)
+        answer(cast.alice, wait)
+
+        with pytest.raises(WaitClosed, match="already been answered"):
+            answer(cast.alice, wait, "discard")
+
+    @pytest.mark.parametrize(
+        "given",
+        [
+            {"due_at": timezone.now() - timedelta(seconds=1)},
+            {"status": "stopped", "finished_at": timezone.now()},
+        ],
+    )
+    def test_answer_is_refused_when_it_comes_too_late(
+        self, cast: Cast, given: dict[str, Any]
+    ) -> None:
+        wait = ask(cast.alice, **given)
+
+        with pytest.raises(WaitClosed, match="closed"):
+            answer(cast.alice, wait)
+
+    def test_answer_that_does_not_fit_names_its_fields(self, cast: Cast) -> None:
+        wait = ask(cast.alice)
+
+        with pytest.raises(InputRejected) as rejected:
+            answer(cast.alice, wait, "no", stars="many")
+
+        assert {problem.field for problem in rejected.value.problems} == {"stars", "action"}
+        assert load_run(wait).status == "paused"
+
+    def test_running_run_is_not_touched(self, cast: Cast) -> None:
+        wait = ask(cast.alice, status="running", pause=None)
+
+        answer(cast.alice, wait)
+
+        assert (load_run(wait).status, load_run(wait).last_seq) == ("running", 0)
+
+    def test_run_at_a_breakpoint_stays_there(self, cast: Cast) -> None:
+        pause = {"nodes": ["x"], "reason": "breakpoint", "at": 0}
+        wait = ask(cast.alice, pause=pause, debug={"breakpoints": ["x"]})
+
+        answer(cast.alice, wait)
+
+        assert load_run(wait).status == "paused"
+
+
+class TestList:
+    def test_open_questions_of_own_runs_are_listed(self, cast: Cast) -> None:
+        mine = ask(cast.alice)
+        for_me = ask(cast.bob, subject=str(cast.alice.user.pk), subject_user=cast.alice.user)
+        ask(cast.bob)
+        ask(cast.alice, status="failed", finished_at=timezone.now())
+        ask(cast.alice, due_at=timezone.now() - timedelta(hours=1))
+        answer(cast.alice, ask(cast.alice))
+        ask(cast.alice, form=None)
+
+        assert {wait.pk for wait in list_mine(cast.alice)} == {mine.pk, for_me.pk}
+        assert list_mine(cast.carol) == []
+
+
+class TestApi:
+    def test_key_with_the_scope_lists_and_answers(self, cast: Cast) -> None:
+        key, secret = make_key(cast, cast.alice)
+        wait = ask(cast.alice, api_key=key)
+        client = Client(headers={"Authorization": f"Bearer {secret}"})
+        url = f"/api/v1/runs/{wait.run_id}/waits"
+
+        (listed,) = client.get(url).json()
+        refused = client.post(
+            f"{url}/{wait.pk}",
+            json.dumps({"values": {"stars": "x"}, "action": "send"}),
+            content_type="application/json",
+        )
+        answered = client.post(
+            f"{url}/{wait.pk}",
+            json.dumps({"values": {"comment": "ok"}, "action": "discard"}),
+            content_type="application/json",
+        )
+        again = client.post(f"{url}/{wait.pk}", "{}", content_type="application/json")
+
+        assert (listed["status"], listed["type"], listed["node"]) == ("open", "form", "ask")
+        assert listed["link"].startswith("/answer/")
+        assert refused.status_code == 422
+        assert refused.json()["error"]["problems"][0]["field"] == "stars"
+        assert (answered.status_code, answered.json()["status"]) == (200, "answered")
+        assert answered.json()["values"] == {"comment": "ok", "stars": None, "urgent": False}
+        assert again.status_code == 409
+
+    def test_waiting_list_has_the_runs_of_the_caller(self, cast: Cast) -> None:
+        wait = ask(cast.alice)
+        ask(cast.bob)
+
+        page = cast.alice.client.get("/api/v1/waits").json()
+
+        assert (page["count"], [item["id"] for item in page["items"]]) == (1, [str(wait.pk)])
+
+
+class TestLink:
+    def make_url(self, person: Person, wait: RunWait) -> str:
+        with tenant([wait.team_id]):
+            token = waits.make_link_token(person.principal, wait)
+        return reverse("workflows:answer", args=[token])
+
+    def test_whoever_has_the_link_answers_once(self, cast: Cast) -> None:
+        wait = ask(cast.alice, inputs={"text": "a secret input"})
+        url, browser = self.make_url(cast.alice, wait), Client()
+
+        shown = browser.get(url)
+        sent = browser.post(url, {"comment": "fine", "stars": "3", "-action": "send"})
+        again = browser.post(url, {"comment": "no", "-action": "discard"})
+
+        assert "Send it?" in shown.content.decode()
+        assert "a secret input" not in shown.content.decode()
+        assert shown["Referrer-Policy"] == "no-referrer"
+        assert "Your answer has been sent" in sent.content.decode()
+        assert "This has been answered" in again.content.decode()
+        with tenant([wait.team_id]):
+            stored = RunWait.objects.unscoped().get(pk=wait.pk)
+        assert (stored.answered_by, stored.action) == ("link", "send")
+        assert stored.values == {"comment": "fine", "stars": 3, "urgent": False}
+        assert actions(wait.team_id) == [("link", "run.answered")]
+
+    def test_wrong_answer_is_shown_at_its_field(self, cast: Cast) -> None:
+        wait = ask(cast.alice)
+
+        page = Client().post(self.make_url(cast.alice, wait), {"stars": "many", "-action": "send"})
+
+        assert page.status_code == 422
+        assert 'aria-invalid="true"' in page.content.decode()
+        assert load_run(wait).status == "paused"
+
+    def test_link_ends_with_the_wait(self, cast: Cast) -> None:
+        wait = ask(cast.alice, due_at=timezone.now() - timedelta(seconds=1))
+
+        page = Client().get(self.make_url(cast.alice, wait))
+
+        assert "The time to answer is over" in page.content.decode()
+        assert "Send it?" not in page.content.decode()
+
+    @pytest.mark.parametrize("salt", ["other", "workflows.wait"])
+    def test_forged_link_leads_nowhere(self, cast: Cast, salt: str) -> None:
+        wait = ask(cast.alice)
+        token = signing.dumps([wait.team_id.hex, wait.pk.hex], key="another key", salt=salt)
+
+        assert Client().get(reverse("workflows:answer", args=[token])).status_code == 404
+
+    def test_stranger_gets_no_link(self, cast: Cast) -> None:
+        wait = ask(cast.alice)
+
+        with pytest.raises((NotAllowed, NotFound)):
+            self.make_url(cast.bob, wait)
+
+    def test_too_many_requests_are_refused(self, cast: Cast, settings: Any) -> None:
+        settings.ACCOUNT_RATE_LIMITS = {"answer_link": "2/m/ip"}
+        url, browser = self.make_url(cast.alice, ask(cast.alice)), Client(REMOTE_ADDR="192.0.2.7")
+
+        assert [browser.get(url).status_code for _ in range(3)] == [200, 200, 429]
+
+
+class TestPages:
+    def test_list_shows_the_forms(self, cast: Cast) -> None:
+        ask(cast.alice)
+
+        page = cast.alice.client.get(reverse("workflows:waiting")).content.decode()
+        count = cast.alice.client.get(reverse("workflows:waiting_count")).content.decode()
+
+        assert "Send it?" in page
+        assert 'name="-action" value="discard"' in page
+        assert ">1<" in count.replace("\n", "")
+
+    def test_page_of_the_run_shows_the_form_and_the_link(self, cast: Cast) -> None:
+        wait = ask(cast.alice)
+
+        page = cast.alice.client.get(reverse("workflows:run", args=[wait.run_id])).content.decode()
+
+        assert "Send it?" in page
+        assert "/answer/" in page
+        assert "Waiting for you" in page
+
+    def test_answer_from_the_page_continues(self, cast: Cast) -> None:
+        wait = ask(cast.alice)
+        url = reverse("workflows:answer_wait", args=[wait.run_id, wait.pk])
+
+        rejected = cast.alice.client.post(url, {"stars": "x", "-action": "send"})
+        accepted = cast.alice.client.post(
+            url, {"comment": "fine", "urgent": "on", "-action": "send"}, headers={"HX-Request": "1"}
+        )
+
+        assert rejected.status_code == 422
+        assert "This has been answered" in accepted.content.decode()
+        assert load_run(wait).status == "queued"
+
+    def test_approval_shows_tool_and_arguments_as_text(self, cast: Cast) -> None:
+        form = {
+            "type": "approval",
+            "content": "May the agent do this?",
+            "tool": "<b>mail</b>",
+            "arguments": {"to": "<script>alert(1)</script>"},
+            "inputs": [],
+            "actions": [{"id": "allow", "title": "Allow"}, {"id": "refuse", "title": "Refuse"}],
+        }
+        ask(cast.alice, form)
+
+        page = cast.alice.client.get(reverse("workflows:waiting")).content.decode()
+
+        assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+        assert "&lt;b&gt;mail&lt;/b&gt;" in page
+        assert "<script>alert" not in page
+        assert "Your permission is needed" in page
+
+
+def test_status_says_what_a_paused_run_waits_for(cast: Cast) -> None:
+    at = timezone.now().replace(hour=14, minute=30)
+    waiting = load_run(ask(cast.alice))
+    delayed = load_run(ask(cast.alice, pause={"reason": "time"}, wake_at=at))
+    debugged = load_run(ask(cast.alice, pause={"reason": "breakpoint"}))
+
+    assert waiting.status_text == "Waiting for you"
+    assert delayed.status_text == "Waits until 14:30"
+    assert debugged.status_text == "Paused"
