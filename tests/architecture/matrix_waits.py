@@ -23,8 +23,7 @@ def _wait(person: Person, canary: str, **given: Any) -> Any:
 
     subject = given.get("subject", "")
     with tenant([person.team.pk]):
-        rows = RunWait.objects.unscoped().filter(form__content=canary, team_id=person.team.pk)
-        for known in rows:
+        for known in RunWait.objects.unscoped().filter(part=canary, team_id=person.team.pk):
             if not subject or known.run.subject == subject:
                 return known
     run = make_run(
@@ -36,7 +35,11 @@ def _wait(person: Person, canary: str, **given: Any) -> Any:
     )
     with tenant([run.team_id]):
         return RunWait.objects.create(
-            team_id=run.team_id, run=run, node_key="ask", form={**FORM, "content": canary}
+            team_id=run.team_id,
+            run=run,
+            node_key="ask",
+            part=canary,
+            form={**FORM, "content": canary},
         )
 
 

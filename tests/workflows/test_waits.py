@@ -263,7 +263,9 @@ class TestLink:
         settings.ACCOUNT_RATE_LIMITS = {"answer_link": "2/m/ip"}
         url, browser = self.make_url(cast.alice, ask(cast.alice)), Client(REMOTE_ADDR="192.0.2.7")
 
-        assert [browser.get(url).status_code for _ in range(3)] == [200, 200, 429]
+        statuses = [browser.post(url, {"stars": "x"}).status_code for _ in range(3)]
+
+        assert statuses == [422, 422, 429]
 
 
 class TestPages:
