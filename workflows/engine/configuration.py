@@ -47,6 +47,8 @@ class Widget(StrEnum):
     MODEL = "model"
     MESSAGES = "messages"
     CASES = "cases"
+    CLASSES = "classes"  # the classes of a text: id and name
+    PARAMETERS = "parameters"  # the values to extract: name, type, description, required, options
     ASSIGNMENTS = "assignments"
     FORM_FIELDS = "form_fields"  # the inputs of a start node
     ANSWER_FIELDS = "answer_fields"  # the fields of a form for a person

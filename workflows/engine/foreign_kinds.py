@@ -9,35 +9,9 @@ from typing import Final
 from workflows.engine.appearance import (
     Appearance,
     Data,
-    HandleLabel,
-    iter_objects,
-    join_object_names,
 )
 from workflows.engine.text_rendering import as_text
 from workflows.engine.texts import Text
-
-
-class _QuestionClassifier(Appearance):
-    name = "question-classifier"
-    icon = "branch"
-    family = "model"
-    dialects = ("dify", "xworkflow")
-
-    def label_handles(self, data: Data) -> Mapping[str, HandleLabel]:
-        return {
-            str(category.get("id")): HandleLabel(text=[as_text(category.get("name"))])
-            for category in iter_objects(data.get("classes"))
-        }
-
-
-class _ParameterExtractor(Appearance):
-    name = "parameter-extractor"
-    icon = "template"
-    family = "model"
-    dialects = ("dify", "xworkflow")
-
-    def summarize(self, data: Data) -> Iterable[Text]:
-        return [join_object_names(data.get("parameters"), "name")]
 
 
 class _Tool(Appearance):
@@ -74,8 +48,6 @@ FOREIGN_KINDS: Final[Mapping[str, Appearance]] = {
     **{
         kind.name: kind
         for kind in (
-            _QuestionClassifier(),
-            _ParameterExtractor(),
             _Tool(),
             _DocumentExtractor(),
         )

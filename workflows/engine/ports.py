@@ -170,6 +170,8 @@ class ModelRequest:
     json_schema: Mapping[str, Json] | None = None
     # The memories in the prompt, which the offline provider cites.
     memories: tuple[MemoryHit, ...] = ()
+    # The text that the task is about, if the messages have other texts, too; the offline provider reads only this one.
+    subject: str | None = None
     tools: tuple[ToolSpec, ...] = ()
     # Whether the model may, must or must not call a tool.
     tool_choice: Literal["auto", "required", "none"] = "auto"

@@ -9,6 +9,7 @@ from workflows.engine.errors import DocumentInvalid, InputRejected
 from workflows.engine.kinds import Kinds
 from workflows.engine.language.document import Json
 from workflows.engine.language.dsl import load_document
+from workflows.engine.nodes.llm.extracted_values import REASON
 from workflows.engine.runtime.step_records import StepStatus
 from workflows.engine.testing.backends import Backend, Outcome, Request
 
@@ -187,6 +188,12 @@ def _read_llm_messages(expected: Json, outcome: Outcome) -> Json:
     return {node: messages.get(node) for node in expected}
 
 
+def _read_reason(expected: Json, outcome: Outcome) -> Json:
+    """Return the reason that a parameter extractor gives for its values."""
+    reasons = [step.outputs[REASON] for step in outcome.steps if REASON in step.outputs]
+    return reasons[-1] if reasons else None
+
+
 def _read_http_request(expected: Json, outcome: Outcome) -> Json:
     requests = [step.inputs["sent"] for step in outcome.steps if "sent" in step.inputs]
     request = requests[-1] if requests else {}
@@ -219,6 +226,7 @@ _READERS: Mapping[str, Callable[[Json, Outcome], Json]] = {
     "attempts": _read_attempts,
     "exceptions_count": lambda expected, outcome: outcome.exceptions_count,
     "llm_messages": _read_llm_messages,
+    "reason": _read_reason,
     "http_request": _read_http_request,
     "http_request_count": _count_http_requests,
 }

@@ -36,6 +36,7 @@ DISABLED_RETRIES: Final = "max_retries_when_enabled"
 _CALLING: Final = "calling"
 # Names of xworkflow → names of Dify.
 _CLASS_KEYS: Final[Mapping[str, str]] = {"category_id": "id", "category_name": "name"}
+_DEFAULT_BRANCH: Final = "default_branch"
 _ITERATION_KEYS: Final[Mapping[str, str]] = {
     "input_selector": "iterator_selector",
     "parallel": "is_parallel",
@@ -216,6 +217,23 @@ def _translate_llm_to_xworkflow(data: Data) -> Data:
     return {**data, "memory": {"enabled": True, **memory, **size}}
 
 
+def _translate_classifier_to_dify(data: Data) -> Data:
+    """Return a classifier whose branch for other texts, which each of xworkflow's has, is a setting."""
+    data = _rename_items(_translate_llm_to_dify(data), "categories", "classes", _CLASS_KEYS)
+    if data.get(_DEFAULT_BRANCH) is False:  # marked by our writer: the node has none, as in Dify
+        return drop_keys(data, _DEFAULT_BRANCH)
+    return {**data, _DEFAULT_BRANCH: True}
+
+
+def _translate_classifier_to_xworkflow(data: Data) -> Data:
+    data = _rename_items(
+        _translate_llm_to_xworkflow(data), "classes", "categories", _invert(_CLASS_KEYS)
+    )
+    if data.get(_DEFAULT_BRANCH):
+        return drop_keys(data, _DEFAULT_BRANCH)
+    return {**data, _DEFAULT_BRANCH: False}
+
+
 def _rename_items(data: Data, old: str, new: str, names: Mapping[str, str]) -> Data:
     items = data.get(old)
     if not isinstance(items, list):
@@ -243,9 +261,8 @@ _TO_DIFY: Final[Mapping[str, Callable[[Data], Data]]] = {
     "iteration": partial(_translate_iteration, names=_ITERATION_KEYS, modes=_ERROR_MODES),
     "loop": partial(_translate_loop, translate_operator=_translate_operator_to_dify),
     "assigner": partial(_replace_value, key="write_mode", values=_WRITE_MODES),
-    "question-classifier": partial(
-        _rename_items, old="categories", new="classes", names=_CLASS_KEYS
-    ),
+    "parameter-extractor": _translate_llm_to_dify,
+    "question-classifier": _translate_classifier_to_dify,
     "llm": _translate_llm_to_dify,
 }
 _TO_XWORKFLOW: Final[Mapping[str, Callable[[Data], Data]]] = {
@@ -257,8 +274,7 @@ _TO_XWORKFLOW: Final[Mapping[str, Callable[[Data], Data]]] = {
     ),
     "loop": partial(_translate_loop, translate_operator=_translate_operator_to_xworkflow),
     "assigner": partial(_replace_value, key="write_mode", values=_invert(_WRITE_MODES)),
-    "question-classifier": partial(
-        _rename_items, old="classes", new="categories", names=_invert(_CLASS_KEYS)
-    ),
+    "parameter-extractor": _translate_llm_to_xworkflow,
+    "question-classifier": _translate_classifier_to_xworkflow,
     "llm": _translate_llm_to_xworkflow,
 }
