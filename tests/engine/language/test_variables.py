@@ -64,6 +64,15 @@ def test_copy_changed_leaves_original():
     assert twin.get(("conversation", "c")) == 2
 
 
+def test_get_system_variable_by_its_name_as_an_output_of_start():
+    subject = VariablePool(system={"query": "hi"})
+    subject.set(("start", "q"), "x")
+
+    assert subject.get(("start", "sys.query")) == "hi"
+    assert subject.get(("start", "sys.no")) is MISSING
+    assert subject.get(("start", "query")) is MISSING
+
+
 NAMES = st.sampled_from(["a", "b", "c"])
 VALUES = st.recursive(
     st.none() | st.integers() | st.text(max_size=3),

@@ -17,6 +17,7 @@ from workflows.engine.language.values import FILE_ATTRIBUTES, get_file_attribute
 SYSTEM: Final = "sys"
 ENVIRONMENT: Final = "env"
 CONVERSATION: Final = "conversation"
+_SYSTEM_PREFIX: Final = f"{SYSTEM}."
 RESERVED_SOURCE_IDS: Final = frozenset({SYSTEM, ENVIRONMENT, CONVERSATION, "rag"})
 
 
@@ -55,7 +56,8 @@ class VariablePool:
         try:
             value = self._sources[selector[0]][selector[1]]
         except (KeyError, IndexError):
-            return MISSING
+            system = normalize_selector(selector)
+            return MISSING if system is selector else self.get(system)
         if len(selector) == 2:
             return value
         return _follow_path(value, selector[2:])
@@ -100,6 +102,16 @@ class VariablePool:
     def get_conversation(self) -> dict[str, Json]:
         """Return the current conversation variables."""
         return dict(self._sources[CONVERSATION])
+
+
+def normalize_selector(selector: Sequence[str]) -> Sequence[str]:
+    """Return the selector of a system variable for its name as an output of a start node (``[start, sys.query]``).
+
+    Dify writes both forms. Any other selector is returned unchanged.
+    """
+    if len(selector) > 1 and selector[1].startswith(_SYSTEM_PREFIX):
+        return (SYSTEM, selector[1].removeprefix(_SYSTEM_PREFIX), *selector[2:])
+    return selector
 
 
 def _follow_path(value: Json, path: Sequence[str]) -> Json:

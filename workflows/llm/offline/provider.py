@@ -17,6 +17,7 @@ from workflows.llm.offline.filling import fill_schema, find_schema
 from workflows.llm.offline.phrases import LABELS, PHRASES
 from workflows.llm.offline.reply import Reply
 from workflows.llm.offline.script import play_script
+from workflows.llm.offline.text_task import solve_task
 from workflows.llm.offline.tool_choice import choose_call
 from workflows.llm.tokens import estimate_request, estimate_text
 
@@ -53,6 +54,8 @@ def build_reply(request: ModelRequest) -> Reply:
     language = "zh" if words.is_chinese(material.question) else "en"
     if scripted := play_script(request, _list_memories(ranked)):
         return replace(scripted, text=_label_scripted_text(scripted, request, language))
+    if solution := solve_task(request):
+        return solution
     texts = [candidate.text for candidate in ranked]
     if calls := choose_call(request, material.question, texts):
         return Reply(tool_calls=calls)

@@ -3,6 +3,7 @@ import pytest
 from workflows.engine.errors import DocumentInvalid
 from workflows.engine.language.document import Dialect, Mode
 from workflows.engine.language.dsl import build_tree, export_document, load_document
+from workflows.engine.language.dsl.xworkflow_data import translate_to_dify, translate_to_xworkflow
 from workflows.engine.nodes import KNOWN_KINDS
 
 
@@ -139,6 +140,28 @@ def test_load_words_become_one_vocabulary():
     assert branch["cases"][0]["conditions"][0]["comparison_operator"] == ">"
     assert assigner["write_mode"] == "over-write"
     assert classifier["classes"] == [{"id": "1", "name": "A"}]
+    assert classifier["default_branch"] is True
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        (
+            {"categories": [{"category_id": "1", "category_name": "A"}]},
+            {"classes": [{"id": "1", "name": "A"}], "default_branch": True},
+        ),
+        (
+            {"categories": [], "default_branch": False, "memory": {"enabled": True}},
+            {
+                "classes": [],
+                "memory": {"window": {"enabled": False, "size": None}, "enabled": True},
+            },
+        ),
+    ],
+)
+def test_classifier_keeps_whether_it_has_a_branch_for_other_texts(theirs, ours):
+    assert translate_to_dify("question-classifier", theirs) == ours
+    assert translate_to_xworkflow("question-classifier", ours) == theirs
 
 
 def test_load_edges_know_both_spellings_of_handles():

@@ -102,6 +102,14 @@ def test_validate_mistake_is_addressed(nodes, edges, expected):
     assert matching[0].is_error is is_error
 
 
+@pytest.mark.parametrize(("name", "is_known"), [("sys.files", True), ("sys.querry", False)])
+def test_validate_knows_system_variables_as_outputs_of_start(name, is_known):
+    found = problems_of([START, template("t", "start", name), END], WIRED)
+
+    codes = [problem.code for problem in found if problem.node == "t"]
+    assert codes == ([] if is_known else ["reference.unknown_variable"])
+
+
 def test_validate_tells_everything_at_once_errors_first():
     found = problems_of(
         [START, node("t", "lmm"), answer("{{#strat.q#}} {{#start-1.q#}}")],

@@ -15,7 +15,12 @@ from workflows.engine.language.document import Document, Json, NodeSpec, Selecto
 from workflows.engine.language.graph import Graph
 from workflows.engine.language.problems import Problem, build_warning
 from workflows.engine.language.templating import REFERENCE, list_references
-from workflows.engine.language.variables import CONVERSATION, ENVIRONMENT, SYSTEM
+from workflows.engine.language.variables import (
+    CONVERSATION,
+    ENVIRONMENT,
+    SYSTEM,
+    normalize_selector,
+)
 
 
 SYSTEM_VARIABLES: Final = frozenset(
@@ -70,6 +75,7 @@ class _ReferenceChecker:
             "rag": None,
             "__scope__": None,
         }
+        self._starts = {node.id for node in self.document.nodes if node.kind == "start"}
         # A loop of the xworkflow dialect offers its variables under this id; their names are not checked.
         if any(node.kind == "loop" and "condition" in node.data for node in self.document.nodes):
             self._names["loop"] = None
@@ -78,6 +84,8 @@ class _ReferenceChecker:
         self, node: NodeSpec, selector: Selector, field: str | None
     ) -> Iterator[Problem]:
         """Yield a warning if the node cannot read the variable, or if there is none of that name."""
+        if selector[0] in self._starts:
+            selector = tuple(normalize_selector(selector))
         reference = ".".join(selector)
         source = selector[0]
         if source in self._names and source not in self.graph.nodes:

@@ -203,7 +203,7 @@ def _build_schema(classes: Sequence[TextClass], *, has_default: bool) -> dict[st
     ]
     if has_default:
         names.append(DEFAULT_CLASS)
-        ids.append({"type": "string", "const": DEFAULT_CLASS, "title": ""})
+        ids.append({"type": "string", "const": DEFAULT_CLASS, "title": DEFAULT_CLASS})
     return {
         "type": "object",
         "properties": {
