@@ -19,6 +19,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 ROOT = Path(__file__).resolve().parent.parent
 
+STDIO_COMMAND = re.compile(r"[a-z0-9][a-z0-9-]{0,62}=\s*\S.*")
 ORIGIN = re.compile(r"https?://[A-Za-z0-9.-]+(:[0-9]{1,5})?")
 
 
@@ -121,6 +122,9 @@ class Env(BaseSettings):
     net_allow: Words = ()
     """internal hosts or networks that workflows may call, comma-separated CIDRs or names; link-local addresses are
     never allowed"""
+    mcp_stdio_commands: Words = ()
+    """MCP servers that teams may start as processes on this machine, comma-separated name=command, e.g.
+    git=/usr/local/bin/mcp-server-git --repository /srv/repo; empty: none"""
     embed_origins: Words = ()
     """sites that may embed workflow diagrams for signed-in users, comma-separated, e.g. https://wiki.example.com;
     they must share this server's site, or browsers don't send the session"""
@@ -144,6 +148,13 @@ class Env(BaseSettings):
         # Origins are written into a header and may only contain scheme, host and port.
         if invalid := [origin for origin in value if not ORIGIN.fullmatch(origin)]:
             raise ValueError(f"{invalid[0]} is not an origin like https://wiki.example.com")
+        return value
+
+    @field_validator("mcp_stdio_commands")
+    @classmethod
+    def check_commands(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if invalid := [entry for entry in value if not STDIO_COMMAND.fullmatch(entry)]:
+            raise ValueError(f"{invalid[0]} is not name=command")
         return value
 
     @field_validator("database_url", "database_owner_url")

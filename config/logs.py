@@ -44,6 +44,9 @@ def build_logging_config(log_format: str, level: str) -> dict[str, Any]:
             # One line per request is too many, and its URL may be confidential.
             "httpx": {"level": "WARNING"},
             "httpcore": {"level": "WARNING"},
+            # They log what a server says, such as a message that can't be parsed.
+            "mcp": {"level": "CRITICAL"},
+            "client": {"level": "CRITICAL"},  # the session of mcp
             "uvicorn.access": {"level": "WARNING"},
             "celery.worker.strategy": {"level": "WARNING"},  # one "received" line per task
             "celery.app.trace": {"level": "WARNING"},

@@ -205,6 +205,7 @@ CONTENT_SECURITY_POLICY = {
 EMBED_ORIGINS = ENV.embed_origins
 METRICS_TOKEN = ENV.metrics_token
 NET_ALLOW = ENV.net_allow
+MCP_STDIO_COMMANDS = ENV.mcp_stdio_commands
 
 # Languages, files, mail, log
 USE_I18N = USE_TZ = True

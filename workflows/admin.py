@@ -98,6 +98,14 @@ class ModelProviderAdmin(ReadOnlyTenantAdmin):
     list_select_related = ("team",)
 
 
+@admin.register(models.ToolConnection)
+class ToolConnectionAdmin(ReadOnlyTenantAdmin):
+    verb = "credential.view"
+    list_display = ("name", "slug", "kind", "url", "checked_at", "team")
+    list_filter = ("kind",)
+    list_select_related = ("team",)
+
+
 @admin.register(models.Snapshot)
 class SnapshotAdmin(ReadOnlyTenantAdmin):
     list_display = ("hash", "team", "created_at")

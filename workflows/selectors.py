@@ -29,6 +29,7 @@ from workflows.models import (
     Task,
     TestCase,
     TestResult,
+    ToolConnection,
     Version,
     Workflow,
 )
@@ -310,6 +311,25 @@ def find_provider(
     else:
         permissions.check_view_credentials(principal, provider.team_id)
     return provider
+
+
+def list_tool_connections(principal: Principal, team_id: UUID) -> QuerySet[ToolConnection]:
+    permissions.check_view_credentials(principal, team_id)
+    rows = ToolConnection.objects.visible_to(principal).filter(team_id=team_id)
+    return rows.select_related("credential").defer("credential__secret")
+
+
+def find_tool_connection(
+    principal: Principal, connection_id: UUID, *, change: bool = False
+) -> ToolConnection:
+    """Return a connection that the principal may see, or with ``change`` one that the principal may change."""
+    rows = ToolConnection.objects.visible_to(principal).select_related("credential")
+    connection = _get(rows, pk=connection_id)
+    if change:
+        permissions.check_manage(principal, connection)
+    else:
+        permissions.check_view_credentials(principal, connection.team_id)
+    return connection
 
 
 def _list_team_ids(principal: Principal, verb: str, team_id: UUID | None = None) -> list[UUID]:

@@ -47,6 +47,7 @@ FAMILIES = {
     "comment": _("Comments"),
     "folder": _("Folders"),
     "credential": _("Credentials"),
+    "tool": _("Tools"),
     "member": _("Members"),
     "group": pgettext_lazy("of people", "Groups"),
     "invitation": _("Invitations"),

@@ -15,7 +15,7 @@ from config.net.errors import (
     RedirectRefused,
     TimeIsUp,
 )
-from config.net.exchanges import ExchangeFailed, FormFile, send_request
+from config.net.exchanges import ExchangeFailed, FormFile, describe_failure, send_request
 
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "TimeIsUp",
     "build_client",
     "build_sync_client",
+    "describe_failure",
     "parse_allowed",
     "send_request",
 ]

@@ -27,6 +27,13 @@ _MESSAGES: Final[Mapping[type[Exception], tuple[str, bool]]] = {
     httpx.ConnectError: ("{host} could not be reached.", True),
     UnicodeError: ("{host} is not a valid address.", False),
 }
+_STATUS_MESSAGES: Final[Mapping[int, str]] = {
+    401: "{host} refused the request: a key is missing or not valid.",
+    403: "{host} refused the request.",
+    404: "{host} has nothing at this address.",
+    405: "{host} has nothing at this address.",
+    **dict.fromkeys((301, 302, 303, 307, 308), "{host} redirects to another address."),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +144,25 @@ def _build_body(
     fields: list[tuple[str, Any]] = [(name, (None, value.encode())) for name, value in form]
     parts = [(file.field, (file.name, file.content, file.mime_type)) for file in files]
     return {"files": [*fields, *parts]}
+
+
+def describe_failure(error: BaseException, url: str) -> ExchangeFailed | None:
+    """Return the failure that an exception of a client of this package means, or None for any other exception."""
+    if isinstance(error, ExchangeFailed):
+        return error
+    if isinstance(error, httpx.HTTPStatusError):
+        status = error.response.status_code
+        message = _STATUS_MESSAGES.get(status, "{host} answered with the status {status}.")
+        return ExchangeFailed(
+            message.format(host=_format_host(url), status=status), retryable=status >= 500
+        )
+    if isinstance(error, NetFault):
+        return ExchangeFailed(
+            str(error), retryable=bool(error.retryable), too_large=isinstance(error, BodyTooLarge)
+        )
+    if isinstance(error, httpx.HTTPError | httpx.InvalidURL):
+        return _describe_error(error, url)
+    return None
 
 
 def _describe_error(error: Exception, url: str) -> ExchangeFailed:

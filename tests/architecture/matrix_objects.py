@@ -20,6 +20,7 @@ from tests.architecture import (
     matrix_review,
     matrix_rights,
     matrix_together,
+    matrix_tools,
     matrix_waits,
     matrix_workflows,
 )
@@ -44,6 +45,7 @@ TABLES = (
     matrix_rights,
     matrix_review,
     matrix_together,
+    matrix_tools,
     matrix_waits,
     matrix_workflows,
 )

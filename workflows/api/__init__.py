@@ -12,6 +12,7 @@ from workflows.api import (
     providers,
     runs,
     tasks,
+    tools,
     waits,
 )
 
@@ -19,7 +20,8 @@ from workflows.api import (
 router = Router()
 # ``editing`` adds its routes to the router of ``workflows``, which is therefore not listed.
 MODULES = (
-    *(editing, folders, providers, conversations, comments, cases, debugging, tasks, waits, runs),
+    *(editing, folders, providers, tools, conversations, comments, cases, debugging, tasks),
+    *(waits, runs),
 )
 for module in MODULES:
     router.add_router("", module.router)

@@ -9,7 +9,7 @@ from workflows.models.editing import Revision
 from workflows.models.first_steps import FirstSteps
 from workflows.models.folder import Folder, FolderTree
 from workflows.models.journal import RunEvent, RunPartial, StepIntent, StepPart
-from workflows.models.provider import Credential, ModelProvider
+from workflows.models.provider import ConnectionKind, Credential, ModelProvider, ToolConnection
 from workflows.models.run import Run, Step
 from workflows.models.task import Task
 from workflows.models.version import Snapshot, Version
@@ -19,6 +19,7 @@ from workflows.models.workflow import Workflow
 
 __all__ = [
     "Comment",
+    "ConnectionKind",
     "Conversation",
     "Credential",
     "DryRunChange",
@@ -42,6 +43,7 @@ __all__ = [
     "Task",
     "TestCase",
     "TestResult",
+    "ToolConnection",
     "Variable",
     "Version",
     "Workflow",

@@ -205,7 +205,7 @@ class SecretIn(Body):
 class CredentialOut(Schema):
     id: UUID
     name: str
-    kind: Kind
+    kind: str
     base_url: str
     hosts: str
     hint: str

@@ -10,11 +10,11 @@ from django.utils.translation import gettext as _
 from accounts import audit
 from accounts.access import Principal
 from accounts.tenancy import HasTeams, TenantModel
-from workflows.models import Credential, Folder, Run, TestCase, Workflow
+from workflows.models import Credential, Folder, Run, TestCase, ToolConnection, Workflow
 
 
 # The prefixes of the actions whose subjects are this app's rows.
-FAMILIES = ("workflow", "run", "folder", "comment", "case", "credential", "task")
+FAMILIES = ("workflow", "run", "folder", "comment", "case", "credential", "task", "tool")
 # model → the field with its name, and the URL name of the page that any member of the team may open
 NAME_SOURCES: Mapping[type[TenantModel], tuple[str, str]] = {
     Workflow: ("name", "workflows:detail"),
@@ -22,6 +22,7 @@ NAME_SOURCES: Mapping[type[TenantModel], tuple[str, str]] = {
     Folder: ("name", ""),
     Credential: ("name", ""),
     TestCase: ("name", ""),
+    ToolConnection: ("name", ""),
 }
 
 

@@ -25,6 +25,7 @@ from workflows.services import audit_lines
 from workflows.services.samples import first_steps
 
 
+TOOL_KIND = "tool"  # the kind of a credential for a tool connection
 HINT_LENGTH = 4  # characters of a secret that its hint gives away
 HINT_MIN_SECRET_LENGTH = 16  # a shorter one gives away nothing
 
@@ -44,7 +45,7 @@ def create_credential(
     row = Credential(
         team_id=team_id,
         name=_clean_name(name),
-        kind=_clean_kind(kind),
+        kind=kind if kind == TOOL_KIND else _clean_kind(kind),
         base_url=clean_url(base_url) if base_url else "",
         created_by_id=principal.user_id,
         secret=encrypt(_clean_secret(secret)),

@@ -1,0 +1,49 @@
+"""Rows of tool connections: pages and API, for people who manage credentials, and never for a key."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from tests.architecture.matrix_core import Maker, Row
+from tests.support.cast import Person
+
+
+# Its server is an address that the guarded client refuses, so that nothing is called.
+DOCUMENT = json.dumps(
+    {
+        "openapi": "3.0.0",
+        "info": {"title": "Nowhere", "version": "1"},
+        "servers": [{"url": "http://127.0.0.1:9"}],
+        "paths": {"/x": {"get": {"operationId": "x"}}},
+    }
+)
+
+
+def _connection(person: Person, canary: str) -> Any:
+    from workflows.services.tools import connect_openapi
+
+    made = connect_openapi(person.principal, team_id=person.team.pk, name=canary, document=DOCUMENT)
+    return made.pk
+
+
+OBJECTS: dict[str, Maker] = {"connection": _connection}
+
+CONNECTION = {"connection_id": "connection"}
+API = "api/v1/tools/connections"
+ONE = f"{API}/<uuid:connection_id>"
+NEW = {"kind": "openapi", "document": DOCUMENT}
+CHOICE = {"enabled_operations": ["x"], "approval_operations": []}
+
+# anonymous, outsider, viewer, editor, admin, other team's key
+ROWS = [
+    Row("GET", API, "- 200 403 200 200 403"),
+    Row("POST", API, "- 201 403 403 201 403", body=NEW),
+    Row("GET", ONE, "- 404 403 200 200 404", CONNECTION),
+    Row("PATCH", ONE, "- 404 403 403 200 404", CONNECTION, CHOICE),
+    Row("DELETE", ONE, "- 404 403 403 204 404", CONNECTION),
+    Row("POST", f"{ONE}/refresh", "- 404 403 403 200 404", CONNECTION, {"document": DOCUMENT}),
+    Row("POST", f"{ONE}/try", "- 404 403 403 200 404", CONNECTION, {"operation": "x"}),
+    Row("PUT", f"{ONE}/secret", "- 404 403 403 200 404", CONNECTION, {"secret": "sk-0123456789"}),
+    Row("DELETE", f"{ONE}/secret", "- 404 403 403 204 404", CONNECTION),
+]

@@ -1,0 +1,24 @@
+"""Operations on the tool connections of a team: connect, refresh, choose operations, try a tool, disconnect."""
+
+from workflows.services.tools.changing import (
+    choose_operations,
+    disconnect,
+    refresh_connection,
+    remove_secret,
+    replace_secret,
+)
+from workflows.services.tools.connecting import connect_mcp, connect_openapi, connect_process
+from workflows.services.tools.trying import try_operation
+
+
+__all__ = [
+    "choose_operations",
+    "connect_mcp",
+    "connect_openapi",
+    "connect_process",
+    "disconnect",
+    "refresh_connection",
+    "remove_secret",
+    "replace_secret",
+    "try_operation",
+]

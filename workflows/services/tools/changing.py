@@ -1,0 +1,141 @@
+"""Changes a connection: lists its operations again, chooses those that are offered, replaces its secret, deletes it."""
+
+from collections.abc import Collection
+
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from accounts.access import Principal
+from accounts.tenancy import tenant
+from workflows import permissions
+from workflows.errors import InvalidValue
+from workflows.models import ConnectionKind, Credential, ToolConnection
+from workflows.services import audit_lines, credentials
+from workflows.services.tools.listing import Listing, check_listing, list_server, read_api
+from workflows.services.tools.secrets import create_secret
+from workflows.tools.connections import read_secret
+from workflows.tools.openapi.security import Security
+
+
+def refresh_connection(
+    principal: Principal, *, connection: ToolConnection, document: str = ""
+) -> list[str]:
+    """List the operations again, and return the names of those that are new or changed.
+
+    These are switched off until a person enables them: a server could otherwise turn an approved tool into another one.
+    The result of the check is stored, whether it succeeds or not. Raise ``InvalidValue`` if it fails.
+    """
+    permissions.check_manage(principal, connection)
+    try:
+        listing = _list_again(connection, document)
+    except InvalidValue as error:
+        _save_check(principal, connection, error=str(error))
+        raise
+    return _save_listing(principal, connection, listing)
+
+
+def choose_operations(
+    principal: Principal,
+    *,
+    connection: ToolConnection,
+    enabled: Collection[str],
+    approvals: Collection[str],
+) -> ToolConnection:
+    """Set which operations are offered as tools, and which of them need the approval of a person for each call."""
+    permissions.check_manage(principal, connection)
+    names = [str(row["name"]) for row in connection.operations]
+    if unknown := sorted((set(enabled) | set(approvals)) - set(names)):
+        sentence = _("There is no operation %(name)s.")
+        raise InvalidValue(sentence % {"name": unknown[0][:100]}, field="operations")
+    with tenant([connection.team_id]):
+        connection.enabled_operations = [name for name in names if name in enabled]
+        connection.approval_operations = [name for name in names if name in approvals]
+        connection.save(update_fields=["enabled_operations", "approval_operations", "updated_at"])
+        audit_lines.record(
+            principal,
+            connection,
+            "tool.changed",
+            enabled=len(connection.enabled_operations),
+            approvals=len(connection.approval_operations),
+        )
+    return connection
+
+
+def replace_secret(
+    principal: Principal, *, connection: ToolConnection, secret: str
+) -> ToolConnection:
+    """Replace the secret of the connection, or give it one. It may be sent to the connection's host alone."""
+    permissions.check_manage(principal, connection)
+    with tenant([connection.team_id]):
+        if connection.credential:
+            credentials.replace_secret(principal, credential=connection.credential, secret=secret)
+        else:
+            connection.credential = create_secret(principal, connection, secret)
+            connection.save(update_fields=["credential", "updated_at"])
+        audit_lines.record(principal, connection, "tool.changed", secret_replaced=True)
+    return connection
+
+
+def remove_secret(principal: Principal, *, connection: ToolConnection) -> None:
+    """Delete the secret of the connection."""
+    permissions.check_manage(principal, connection)
+    with tenant([connection.team_id]):
+        credential, connection.credential = connection.credential, None
+        connection.save(update_fields=["credential", "updated_at"])
+        _delete_credential(principal, credential)
+        audit_lines.record(principal, connection, "tool.changed", secret_withdrawn=True)
+
+
+def disconnect(principal: Principal, *, connection: ToolConnection) -> None:
+    """Delete the connection and its secret. Workflows that use its tools fail with an error that names it."""
+    permissions.check_manage(principal, connection)
+    with tenant([connection.team_id]):
+        ToolConnection.objects.unscoped().filter(pk=connection.pk).delete()
+        _delete_credential(principal, connection.credential)
+        audit_lines.record(principal, connection, "tool.disconnected", name=connection.name)
+
+
+def _list_again(connection: ToolConnection, document: str) -> Listing:
+    if connection.kind != ConnectionKind.OPENAPI:
+        security = Security(**connection.authentication)
+        return list_server(connection.url, security, read_secret(connection))
+    api = read_api(document, connection.document_url)
+    return check_listing(Listing(api.title, api.operations, api.total))
+
+
+def _save_listing(principal: Principal, connection: ToolConnection, listing: Listing) -> list[str]:
+    rows = {operation.name: operation.to_json() for operation in listing.operations}
+    earlier = {str(row["name"]): row for row in connection.operations}
+    changed = [name for name, row in rows.items() if row != earlier.get(name)]
+    with tenant([connection.team_id]):
+        connection.operations = list(rows.values())
+        connection.total_operations = listing.total
+        kept_names = rows.keys() - set(changed)
+        connection.enabled_operations = [
+            name for name in connection.enabled_operations if name in kept_names
+        ]
+        connection.approval_operations = [
+            name for name in rows if name in connection.approval_operations or name in changed
+        ]
+        connection.save()
+        _save_check(principal, connection, changed=len(changed), operations=len(rows))
+    return changed
+
+
+def _save_check(
+    principal: Principal, connection: ToolConnection, *, error: str = "", **detail: int
+) -> None:
+    with tenant([connection.team_id]):
+        connection.checked_at = timezone.now()
+        connection.check_error = error[:1000]
+        connection.save(update_fields=["checked_at", "check_error", "updated_at"])
+        result = {"failed": True} if error else detail
+        audit_lines.record(principal, connection, "tool.refreshed", **result)
+
+
+def _delete_credential(principal: Principal, credential: Credential | None) -> None:
+    """Delete the credential, unless another connection or a provider uses it."""
+    if credential is None:
+        return
+    if not (credential.tool_connections.exists() or credential.providers.exists()):
+        credentials.delete_credential(principal, credential=credential)

@@ -1,0 +1,76 @@
+"""Asks a document or a server which operations there are. Nothing is stored here, and no transaction is open."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from asgiref.sync import async_to_sync
+from django.utils.translation import gettext as _
+
+from config import net
+from workflows.engine.errors import ToolFailed
+from workflows.errors import InvalidValue
+from workflows.tools.connections import build_server
+from workflows.tools.openapi.documents import MAX_BYTES, ApiDescription, read_description
+from workflows.tools.openapi.security import Security
+from workflows.tools.operations import MAX_LISTING_BYTES, Operation, measure_listing
+
+
+DOCUMENT_SECONDS: Final = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The operations of a connection. ``total`` counts those beyond the limit, too."""
+
+    title: str
+    operations: tuple[Operation, ...]
+    total: int
+
+
+def read_api(document: str, document_url: str) -> ApiDescription:
+    """Return the API of a pasted document or of that at the URL. Raise ``InvalidValue`` for the field that is wrong."""
+    if document.strip():
+        return read_description(document, document_url)
+    if not document_url:
+        raise InvalidValue(_("Paste a document, select a file or enter its URL."), field="document")
+    return read_description(fetch_document(document_url), document_url)
+
+
+def fetch_document(url: str) -> str:
+    """Return the text at a URL, fetched through the guarded client. Raise ``InvalidValue``."""
+    try:
+        exchange = async_to_sync(net.send_request)(
+            "GET",
+            url,
+            headers=[("Accept", "application/json, application/yaml, text/*;q=0.8")],
+            limit=lambda _headers: MAX_BYTES,
+            max_body=MAX_BYTES,
+            timeout=DOCUMENT_SECONDS,
+        )
+    except net.ExchangeFailed as failure:
+        raise InvalidValue(str(failure), field="document_url") from None
+    if exchange.status != 200:
+        sentence = _("The server answered with the status %(status)d.")
+        raise InvalidValue(sentence % {"status": exchange.status}, field="document_url")
+    return exchange.body.decode("utf-8-sig", errors="replace")
+
+
+def list_server(url: str, security: Security, secret: str | None) -> Listing:
+    """Return the tools of an MCP server. Raise ``InvalidValue`` if it doesn't answer as one."""
+    # Inline import: the package takes a third of a second to import, and few processes call MCP servers.
+    from workflows.tools.mcp import session  # noqa: PLC0415
+
+    try:
+        listing = async_to_sync(session.list_tools)(build_server(url, security, secret))
+    except ToolFailed as fault:
+        raise InvalidValue(str(fault), field="url") from None
+    if not listing.operations:
+        raise InvalidValue(_("The MCP server offers no tools."), field="url")
+    return check_listing(Listing(listing.title, listing.operations, listing.total))
+
+
+def check_listing(listing: Listing) -> Listing:
+    """Return the listing. Raise ``InvalidValue`` if it is too large to be stored."""
+    if measure_listing(listing.operations) > MAX_LISTING_BYTES:
+        raise InvalidValue(_("The descriptions of all operations together are too large."))
+    return listing

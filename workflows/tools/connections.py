@@ -1,0 +1,169 @@
+"""The connections of a team as tools: finds them, and calls an operation through its API or MCP server."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+from uuid import UUID
+
+from accounts.tenancy import tenant
+from config.encryption.crypto import decrypt
+from workflows.engine.errors import ToolFailed
+from workflows.engine.language.document import Json
+from workflows.engine.tool_calls import Tool, ToolReference, ToolResult, ToolSource, ToolSpec
+from workflows.models import ConnectionKind, ToolConnection
+from workflows.tools.mcp.commands import STDIO_SCHEME
+from workflows.tools.openapi.calls import call_operation
+from workflows.tools.openapi.security import Security
+from workflows.tools.operations import Operation, read_operations
+
+
+REDACTED: Final = "[secret]"
+MIN_REDACTED_LENGTH: Final = 6  # a shorter secret is part of too many words
+
+_SOURCES: Final[Mapping[str, ToolSource]] = {
+    ConnectionKind.OPENAPI: "openapi",
+    ConnectionKind.MCP_HTTP: "mcp",
+    ConnectionKind.MCP_STDIO: "mcp",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """A connection as it is called: apart from the database, and with its secret if it may be sent to the URL."""
+
+    slug: str
+    kind: str
+    url: str
+    operations: Mapping[str, Operation]
+    enabled: frozenset[str]
+    approvals: frozenset[str]
+    security: Security
+    secret: str | None = None
+
+
+def find_connection(team_id: UUID, slug: str) -> Connection:
+    """Return a connection of the team. Raise ``ToolFailed`` if there is none of this name."""
+    with tenant([team_id]):
+        rows = ToolConnection.objects.unscoped().filter(team_id=team_id, slug=slug)
+        row = rows.select_related("credential").first()
+    if row is None:
+        raise ToolFailed(f"There is no tool connection {slug[:100]!r} in this team")
+    return read_connection(row)
+
+
+def read_connection(row: ToolConnection) -> Connection:
+    """Return the connection of a row whose credential is loaded."""
+    return Connection(
+        slug=row.slug,
+        kind=row.kind,
+        url=row.url,
+        operations={operation.name: operation for operation in read_operations(row.operations)},
+        enabled=frozenset(row.enabled_operations),
+        approvals=frozenset(row.approval_operations),
+        security=Security(**row.authentication),
+        secret=read_secret(row),
+    )
+
+
+def list_connection_tools(team_id: UUID, slug: str) -> Sequence[Tool]:
+    """Return the tools that the connection of this name offers. Raise ``ToolFailed`` if there is none."""
+    return list_tools(find_connection(team_id, slug))
+
+
+def list_tools(connection: Connection) -> Sequence[Tool]:
+    """Return the operations of the connection that are enabled, in the order of the document or the server."""
+    return [
+        build_tool(connection, operation)
+        for name, operation in connection.operations.items()
+        if name in connection.enabled
+    ]
+
+
+def build_tool(connection: Connection, operation: Operation) -> Tool:
+    return Tool(
+        reference=ToolReference(_SOURCES[connection.kind], operation.name, connection.slug),
+        spec=ToolSpec(operation.name, operation.description, operation.parameters),
+        needs_approval=operation.name in connection.approvals,
+        is_untrusted=True,
+    )
+
+
+async def call_connection_tool(
+    connection: Connection, tool: Tool, arguments: Mapping[str, Json], idempotency_key: str
+) -> ToolResult:
+    """Call an enabled operation. Raise ``ToolFailed`` if it isn't one, or if its server can't be reached."""
+    name = tool.reference.name
+    operation = connection.operations.get(name)
+    if operation is None or name not in connection.enabled:
+        raise ToolFailed(
+            f"The connection {connection.slug!r} doesn't offer the tool {name[:100]!r}"
+        )
+    if connection.kind == ConnectionKind.OPENAPI:
+        result = await call_operation(
+            operation,
+            arguments,
+            base_url=connection.url,
+            security=connection.security,
+            secret=connection.secret,
+            idempotency_key=idempotency_key,
+        )
+    else:
+        result = await _call_mcp(connection, operation, arguments, idempotency_key)
+    return _redact_secret(result, connection.secret)
+
+
+async def _call_mcp(
+    connection: Connection,
+    operation: Operation,
+    arguments: Mapping[str, Json],
+    idempotency_key: str,
+) -> ToolResult:
+    # Inline import: the package takes a third of a second to import, and few processes call MCP servers.
+    from workflows.tools.mcp import session  # noqa: PLC0415
+
+    server = build_server(connection.url, connection.security, connection.secret)
+    return await session.call_tool(server, operation, arguments, idempotency_key=idempotency_key)
+
+
+def build_server(url: str, security: Security, secret: str | None) -> Any:  # mcp.session.Server
+    """Return the server at a URL, with the secret as a header, or as a variable if it is a process."""
+    # Inline import: as in _call_mcp.
+    from workflows.tools.mcp.session import Server  # noqa: PLC0415
+
+    if not secret:
+        return Server(url)
+    if url.startswith(STDIO_SCHEME):
+        return Server(url, variable=(security.name, secret) if security.name else None)
+    return Server(url, header=security.build_header(secret))
+
+
+def read_secret(row: ToolConnection) -> str | None:
+    """Return the secret, unless the credential may not be sent to the URL, which may have been changed."""
+    credential = row.credential
+    if credential is None or not credential.may_be_sent_to(row.url):
+        return None
+    return decrypt(bytes(credential.secret))
+
+
+def _redact_secret(result: ToolResult, secret: str | None) -> ToolResult:
+    """Remove the secret from what the server answers: some repeat the headers of a request."""
+    if not secret or len(secret) < MIN_REDACTED_LENGTH:
+        return result
+    return replace(
+        result,
+        text=result.text.replace(secret, REDACTED),
+        data=[_redact_value(value, secret) for value in result.data],
+    )
+
+
+def _redact_value(value: Json, secret: str) -> Json:
+    if isinstance(value, str):
+        return value.replace(secret, REDACTED)
+    if isinstance(value, list):
+        return [_redact_value(item, secret) for item in value]
+    if isinstance(value, dict):
+        return {
+            key.replace(secret, REDACTED): _redact_value(item, secret)
+            for key, item in value.items()
+        }
+    return value

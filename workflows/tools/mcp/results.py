@@ -1,0 +1,35 @@
+"""Turns the answer of an MCP server into a result: its texts, and its structured content."""
+
+from typing import Final
+
+from mcp import types
+
+from workflows.engine.tool_calls import ToolResult
+from workflows.tools.operations import clean_text
+from workflows.tools.results import limit_data, shorten_text
+
+
+MAX_PARTS: Final = 200
+
+
+def build_result(answer: types.CallToolResult) -> ToolResult:
+    """Return the result. Links are shown as text and never followed, and files are only mentioned."""
+    texts = [_format_part(part) for part in answer.content[:MAX_PARTS]]
+    if len(answer.content) > MAX_PARTS:
+        texts.append(f"[Cut: {len(answer.content) - MAX_PARTS:,} more parts]")
+    data = limit_data(answer.structuredContent) if answer.structuredContent is not None else ()
+    return ToolResult(shorten_text("\n".join(texts)), data=data, is_error=answer.isError)
+
+
+def _format_part(part: types.ContentBlock) -> str:
+    if isinstance(part, types.TextContent):
+        return part.text
+    if isinstance(part, types.ImageContent | types.AudioContent):
+        media_type = clean_text(part.mimeType, 100)
+        return f"[A file of type {media_type}, {len(part.data) * 3 // 4:,} bytes; it is not shown]"
+    if isinstance(part, types.EmbeddedResource):
+        resource = part.resource
+        if isinstance(resource, types.TextResourceContents):
+            return resource.text
+        return f"[The file {clean_text(str(resource.uri), 300)}; it is not shown]"
+    return f"[A link to {clean_text(str(part.uri), 300)}; it is not followed]"

@@ -1,0 +1,120 @@
+"""MCP servers that run as processes on this machine. Only the commands that the operator lists can be started.
+
+A team chooses a command by its name and can't change its arguments. The process gets an environment with nothing of ours
+in it, and ends with the session.
+"""
+
+import os
+import shlex
+import signal
+from asyncio import StreamReader, StreamWriter, create_subprocess_exec, subprocess
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from typing import Final
+
+import anyio
+from mcp.shared.message import SessionMessage
+from mcp.types import JSONRPCMessage
+
+from workflows.engine.errors import ToolFailed
+from workflows.tools.mcp.commands import list_commands
+from workflows.tools.mcp.streams import Streams
+
+
+MAX_LINE: Final = 4 * 1024 * 1024
+MAX_TOTAL: Final = 16 * 1024 * 1024  # of one session
+GRACE_SECONDS: Final = 2.0
+
+# The only variables of ours that a server gets; it may need them to find its interpreter.
+_INHERITED: Final = ("PATH", "LANG", "LC_ALL", "TZ")
+
+
+@asynccontextmanager
+async def open_stdio(name: str, variable: tuple[str, str] | None = None) -> AsyncIterator[Streams]:
+    """Start the command of this name and open the streams of a session with it."""
+    command = list_commands().get(name)
+    if command is None:
+        raise ToolFailed(f"The operator doesn't allow the command {name[:100]!r}")
+    environment = {key: os.environ[key] for key in _INHERITED if key in os.environ}
+    environment["HOME"] = os.devnull
+    if variable:
+        environment[variable[0]] = variable[1]
+    try:
+        process = await create_subprocess_exec(
+            *shlex.split(command),
+            env=environment,
+            cwd="/",
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            limit=MAX_LINE,
+            start_new_session=True,
+        )
+    except (OSError, ValueError):
+        raise ToolFailed(f"The command {name!r} could not be started") from None
+    try:
+        async with _open_streams(process) as streams:
+            yield streams
+    finally:
+        with anyio.CancelScope(shield=True):
+            await _end_process(process)
+
+
+@asynccontextmanager
+async def _open_streams(process: subprocess.Process) -> AsyncIterator[Streams]:
+    to_session, reading = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    writing, from_session = anyio.create_memory_object_stream[SessionMessage](0)
+
+    async def read(stdout: StreamReader) -> None:
+        total = 0
+        async with to_session:
+            while line := await _read_line(stdout):
+                total += len(line)
+                if total > MAX_TOTAL:
+                    raise ToolFailed("The MCP server sent too much")
+                await to_session.send(_parse_message(line))
+
+    async def write(stdin: StreamWriter) -> None:
+        async with from_session:
+            async for message in from_session:
+                text = message.message.model_dump_json(by_alias=True, exclude_none=True)
+                stdin.write(text.encode() + b"\n")
+                with suppress(ConnectionError):
+                    await stdin.drain()
+
+    if process.stdout is None or process.stdin is None:
+        raise ToolFailed("The command has no input or output")
+    async with anyio.create_task_group() as group:
+        group.start_soon(read, process.stdout)
+        group.start_soon(write, process.stdin)
+        yield reading, writing
+        group.cancel_scope.cancel()
+
+
+async def _read_line(stdout: StreamReader) -> bytes:
+    try:
+        return await stdout.readline()
+    except ValueError:  # the line is longer than the limit of the reader
+        raise ToolFailed("The MCP server sent a message that is too large") from None
+
+
+def _parse_message(line: bytes) -> SessionMessage | Exception:
+    try:
+        return SessionMessage(JSONRPCMessage.model_validate_json(line))
+    except ValueError as error:
+        return error
+
+
+async def _end_process(process: subprocess.Process) -> None:
+    """Close the input, and kill the process and its children if it doesn't end in time."""
+    if process.stdin:
+        process.stdin.close()
+    with anyio.move_on_after(GRACE_SECONDS):
+        await process.wait()
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    with anyio.move_on_after(GRACE_SECONDS):
+        # asyncio reports the end of a process only after its output has been read.
+        while process.stdout and await process.stdout.read(MAX_LINE):
+            pass
+        await process.wait()
