@@ -26,6 +26,7 @@ from workflows.models import (
     Run,
     RunEvent,
     Step,
+    StepPart,
     Task,
     TestCase,
     TestResult,
@@ -204,14 +205,24 @@ def find_step(principal: Principal, run: Run, node: str, rounds: str = "") -> St
     """Return a node's step: inside a container that of the newest round, or of the given ``rounds`` such as "0.2"."""
     steps = list_steps(principal, run).filter(node_key=node)
     if rounds:
-        numbers = rounds.split(".")
-        if not all(text.isascii() and text.isdigit() and len(text) < 9 for text in numbers):
-            raise NotFound
-        steps = steps.filter(rounds=[int(text) for text in numbers])
+        steps = steps.filter(rounds=_parse_rounds(rounds))
     step = steps.order_by("-id").first()
     if step is None:
         raise NotFound
     return step
+
+
+def list_parts(
+    principal: Principal, run: Run, node: str = "", rounds: str = ""
+) -> QuerySet[StepPart]:
+    """Return the finished calls of the run's agents in their order, or those of one node, or of one of its rounds."""
+    permissions.check_view_run(principal, run)
+    parts = StepPart.objects.visible_to(principal).filter(run=run)
+    if node:
+        parts = parts.filter(node_key=node)
+    if rounds:
+        parts = parts.filter(rounds=_parse_rounds(rounds))
+    return parts.order_by("started_at", "id")
 
 
 def find_newest_step(
@@ -351,3 +362,11 @@ def _get(queryset: QuerySet[M], **lookups: Any) -> M:  # Any: field lookups
     if row is None:
         raise NotFound
     return row
+
+
+def _parse_rounds(text: str) -> list[int]:
+    """Parse the rounds of containers, such as "0.2"; anything else is the address of nothing."""
+    numbers = text.split(".")
+    if not all(number.isascii() and number.isdigit() and len(number) < 9 for number in numbers):
+        raise NotFound
+    return [int(number) for number in numbers]

@@ -88,6 +88,7 @@ run_pages = [
     path("memory/undo/", undo.undo_writes, name="undo_written"),
     path("learnt/", learning.show_learning, name="run_learnt"),
     path("learnt/again/", learning.learn_again, name="learn_again"),
+    path("rounds/", runs.show_rounds, name="run_rounds"),
     path("previews/", edge_previews.list_previews, name="run_previews"),
     path("steps/<str:node_key>/value/", run_actions.step_value, name="step_value"),
     path("steps/<str:node_key>/edit/", run_actions.edit_step, name="edit_step"),

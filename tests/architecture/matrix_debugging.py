@@ -77,6 +77,7 @@ NODE_KEY = {"node_key": "node"}
 OUTPUTS = {"outputs": {"text": "x"}}
 STEP = "runs/<uuid:run_id>/steps/<str:node_key>"
 API_STEP = "api/v1/runs/<uuid:run_id>/steps/<path:node>"
+API_PARTS = "api/v1/runs/<uuid:run_id>/steps/<str:node>/parts"
 API_PIN = "api/v1/workflows/<uuid:workflow_id>/pins/<path:node>"
 PAGE = "workflows/<uuid:workflow_id>"
 
@@ -92,6 +93,8 @@ ROWS: list[Row] = [
     Row("POST", "api/v1/runs/<uuid:run_id>/resume", "- 404 404 404 200 404", ADA, {"mode": "step"}),
     Row("GET", API_STEP, "- 404 404 404 404 404", {**RUN, **NODE}),
     Row("GET", API_STEP, "- 404 404 404 200 404", {**ADA, **NODE}, foreign=only_the_run(200)),
+    Row("GET", API_PARTS, "- 404 404 404 404 404", {**RUN, **NODE}),
+    Row("GET", API_PARTS, "- 404 404 404 200 404", {**ADA, **NODE}, foreign=only_the_run(200)),
     Row("PATCH", API_STEP, "- 404 404 404 404 404", {**RUN, **NODE}, OUTPUTS),
     Row("PATCH", API_STEP, "- 404 404 404 200 404", {**ADA, **NODE}, OUTPUTS, foreign=only_the_run(200)),
     Row("GET", "api/v1/runs/<uuid:run_id>/memory", "- 404 404 404 404 404", RUN),
@@ -110,6 +113,8 @@ ROWS: list[Row] = [
     Row("POST", f"{PAGE}/nodes/<str:node_key>/pin/", "- 404 403 200 200 -", {**PINNED, **NODE_KEY}, {"outputs": "{}"}, foreign=only_the_run(200)),
     Row("POST", "runs/<uuid:run_id>/resume/", "- 404 404 404 404 -", RUN, {"mode": "step"}),
     Row("POST", "runs/<uuid:run_id>/resume/", "- 404 404 404 200 -", ADA, {"mode": "step"}),
+    Row("GET", "runs/<uuid:run_id>/rounds/", "- 404 404 404 404 -", RUN),
+    Row("GET", "runs/<uuid:run_id>/rounds/", "- 404 404 404 200 -", ADA),
     Row("GET", "runs/<uuid:run_id>/previews/", "- 404 404 404 404 -", RUN),
     Row("GET", "runs/<uuid:run_id>/previews/", "- 404 404 404 200 -", ADA),
     Row("GET", "runs/<uuid:run_id>/memory/", "- 404 404 404 404 -", RUN),

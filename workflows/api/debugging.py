@@ -10,7 +10,7 @@ from accounts.http.auth import api_auth
 from workflows import selectors
 from workflows.api.request_context import find_run, find_workflow
 from workflows.api.run_responses import serialize_run, serialize_step, serialize_step_detail
-from workflows.models import DryRunChange, Pin
+from workflows.models import DryRunChange, Pin, StepPart
 from workflows.schemas.runs import (
     MemoryChangeOut,
     MemoryChangesIn,
@@ -22,6 +22,7 @@ from workflows.schemas.runs import (
     RunOut,
     StepDetailOut,
     StepOut,
+    StepPartOut,
 )
 from workflows.services.debugging import pauses, pins, sandbox_memory
 from workflows.services.runs import run_access
@@ -40,6 +41,26 @@ def resume_run(request: HttpRequest, run_id: UUID, body: ResumeIn) -> dict[str, 
     return serialize_run(
         pauses.resume_run(principal, run, mode=body.mode, breakpoints=body.breakpoints)
     )
+
+
+@router.get(
+    "/runs/{uuid:run_id}/steps/{str:node}/parts",
+    response=list[StepPartOut],
+    summary="List the calls of an agent",
+)
+def list_step_parts(
+    request: HttpRequest, run_id: UUID, node: str, rounds: str = ""
+) -> list[StepPart]:
+    """Return the finished calls of an agent in their order: ``N.model`` is the model's, ``N.tool.M`` are the tools'.
+
+    The step may still be running. Inside a container, ``rounds`` selects the round, such as ``0.2``.
+    """
+    principal, run = find_run(request, run_id)
+    parts = list(selectors.list_parts(principal, run, node, rounds))
+    events = selectors.list_events(principal, run, *run_access.MEMORY_EVENTS)
+    shown = run_access.list_shown_namespaces((event.name, event.data) for event in events)
+    run_access.record_api_access(principal, run, shown if parts else ())
+    return parts
 
 
 @router.get("/runs/{uuid:run_id}/steps/{path:node}", response=StepDetailOut, summary="Get a step")

@@ -104,6 +104,22 @@ class StepOut(Schema):
     pinned: bool
 
 
+class StepPartOut(Schema):
+    """A finished call of an agent: of its model, or of a tool."""
+
+    node: str = Field(alias="node_key")
+    rounds: list[int]
+    part: str
+    kind: str
+    status: str
+    inputs: Any
+    outputs: Any
+    started_at: float
+    elapsed: float
+    prompt_tokens: int
+    completion_tokens: int
+
+
 class RunDetailOut(RunOut):
     steps: list[StepOut]
     memories_recalled: list[dict[str, Any]]

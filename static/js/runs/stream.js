@@ -9,14 +9,16 @@ const template = (id) => document.getElementById(id);
 
 const EVENT_NAMES = [
   "run_started", "node_state_change", "text_chunk", "memory_recalled", "memory_written", "memory_retrieval_error",
-  "human_input_required", "run_paused", "run_resumed", "step_edited", "run_finished",
+  "human_input_required", "run_paused", "run_resumed", "step_edited", "agent_log", "run_finished",
 ];
+const ROUNDS_DELAY = 300; // milliseconds, in which further calls of an agent join a request for its rounds
 const getRunId = (address) => /([0-9a-f-]{36})/.exec(address)?.[1] ?? "";
 
 class RunStream extends HTMLElement {
   #source = null;
   #titles = new Map(); // of failed nodes
   #questionsTimer = 0;
+  #roundsTimer = 0;
   #recalled = null; // the list of recalled memories, once there are any
 
   connectedCallback() {
@@ -87,6 +89,7 @@ class RunStream extends HTMLElement {
     human_input_required: () => this.#loadQuestions(),
     run_paused: () => this.#loadQuestions(),
     run_resumed: () => this.#loadQuestions(),
+    agent_log: () => this.#refreshRounds(),
     run_finished: (event) => this.#onFinished(event),
   };
 
@@ -96,6 +99,14 @@ class RunStream extends HTMLElement {
     if (!questions) return;
     clearTimeout(this.#questionsTimer);
     this.#questionsTimer = setTimeout(() => window.htmx.trigger(this.#findElement("questions"), "run-waiting"), 60);
+  }
+
+  #refreshRounds() {
+    this.#roundsTimer ||= setTimeout(() => {
+      this.#roundsTimer = 0;
+      const rounds = this.#findElement("rounds");
+      if (rounds) window.htmx.trigger(rounds, "rounds-changed");
+    }, ROUNDS_DELAY);
   }
 
   #reveal(list, added) {
@@ -140,6 +151,7 @@ class RunStream extends HTMLElement {
 
   #onFinished(event) {
     this.#source.close();
+    clearTimeout(this.#roundsTimer);
     const text = this.#findElement("text");
     if (text) {
       delete text.dataset.waiting;

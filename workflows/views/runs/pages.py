@@ -30,6 +30,7 @@ from workflows.templatetags.problems import describe_problem
 from workflows.views.catalog.workflow_page import build_group_context, get_document
 from workflows.views.editor.page import build_page_context
 from workflows.views.request_context import find_run, find_workflow, is_htmx, parse_id, read_text
+from workflows.views.runs.agent_rounds import build_agent_rows
 from workflows.views.runs.detail import build_run_context
 from workflows.views.runs.options import start_run_from_form
 from workflows.views.runs.undo import find_undone_change
@@ -72,6 +73,15 @@ def detail(request: HttpRequest, run_id: UUID) -> HttpResponse:
     if is_htmx(request):
         return render(request, "runs/_update.html", context)
     return render(request, "runs/detail.html", context)
+
+
+@login_required
+@require_safe
+def show_rounds(request: HttpRequest, run_id: UUID) -> HttpResponse:
+    """Show the rounds of a run's agents, which a live run's page requests again after each call."""
+    principal, run = find_run(request, run_id)
+    context = {"run": run, "live": not run.has_ended, "agents": build_agent_rows(principal, run)}
+    return render(request, "runs/_agent_rounds.html", context)
 
 
 @login_required

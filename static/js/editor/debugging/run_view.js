@@ -47,6 +47,15 @@ export class RunView {
     this.editor.emit("node-state", data);
   }
 
+  /** Show a call of an agent as a row of the log, below those of its step. */
+  on_agent_log(data) {
+    const { part, kind, title } = data;
+    if (kind === "agent-prompt") return;
+    const label = kind === "agent-tool" ? title : t("Model");
+    this.#updateLog({ ...data, title: `↳ ${part.split(".")[0]}. ${label}`, kind: "agent" });
+    if (data.status === "running") this.editor.canvas.paintNode(data.node, { text: label });
+  }
+
   on_text_chunk({ source, text, offset }) {
     if (!source || offset === 0) this.texts.delete(source);
     if (!source) return;
@@ -126,7 +135,7 @@ export class RunView {
 
   #updateLog(data) {
     if (!this.rows || !this.template) return;
-    const key = `${data.node}@${(data.rounds ?? []).join(".")}`;
+    const key = `${data.node}@${(data.rounds ?? []).join(".")}#${data.part ?? ""}`;
     let step = this.steps.get(key);
     if (!step) {
       const el = this.template.content.firstElementChild.cloneNode(true);

@@ -9,6 +9,7 @@ from workflows.engine.language.document import Json
 from workflows.engine.runtime.step_reports import measure_size
 from workflows.models import Pin, Run, Step, Workflow
 from workflows.views.request_context import parse_id_or_none
+from workflows.views.runs.agent_rounds import build_agent_rows
 from workflows.views.runs.detail import StepRow
 from workflows.views.runs.memory import list_prompt_messages, list_recalled, record_access
 from workflows.views.runs.options import format_json
@@ -43,6 +44,7 @@ def build_step_context(
         ),
         "messages": list_prompt_messages(step.inputs),
         "outputs": _serialize_values(step.outputs),
+        "agents": build_agent_rows(principal, run, node, ".".join(map(str, step.rounds))),
         "recalled": record_access(principal, run, list_recalled(principal, run, node))[0],
         "rounds": selectors.count_rounds(principal, step),
         "before": previous_step,
