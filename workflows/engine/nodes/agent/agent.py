@@ -20,9 +20,10 @@ from workflows.engine.nodes.agent.agent_fields import (
 )
 from workflows.engine.nodes.agent.first_prompt import build_first_prompt
 from workflows.engine.nodes.agent.foreign_agents import read_agent_data
-from workflows.engine.nodes.agent.model_answer import describe_usage
 from workflows.engine.nodes.agent.session import AgentAnswer, AgentSession
 from workflows.engine.nodes.agent.strategies import STRATEGIES
+from workflows.engine.nodes.llm.llm_fields import MODEL_FIELD
+from workflows.engine.nodes.llm.model_calls import describe_model, describe_usage
 from workflows.engine.nodes.llm.prompt_messages import build_prompt
 from workflows.engine.texts import Phrase, Text, gettext_noop
 
@@ -55,9 +56,7 @@ class Agent(NodeKind[AgentConfig, AgentConfig]):
     retry = Retry(max_retries=3, interval_ms=1000)
     streams = frozenset({"text"})
     fields = (
-        Field("model", gettext_noop("Model"), Widget.MODEL, required=True,
-              default={"provider": "offline", "name": "offline", "mode": "chat",
-                       "completion_params": {}}),
+        MODEL_FIELD,
         Field("strategy", gettext_noop("Strategy"), Widget.CHOICE, default="function_calling",
               choices=tuple((each.name, each.title) for each in STRATEGIES.values()),
               help=gettext_noop("ReAct is for models that can't call functions.")),
@@ -141,10 +140,7 @@ class Agent(NodeKind[AgentConfig, AgentConfig]):
 
 
 def _describe(config: AgentConfig) -> dict[str, Json]:
-    return {
-        "model": {"provider": config.model.provider, "name": config.model.name},
-        "strategy": config.strategy,
-    }
+    return {**describe_model(config.model), "strategy": config.strategy}
 
 
 def _build_outputs(session: AgentSession, answer: AgentAnswer) -> dict[str, Json]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from workflows.engine.errors import ModelFailed
 from workflows.engine.language.document import Json
+from workflows.engine.nodes.llm.model_calls import describe_usage
 from workflows.engine.nodes.llm.reasoning import ReasoningSplitter
 from workflows.engine.ports import ClockPort, Message, ModelChunk, Usage
 from workflows.engine.tool_calls import ToolCall
@@ -42,14 +43,6 @@ class ModelAnswer:
             "usage": describe_usage(self.usage),
             "seconds": self.seconds,
         }
-
-
-def describe_usage(usage: Usage) -> dict[str, Json]:
-    return {
-        "prompt_tokens": usage.prompt_tokens,
-        "completion_tokens": usage.completion_tokens,
-        "total_tokens": usage.total_tokens,
-    }
 
 
 def describe_call(call: ToolCall) -> dict[str, Json]:

@@ -12,7 +12,6 @@ from typing import Any, Final
 from workflows.engine.errors import NodeFailed, PortMissing
 from workflows.engine.kinds import UNTRUSTED_KEYS, NodeContext
 from workflows.engine.language.document import Json
-from workflows.engine.language.templating import Template
 from workflows.engine.language.untrusted import has_untrusted_source
 from workflows.engine.nodes.agent.agent_config import AgentConfig
 from workflows.engine.nodes.agent.answer_stream import AnswerStream, HoldingStream, SilentStream
@@ -37,6 +36,7 @@ from workflows.engine.nodes.agent.tool_use.toolbox import (
     find_tools,
     read_arguments,
 )
+from workflows.engine.nodes.llm.model_calls import build_request
 from workflows.engine.ports import MemoryHit, Message, ModelRequest, Origin, Usage
 from workflows.engine.runtime.step_parts import PartResult, StepParts
 from workflows.engine.tool_calls import ToolCall, ToolResult, ToolSpec
@@ -289,19 +289,13 @@ class AgentSession:
         params: Mapping[str, Json],
     ) -> ModelRequest:
         model = self.config.model
-        if model.mode == "completion":
+        if model.is_completion:
             raise NodeFailed("ModelUnsuitable", "An agent needs a chat model")
-        rendered = {
-            name: Template.of(value).render_text(self.ctx.pool) if isinstance(value, str) else value
-            for name, value in (model.completion_params or {}).items()
-        }
-        return ModelRequest(
-            provider=model.provider,
-            model=model.name,
-            messages=tuple(messages),
+        request = build_request(model, messages, self.ctx, memories=self.memories)
+        return replace(
+            request,
             origin=origin,
-            params={**params, **rendered},
-            memories=self.memories,
+            params={**params, **request.params},
             tools=tuple(tools),
             tool_choice="auto" if tools else "none",
         )

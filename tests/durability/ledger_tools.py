@@ -1,0 +1,49 @@
+"""A tool for the agents of real workers, which writes every call into a file: its own ledger.
+
+The workers of a test use it with ``DJANGO_SETTINGS_MODULE=tests.durability.ledger_settings``.
+"""
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from django.apps import AppConfig
+
+from workflows.engine.tool_calls import Tool, ToolReference, ToolResult, ToolSpec
+
+
+LEDGER = "AGENT_LEDGER"  # the variable with the path of the file
+
+
+class LedgerTools:
+    """Implements ``engine.tool_calls.ToolPort`` with the one tool ``note``."""
+
+    async def find(self, references: Sequence[ToolReference]) -> Sequence[Tool]:
+        schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+        return [
+            Tool(reference, ToolSpec("note", "Notes a number", schema), is_untrusted=False)
+            for reference in references
+        ]
+
+    async def call(
+        self, tool: Tool, arguments: Mapping[str, Any], *, idempotency_key: str
+    ) -> ToolResult:
+        line = json.dumps({"n": arguments["n"], "key": idempotency_key})
+        with Path(os.environ[LEDGER]).open("a") as ledger:
+            ledger.write(f"{line}\n")
+        return ToolResult(f"noted {arguments['n']}")
+
+
+class LedgerConfig(AppConfig):
+    name = "tests.durability"
+    label = "ledger_tools"
+
+    def ready(self) -> None:
+        # Inline import: the apps have to be there first.
+        from workflows.execution import driver
+
+        build_ports = driver.build_ports
+        driver.build_ports = lambda *given: replace(build_ports(*given), tools=LedgerTools())  # type: ignore[attr-defined]

@@ -1,0 +1,120 @@
+"""An agent of ten rounds whose worker is killed twice with -9: it finishes, and no finished call is made again."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from tests.durability.conftest import Cluster, answer_from_now_on
+from tests.durability.ledger_tools import LEDGER
+from tests.fakes.openai_server import Answer, Call, FakeOpenAI, Request
+from tests.support.cast import Cast
+from workflows.models import Run
+from workflows.services.catalog import importing
+from workflows.services.credentials import create_provider
+from workflows.services.runs.runs import start_run
+
+
+ROUNDS = 10
+
+
+def document() -> dict[str, Any]:
+    agent = {
+        "type": "agent",
+        "title": "Agent",
+        "model": {"provider": "ledger", "name": "small", "mode": "chat"},
+        "query": "Note ten numbers",
+        "tools": [{"source": "builtin", "name": "note"}],
+        "max_rounds": 20,
+    }
+    end = {"type": "end", "title": "End", "outputs": [
+        {"variable": name, "value_selector": ["agent", name]} for name in ("text", "finish_reason")
+    ]}  # fmt: skip
+    return {
+        "version": "0.1.0",
+        "nodes": [
+            {"id": "start", "data": {"type": "start", "title": "Start", "variables": []}},
+            {"id": "agent", "data": agent},
+            {"id": "end", "data": end},
+        ],
+        "edges": [
+            {"id": "e1", "source": "start", "target": "agent"},
+            {"id": "e2", "source": "agent", "target": "end"},
+        ],
+    }
+
+
+def note_next(request: Request) -> Answer:
+    """Call the tool with the next number, and answer after ten results."""
+    results = [message for message in request.body["messages"] if message["role"] == "tool"]
+    if len(results) == ROUNDS:
+        return Answer("noted all", delay=0.05)
+    arguments = json.dumps({"n": len(results) + 1})
+    return Answer(calls=[Call("note", arguments, f"call-{len(results)}")], delay=0.05)
+
+
+def read_ledger(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def list_finished(cluster: Cluster, run: Run) -> list[str]:
+    rows = cluster.db.execute(
+        "select part from workflows_steppart where run_id = %s order by id", (run.pk,)
+    ).fetchall()
+    return [part for (part,) in rows]
+
+
+def test_agent_killed_twice_finishes_without_repeating_a_finished_call(
+    cluster: Cluster, cast: Cast, ledger: FakeOpenAI, tmp_path: Path
+) -> None:
+    calls = tmp_path.parent / f"{tmp_path.name}-calls"
+    cluster.environment |= {
+        "DJANGO_SETTINGS_MODULE": "tests.durability.ledger_settings",
+        LEDGER: str(calls),
+    }
+    answer_from_now_on(ledger, note_next)
+    alice = cast.alice.principal
+    create_provider(
+        alice,
+        team_id=cast.team_a.pk,
+        name="ledger",
+        base_url=ledger.base_url,
+        secret="sk-0123456789",
+    )
+    workflow = importing.import_document(
+        alice, team_id=cast.team_a.pk, source=document(), name="agent"
+    ).workflow
+    run = start_run(alice, workflow=workflow)
+
+    finished: set[str] = set()
+    for kill, name in ((3, "one"), (7, "two")):
+        cluster.start(name)
+        cluster.until(lambda count=kill: len(read_ledger(calls)) >= count)
+        cluster.kill(name)
+        finished |= set(list_finished(cluster, run))
+        cluster.expire_leases()
+    requests_before = len(ledger.requests)
+    cluster.start("three")
+    row = cluster.until_ended(run)
+
+    assert row["status"] == "succeeded"
+    assert row["outputs"] == {"text": "noted all", "finish_reason": "stop"}
+    assert (row["attempt"], row["kill_count"]) == (3, 2)
+    cluster.check(run)
+    noted = read_ledger(calls)
+    counts = Counter(entry["key"].rsplit(":", 1)[-1] for entry in noted)
+    assert {part: counts[part] for part in finished if ".tool." in part} == {
+        part: 1 for part in finished if ".tool." in part
+    }
+    assert sum(".tool." in part for part in finished) >= 5
+    # A call in whose middle the worker was killed is made again, with the same key.
+    assert sorted(counts) == sorted(f"{number}.tool.1" for number in range(1, ROUNDS + 1))
+    assert len(noted) <= ROUNDS + 2
+    assert list_finished(cluster, run) == ["prompt"] + [
+        part
+        for number in range(1, ROUNDS + 2)
+        for part in (f"{number}.model", *([f"{number}.tool.1"] if number <= ROUNDS else []))
+    ]
+    assert len(ledger.requests) - requests_before < ROUNDS
+    logged = [data for _, name, data in cluster.events(run) if name == "agent_log"]
+    assert len([data for data in logged if data["status"] == "completed"]) == 2 * ROUNDS + 2
