@@ -66,6 +66,8 @@ class Widget(StrEnum):
     CONDITIONS = "conditions"  # one list of conditions; joined by ``logical_operator`` beside it
     LOOP_VARIABLES = "loop_variables"
     TOOLS = "tools"  # a list of tools, each with its settings and whether a person has to allow its calls
+    TOOL = "tool"  # one tool, whose provider is beside it
+    TOOL_ARGUMENTS = "tool_arguments"  # the arguments of the tool beside it, as Dify writes them
     MEMORY_TOOLS = "memory_tools"  # the scopes of each tool of memory
     INNER_SELECTOR = "inner_selector"  # one variable of a node inside the container
 

@@ -3,24 +3,10 @@
 They are shown with their product's icon and exported unchanged; validation reports them as unknown.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
-from workflows.engine.appearance import (
-    Appearance,
-    Data,
-)
-from workflows.engine.text_rendering import as_text
-from workflows.engine.texts import Text
-
-
-class _Tool(Appearance):
-    name = "tool"
-    icon = "link"
-    dialects = ("dify", "xworkflow")
-
-    def summarize(self, data: Data) -> Iterable[Text]:
-        return [as_text(data.get("tool_label"))]
+from workflows.engine.appearance import Appearance
 
 
 class _DocumentExtractor(Appearance):
@@ -45,13 +31,7 @@ class _XworkflowKind(UnknownAppearance):
 
 
 FOREIGN_KINDS: Final[Mapping[str, Appearance]] = {
-    **{
-        kind.name: kind
-        for kind in (
-            _Tool(),
-            _DocumentExtractor(),
-        )
-    },
+    **{kind.name: kind for kind in (_DocumentExtractor(),)},
     **dict.fromkeys(
         ("datasource", "knowledge-index", "trigger-plugin", "trigger-schedule", "trigger-webhook"),
         _DifyKind(),

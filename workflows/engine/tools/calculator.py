@@ -140,8 +140,8 @@ def _power(base: Number, exponent: Number) -> Number:
         # The size is known before anything is multiplied.
         if abs(base) > 1 and (base.bit_length() - 1) * exponent > MAX_BITS:
             raise OverflowError
-        return base**exponent
-    if not base and exponent < 0:
+        return int(base**exponent)  # a whole power of a whole number
+    if not base and Decimal(exponent) < 0:
         raise ZeroDivisionError
     return Decimal(base) ** Decimal(exponent)
 

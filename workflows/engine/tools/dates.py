@@ -1,5 +1,6 @@
 """The tool ``time``: the current time in a time zone, and arithmetic with dates."""
 
+import re
 from calendar import monthrange
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
@@ -14,6 +15,7 @@ from workflows.engine.tools.local_tool import LocalTool, ToolServices, build_err
 
 _UNITS: Final = ("weeks", "days", "hours", "minutes", "seconds")
 _MAX_AMOUNT: Final = 10_000_000_000
+_TIMESTAMP: Final = re.compile(r"-?\d{9,11}(\.\d{1,6})?")  # unix seconds; fewer digits are a date
 
 
 class DateInvalid(Exception):
@@ -107,6 +109,8 @@ def _read_date(arguments: Mapping[str, Json], name: str, now: datetime) -> datet
     if text.lower() == "today":
         return now.astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0)
     try:
+        if _TIMESTAMP.fullmatch(text):
+            return datetime.fromtimestamp(float(text), tz=zone)
         date = datetime.fromisoformat(text)
     except ValueError:
         message = (
@@ -159,7 +163,7 @@ TIME: Final = LocalTool(
                 "to_time_zone": {"type": "string", "description": "Time zone to convert to"},
                 "date": {
                     "type": "string",
-                    "description": "ISO date or time, or now or today",
+                    "description": "ISO date or time, unix seconds, now or today",
                     "default": "now",
                 },
                 "other_date": {

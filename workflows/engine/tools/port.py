@@ -12,6 +12,7 @@ from workflows.engine.runtime.local_ports import SystemClock
 from workflows.engine.tool_calls import Tool, ToolReference, ToolResult, ToolSource
 from workflows.engine.tools.arguments import ArgumentsInvalid, prepare_arguments
 from workflows.engine.tools.builtin import BUILTIN_TOOLS
+from workflows.engine.tools.dify import DIFY_TOOLS
 from workflows.engine.tools.functions import build_function_tool
 from workflows.engine.tools.local_tool import (
     MAX_RESULT_CHARACTERS,
@@ -29,7 +30,7 @@ def build_table(tools: Iterable[LocalTool | Callable[..., object]]) -> ToolTable
     """Return the built-in tools and those of plug-ins or callers by source and name, where functions become tools."""
     given = (t if isinstance(t, LocalTool) else build_function_tool(t) for t in tools)
     return {
-        **{("builtin", tool.spec.name): tool for tool in BUILTIN_TOOLS},
+        **{("builtin", tool.spec.name): tool for tool in (*DIFY_TOOLS, *BUILTIN_TOOLS)},
         **{("plugin", tool.spec.name): tool for tool in given},
     }
 

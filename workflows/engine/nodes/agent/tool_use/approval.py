@@ -21,7 +21,7 @@ def ask_for_approval(
     ctx: NodeContext, config: AgentConfig, part: str, tool_name: str, arguments: Json
 ) -> None:
     """Return if a person allowed the call. Raises Refused, or StepWaiting as long as nobody has answered."""
-    answer = ctx.wait_for(Wait(_build_form(tool_name, arguments), _get_due_at(ctx, config)), part)
+    answer = ctx.wait_for(Wait(build_form(tool_name, arguments), _get_due_at(ctx, config)), part)
     if answer.is_timed_out:
         raise Refused("Nobody allowed this call in time. Go on without it.")
     if answer.action != ALLOW:
@@ -30,7 +30,7 @@ def ask_for_approval(
         raise Refused(f"A person refused this call.{reason} Go on without it.")
 
 
-def _build_form(tool_name: str, arguments: Json) -> dict[str, Json]:
+def build_form(tool_name: str, arguments: Json) -> dict[str, Json]:
     return {
         "type": "approval",
         "content": describe_call(tool_name, arguments),

@@ -1,0 +1,1 @@
+"""The settings of a tool node: which tool it calls, and with which arguments."""

@@ -1,0 +1,72 @@
+"""The arguments of a tool node: Dify's ``{type, value}`` or plain values, with references to variables."""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from workflows.engine.language.document import Json, Selector
+from workflows.engine.language.templating import Template
+from workflows.engine.language.variables import VariablePool
+
+
+_TYPES: Final = frozenset({"mixed", "variable", "constant"})
+Arguments = Mapping[str, Json]
+
+
+def merge_arguments(data: Arguments) -> dict[str, Json]:
+    """Return all arguments of a node's document: Dify's settings and parameters, and xworkflow's arguments."""
+    merged: dict[str, Json] = {}
+    for key in ("tool_configurations", "tool_parameters", "arguments"):
+        part = data.get(key)
+        if isinstance(part, Mapping):
+            merged |= {str(name): value for name, value in part.items()}
+    return merged
+
+
+def list_selectors(arguments: Arguments) -> Iterator[Selector]:
+    """Yield the variables whose values are passed as they are."""
+    for argument in arguments.values():
+        selector = _get_selector(argument)
+        if selector is not None:
+            yield selector
+
+
+def fill_in(arguments: Arguments, pool: VariablePool) -> dict[str, Json]:
+    """Return the values of the arguments. One without a value, such as a missing variable, is left out."""
+    values = {name: _fill_in_one(argument, pool) for name, argument in arguments.items()}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def drop_blanks(arguments: Arguments, parameters: Arguments) -> dict[str, Json]:
+    """Return the arguments without empty texts for parameters that may be left out."""
+    required = parameters.get("required") or ()
+    return {name: value for name, value in arguments.items() if value != "" or name in required}
+
+
+def _fill_in_one(argument: Json, pool: VariablePool) -> Json:
+    selector = _get_selector(argument)
+    if selector is not None:
+        return pool.get_or_none(selector)
+    return _render(argument["value"] if _is_typed(argument) else argument, pool)
+
+
+def _render(value: Json, pool: VariablePool) -> Json:
+    """Return the value with the references in all its texts filled in."""
+    if isinstance(value, str):
+        return Template.of(value).render_text(pool)
+    if isinstance(value, Mapping):
+        return {name: _render(item, pool) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_render(item, pool) for item in value]
+    return value
+
+
+def _get_selector(argument: Json) -> Selector | None:
+    if not _is_typed(argument) or argument["type"] != "variable":
+        return None
+    value = argument["value"]
+    is_selector = isinstance(value, list | tuple) and len(value) > 1
+    return tuple(map(str, value)) if is_selector else None
+
+
+def _is_typed(argument: Json) -> bool:
+    return isinstance(argument, Mapping) and argument.get("type") in _TYPES and "value" in argument
