@@ -31,7 +31,7 @@ class _XworkflowKind(UnknownAppearance):
 
 
 FOREIGN_KINDS: Final[Mapping[str, Appearance]] = {
-    **{kind.name: kind for kind in (_DocumentExtractor(),)},
+    "document-extractor": _DocumentExtractor(),
     **dict.fromkeys(
         ("datasource", "knowledge-index", "trigger-plugin", "trigger-schedule", "trigger-webhook"),
         _DifyKind(),

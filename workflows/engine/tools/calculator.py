@@ -147,7 +147,7 @@ def _power(base: Number, exponent: Number) -> Number:
 
 
 def _round(value: Number, digits: Number = 0) -> Number:
-    if digits != int(digits) or abs(digits) > 100:
+    if digits != int(digits) or not -100 <= digits <= 100:
         raise ExpressionInvalid("round takes a whole number of digits")
     rounded = round(Decimal(value), int(digits))
     return int(rounded) if digits <= 0 else rounded
