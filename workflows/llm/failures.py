@@ -22,9 +22,11 @@ _TOO_LONG = re.compile(
 )
 _FILTERED = re.compile(r"content.?(filter|management|policy)", re.I)
 # What endpoints say that know no tools, and those that know them but not this one.
-_TOOLS = re.compile(r"\btools?\b|tool.?(use|call|choice)|function.?call|\bfunctions?\b", re.I)
+_TOOLS = re.compile(
+    r"\btools?\b|tool.?(use|call|choice)|function.?call|\bfunctions?\b|schema error", re.I
+)
 _BAD_TOOL = re.compile(
-    r"invalid.{0,30}(schema|name|parameter)|\btools[.\[]\d|schema for function", re.I
+    r"schema error|invalid.{0,30}(schema|name|parameter)|\btools[.\[]\d|schema for function", re.I
 )
 _BAD_CALL: Final = "tool_use_failed"  # the error code of Groq
 _IMAGES = re.compile(r"image|vision|multimodal|content.{0,20}(string|list|array)", re.I)

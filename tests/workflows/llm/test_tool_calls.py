@@ -242,6 +242,7 @@ NO_TOOLS = r"can't call tools.*ReAct"
         (Failure(500, "tools param requires --jinja flag"), NO_TOOLS),
         (Failure(422, "Extra inputs are not permitted: tools"), NO_TOOLS),
         (Failure(400, "Invalid schema for function 'x': canary"), "description of a tool"),
+        (Failure(400, "JSON schema error at #: unrecognized type"), "description of a tool"),
         (Failure(400, "Failed to call a function.", code="tool_use_failed"), "invalid tool call"),
         (Failure(400, "maximum context length: 5 tools"), "too long"),
         (Failure(400, "temperature must be lower"), "malformed"),
