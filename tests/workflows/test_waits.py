@@ -13,7 +13,7 @@ from django.utils import timezone
 from accounts.errors import NotAllowed, NotFound
 from accounts.models import AuditEntry
 from accounts.tenancy import tenant
-from tests.factories.workflows import make_run, make_workflow
+from tests.factories.workflows import make_conversation, make_run, make_version, make_workflow
 from tests.support.cast import Cast, Person, make_key
 from workflows.engine.errors import InputRejected
 from workflows.errors import WaitClosed
@@ -329,3 +329,106 @@ def test_status_says_what_a_paused_run_waits_for(cast: Cast) -> None:
     assert waiting.status_text == "Waiting for you"
     assert delayed.status_text == "Waits until 14:30"
     assert debugged.status_text == "Paused"
+
+
+QUESTION = {
+    "type": "question",
+    "content": "Which columns?",
+    "inputs": [{"name": "answer", "type": "paragraph"}],
+    "actions": [],
+}
+
+
+CHAT = {
+    "version": "0.6.0",
+    "kind": "app",
+    "app": {"name": "Chat", "mode": "advanced-chat"},
+    "workflow": {
+        "graph": {
+            "nodes": [
+                {"id": "start", "data": {"type": "start", "title": "Start", "variables": []}},
+                {"id": "answer", "data": {"type": "answer", "title": "Answer", "answer": "ok"}},
+            ],
+            "edges": [{"id": "e", "source": "start", "target": "answer"}],
+        }
+    },
+}
+
+
+class TestChat:
+    """The next message answers a question, and is a new turn for anything else."""
+
+    def make(self, person: Person, form: Any = QUESTION) -> tuple[Any, Any, RunWait]:
+        workflow = make_workflow(person, source=CHAT)
+        make_version(person, workflow)
+        conversation = make_conversation(person, workflow)
+        wait = ask(
+            person,
+            form,
+            workflow=workflow,
+            conversation=conversation,
+            subject=str(person.user.pk),
+            system={"query": "Make a table"},
+        )
+        return workflow, conversation, wait
+
+    def say(self, person: Person, workflow: Any, conversation: Any, name: str = "chat_say") -> Any:
+        return person.client.post(
+            reverse(f"workflows:{name}", args=[workflow.pk]),
+            {"query": "name, age", "conversation": conversation.key},
+            headers={"HX-Request": "true"},
+        )
+
+    @pytest.mark.parametrize("name", ["chat_say", "say"])
+    def test_message_answers_the_question(self, cast: Cast, name: str) -> None:
+        workflow, conversation, wait = self.make(cast.alice)
+
+        response = self.say(cast.alice, workflow, conversation, name)
+
+        with tenant([wait.team_id]):
+            wait.refresh_from_db()
+            assert Run.objects.unscoped().filter(conversation=conversation).count() == 1
+        assert response.status_code == 200
+        assert wait.values == {"answer": "name, age"}
+        assert load_run(wait).status == "queued"
+
+    def test_message_through_the_api_answers_the_question(self, cast: Cast) -> None:
+        workflow, conversation, wait = self.make(cast.alice)
+
+        response = cast.alice.client.post(
+            f"/api/v1/workflows/{workflow.pk}/runs",
+            json.dumps({"query": "name, age", "conversation_id": conversation.key}),
+            content_type="application/json",
+        )
+
+        assert (response.status_code, response.json()["id"]) == (202, str(wait.run_id))
+
+    def test_choice_is_not_answered_by_a_message(self, cast: Cast) -> None:
+        workflow, conversation, wait = self.make(cast.alice, FORM)
+
+        self.say(cast.alice, workflow, conversation)
+
+        with tenant([wait.team_id]):
+            wait.refresh_from_db()
+            assert Run.objects.unscoped().filter(conversation=conversation).count() == 2
+        assert wait.answered_at is None
+
+    def test_turn_shows_question_and_answer(self, cast: Cast) -> None:
+        workflow, conversation, wait = self.make(cast.alice)
+        url = reverse("workflows:run_waits", args=[wait.run_id])
+
+        before = cast.alice.client.get(f"{url}?chat").content.decode()
+        self.say(cast.alice, workflow, conversation)
+        after = cast.alice.client.get(f"{url}?chat").content.decode()
+
+        assert "Which columns?" in before
+        assert "The reply below answers this question." in before
+        assert "name, age" in after
+
+    def test_form_in_a_chat_has_its_buttons(self, cast: Cast) -> None:
+        _workflow, _conversation, wait = self.make(cast.alice, FORM)
+        url = reverse("workflows:run_waits", args=[wait.run_id])
+
+        shown = cast.alice.client.get(f"{url}?chat").content.decode()
+
+        assert 'name="-action" value="discard"' in shown

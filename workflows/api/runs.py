@@ -13,7 +13,8 @@ from accounts.principals import Principal, get_principal
 from accounts.tenancy import tenant
 from workflows import selectors, sse
 from workflows.api.run_responses import serialize_run, serialize_run_detail
-from workflows.execution.events.reader import RUN_FINISHED, follow
+from workflows.engine.runtime.events import RunPaused
+from workflows.execution.events.reader import RUN_FINISHED, StreamEvent, follow
 from workflows.execution.events.run_feed import get_run_feed
 from workflows.models import Run
 from workflows.schemas.runs import (
@@ -30,6 +31,7 @@ from workflows.services.debugging.options import RunOptions, select_part
 from workflows.services.debugging.start import start_run_with_options
 from workflows.services.runs import runs
 from workflows.services.runs.memory_streams import MemoryStream
+from workflows.services.runs.waits import answer_with_message
 
 
 router = Router(auth=api_auth(), tags=["runs"])
@@ -46,7 +48,8 @@ async def start_run(
     """Start a run of a workflow that you may run.
 
     With ``blocking`` the response is 200 with the finished run, or 202 if the run takes longer
-    than ``wait_seconds``. Fails with InputRejected with the fields that don't fit.
+    than ``wait_seconds`` or pauses for an answer. If a run of the conversation waits for a text, the ``query`` is its
+    answer, and that run is returned. Fails with InputRejected with the fields that don't fit.
     """
     principal = get_principal(request)
     run = await sync_to_async(_start_run)(principal, workflow_id, body)
@@ -54,7 +57,7 @@ async def start_run(
         return Status(202, serialize_run(run))
     ended = await _wait_until_ended(run, body.wait_seconds)
     if not ended:
-        return Status(202, serialize_run(run))
+        return Status(202, await sync_to_async(_load_run)(principal, run.pk))
     return Status(200, await sync_to_async(_load_detail)(principal, run.pk))
 
 
@@ -83,7 +86,7 @@ async def run_events(request: HttpRequest, run_id: UUID) -> HttpResponseBase:
     """Stream every event of a run until it ends; ``Last-Event-ID`` continues after that event.
 
     Events: run_started, node_state_change, text_chunk, memory_recalled, memory_written, memory_retrieval_error,
-    run_paused, run_resumed, step_edited, run_finished. A ``text_chunk`` has no id: replace the text from its
+    agent_log, human_input_required, run_paused, run_resumed, step_edited, run_finished. A ``text_chunk`` has no id: replace the text from its
     ``offset`` on (in UTF-16 units) by its text, so that a reconnect or a recovered run shows the same text.
     """
     principal = get_principal(request)
@@ -120,6 +123,15 @@ def compare_runs(request: HttpRequest, run_id: UUID, other_id: UUID) -> dict[str
 def _start_run(principal: Principal, workflow_id: UUID, body: StartIn) -> Run:
     with sse.close_connections(), tenant(principal.team_ids):
         workflow = selectors.find_workflow(principal, workflow_id, "run")
+        answered_run = answer_with_message(
+            principal,
+            workflow=workflow,
+            conversation=body.conversation_id,
+            message=body.query,
+            subject=body.user,
+        )
+        if answered_run is not None:
+            return answered_run
         merged = [selectors.find_workflow(principal, merged_id, "run") for merged_id in body.merge]
         return start_run_with_options(
             principal,
@@ -151,18 +163,33 @@ def build_options(debug: DebugIn | None) -> RunOptions | None:
     )
 
 
+def _load_run(principal: Principal, run_id: UUID) -> dict[str, object]:
+    with sse.close_connections(), tenant(principal.team_ids):
+        return serialize_run(selectors.find_run(principal, run_id))
+
+
 def _load_detail(principal: Principal, run_id: UUID) -> dict[str, object]:
     with sse.close_connections(), tenant(principal.team_ids):
         return serialize_run_detail(principal, selectors.find_run(principal, run_id))
 
 
 async def _wait_until_ended(run: Run, seconds: float) -> bool:
-    """Return whether the run ended within the time; a longer run isn't stopped."""
+    """Return whether the run ended within the time; a longer run isn't stopped, and one that waits for a person is not awaited.
+
+    An answered run had paused before, so only its later events count.
+    """
     try:
         async with asyncio.timeout(seconds):
-            async for event in follow(get_run_feed(), run.team_id, run.pk, 0, idle_seconds=seconds):
+            events = follow(get_run_feed(), run.team_id, run.pk, run.last_seq, idle_seconds=seconds)
+            async for event in events:
                 if event is not None and event.name == RUN_FINISHED:
                     return True
+                if event is not None and _waits_for_a_person(event):
+                    return False
     except TimeoutError:
         return False
     return True
+
+
+def _waits_for_a_person(event: StreamEvent) -> bool:
+    return event.name == RunPaused.name and event.data["reason"] != "time"

@@ -19,6 +19,7 @@ class RunStream extends HTMLElement {
   #titles = new Map(); // of failed nodes
   #questionsTimer = 0;
   #roundsTimer = 0;
+  #isPaused = false;
   #recalled = null; // the list of recalled memories, once there are any
 
   connectedCallback() {
@@ -63,6 +64,7 @@ class RunStream extends HTMLElement {
 
   #handlers = {
     node_state_change: (event) => {
+      if (this.#isPaused && event.status === "running") this.#onResumed(); // a delay has ended
       const graph = this.#graph;
       if (graph) paintNode(graph, event);
       if (event.status === "failed" && event.title) this.#titles.set(event.node, event.title);
@@ -87,11 +89,26 @@ class RunStream extends HTMLElement {
       this.#reveal(list, 1);
     },
     human_input_required: () => this.#loadQuestions(),
-    run_paused: () => this.#loadQuestions(),
-    run_resumed: () => this.#loadQuestions(),
+    run_paused: () => {
+      this.#isPaused = true;
+      this.#showWaiting(false);
+      this.#loadQuestions();
+    },
+    run_resumed: () => this.#onResumed(),
     agent_log: () => this.#refreshRounds(),
     run_finished: (event) => this.#onFinished(event),
   };
+
+  #onResumed() {
+    this.#isPaused = false;
+    this.#showWaiting(true);
+    this.#loadQuestions();
+  }
+
+  /** Show or hide that the answer is being written. */
+  #showWaiting(on) {
+    this.#findElement("text")?.toggleAttribute("data-waiting", on);
+  }
 
   /** Load what the run waits for now; several events at once load it one time. */
   #loadQuestions() {

@@ -223,12 +223,16 @@ class MemoryRetrievalError(Event):
 
 @dataclass(frozen=True, slots=True)
 class RunPaused(Event):
-    """The run paused and does not continue until a user resumes it. ``reason``: breakpoint | step | input | time."""
+    """The run paused. ``reason``: breakpoint | step | input | time.
+
+    At a breakpoint or after a step it continues when a user resumes it, otherwise with an answer or at a time.
+    """
 
     name: ClassVar[str] = "run_paused"
-    nodes: Sequence[str]  # the nodes that would start next
+    nodes: Sequence[str]  # the nodes that would start next, or that wait
     reason: str
     at: float = 0.0
+    until: float | None = None  # unix seconds at which the run continues by itself
 
 
 @dataclass(frozen=True, slots=True)

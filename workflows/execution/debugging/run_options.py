@@ -144,7 +144,9 @@ def build_pause(
         # Kept while the run waits for an answer or a time; a person who resumes the run chooses again.
         "mode": earlier.get("mode") or _get_first_mode(claim),
     }
-    return RunPaused(nodes, reason, paused_at), state
+    due = [each.wait.due_at for each in result.open_waits if each.wait.due_at is not None]
+    until = min(due, default=None) if reason in ("input", "time") else None
+    return RunPaused(nodes, reason, paused_at, until), state
 
 
 def _get_first_mode(claim: Claim) -> str:

@@ -21,10 +21,10 @@ from workflows.engine.language.document import Json
 from workflows.engine.runtime.events import RunResumed
 from workflows.engine.runtime.waits import BY_LINK, check_answer, find_reply_field
 from workflows.errors import WaitClosed
-from workflows.models import Conversation, Run, RunWait
+from workflows.models import Run, RunWait, Workflow
 from workflows.models.run import ENDED, RunStatus
 from workflows.services import audit_lines
-from workflows.services.runs.runs import add_event
+from workflows.services.runs.runs import add_event, resolve_subject
 from workflows.tasks import wake_worker
 
 
@@ -77,21 +77,31 @@ def answer_wait(
     return wait
 
 
-def find_reply_wait(principal: Principal, conversation: Conversation) -> RunWait | None:
-    """Return the question of the conversation's run that the next message answers, or None."""
-    rows = list_waiting(principal, team_id=conversation.team_id)
-    for wait in rows.filter(run__conversation=conversation).order_by("-created_at", "-id"):
-        if find_reply_field(wait.form or {}) is not None:
-            return wait
+def answer_with_message(
+    principal: Principal,
+    *,
+    workflow: Workflow,
+    conversation: str | None,
+    message: str | None,
+    subject: str | None = None,
+) -> Run | None:
+    """Answer the question that the conversation waits for with a message, and return its run.
+
+    Return None if the conversation waits for nothing that a message answers; then the message starts a new turn.
+    Raises InputRejected if the text doesn't fit the field.
+    """
+    if not conversation or not (message or "").strip():
+        return None
+    person = resolve_subject(principal, subject).id
+    rows = list_waiting(principal, team_id=workflow.team_id).filter(
+        run__workflow=workflow, run__conversation__key=conversation, run__subject=person
+    )
+    for wait in rows:
+        name = find_reply_field(wait.form or {})
+        if name is not None:
+            answer_wait(principal, wait.run, wait_id=wait.pk, values={name: message})
+            return Run.objects.visible_to(principal).get(pk=wait.run_id)
     return None
-
-
-def answer_with_message(principal: Principal, wait: RunWait, message: str) -> RunWait:
-    """Answer a question with the text of a chat message. Raises InputRejected if the text doesn't fit the field."""
-    name = find_reply_field(wait.form or {})
-    if name is None:
-        raise NotFound
-    return answer_wait(principal, wait.run, wait_id=wait.pk, values={name: message})
 
 
 def make_link_token(principal: Principal, wait: RunWait) -> str:

@@ -51,6 +51,7 @@ class PaneTurn:
     end_texts: Mapping[str, str]
     in_sandbox: bool = False
     pinned: str = ""  # ids of the pinned nodes, separated by spaces
+    has_questions: bool = False  # the run has paused, perhaps for an answer
 
 
 def build_workflow_context(
@@ -195,6 +196,7 @@ def build_pane_turns(
             end_texts=end_texts,
             in_sandbox=(run.debug or {}).get("memory") == "sandbox",
             pinned=" ".join(run.mocks or {}),
+            has_questions=run.pause is not None,
         )
         for run in runs
     ]

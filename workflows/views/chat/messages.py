@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
+from workflows.services.runs.waits import answer_with_message
 from workflows.views.catalog.workflow_page import GROUP_FIELD, build_pane_turns, read_person
 from workflows.views.request_context import find_workflow, is_htmx, read_text
 from workflows.views.runs.options import start_run_from_form
@@ -24,7 +25,14 @@ def send_message(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     query, person = read_text(request.POST, "query"), read_person(request.POST)
     if not query:
         return HttpResponse(_("Enter a message first."), status=422)
-    run = start_run_from_form(request, principal, workflow, inputs={}, query=query)
+    answered_run = answer_with_message(
+        principal,
+        workflow=workflow,
+        conversation=read_text(request.POST, "conversation"),
+        message=query,
+        subject=person or None,
+    )
+    run = answered_run or start_run_from_form(request, principal, workflow, inputs={}, query=query)
     conversation_key = run.conversation.key if run.conversation else ""
     page_url = reverse("workflows:detail", args=[workflow.pk])
     group = read_text(request.POST, GROUP_FIELD)
@@ -33,8 +41,12 @@ def send_message(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     url = f"{page_url}?{urlencode(parameters)}"
     if not is_htmx(request):
         return redirect(url)
-    (turn,) = build_pane_turns(principal, workflow, [run])
-    html = render_to_string("chat/_pane_turn.html", {"turn": turn}, request)
+    html = ""
+    if (
+        answered_run is None
+    ):  # otherwise the turn is on the page already, and its stream shows the rest
+        (turn,) = build_pane_turns(principal, workflow, [run])
+        html = render_to_string("chat/_pane_turn.html", {"turn": turn}, request)
     html += render_to_string(
         "chat/_pane_conversation_field.html",
         {"conversation": run.conversation, "person": person, "out_of_band": True},

@@ -22,6 +22,7 @@ from workflows.models import Conversation, Message, Workflow
 from workflows.models.documents import from_json
 from workflows.services.chat import conversations
 from workflows.services.runs.runs import cancel_run, resolve_subject, start_run
+from workflows.services.runs.waits import answer_with_message
 from workflows.views.catalog.workflow_page import (
     GROUP_FIELD,
     build_group_context,
@@ -76,7 +77,13 @@ def send_message(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     query = read_text(request.POST, "query")
     if not query:
         return HttpResponse(_("Enter a message first."), status=422)
-    run = start_run(
+    answered_run = answer_with_message(
+        principal,
+        workflow=workflow,
+        conversation=read_text(request.POST, "conversation"),
+        message=query,
+    )
+    run = answered_run or start_run(
         principal,
         workflow=workflow,
         query=query,
@@ -99,6 +106,7 @@ def send_message(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
         "conversation": conversation,
         "group": group,
         "out_of_band": True,
+        "turn_out_of_band": answered_run is not None,  # its turn is on the page already
         **_build_list_context(request, principal, workflow, conversation),
     }
     templates = ("chat/_turn.html", "chat/_conversation_field.html", "chat/_conversations.html")

@@ -69,6 +69,7 @@ class ChatTurn:
     stored: tuple[StoredMemory, ...] = ()
     not_recalled: bool = False
     not_remembered: bool = False
+    has_questions: bool = False  # the run has paused, perhaps for an answer
 
 
 @dataclass(slots=True)
@@ -120,6 +121,7 @@ def build_turns(principal: Principal, workflow: Workflow, runs: Sequence[Run]) -
                 stored=lookup.list_stored(memory),
                 not_recalled=memory.is_recall_paused,
                 not_remembered=memory.is_store_paused,
+                has_questions=run.pause is not None,
             )
         )
     return turns

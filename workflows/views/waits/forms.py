@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from config.http import strict_json
 from workflows.engine.errors import InputRejected
 from workflows.engine.language.document import Json
-from workflows.engine.runtime.waits import list_actions, list_input_fields
+from workflows.engine.runtime.waits import find_reply_field, list_actions, list_input_fields
 from workflows.forms import CONTROLS, InputField
 from workflows.models import Run, RunWait
 from workflows.services.runs import waits
@@ -67,6 +67,28 @@ class Question:
     @property
     def is_approval(self) -> bool:
         return bool((self.wait.form or {}).get("type") == "approval")
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A question in a chat, and its answer. ``is_card``: it is shown with its form, since a message can't answer it."""
+
+    question: Question
+    text: str
+    answer: str
+    is_card: bool
+
+
+def build_exchange(question: Question) -> Exchange:
+    form, wait = question.wait.form or {}, question.wait
+    answers = [value for _name, value in question.answers if value]
+    is_answered = wait.answered_at is not None and not wait.is_timed_out
+    return Exchange(
+        question,
+        text="\n\n".join(piece.text for piece in question.pieces if piece.text),
+        answer=", ".join(answers) if is_answered else "",
+        is_card=not is_answered and find_reply_field(form) is None,
+    )
 
 
 def build_question(

@@ -1,5 +1,6 @@
 """Pages of what waits for a person: the list, answering as a member, and answering with a link."""
 
+from collections.abc import Iterable
 from uuid import UUID
 
 from allauth.core.ratelimit import consume_or_429
@@ -18,7 +19,13 @@ from workflows.errors import WaitClosed
 from workflows.models import Run, RunWait
 from workflows.services.runs import waits
 from workflows.views.request_context import find_run, is_htmx
-from workflows.views.waits.forms import Question, build_question, read_answer
+from workflows.views.waits.forms import (
+    Exchange,
+    Question,
+    build_exchange,
+    build_question,
+    read_answer,
+)
 
 
 @login_required
@@ -43,8 +50,14 @@ def count(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_safe
 def of_run(request: HttpRequest, run_id: UUID) -> HttpResponse:
-    """Show the open questions of a run; with ``head``, also the head of its page, which says what it waits for."""
+    """Show the open questions of a run, as a chat shows them with ``chat``.
+
+    With ``head``, also show the head of the run's page, which says what it waits for.
+    """
     principal, run = find_run(request, run_id)
+    if "chat" in request.GET:
+        exchanges = build_exchanges(run, waits.list_waits(principal, run))
+        return render(request, "waits/_in_chat.html", {"run": run, "exchanges": exchanges})
     context = {"run": run, **build_questions_context(request, run)}
     response = render(request, "waits/_of_run.html", context)
     if "head" in request.GET:
@@ -118,6 +131,13 @@ def answer_by_link(request: HttpRequest, token: str) -> HttpResponse:
 def build_member_question(run: Run, wait: RunWait, **submission: object) -> Question:
     url = reverse("workflows:answer_wait", args=[run.pk, wait.pk])
     return build_question(run, wait, url, **submission)  # type: ignore[arg-type]
+
+
+def build_exchanges(run: Run, rows: Iterable[RunWait]) -> list[Exchange]:
+    """Return the questions of a run with their answers. Those that a message answers are shown as messages."""
+    return [
+        build_exchange(build_member_question(run, wait)) for wait in rows if wait.form is not None
+    ]
 
 
 def build_questions_context(request: HttpRequest, run: Run) -> dict[str, object]:

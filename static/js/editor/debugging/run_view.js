@@ -41,6 +41,7 @@ export class RunView {
   }
 
   on_node_state_change(data) {
+    if (this.status === "paused" && data.status === "running") this.on_run_resumed(); // a delay has ended
     if (!data.reused) this.began ||= data.at; // reused steps ran earlier
     this.#paint(data);
     this.#updateLog(data);
@@ -64,9 +65,15 @@ export class RunView {
     this.editor.canvas.paintNode(source, { text: answer.slice(-60) });
   }
 
-  on_run_paused({ nodes }) {
+  on_run_paused({ nodes, reason }) {
     this.status = "paused";
+    this.pauseReason = reason;
     this.pausedNodes = nodes;
+  }
+
+  /** Return whether the run continues with an answer or at a time, and not when somebody resumes it. */
+  get isWaiting() {
+    return this.pauseReason === "input" || this.pauseReason === "time";
   }
 
   on_run_resumed() {

@@ -9,6 +9,7 @@ import { RunView, getEndMessage, getStateLabel } from "./run_view.js";
 import { t } from "../../common/translations.js";
 
 const LIVE = new Set(["queued", "running", "paused"]);
+const QUESTIONS_DELAY = 60; // ms in which further events load nothing again
 const MEMORY_DELAY = 400; // ms to wait for further memory events
 
 export function install(editor) {
@@ -16,10 +17,18 @@ export function install(editor) {
   editor.runs = new Runs(editor);
 }
 
+function describePause(reason, names, until) {
+  if (reason === "step") return t("Next: {names}", { names });
+  if (reason === "input") return t("Waiting for you");
+  if (reason === "time") return t("Waits until {time}", { time: new Date(until * 1000).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" }) });
+  return t("Paused before {names}", { names });
+}
+
 const getPinned = (element) => (element.dataset.pinned ?? "").split(" ").filter(Boolean);
 
 class Runs {
   #memoryTimer = 0;
+  #questionsTimer = 0;
   #lastId = "";
 
   constructor(editor) {
@@ -132,6 +141,7 @@ class Runs {
 
   #begin(id, page) {
     this.view.reset();
+    this.panel.querySelector("[data-run-questions]")?.replaceChildren();
     this.view.run = id;
     this.#lastId = id;
     this.root.dataset.runId = id;
@@ -151,18 +161,20 @@ class Runs {
     if (run !== this.run) return;
     this.view.handle(name, data);
     if (name.startsWith("memory_")) this.#refreshMemory();
+    if (name === "human_input_required" || name === "run_resumed") this.#refreshQuestions();
     if (name === "run_paused") this.#onPaused(data);
     if (name === "run_finished") this.#onFinished(data);
     if (name.startsWith("run_")) this.#showState();
   }
 
-  #onPaused({ nodes, reason }) {
+  #onPaused({ nodes, reason, until }) {
     const names = nodes.map((id) => getNodeName(this.editor, id)).join(", ");
-    const message = reason === "step" ? t("Next: {names}", { names }) : t("Paused before {names}", { names });
+    const message = describePause(reason, names, until);
     this.#showMessage(message);
     this.editor.say(message);
     if (nodes[0]) this.editor.canvas.reveal(nodes[0]);
     this.#refreshMemory();
+    this.#refreshQuestions();
     this.editor.emit("run", { id: this.run, status: "paused" }); // other views of this run are out of date
   }
 
@@ -228,11 +240,11 @@ class Runs {
     const { status } = this.view;
     for (const pill of this.root.querySelectorAll("[data-run-state]")) {
       pill.hidden = !status;
-      pill.textContent = getStateLabel(status);
+      pill.textContent = this.isPaused && this.view.isWaiting ? t("Waiting") : getStateLabel(status);
       pill.dataset.status = status;
     }
     for (const box of this.root.querySelectorAll("[data-run-now]")) box.hidden = !status;
-    for (const id of ["continue", "step"]) this.#setCommandVisible(id, this.isPaused);
+    for (const id of ["continue", "step"]) this.#setCommandVisible(id, this.isPaused && !this.view.isWaiting);
     this.#setCommandVisible("stop", this.isLive);
     for (const button of this.panel.querySelectorAll("[data-save-case]")) button.hidden = !this.editor.canEdit || this.isLive || !this.editor.urls.tests;
     this.root.dataset.run = status;
@@ -281,6 +293,18 @@ class Runs {
       panel.dataset.run = this.run;
       window.htmx.ajax("GET", this.#address("memory"), { target: panel, swap: "innerHTML" });
     }, MEMORY_DELAY);
+  }
+
+  /** Show what the run asks, unless the chat or the run's own card beside it shows it already. */
+  #refreshQuestions() {
+    const slot = this.panel.querySelector("[data-run-questions]");
+    if (!slot || !this.run || this.isOld) return;
+    clearTimeout(this.#questionsTimer);
+    this.#questionsTimer = setTimeout(() => {
+      const shown = document.getElementById(`questions-${this.run}`);
+      if (shown && !slot.contains(shown)) return;
+      window.htmx.ajax("GET", this.#address("waits"), { target: slot, swap: "innerHTML" });
+    }, QUESTIONS_DELAY);
   }
 
   #refreshList() {
