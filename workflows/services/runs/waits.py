@@ -100,7 +100,8 @@ def answer_with_message(
         name = find_reply_field(wait.form or {})
         if name is not None:
             answer_wait(principal, wait.run, wait_id=wait.pk, values={name: message})
-            return Run.objects.visible_to(principal).get(pk=wait.run_id)
+            runs = Run.objects.visible_to(principal)
+            return runs.select_related("conversation", "version").get(pk=wait.run_id)
     return None
 
 
