@@ -114,6 +114,20 @@ class ToolFailed(EngineFault):
         super().__init__(message)
 
 
+class SubWorkflowFailed(EngineFault):
+    """The sub-workflow failed."""
+
+    retryable = True
+
+
+class SubWorkflowUnavailable(EngineFault):
+    """The sub-workflow does not exist, is not published, or may not be run."""
+
+
+class NestingNotAllowed(EngineFault):
+    """Workflows are nested too deep, or in a circle."""
+
+
 class MemoryUnavailable(EngineFault):
     """No memory provider is configured."""
 

@@ -271,6 +271,42 @@ class HttpPort(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class SubRunResult:
+    """The result of a child run that has ended. ``status`` is one of the ends of ``RunStatus``."""
+
+    run_id: str
+    status: str
+    outputs: Mapping[str, Json] = field(default_factory=dict)
+    error: str | None = None
+    usage: Usage = field(default_factory=Usage)
+    # The outputs may contain untrusted content, such as text from the web.
+    is_untrusted: bool = False
+
+
+class SubWorkflowPort(Protocol):
+    """Runs published workflows as children of a run, with the rights of the person that the run is for."""
+
+    async def run(
+        self,
+        reference: str,
+        inputs: Mapping[str, Json],
+        *,
+        idempotency_key: str,
+        is_untrusted: bool = False,
+    ) -> SubRunResult:
+        """Run a workflow to its end. ``reference`` is its slug or its id.
+
+        The first call with an idempotency key starts the child, and a later attempt at the calling run gets the same
+        child; further calls within one attempt, which are retries, start new ones. ``is_untrusted`` says that the
+        inputs may contain untrusted content.
+
+        Raises SubWorkflowUnavailable, NestingNotAllowed or InputRejected if no child can be started, and StepWaiting if
+        the child is paused: the calling run then pauses, too, until the child has ended.
+        """
+        ...
+
+
 class ClockPort(Protocol):
     def now(self) -> datetime: ...
     def monotonic(self) -> float: ...
@@ -301,6 +337,7 @@ class Ports:
     history: HistoryPort | None = None
     reminder: ReminderPort | None = None
     tools: ToolPort | None = None
+    sub_workflows: SubWorkflowPort | None = None
 
 
 class Journal(Protocol):

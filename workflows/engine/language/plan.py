@@ -11,7 +11,7 @@ from workflows.engine.errors import DocumentInvalid
 from workflows.engine.kinds import AnyKind, Execution, Kinds
 from workflows.engine.language.config_errors import build_config_problems
 from workflows.engine.language.disabled_nodes import remove_disabled
-from workflows.engine.language.document import Document, EdgeSpec, NodeSpec, Selector
+from workflows.engine.language.document import Document, EdgeSpec, Mode, NodeSpec, Selector
 from workflows.engine.language.failure_policy import Policy, Strategy, read_policy
 from workflows.engine.language.graph import Graph
 from workflows.engine.language.nesting import find_container_problems
@@ -19,7 +19,7 @@ from workflows.engine.language.problems import Problem, select_errors
 from workflows.engine.language.templating import Segment
 from workflows.engine.language.untrusted import ContentFlow
 from workflows.engine.language.values import ValueType, parse_type
-from workflows.engine.language.variables import CONVERSATION
+from workflows.engine.language.variables import CONVERSATION, SYSTEM
 from workflows.engine.runtime.step_records import StepKey
 
 
@@ -100,6 +100,12 @@ class Plan:
     @property
     def mode(self) -> str:
         return self.document.mode
+
+    @property
+    def input_sources(self) -> tuple[str, ...]:
+        """Return the ids under which nodes read what the caller of a run sent: the start node, and a chat's message."""
+        root = self.nodes[self.root].id
+        return (root, SYSTEM) if self.document.mode is Mode.CHAT else (root,)
 
     @property
     def has_parts(self) -> bool:

@@ -55,6 +55,16 @@ class ContentFlow:
                     untrusted |= outputs
         return untrusted
 
+    def reaches_outputs(self, untrusted: Collection[str]) -> bool:
+        """Return whether a node whose outputs are those of the run is among these."""
+        return not self._responses.isdisjoint(untrusted)
+
+    @cached_property
+    def _responses(self) -> frozenset[str]:
+        return frozenset(
+            spec.id for spec, kind in self._nodes if kind.execution is Execution.RESPONSE
+        )
+
     @cached_property
     def _initial(self) -> frozenset[str]:
         return self.propagate(self.sources)

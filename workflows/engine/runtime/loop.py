@@ -112,6 +112,7 @@ def _build_result(
         stream="".join(run_context.session_queue.text),
         conversation=state.pool.get_conversation(),
         untrusted=select_carried_over(state.untrusted),
+        has_untrusted_outputs=run_context.plan.flow.reaches_outputs(state.untrusted),
         writes=tuple(state.writes),
         exceptions_count=state.exceptions,
         elapsed=run_context.ports.clock.monotonic() - run_context.started,

@@ -24,7 +24,8 @@ class RunStart:
     system: Mapping[str, Json] = field(default_factory=dict)
     environment: Mapping[str, Json] = field(default_factory=dict)
     conversation: Mapping[str, Json] = field(default_factory=dict)
-    untrusted: Collection[str] = ()  # its variables with untrusted content from earlier turns
+    # Variables with untrusted content from earlier turns; the id of the start node if the inputs have such content.
+    untrusted: Collection[str] = ()
     started_at: float | None = None  # unix seconds; None: now
     max_steps: int = MAX_STEPS  # starts of nodes, retries included
     steps_setting: str = "max_steps"  # the setting that raises the limit, for the error message
@@ -46,6 +47,7 @@ class RunResult:
     # The current variables of the conversation, and those with untrusted content.
     conversation: Mapping[str, Json] = field(default_factory=dict)
     untrusted: tuple[str, ...] = ()
+    has_untrusted_outputs: bool = False
     writes: tuple[Write, ...] = ()
     exceptions_count: int = 0
     elapsed: float = 0.0

@@ -8,9 +8,12 @@ result = await handle.result()
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
 
 from workflows.engine.kinds import AnyKind
 from workflows.engine.language.document import Document, Json
+from workflows.engine.language.callable_form import check_call
 from workflows.engine.language.dsl import load_document
 from workflows.engine.language.plan import Plan, compile_plan
 from workflows.engine.language.start_form import check_start_inputs
@@ -40,6 +43,7 @@ from workflows.engine.runtime.run_request import (
     RunStart,
 )
 from workflows.engine.runtime.step_records import RunStatus, StepKey, StepRecord
+from workflows.engine.runtime.sub_runs import LocalChildren, LocalSubWorkflows
 from workflows.engine.runtime.waits import Answer
 from workflows.engine.testing.mocks import Mocks
 from workflows.engine.tool_calls import ToolPort
@@ -47,17 +51,23 @@ from workflows.engine.tools.local_tool import LocalTool
 from workflows.engine.tools.port import LocalTools, build_table
 
 
+Source = Document | str | bytes | Mapping[str, Json]
+
+# The name of the runner's own workflow among the ancestors of child runs.
+_OUTERMOST: Final = "this workflow"
+
+
 class WorkflowRunner:
     """Compiles a document once, for any number of runs, also concurrent ones.
 
     ``memory`` is a memory port, or a provider whose memory then outlives the run. ``tools`` are added to the built-in
-    ones, where plain functions become tools, or it is a tool port that replaces them. With ``checked=True`` the inputs
-    count as already checked against the start form.
+    ones, where plain functions become tools, or it is a tool port that replaces them. ``workflows`` are those that its
+    sub-workflow nodes may run, by slug. With ``checked=True`` the inputs count as already checked against the start form.
     """
 
     def __init__(
         self,
-        document: Document | str | bytes | Mapping[str, Json],
+        document: Source,
         *,
         memory: MemoryPort | MemorySource | None = None,
         models: ModelPort | None = None,
@@ -67,6 +77,7 @@ class WorkflowRunner:
         history: HistoryPort | None = None,
         reminder: ReminderPort | None = None,
         tools: ToolPort | Sequence[LocalTool | Callable[..., object]] = (),
+        workflows: Mapping[str, Source] | None = None,
         plugins: Iterable[AnyKind] = (),
         mocks: Mapping[str, Mapping[str, Json]] | Mocks | None = None,
         environment: Mapping[str, Json] | None = None,
@@ -95,6 +106,10 @@ class WorkflowRunner:
             reminder=reminder,
             tools=tools,
         )
+        self._workflows, self._plugins = workflows or {}, tuple(plugins)
+        self._ancestors: Mapping[str, str] = {"": _OUTERMOST}
+        self._runners: dict[str, WorkflowRunner] = {}  # of the workflows that were run so far
+        self._children = LocalChildren()
         self._mocks = Mocks(mocks) if isinstance(mocks, Mapping) else mocks
         self._environment = dict(environment or {})
         self._max_steps, self._timeout_seconds = max_steps, timeout_seconds
@@ -121,11 +136,58 @@ class WorkflowRunner:
             max_steps=self._max_steps,
             timeout_seconds=self._timeout_seconds,
         )
-        return RunHandle(self.plan, start, self._ports, self._mocks)
+        return RunHandle(self.plan, start, self._build_ports(start), self._mocks)
+
+    def start_child(
+        self, inputs: Mapping[str, Json], system: Mapping[str, Json], *, is_untrusted: bool
+    ) -> "RunHandle":
+        """Start a run that another run called. Raises InputRejected before anything has run."""
+        checked_inputs, query = check_call(self.document, inputs)
+        system = system if query is None else {**system, "query": query}
+        start = RunStart(
+            run_id=self._ports.ids.new(),
+            inputs=checked_inputs,
+            system=system,
+            environment=self._environment,
+            untrusted=self.plan.input_sources if is_untrusted else (),
+            max_steps=self._max_steps,
+            timeout_seconds=self._timeout_seconds,
+        )
+        return RunHandle(self.plan, start, self._build_ports(start), self._mocks)
 
     def resume(self, paused: "RunHandle", answers: Mapping[StepKey, Answer]) -> "RunHandle":
         """Continue a paused run with answers to its open waits; finished steps do not run again."""
-        return RunHandle(self.plan, paused.start, self._ports, self._mocks, paused, answers)
+        self._children.add_answers(answers)
+        ports = self._build_ports(paused.start)
+        return RunHandle(self.plan, paused.start, ports, self._mocks, paused, answers)
+
+    def _build_ports(self, start: RunStart) -> Ports:
+        """Return the ports of one run, which know the workflows around it."""
+        if not self._workflows:
+            return self._ports
+        sub_workflows = LocalSubWorkflows(
+            self._find_runner, self._ancestors, start.system, self._children
+        )
+        return replace(self._ports, sub_workflows=sub_workflows)
+
+    def _find_runner(self, slug: str, ancestors: Mapping[str, str]) -> "WorkflowRunner | None":
+        """Return the runner of a workflow that a run of this one calls, which shares this runner's ports."""
+        source = self._workflows.get(slug)
+        if source is None:
+            return None
+        runner = self._runners.get(slug)
+        if runner is None:
+            options: dict[str, Any] = {  # Any: options of several types
+                "max_steps": self._max_steps,
+                "timeout_seconds": self._timeout_seconds,
+            }
+            runner = WorkflowRunner(
+                source, workflows=self._workflows, plugins=self._plugins, **options
+            )
+            runner._ports, runner._ancestors = self._ports, ancestors
+            runner._environment, runner._children = self._environment, self._children
+            self._runners[slug] = runner
+        return runner
 
     async def run(
         self,

@@ -33,6 +33,7 @@ class Wait:
 
     form: Mapping[str, Json] | None = None
     due_at: float | None = None  # unix seconds, at which the wait ends without an answer
+    child_run_id: str = ""  # the run whose end is waited for, instead of an answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +55,10 @@ class OpenWait:
 
 
 def get_reason(open_waits: Sequence[OpenWait]) -> str:
-    """Return why a run paused: "input" if it waits for a person, "time" if only for a time."""
-    return "input" if any(each.wait.form is not None for each in open_waits) else "time"
+    """Return why a run paused: "input" if it waits for a person, else "child" for another run, else "time"."""
+    if any(each.wait.form is not None for each in open_waits):
+        return "input"
+    return "child" if any(each.wait.child_run_id for each in open_waits) else "time"
 
 
 class StepWaiting(StepPaused):

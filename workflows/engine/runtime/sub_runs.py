@@ -1,0 +1,132 @@
+"""Child runs: the rules of nesting, and the port that runs children in this process."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from workflows.engine.errors import NestingNotAllowed, SubWorkflowUnavailable
+from workflows.engine.language.callable_form import build_call_outputs
+from workflows.engine.language.document import Json
+from workflows.engine.ports import SubRunResult
+from workflows.engine.runtime.run_request import RunResult
+from workflows.engine.runtime.step_records import RunStatus, StepKey
+from workflows.engine.runtime.waits import Answer, StepWaiting, Wait
+
+
+if TYPE_CHECKING:
+    from workflows.engine.runtime.runner import RunHandle, WorkflowRunner
+
+
+MAX_DEPTH: Final = 5  # children inside children
+_PART_PREFIX: Final = "child:"
+
+
+def check_nesting(ancestors: Mapping[str, str], target: str, name: str) -> None:
+    """Raise NestingNotAllowed if a child would be nested too deep, or inside a run of the same workflow.
+
+    ``ancestors`` are the names of the workflows around the child by their ids, the outermost one first.
+    """
+    path = " → ".join((*ancestors.values(), name))
+    if target in ancestors:
+        raise NestingNotAllowed(f"{name} can't run inside itself: {path}")
+    if len(ancestors) > MAX_DEPTH:
+        raise NestingNotAllowed(f"Workflows can be nested at most {MAX_DEPTH} deep: {path}")
+
+
+def count_call(calls: Counter[str], idempotency_key: str) -> str:
+    """Return the key of this call's child. Calls after the first one with a key are retries, with children of their own."""
+    calls[idempotency_key] += 1
+    number = calls[idempotency_key]
+    return idempotency_key if number == 1 else f"{idempotency_key}#{number}"
+
+
+def build_child_wait(run_id: str, form: Mapping[str, Json] | None = None) -> StepWaiting:
+    """Return what a caller raises whose child is paused."""
+    return StepWaiting(Wait(form, child_run_id=run_id), f"{_PART_PREFIX}{run_id}")
+
+
+@dataclass(slots=True)
+class LocalChildren:
+    """The paused children of all runs of a runner, by their keys, and the answers that they get next."""
+
+    paused: dict[str, "tuple[RunHandle, RunResult]"] = field(default_factory=dict)
+    answers: dict[str, Answer] = field(default_factory=dict)  # by the id of the child
+
+    def add_answers(self, answers: Mapping[StepKey, Answer]) -> None:
+        """Keep the answers to the waits of children, which their callers passed on as their own."""
+        for key, answer in answers.items():
+            if key.part.startswith(_PART_PREFIX):
+                self.answers[key.part.removeprefix(_PART_PREFIX)] = answer
+
+
+@dataclass(slots=True)
+class LocalSubWorkflows:
+    """Implements ``engine.ports.SubWorkflowPort`` for the runs of ``WorkflowRunner``.
+
+    ``find_runner`` returns the runner of a workflow by its slug, whose runs have these ancestors.
+    """
+
+    find_runner: "Callable[[str, Mapping[str, str]], WorkflowRunner | None]"
+    ancestors: Mapping[str, str]
+    system: Mapping[str, Json]
+    children: LocalChildren
+    _calls: Counter[str] = field(default_factory=Counter)
+
+    async def run(
+        self,
+        reference: str,
+        inputs: Mapping[str, Json],
+        *,
+        idempotency_key: str,
+        is_untrusted: bool = False,
+    ) -> SubRunResult:
+        key = count_call(self._calls, idempotency_key)
+        check_nesting(self.ancestors, reference, reference)
+        runner = self.find_runner(reference, {**self.ancestors, reference: reference})
+        if runner is None:
+            raise SubWorkflowUnavailable(f"There is no workflow {reference}")
+        handle = self._resume(runner, key) or self._start(runner, reference, inputs, is_untrusted)
+        try:
+            result = await handle.result()
+        except BaseException:
+            handle.stop()
+            raise
+        if result.status is RunStatus.PAUSED:
+            self.children.paused[key] = handle, result
+            raise build_child_wait(handle.run_id, result.open_waits[0].wait.form)
+        return SubRunResult(
+            handle.run_id,
+            result.status.value,
+            build_call_outputs(runner.document.mode, result.outputs),
+            result.error,
+            result.usage,
+            result.has_untrusted_outputs,
+        )
+
+    def _start(
+        self,
+        runner: "WorkflowRunner",
+        reference: str,
+        inputs: Mapping[str, Json],
+        is_untrusted: bool,
+    ) -> "RunHandle":
+        identity = {"app_id": reference, "workflow_id": reference}
+        if self.system.get("user_id"):
+            identity["user_id"] = self.system["user_id"]
+        return runner.start_child(inputs, identity, is_untrusted=is_untrusted)
+
+    def _resume(self, runner: "WorkflowRunner", key: str) -> "RunHandle | None":
+        """Continue a paused child with the answer that arrived. Without one, its caller pauses again."""
+        if key not in self.children.paused:
+            return None
+        handle, result = self.children.paused[key]
+        answer = self.children.answers.pop(handle.run_id, None)
+        if answer is None:
+            raise build_child_wait(handle.run_id, result.open_waits[0].wait.form)
+        del self.children.paused[key]
+        open_wait = result.open_waits[0]
+        nested = self.children.answers  # the child's own wait may be that of its child
+        if open_wait.wait.child_run_id:
+            nested[open_wait.wait.child_run_id] = answer
+        return runner.resume(handle, {open_wait.key: answer})
