@@ -14,6 +14,8 @@ LEASE = timedelta(seconds=15)
 RENEW_EVERY = 5.0  # seconds; two renewals may fail before the lease is gone
 
 CLAIM = "select execution_claim(%s, %s, %s)"
+CHILD = "select execution_find_child(%s, %s, %s)"
+STOP_CHILD = "select execution_stop_child(%s, %s)"
 NEXT_TURN = "select execution_next_turn(%s, %s)"
 RENEW = "select run_id from execution_renew(%s, %s, %s, %s)"
 RELEASE = "select execution_release(%s, %s, %s)"
@@ -50,6 +52,18 @@ async def find_next_turn(db: Database, finished: Claim) -> UUID | None:
         return None
     run_id: UUID | None = await db.fetch_value(NEXT_TURN, (finished.team_id, finished.run_id))
     return run_id
+
+
+async def find_child(db: Database, parent: Claim, key: str) -> Mapping[str, Json] | None:
+    """Return the child that a step of the run started under this key, or None."""
+    row: Mapping[str, Json] | None = await db.fetch_value(
+        CHILD, (parent.team_id, parent.run_id, key)
+    )
+    return row
+
+
+async def stop_child(db: Database, parent: Claim, child_id: UUID) -> None:
+    await db.fetch_value(STOP_CHILD, (parent.team_id, child_id))
 
 
 async def renew_claims(db: Database, claims: Sequence[Claim]) -> set[UUID]:

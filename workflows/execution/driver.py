@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from json import loads
 
@@ -38,6 +38,7 @@ from workflows.execution.journal.masking import build_run_redactor
 from workflows.execution.journal.outbox import Outbox
 from workflows.execution.plans import PreparedDocument
 from workflows.execution.ports.adapters import Services, build_ports, clear_notes, record_run_start
+from workflows.execution.ports.children import ChildDriver, ChildRuns
 from workflows.execution.run_setup import Setup, load_setup
 
 
@@ -77,6 +78,10 @@ class RunExecution:
             self.lost = reason
             self._cancel()
 
+    def is_leaving(self) -> bool:
+        """Return whether the run goes on in another worker."""
+        return self.handing_over or self.lost is not None
+
     def _cancel(self) -> None:
         if self.task is not None:
             self.task.cancel()
@@ -89,6 +94,7 @@ class WorkerContext:
     db: Database
     outbox: Outbox
     services: Services
+    children: ChildDriver
 
 
 async def execute_run(execution: RunExecution, context: WorkerContext) -> None:
@@ -145,6 +151,8 @@ class _Attempt:
         mocks = Mocks(claim.row["mocks"]) if claim.row["mocks"] else None
         pause_control = run_options.build_pause_control(claim, debug, rows)
         ports = add_reminder(build_ports(claim, self.setup, self.context.services), claim)
+        children = ChildRuns(claim, self.context.children, self.execution.is_leaving, self.redactor)
+        ports = replace(ports, sub_workflows=children)
         await record_run_start(claim, self.prepared.document)
         try:
             result = await execute_plan(
@@ -181,12 +189,17 @@ class _Attempt:
             system=claim.row["system"],
             environment=self.setup.secrets,
             conversation=self.setup.conversation if variables is None else variables,
-            untrusted=self.setup.untrusted,
+            untrusted=self._list_untrusted(),
             started_at=time.time() - claim.age,
             max_steps=settings.RUN_MAX_STEPS,
             steps_setting="the server's RUN_MAX_STEPS",
             timeout_seconds=run_options.get_time_limit(claim),
         )
+
+    def _list_untrusted(self) -> Collection[str]:
+        if not self.execution.claim.row["has_untrusted_inputs"]:
+            return self.setup.untrusted
+        return (*self.setup.untrusted, *self.prepared.plan.input_sources)
 
     async def _load_history(self) -> Sequence[Mapping[str, Json]]:
         """Return the rows of the steps that earlier attempts finished, and announce that the open steps are retried."""
@@ -287,6 +300,7 @@ def _build_final_state(claim: Claim, result: RunResult) -> Mapping[str, Json]:
         "exceptions_count": result.exceptions_count,
         "prompt_tokens": result.usage.prompt_tokens,
         "completion_tokens": result.usage.completion_tokens,
+        "has_untrusted_outputs": result.has_untrusted_outputs,
     }
     if claim.row["conversation_id"]:
         state["variables"] = result.conversation

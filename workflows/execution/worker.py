@@ -34,6 +34,7 @@ from workflows.execution.events.bus import (
 )
 from workflows.execution.journal.outbox import Outbox
 from workflows.execution.ports.adapters import Services
+from workflows.execution.ports.children import ChildDriver
 from workflows.execution.ports.models import build_models
 
 
@@ -100,7 +101,8 @@ class Worker:
         publisher = Publisher(get_bus_url())
         self._outbox = Outbox(publisher)
         services = Services(models=build_models)
-        self._context = WorkerContext(self._db, self._outbox, services)
+        children = ChildDriver(self._db, self._drive_child, self._start_task)
+        self._context = WorkerContext(self._db, self._outbox, services, children)
         await self._db.open()
         background_tasks = [
             asyncio.create_task(background_task)
@@ -140,7 +142,25 @@ class Worker:
         finally:
             del self.executions[run_id]
         await self._start_next_turn(claim)
+        self._continue_parent(claim)
         return True
+
+    async def _drive_child(self, run_id: UUID) -> None:
+        """Execute a child run for its parent, which holds this worker's slot for both.
+
+        The child has a task of its own, so that it is not interrupted in the middle of a commit when its parent is.
+        """
+        running = self.executions.get(run_id)
+        if running is not None and running.task is not None:
+            await asyncio.wait([running.task])
+            return
+        await asyncio.shield(self._start_task(self._execute_or_fail_poisoned(run_id)))
+
+    def _continue_parent(self, finished: claims.Claim) -> None:
+        """Continue the parent of a child, in case it was paused until the child ended."""
+        parent_id = finished.row.get("parent_id")
+        if parent_id and UUID(parent_id) not in self.executions and not self._stopping:
+            self._start_task(self._execute_or_fail_poisoned(UUID(parent_id)))
 
     async def _start_next_turn(self, finished: claims.Claim) -> None:
         """Start the run of the conversation's next turn, which could not be claimed during the finished turn."""
@@ -148,11 +168,12 @@ class Worker:
         if next_run is not None and not self._stopping:
             self._start_task(self._execute_or_fail_poisoned(next_run))
 
-    def _start_task(self, coroutine: Coroutine[Any, Any, None]) -> None:
+    def _start_task(self, coroutine: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
         """Start a task, and keep a reference to it until it is done, because asyncio keeps only a weak one."""
         task = asyncio.create_task(coroutine)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     def _begin_stop(self, grace_seconds: float) -> None:
         if not self._stopping:

@@ -91,6 +91,13 @@ class Run(Personal):
         db_index=False,
     )
     parent_key = models.CharField(_("parent step"), max_length=255, blank=True, db_default="")
+    # Whether the inputs of a child run, or the outputs of any run, may contain untrusted content.
+    has_untrusted_inputs = models.BooleanField(
+        _("has untrusted inputs"), default=False, db_default=False
+    )
+    has_untrusted_outputs = models.BooleanField(
+        _("has untrusted outputs"), default=False, db_default=False
+    )
 
     # The inputs and the results.
     status = models.CharField(
@@ -173,6 +180,8 @@ class Run(Personal):
         reason = (self.pause or {}).get("reason") if self.status == RunStatus.PAUSED else None
         if reason == "input":
             return gettext("Waiting for you")
+        if reason == "child":
+            return gettext("Waiting for another run")
         if reason == "time" and self.wake_at is not None:
             return gettext("Waits until %(time)s") % {"time": _format_time(self.wake_at)}
         return str(self.get_status_display())

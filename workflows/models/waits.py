@@ -1,4 +1,4 @@
-"""What paused runs wait for: the answer of a person, or a time."""
+"""What paused runs wait for: the answer of a person, a time, or the end of a child run."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -11,7 +11,7 @@ from workflows.models.run import JournalModel, Run
 class RunWait(JournalModel):
     """A wait of a step, or of a part of it. It is open until it has an answer or its time has come.
 
-    ``form`` is what a person is shown, see ``workflows.engine.runtime.waits``; it is null for a delay.
+    ``form`` is what a person is shown, see ``workflows.engine.runtime.waits``; it is null for a delay and for a child run.
     """
 
     run = models.ForeignKey(
@@ -21,6 +21,8 @@ class RunWait(JournalModel):
     rounds = ArrayField(models.IntegerField(), verbose_name=_("rounds"), default=list, blank=True)
     part = models.CharField(_("part"), max_length=255, blank=True)
     form = VerbatimJSONField(_("form"), null=True, blank=True)
+    # The child run whose end is waited for, if the wait is not for an answer.
+    child_run_id = models.UUIDField(_("child run"), null=True, blank=True)
     due_at = models.DateTimeField(_("ends at"), null=True, blank=True)
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)
     action = models.CharField(_("action"), max_length=255, blank=True, db_default="")

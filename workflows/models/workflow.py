@@ -1,6 +1,9 @@
 """A workflow: people name, list, share and run it. Its draft is the rows of ``draft.py``."""
 
+from typing import Any
+
 from django.db import models
+from django.utils.text import slugify
 from django.utils.translation import gettext_lazy as _
 
 from accounts.tenancy import TenantModel
@@ -27,6 +30,17 @@ class Workflow(Authored, TenantModel):
 
     name = models.CharField(_("name"), max_length=255)
     description = models.TextField(_("description"), blank=True)
+    # Other workflows refer to it by this name, which doesn't change when the workflow is renamed.
+    slug = models.SlugField(
+        _("short name"),
+        max_length=64,
+        allow_unicode=True,
+        blank=True,
+        db_index=False,
+        db_default="",
+    )
+    is_tool = models.BooleanField(_("can be used as a tool"), default=False, db_default=False)
+    tool_description = models.TextField(_("description for models"), blank=True, db_default="")
     icon = models.CharField(_("icon"), max_length=64, blank=True)
     mode = models.CharField(_("mode"), max_length=16, choices=WorkflowMode)
     dialect = models.CharField(_("format"), max_length=16, choices=WorkflowDialect)
@@ -96,10 +110,28 @@ class Workflow(Authored, TenantModel):
                 condition=models.Q(dialect__in=WorkflowDialect.values),
                 name="workflow_dialect_known",
             ),
+            models.UniqueConstraint(
+                fields=["team", "slug"],
+                condition=~models.Q(slug=""),
+                name="workflow_slug_once",
+            ),
         ]
 
     def __str__(self) -> str:
         return self.name
+
+    def save(self, **options: Any) -> None:  # Any: Django's options
+        if self._state.adding and not self.slug:
+            self.slug = self._find_free_slug()
+        super().save(**options)
+
+    def _find_free_slug(self) -> str:
+        """Return a short name made from the name. A number at its end keeps it apart from those of the team."""
+        stem = slugify(self.name, allow_unicode=True)[:48].strip("-_") or "workflow"
+        rows = type(self).objects.unscoped().filter(team_id=self.team_id, slug__startswith=stem)
+        used = set(rows.values_list("slug", flat=True))
+        candidates = (stem, *(f"{stem}-{number}" for number in range(2, len(used) + 2)))
+        return next(slug for slug in candidates if slug not in used)
 
     @property
     def is_chat(self) -> bool:

@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import Any, Final
 
 from workflows.engine.kinds import AnyKind
-from workflows.engine.language.document import Document, Json
 from workflows.engine.language.callable_form import check_call
+from workflows.engine.language.document import Document, Json
 from workflows.engine.language.dsl import load_document
 from workflows.engine.language.plan import Plan, compile_plan
 from workflows.engine.language.start_form import check_start_inputs

@@ -91,6 +91,7 @@ def build_wait_row(open_wait: OpenWait) -> dict[str, Json]:
         "rounds": key.rounds,
         "part": key.part,
         "form": wait.form,
+        "child_run_id": wait.child_run_id or None,
         "due_at": wait.due_at,
     }
 

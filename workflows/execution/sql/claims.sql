@@ -114,6 +114,8 @@ returns table (run_id uuid)
 language plpgsql set search_path = public, pg_temp as $$
 begin
     perform execution_set_teams(p_teams);
+    -- In the order of their ids, in which parents come before their children; see children.sql.
+    perform 1 from workflows_run r where r.id = any (p_runs) order by r.id for no key update;
     return query
         update workflows_run r set lease_until = clock_timestamp() + p_lease
         from unnest(p_runs, p_attempts) as mine (id, attempt)
@@ -150,7 +152,7 @@ declare
     the_team uuid := execution_team_of(p_run);
     last bigint;
 begin
-    perform execution_set_teams(array[the_team]);
+    perform execution_lock_parent(the_team, p_run);
     update workflows_run set
         status = 'failed', error = p_error, kill_count = kill_count + 1, attempt = attempt + 1,
         last_seq = last_seq + 1, worker = '', lease_until = null, finished_at = clock_timestamp(),
@@ -162,6 +164,7 @@ begin
     end if;
     insert into workflows_runevent (id, team_id, run_id, seq, name, data, at)
         values (gen_random_uuid(), the_team, p_run, last, 'run_finished', p_event, clock_timestamp());
+    perform execution_stop_children(the_team, p_run), execution_wake_parent(the_team, p_run);
     return true;
 end
 $$;

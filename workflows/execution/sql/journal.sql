@@ -93,9 +93,11 @@ create function execution_finish(
 ) returns bigint
 language plpgsql set search_path = public, pg_temp as $$
 declare
-    last bigint := execution_append(p_team, p_run, p_attempt, p_seq, p_count, p_events, p_steps, null);
+    last bigint;
     talk uuid;
 begin
+    perform execution_lock_parent(p_team, p_run);
+    last := execution_append(p_team, p_run, p_attempt, p_seq, p_count, p_events, p_steps, null);
     if last is null then
         return null;
     end if;
@@ -111,6 +113,7 @@ begin
         exceptions_count = coalesce((p_end->>'exceptions_count')::int, 0),
         prompt_tokens = coalesce((p_end->>'prompt_tokens')::bigint, 0),
         completion_tokens = coalesce((p_end->>'completion_tokens')::bigint, 0),
+        has_untrusted_outputs = coalesce((p_end->>'has_untrusted_outputs')::boolean, false),
         worker = '', lease_until = null, wake_at = null,
         finished_at = clock_timestamp(),
         elapsed = extract(epoch from clock_timestamp() - started_at)
@@ -128,14 +131,16 @@ begin
             last_message_at = clock_timestamp()
             where id = talk;
     end if;
+    perform execution_stop_children(p_team, p_run), execution_wake_parent(p_team, p_run);
     return last;
 end
 $$;
 
 -- Pause a run: write its events and steps so far, where it is paused and what it waits for, and give up the lease. The
 -- waits are p_pause->'waits': [{node_key, rounds, part}]; execution_open_wait has stored them. If somebody has asked to
--- stop the run, or one of these waits has been answered since this attempt began, queue it instead: the worker that claims
--- it stops or continues it. A run that is paused for a person who debugs it continues only when that person resumes it.
+-- stop the run, or one of these waits has been answered or its child has ended since this attempt began, queue it instead:
+-- the worker that claims it stops or continues it. A run that is paused for a person who debugs it continues only when that
+-- person resumes it.
 create function execution_pause(
     p_team uuid, p_run uuid, p_attempt integer, p_seq bigint, p_count integer,
     p_events json, p_steps json, p_segments json, p_pause json
@@ -144,7 +149,7 @@ language plpgsql set search_path = public, pg_temp as $$
 declare
     last bigint := execution_append(p_team, p_run, p_attempt, p_seq, p_count, p_events, p_steps, null);
     waits json := coalesce(p_pause->'waits', '[]');
-    by_itself boolean := p_pause->>'reason' in ('input', 'time');
+    by_itself boolean := p_pause->>'reason' in ('input', 'child', 'time');
     requeued boolean;
 begin
     if last is null then
@@ -154,6 +159,7 @@ begin
         perform execution_save_partials(array[p_team], json_build_array(json_build_object(
             'id', gen_random_uuid(), 'team', p_team, 'run', p_run, 'attempt', p_attempt, 'segments', p_segments)));
     end if;
+    perform execution_settle_children(p_run);
     -- Locked first: an answer that waited for this lock finds the run paused.
     perform 1 from workflows_run where id = p_run for update;
     select r.cancel_requested_at is not null or (by_itself and exists (

@@ -36,6 +36,7 @@ from workflows.models.run import RunStatus
 from workflows.services import audit_lines
 from workflows.services.chat.conversations import add_message, open_conversation
 from workflows.services.editor.snapshots import take_snapshot
+from workflows.services.runs.child_runs import lock_parent, settle_relatives
 from workflows.services.runs.memory_streams import MemoryStream, build_stream_variables
 from workflows.tasks import wake_worker
 
@@ -192,6 +193,7 @@ def cancel_run(principal: Principal, run: Run) -> Run:
     """
     permissions.check_cancel(principal, run)
     with tenant([run.team_id]):
+        lock_parent(run)
         locked = Run.objects.unscoped().select_for_update(of=("self",)).get(pk=run.pk)
         if locked.has_ended or locked.cancel_requested_at is not None:
             return locked
@@ -201,6 +203,7 @@ def cancel_run(principal: Principal, run: Run) -> Run:
             transaction.on_commit(lambda: announce_cancel(locked.pk))
         else:
             _stop_unclaimed(locked)
+            settle_relatives(locked)
         audit_lines.record(principal, locked, "run.cancelled")
     return locked
 
