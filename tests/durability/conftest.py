@@ -39,8 +39,8 @@ class Cluster:
     nurseries: Nurseries
     processes: dict[str, Forked] = field(default_factory=dict)
 
-    def start(self, name: str = "one") -> None:
-        program = worker_program(env().model_copy(update={"worker_threads": 8}))
+    def start(self, name: str = "one", threads: int = 8) -> None:
+        program = worker_program(env().model_copy(update={"worker_threads": threads}))
         environment = {**os.environ, **program.environment, **self.environment}
         log = self.logs / f"{name}.log"
         self.processes[name] = self.nurseries.start(program.command, environment, log, log)

@@ -37,12 +37,12 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='workflow',
             name='slug',
-            field=models.SlugField(allow_unicode=True, blank=True, db_default='', db_index=False, max_length=64, verbose_name='short name'),
+            field=models.SlugField(allow_unicode=True, blank=True, db_default='', db_index=False, default='', max_length=64, verbose_name='short name'),
         ),
         migrations.AddField(
             model_name='workflow',
             name='tool_description',
-            field=models.TextField(blank=True, db_default='', verbose_name='description for models'),
+            field=models.TextField(blank=True, db_default='', default='', verbose_name='description for models'),
         ),
         migrations.AddConstraint(
             model_name='workflow',

@@ -37,10 +37,13 @@ class Workflow(Authored, TenantModel):
         allow_unicode=True,
         blank=True,
         db_index=False,
+        default="",
         db_default="",
     )
     is_tool = models.BooleanField(_("can be used as a tool"), default=False, db_default=False)
-    tool_description = models.TextField(_("description for models"), blank=True, db_default="")
+    tool_description = models.TextField(
+        _("description for models"), blank=True, default="", db_default=""
+    )
     icon = models.CharField(_("icon"), max_length=64, blank=True)
     mode = models.CharField(_("mode"), max_length=16, choices=WorkflowMode)
     dialect = models.CharField(_("format"), max_length=16, choices=WorkflowDialect)
