@@ -16,6 +16,7 @@ from workflows.services.credentials import create_provider
 from workflows.services.debugging.options import RunOptions
 from workflows.services.debugging.start import start_debug_run
 from workflows.services.publishing import publish
+from workflows.services.runs import waits
 from workflows.services.runs.runs import cancel_run, start_run
 
 
@@ -293,6 +294,132 @@ def test_retry_runs_a_new_child_and_a_later_attempt_finds_both(
     assert row["outputs"] == {"text": "done"}
     statuses = [cluster.row(child)["status"] for child in children(cluster, run)]
     assert statuses == ["failed", "succeeded"]
+
+
+def ask() -> dict[str, Any]:
+    return {
+        "type": "human-input",
+        "title": "Ask",
+        "form_content": "Your name? {{#$output.name#}}",
+        "inputs": [{"type": "text-input", "output_variable_name": "name"}],
+        "user_actions": [{"id": "source", "title": "Send"}],
+    }
+
+
+def answer(cast: Cast, run: Run, **values: str) -> None:
+    with tenant([run.team_id]):
+        found = Run.objects.unscoped().get(pk=run.pk)
+        wait = waits.list_waits(cast.alice.principal, found).get(answered_at=None)
+        waits.answer_wait(
+            cast.alice.principal, found, wait_id=wait.pk, values=values, action="source"
+        )
+
+
+def until_paused(cluster: Cluster, *runs: Run) -> None:
+    for run in runs:
+        cluster.until(lambda run=run: cluster.row(run)["status"] == "paused")
+
+
+def test_question_of_a_grandchild_frees_the_worker_and_its_answer_continues_all(
+    cluster: Cluster, cast: Cast, make: Make, ledger: FakeOpenAI
+) -> None:
+    answer_from_now_on(ledger, "done")
+    make("inner", line(ask(), ask(), result=("n2", "name")))
+    make("middle", line(call("inner"), result=("n1", "text")))
+    outer = make("outer", line(llm("before"), call("middle"), result=("n2", "text")))
+    cluster.start("one", threads=1)
+    run = start_run(cast.alice.principal, workflow=outer)
+    middle = only_child(cluster, run)
+    inner = only_child(cluster, middle)
+    until_paused(cluster, inner, middle, run)
+    assert [cluster.row(each)["pause"]["reason"] for each in (run, middle, inner)] == [
+        "child",
+        "child",
+        "input",
+    ]
+
+    answer(cast, inner, name="Mia")
+    cluster.until(lambda: cluster.row(inner)["attempt"] == 2)
+    until_paused(cluster, inner)
+    assert cluster.row(run)["status"] == "paused"  # only the child's end wakes it
+    cluster.kill("one")
+    cluster.start("two", threads=1)
+    answer(cast, inner, name="Lee")
+    row = cluster.until_ended(run, seconds=20)
+
+    assert (row["status"], row["outputs"]) == ("succeeded", {"text": "Lee"})
+    assert asked(ledger, "before") == 1
+    assert row["attempt"] == 2
+    for each in (run, middle, inner):
+        cluster.check(each)
+
+
+@pytest.mark.parametrize("stopped", ["parent", "child"])
+def test_stop_of_one_that_waits_ends_the_other(
+    cluster: Cluster, cast: Cast, make: Make, stopped: str
+) -> None:
+    make("inner", line(ask(), result=("n1", "name")))
+    outer = make("outer", line(call("inner")))
+    cluster.start("one")
+    run = start_run(cast.alice.principal, workflow=outer)
+    child = only_child(cluster, run)
+    until_paused(cluster, child, run)
+    with tenant([run.team_id]):
+        found = Run.objects.unscoped().get(pk=(run if stopped == "parent" else child).pk)
+
+    cancel_run(cast.alice.principal, found)
+    rows = [cluster.until_ended(each, seconds=10) for each in (run, child)]
+
+    ends = {"parent": ["stopped", "stopped"], "child": ["failed", "stopped"]}
+    assert [row["status"] for row in rows] == ends[stopped]
+    cluster.check(run)
+    cluster.check(child)
+
+
+def beside(document: dict[str, Any], node: dict[str, Any]) -> dict[str, Any]:
+    """The document with a second branch."""
+    document["nodes"].append({"id": "beside", "data": node})
+    document["edges"] += [
+        {"id": "in", "source": "start", "target": "beside"},
+        {"id": "out", "source": "beside", "target": "end"},
+    ]
+    return document
+
+
+def test_child_that_ends_before_its_parent_pauses_is_not_lost(
+    cluster: Cluster, cast: Cast, make: Make, ledger: FakeOpenAI
+) -> None:
+    answer_from_now_on(ledger, SLOW)  # keeps the parent running after its step began to wait
+    make("inner", line(ask(), result=("n1", "name")))
+    outer = make("outer", beside(line(call("inner")), llm("slow")))
+    cluster.start("one")
+    run = start_run(cast.alice.principal, workflow=outer)
+    child = only_child(cluster, run)
+    until_paused(cluster, child)
+
+    answer(cast, child, name="Mia")
+    cluster.until_ended(child)
+    assert cluster.row(run)["status"] == "running"
+
+    assert cluster.until_ended(run)["outputs"] == {"text": "Mia"}
+    assert asked(ledger, "slow") == 1
+
+
+def test_parent_waits_for_a_time_and_for_its_child(
+    cluster: Cluster, cast: Cast, make: Make
+) -> None:
+    make("inner", line(ask(), result=("n1", "name")))
+    delay = {"type": "delay", "title": "Delay", "amount": 1, "unit": "seconds"}
+    outer = make("outer", beside(line(call("inner")), delay))
+    cluster.start("one")
+    run = start_run(cast.alice.principal, workflow=outer)
+    child = only_child(cluster, run)
+    cluster.until(lambda: cluster.row(run)["attempt"] == 2)  # the delay is over
+    until_paused(cluster, run)
+
+    answer(cast, child, name="Mia")
+
+    assert cluster.until_ended(run)["outputs"] == {"text": "Mia"}
 
 
 def _error(cluster: Cluster, person: Person, workflow: Workflow) -> str:

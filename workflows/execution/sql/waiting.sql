@@ -1,7 +1,7 @@
 -- What a run reads again when it continues: the parts of its steps, and the answers to what it waited for. See claims.sql
 -- for the conventions.
 
-create trigger workflows_steppart_fixed before update on workflows_steppart
+create or replace trigger workflows_steppart_fixed before update on workflows_steppart
     for each row execute function workflows_refuse_update();
 
 -- Return the finished parts of a run's steps.
