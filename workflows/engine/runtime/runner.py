@@ -12,7 +12,6 @@ from dataclasses import replace
 from typing import Any, Final
 
 from workflows.engine.kinds import AnyKind
-from workflows.engine.language.callable_form import check_call
 from workflows.engine.language.document import Document, Json
 from workflows.engine.language.dsl import load_document
 from workflows.engine.language.plan import Plan, compile_plan
@@ -43,8 +42,9 @@ from workflows.engine.runtime.run_request import (
     RunStart,
 )
 from workflows.engine.runtime.step_records import RunStatus, StepKey, StepRecord
-from workflows.engine.runtime.sub_runs import LocalChildren, LocalSubWorkflows
 from workflows.engine.runtime.waits import Answer
+from workflows.engine.sub_workflows.children import LocalChildren, LocalSubWorkflows
+from workflows.engine.sub_workflows.form import check_call
 from workflows.engine.testing.mocks import Mocks
 from workflows.engine.tool_calls import ToolPort
 from workflows.engine.tools.local_tool import LocalTool

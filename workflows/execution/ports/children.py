@@ -22,11 +22,11 @@ from accounts.tenancy import tenant
 from config.redaction import NO_REDACTION, Redactor
 from workflows import permissions
 from workflows.engine.errors import InputRejected, SubWorkflowUnavailable
-from workflows.engine.language.callable_form import build_call_outputs, check_call
 from workflows.engine.language.document import Document, Json, Mode
 from workflows.engine.language.problems import Problem
 from workflows.engine.ports import SubRunResult, Usage
-from workflows.engine.runtime.sub_runs import build_child_wait, check_nesting, count_call
+from workflows.engine.sub_workflows.children import build_child_wait, check_nesting, count_call
+from workflows.engine.sub_workflows.form import build_call_outputs, check_call
 from workflows.execution import claims
 from workflows.execution.claims import Claim
 from workflows.execution.db import Database

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from workflows.engine.errors import NestingNotAllowed, SubWorkflowUnavailable
-from workflows.engine.language.callable_form import build_call_outputs
 from workflows.engine.language.document import Json
 from workflows.engine.ports import SubRunResult
 from workflows.engine.runtime.run_request import RunResult
 from workflows.engine.runtime.step_records import RunStatus, StepKey
 from workflows.engine.runtime.waits import Answer, StepWaiting, Wait
+from workflows.engine.sub_workflows.form import build_call_outputs
 
 
 if TYPE_CHECKING:
