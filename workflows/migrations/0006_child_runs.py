@@ -9,7 +9,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('accounts', '0003_functions'),
-        ('workflows', '0004_parts_and_waits'),
+        ('workflows', '0005_tool_connections'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
