@@ -49,13 +49,12 @@ class OfflineModels:
 
 def build_reply(request: ModelRequest) -> Reply:
     """Return the whole answer, which depends on the request alone. Raises ModelFailed for an invalid script."""
-    material = context.collect_material(request)
-    ranked = _rank_candidates(material)
-    language = "zh" if words.is_chinese(material.question) else "en"
-    if scripted := play_script(request, _list_memories(ranked)):
-        return replace(scripted, text=_label_scripted_text(scripted, request, language))
+    if scripted := play_script(request, lambda: _list_memories(request)):
+        return replace(scripted, text=_label_scripted_text(scripted, request))
     if solution := solve_task(request):
         return solution
+    material = context.collect_material(request)
+    ranked = _rank_candidates(material)
     texts = [candidate.text for candidate in ranked]
     if calls := choose_call(request, material.question, texts):
         return Reply(tool_calls=calls)
@@ -63,6 +62,7 @@ def build_reply(request: ModelRequest) -> Reply:
     if schema is not None:
         value = fill_schema(schema, material.question, texts)
         return Reply(json.dumps(value, ensure_ascii=False))
+    language = _get_language(material.question)
     return Reply(_compose_answer(material, ranked, PHRASES[language]) + LABELS[language])
 
 
@@ -71,16 +71,21 @@ def build_answer(request: ModelRequest) -> str:
     return build_reply(request).text
 
 
-def _list_memories(ranked: Sequence[Candidate]) -> str:
+def _get_language(text: str) -> str:
+    return "zh" if words.is_chinese(text) else "en"
+
+
+def _list_memories(request: ModelRequest) -> str:
+    ranked = _rank_candidates(context.collect_material(request))
     recalled = [candidate.text for candidate in ranked if candidate.origin == context.RECALLED]
     return "\n".join(recalled[:_MAX_QUOTED])
 
 
-def _label_scripted_text(reply: Reply, request: ModelRequest, language: str) -> str:
+def _label_scripted_text(reply: Reply, request: ModelRequest) -> str:
     """Return the text with the label of this provider, unless a program reads the text: JSON, or what ends with it."""
     text = reply.text.rstrip()
     is_for_program = bool(request.json_schema) or text.endswith(_ENDS_OF_DATA)
-    return reply.text if is_for_program or not text else reply.text + LABELS[language]
+    return reply.text if is_for_program or not text else reply.text + LABELS[_get_language(text)]
 
 
 def _compose_answer(
