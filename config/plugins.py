@@ -46,6 +46,10 @@ class Hooks:
         """Map names to factories of a model provider: `workflows.llm`."""
 
     @hookspec
+    def tools(self) -> Sequence[Any]:  # type: ignore[empty-body]
+        """Return tools for agents and tool nodes: functions, or `workflows.engine.tools.local_tool.LocalTool`."""
+
+    @hookspec
     def scopes(self) -> Mapping[str, Any]:  # type: ignore[empty-body]
         """Map scope words to the definition of their namespace: `memory.core.scopes`."""
 

@@ -6,12 +6,15 @@ and gives the model the ``ToolResult``.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Final, Literal, Protocol
 
 from workflows.engine.language.document import Json
 
 
 ToolSource = Literal["builtin", "memory", "workflow", "openapi", "mcp", "plugin"]
+
+# The name in a reference to every tool of its provider.
+ALL_TOOLS: Final = "*"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +73,10 @@ class ToolPort(Protocol):
     """The tools that a run may use: those of its team, with the rights of the person it is for."""
 
     async def find(self, references: Sequence[ToolReference]) -> Sequence[Tool]:
-        """Return the tools in the same order. Raises ``engine.errors.ToolFailed`` for one that the run may not use."""
+        """Return the tools in the same order; a reference to all tools of a provider stands for several.
+
+        Raises ``engine.errors.ToolFailed`` for one that the run may not use.
+        """
         ...
 
     async def call(

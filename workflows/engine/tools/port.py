@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from workflows.engine.errors import ToolFailed
+from workflows.engine.errors import EngineFault, ToolFailed
 from workflows.engine.language.document import Json
 from workflows.engine.ports import ClockPort, HttpPort
 from workflows.engine.runtime.local_ports import SystemClock
-from workflows.engine.tool_calls import Tool, ToolReference, ToolResult, ToolSource
+from workflows.engine.tool_calls import ALL_TOOLS, Tool, ToolReference, ToolResult, ToolSource
 from workflows.engine.tools.arguments import ArgumentsInvalid, prepare_arguments
 from workflows.engine.tools.builtin import BUILTIN_TOOLS
 from workflows.engine.tools.dify import DIFY_TOOLS
@@ -47,7 +47,7 @@ class LocalTools:
     http: HttpPort | None = None
 
     async def find(self, references: Sequence[ToolReference]) -> Sequence[Tool]:
-        return [self._find(reference) for reference in references]
+        return [tool for reference in references for tool in self._find(reference)]
 
     async def call(
         self, tool: Tool, arguments: Mapping[str, Json], *, idempotency_key: str
@@ -56,11 +56,22 @@ class LocalTools:
         services = ToolServices(self.clock, self.http, idempotency_key)
         return await call_local_tool(local_tool, arguments, services)
 
-    def _find(self, reference: ToolReference) -> Tool:
+    def _find(self, reference: ToolReference) -> list[Tool]:
+        if reference.name == ALL_TOOLS:
+            return list_local_tools(self.table, reference.source)
         local_tool = self.table.get((reference.source, reference.name))
         if local_tool is None:
             raise ToolFailed(f"There is no tool {describe_reference(reference)}")
-        return build_tool(reference, local_tool)
+        return [build_tool(reference, local_tool)]
+
+
+def list_local_tools(table: ToolTable, source: ToolSource) -> list[Tool]:
+    """Return the tools of a source. The tools of Dify's documents are not listed, since they exist under other names."""
+    return [
+        build_tool(ToolReference(source, name), local_tool)
+        for (local_source, name), local_tool in table.items()
+        if local_source == source and local_tool not in DIFY_TOOLS
+    ]
 
 
 def build_tool(reference: ToolReference, local_tool: LocalTool) -> Tool:
@@ -80,7 +91,12 @@ async def call_local_tool(
         prepared = prepare_arguments(tool.spec.parameters, arguments)
     except ArgumentsInvalid as invalid:
         return build_error(str(invalid))
-    return limit_result(await tool.run(prepared, services))
+    try:
+        return limit_result(await tool.run(prepared, services))
+    except EngineFault:
+        raise
+    except Exception as error:  # of a plug-in's or caller's code
+        raise ToolFailed(f"{tool.spec.name} failed: {type(error).__name__}: {error}") from error
 
 
 def limit_result(result: ToolResult) -> ToolResult:

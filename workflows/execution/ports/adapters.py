@@ -11,7 +11,7 @@ from uuid import UUID
 
 from django.db import DatabaseError
 
-from accounts.principals import load_run_principal
+from accounts.principals import RunPrincipal, load_run_principal
 from accounts.tenancy import tenant
 from config.ids import uuid7
 from config.redaction import build_redactor
@@ -29,7 +29,7 @@ from workflows.engine.ports import (
     TemplatePort,
 )
 from workflows.engine.runtime.local_ports import SystemClock
-from workflows.engine.tools.port import LocalTools
+from workflows.engine.tool_calls import ToolPort
 from workflows.execution.claims import Claim
 from workflows.execution.debugging.run_options import SANDBOX, DebugOptions
 from workflows.execution.kinds import load_kinds
@@ -39,6 +39,7 @@ from workflows.execution.threads import run_in_thread
 from workflows.models import DryRunChange, Message
 from workflows.sandbox.code_pool import CodePool
 from workflows.sandbox.templates import TemplatePool
+from workflows.tools.port import build_team_tools
 
 
 log = logging.getLogger(__name__)
@@ -87,7 +88,7 @@ def build_ports(claim: Claim, setup: Setup, services: Services) -> Ports:
         code=services.code,
         http=services.http,
         history=build_history(claim),
-        tools=LocalTools(clock=services.clock, http=services.http),
+        tools=build_tools(claim, services),
     )
 
 
@@ -140,18 +141,33 @@ def build_memory(claim: Claim, secrets: Iterable[str] = ()) -> FullMemoryPort:
     return memory_app.SandboxMemory(build_caller, Ledger(claim.team_id, claim.run_id), redact)
 
 
+def build_tools(claim: Claim, services: Services) -> ToolPort:
+    """Return the tools of the run's team, with the current rights of the person who started it."""
+    return build_team_tools(
+        claim.team_id,
+        partial(load_principal, claim.run_id, claim.team_id, claim.row),
+        run_in_thread,
+        clock=services.clock,
+        http=services.http,
+    )
+
+
+def load_principal(run_id: UUID, team_id: UUID, row: Mapping[str, Json]) -> RunPrincipal:
+    return load_run_principal(
+        run_id=run_id,
+        team_id=team_id,
+        user_id=_parse_id(row, "started_by_id"),
+        key_id=_parse_id(row, "api_key_id"),
+    )
+
+
 def build_memory_caller(
     run_id: UUID, team_id: UUID, row: Mapping[str, Json]
 ) -> "memory_app.MemoryCaller":
     """Return the principal, identity and accessible namespaces with which a run calls memory, from the run's row."""
     identity = build_identity(run_id, row)
     subject_user = _parse_id(row, "subject_user_id")
-    principal = load_run_principal(
-        run_id=run_id,
-        team_id=team_id,
-        user_id=_parse_id(row, "started_by_id"),
-        key_id=_parse_id(row, "api_key_id"),
-    )
+    principal = load_principal(run_id, team_id, row)
     return memory_app.MemoryCaller(
         principal,
         team_id,
