@@ -12,6 +12,8 @@ from workflows.engine.kinds import Field, Widget
 from workflows.engine.language.comparisons import OPERATORS, UNARY, get_operator_label
 from workflows.engine.language.document import Json
 from workflows.engine.language.values import FILE_ATTRIBUTES, ValueType, parse_type
+from workflows.engine.nodes.agent.agent import Agent
+from workflows.engine.nodes.agent.foreign_agents import read_agent_data
 from workflows.engine.nodes.data.assignment_operations import OPERATIONS
 from workflows.views.phrases import translate_text
 
@@ -135,6 +137,8 @@ def upgrade_data(data: Mapping[str, Json]) -> Mapping[str, Json]:
         logic = data.get("logical_operator") or "and"
         case = {"case_id": "true", "logical_operator": logic, "conditions": data["conditions"]}
         return {**data, "cases": [case]}
+    if data.get("type") == Agent.name:
+        return read_agent_data(data)  # agents of other products
     if data.get("items") is None and data.get("assigned_variable_selector"):
         item = {
             "variable_selector": data["assigned_variable_selector"],
@@ -257,6 +261,7 @@ _VALUE_TYPES: Final[Mapping[Widget, type | tuple[type, ...]]] = {
     Widget.GROUPS: dict,
     Widget.MODEL: dict,
     Widget.SCHEMA: dict,
+    Widget.MEMORY_TOOLS: dict,
     Widget.TEXT: (str, int, float),
     Widget.PARAGRAPH: str,
     Widget.TEMPLATE: str,
@@ -268,6 +273,7 @@ _GROUP_WIDGETS: Final = frozenset(
     {
         *(Widget.SELECTOR_MAP, Widget.SCHEMA, Widget.MODEL, Widget.MESSAGES, Widget.GROUPS),
         *(Widget.TYPED_OUTPUTS, Widget.KEY_VALUES, Widget.AUTHORIZATION, Widget.BODY),
+        Widget.MEMORY_TOOLS,
     }
 )
 
@@ -288,8 +294,10 @@ WIDGET_STYLES: Final[Mapping[Widget, WidgetStyle]] = {
     Widget.SELECTOR_MAP: WidgetStyle("lists/_selector_map", _BLANK_SELECTOR),
     Widget.STRINGS: WidgetStyle("lists/_strings", "", is_list=True),
     Widget.OBJECT: JSON_STYLE,
-    Widget.TOOLS: JSON_STYLE,
-    Widget.MEMORY_TOOLS: JSON_STYLE,
+    Widget.TOOLS: WidgetStyle(
+        "agents/_tools", {"source": "builtin", "provider": "", "name": ""}, is_list=True
+    ),
+    Widget.MEMORY_TOOLS: WidgetStyle("agents/_memory_tools"),
     Widget.SCHEMA: WidgetStyle("fields/_schema"),
     Widget.MODEL: WidgetStyle("fields/_model"),
     Widget.MESSAGES: WidgetStyle("lists/_messages", {"role": "user", "text": ""}, is_list=True),

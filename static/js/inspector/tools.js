@@ -1,0 +1,36 @@
+// The tools of an agent: a picker that adds one to the list, and the grid of what it may do with memory.
+
+import { CONTROL, getItems, getPath, showValue } from "./controls.js";
+import { parseJson } from "../common/json_paths.js";
+
+export function enhance(part, inspector) {
+  for (const picker of part.querySelectorAll("[data-tool-picker]")) setUpPicker(picker);
+  for (const grid of part.querySelectorAll("[data-memory-tools]")) setUpGrid(grid, inspector);
+}
+
+/** Add the chosen tool as a new row, which the list then saves like any other. */
+function setUpPicker(picker) {
+  picker.addEventListener("change", (event) => {
+    event.stopPropagation();
+    const list = document.getElementById(picker.dataset.toolPicker);
+    const tool = parseJson(picker.value, null);
+    picker.value = "";
+    if (!list || !tool) return;
+    const blank = list.dataset.blank;
+    list.dataset.blank = JSON.stringify(tool);
+    list.querySelector(":scope > .insp-add").click();
+    list.dataset.blank = blank;
+    const row = getItems(list).at(-1);
+    for (const control of row?.querySelectorAll(CONTROL) ?? []) {
+      if (control.dataset.key in tool) showValue(control, tool[control.dataset.key]);
+    }
+  });
+}
+
+function setUpGrid(grid, inspector) {
+  grid.addEventListener("change", () => {
+    const value = {};
+    for (const box of grid.querySelectorAll("input:checked")) (value[box.dataset.tool] ??= []).push(box.dataset.scope);
+    inspector.form.save(getPath(grid), value, { el: grid });
+  });
+}
