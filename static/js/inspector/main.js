@@ -14,6 +14,7 @@ import { installOverview, setUpOverview } from "./selection_overview.js";
 import { pickVariable } from "./variable_picker.js";
 import { Problems } from "./problems.js";
 import * as schema from "./schema.js";
+import * as tools from "./tools.js";
 import { Tabs } from "./tabs.js";
 import { getAtPath, parseJson, isEqual } from "../common/json_paths.js";
 import { Variables, paintVariable } from "./variables.js";
@@ -22,7 +23,7 @@ import * as templateEditor from "./template_editor.js";
 
 const RELOAD_DELAY = 350; // ms after an edit before the form is fetched again
 const MAX_WAIT = 600; // ms
-const ENHANCERS = [templateEditor, code, conditions, schema, authorization, lists];
+const ENHANCERS = [templateEditor, code, conditions, schema, authorization, lists, tools];
 // Operations that no form shows.
 const POSITION_OPS = new Set(["move", "resize"]);
 

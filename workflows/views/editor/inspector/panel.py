@@ -25,12 +25,14 @@ from workflows.engine.language.document import Document, Json, NodeSpec
 from workflows.engine.language.problems import Problem
 from workflows.engine.language.validation import validate_node
 from workflows.engine.nodes import find_appearance
+from workflows.engine.nodes.agent.agent import Agent
 from workflows.execution.kinds import load_kinds
 from workflows.llm.config import normalize_name
 from workflows.models import Workflow
 from workflows.templatetags.problems import describe_problem, list_titles, replace_ids_by_titles
 from workflows.views.catalog.workflow_page import get_document, get_node
 from workflows.views.editor.inspector import fields as form_fields
+from workflows.views.editor.inspector.agents import build_agent_choices
 from workflows.views.editor.inspector.policy import DESCRIPTION, build_policy_controls
 from workflows.views.editor.inspector.workflow import build_workflow_form
 from workflows.views.request_context import find_workflow
@@ -69,6 +71,7 @@ def node(request: HttpRequest, workflow_id: UUID, node_key: str) -> HttpResponse
         "workflow": workflow,
         "providers": providers,
         "provider_names": [name for name, _model in providers],
+        **(build_agent_choices(principal, workflow) if spec.kind == Agent.name else {}),
         "can_edit": permissions.may_edit(principal, workflow),
         "last_url": reverse("workflows:last_step", args=[workflow.pk, spec.id]),
         "check_url": reverse("workflows:check_code", args=[workflow.pk]),
