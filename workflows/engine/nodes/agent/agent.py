@@ -75,8 +75,8 @@ class Agent(NodeKind[AgentConfig, AgentConfig]):
         tools = Phrase(gettext_noop("%(count)s tools"), {"count": count}) if count else ""
         return [
             get_model_name(native.get("model")),
-            Phrase(strategy.title) if strategy else str(native.get("strategy")),
             tools,
+            Phrase(strategy.title) if strategy else str(native.get("strategy")),
         ]
 
     def check(self, spec: NodeSpec) -> list[Problem]:
