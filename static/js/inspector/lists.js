@@ -129,7 +129,16 @@ function createItem(inspector, list, path) {
   const id = list.dataset.fresh;
   if (!id) return blank;
   const used = new Set((inspector.form.getValue(path) ?? []).map((item) => item?.[id]));
+  if (list.matches(".insp-classes")) return { ...blank, [id]: chooseNumber(inspector, used) };
   return { ...blank, [id]: used.has("true") ? crypto.randomUUID() : "true" };
+}
+
+/** Return the first number that no class has, nor an edge of a class that was removed, which would lead from the new one. */
+function chooseNumber(inspector, used) {
+  for (const edge of inspector.editor.model.edgesOf(inspector.current.id)) if (edge.from === inspector.current.id) used.add(edge.fp);
+  let number = 1;
+  while (used.has(String(number))) number++;
+  return String(number);
 }
 
 function getBaseData(inspector, path) {

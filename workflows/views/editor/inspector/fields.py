@@ -194,19 +194,20 @@ def _list_choices(field: Field, value: Json) -> tuple[tuple[str, str], ...]:
     if value is None or not choices:
         return choices
     values = {str(choice) for choice, _words in choices}
-    current_values = (
-        _list_output_types(value) if field.widget is Widget.TYPED_OUTPUTS else [str(value)]
-    )
+    current_values = _list_row_types(value) if field.widget in _TYPED_ROWS else [str(value)]
     return (
         *choices,
         *((text, text) for text in dict.fromkeys(current_values) if text not in values),
     )
 
 
-def _list_output_types(outputs: Json) -> list[str]:
-    """Return the type of each typed output."""
-    rows = outputs.values() if isinstance(outputs, Mapping) else ()
-    types = (row.get("type") if isinstance(row, Mapping) else row for row in rows)
+def _list_row_types(value: Json) -> list[str]:
+    """Return the type of each row: of typed outputs by name, or of parameters in a list."""
+    rows = value.values() if isinstance(value, Mapping) else value
+    types = (
+        row.get("type") if isinstance(row, Mapping) else row
+        for row in (rows if isinstance(rows, Iterable) else ())
+    )
     return [type_name for type_name in types if isinstance(type_name, str)]
 
 
@@ -269,6 +270,7 @@ _VALUE_TYPES: Final[Mapping[Widget, type | tuple[type, ...]]] = {
     Widget.NUMBER: (int, float, str),
 }
 
+_TYPED_ROWS: Final = frozenset({Widget.TYPED_OUTPUTS, Widget.PARAMETERS})
 _GROUP_WIDGETS: Final = frozenset(
     {
         *(Widget.SELECTOR_MAP, Widget.SCHEMA, Widget.MODEL, Widget.MESSAGES, Widget.GROUPS),
@@ -306,6 +308,7 @@ WIDGET_STYLES: Final[Mapping[Widget, WidgetStyle]] = {
         {"case_id": "", "logical_operator": "and", "conditions": [BLANK_CONDITION]},
         is_list=True,
     ),
+    Widget.CLASSES: WidgetStyle("conditions/_classes", {"id": "", "name": ""}, is_list=True),
     Widget.CONDITIONS: WidgetStyle("conditions/_conditions", BLANK_CONDITION, is_list=True),
     Widget.ASSIGNMENTS: WidgetStyle(
         "variables/_assignments",
@@ -331,6 +334,11 @@ WIDGET_STYLES: Final[Mapping[Widget, WidgetStyle]] = {
     Widget.LOOP_VARIABLES: WidgetStyle(
         "variables/_loop_variables",
         {"label": "", "var_type": "string", "value_type": "constant", "value": ""},
+        is_list=True,
+    ),
+    Widget.PARAMETERS: WidgetStyle(
+        "variables/_parameters",
+        {"name": "", "type": "string", "description": "", "required": True},
         is_list=True,
     ),
     Widget.SECTION: WidgetStyle("_section"),

@@ -35,6 +35,7 @@ from workflows.views.editor.inspector import fields as form_fields
 from workflows.views.editor.inspector.agents import build_agent_choices
 from workflows.views.editor.inspector.policy import DESCRIPTION, build_policy_controls
 from workflows.views.editor.inspector.workflow import build_workflow_form
+from workflows.views.phrases import translate_text
 from workflows.views.request_context import find_workflow
 
 
@@ -247,7 +248,9 @@ def _describe_branch(document: Document, node_id: str, handle: str) -> str:
     for case in (spec.data.get("cases") or ()) if spec else ():
         if isinstance(case, dict) and str(case.get("case_id") or case.get("id")) == handle:
             return _format_conditions(case)
-    return ""
+    labels = find_appearance(spec.kind, load_kinds()).label_handles(spec.data) if spec else {}
+    label = labels.get(handle)
+    return "".join(map(translate_text, label.text or [label.word])) if label else ""
 
 
 def _format_conditions(case: Mapping[str, Json]) -> str:
