@@ -65,7 +65,7 @@ def label_handles(
 
 def _label_handle(handle: str, label: HandleLabel | None) -> LabelledHandle:
     if label is not None:
-        text = "".join(map(translate_text, label.text))
+        text = REFERENCE.sub(_shorten_reference, "".join(map(translate_text, label.text)))
         return LabelledHandle(handle, translate_text(label.word), clip(text, LABEL_WIDTH))
     if handle == FAIL_HANDLE:
         return LabelledHandle(handle, _("On failure"))

@@ -112,8 +112,8 @@ class QuestionClassifier(NodeKind[ClassifierConfig, ClassifierConfig]):
 
     def label_handles(self, data: Data) -> Mapping[str, HandleLabel]:
         labels = {
-            str(text_class.get("id")): HandleLabel(text=[as_text(text_class.get("name"))])
-            for text_class in iter_objects(data.get("classes"))
+            str(text_class.get("id")): _label_class(text_class, number)
+            for number, text_class in enumerate(iter_objects(data.get("classes")), start=1)
         }
         default = HandleLabel(Phrase(gettext_noop("Otherwise")))
         return {**labels, DEFAULT_CLASS: default} if data.get("default_branch") else labels
@@ -161,6 +161,11 @@ class QuestionClassifier(NodeKind[ClassifierConfig, ClassifierConfig]):
     async def preview_inputs(self, prepared: ClassifierConfig, ctx: NodeContext) -> dict[str, Json]:
         request = await _build_request(prepared, _render_classes(prepared, ctx.pool), ctx)
         return _describe_request(prepared, request)
+
+
+def _label_class(text_class: Data, number: int) -> HandleLabel:
+    name = as_text(text_class.get("name")) or as_text(text_class.get("label"))
+    return HandleLabel(text=[name or Phrase(gettext_noop("Class %(number)s"), {"number": number})])
 
 
 def _render_classes(config: ClassifierConfig, pool: VariablePool) -> list[TextClass]:

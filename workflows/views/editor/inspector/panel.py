@@ -18,6 +18,7 @@ from accounts.errors import NotFound
 from accounts.principals import Principal
 from workflows import memory_app, permissions, selectors
 from workflows.engine.appearance import Appearance
+from workflows.engine.geometry import SOURCE
 from workflows.engine.kind_examples import build_example_data, list_outputs
 from workflows.engine.kinds import AnyKind, Field, NodeKind, Output
 from workflows.engine.language.dependencies import Source, Variable, list_node_outputs, list_sources
@@ -30,12 +31,12 @@ from workflows.execution.kinds import load_kinds
 from workflows.llm.config import normalize_name
 from workflows.models import Workflow
 from workflows.templatetags.problems import describe_problem, list_titles, replace_ids_by_titles
+from workflows.views.canvas.summaries import label_handles
 from workflows.views.catalog.workflow_page import get_document, get_node
 from workflows.views.editor.inspector import fields as form_fields
 from workflows.views.editor.inspector.agents import build_agent_choices
 from workflows.views.editor.inspector.policy import DESCRIPTION, build_policy_controls
 from workflows.views.editor.inspector.workflow import build_workflow_form
-from workflows.views.phrases import translate_text
 from workflows.views.request_context import find_workflow
 
 
@@ -248,9 +249,10 @@ def _describe_branch(document: Document, node_id: str, handle: str) -> str:
     for case in (spec.data.get("cases") or ()) if spec else ():
         if isinstance(case, dict) and str(case.get("case_id") or case.get("id")) == handle:
             return _format_conditions(case)
-    labels = find_appearance(spec.kind, load_kinds()).label_handles(spec.data) if spec else {}
-    label = labels.get(handle)
-    return "".join(map(translate_text, label.text or [label.word])) if label else ""
+    if spec is None or handle == SOURCE:
+        return ""
+    [label] = label_handles(spec, load_kinds(), (handle,))
+    return label.text or label.word
 
 
 def _format_conditions(case: Mapping[str, Json]) -> str:
