@@ -73,6 +73,9 @@ SENTENCES = (
     _("%(reference)s is inside %(node)s; only the outputs of %(again)s are available here"),
     _("%(reference)s is not available yet: %(node)s doesn't run before this node"),
     # particular kinds of nodes
+    _("Several classes have the id %(id)s"),
+    _("The id %(id)s is that of the branch for other texts"),
+    _("Several parameters have the name %(name)s"),
     _("The code is empty"),
     _("The code must define a function main"),
     _("The URL is empty"),

@@ -28,6 +28,8 @@ _ID = re.compile(
 )
 SENTENCES_BY_CODE: Mapping[str, str | Promise] = {
     "assigner.invalid": _("An assignment is incomplete"),
+    "classes.duplicate": _("Several classes have the same id"),
+    "classes.reserved": _("The id of a class is reserved"),
     "code.empty": _("The code is empty"),
     "code.language": _("The code's language is not supported"),
     "code.main": _("The code must define a function main"),
@@ -88,6 +90,7 @@ SENTENCES_BY_CODE: Mapping[str, str | Promise] = {
     "node.parent_unknown": _("The parent container doesn't exist"),
     "node.too_deep": _("Containers are nested too deeply"),
     "node.unreachable": _("The node is not reachable"),
+    "parameters.duplicate": _("Several parameters have the same name"),
     "policy.invalid": _("Invalid error handling"),
     "reference.disabled_node": _("A variable comes from a disabled node"),
     "reference.inside_container": _("A variable is inside a container"),
