@@ -247,3 +247,19 @@ def test_problem_leads_to_its_field(editor: Page) -> None:
     editor.evaluate("mnemoflow.editor.emit('open', {id: 'end', field: 'outputs.0.value_selector'})")
 
     expect(editor.locator("[data-field=outputs] .insp-variable")).to_be_focused()
+
+
+def test_images_are_switched_on_and_their_detail_is_kept(editor: Page) -> None:
+    choose(editor, "llm")
+    section = editor.locator("[data-key=vision]")
+    section.locator("input[role=switch]").first.check()
+    section.locator("summary").click()
+
+    section.locator("select").last.select_option("low")
+
+    until(
+        editor,
+        lambda: (
+            data_of(editor, "llm").get("vision") == {"enabled": True, "configs": {"detail": "low"}}
+        ),
+    )
