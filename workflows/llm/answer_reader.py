@@ -16,6 +16,7 @@ _NOT_OFFERED: Final = "{provider} called the tool {tool!r}, although the request
 _CALL_CUT_OFF: Final = (
     "The answer of {provider} reached its length limit within a tool call. Raise max_tokens."
 )
+_MAX_TOKENS: Final = 1_000_000_000
 _CALL_REASONS: Final = frozenset({"tool_calls", "function_call"})
 
 
@@ -114,7 +115,12 @@ def _to_text(value: Any) -> str:
 
 def _parse_usage(usage: Any) -> Usage:
     counts = (getattr(usage, name, 0) for name in ("prompt_tokens", "completion_tokens"))
-    return Usage(*(count if isinstance(count, int) and count >= 0 else 0 for count in counts))
+    return Usage(*(_to_count(count) for count in counts))
+
+
+def _to_count(value: Any) -> int:
+    # The limit is beyond any model, and fits into the database.
+    return min(max(value, 0), _MAX_TOKENS) if isinstance(value, int) else 0
 
 
 def _is_json(text: str) -> bool:

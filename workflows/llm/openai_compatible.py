@@ -29,7 +29,16 @@ TEST_SECONDS: Final = 15.0
 _MAX_MODELS: Final = 1000
 
 _REFUSALS = (openai.BadRequestError, openai.UnprocessableEntityError)
-_PROVIDER_ERRORS = (openai.OpenAIError, net.NetFault, OSError, ValueError, KeyError, TypeError)
+# RecursionError is what JSON that is nested too deeply raises.
+_PROVIDER_ERRORS = (
+    openai.OpenAIError,
+    net.NetFault,
+    OSError,
+    ValueError,
+    KeyError,
+    TypeError,
+    RecursionError,
+)
 
 
 class OpenAICompatible:

@@ -319,3 +319,43 @@ def test_key_in_arguments_and_names_is_redacted(
 
     assert "canary" not in str(calls)
     assert json.loads(calls[0].arguments) == {"city": "[redacted]"}
+
+
+HOSTILE_FRAMES = [
+    {"choices": "abc"}, {"choices": [None]}, {"choices": {"delta": 1}}, {"choices": [7]}, 7, [], None, "x",
+    {"choices": [{"delta": "text", "finish_reason": "stop"}]},
+    {"choices": [{"delta": {"content": {"a": 1}}, "finish_reason": 5}]},
+    {"choices": [{"delta": {"content": [1, {"text": 2}, {"thinking": "x"}, None]}, "finish_reason": "stop"}]},
+    {"choices": [{"delta": {"tool_calls": {"index": 0}}, "finish_reason": "stop"}]},
+    {"choices": [{"delta": {"tool_calls": [[[]]], "function_call": 3}, "finish_reason": "stop"}]},
+    {"choices": [{"delta": {"tool_calls": [{"index": 10**30, "function": {"name": "clock", "arguments": None}}]},
+                  "finish_reason": "stop"}]},
+    {"choices": [{"delta": {"tool_calls": [{"index": -1, "id": 5, "function": {"name": ["clock"]}}]},
+                  "finish_reason": "stop"}]},
+    {"choices": [{"delta": {"reasoning_content": ["x"], "reasoning": 7}, "finish_reason": "stop"}], "usage": "many"},
+    {"choices": [{"delta": {}, "finish_reason": "stop"}], "usage": {"prompt_tokens": -5, "completion_tokens": 10**40}},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("frame", HOSTILE_FRAMES, ids=str)
+def test_frames_of_any_form_are_an_answer_or_a_failure_of_the_model(
+    server: FakeOpenAI, frame: Any
+) -> None:
+    server.script(Answer(raw=b"data: " + json.dumps(frame).encode() + b"\n\ndata: [DONE]\n\n"))
+
+    try:
+        chunks = collect(server)
+    except ModelFailed as failed:
+        assert failed.message
+    else:
+        usage = chunks[-1].usage or Usage()
+        assert isinstance(chunks[-1].finish_reason, str)
+        assert 0 <= usage.prompt_tokens <= usage.total_tokens < 10**10
+        assert all(isinstance(c.text, str) and isinstance(c.reasoning, str) for c in chunks)
+
+
+def test_frame_that_is_nested_too_deeply_is_a_failure_of_the_model(server: FakeOpenAI) -> None:
+    server.script(Answer(raw=b'data: {"choices": ' + b"[" * 200_000 + b"\n\n"))
+
+    with pytest.raises(ModelFailed):
+        collect(server)
