@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -343,15 +344,12 @@ def test_frames_of_any_form_are_an_answer_or_a_failure_of_the_model(
 ) -> None:
     server.script(Answer(raw=b"data: " + json.dumps(frame).encode() + b"\n\ndata: [DONE]\n\n"))
 
-    try:
-        chunks = collect(server)
-    except ModelFailed as failed:
-        assert failed.message
-    else:
-        usage = chunks[-1].usage or Usage()
-        assert isinstance(chunks[-1].finish_reason, str)
+    with suppress(ModelFailed):
+        last = collect(server)[-1]
+
+        usage = last.usage or Usage()
+        assert last.finish_reason in ("stop", "tool_calls")
         assert 0 <= usage.prompt_tokens <= usage.total_tokens < 10**10
-        assert all(isinstance(c.text, str) and isinstance(c.reasoning, str) for c in chunks)
 
 
 def test_frame_that_is_nested_too_deeply_is_a_failure_of_the_model(server: FakeOpenAI) -> None:
