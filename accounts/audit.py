@@ -65,6 +65,7 @@ AUDIT_ACTIONS: dict[str, Promise] = {
     "workflow.created": _("created a workflow"),
     "workflow.imported": _("imported a workflow"),
     "workflow.changed": _("edited a workflow"),
+    "workflow.tool_changed": _("changed whether a workflow is a tool"),
     "workflow.published": _("published a workflow"),
     "workflow.numbered": _("saved a version of a workflow"),
     "workflow.exported": _("exported a workflow"),

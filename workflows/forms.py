@@ -208,6 +208,23 @@ class RenameForm(PageForm):
     )
 
 
+class ToolSettingsForm(PageForm):
+    is_tool = forms.BooleanField(
+        label=_("Can be used as a tool"),
+        required=False,
+        help_text=_("Agents and tool nodes of the team can call its published version."),
+    )
+    description = forms.CharField(
+        label=_("Description for models"),
+        required=False,
+        max_length=2_000,
+        widget=forms.Textarea(attrs={"rows": 4}),
+        help_text=_(
+            "When a model should use this tool, and what it returns. If empty, the workflow's description."
+        ),
+    )
+
+
 class TaskForm(PageForm):
     title = forms.CharField(label=_("Title"), max_length=255)
     description = forms.CharField(

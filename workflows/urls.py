@@ -19,8 +19,8 @@ from workflows.views.editor.debugging import (
     template_preview,
 )
 from workflows.views.editor.history import difference, history
-from workflows.views.editor.inspector import panel
-from workflows.views.publishing import page_updates
+from workflows.views.editor.inspector import callable_workflows, panel
+from workflows.views.publishing import page_updates, tool_settings
 from workflows.views.runs import compare, learning, undo
 from workflows.views.runs import pages as runs
 from workflows.views.samples import first_steps
@@ -49,6 +49,7 @@ workflow_pages = [
     path("rename/", workflows.rename, name="rename"),
     path("replace/", workflows.replace, name="replace"),
     path("publish/", workflows.publish, name="publish"),
+    path("tool/", tool_settings.tool_settings, name="tool_settings"),
     path("duplicate/", workflows.duplicate, name="duplicate"),
     path("archive/", archive.archive, name="archive"),
     path("restore/", archive.restore, name="restore"),
@@ -71,6 +72,7 @@ workflow_pages = [
     path("nodes/<str:node_key>/", panel.node, name="node"),
     path("nodes/<str:node_key>/rendered/", template_preview.preview_template, name="rendered"),
     path("nodes/<str:node_key>/recall/", recall_preview.recall_preview, name="recall_preview"),
+    path("callable/", callable_workflows.callable_outputs, name="callable"),
     path("check-code/", code_check.check_code, name="check_code"),
     path("try/", run_actions.try_out, name="try"),
     path("run-list/", run_actions.run_list, name="run_list"),

@@ -22,6 +22,7 @@ from workflows.services import publishing
 from workflows.services.catalog import folders, importing
 from workflows.services.editor import drafts
 from workflows.services.samples import samples
+from workflows.services.tools.workflow_tools import change_tool_settings, list_workflow_tools
 
 
 router = Router(auth=api_auth(), tags=["workflows"])
@@ -112,12 +113,12 @@ def read_workflow(request: HttpRequest, workflow_id: UUID) -> Workflow:
 @router.patch(
     "/workflows/{uuid:workflow_id}",
     response=workflows.WorkflowOut,
-    summary="Update name, description or folder",
+    summary="Update name, description, folder or use as a tool",
 )
 def change_workflow(
     request: HttpRequest, workflow_id: UUID, body: workflows.WorkflowPatch
 ) -> Workflow:
-    """Change a workflow's name, description or folder. Moving it doesn't change the draft's revision."""
+    """Change a workflow's name, description, folder, or use as a tool. Only the first two change the draft's revision."""
     principal, workflow = find_workflow(request, workflow_id, "edit")
     fields = body.model_fields_set
     with transaction.atomic():  # both or neither
@@ -131,7 +132,34 @@ def change_workflow(
                 name=body.name if "name" in fields else workflow.name,
                 description=body.description,
             )
+        if fields & {"is_tool", "tool_description"}:
+            workflow = change_tool_settings(
+                principal,
+                workflow=workflow,
+                is_tool=body.is_tool if "is_tool" in fields else workflow.is_tool,
+                description=body.tool_description,
+            )
     return workflow
+
+
+@router.get(
+    "/workflow-tools",
+    response=list[workflows.WorkflowToolOut],
+    summary="List the workflows that can be used as tools",
+)
+def list_tools(request: HttpRequest) -> list[dict[str, object]]:
+    """Return the published workflows of your current team that offer themselves as tools, by name."""
+    principal, team_id = get_principal(request), get_current_team_id(request)
+    return [
+        {
+            "workflow": tool.workflow.pk,
+            "slug": tool.workflow.slug,
+            "name": tool.spec.name,
+            "description": tool.spec.description,
+            "parameters": tool.spec.parameters,
+        }
+        for tool in list_workflow_tools(principal, team_id)
+    ]
 
 
 @router.delete("/workflows/{uuid:workflow_id}", response={204: None}, summary="Archive")

@@ -67,6 +67,9 @@ class ToolResult:
     data: Sequence[Json] = ()  # the structured part of the answer
     files: Sequence[Mapping[str, Json]] = ()
     is_error: bool = False
+    # Of models that worked for the tool, such as those of a workflow.
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
 
 
 class ToolPort(Protocol):

@@ -66,6 +66,10 @@ class WorkflowPatch(Body):
     name: Name = Field("")
     description: str | None = Field(None, max_length=10_000)
     folder: UUID | None = None
+    is_tool: bool = Field(False, description="Whether agents and tool nodes may call the workflow.")
+    tool_description: str | None = Field(
+        None, max_length=2_000, description="When a model should use the workflow as a tool."
+    )
 
 
 class MoveIn(Body):
@@ -87,6 +91,9 @@ class WorkflowOut(Schema):
     id: UUID
     team_id: UUID
     name: str
+    slug: str = Field(description="The name by which other workflows refer to it.")
+    is_tool: bool
+    tool_description: str
     description: str
     mode: Literal["workflow", "advanced-chat"]
     dialect: Literal["dify", "xworkflow"]
@@ -105,6 +112,16 @@ class WorkflowOut(Schema):
     def resolve_published_version(workflow: Workflow) -> int | None:
         version = workflow.published_version
         return version.number if version else None
+
+
+class WorkflowToolOut(Schema):
+    """A published workflow as a tool. ``parameters`` is the JSON schema of its inputs."""
+
+    workflow: UUID
+    slug: str
+    name: str
+    description: str
+    parameters: dict[str, Any]
 
 
 class WorkflowDetailOut(WorkflowOut):

@@ -18,6 +18,7 @@ from workflows.models.documents import compute_hash, from_json, to_json
 from workflows.services import audit_lines
 from workflows.services.editor import drafts
 from workflows.services.editor.snapshots import take_snapshot
+from workflows.services.tools.callable_workflows import find_call_problems
 
 
 def publish(principal: Principal, *, workflow: Workflow, note: str = "") -> Version:
@@ -69,7 +70,9 @@ def differs_from_published(workflow: Workflow, draft: Document) -> bool:
 
 
 def _check_document(snapshot: Snapshot) -> None:
-    if errors := select_errors(validate(from_json(snapshot.document), load_kinds())):
+    document = from_json(snapshot.document)
+    problems = [*validate(document, load_kinds()), *find_call_problems(snapshot.team_id, document)]
+    if errors := select_errors(problems):
         raise DocumentInvalid(errors)
 
 

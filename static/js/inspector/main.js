@@ -19,11 +19,12 @@ import { Tabs } from "./tabs.js";
 import { getAtPath, parseJson, isEqual } from "../common/json_paths.js";
 import { Variables, paintVariable } from "./variables.js";
 import { setUpWorkflow } from "./workflow.js";
+import * as subWorkflow from "./sub_workflow.js";
 import * as templateEditor from "./template_editor.js";
 
 const RELOAD_DELAY = 350; // ms after an edit before the form is fetched again
 const MAX_WAIT = 600; // ms
-const ENHANCERS = [templateEditor, code, conditions, schema, authorization, lists, tools];
+const ENHANCERS = [templateEditor, code, conditions, schema, authorization, lists, tools, subWorkflow];
 // Operations that no form shows.
 const POSITION_OPS = new Set(["move", "resize"]);
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from workflows.engine.errors import EngineFault, ToolFailed
@@ -105,7 +105,7 @@ def limit_result(result: ToolResult) -> ToolResult:
     has_large_data = bool(result.data) and _measure(result.data) > 2 * MAX_RESULT_CHARACTERS
     if text is result.text and not has_large_data:
         return result
-    return ToolResult(text, () if has_large_data else result.data, result.files, result.is_error)
+    return replace(result, text=text, data=() if has_large_data else result.data)
 
 
 def describe_reference(reference: ToolReference) -> str:

@@ -131,7 +131,7 @@ def start_child(
 
     Raises SubWorkflowUnavailable, NestingNotAllowed or InputRejected.
     """
-    principal = _load_principal(claim)
+    principal = load_principal(claim)
     with tenant([claim.team_id]):
         workflow = find_published(principal, claim.team_id, reference)
         check_nesting(_list_ancestors(claim), str(workflow.pk), workflow.name)
@@ -229,7 +229,8 @@ def _load_document(workflow: Workflow) -> Document:
     return from_json(version.snapshot.document if version else {})
 
 
-def _load_principal(claim: Claim) -> RunPrincipal:
+def load_principal(claim: Claim) -> RunPrincipal:
+    """Return the principal with which the run acts: it has the current rights of its starter."""
     row = claim.row
     return load_run_principal(
         run_id=claim.run_id,

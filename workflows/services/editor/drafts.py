@@ -23,6 +23,7 @@ from workflows.services import audit_lines
 from workflows.services.editing import log
 from workflows.services.editor import draft_rows
 from workflows.services.editor.snapshots import store_snapshot, take_snapshot
+from workflows.services.tools.callable_workflows import find_call_problems
 
 
 def load_draft(workflow: Workflow, *, include_secrets: bool = False) -> Document:
@@ -65,7 +66,16 @@ def lock(workflow: Workflow) -> Workflow:
 
 def validate_draft(workflow: Workflow) -> list[Problem]:
     """Return every problem of the draft, errors and warnings."""
-    return list(validate(load_draft(workflow), load_kinds()))
+    return list_problems(workflow, load_draft(workflow))
+
+
+def list_problems(workflow: Workflow, document: Document) -> list[Problem]:
+    """Return every problem of the workflow's document, also those that other workflows of the team cause."""
+    problems = [
+        *validate(document, load_kinds()),
+        *find_call_problems(workflow.team_id, document, workflow.pk),
+    ]
+    return sorted(problems, key=lambda problem: not problem.is_error)
 
 
 def export(

@@ -14,12 +14,11 @@ from accounts.principals import Principal
 from workflows import permissions, selectors
 from workflows.engine.language.document import Document, Json, NodeSpec
 from workflows.engine.language.memory_usage import list_memory_scopes
-from workflows.engine.language.validation import validate
 from workflows.execution.kinds import load_kinds
 from workflows.forms import build_input_fields
 from workflows.models import Conversation, Run, Workflow
 from workflows.models.documents import from_json
-from workflows.services.editor.drafts import load_draft
+from workflows.services.editor.drafts import list_problems, load_draft
 from workflows.services.runs.memory_streams import MemoryStream
 from workflows.services.runs.runs import VersionChoice, check_external_user, resolve_subject
 from workflows.views.chat.failure_texts import (
@@ -59,7 +58,7 @@ def build_workflow_context(
 ) -> dict[str, Any]:
     """Build the context with the chat pane of a chat, or with the run form of another workflow."""
     document = get_document(principal, workflow)
-    problems = list(validate(document, load_kinds()))
+    problems = list_problems(workflow, document)
     visible_runs = Run.objects.visible_to(principal).filter(workflow=workflow)
     runs = list(visible_runs.select_related("workflow", "subject_user")[:MAX_RECENT_RUNS])
     context = {

@@ -20,12 +20,12 @@ from workflows.engine.editing.errors import EditRefused
 from workflows.engine.geometry import GRID, Shape, compute_shape
 from workflows.engine.language.document import Document, Json, NodeSpec
 from workflows.engine.language.graph import Graph
-from workflows.engine.language.validation import validate
 from workflows.errors import EditConflict, NothingToUndo
 from workflows.execution.kinds import load_kinds
 from workflows.models import Workflow
 from workflows.services.editing import gestures, undo
 from workflows.services.editing.operation_context import generate_id
+from workflows.services.editor.drafts import list_problems
 from workflows.templatetags.problems import describe_problem
 from workflows.views.canvas.summaries import LabelledHandle
 from workflows.views.catalog.workflow_page import get_document
@@ -54,7 +54,7 @@ def outline(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
         query = f"?{urlencode({'node': selected_id})}#selected" if selected_id else ""
         return redirect(address + query)
     document = get_document(principal, workflow)
-    problems = list(validate(document, load_kinds()))
+    problems = list_problems(workflow, document)
     context = {
         "rows": build_rows(document, problems),
         "base": reverse("workflows:outline", args=[workflow.pk]),

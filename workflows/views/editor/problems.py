@@ -8,9 +8,9 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from workflows import permissions
-from workflows.engine.language.validation import validate
 from workflows.execution.kinds import load_kinds
 from workflows.services import publishing
+from workflows.services.editor.drafts import list_problems
 from workflows.templatetags.problems import list_titles
 from workflows.views.catalog.workflow_page import get_document
 from workflows.views.request_context import find_workflow
@@ -30,7 +30,7 @@ def problems(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     document = get_document(principal, workflow)
     kinds, can_edit = load_kinds(), permissions.may_edit(principal, workflow)
     context = {
-        "problems": list(validate(document, kinds)),
+        "problems": list_problems(workflow, document),
         "titles": list_titles(document, kinds),
         "workflow": workflow,
         "can_edit": can_edit,

@@ -273,7 +273,8 @@ class AgentSession:
             else:
                 outcome = await _call_in_time(tool, arguments, origin, limit)
             seconds = clock.monotonic() - started
-            return PartResult(outcome.to_outputs(seconds), events=outcome.events)
+            usage = Usage(outcome.result.prompt_tokens, outcome.result.completion_tokens)
+            return PartResult(outcome.to_outputs(seconds), usage, outcome.events)
 
         description = tool.description if tool is not None else {}
         inputs = {"name": name, **description, "arguments": arguments}

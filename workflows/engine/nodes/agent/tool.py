@@ -19,6 +19,7 @@ from workflows.engine.nodes.agent.tool_node.tool_arguments import (
 )
 from workflows.engine.nodes.agent.tool_node.tool_choice import describe_choice, read_reference
 from workflows.engine.nodes.agent.tool_use.approval import ALLOW, build_form
+from workflows.engine.ports import Usage
 from workflows.engine.runtime.waits import Wait
 from workflows.engine.text_rendering import as_text
 from workflows.engine.texts import Text, gettext_noop
@@ -131,7 +132,8 @@ class ToolNode(NodeKind[ToolConfig, Prepared]):
         if result.is_error:
             raise ToolFailed(result.text[:_MAX_ERROR] or "The tool failed", retryable=True)
         ctx.stream("text", result.text)
-        return NodeResult(_build_outputs(prepared, result))
+        usage = Usage(result.prompt_tokens, result.completion_tokens)
+        return NodeResult(_build_outputs(prepared, result), usage=usage)
 
     async def preview_inputs(self, prepared: Prepared, ctx: NodeContext) -> Mapping[str, Json]:
         return _describe(prepared, fill_in(prepared.arguments, ctx.pool))

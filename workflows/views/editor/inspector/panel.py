@@ -1,7 +1,7 @@
 """The panel at the right: the form of the selected node, or of the workflow if none is selected."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
@@ -30,11 +30,13 @@ from workflows.engine.nodes.agent.agent import Agent
 from workflows.execution.kinds import load_kinds
 from workflows.llm.config import normalize_name
 from workflows.models import Workflow
+from workflows.services.tools.callable_workflows import SUB_WORKFLOW, find_call_problems
 from workflows.templatetags.problems import describe_problem, list_titles, replace_ids_by_titles
 from workflows.views.canvas.summaries import label_handles
 from workflows.views.catalog.workflow_page import get_document, get_node
 from workflows.views.editor.inspector import fields as form_fields
 from workflows.views.editor.inspector.agents import build_agent_choices
+from workflows.views.editor.inspector.callable_workflows import build_picker_context
 from workflows.views.editor.inspector.policy import DESCRIPTION, build_policy_controls
 from workflows.views.editor.inspector.workflow import build_workflow_form
 from workflows.views.request_context import find_workflow
@@ -68,13 +70,17 @@ def node(request: HttpRequest, workflow_id: UUID, node_key: str) -> HttpResponse
     document = get_document(principal, workflow)
     spec = get_node(document, node_key)
     providers = _list_providers(principal, workflow)
+    call_problems = find_call_problems(
+        workflow.team_id, replace(document, nodes=(spec,)), workflow.pk
+    )
     context = {
-        **_build_node_context(document, spec, workflow.revision),
+        **_build_node_context(document, spec, workflow.revision, call_problems),
         "workflow": workflow,
         "providers": providers,
         "provider_names": [name for name, _model in providers],
         **(build_agent_choices(principal, workflow) if spec.kind == Agent.name else {}),
         "can_edit": permissions.may_edit(principal, workflow),
+        **(build_picker_context(principal, workflow, spec) if spec.kind == SUB_WORKFLOW else {}),
         "last_url": reverse("workflows:last_step", args=[workflow.pk, spec.id]),
         "check_url": reverse("workflows:check_code", args=[workflow.pk]),
         "rendered_url": reverse("workflows:rendered", args=[workflow.pk, spec.id]),
@@ -103,11 +109,13 @@ def overview(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     return render(request, "inspector/_workflow.html", context)
 
 
-def _build_node_context(document: Document, spec: NodeSpec, revision: int) -> dict[str, Any]:
+def _build_node_context(
+    document: Document, spec: NodeSpec, revision: int, call_problems: Iterable[Problem]
+) -> dict[str, Any]:
     kinds = load_kinds()
     kind = kinds.get(spec.kind) or UnknownKind()
     appearance = find_appearance(spec.kind, kinds)
-    problems = validate_node(document, kinds, spec.id)
+    problems = [*validate_node(document, kinds, spec.id), *call_problems]
     # Without the memory app, the language has no such field.
     fields = [f for f in kind.fields if f.name != "enhanced_memory" or memory_app.is_on()]
     policy = build_policy_controls(kind, spec)

@@ -46,6 +46,7 @@ def build_workflow_form(workflow: Workflow, document: Document) -> dict[str, Any
         "is_chat": workflow.is_chat,
         "script_data": {"features": dict(features), "name": workflow.name},
         "learning": _describe_learning(workflow),
+        "tool_url": reverse("workflows:tool_settings", args=[workflow.pk]),
     }
 
 

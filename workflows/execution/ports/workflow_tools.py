@@ -1,0 +1,136 @@
+"""Published workflows as tools: what a model is told about them, and their calls as child runs."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from accounts.principals import RunPrincipal
+from accounts.tenancy import tenant
+from workflows.engine.errors import (
+    InputRejected,
+    NestingNotAllowed,
+    SubWorkflowUnavailable,
+    ToolFailed,
+)
+from workflows.engine.language.document import Document, Json
+from workflows.engine.ports import SubRunResult, SubWorkflowPort
+from workflows.engine.runtime.step_records import RunStatus
+from workflows.engine.sub_workflows.form import build_input_schema, list_callable_inputs
+from workflows.engine.text_rendering import as_text
+from workflows.engine.tool_calls import Tool, ToolReference, ToolResult, ToolSpec
+from workflows.execution.claims import Claim
+from workflows.execution.ports.children import find_published, load_principal
+from workflows.execution.threads import run_in_thread
+from workflows.models import Workflow
+from workflows.models.documents import from_json
+
+
+# What the interfaces of models accept as the name of a tool.
+_TOOL_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_SUCCESSFUL: Final = frozenset({RunStatus.SUCCEEDED.value, RunStatus.PARTIAL.value})
+
+
+@dataclass(frozen=True, slots=True)
+class WorkflowTools:
+    """Implements ``engine.tool_calls.ToolPort`` for the workflows of a team that can be used as tools."""
+
+    claim: Claim
+    children: SubWorkflowPort
+
+    async def find(self, references: Sequence[ToolReference]) -> Sequence[Tool]:
+        return await run_in_thread(self._find_all, references)
+
+    async def call(
+        self, tool: Tool, arguments: Mapping[str, Json], *, idempotency_key: str
+    ) -> ToolResult:
+        return await run_workflow_tool(
+            self.children, tool, arguments, idempotency_key=idempotency_key
+        )
+
+    def _find_all(self, references: Sequence[ToolReference]) -> list[Tool]:
+        principal = load_principal(self.claim)
+        with tenant([self.claim.team_id]):
+            return [find_workflow_tool(principal, self.claim, each) for each in references]
+
+
+async def run_workflow_tool(
+    children: SubWorkflowPort,
+    tool: Tool,
+    arguments: Mapping[str, Json],
+    *,
+    idempotency_key: str,
+) -> ToolResult:
+    """Run the workflow of a tool as a child of the calling run, and return its outputs as the tool's answer.
+
+    What a model can correct is an answer, too: inputs that do not fit, and a workflow that failed. Raises StepWaiting
+    while the child is paused.
+    """
+    slug = get_slug(tool.reference)
+    try:
+        # A model writes the arguments, after it has read what other tools answered.
+        result = await children.run(
+            slug, arguments, idempotency_key=idempotency_key, is_untrusted=True
+        )
+    except (InputRejected, NestingNotAllowed) as refusal:
+        return ToolResult(refusal.message, is_error=True)
+    except SubWorkflowUnavailable as missing:
+        raise ToolFailed(missing.message) from missing
+    return _build_result(slug, result)
+
+
+def find_workflow_tool(principal: RunPrincipal, claim: Claim, reference: ToolReference) -> Tool:
+    """Return the tool of a workflow. Raises ToolFailed if there is none that the run may use."""
+    slug = get_slug(reference)
+    try:
+        workflow = find_published(principal, claim.team_id, slug)
+    except SubWorkflowUnavailable as missing:
+        raise ToolFailed(missing.message) from missing
+    if not workflow.is_tool:
+        raise ToolFailed(f"The workflow {workflow.name} can't be used as a tool")
+    return Tool(reference, describe_workflow(workflow))
+
+
+def describe_workflow(workflow: Workflow) -> ToolSpec:
+    """Return what a model is told about a published workflow: its name, purpose and inputs."""
+    version = workflow.published_version
+    document = from_json(version.snapshot.document) if version is not None else None
+    return build_spec(workflow, document)
+
+
+def build_spec(workflow: Workflow, document: Document | None) -> ToolSpec:
+    description = workflow.tool_description or workflow.description or workflow.name
+    inputs = list_callable_inputs(document) if document is not None else ()
+    return ToolSpec(get_tool_name(workflow), description, build_input_schema(inputs))
+
+
+def get_tool_name(workflow: Workflow) -> str:
+    """Return the short name, or one made from the id if models don't accept the short name."""
+    if _TOOL_NAME.fullmatch(workflow.slug):
+        return workflow.slug
+    return f"workflow_{workflow.pk.hex[-12:]}"
+
+
+def get_slug(reference: ToolReference) -> str:
+    """Return the slug or id of a reference; documents of other products have it as the tool's name."""
+    return reference.provider or reference.name
+
+
+def _build_result(slug: str, result: SubRunResult) -> ToolResult:
+    tokens = result.usage
+    if result.status not in _SUCCESSFUL:
+        text = f"{slug} {result.status}: {result.error or 'no reason given'}"
+        return ToolResult(
+            text,
+            is_error=True,
+            prompt_tokens=tokens.prompt_tokens,
+            completion_tokens=tokens.completion_tokens,
+        )
+    outputs = dict(result.outputs)
+    values = list(outputs.values())
+    return ToolResult(
+        as_text(values[0] if len(values) == 1 else outputs),
+        [outputs],
+        prompt_tokens=tokens.prompt_tokens,
+        completion_tokens=tokens.completion_tokens,
+    )

@@ -1,0 +1,96 @@
+"""The workflows that others can run as sub-workflows, and what is wrong with the nodes that run them."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from uuid import UUID
+
+from accounts.access import Principal
+from accounts.tenancy import tenant
+from workflows import permissions
+from workflows.engine.language.document import Document, NodeSpec
+from workflows.engine.language.problems import Problem
+from workflows.engine.sub_workflows.form import list_callable_inputs
+from workflows.models import Workflow
+from workflows.models.documents import from_json
+
+
+SUB_WORKFLOW = "sub-workflow"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A published workflow with the document of its published version."""
+
+    workflow: Workflow
+    document: Document
+
+
+def find_target(principal: Principal, team_id: UUID, reference: str) -> Target | None:
+    """Return the published workflow of a slug or an id that the principal may run, or None."""
+    found = _find_row(team_id, reference)
+    if found is None or found.published_version is None or found.is_archived:
+        return None
+    if not permissions.may_run(principal, found):
+        return None
+    return Target(found, from_json(found.published_version.snapshot.document))
+
+
+def find_call_problems(
+    team_id: UUID, document: Document, workflow_id: UUID | None = None
+) -> Iterator[Problem]:
+    """Yield the problems of the document's sub-workflow nodes that depend on the other workflows of the team.
+
+    ``workflow_id`` is the workflow that the document belongs to, which can't run itself.
+    """
+    nodes = [node for node in document.nodes if node.kind == SUB_WORKFLOW]
+    for node in nodes:
+        if reference := str(node.data.get("workflow") or ""):
+            yield from _check_node(team_id, node, reference, workflow_id)
+
+
+def _check_node(
+    team_id: UUID, node: NodeSpec, reference: str, caller_id: UUID | None
+) -> Iterator[Problem]:
+    workflow = _find_row(team_id, reference)
+    if workflow is not None and workflow.pk == caller_id:
+        message = "A workflow can't run inside itself"
+        yield Problem("workflow.circle", message, node=node.id, field="workflow")
+        return
+    if workflow is None:
+        message = f"There is no workflow {reference} in this team"
+        yield Problem("workflow.unknown", message, node=node.id, field="workflow")
+        return
+    if workflow.is_archived or workflow.published_version is None:
+        state = "archived" if workflow.is_archived else "not published"
+        message = f"The workflow {workflow.name} is {state}"
+        yield Problem("workflow.unpublished", message, node=node.id, field="workflow")
+        return
+    inputs = list_callable_inputs(from_json(workflow.published_version.snapshot.document))
+    given = node.data.get("inputs")
+    values = given if isinstance(given, Mapping) else {}
+    for each in inputs:
+        if each.required and values.get(each.name) in (None, "", []):
+            message = f"{each.label or each.name} is missing"
+            yield Problem("input.missing", message, node=node.id, field=f"inputs.{each.name}")
+    names = {each.name for each in inputs}
+    for name in values:
+        if name not in names:
+            message = f"{name} is not an input of {workflow.name}"
+            yield Problem("input.unknown", message, node=node.id, field=f"inputs.{name}")
+
+
+def _find_row(team_id: UUID, reference: str) -> Workflow | None:
+    with tenant([team_id]):
+        rows = Workflow.objects.unscoped().filter(team_id=team_id)
+        rows = rows.select_related("published_version__snapshot")
+        row = rows.filter(slug=reference).first() if reference else None
+        if row is None and (workflow_id := _parse_id(reference)) is not None:
+            row = rows.filter(pk=workflow_id).first()
+    return row
+
+
+def _parse_id(text: str) -> UUID | None:
+    try:
+        return UUID(text)
+    except ValueError:
+        return None
