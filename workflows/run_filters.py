@@ -29,12 +29,16 @@ class RunFilter:
     node: str = ""
     since: date | None = None
     until: date | None = None
+    # Runs that other runs started are left out, unless all are asked for, or those of one parent.
+    children: bool = False
+    parent: UUID | None = None
 
     @property
     def is_active(self) -> bool:
         return self != RunFilter()
 
     def apply(self, rows: QuerySet[Run]) -> QuerySet[Run]:
+        rows = self._apply_family(rows)
         if self.status:
             rows = rows.filter(status=self.status)
         if self.workflow_name:
@@ -62,6 +66,11 @@ class RunFilter:
         if self.until:
             rows = rows.filter(created_at__lt=_get_day_start(self.until, days=1))
         return rows
+
+    def _apply_family(self, rows: QuerySet[Run]) -> QuerySet[Run]:
+        if self.parent:
+            return rows.filter(parent_id=self.parent)
+        return rows if self.children else rows.filter(parent_id=None)
 
 
 def _match_user(user: str) -> Q:

@@ -172,6 +172,17 @@ def list_runs(principal: Principal, *, workflow: Workflow | None = None) -> Quer
     return rows.select_related("workflow").order_by("-created_at", "-id")
 
 
+def list_children(principal: Principal, runs: Iterable[Run]) -> list[Run]:
+    """Return the runs that these runs started as sub-workflows, oldest first. Their own children are not among them."""
+    rows = list_runs(principal).filter(parent_id__in=[run.pk for run in runs])
+    return list(rows.select_related("subject_user").order_by("created_at", "id"))
+
+
+def find_parent(principal: Principal, run: Run) -> Run | None:
+    """Return the run that started this one, if there is one that the principal may see."""
+    return list_runs(principal).filter(pk=run.parent_id).first() if run.parent_id else None
+
+
 def find_run(principal: Principal, run_id: UUID) -> Run:
     run = _get(Run.objects.visible_to(principal).select_related("workflow", "api_key"), pk=run_id)
     permissions.check_view_run(principal, run)

@@ -22,6 +22,7 @@ def serialize_run(run: Run) -> dict[str, object]:
     return {
         "id": run.pk,
         "workflow_id": run.workflow_id,
+        "parent_id": run.parent_id,
         "version": version.number if version else None,
         "conversation_id": conversation.key if conversation else None,
         "user": run.subject,

@@ -61,6 +61,7 @@ class StartIn(Body):
 class RunOut(Schema):
     id: UUID
     workflow_id: UUID
+    parent_id: UUID | None = Field(description="The run that started this one as a sub-workflow.")
     version: int | None
     conversation_id: str | None
     user: str
@@ -130,7 +131,8 @@ class RunsQuery(Schema):
     """Filters of the list of runs.
 
     ``user``: the id of the person that the run is for, either yours or the account's. ``text``: a text in the inputs.
-    ``node``: the id of a node that ran. ``since`` and ``until``: days, both included.
+    ``node``: the id of a node that ran. ``since`` and ``until``: days, both included. ``children``: also runs that other
+    runs started as sub-workflows. ``parent``: only those of this run.
     """
 
     workflow: UUID | None = None
@@ -140,6 +142,8 @@ class RunsQuery(Schema):
     node: FilterText = ""
     since: date | None = None
     until: date | None = None
+    children: bool = False
+    parent: UUID | None = None
     offset: Offset = 0
     limit: Limit = 50
 
@@ -151,6 +155,8 @@ class RunsQuery(Schema):
             node=self.node,
             since=self.since,
             until=self.until,
+            children=self.children,
+            parent=self.parent,
         )
 
 

@@ -21,7 +21,7 @@ MAX_RECENT = 6  # workflows, and runs
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
     principal, team_id = get_principal(request), get_current_team_id(request)
-    runs = selectors.list_runs(principal).filter(team_id=team_id)
+    runs = selectors.list_runs(principal).filter(team_id=team_id, parent_id=None)
     offered_samples = samples.list_offered()
     return render(
         request,

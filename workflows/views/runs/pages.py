@@ -1,6 +1,7 @@
 """Pages of runs: start one, follow it, and view it later."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
 from typing import Any
 from uuid import UUID
@@ -13,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.errors import NotFound
-from accounts.principals import get_current_team_id, get_principal
+from accounts.principals import Principal, get_current_team_id, get_principal
 from accounts.views.ignored_filters import IgnoredFilter, list_ignored_filters
 from accounts.views.pagination import paginate_by_time
 from workflows import selectors
@@ -50,8 +51,10 @@ def index(request: HttpRequest) -> HttpResponse:
         workflow = find_workflow(request, parse_id(request.GET["workflow"]))[1]
         matching_runs = matching_runs.filter(workflow=workflow)
     page = paginate_by_time(request, matching_runs.select_related("workflow", "subject_user"))
+    is_nested = not run_filter.children
     context = {
         "runs": page.items,
+        "rows": build_rows(principal, page.items) if is_nested else list_flat(page.items),
         "page": page,
         "run_filter": run_filter,
         "ignored": list_ignored(request.GET, run_filter),
@@ -61,12 +64,35 @@ def index(request: HttpRequest) -> HttpResponse:
     return render(request, "runs/list.html", context)
 
 
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """A row of the list. A child is shown under its parent."""
+
+    run: Run
+    is_child: bool = False
+
+
+def build_rows(principal: Principal, runs: Sequence[Run]) -> list[RunRow]:
+    """Return each run, followed by the runs that it started as sub-workflows."""
+    children: dict[UUID, list[RunRow]] = {}
+    for child in selectors.list_children(principal, runs) if runs else ():
+        if child.parent_id is not None:
+            children.setdefault(child.parent_id, []).append(RunRow(child, is_child=True))
+    return [row for run in runs for row in (RunRow(run), *children.get(run.pk, ()))]
+
+
+def list_flat(runs: Sequence[Run]) -> list[RunRow]:
+    return [RunRow(run, is_child=run.parent_id is not None) for run in runs]
+
+
 @login_required
 @require_safe
 def detail(request: HttpRequest, run_id: UUID) -> HttpResponse:
     """Show a run; htmx gets only the part that changes while the run is live."""
     principal, run = find_run(request, run_id)
     context = build_run_context(principal, run)
+    context["parent_run"] = selectors.find_parent(principal, run)
+    context["child_runs"] = selectors.list_children(principal, [run])
     context["questions"] = list_questions(request, run)
     context["questions_query"] = "?head"
     context["undone"] = find_undone_change(principal, request.GET.get("undone", ""))
@@ -142,6 +168,7 @@ def read_filter(data: Mapping[str, str]) -> RunFilter:
         text=read_text(data, "said"),
         since=_parse_day(read_text(data, "since")),
         until=_parse_day(read_text(data, "until")),
+        children=bool(read_text(data, "children")),
     )
 
 
