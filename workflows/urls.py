@@ -24,6 +24,8 @@ from workflows.views.publishing import page_updates, tool_settings
 from workflows.views.runs import compare, learning, undo
 from workflows.views.runs import pages as runs
 from workflows.views.samples import first_steps
+from workflows.views.tools import pages as tool_pages
+from workflows.views.tools import trying
 from workflows.views.waits import pages as waits
 
 
@@ -128,6 +130,15 @@ pages: list[URLPattern | URLResolver] = [
     path("tasks/", tasks.index, name="tasks"),
     path("tasks/<uuid:task_id>/", tasks.detail, name="task"),
     path("tasks/<uuid:task_id>/execute/", tasks.execute, name="execute_task"),
+    path("tools/", tool_pages.index, name="tools"),
+    path("tools/connect/<slug:kind>/", tool_pages.connect, name="connect_tools"),
+    path("tools/built-in/<slug:name>/", trying.try_builtin, name="try_builtin"),
+    path("tools/<uuid:connection_id>/", tool_pages.detail, name="tool_connection"),
+    path("tools/<uuid:connection_id>/operations/", tool_pages.choose, name="choose_tools"),
+    path("tools/<uuid:connection_id>/refresh/", tool_pages.refresh, name="refresh_tools"),
+    path("tools/<uuid:connection_id>/secret/", tool_pages.secret, name="tool_secret"),
+    path("tools/<uuid:connection_id>/delete/", tool_pages.delete, name="disconnect_tools"),
+    path("tools/<uuid:connection_id>/try/<slug:name>/", trying.try_operation, name="try_tool"),
     path("models/", providers.index, name="providers"),
     path("models/<uuid:provider_id>/test/", providers.test, name="test_provider"),
     path("models/<uuid:provider_id>/delete/", providers.delete, name="delete_provider"),

@@ -27,11 +27,26 @@ def _connection(person: Person, canary: str) -> Any:
     return made.pk
 
 
-OBJECTS: dict[str, Maker] = {"connection": _connection}
+def _name(text: str) -> Maker:
+    """The same word for everybody: a kind, or the name of a tool."""
+    return lambda _person, _canary: text
+
+
+OBJECTS: dict[str, Maker] = {
+    "connection": _connection,
+    "connection kind": _name("openapi"),
+    "built-in tool": _name("calculator"),
+    "operation": _name("x"),
+}
 
 CONNECTION = {"connection_id": "connection"}
 API = "api/v1/tools/connections"
 ONE = f"{API}/<uuid:connection_id>"
+KIND = {"kind": "connection kind"}
+BUILTIN = {"name": "built-in tool"}
+OPERATION = {**CONNECTION, "name": "operation"}
+PAGE = "tools/<uuid:connection_id>/"
+TRY = f"{PAGE}try/<slug:name>/"
 NEW = {"kind": "openapi", "document": DOCUMENT}
 CHOICE = {"enabled_operations": ["x"], "approval_operations": []}
 
@@ -46,4 +61,16 @@ ROWS = [
     Row("POST", f"{ONE}/try", "- 404 403 403 200 404", CONNECTION, {"operation": "x"}),
     Row("PUT", f"{ONE}/secret", "- 404 403 403 200 404", CONNECTION, {"secret": "sk-0123456789"}),
     Row("DELETE", f"{ONE}/secret", "- 404 403 403 204 404", CONNECTION),
+    Row("GET", "tools/", "- 200 403 200 200 -"),
+    Row("GET", "tools/connect/<slug:kind>/", "- 200 403 403 200 -", KIND),
+    Row("POST", "tools/connect/<slug:kind>/", "- 302 403 403 302 -", KIND, {"document": DOCUMENT}),
+    Row("GET", "tools/built-in/<slug:name>/", "- 200 403 200 200 -", BUILTIN),
+    Row("POST", "tools/built-in/<slug:name>/", "- 200 403 200 200 -", BUILTIN, {}),
+    Row("GET", PAGE, "- 404 403 200 200 -", CONNECTION),
+    Row("POST", f"{PAGE}operations/", "- 404 403 403 302 -", CONNECTION, {"enabled": "x"}),
+    Row("POST", f"{PAGE}refresh/", "- 404 403 403 302 -", CONNECTION, {"document": DOCUMENT}),
+    Row("POST", f"{PAGE}secret/", "- 404 403 403 302 -", CONNECTION, {"secret": "sk-0123456789"}),
+    Row("GET", TRY, "- 404 403 403 200 -", OPERATION),
+    Row("POST", TRY, "- 404 403 403 200 -", OPERATION, {}),
+    Row("POST", f"{PAGE}delete/", "- 404 403 403 302 -", CONNECTION, {}),
 ]

@@ -31,6 +31,7 @@ PAGES: tuple[tuple[str, str | Promise, str, tuple[str, ...]], ...] = (
     ("workflows:waiting", _("Waiting for you"), "person", ("/waiting/",)),
     ("workflows:tasks", _("Tasks"), "check", ("/tasks/",)),
     ("memory:list", _("Memory"), "memory", ("/memory/",)),
+    ("workflows:tools", _("Tools"), "tool", ("/tools/",)),
     ("workflows:providers", _("Models"), "model", ("/models/",)),
     ("accounts:team", _("Team"), "team", ("/team/", "/teams/")),
 )
@@ -49,7 +50,7 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
 
 def _is_visible(request: HttpRequest, url_name: str) -> bool:
     """Return whether the page is installed and the caller may open it."""
-    if url_name == "workflows:providers":
+    if url_name in {"workflows:providers", "workflows:tools"}:
         principal = get_principal(request)
         return any(permissions.may_view_credentials(principal, id_) for id_ in principal.team_ids)
     return not url_name.startswith("memory:") or apps.is_installed("memory")

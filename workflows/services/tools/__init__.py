@@ -8,7 +8,7 @@ from workflows.services.tools.changing import (
     replace_secret,
 )
 from workflows.services.tools.connecting import connect_mcp, connect_openapi, connect_process
-from workflows.services.tools.trying import try_operation
+from workflows.services.tools.trying import try_builtin, try_operation
 
 
 __all__ = [
@@ -20,5 +20,6 @@ __all__ = [
     "refresh_connection",
     "remove_secret",
     "replace_secret",
+    "try_builtin",
     "try_operation",
 ]

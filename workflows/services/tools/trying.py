@@ -1,6 +1,7 @@
 """Calls an operation once, to see what it answers."""
 
 from collections.abc import Mapping
+from uuid import UUID
 
 from asgiref.sync import async_to_sync
 from django.utils.translation import gettext as _
@@ -11,8 +12,10 @@ from config.ids import uuid7
 from workflows import permissions
 from workflows.engine.errors import ToolFailed
 from workflows.engine.language.document import Json
-from workflows.engine.tool_calls import ToolResult
+from workflows.engine.tool_calls import ToolReference, ToolResult
+from workflows.engine.tools.port import LocalTools
 from workflows.errors import InvalidValue
+from workflows.execution.ports.http import GuardedHttp
 from workflows.models import ToolConnection
 from workflows.services import audit_lines
 from workflows.tools.connections import build_tool, call_connection_tool, read_connection
@@ -35,5 +38,22 @@ def try_operation(
     tool = build_tool(target, operation)
     try:
         return async_to_sync(call_connection_tool)(target, tool, arguments, f"try-{uuid7()}")
+    except ToolFailed as fault:
+        return ToolResult(str(fault), is_error=True)
+
+
+def try_builtin(
+    principal: Principal, *, team_id: UUID, name: str, arguments: Mapping[str, Json]
+) -> ToolResult:
+    """Call a built-in tool. HTTP requests go through the guarded client, as in a run."""
+    permissions.check_view_credentials(principal, team_id)
+    local_tools = LocalTools(http=GuardedHttp())
+
+    async def call() -> ToolResult:
+        (tool,) = await local_tools.find([ToolReference("builtin", name)])
+        return await local_tools.call(tool, arguments, idempotency_key=f"try-{uuid7()}")
+
+    try:
+        return async_to_sync(call)()
     except ToolFailed as fault:
         return ToolResult(str(fault), is_error=True)

@@ -1,0 +1,206 @@
+"""The list of tools, the forms that connect them, and the page of one connection."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from accounts.errors import NotFound
+from accounts.principals import Principal, get_current_team_id, get_principal
+from workflows import permissions, selectors
+from workflows.engine.tools.builtin import BUILTIN_TOOLS
+from workflows.errors import InvalidValue, NameTaken
+from workflows.forms import PageForm
+from workflows.models import ConnectionKind, ToolConnection
+from workflows.services import tools
+from workflows.tools.mcp.commands import list_commands
+from workflows.views.request_context import get_form_data
+from workflows.views.tools.forms import McpForm, OpenApiForm, ProcessForm, RefreshForm, SecretForm
+
+
+MAX_WORKFLOWS: Final = 20  # shown in the list
+Connect = Callable[..., ToolConnection]
+FORMS: Final[Mapping[str, tuple[type[PageForm], Connect]]] = {
+    ConnectionKind.OPENAPI: (OpenApiForm, tools.connect_openapi),
+    ConnectionKind.MCP_HTTP: (McpForm, tools.connect_mcp),
+    ConnectionKind.MCP_STDIO: (ProcessForm, tools.connect_process),
+}
+
+
+@login_required
+@require_safe
+def index(request: HttpRequest) -> HttpResponse:
+    """List the team's connections, the built-in tools, and the workflows that can be tools."""
+    principal, team_id = get_principal(request), get_current_team_id(request)
+    connections = list(selectors.list_tool_connections(principal, team_id))
+    workflows = selectors.list_workflows(principal, team_id=team_id)
+    published = workflows.filter(published_version__isnull=False)
+    context = {
+        "connections": connections,
+        "builtin_tools": BUILTIN_TOOLS,
+        "workflows": published[:MAX_WORKFLOWS],
+        "can_edit": permissions.may_manage(principal, team_id),
+    }
+    return render(request, "tools/list.html", context)
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def connect(request: HttpRequest, kind: str) -> HttpResponse:
+    """Show the form that connects an API or a server, and connect it."""
+    principal, team_id = get_principal(request), get_current_team_id(request)
+    permissions.check_manage(principal, team_id)
+    kinds = _list_kinds()
+    if kind not in kinds:
+        raise NotFound
+    form_class, connect_ = FORMS[kind]
+    form = form_class(get_form_data(request), request.FILES or None)
+    if form.is_valid():
+        try:
+            connection = connect_(principal, team_id=team_id, **form.cleaned_data)
+        except (InvalidValue, NameTaken) as error:
+            _add_error(form, error)
+        else:
+            messages.success(request, _describe_connected(connection))
+            return redirect("workflows:tool_connection", connection.pk)
+    context = {"form": form, "kind": kind, "kinds": kinds}
+    return render(request, "tools/connect.html", context, status=422 if form.errors else 200)
+
+
+@login_required
+@require_safe
+def detail(request: HttpRequest, connection_id: UUID) -> HttpResponse:
+    """Show a connection with its operations."""
+    principal = get_principal(request)
+    connection = selectors.find_tool_connection(principal, connection_id)
+    return _render_detail(request, principal, connection)
+
+
+@login_required
+@require_POST
+def choose(request: HttpRequest, connection_id: UUID) -> HttpResponse:
+    """Store which operations are enabled and which need approval; ``all`` enables or disables every one."""
+    principal, connection = _find(request, connection_id)
+    names = [row["name"] for row in connection.operations]
+    enabled = request.POST.getlist("enabled")
+    if request.POST.get("all"):
+        enabled = names if request.POST["all"] == "on" else []
+    tools.choose_operations(
+        principal,
+        connection=connection,
+        enabled=set(enabled),
+        approvals=set(request.POST.getlist("approval")),
+    )
+    messages.success(request, _("Saved."))
+    return redirect("workflows:tool_connection", connection.pk)
+
+
+@login_required
+@require_POST
+def refresh(request: HttpRequest, connection_id: UUID) -> HttpResponse:
+    principal, connection = _find(request, connection_id)
+    document = request.POST.get("document", "")
+    try:
+        changed = tools.refresh_connection(principal, connection=connection, document=document)
+    except InvalidValue as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, _describe_changed(len(changed)))
+    return redirect("workflows:tool_connection", connection.pk)
+
+
+@login_required
+@require_POST
+def secret(request: HttpRequest, connection_id: UUID) -> HttpResponse:
+    """Replace the secret, or remove it with ``remove``."""
+    principal, connection = _find(request, connection_id)
+    if request.POST.get("remove"):
+        tools.remove_secret(principal, connection=connection)
+        messages.success(request, _("Removed the key."))
+        return redirect("workflows:tool_connection", connection.pk)
+    form = SecretForm(request.POST)
+    if form.is_valid():
+        try:
+            tools.replace_secret(
+                principal, connection=connection, secret=form.cleaned_data["secret"]
+            )
+        except InvalidValue as error:
+            form.add_error("secret", str(error))
+        else:
+            messages.success(request, _("Saved."))
+            return redirect("workflows:tool_connection", connection.pk)
+    return _render_detail(request, principal, connection, form)
+
+
+@login_required
+@require_POST
+def delete(request: HttpRequest, connection_id: UUID) -> HttpResponse:
+    principal, connection = _find(request, connection_id)
+    tools.disconnect(principal, connection=connection)
+    messages.success(request, _("Removed “%(name)s” and its key.") % {"name": connection.name})
+    return redirect("workflows:tools")
+
+
+def _find(request: HttpRequest, connection_id: UUID) -> tuple[Principal, ToolConnection]:
+    principal = get_principal(request)
+    return principal, selectors.find_tool_connection(principal, connection_id, change=True)
+
+
+def _render_detail(
+    request: HttpRequest,
+    principal: Principal,
+    connection: ToolConnection,
+    form: SecretForm | None = None,
+) -> HttpResponse:
+    enabled, approvals = set(connection.enabled_operations), set(connection.approval_operations)
+    operations = [
+        {**row, "enabled": row["name"] in enabled, "approval": row["name"] in approvals}
+        for row in connection.operations
+    ]
+    needs_document = connection.kind == ConnectionKind.OPENAPI and not connection.document_url
+    context: dict[str, Any] = {
+        "connection": connection,
+        "operations": operations,
+        "can_edit": permissions.may_manage(principal, connection),
+        "secret_form": form or SecretForm(),
+        "refresh_form": RefreshForm() if needs_document else None,
+    }
+    status = 422 if form and form.errors else 200
+    return render(request, "tools/connection.html", context, status=status)
+
+
+def _list_kinds() -> dict[str, Any]:
+    """Return the kinds that can be connected, with their labels; local processes only if the operator allows any."""
+    kinds = dict(ConnectionKind.choices)
+    if not list_commands():
+        del kinds[ConnectionKind.MCP_STDIO]
+    return kinds
+
+
+def _add_error(form: PageForm, error: InvalidValue | NameTaken) -> None:
+    field = "base_url" if error.field == "url" and "url" not in form.fields else error.field
+    form.add_error(field if field in form.fields else None, str(error))
+
+
+def _describe_connected(connection: ToolConnection) -> str:
+    count = len(connection.operations)
+    text = ngettext("Connected. %(n)d tool listed.", "Connected. %(n)d tools listed.", count)
+    return text % {"n": count}
+
+
+def _describe_changed(count: int) -> str:
+    if not count:
+        return _("Refreshed. Nothing has changed.")
+    text = ngettext(
+        "Refreshed. %(n)d operation is new or changed; review and enable it.",
+        "Refreshed. %(n)d operations are new or changed; review and enable them.",
+        count,
+    )
+    return text % {"n": count}
