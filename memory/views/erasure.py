@@ -56,6 +56,8 @@ TABLE_LABELS: dict[str, str | Promise] = {
     "workflows_runevent": gettext_lazy("Run events"),
     "workflows_runpartial": gettext_lazy("Unfinished replies"),
     "workflows_stepintent": gettext_lazy("Pending side effects"),
+    "workflows_steppart": gettext_lazy("Calls of agents"),
+    "workflows_runwait": gettext_lazy("Questions to people"),
     "workflows_wouldbe": gettext_lazy("Memory of dry runs"),
     "accounts_auditperson": gettext_lazy("Audit trail pseudonyms"),
 }

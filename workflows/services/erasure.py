@@ -14,15 +14,20 @@ from workflows.models import (
     Run,
     RunEvent,
     RunPartial,
+    RunWait,
     Step,
     StepIntent,
+    StepPart,
     Task,
 )
-from workflows.models.run import ENDED
+from workflows.models.run import RunStatus
 
 
 # The models whose rows belong to a run and are deleted with it.
-RUN_MODELS: tuple[type[Model], ...] = (Step, RunEvent, RunPartial, StepIntent, DryRunChange)
+RUN_MODELS: tuple[type[Model], ...] = (
+    *(Step, StepPart, RunEvent, RunPartial, StepIntent),
+    *(RunWait, DryRunChange),
+)
 
 
 def match_person(subject: str) -> Q:
@@ -58,7 +63,7 @@ def export_person(team_id: UUID, subject: str) -> Iterator[tuple[str, dict[str, 
 def erase_person(team_id: UUID, subject: str, *, dry_run: bool) -> Mapping[str, int]:
     """Delete the person's rows, unless it is a dry run, and return the number of rows in each table.
 
-    Raises StillRunning if one of the person's runs is still running.
+    Raises StillRunning if one of the person's runs is queued or running. A paused run is deleted with what it waits for.
     """
     rows_of_person = match_person(subject)
     runs = Run.objects.unscoped().filter(rows_of_person, team_id=team_id)
@@ -73,7 +78,7 @@ def erase_person(team_id: UUID, subject: str, *, dry_run: bool) -> Mapping[str, 
     if not dry_run:
         # A worker that executes one of these runs holds its row; a worker that claims one waits for this transaction.
         statuses = list(runs.select_for_update().values_list("status", flat=True))
-        if any(status not in ENDED for status in statuses):
+        if any(status in (RunStatus.QUEUED, RunStatus.RUNNING) for status in statuses):
             raise StillRunning
         for rows in (tasks, runs, conversations):
             rows.delete()

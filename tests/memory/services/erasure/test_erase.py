@@ -23,7 +23,7 @@ from tests.memory.services.conftest import at_door, in_run
 from tests.support.cast import Cast, Person
 from tests.support.embedding import Tiny
 from workflows.errors import StillRunning
-from workflows.models import Conversation, Message, Run
+from workflows.models import Conversation, Message, Run, RunWait
 
 
 pytestmark = pytest.mark.django_db
@@ -210,6 +210,17 @@ def test_nothing_is_erased_while_a_run_goes_on(alice: Person):
     assert counts(alice.team.pk) == before
 
 
+def test_paused_run_is_erased_with_what_it_waits_for(alice: Person):
+    run = make_run(alice, make_workflow(alice), status="paused")
+    with tenant([alice.team.pk]):
+        RunWait.objects.unscoped().create(team=alice.team, run=run, node_key="ask", form={})
+
+    receipt = services.erase(at_door(alice), subject=str(alice.user.pk))
+
+    assert (receipt.tables["workflows_run"], receipt.tables["workflows_runwait"]) == (1, 1)
+    assert set(receipt.left.values()) == {0}
+
+
 def test_runs_stay_where_only_memory_was_to_go(alice: Person):
     remembered(alice, str(alice.user.pk))
     make_run(alice, make_workflow(alice), status="running")
@@ -246,6 +257,7 @@ STAYS = {
     "workflows_testresult": "what became of a test case",
     "workflows_modelprovider": "the team's settings",
     "workflows_credential": "the team's settings",
+    "workflows_toolconnection": "the team's settings",
 }
 
 
