@@ -43,6 +43,11 @@ SENTENCES = (
     _("Unknown memory scope %(scope)s; use one of: %(words)s"),
     _("Unknown field %(name)s: memory is disabled"),
     _("%(node)s brings in external content, which stays in quarantine until it is approved"),
+    _("There is no workflow %(reference)s in this team"),
+    _("The workflow %(name)s is not published"),
+    _("The workflow %(name)s is archived"),
+    _("A workflow can't run inside itself"),
+    _("%(input)s is not an input of %(name)s"),
     # the graph
     _("There is no answer node, so the workflow has no output"),
     _("There is no end node, so the workflow has no output"),

@@ -73,8 +73,8 @@ def _check_node(
             message = f"{each.label or each.name} is missing"
             yield Problem("input.missing", message, node=node.id, field=f"inputs.{each.name}")
     names = {each.name for each in inputs}
-    for name in values:
-        if name not in names:
+    for name, value in values.items():
+        if name not in names and value not in (None, "", []):
             message = f"{name} is not an input of {workflow.name}"
             yield Problem("input.unknown", message, node=node.id, field=f"inputs.{name}")
 

@@ -75,7 +75,7 @@ def _list_rows(inputs: Sequence[CallableInput], stored: Json) -> list[InputRow]:
     values: Mapping[str, Json] = stored if isinstance(stored, Mapping) else {}
     names = {each.name for each in inputs}
     rows = [InputRow(each, _show(values.get(each.name))) for each in inputs]
-    unknown = [name for name in values if name not in names]
+    unknown = [name for name, value in values.items() if value and name not in names]
     return rows + [InputRow(CallableInput(name, ""), _show(values[name]), True) for name in unknown]
 
 
