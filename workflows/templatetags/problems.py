@@ -67,6 +67,7 @@ SENTENCES_BY_CODE: Mapping[str, str | Promise] = {
     "http.method": _("Unsupported HTTP method"),
     "http.url": _("Invalid URL"),
     "input.invalid": _("Invalid input"),
+    "input.unknown": _("Unknown input"),
     "kind.unknown": _("Unknown node type"),
     "list.operator": _("A condition on the list has an unknown operator"),
     "list.variable": _("No list selected"),
