@@ -3,7 +3,9 @@
 The conformance suite, the tables of ``tests/spec`` and ``run_workflow`` use this interface alone.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol
@@ -18,13 +20,22 @@ from workflows.engine.ports import (
     TemplatePort,
 )
 from workflows.engine.runtime.events import Event, TextChunk
+from workflows.engine.runtime.run_request import RunResult
 from workflows.engine.runtime.runner import WorkflowRunner
-from workflows.engine.runtime.step_records import StepRecord
+from workflows.engine.runtime.step_records import StepKey, StepRecord
+from workflows.engine.runtime.waits import Answer
+
+
+# Answers the form of a node.
+Answerer = Callable[[str, Mapping[str, Json]], Awaitable[Answer]]
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A run to perform. ``checked`` states that the inputs were already checked against the start form."""
+    """A run to perform. ``checked`` states that the inputs were already checked against the start form.
+
+    Without ``answer`` the run ends paused where it waits for a person. Delays are waited for.
+    """
 
     document: Document
     inputs: Mapping[str, Json] = field(default_factory=dict)
@@ -34,6 +45,7 @@ class Request:
     env: Mapping[str, Json] = field(default_factory=dict)
     checked: bool = False
     offline: bool = False
+    answer: Answerer | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +97,18 @@ class InProcessBackend:
             inputs=request.inputs, system=request.system, conversation=request.conversation
         )
         chunks: list[str] = []
-        async for event in handle.events():
-            if isinstance(event, TextChunk):
-                chunks.append(event.text)
-            if watch is not None:
-                watch(event)
-        result = await handle.result()
+        while True:
+            async for event in handle.events():
+                if isinstance(event, TextChunk):
+                    chunks.append(event.text)
+                if watch is not None:
+                    watch(event)
+            result = await handle.result()
+            answers = await _collect_answers(request, result)
+            if not answers:
+                break
+            chunks = []  # a resumed run prints its text again from the beginning
+            handle = runner.resume(handle, answers)
         return Outcome(
             status=result.status,
             outputs=result.outputs,
@@ -106,3 +124,20 @@ class InProcessBackend:
 
     async def close(self) -> None:
         """Do nothing, because it has no resources."""
+
+
+async def _collect_answers(request: Request, result: RunResult) -> dict[StepKey, Answer]:
+    """Return the answers to all forms; if there is none to answer, wait for the end of the next delay."""
+    answers: dict[StepKey, Answer] = {}
+    ends: list[tuple[float, StepKey]] = []
+    for open_wait in result.open_waits:
+        key, wait = open_wait.key, open_wait.wait
+        if wait.form is None:
+            ends.append((wait.due_at or 0.0, key))
+        elif request.answer is not None:
+            answers[key] = await request.answer(key.node_id, wait.form)
+    if not answers and ends and len(ends) == len(result.open_waits):
+        due_at, key = min(ends, key=lambda end: end[0])
+        await asyncio.sleep(max(due_at - time.time(), 0))
+        answers[key] = Answer(is_timed_out=True)
+    return answers

@@ -16,6 +16,7 @@ from workflows.engine.runtime.events import Event
 from workflows.engine.runtime.step_records import RunStatus, StepRecord
 from workflows.engine.testing.backends import Backend, Outcome, Request
 from workflows.execution.kinds import load_kinds
+from workflows.management.answers import ShellAnswers, open_terminal
 from workflows.management.backends import IN_MEMORY, BackendRefused, MemoryOptions, build_backend
 
 
@@ -32,6 +33,11 @@ class Command(BaseCommand):
         parser.add_argument("--query", metavar="TEXT")
         parser.add_argument("--system", action="append", default=[], metavar="K=V")
         parser.add_argument("--mocks", type=Path, metavar="FILE")
+        parser.add_argument(
+            "--answers", default="{}", metavar="JSON",
+            help='answers to what the run asks, by node: {"ask": {"values": {"name": "Mia"}, "action": "send"}}; '
+            "without one, it is asked in the terminal",
+        )  # fmt: skip
         parser.add_argument("--offline", action="store_true")
         parser.add_argument("--events", action="store_true")
         parser.add_argument("--json", action="store_true", dest="as_json")
@@ -113,7 +119,15 @@ def _build_request(options: dict[str, Any]) -> Request:
         system["query"] = options["query"]
     mocks = _parse_object(_read_text(options["mocks"]), "--mocks") if options["mocks"] else {}
     document = load_document(_read_text(options["file"]), confirm_newer=True).document
-    return Request(document, inputs=inputs, system=system, mocks=mocks, offline=options["offline"])
+    answers = ShellAnswers(_parse_object(options["answers"], "--answers"), open_terminal())
+    return Request(
+        document,
+        inputs=inputs,
+        system=system,
+        mocks=mocks,
+        offline=options["offline"],
+        answer=answers.answer,
+    )
 
 
 def _read_text(path: Path) -> str:

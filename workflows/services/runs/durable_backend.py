@@ -5,8 +5,10 @@ import signal
 import subprocess
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from tempfile import TemporaryFile
 from typing import Any, BinaryIO
+from uuid import UUID
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
@@ -20,8 +22,10 @@ from config.embedded.programs import build_worker as worker_program
 from config.env import ROOT, env
 from workflows.engine.errors import EngineFault
 from workflows.engine.runtime import events as all_events
-from workflows.engine.runtime.events import Event, TextChunk
+from workflows.engine.runtime.events import Event, InputRequired, RunPaused, TextChunk
+from workflows.engine.runtime.waits import Answer
 from workflows.engine.testing.backends import Outcome, Request, Watcher
+from workflows.errors import WaitClosed
 from workflows.execution.events.bus import get_bus_url, get_cancel_channel
 from workflows.execution.events.hub import Hub
 from workflows.execution.events.reader import StreamEvent, follow
@@ -29,6 +33,7 @@ from workflows.execution.events.run_feed import RunFeed
 from workflows.execution.journal.codec import parse_step_record
 from workflows.models import Run, RunPartial, Step
 from workflows.services.runs.shell import Operator, get_or_create_operator, queue_request
+from workflows.services.runs.waits import answer_wait
 
 
 START_TIMEOUT = 60.0  # seconds until a worker must be ready
@@ -55,8 +60,15 @@ class DurableBackend:
         feed, operator = await self._prepare()
         run = await sync_to_async(queue_request)(operator, request)
         async for message in follow(feed, operator.team_id, run.pk, 0, idle_seconds=30):
-            if message is not None and watch is not None:
+            if message is None:
+                continue
+            if watch is not None:
                 watch(_parse_event(message))
+            if message.name == InputRequired.name and request.answer is not None:
+                answer = await request.answer(message.data["node"], message.data["form"])
+                await sync_to_async(_store_answer)(operator, run, message.data["wait"], answer)
+            elif _waits_for_a_person(message) and request.answer is None:
+                break
         return await sync_to_async(_build_outcome)(run)
 
     async def close(self) -> None:
@@ -167,6 +179,21 @@ def _parse_event(message: StreamEvent) -> Event:
         data: Any = message.data
         return TextChunk(data["node"], data["text"], data["source"])
     return _EVENTS[message.name](**message.data)
+
+
+def _waits_for_a_person(message: StreamEvent) -> bool:
+    return message.name == RunPaused.name and message.data["reason"] == "input"
+
+
+def _store_answer(operator: Operator, run: Run, wait_id: str, answer: Answer) -> None:
+    with tenant([run.team_id]), suppress(WaitClosed):  # it may have been too late
+        answer_wait(
+            operator.principal,
+            run,
+            wait_id=UUID(wait_id),
+            values=answer.values,
+            action=answer.action,
+        )
 
 
 def _build_outcome(run: Run) -> Outcome:
