@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tests.spec.nodes.containers import ROWS as CONTAINERS
+from tests.spec.nodes.people import ROWS as PEOPLE
 from tests.spec.nodes.programs import PROGRAMS
 from tests.spec.nodes.rows import Row
 from tests.support.documents import (
@@ -113,3 +114,4 @@ ROWS[4] = Row(
 ROWS.pop()
 ROWS += CONTAINERS
 ROWS += PROGRAMS
+ROWS += PEOPLE

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -23,10 +24,8 @@ def document(tmp_path: Path) -> str:
 
 def run(document: str, *more: str) -> Any:
     out = StringIO()
-    try:
+    with suppress(SystemExit):
         call_command("run_workflow", document, "--json", *more, stdout=out)
-    except SystemExit:
-        pass
     return json.loads(out.getvalue())
 
 
