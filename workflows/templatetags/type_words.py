@@ -14,6 +14,7 @@ register = template.Library()
 WORDS: Final[Mapping[str, str | Promise]] = {
     # the types of a run form's fields
     "text-input": _("Short text"),
+    "text_input": _("Short text"),  # of a form for a person, as Dify writes it
     "paragraph": _("Paragraph"),
     "select": _("Choice"),
     "checkbox": _("Checkbox"),

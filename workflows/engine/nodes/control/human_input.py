@@ -79,13 +79,17 @@ class HumanInputConfig(NodeConfig):
     delivery_methods: tuple[dict[str, Any], ...] = ()
     form_content: str = ""
     inputs: tuple[FormInput, ...] = ()
-    user_actions: tuple[UserAction, ...] = ()
+    user_actions: tuple[UserAction, ...] = (UserAction(id="submit", title="Submit"),)
     timeout: float = Bounded(default=36, gt=0)
     timeout_unit: Literal["hour", "day"] = "hour"
 
     @property
     def seconds(self) -> float:
         return min(self.timeout * _HOURS[self.timeout_unit], _MAX_HOURS) * 3600
+
+
+# The buttons of a node that has not been given any yet.
+_NEW_ACTIONS: Final[list[Json]] = [{"id": "submit", "title": "Submit", "button_style": "primary"}]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +120,7 @@ class HumanInput(NodeKind[HumanInputConfig, Prepared]):
               example=[{"type": "paragraph", "output_variable_name": "comment", "label": "Comment"}]),
         Field("user_actions", gettext_noop("Buttons"), Widget.ACTIONS,
               help=gettext_noop("The run continues at the branch of the button that the person presses."),
-              default=[{"id": "submit", "title": "Submit", "button_style": "primary"}],
+              default=_NEW_ACTIONS,
               example=[{"id": "send", "title": "Send", "button_style": "primary"},
                        {"id": "discard", "title": "Discard", "button_style": "default"}]),
         Field("timeout", gettext_noop("Time to answer"), Widget.NUMBER, default=36, low=0,
@@ -134,7 +138,7 @@ class HumanInput(NodeKind[HumanInputConfig, Prepared]):
     def label_handles(self, data: Data) -> Mapping[str, HandleLabel]:
         actions = {
             str(action.get("id")): HandleLabel(text=[as_text(action.get("title"))])
-            for action in iter_objects(data.get("user_actions"))
+            for action in iter_objects(data.get("user_actions", _NEW_ACTIONS))
         }
         return {**actions, TIMEOUT_HANDLE: HandleLabel(Phrase(gettext_noop("Timeout")))}
 

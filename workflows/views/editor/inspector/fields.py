@@ -329,6 +329,14 @@ WIDGET_STYLES: Final[Mapping[Widget, WidgetStyle]] = {
         {"variable": "", "label": "", "type": "text-input", "required": True},
         is_list=True,
     ),
+    Widget.ANSWER_FIELDS: WidgetStyle(
+        "variables/_answer_fields",
+        {"type": "paragraph", "output_variable_name": "", "label": ""},
+        is_list=True,
+    ),
+    Widget.ACTIONS: WidgetStyle(
+        "lists/_actions", {"id": "", "title": "", "button_style": "default"}, is_list=True
+    ),
     Widget.OUTPUTS: WidgetStyle(
         "variables/_outputs", {"variable": "", "value_selector": _BLANK_SELECTOR}, is_list=True
     ),
@@ -360,6 +368,7 @@ FORM_TYPES: Final = (
     *("text-input", "paragraph", "number", "select", "checkbox"),
     *("json_object", "file", "file-list"),
 )
+ANSWER_TYPES: Final = ("text_input", "paragraph", "number", "select", "checkbox")
 UNARY_OPERATORS: Final = sorted(UNARY)
 FILE_KEYS: Final = tuple(FILE_ATTRIBUTES)
 TYPES: Final = tuple(

@@ -138,6 +138,7 @@ def _build_node_context(
         "empty_list": [],
         "types": form_fields.TYPES,
         "form_types": form_fields.FORM_TYPES,
+        "answer_types": form_fields.ANSWER_TYPES,
         "file_keys": form_fields.FILE_KEYS,
         "script_data": _build_script_data(document, spec, kind, problems, revision),
     }
