@@ -220,7 +220,7 @@ class TestLink:
 
         assert "Send it?" in shown.content.decode()
         assert "a secret input" not in shown.content.decode()
-        assert shown["Referrer-Policy"] == "no-referrer"
+        assert shown["Referrer-Policy"] == "same-origin"
         assert "Your answer has been sent" in sent.content.decode()
         assert "This has been answered" in again.content.decode()
         with tenant([wait.team_id]):

@@ -123,7 +123,9 @@ def answer_by_link(request: HttpRequest, token: str) -> HttpResponse:
         {"question": question, "is_answered": is_answered},
         status=422 if rejected else 200,
     )
-    response["Referrer-Policy"] = "no-referrer"  # the address is the permission
+    response["Referrer-Policy"] = (
+        "same-origin"  # no other site learns the address, which is the permission
+    )
     response["X-Robots-Tag"] = "noindex"
     return response
 
