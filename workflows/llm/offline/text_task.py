@@ -81,7 +81,7 @@ class _TextReader:
             is_named = bool(label.strip()) and label.lower() in lowered
             scores.append((is_named, overlap))
         best = max(scores)
-        if best == (False, 0):
+        if not any(best):
             return next((value for value, label in options if label == _OTHERWISE), options[0][0])
         return options[scores.index(best)][0]
 

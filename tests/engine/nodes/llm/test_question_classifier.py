@@ -162,6 +162,18 @@ async def test_window_adds_earlier_turns_of_the_conversation() -> None:
     assert models.requests[0].messages[0].text.endswith(turns)
 
 
+async def test_images_go_with_the_text() -> None:
+    models = Answers('{"category_id": "2"}')
+    photo = {"type": "image", "transfer_method": "remote_url", "url": "https://example.com/a.png"}
+    document = build(vision={"enabled": True, "configs": {"variable_selector": ["sys", "files"]}})
+
+    await WorkflowRunner(document, models=models).run(inputs={"q": "x"}, system={"files": [photo]})
+
+    *others, last = models.requests[0].messages
+    assert [image.url for image in last.images] == ["https://example.com/a.png"]
+    assert not any(message.images for message in others)
+
+
 @pytest.mark.parametrize(
     ("text", "id_"),
     [

@@ -12,7 +12,7 @@ from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.failure_policy import Retry
 from workflows.engine.language.memory_usage import DEFAULT_SCOPE, RECENCY, SCOPES
 from workflows.engine.nodes.llm.llm_config import LlmConfig
-from workflows.engine.nodes.llm.llm_fields import MODEL_FIELD, WINDOW_FIELD
+from workflows.engine.nodes.llm.llm_fields import MODEL_FIELD, VISION_FIELD, WINDOW_FIELD
 from workflows.engine.nodes.llm.model_calls import (
     build_request,
     call_model,
@@ -88,21 +88,7 @@ class Llm(NodeKind[LlmConfig, LlmConfig]):
             Field("enabled", gettext_noop("Enable"), Widget.SWITCH),
             Field("variable_selector", gettext_noop("Variable"), Widget.SELECTOR),
         )),
-        Field("vision", gettext_noop("Images"), Widget.SECTION,
-              help=gettext_noop("Sends images with the last message, to a model that reads images."),
-              fields=(
-            Field("enabled", gettext_noop("Enable"), Widget.SWITCH),
-            Field("configs", gettext_noop("Images to send"), Widget.SECTION, fields=(
-                Field("variable_selector", gettext_noop("Files variable"), Widget.SELECTOR,
-                      accepted_types=("file", "array[file]"),
-                      help=gettext_noop("Without a variable, the files of the message are used.")),
-                Field("detail", gettext_noop("Detail"), Widget.CHOICE, default="high", choices=(
-                    ("high", gettext_noop("High")),
-                    ("low", gettext_noop("Low")),
-                    ("auto", gettext_noop("Automatic")),
-                )),
-            )),
-        )),
+        VISION_FIELD,
         Field("structured_output_switch_on", gettext_noop("Structured output"), Widget.SWITCH,
               help=gettext_noop("The model returns an object with this schema.")),
         Field("structured_output", gettext_noop("Schema"), Widget.SCHEMA,
@@ -131,19 +117,17 @@ class Llm(NodeKind[LlmConfig, LlmConfig]):
         config = self.configure(spec)
         selectors = [
             config.context.variable_selector if config.context and config.context.enabled else None,
-            config.memory.variable_selector if config.memory else None,
             config.enhanced_memory.query_selector if config.enhanced_memory else None,
-            config.image_variable.selector if config.image_variable else None,
+            *config.list_read_variables(),
         ]
         selectors += [variable.value_selector for variable in config.jinja_variables]
         return tuple(filter(None, selectors))
 
     def reads_answers(self, spec: NodeSpec) -> bool:
         try:
-            window = self.configure(spec).memory
+            return self.configure(spec).reads_turns
         except ValidationError:
             return False  # an incomplete draft, which cannot run
-        return window is not None and window.enabled and not window.variable_selector
 
     async def run(self, prepared: LlmConfig, ctx: NodeContext) -> NodeResult:
         prompt = await build_prompt(prepared, ctx)

@@ -96,27 +96,51 @@ class VisionConfig(ConfigPart):
     configs: ImageVariable | None = None
 
 
-class LlmConfig(NodeConfig):
+class ModelNodeConfig(NodeConfig):
+    """The settings of every node that asks a model once."""
+
     model: ModelChoice
+    memory: WindowConfig | None = None
+    vision: VisionConfig | None = None
+
+    @property
+    def is_completion(self) -> bool:
+        return self.model.is_completion
+
+    @property
+    def reads_turns(self) -> bool:
+        """Return whether the prompt has the previous turns of the chat."""
+        window = self.memory
+        return window is not None and window.enabled and not window.variable_selector
+
+    @property
+    def image_variable(self) -> ImageVariable | None:
+        """Return the variable with the images for the model, or None if it gets none."""
+        if self.vision is None or not self.vision.enabled or self.is_completion:
+            return None
+        return self.vision.configs or ImageVariable()
+
+    def list_read_variables(self) -> list[tuple[str, ...]]:
+        """Return the variables of the window and of the images."""
+        window = self.memory.variable_selector if self.memory else None
+        images = self.image_variable.selector if self.image_variable else None
+        return [selector for selector in (window, images) if selector]
+
+
+class LlmConfig(ModelNodeConfig):
     prompt_template: tuple[PromptMessage, ...] | PromptMessage = ()
     prompt_config: PromptConfig | None = None
     context: ContextConfig | None = None
-    memory: WindowConfig | None = None
     enhanced_memory: EnhancedMemory | None = None
     structured_output_switch_on: bool | None = False
     structured_output_enabled: bool | None = False
     structured_output: StructuredOutput | None = None
     reasoning_format: str | None = "tagged"
-    vision: VisionConfig | None = None
 
     @property
     def messages(self) -> tuple[PromptMessage, ...]:
         template = self.prompt_template
         return (template,) if isinstance(template, PromptMessage) else template
-
-    @property
-    def is_completion(self) -> bool:
-        return self.model.is_completion
 
     @property
     def jinja_variables(self) -> tuple[NamedVariable, ...]:
@@ -126,10 +150,3 @@ class LlmConfig(NodeConfig):
     def json_schema(self) -> dict[str, Any] | None:
         is_on = self.structured_output_switch_on or self.structured_output_enabled
         return self.structured_output.get_schema() if is_on and self.structured_output else None
-
-    @property
-    def image_variable(self) -> ImageVariable | None:
-        """Return the variable with the images for the model, or None if it gets none."""
-        if self.vision is None or not self.vision.enabled or self.is_completion:
-            return None
-        return self.vision.configs or ImageVariable()

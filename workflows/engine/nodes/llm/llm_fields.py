@@ -31,3 +31,38 @@ WINDOW_FIELD: Final = Field(
         Field("window_size", gettext_noop("Max messages"), Widget.NUMBER, low=0),
     ),
 )
+
+VISION_FIELD: Final = Field(
+    "vision",
+    gettext_noop("Images"),
+    Widget.SECTION,
+    help=gettext_noop("Sends images with the last message, to a model that reads images."),
+    fields=(
+        Field("enabled", gettext_noop("Enable"), Widget.SWITCH),
+        Field(
+            "configs",
+            gettext_noop("Images to send"),
+            Widget.SECTION,
+            fields=(
+                Field(
+                    "variable_selector",
+                    gettext_noop("Files variable"),
+                    Widget.SELECTOR,
+                    accepted_types=("file", "array[file]"),
+                    help=gettext_noop("Without a variable, the files of the message are used."),
+                ),
+                Field(
+                    "detail",
+                    gettext_noop("Detail"),
+                    Widget.CHOICE,
+                    default="high",
+                    choices=(
+                        ("high", gettext_noop("High")),
+                        ("low", gettext_noop("Low")),
+                        ("auto", gettext_noop("Automatic")),
+                    ),
+                ),
+            ),
+        ),
+    ),
+)

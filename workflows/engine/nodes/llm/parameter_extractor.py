@@ -1,12 +1,12 @@
 """Parameter extractor: asks a model for values that a text contains. A bad answer gives zero values and a reason."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, Literal
 
 from pydantic import field_validator
 
 from workflows.engine.appearance import Data, join_object_names
-from workflows.engine.configuration import Field, NodeConfig, Widget
+from workflows.engine.configuration import Field, Widget
 from workflows.engine.errors import ModelFailed
 from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.document import Json, NodeSpec, Selector
@@ -22,9 +22,10 @@ from workflows.engine.nodes.llm.extracted_values import (
     build_outputs,
     build_schema,
 )
+from workflows.engine.nodes.llm.images import add_images
 from workflows.engine.nodes.llm.json_answers import find_json_object
-from workflows.engine.nodes.llm.llm_config import ModelChoice, WindowConfig
-from workflows.engine.nodes.llm.llm_fields import MODEL_FIELD, WINDOW_FIELD
+from workflows.engine.nodes.llm.llm_config import ModelNodeConfig
+from workflows.engine.nodes.llm.llm_fields import MODEL_FIELD, VISION_FIELD, WINDOW_FIELD
 from workflows.engine.nodes.llm.model_calls import (
     ModelAnswer,
     build_request,
@@ -35,7 +36,7 @@ from workflows.engine.nodes.llm.model_calls import (
 )
 from workflows.engine.nodes.llm.prompt_messages import load_history
 from workflows.engine.nodes.llm.task_prompts import build_completion, build_extractor_prompt
-from workflows.engine.ports import Message, ModelRequest, Usage
+from workflows.engine.ports import ModelRequest, Usage
 from workflows.engine.text_rendering import as_text
 from workflows.engine.texts import Text, gettext_noop
 from workflows.engine.tool_calls import ToolSpec
@@ -46,13 +47,11 @@ TOOL_NAME: Final = "extract_parameters"
 _TOOLS_REFUSED: Final = frozenset({400, 404, 422, 501})
 
 
-class ExtractorConfig(NodeConfig):
+class ExtractorConfig(ModelNodeConfig):
     query: tuple[str, ...] = ()
-    model: ModelChoice
     parameters: tuple[Parameter, ...] = ()
     instruction: str | None = None
     reasoning_mode: Literal["function_call", "prompt"] = "function_call"
-    memory: WindowConfig | None = None
 
     @field_validator("reasoning_mode", mode="before")
     @classmethod
@@ -61,13 +60,7 @@ class ExtractorConfig(NodeConfig):
 
     @property
     def calls_tool(self) -> bool:
-        return self.reasoning_mode == "function_call" and not self.model.is_completion
-
-    @property
-    def reads_turns(self) -> bool:
-        """Return whether the prompt has previous turns of the chat."""
-        window = self.memory
-        return window is not None and window.enabled and not window.variable_selector
+        return self.reasoning_mode == "function_call" and not self.is_completion
 
 
 class ParameterExtractor(NodeKind[ExtractorConfig, ExtractorConfig]):
@@ -99,7 +92,11 @@ class ParameterExtractor(NodeKind[ExtractorConfig, ExtractorConfig]):
                   ("prompt", gettext_noop("Prompt")),
               )),
         WINDOW_FIELD,
+        VISION_FIELD,
     )  # fmt: skip
+
+    def build_initial_data(self, text: Selector) -> Data:
+        return {"query": [*text]}
 
     def summarize(self, data: Data) -> Iterable[Text]:
         return [join_object_names(data.get("parameters"), "name")]
@@ -131,8 +128,7 @@ class ParameterExtractor(NodeKind[ExtractorConfig, ExtractorConfig]):
 
     def list_reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
         config = self.configure(spec)
-        window = config.memory.variable_selector if config.memory else None
-        return tuple(filter(None, (config.query, window)))
+        return tuple(filter(None, (config.query, *config.list_read_variables())))
 
     def reads_answers(self, spec: NodeSpec) -> bool:
         try:
@@ -163,15 +159,17 @@ async def _build_request(
 ) -> ModelRequest:
     text = as_text(ctx.pool.get_or_none(config.query))
     schema = build_schema(config.parameters, nullable=not with_tool)
-    messages: Sequence[Message] = build_extractor_prompt(
+    messages = build_extractor_prompt(
         text,
         schema,
         tool=TOOL_NAME if with_tool else None,
         instruction=Template.of(config.instruction or "").render_text(ctx.pool),
         history=await load_history(config.memory, ctx),
     )
-    if config.model.is_completion:
+    if config.is_completion:
         messages = build_completion(messages)
+    if config.image_variable:
+        messages = add_images(config.image_variable, ctx, messages)
     return build_request(
         config.model,
         messages,

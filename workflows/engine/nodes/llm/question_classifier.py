@@ -7,7 +7,7 @@ from typing import Any, Final
 from pydantic import Field as Bounded
 
 from workflows.engine.appearance import Data, HandleLabel, get_model_name, iter_objects
-from workflows.engine.configuration import ConfigPart, Field, NodeConfig, Widget
+from workflows.engine.configuration import ConfigPart, Field, Widget
 from workflows.engine.errors import NodeFailed
 from workflows.engine.kinds import Execution, NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.document import Json, NodeSpec, Selector
@@ -15,9 +15,10 @@ from workflows.engine.language.failure_policy import Retry
 from workflows.engine.language.problems import Problem
 from workflows.engine.language.templating import Template
 from workflows.engine.language.variables import VariablePool
+from workflows.engine.nodes.llm.images import add_images
 from workflows.engine.nodes.llm.json_answers import find_json_object
-from workflows.engine.nodes.llm.llm_config import ModelChoice, WindowConfig
-from workflows.engine.nodes.llm.llm_fields import MODEL_FIELD, WINDOW_FIELD
+from workflows.engine.nodes.llm.llm_config import ModelNodeConfig
+from workflows.engine.nodes.llm.llm_fields import MODEL_FIELD, VISION_FIELD, WINDOW_FIELD
 from workflows.engine.nodes.llm.model_calls import (
     build_request,
     call_model,
@@ -27,7 +28,7 @@ from workflows.engine.nodes.llm.model_calls import (
 )
 from workflows.engine.nodes.llm.prompt_messages import load_history
 from workflows.engine.nodes.llm.task_prompts import build_classifier_prompt, build_completion
-from workflows.engine.ports import Message, ModelRequest
+from workflows.engine.ports import ModelRequest
 from workflows.engine.text_rendering import as_text
 from workflows.engine.texts import Phrase, Text, gettext_noop
 
@@ -42,20 +43,12 @@ class TextClass(ConfigPart):
     label: str | None = None
 
 
-class ClassifierConfig(NodeConfig):
+class ClassifierConfig(ModelNodeConfig):
     query_variable_selector: tuple[str, ...] = ()
-    model: ModelChoice
     classes: tuple[TextClass, ...] = Bounded(min_length=1)
     default_branch: bool = False
     instruction: str | None = None
     instructions: str | None = None  # the name in old documents
-    memory: WindowConfig | None = None
-
-    @property
-    def reads_turns(self) -> bool:
-        """Return whether the prompt has previous turns of the chat."""
-        window = self.memory
-        return window is not None and window.enabled and not window.variable_selector
 
 
 class QuestionClassifier(NodeKind[ClassifierConfig, ClassifierConfig]):
@@ -84,7 +77,11 @@ class QuestionClassifier(NodeKind[ClassifierConfig, ClassifierConfig]):
         Field("instruction", gettext_noop("Instructions"), Widget.TEMPLATE,
               help=gettext_noop("How to decide when several classes fit.")),
         WINDOW_FIELD,
+        VISION_FIELD,
     )  # fmt: skip
+
+    def build_initial_data(self, text: Selector) -> Data:
+        return {"query_variable_selector": [*text]}
 
     def summarize(self, data: Data) -> Iterable[Text]:
         return [get_model_name(data.get("model"))]
@@ -131,8 +128,7 @@ class QuestionClassifier(NodeKind[ClassifierConfig, ClassifierConfig]):
 
     def list_reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
         config = self.configure(spec)
-        window = config.memory.variable_selector if config.memory else None
-        return tuple(filter(None, (config.query_variable_selector, window)))
+        return tuple(filter(None, (config.query_variable_selector, *config.list_read_variables())))
 
     def reads_answers(self, spec: NodeSpec) -> bool:
         try:
@@ -186,15 +182,17 @@ async def _build_request(
 ) -> ModelRequest:
     text = as_text(ctx.pool.get_or_none(config.query_variable_selector))
     instruction = config.instruction or config.instructions or ""
-    messages: Sequence[Message] = build_classifier_prompt(
+    messages = build_classifier_prompt(
         text,
         [(text_class.id, text_class.name) for text_class in classes],
         default=DEFAULT_CLASS if config.default_branch else None,
         instruction=Template.of(instruction).render_text(ctx.pool),
         history=await load_history(config.memory, ctx),
     )
-    if config.model.is_completion:
+    if config.is_completion:
         messages = build_completion(messages)
+    if config.image_variable:
+        messages = add_images(config.image_variable, ctx, messages)
     schema = _build_schema(classes, has_default=config.default_branch)
     return build_request(config.model, messages, ctx, json_schema=schema, subject=text)
 
