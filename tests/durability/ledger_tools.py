@@ -19,12 +19,15 @@ LEDGER = "AGENT_LEDGER"  # the variable with the path of the file
 
 
 class LedgerTools:
-    """Implements ``engine.tool_calls.ToolPort`` with the one tool ``note``."""
+    """Implements ``engine.tool_calls.ToolPort`` with the one tool ``note``, which the provider "careful" asks a person about."""
 
     async def find(self, references: Sequence[ToolReference]) -> Sequence[Tool]:
         schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+        spec = ToolSpec("note", "Notes a number", schema)
         return [
-            Tool(reference, ToolSpec("note", "Notes a number", schema), is_untrusted=False)
+            Tool(
+                reference, spec, needs_approval=reference.provider == "careful", is_untrusted=False
+            )
             for reference in references
         ]
 

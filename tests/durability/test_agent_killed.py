@@ -5,6 +5,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.durability.conftest import Cluster, answer_from_now_on
 from tests.durability.ledger_tools import LEDGER
 from tests.fakes.openai_server import Answer, Call, FakeOpenAI, Request
@@ -13,18 +15,19 @@ from workflows.models import Run
 from workflows.services.catalog import importing
 from workflows.services.credentials import create_provider
 from workflows.services.runs.runs import start_run
+from workflows.services.runs.waits import answer_wait
 
 
 ROUNDS = 10
 
 
-def document() -> dict[str, Any]:
+def document(**tool: Any) -> dict[str, Any]:
     agent = {
         "type": "agent",
         "title": "Agent",
         "model": {"provider": "ledger", "name": "small", "mode": "chat"},
         "query": "Note ten numbers",
-        "tools": [{"source": "builtin", "name": "note"}],
+        "tools": [{"source": "builtin", "name": "note", **tool}],
         "max_rounds": 20,
     }
     end = {"type": "end", "title": "End", "outputs": [
@@ -42,6 +45,25 @@ def document() -> dict[str, Any]:
             {"id": "e2", "source": "agent", "target": "end"},
         ],
     }
+
+
+@pytest.fixture
+def calls(cluster: Cluster, tmp_path: Path) -> Path:
+    """The ledger of the tool."""
+    path = tmp_path.parent / f"{tmp_path.name}-calls"
+    cluster.environment |= {
+        "DJANGO_SETTINGS_MODULE": "tests.durability.ledger_settings",
+        LEDGER: str(path),
+    }
+    return path
+
+
+def start_agent(cast: Cast, ledger: FakeOpenAI, source: dict[str, Any]) -> Run:
+    alice, team = cast.alice.principal, cast.team_a.pk
+    address = {"base_url": ledger.base_url, "secret": "sk-0123456789"}
+    create_provider(alice, team_id=team, name="ledger", **address)
+    imported = importing.import_document(alice, team_id=team, source=source, name="agent")
+    return start_run(alice, workflow=imported.workflow)
 
 
 def note_next(request: Request) -> Answer:
@@ -65,26 +87,10 @@ def list_finished(cluster: Cluster, run: Run) -> list[str]:
 
 
 def test_agent_killed_twice_finishes_without_repeating_a_finished_call(
-    cluster: Cluster, cast: Cast, ledger: FakeOpenAI, tmp_path: Path
+    cluster: Cluster, cast: Cast, ledger: FakeOpenAI, calls: Path
 ) -> None:
-    calls = tmp_path.parent / f"{tmp_path.name}-calls"
-    cluster.environment |= {
-        "DJANGO_SETTINGS_MODULE": "tests.durability.ledger_settings",
-        LEDGER: str(calls),
-    }
     answer_from_now_on(ledger, note_next)
-    alice = cast.alice.principal
-    create_provider(
-        alice,
-        team_id=cast.team_a.pk,
-        name="ledger",
-        base_url=ledger.base_url,
-        secret="sk-0123456789",
-    )
-    workflow = importing.import_document(
-        alice, team_id=cast.team_a.pk, source=document(), name="agent"
-    ).workflow
-    run = start_run(alice, workflow=workflow)
+    run = start_agent(cast, ledger, document())
 
     finished: set[str] = set()
     for kill, name in ((3, "one"), (7, "two")):
@@ -118,3 +124,32 @@ def test_agent_killed_twice_finishes_without_repeating_a_finished_call(
     assert len(ledger.requests) - requests_before < ROUNDS
     logged = [data for _, name, data in cluster.events(run) if name == "agent_log"]
     assert len([data for data in logged if data["status"] == "completed"]) == 2 * ROUNDS + 2
+
+
+def test_call_waits_for_a_person_without_a_worker_and_is_made_once(
+    cluster: Cluster, cast: Cast, ledger: FakeOpenAI, calls: Path
+) -> None:
+    def note_once(request: Request) -> Answer:
+        results = [each for each in request.body["messages"] if each["role"] == "tool"]
+        return Answer("done") if results else Answer(calls=[Call("note", '{"n": 1}')])
+
+    answer_from_now_on(ledger, note_once)
+    run = start_agent(cast, ledger, document(provider="careful"))
+    cluster.start("one")
+    cluster.until(lambda: cluster.row(run)["status"] == "paused")
+    cluster.kill("one")
+    [(wait, form, part)] = cluster.db.execute(
+        "select id, form, part from workflows_runwait where run_id = %s", (run.pk,)
+    ).fetchall()
+
+    answer_wait(cast.alice.principal, run, wait_id=wait, values={}, action="allow")
+    noted_before = read_ledger(calls)
+    cluster.start("two")
+    row = cluster.until_ended(run)
+
+    assert (form["type"], form["tool"], part) == ("approval", "note", "1.tool.1")
+    assert noted_before == []
+    assert [entry["n"] for entry in read_ledger(calls)] == [1]
+    assert row["outputs"]["text"] == "done"
+    assert len(ledger.requests) == 2
+    cluster.check(run)

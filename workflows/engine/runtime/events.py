@@ -44,7 +44,7 @@ class NodeStateChange(Event):
 
 @dataclass(frozen=True, slots=True)
 class StepPartChange(Event):
-    """A call inside a step began or ended. ``status``: running | completed | failed."""
+    """A call inside a step began or ended. ``status``: running | completed | failed | paused."""
 
     name: ClassVar[str] = "agent_log"
     node: str

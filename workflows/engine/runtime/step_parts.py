@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from workflows.engine.language.document import Json
 from workflows.engine.ports import Origin, Usage
 from workflows.engine.runtime.events import Event, StepPartChange
+from workflows.engine.runtime.rounds import StepPaused
 from workflows.engine.runtime.step_records import StepKey, StepRecord, StepStatus
 
 
@@ -67,6 +68,9 @@ class StepParts:
         journal.add_event(change)
         try:
             result = await call(build_part_origin(run_context.start.run_id, key))
+        except StepPaused:
+            journal.add_event(change.end("paused", run_context.now()))
+            raise
         except Exception as fault:
             journal.add_event(change.end("failed", run_context.now(), error=str(fault)))
             raise

@@ -1,6 +1,7 @@
 """Agent: a model that calls tools in rounds until it has done its task. Every call is recorded and never repeated."""
 
 from collections.abc import Iterable
+from typing import Final
 
 from pydantic import ValidationError
 
@@ -26,6 +27,8 @@ from workflows.engine.nodes.llm.llm_fields import MODEL_FIELD
 from workflows.engine.nodes.llm.model_calls import describe_model, describe_usage
 from workflows.engine.nodes.llm.prompt_messages import build_prompt
 from workflows.engine.texts import Phrase, Text, gettext_noop
+from workflows.engine.tool_calls import ToolReference
+from workflows.engine.tools.builtin import BUILTIN_TOOLS
 
 
 class Agent(NodeKind[AgentConfig, AgentConfig]):
@@ -113,12 +116,12 @@ class Agent(NodeKind[AgentConfig, AgentConfig]):
             return False  # an incomplete draft, which cannot run
 
     def brings_untrusted_content(self, spec: NodeSpec) -> bool:
-        """Return whether the agent has a tool of others. What other tools return is marked when they are called."""
+        """Return whether the agent has a tool whose results may come from outside."""
         try:
             tools = self.configure(spec).enabled_tools
         except ValidationError:
             return False  # an incomplete draft, which cannot run
-        return any(tool.source not in ("builtin", "memory") for tool in tools)
+        return any(tool.reference not in _TRUSTED for tool in tools)
 
     async def run(self, prepared: AgentConfig, ctx: NodeContext) -> NodeResult:
         strategy = STRATEGIES.get(prepared.strategy)
@@ -137,6 +140,12 @@ class Agent(NodeKind[AgentConfig, AgentConfig]):
         except EngineFault as fault:
             return {**_describe(prepared), "prompt_error": fault.message}
         return {**_describe(prepared), **prompt.describe()}
+
+
+# The built-in tools that only compute.
+_TRUSTED: Final = frozenset(
+    ToolReference("builtin", tool.spec.name) for tool in BUILTIN_TOOLS if not tool.is_untrusted
+)
 
 
 def _describe(config: AgentConfig) -> dict[str, Json]:

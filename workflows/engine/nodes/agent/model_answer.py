@@ -134,7 +134,7 @@ def describe_messages(messages: Sequence[Message], previous: Sequence[Message]) 
     """Describe the messages that are new since the previous call, for the record of a call."""
     count = 0
     for message, earlier in zip(messages, previous, strict=False):
-        if message != earlier:
+        if message is not earlier and message != earlier:
             break
         count += 1
     return [describe_message(message) for message in messages[count:]]

@@ -280,6 +280,7 @@ class AgentSession:
         inputs = {"name": name, **description, "arguments": arguments}
         outputs = await self._parts.run(part, TOOL_KIND, call, title=name[:100], inputs=inputs)
         self.seconds += outputs["seconds"]
+        self.usage += Usage(*outputs["tokens"])
         return read_outcome(outputs)
 
     def _build_request(

@@ -1,5 +1,6 @@
 """The choices in an agent's form: the tools of the team, and what the agent may do with memory."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -14,6 +15,7 @@ from workflows.engine.language.memory_usage import SCOPES
 from workflows.engine.nodes.memory.memory_access import PAGE_SCOPES
 from workflows.engine.tools.builtin import BUILTIN_TOOLS
 from workflows.models import ConnectionKind, ToolConnection, Workflow
+from workflows.services.tools.workflow_tools import list_workflow_tools
 from workflows.tools.operations import read_operations
 from workflows.views.phrases import translate_text
 
@@ -76,10 +78,21 @@ def _list_groups(principal: Principal, workflow: Workflow) -> list[ToolGroup]:
         for tool in BUILTIN_TOOLS
     )
     groups = [ToolGroup(_("Built-in"), builtin)]
+    if workflow_tools := tuple(_list_workflows(principal, workflow)):
+        groups.append(ToolGroup(_("Workflows"), workflow_tools))
     if permissions.may_view_credentials(principal, workflow.team_id):
         rows = selectors.list_tool_connections(principal, workflow.team_id)
         groups += [ToolGroup(row.name, tools) for row in rows if (tools := _list_connected(row))]
     return groups
+
+
+def _list_workflows(principal: Principal, workflow: Workflow) -> Iterator[ToolChoice]:
+    """Yield the published workflows that offer themselves as tools, except the one that is edited."""
+    for tool in list_workflow_tools(principal, workflow.team_id):
+        if tool.workflow.pk != workflow.pk:
+            entry = {"source": "workflow", "provider": tool.workflow.slug, "name": tool.spec.name}
+            description = tool.spec.description[:_MAX_DESCRIPTION]
+            yield ToolChoice(tool.workflow.name, description, entry)
 
 
 def _list_connected(row: ToolConnection) -> tuple[ToolChoice, ...]:

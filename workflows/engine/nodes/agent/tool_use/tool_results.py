@@ -39,6 +39,7 @@ class ToolOutcome:
             "is_error": result.is_error,
             "is_untrusted": self.is_untrusted,
             "untrusted_keys": list(self.untrusted_keys),
+            "tokens": [result.prompt_tokens, result.completion_tokens],
             "seconds": seconds,
         }
 
@@ -70,7 +71,13 @@ def build_error(text: str) -> ToolOutcome:
 def read_outcome(outputs: Mapping[str, Any]) -> ToolOutcome:
     """Return the outcome that a call was recorded with."""
     return ToolOutcome(
-        ToolResult(outputs["text"], outputs["data"], outputs["files"], outputs["is_error"]),
+        ToolResult(
+            outputs["text"],
+            outputs["data"],
+            outputs["files"],
+            outputs["is_error"],
+            *outputs["tokens"],
+        ),
         outputs["is_untrusted"],
         tuple(outputs["untrusted_keys"]),
     )
