@@ -37,8 +37,15 @@ from workflows.execution.journal.journal import DurableJournal
 from workflows.execution.journal.masking import build_run_redactor
 from workflows.execution.journal.outbox import Outbox
 from workflows.execution.plans import PreparedDocument
-from workflows.execution.ports.adapters import Services, build_ports, clear_notes, record_run_start
+from workflows.execution.ports.adapters import (
+    Services,
+    build_ports,
+    build_tools,
+    clear_notes,
+    record_run_start,
+)
 from workflows.execution.ports.children import ChildDriver, ChildRuns
+from workflows.execution.ports.workflow_tools import WorkflowTools
 from workflows.execution.run_setup import Setup, load_setup
 
 
@@ -152,7 +159,8 @@ class _Attempt:
         pause_control = run_options.build_pause_control(claim, debug, rows)
         ports = add_reminder(build_ports(claim, self.setup, self.context.services), claim)
         children = ChildRuns(claim, self.context.children, self.execution.is_leaving, self.redactor)
-        ports = replace(ports, sub_workflows=children)
+        tools = build_tools(claim, self.context.services, WorkflowTools(claim, children))
+        ports = replace(ports, sub_workflows=children, tools=tools)
         await record_run_start(claim, self.prepared.document)
         try:
             result = await execute_plan(

@@ -48,7 +48,23 @@ function readByType(el) {
   return parseJson(el.value, el.value);
 }
 
+const REFERENCE = /^\s*\{\{#([^#{}]+)#\}\}\s*$/;
+
+/** Read an argument of a tool as Dify writes it: a text that is exactly one variable passes the variable's value. */
+function readArgument(el) {
+  const reference = REFERENCE.exec(el.value);
+  if (reference) return { type: "variable", value: reference[1].split(".") };
+  return el.value === "" ? undefined : { type: "mixed", value: el.value };
+}
+
+/** Return an argument as people type it; older documents have it as a plain value. */
+function formatArgument(argument) {
+  if (!argument || !("type" in Object(argument))) return argument;
+  return argument.type === "variable" && Array.isArray(argument.value) ? `{{#${argument.value.join(".")}#}}` : argument.value;
+}
+
 const READERS = {
+  argument: readArgument,
   text: readText,
   number: (el) => (el.value === "" ? undefined : Number(el.value)),
   switch: (el) => el.checked,
@@ -66,6 +82,7 @@ const showText = (el, value) => {
 };
 
 const WRITERS = {
+  argument: (el, value) => showText(el, formatArgument(value)),
   switch: (el, value) => (el.checked = Boolean(value)),
   selector: (el, value) => (el.dataset.value = JSON.stringify(value ?? [])),
   json: (el, value) => {

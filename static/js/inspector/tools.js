@@ -1,10 +1,12 @@
 // The tools of an agent: a picker that adds one to the list, and the grid of what it may do with memory.
+// The tool of a tool node: a picker that stores the tool with its provider.
 
 import { CONTROL, getItems, getPath, showValue } from "./controls.js";
-import { parseJson } from "../common/json_paths.js";
+import { buildOperation, parseJson, setAtPath } from "../common/json_paths.js";
 
 export function enhance(part, inspector) {
   for (const picker of part.querySelectorAll("[data-tool-picker]")) setUpPicker(picker);
+  for (const picker of part.querySelectorAll("[data-tool-choice]")) setUpChoice(picker, inspector);
   for (const grid of part.querySelectorAll("[data-memory-tools]")) setUpGrid(grid, inspector);
 }
 
@@ -24,6 +26,23 @@ function setUpPicker(picker) {
     for (const control of row?.querySelectorAll(CONTROL) ?? []) {
       if (control.dataset.key in tool) showValue(control, tool[control.dataset.key]);
     }
+  });
+}
+
+/** Store the name, the provider and the label of the chosen tool together; the arguments of the previous tool do not fit it. */
+function setUpChoice(picker, inspector) {
+  picker.addEventListener("change", async (event) => {
+    event.stopPropagation();
+    const { form } = inspector;
+    let next = form.data;
+    const changes = Object.entries(parseJson(picker.value, {})).map(([key, value]) => {
+      const previous = next;
+      next = setAtPath(previous, [key], value);
+      return buildOperation(previous, next, [key]);
+    });
+    if (!changes.length) return;
+    await form.send(changes, next, { path: ["tool_name"], el: picker });
+    await inspector.reload({ redrawn: true });
   });
 }
 

@@ -88,7 +88,6 @@ def build_ports(claim: Claim, setup: Setup, services: Services) -> Ports:
         code=services.code,
         http=services.http,
         history=build_history(claim),
-        tools=build_tools(claim, services),
     )
 
 
@@ -141,14 +140,18 @@ def build_memory(claim: Claim, secrets: Iterable[str] = ()) -> FullMemoryPort:
     return memory_app.SandboxMemory(build_caller, Ledger(claim.team_id, claim.run_id), redact)
 
 
-def build_tools(claim: Claim, services: Services) -> ToolPort:
-    """Return the tools of the run's team, with the current rights of the person who started it."""
+def build_tools(claim: Claim, services: Services, workflows: ToolPort) -> ToolPort:
+    """Return the tools of the run's team, with the current rights of the person who started it.
+
+    ``workflows`` runs published workflows as children of the run.
+    """
     return build_team_tools(
         claim.team_id,
         partial(load_principal, claim.run_id, claim.team_id, claim.row),
         run_in_thread,
         clock=services.clock,
         http=services.http,
+        workflows=workflows,
     )
 
 

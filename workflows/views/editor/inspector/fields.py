@@ -252,6 +252,8 @@ _VALUE_TYPES: Final[Mapping[Widget, type | tuple[type, ...]]] = {
     Widget.SELECTOR: (list, tuple),
     Widget.INNER_SELECTOR: (list, tuple),
     Widget.SELECTOR_MAP: dict,
+    Widget.TOOL: str,
+    Widget.TOOL_ARGUMENTS: dict,
     Widget.WORKFLOW: str,
     Widget.WORKFLOW_INPUTS: dict,
     Widget.TYPED_OUTPUTS: dict,
@@ -277,7 +279,7 @@ _GROUP_WIDGETS: Final = frozenset(
     {
         *(Widget.SELECTOR_MAP, Widget.SCHEMA, Widget.MODEL, Widget.MESSAGES, Widget.GROUPS),
         *(Widget.TYPED_OUTPUTS, Widget.KEY_VALUES, Widget.AUTHORIZATION, Widget.BODY),
-        *(Widget.MEMORY_TOOLS, Widget.WORKFLOW_INPUTS),
+        *(Widget.MEMORY_TOOLS, Widget.WORKFLOW_INPUTS, Widget.TOOL_ARGUMENTS),
     }
 )
 
@@ -304,6 +306,8 @@ WIDGET_STYLES: Final[Mapping[Widget, WidgetStyle]] = {
     Widget.MEMORY_TOOLS: WidgetStyle("agents/_memory_tools"),
     Widget.SCHEMA: WidgetStyle("fields/_schema"),
     Widget.MODEL: WidgetStyle("fields/_model"),
+    Widget.TOOL: WidgetStyle("tool_node/_picker"),
+    Widget.TOOL_ARGUMENTS: WidgetStyle("tool_node/_arguments"),
     Widget.WORKFLOW: WidgetStyle("sub_workflow/_picker"),
     Widget.WORKFLOW_INPUTS: WidgetStyle("sub_workflow/_inputs"),
     Widget.MESSAGES: WidgetStyle("lists/_messages", {"role": "user", "text": ""}, is_list=True),

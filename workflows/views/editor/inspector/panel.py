@@ -27,6 +27,7 @@ from workflows.engine.language.problems import Problem
 from workflows.engine.language.validation import validate_node
 from workflows.engine.nodes import find_appearance
 from workflows.engine.nodes.agent.agent import Agent
+from workflows.engine.nodes.agent.tool import ToolNode
 from workflows.execution.kinds import load_kinds
 from workflows.llm.config import normalize_name
 from workflows.models import Workflow
@@ -38,6 +39,7 @@ from workflows.views.editor.inspector import fields as form_fields
 from workflows.views.editor.inspector.agents import build_agent_choices
 from workflows.views.editor.inspector.callable_workflows import build_picker_context
 from workflows.views.editor.inspector.policy import DESCRIPTION, build_policy_controls
+from workflows.views.editor.inspector.tool_node import build_tool_context
 from workflows.views.editor.inspector.workflow import build_workflow_form
 from workflows.views.request_context import find_workflow
 
@@ -79,6 +81,7 @@ def node(request: HttpRequest, workflow_id: UUID, node_key: str) -> HttpResponse
         "providers": providers,
         "provider_names": [name for name, _model in providers],
         **(build_agent_choices(principal, workflow) if spec.kind == Agent.name else {}),
+        **(build_tool_context(principal, workflow, spec) if spec.kind == ToolNode.name else {}),
         "can_edit": permissions.may_edit(principal, workflow),
         **(build_picker_context(principal, workflow, spec) if spec.kind == SUB_WORKFLOW else {}),
         "last_url": reverse("workflows:last_step", args=[workflow.pk, spec.id]),

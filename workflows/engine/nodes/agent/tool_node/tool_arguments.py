@@ -15,7 +15,9 @@ Arguments = Mapping[str, Json]
 def merge_arguments(data: Arguments) -> dict[str, Json]:
     """Return all arguments of a node's document: Dify's settings and parameters, and xworkflow's arguments."""
     merged: dict[str, Json] = {}
-    for key in ("tool_configurations", "tool_parameters", "arguments"):
+    keys = ("tool_configurations", "tool_parameters")
+    # A node of xworkflow names no provider, until another tool is chosen for it.
+    for key in keys if data.get("provider_id") else ("arguments", *keys):
         part = data.get(key)
         if isinstance(part, Mapping):
             merged |= {str(name): value for name, value in part.items()}

@@ -42,8 +42,9 @@ def read_reference(data: Mapping[str, Json]) -> ToolReference | None:
     name = _read_text(data, "tool_name")
     if not name:
         return None
-    if data.get("mcp_server_ref") or data.get("mcp_server"):
-        return ToolReference("mcp", name, _read_server_name(data))
+    # A tool that was chosen here is in Dify's form, also in a document of xworkflow.
+    if not data.get("provider_id") and (server := _read_server_name(data)):
+        return ToolReference("mcp", name, server)
     provider_type, provider = _read_text(data, "provider_type"), _read_text(data, "provider_id")
     if provider_type in ("", "builtin") or "/" in provider:
         return _find_builtin(provider, name)
