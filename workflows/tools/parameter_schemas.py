@@ -95,7 +95,7 @@ class SchemaReader:
             }
             required = schema.get("required")
             if isinstance(required, list):
-                result["required"] = [name for name in required if name in result["properties"]]  # type: ignore[operator]
+                result["required"] = [name for name in required if name in result["properties"]]
         additional = schema.get("additionalProperties")
         if isinstance(additional, bool):
             result["additionalProperties"] = additional

@@ -185,8 +185,12 @@ async def test_endless_line_of_an_event_stream_is_stopped():
 
 
 async def test_slow_server_is_given_up():
+    def sleep(_message):
+        time.sleep(3)
+        return text("late")
+
     with FakeMcp() as server:
-        server.answers["tools/call"] = lambda _message: time.sleep(3) or text("late")
+        server.answers["tools/call"] = sleep
         await fails(server, "took longer than 1 seconds|took too long", seconds=1, within=3)
 
 

@@ -305,7 +305,7 @@ def test_long_descriptions_are_cut():
 
 
 def test_too_many_operations_are_cut():
-    many = {f"/{number}": {"get": {}} for number in range(2000)}
+    many: dict[str, dict[str, object]] = {f"/{number}": {"get": {}} for number in range(2000)}
     api = read_description(json.dumps({"openapi": "3.0.0", "paths": many}))
 
     assert (len(api.operations), api.total) == (MAX_OPERATIONS, 2000)

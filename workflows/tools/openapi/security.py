@@ -79,6 +79,6 @@ def _read_scheme(scheme: Json) -> Security:
         method = str(scheme.get("scheme")).lower()
         return Security(method) if method in ("bearer", "basic") else Security()  # type: ignore[arg-type]
     if type_ == "apiKey" and place in ("header", "query"):
-        return Security(place, clean_text(scheme.get("name"), 100))  # type: ignore[arg-type]
+        return Security(place, clean_text(scheme.get("name"), 100))
     # A token of these was obtained elsewhere, and is sent like any bearer token.
     return Security("bearer") if type_ in ("oauth2", "openIdConnect") else Security()

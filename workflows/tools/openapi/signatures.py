@@ -34,9 +34,9 @@ class Signature:
     body_type: BodyType = ""
 
     def add(self, argument: str, schema: Schema, place: Place, *, required: bool) -> None:
-        self.parameters["properties"][argument] = schema  # type: ignore[index, call-overload]
+        self.parameters["properties"][argument] = schema
         if required:
-            self.parameters["required"].append(argument)  # type: ignore[union-attr]
+            self.parameters["required"].append(argument)
         self.places[argument] = place
 
 
@@ -104,9 +104,9 @@ def _add_body(signature: Signature, body: Json, reader: SchemaReader) -> None:
         signature.add(name, hint | schema, ("whole", WHOLE_BODY, ""), required=is_required)
         return
     required = schema.get("required")
-    for name, property_ in properties.items():  # type: ignore[union-attr]
+    for name, property_ in properties.items():
         needs_it = is_required and isinstance(required, list) and name in required
-        signature.add(name, property_, ("body", name, ""), required=needs_it)  # type: ignore[arg-type]
+        signature.add(name, property_, ("body", name, ""), required=needs_it)
 
 
 def _choose_body_type(content: Mapping[str, Json]) -> tuple[str, BodyType]:
