@@ -1,8 +1,11 @@
 """Agents and memory: both layers of scenario 4, the memory tools, and what they may never do."""
 
+import asyncio
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from memory.core.records import MemoryQuery, StoreParams
 from memory.providers.in_memory import InMemoryProvider
@@ -211,3 +214,53 @@ async def test_pages_are_written_and_searched() -> None:
     assert written == "The page Tea was written."
     assert "Tea grows in Assam." in searched
     assert result.outputs["json"][0]["title"] == "Tea"
+
+
+PEOPLE = ("ana", "bob", "user:bob", "用户甲")
+WORDS = st.sampled_from(
+    [
+        *("secret", "of bob", "user", "user:bob", "global", "conv:bob", "conversation", "run"),
+        *("*", "", "bob", "../bob", "ai:memory:x:bob", '{"user_id": "bob"}'),
+    ]
+)
+CALLS = st.lists(
+    st.tuples(
+        st.sampled_from(["recall", "remember", "forget", "search_pages", "write_page"]),
+        st.dictionaries(
+            st.sampled_from(
+                [
+                    *("query", "key", "value", "scope", "title", "content", "namespace", "user_id"),
+                    *("identity", "conversation_id", "group_id", "filter", "top_k"),
+                ]
+            ),
+            WORDS,
+        ),
+    ),
+    min_size=1,
+    max_size=6,
+)
+
+
+@given(actor=st.sampled_from(PEOPLE), calls=CALLS)
+@settings(max_examples=150, deadline=None)
+def test_agents_as_actors_never_cross_a_wall(actor: str, calls: Any) -> None:
+    provider = InMemoryProvider()
+    for person in PEOPLE:
+        for namespace in (f"user:{person}", f"conv:{person}"):
+            provider.store(StoreParams(namespace, "secret", value=f"<the secret of {person}>"))
+    model = ScriptedModel(*[("", [call(name, **arguments)]) for name, arguments in calls], "Done")
+    allowed = {
+        name: ["user", "conversation"]
+        for name in ("recall", "remember", "forget", "search_pages", "write_page")
+    }
+    system = {"user_id": actor, "conversation_id": actor}
+
+    result = asyncio.run(run_agent(model, None, provider, memory_tools=allowed, system=system))
+
+    assert result.status is RunStatus.SUCCEEDED
+    read = str([request.messages for request in model.requests])
+    for person in PEOPLE:
+        if person != actor:
+            assert f"<the secret of {person}>" not in read
+            for namespace in (f"user:{person}", f"conv:{person}"):
+                assert list_entries(provider, namespace) == {"secret": f"<the secret of {person}>"}

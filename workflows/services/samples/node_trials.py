@@ -16,6 +16,7 @@ from workflows.engine.language.dsl import load_document
 from workflows.engine.ports import ModelChunk, ModelPort, ModelRequest
 from workflows.engine.runtime.events import Event
 from workflows.engine.testing.backends import InProcessBackend, Request
+from workflows.engine.tool_calls import ToolCall, ToolSpec
 from workflows.execution.kinds import load_kinds
 from workflows.sandbox.templates import TemplatePool
 from workflows.services.catalog.importing import import_document
@@ -66,11 +67,23 @@ class NodeTrials:
 
 
 class _EchoModel(ModelPort):
-    """A model that returns its prompt, so that the result contains what the prompt contained."""
+    """A model that first calls every tool, and then returns its prompt, so that the result contains all that it got."""
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
+        if request.tools and not any(message.role == "tool" for message in request.messages):
+            question = request.messages[-1].text
+            yield ModelChunk(
+                tool_calls=tuple(_build_call(tool, question) for tool in request.tools)
+            )
+            return
         prompt = "\n".join(str(message) for message in request.messages)
         yield ModelChunk(text=prompt)
+
+
+def _build_call(tool: ToolSpec, question: str) -> ToolCall:
+    """Call a tool with the question for each required parameter."""
+    arguments = dict.fromkeys(tool.parameters.get("required") or (), question)
+    return ToolCall(f"call-{tool.name}", tool.name, json.dumps(arguments))
 
 
 def _list_trials() -> Iterator[tuple[str, Mapping[str, Json]]]:

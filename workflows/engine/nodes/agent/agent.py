@@ -31,6 +31,9 @@ from workflows.engine.tool_calls import ToolReference
 from workflows.engine.tools.builtin import BUILTIN_TOOLS
 
 
+_ECHO: Final = {"provider": "echo", "name": "echo", "mode": "chat"}
+
+
 class Agent(NodeKind[AgentConfig, AgentConfig]):
     name = "agent"
     title = gettext_noop("Agent")
@@ -43,19 +46,15 @@ class Agent(NodeKind[AgentConfig, AgentConfig]):
     config_model = AgentConfig
     has_effect = True
     has_parts = True
-    leak_check_settings = tuple(
-        {
-            "model": {"provider": "echo", "name": "echo", "mode": "chat"},
-            "instruction": "Answer.",
-            "query": "{{#start.text#}}",
-            "enhanced_memory": {
-                "enabled": True,
-                "scope": scope,
-                "query_selector": ["start", "text"],
-            },
-        }
-        for scope in ("user", "conversation", "global")
-    )
+    leak_check_settings = (
+        *({"model": _ECHO, "query": "{{#start.text#}}", "enhanced_memory": {
+            "enabled": True, "scope": scope, "query_selector": ["start", "text"]}}
+          for scope in ("user", "conversation", "global")),
+        # The model of the check calls every tool that it is offered.
+        *({"model": _ECHO, "query": "{{#start.text#}}", "memory_tools": {
+            "recall": [scope], "search_pages": [scope]}}
+          for scope in ("user", "conversation", "global")),
+    )  # fmt: skip
     retry = Retry(max_retries=3, interval_ms=1000)
     streams = frozenset({"text"})
     fields = (

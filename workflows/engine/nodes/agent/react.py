@@ -1,6 +1,6 @@
 """ReAct: for models that cannot call tools. The model writes a thought and an action, and reads the observation."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -65,15 +65,17 @@ class React:
 
 
 def _fit_arguments(call: ToolCall, session: AgentSession) -> ToolCall:
-    """Return the call with its input as an object, because models give a tool of one parameter just the value."""
+    """Return the call with its input as an object, because models often write just the value of the main parameter."""
     tool = session.toolbox.tools.get(call.name)
-    properties = tool.spec.parameters.get("properties") if tool is not None else None
-    if call.arguments.lstrip().startswith("{") or not isinstance(properties, Mapping):
+    value = call.arguments.strip()
+    if tool is None or not value or value.startswith("{"):
         return call
-    if len(properties) != 1 or not call.arguments.strip():
-        return call
-    [name] = properties
-    return replace(call, arguments=to_json({name: call.arguments.strip().strip('"')}))
+    schema = tool.spec.parameters
+    properties, required = schema.get("properties") or {}, schema.get("required") or ()
+    names = [*required] if len(required) == 1 else [*properties]
+    return (
+        replace(call, arguments=to_json({names[0]: value.strip('"')})) if len(names) == 1 else call
+    )
 
 
 def _give_up(text: str, stream: AnswerStream) -> AgentAnswer:
