@@ -1,0 +1,183 @@
+"""The tools of a run in a team: who may use which, and that plug-ins and workflows are among them."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from asgiref.sync import async_to_sync, sync_to_async
+
+from accounts.principals import Principal
+from accounts.tenancy import tenant
+from config.plugins import PluginConflict, get_plugin_manager, hookimpl
+from tests.support.cast import Cast
+from workflows.engine.errors import ToolFailed
+from workflows.engine.runtime.local_ports import SystemClock
+from workflows.engine.testing.fake_server import FakeServer
+from workflows.engine.tool_calls import Tool, ToolReference, ToolResult
+from workflows.models import ToolConnection
+from workflows.services.tools.catalog import list_tool_groups
+from workflows.tools.port import TeamTools, build_team_tools, load_local_tools
+
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+async def run_in_thread(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    return await sync_to_async(function)(*args, **options)
+
+
+def build_tools(team: Any, principal: Principal) -> TeamTools:
+    return build_team_tools(
+        team.pk, lambda: principal, run_in_thread, clock=SystemClock(), http=FakeServer([])
+    )
+
+
+def find(tools: TeamTools, *references: ToolReference) -> list[Tool]:
+    return list(async_to_sync(tools.find)(references))
+
+
+def call(tools: TeamTools, tool: Tool, **arguments: Any) -> ToolResult:
+    return async_to_sync(tools.call)(tool, arguments, idempotency_key="key")
+
+
+@pytest.fixture
+def library(cast: Cast) -> ToolConnection:
+    """An API of team A: findBook is enabled, addBook needs approval, burnBook is disabled."""
+    with tenant([cast.team_a.pk]):
+        return ToolConnection.objects.unscoped().create(
+            team=cast.team_a,
+            slug="library",
+            name="City library",
+            kind="openapi",
+            url="http://127.0.0.1:9/v1",
+            operations=[
+                {"name": name, "description": name, "parameters": {"type": "object", "properties": {}}}
+                for name in ("findBook", "addBook", "burnBook")
+            ],
+            enabled_operations=["findBook", "addBook"],
+            approval_operations=["addBook"],
+            authentication={},
+        )  # fmt: skip
+
+
+@pytest.fixture
+def plugins() -> Iterator[Any]:
+    """Return a function that installs a plug-in."""
+    get_plugin_manager.cache_clear()
+    load_local_tools.cache_clear()
+    yield lambda plugin: get_plugin_manager().register(plugin)
+    get_plugin_manager.cache_clear()
+    load_local_tools.cache_clear()
+
+
+def test_enabled_operations_are_found_with_their_need_for_approval(
+    cast: Cast, library: ToolConnection
+) -> None:
+    tools = build_tools(cast.team_a, cast.bob.principal)
+
+    found = find(tools, ToolReference("openapi", "addBook", "library"),
+                 ToolReference("openapi", "findBook", "library"))  # fmt: skip
+
+    assert [(t.spec.name, t.needs_approval, t.is_untrusted) for t in found] == [
+        ("addBook", True, True),
+        ("findBook", False, True),
+    ]
+
+
+@pytest.mark.parametrize("provider", ["library", "City library", "http://127.0.0.1:9/v1"])
+def test_connection_is_found_by_the_name_of_an_imported_document(
+    cast: Cast, library: ToolConnection, provider: str
+) -> None:
+    tools = build_tools(cast.team_a, cast.bob.principal)
+
+    found = find(tools, ToolReference("mcp", "*", provider))
+
+    assert [t.reference for t in found] == [
+        ToolReference("openapi", "findBook", "library"),
+        ToolReference("openapi", "addBook", "library"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("reference", "reason"),
+    [
+        (ToolReference("openapi", "burnBook", "library"), "or it is disabled"),
+        (ToolReference("openapi", "missing", "library"), "There is no tool 'missing' of 'library'"),
+        (ToolReference("openapi", "findBook", "nowhere"), "isn't connected"),
+        (ToolReference("builtin", "missing"), "There is no tool 'missing' (builtin)"),
+        (ToolReference("memory", "recall"), "can't be used here"),
+    ],
+)
+def test_tool_that_may_not_be_used_is_named(
+    cast: Cast, library: ToolConnection, reference: ToolReference, reason: str
+) -> None:
+    with pytest.raises(ToolFailed, match=r".*") as failed:
+        find(build_tools(cast.team_a, cast.bob.principal), reference)
+
+    assert reason in failed.value.message
+
+
+def test_stranger_and_another_team_find_nothing(cast: Cast, library: ToolConnection) -> None:
+    reference = ToolReference("openapi", "findBook", "library")
+
+    with pytest.raises(ToolFailed, match="may not use the tool"):
+        find(build_tools(cast.team_a, cast.carol.principal), reference)
+    with pytest.raises(ToolFailed, match="isn't connected"):
+        find(build_tools(cast.team_b, cast.carol.principal), reference)
+
+
+def test_operation_that_is_disabled_after_it_was_found_is_not_called(
+    cast: Cast, library: ToolConnection
+) -> None:
+    tools = build_tools(cast.team_a, cast.bob.principal)
+    (tool,) = find(tools, ToolReference("openapi", "findBook", "library"))
+    with tenant([cast.team_a.pk]):
+        ToolConnection.objects.unscoped().filter(pk=library.pk).update(enabled_operations=[])
+
+    with pytest.raises(ToolFailed, match="findBook"):
+        call(tools, tool)
+
+
+class Shouting:
+    @hookimpl
+    def tools(self) -> list[Any]:
+        def shout(text: str) -> str:
+            """Turn a text into capital letters."""
+            return text.upper()
+
+        return [shout]
+
+
+def test_plug_in_brings_a_tool(cast: Cast, plugins: Any) -> None:
+    plugins(Shouting())
+    tools = build_tools(cast.team_a, cast.vic.principal)
+
+    (tool,) = find(tools, ToolReference("plugin", "shout"))
+
+    assert tool.spec.description == "Turn a text into capital letters."
+    assert call(tools, tool, text="hi").text == "HI"
+    assert call(tools, tool).text == "The arguments are invalid: it has no text"
+
+
+def test_two_plug_ins_with_one_tool_are_an_error_that_names_it(plugins: Any) -> None:
+    plugins(Shouting())
+    plugins(Shouting())
+
+    with pytest.raises(PluginConflict, match="'shout' as one of the tools"):
+        load_local_tools()
+
+
+def test_catalog_lists_what_each_person_may_use(
+    cast: Cast, library: ToolConnection, plugins: Any
+) -> None:
+    plugins(Shouting())
+
+    def names(principal: Principal) -> dict[str, list[str]]:
+        groups = list_tool_groups(principal, cast.team_a.pk)
+        return {group.label: [tool.reference.name for tool in group.tools] for group in groups}
+
+    builtin = ["time", "calculator", "web_page", "http_request", "json_query"]
+    shared = {"Built-in": builtin, "Plug-in": ["shout"]}
+    assert names(cast.bob.principal) == {**shared, "City library": ["findBook", "addBook"]}
+    assert names(cast.vic.principal) == shared
+    assert names(cast.carol.principal) == shared
