@@ -43,6 +43,7 @@ SENTENCES = (
     _("Unknown memory scope %(scope)s; use one of: %(words)s"),
     _("Unknown field %(name)s: memory is disabled"),
     _("%(node)s brings in external content, which stays in quarantine until it is approved"),
+    _("No workflow is selected"),
     _("There is no workflow %(reference)s in this team"),
     _("The workflow %(name)s is not published"),
     _("The workflow %(name)s is archived"),

@@ -9,6 +9,9 @@ import pytest
 
 from workflows.engine.errors import ModelFailed
 from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
+from workflows.engine.language.document import Dialect
+from workflows.engine.language.dsl import dump_document, export_document, load_document
+from workflows.engine.nodes import KNOWN_KINDS
 from workflows.engine.ports import Usage
 from workflows.engine.runtime.run_request import RunResult
 from workflows.engine.runtime.runner import WorkflowRunner
@@ -338,3 +341,21 @@ def test_outside_content_is_followed_into_the_child(kind: str) -> None:
     run(outer, plugins=[Worker(), Web(), watcher], inner=inner)
 
     assert watcher.seen == [kind == "web"]
+
+
+@pytest.mark.parametrize("dialect", list(Dialect))
+def test_node_is_exported_as_it_is_and_read_back(dialect: Dialect) -> None:
+    """No other product has the kind; a tool node of theirs would need an id that only their server knows."""
+    settings = {
+        "workflow_name": "Echo",
+        "inputs": {"topic": "{{#start.topic#}}", "count": ["start", "count"]},
+        "outputs": [{"variable": "text", "value_type": "string"}],
+    }
+    document = load_document(caller("echo", **settings)).document
+
+    exported = export_document(document, dialect, kinds=KNOWN_KINDS)
+    read = load_document(dump_document(document, dialect)).document
+
+    node = next(each for each in read.nodes if each.kind == "sub-workflow")
+    assert node.data == next(each.data for each in document.nodes if each.id == node.id)
+    assert any(problem.node == node.id for problem in exported.warnings)

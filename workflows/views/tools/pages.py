@@ -41,7 +41,7 @@ def index(request: HttpRequest) -> HttpResponse:
     principal, team_id = get_principal(request), get_current_team_id(request)
     connections = list(selectors.list_tool_connections(principal, team_id))
     workflows = selectors.list_workflows(principal, team_id=team_id)
-    published = workflows.filter(published_version__isnull=False)
+    published = workflows.filter(published_version__isnull=False, is_tool=True)
     context = {
         "connections": connections,
         "builtin_tools": BUILTIN_TOOLS,
