@@ -1,5 +1,6 @@
 """Agents of Dify and xworkflow: read into the same settings, run, and written back unchanged."""
 
+from copy import deepcopy
 from typing import Any
 
 import yaml
@@ -167,7 +168,7 @@ def dify_document() -> dict[str, Any]:
     nodes = [
         {"id": "start", "type": "custom", "data": {"type": "start", "title": "S", "variables": [
             {"variable": "q", "type": "paragraph", "label": "q", "required": False}]}},
-        {"id": "agent", "type": "custom", "data": DIFY},
+        {"id": "agent", "type": "custom", "data": deepcopy(DIFY)},
         {"id": "end", "type": "custom", "data": {"type": "end", "title": "E", "outputs": [
             {"variable": "text", "value_selector": ["agent", "text"]}]}},
     ]  # fmt: skip
@@ -226,3 +227,38 @@ async def test_agent_of_dify_runs() -> None:
     assert result.outputs["text"] == "Noon "
     assert model.requests[0].messages[0].text == "Call tools for the time."
     assert [text.text for text in model.requests[1].messages[-2:]] == ["noon in UTC", "7 eu"]
+
+
+def test_edited_agent_of_dify_is_exported_with_the_edited_settings() -> None:
+    source = dify_document()
+    data = source["workflow"]["graph"]["nodes"][1]["data"]
+    edited = configure(DIFY).tools
+    data |= {
+        "instruction": "Mine",
+        "strategy": "react",
+        "max_rounds": 3,
+        "model": {"provider": "openai", "name": "gpt-5", "mode": "chat"},
+        "tools": [
+            {**edited[0].model_dump(), "settings": {"timezone": "Asia/Tokyo"}},
+            {
+                "source": "openapi",
+                "provider": "orders",
+                "name": "find",
+                "settings": {"region": "us"},
+            },
+            {"source": "mcp", "provider": "docs", "name": "search"},
+        ],
+    }
+
+    tree = write_dify(load_document(yaml.safe_dump(source)).document, include_secrets=True)
+
+    written = tree["workflow"]["graph"]["nodes"][1]["data"]
+    values = {name: each["value"] for name, each in written["agent_parameters"].items()}
+    assert written["agent_strategy_name"] == "ReAct"
+    assert (values["instruction"], values["maximum_iterations"]) == ("Mine", 3)
+    assert (values["model"]["model"], values["model"]["provider"]) == ("gpt-5", "openai")
+    assert [tool["tool_name"] for tool in values["tools"]] == ["current_time", "find", "search"]
+    assert values["tools"][0]["settings"]["timezone"] == {"value": "Asia/Tokyo"}
+    assert values["tools"][0]["tool_label"] == "Current time"
+    assert values["tools"][1]["parameters"]["region"] == {"auto": 0, "value": "us"}
+    assert (values["tools"][2]["type"], values["tools"][2]["provider_name"]) == ("mcp", "docs")

@@ -15,6 +15,7 @@ from workflows.engine.language.document import (
 )
 from workflows.engine.language.dsl import versions
 from workflows.engine.language.dsl.credential_removal import remove_credentials
+from workflows.engine.language.dsl.dify_agents import update_agent_parameters
 from workflows.engine.language.dsl.reading import drop_keys
 from workflows.engine.language.dsl.sub_graphs import is_foldable
 from workflows.engine.language.dsl.tree import (
@@ -115,6 +116,7 @@ def _compute_positions(document: Document) -> dict[str, Position]:
 
 def _build_node(node: NodeSpec, absolute: Position, include_secrets: bool) -> dict[str, Json]:
     data = build_node_data(node)
+    data = update_agent_parameters(data) if node.kind == "agent" else data
     data = data if include_secrets else remove_credentials(node.kind, data)
     return _build_part(node, get_canvas_type(node.kind), data, absolute)
 
