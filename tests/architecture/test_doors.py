@@ -158,6 +158,7 @@ def test_environment_is_read_in_one_module():
         "config/asgi.py",
         "config/celery.py",
         "config/embedded/supervisor.py",
+        "workflows/tools/mcp/stdio.py",
     }
     found = {
         path.relative_to(ROOT).as_posix()

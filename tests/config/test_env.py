@@ -28,6 +28,15 @@ def test_env_wrong_value_is_explained_with_its_name_and_meaning(
     assert hint in explanation
 
 
+def test_commands_of_mcp_servers_have_names(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("MCP_STDIO_COMMANDS", "git=/bin/mcp-git --repository /srv, time = x")
+    with pytest.raises(ValidationError, match="name=command"):
+        Env()
+
+    monkeypatch.setenv("MCP_STDIO_COMMANDS", "git=/bin/mcp-git --repository /srv,time=/bin/t")
+    assert Env().mcp_stdio_commands == ("git=/bin/mcp-git --repository /srv", "time=/bin/t")
+
+
 def test_env_empty_means_not_set(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("DATABASE_URL", "")
 

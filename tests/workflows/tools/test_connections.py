@@ -302,3 +302,18 @@ def test_list_of_tools_needs_the_same_queries_for_one_and_three(cast, django_ass
     connect(cast)
     with django_assert_num_queries(COUNT):
         client.get("/tools/")
+
+
+@pytest.mark.parametrize("url", ["http://169.254.169.254/x.json", "http://10.0.0.1/x.json"])
+def test_document_at_a_private_address_is_not_fetched(cast, url):
+    with pytest.raises(InvalidValue, match="NET_ALLOW") as error:
+        connect(cast, document="", document_url=url)
+
+    assert error.value.field == "document_url"
+
+
+def test_endless_document_is_refused(cast):
+    with FakeHttp() as server:
+        server.answers(Reply(200, b" " * 3_000_000))
+        with pytest.raises(InvalidValue, match="larger than 2 MB"):
+            connect(cast, document="", document_url=f"{server.base_url}/x.json")
