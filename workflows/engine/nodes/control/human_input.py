@@ -128,7 +128,7 @@ class HumanInput(NodeKind[HumanInputConfig, Prepared]):
         Field("timeout_unit", gettext_noop("Unit"), Widget.CHOICE, default="hour",
               choices=(("hour", gettext_noop("Hours")), ("day", gettext_noop("Days")))),
         Field("delivery_methods", gettext_noop("Delivery"), Widget.OBJECT, default=[],
-              help=gettext_noop("Besides the page “Waiting for you”, the form can be sent by email, as in Dify."),
+              help=gettext_noop("Kept for Dify. Here the form is on the page “Waiting for you”, and its link can be copied or mailed from the run."),
               example=[{"type": "webapp", "enabled": True, "config": {}}]),
     )  # fmt: skip
 
