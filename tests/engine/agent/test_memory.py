@@ -13,6 +13,7 @@ from tests.engine.agent.scripted import (
     MODEL,
     ScriptedModel,
     Tools,
+    agent_document,
     answer_wait,
     build_runner,
     call,
@@ -20,6 +21,9 @@ from tests.engine.agent.scripted import (
     run_agent,
 )
 from tests.support.documents import document, end, node, start
+from workflows.engine.language.memory_usage import list_memory_scopes
+from workflows.engine.language.validation import validate
+from workflows.engine.nodes import build_kinds
 from workflows.engine.ports import Message
 from workflows.engine.runtime.runner import WorkflowRunner
 from workflows.engine.runtime.step_records import RunStatus
@@ -264,3 +268,20 @@ def test_agents_as_actors_never_cross_a_wall(actor: str, calls: Any) -> None:
             assert f"<the secret of {person}>" not in read
             for namespace in (f"user:{person}", f"conv:{person}"):
                 assert list_entries(provider, namespace) == {"secret": f"<the secret of {person}>"}
+
+
+def test_scopes_of_the_tools_are_scopes_of_the_document() -> None:
+    made = agent_document(memory_tools={"recall": ["user", "workflow"], "remember": ["user"]})
+
+    assert list_memory_scopes(made, build_kinds()) == {"user", "workflow"}
+
+
+def test_without_memory_the_field_is_unknown() -> None:
+    made = agent_document(memory_tools={"recall": ["user"]})
+
+    problems = validate(made, build_kinds(memory=False))
+
+    assert [problem.field for problem in problems if problem.code == "config.unknown_field"] == [
+        "memory_tools"
+    ]
+    assert "memory_tools" not in {field.name for field in build_kinds(memory=False)["agent"].fields}

@@ -8,6 +8,8 @@ from workflows.engine.texts import Phrase, Text
 
 
 RECALL_FIELD = "enhanced_memory"  # the field of a node that recalls into its prompt
+TOOLS_FIELD = "memory_tools"  # the field of a node whose model may use memory by itself
+MEMORY_FIELDS = (RECALL_FIELD, TOOLS_FIELD)
 DEFAULT_SCOPE = "conversation"  # of enhanced_memory, as in the original application
 
 # The memory scopes that a form offers. A workflow's memory needs a group, which the form of a run asks for.
@@ -50,6 +52,10 @@ def _iter_scopes(node: NodeSpec, kind: AnyKind | None) -> Iterator[str]:
         scope = node.data.get("scope") or kind.default_scope
         if scope and isinstance(scope, str):
             yield scope
+    memory_tools = node.data.get(TOOLS_FIELD)
+    if isinstance(memory_tools, dict):
+        for scopes in memory_tools.values():
+            yield from map(str, scopes if isinstance(scopes, list | tuple) else ())
     recall_settings = node.data.get(RECALL_FIELD)
     if isinstance(recall_settings, dict) and recall_settings.get("enabled"):
         yield str(recall_settings.get("scope") or DEFAULT_SCOPE)

@@ -11,7 +11,7 @@ from typing import Final
 from workflows.engine.appearance import Appearance
 from workflows.engine.foreign_kinds import FOREIGN_KINDS, UnknownAppearance
 from workflows.engine.kinds import AnyKind, Field, Kinds, NodeKind, Widget
-from workflows.engine.language.memory_usage import RECALL_FIELD
+from workflows.engine.language.memory_usage import MEMORY_FIELDS
 
 
 Choices = Sequence[tuple[str, str]]  # value, label
@@ -68,8 +68,8 @@ def build_kinds(
 
 
 def _remove_memory_field(kind: AnyKind) -> AnyKind:
-    """Return the kind without the field that recalls memories into a prompt."""
-    fields = tuple(field for field in kind.fields if field.name != RECALL_FIELD)
+    """Return the kind without the fields through which its model uses memory."""
+    fields = tuple(field for field in kind.fields if field.name not in MEMORY_FIELDS)
     return kind if fields == kind.fields else _replace_fields(kind, fields)
 
 

@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 from workflows.engine.geometry import SOURCE, Shape, compute_shape, format_number
 from workflows.engine.kinds import AnyKind
 from workflows.engine.language.document import NodeSpec, Position
+from workflows.engine.language.memory_usage import MEMORY_FIELDS
 from workflows.engine.language.problems import Problem
 from workflows.engine.nodes import find_appearance
 from workflows.templatetags.kind_words import get_kind_title
@@ -145,7 +146,9 @@ def _encode_handles(shape: Shape) -> str:
 
 
 def _uses_memory(node: NodeSpec) -> bool:
-    memory = node.data.get("enhanced_memory")
+    memory, tools = (node.data.get(name) for name in MEMORY_FIELDS)
+    if isinstance(tools, Mapping) and any(tools.values()):
+        return True
     return isinstance(memory, Mapping) and bool(memory.get("enabled"))
 
 

@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from workflows.engine.kinds import AnyKind, Field
 from workflows.engine.language.document import Document, Json, NodeSpec
 from workflows.engine.language.failure_policy import read_policy
-from workflows.engine.language.memory_usage import RECALL_FIELD
+from workflows.engine.language.memory_usage import MEMORY_FIELDS, RECALL_FIELD
 from workflows.engine.language.problems import Problem, build_warning
 
 
@@ -38,9 +38,10 @@ def _find_node_problems(
     yield from kind.check(node) or _find_empty_fields(node, kind)
     yield from _find_scope_problems(node, kind)
     yield from read_policy(node, kind.retry)[1]
-    if not has_memory and node.data.get(RECALL_FIELD) is not None:
-        message = f"Unknown field {RECALL_FIELD}: memory is disabled"
-        yield Problem("config.unknown_field", message, node=node.id, field=RECALL_FIELD)
+    for name in () if has_memory else MEMORY_FIELDS:
+        if node.data.get(name) is not None:
+            message = f"Unknown field {name}: memory is disabled"
+            yield Problem("config.unknown_field", message, node=node.id, field=name)
 
 
 def _find_empty_fields(node: NodeSpec, kind: AnyKind) -> Iterator[Problem]:

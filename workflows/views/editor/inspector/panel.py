@@ -23,6 +23,7 @@ from workflows.engine.kind_examples import build_example_data, list_outputs
 from workflows.engine.kinds import AnyKind, Field, NodeKind, Output
 from workflows.engine.language.dependencies import Source, Variable, list_node_outputs, list_sources
 from workflows.engine.language.document import Document, Json, NodeSpec
+from workflows.engine.language.memory_usage import MEMORY_FIELDS
 from workflows.engine.language.problems import Problem
 from workflows.engine.language.validation import validate_node
 from workflows.engine.nodes import find_appearance
@@ -119,8 +120,8 @@ def _build_node_context(
     kind = kinds.get(spec.kind) or UnknownKind()
     appearance = find_appearance(spec.kind, kinds)
     problems = [*validate_node(document, kinds, spec.id), *call_problems]
-    # Without the memory app, the language has no such field.
-    fields = [f for f in kind.fields if f.name != "enhanced_memory" or memory_app.is_on()]
+    # Without the memory app, the language has no such fields.
+    fields = [f for f in kind.fields if f.name not in MEMORY_FIELDS or memory_app.is_on()]
     policy = build_policy_controls(kind, spec)
     outputs = list_node_outputs(document, kinds, spec.id)
     return {
