@@ -1,5 +1,7 @@
 """Child runs through real workers: killed, stopped, nested, and many at once."""
 
+from typing import Any
+
 from accounts.tenancy import tenant
 from tests.durability.children import SLOW, Make, call, children, line, llm, only_child
 from tests.durability.children import make_workflow as make_workflow
@@ -172,7 +174,7 @@ def test_step_that_takes_too_long_stops_its_child(
     slow = Answer("a b c d e f g h i j k l m n o p", delay=0.5)
     answer_from_now_on(ledger, lambda request: slow if request.last_message == "slow" else "done")
     make("inner", line(llm("slow")))
-    late = {"timeout_secs": 1, "error_strategy": {"type": "fail-branch"}}
+    late: dict[str, Any] = {"timeout_secs": 1, "error_strategy": {"type": "fail-branch"}}
     document = line(call("inner", **late), llm("after"))
     document["edges"][1]["sourceHandle"] = "fail-branch"
     cluster.start("one")
@@ -187,10 +189,10 @@ def test_step_that_takes_too_long_stops_its_child(
 def test_retry_runs_a_new_child_and_a_later_attempt_finds_both(
     cluster: Cluster, cast: Cast, make: Make, ledger: FakeOpenAI
 ) -> None:
-    replies = iter([Failure(400), SLOW])
-    answer_from_now_on(ledger, lambda request: next(replies, "done"))
+    replies: list[Answer | Failure] = [SLOW, Failure(400)]
+    answer_from_now_on(ledger, lambda request: replies.pop() if replies else "done")
     make("inner", line(llm("once")))
-    retries = {"retry_config": {"max_retries": 2, "retry_interval": 1}}
+    retries: dict[str, Any] = {"retry_config": {"max_retries": 2, "retry_interval": 1}}
     outer = make("outer", line(call("inner", **retries)))
     cluster.start("one")
     run = start_run(cast.alice.principal, workflow=outer)
@@ -232,8 +234,5 @@ def test_families_leave_no_run_behind(
     rows = [cluster.until_ended(run) for run in runs]
 
     assert {row["status"] for row in rows} <= {"succeeded", "failed", "stopped"}
-    cluster.until(
-        lambda: cluster.db.execute(
-            "select count(*) = 0 from workflows_run where not (status = any(%s))", (list(ENDED),)
-        ).fetchone()[0]
-    )
+    open_runs = "select id from workflows_run where not (status = any(%s))"
+    cluster.until(lambda: not cluster.db.execute(open_runs, (list(ENDED),)).fetchall())

@@ -49,7 +49,7 @@ class ChildDriver:
 
     db: Database
     drive: Callable[[UUID], Awaitable[None]]
-    start_task: Callable[[Coroutine[Any, Any, None]], None]
+    start_task: Callable[[Coroutine[Any, Any, None]], object]
 
 
 @dataclass(slots=True)
