@@ -125,5 +125,21 @@ class KnowledgePort(Protocol):
         ...
 
 
+@runtime_checkable
+class RunMetadataPort(Protocol):
+    """A memory that keeps the goal and the todos of a run for three days, readable on the page of the run."""
+
+    async def save_todos(
+        self,
+        *,
+        identity: Mapping[str, Json],
+        origin: Origin,
+        goal: str,
+        todos: Sequence[Mapping[str, Json]],
+    ) -> None:
+        """Replace the todos, each with ``id``, ``content`` and ``status``. The stream of the run stays the same."""
+        ...
+
+
 class FullMemoryPort(MemoryPort, ConversationPort, KnowledgePort, Protocol):
     """The memory port of a server, with all its abilities."""

@@ -102,6 +102,8 @@ class Agent(NodeKind[AgentConfig, AgentConfig]):
             Output("json", "array[object]", gettext_noop("Data that tools returned")),
             Output("usage", "object", gettext_noop("Prompt and completion tokens")),
             Output("rounds", "array[object]", gettext_noop("Rounds: thought, calls with results")),
+            Output("todos", "array[object]", gettext_noop("To-dos with their status and steps")),
+            Output("notes", "array[object]", gettext_noop("Notes of the run, newest first")),
             Output("finish_reason", "string", gettext_noop("Finish reason, or the limit that was reached")),
         )  # fmt: skip
 
@@ -163,4 +165,6 @@ def _build_outputs(session: AgentSession, answer: AgentAnswer) -> dict[str, Json
             each_round.describe(number) for number, each_round in enumerate(session.rounds, start=1)
         ],
         "finish_reason": answer.finish_reason,
+        "todos": [dict(todo) for todo in answer.todos],
+        "notes": [dict(note) for note in answer.notes],
     }

@@ -23,6 +23,8 @@ MemoryToolName = Literal["recall", "remember", "forget", "search_pages", "write_
 
 DEFAULT_ROUNDS: Final = 10
 MAX_ROUNDS: Final = 100
+DEFAULT_THRESHOLD: Final = 0.8
+DEFAULT_RETRIES: Final = 2
 DEFAULT_QUERY: Final = "{{#sys.query#}}"
 # In a ``tools`` list: every tool of the provider.
 ALL_TOOLS: Final = "*"
@@ -70,6 +72,9 @@ class AgentConfig(NodeConfig):
     max_rounds: int = Field(default=DEFAULT_ROUNDS, ge=1, le=MAX_ROUNDS)
     max_tokens: Annotated[int | None, Limit] = Field(default=None, ge=1)
     timeout_seconds: Annotated[float | None, Limit] = Field(default=None, gt=0)
+    # Of the strategy "todo": when a todo counts as done, and how often a failed action is tried again.
+    completion_threshold: float = Field(default=DEFAULT_THRESHOLD, gt=0, le=1)
+    max_action_retries: int = Field(default=DEFAULT_RETRIES, ge=0, le=10)
     approval_timeout_hours: Annotated[float | None, Limit] = Field(default=None, gt=0)
 
     @model_validator(mode="before")

@@ -3,7 +3,13 @@
 from typing import Final
 
 from workflows.engine.configuration import Field, Widget
-from workflows.engine.nodes.agent.agent_config import DEFAULT_QUERY, DEFAULT_ROUNDS, MAX_ROUNDS
+from workflows.engine.nodes.agent.agent_config import (
+    DEFAULT_QUERY,
+    DEFAULT_RETRIES,
+    DEFAULT_ROUNDS,
+    DEFAULT_THRESHOLD,
+    MAX_ROUNDS,
+)
 from workflows.engine.nodes.llm.llm import Llm
 from workflows.engine.texts import gettext_noop
 
@@ -29,6 +35,12 @@ TOOL_FIELDS: Final = (
 )  # fmt: skip
 MEMORY_FIELDS: Final = (_LLM_FIELDS["enhanced_memory"], _LLM_FIELDS["memory"])
 LIMIT_FIELDS: Final = (
+    Field("completion_threshold", gettext_noop("Completion threshold"), Widget.NUMBER,
+          default=DEFAULT_THRESHOLD, low=0.05, high=1, shown_when=("strategy", ("todo",)),
+          help=gettext_noop("A to-do is completed when the model rates it at least this high, from 0 to 1.")),
+    Field("max_action_retries", gettext_noop("Retries of a to-do"), Widget.NUMBER,
+          default=DEFAULT_RETRIES, low=0, high=10, shown_when=("strategy", ("todo",)),
+          help=gettext_noop("How often a to-do whose action failed is tried again.")),
     Field("max_rounds", gettext_noop("Max rounds"), Widget.NUMBER, default=DEFAULT_ROUNDS, low=1,
           high=MAX_ROUNDS,
           help=gettext_noop("After them, the agent answers with what it knows.")),

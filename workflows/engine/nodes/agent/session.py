@@ -75,6 +75,9 @@ class AgentAnswer:
     text: str
     finish_reason: str = "stop"
     reasoning: str = ""
+    # Of the todo loop only.
+    todos: Sequence[Mapping[str, Json]] = ()
+    notes: Sequence[Mapping[str, Json]] = ()
 
 
 class AgentSession:
@@ -105,6 +108,10 @@ class AgentSession:
         self._previous_messages: Sequence[Message] = ()
 
     @property
+    def parts(self) -> StepParts:
+        return self._parts
+
+    @property
     def total_usage(self) -> Usage:
         """Return the tokens of all calls, those of earlier attempts included."""
         return self._parts.usage
@@ -119,6 +126,10 @@ class AgentSession:
             self.config.memory_tools, self.ctx, lambda: self._has_read_untrusted
         )
         self.toolbox = await find_tools(self.config.enabled_tools, memory_tools, self.ctx)
+
+    @property
+    def has_read_untrusted(self) -> bool:
+        return self._has_read_untrusted
 
     def mark_untrusted(self, keys: Sequence[str] = ()) -> None:
         """Note that the model has read untrusted content: entries of memory, or results of a tool."""

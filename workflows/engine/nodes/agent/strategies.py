@@ -6,6 +6,7 @@ from typing import Final, Protocol
 from workflows.engine.nodes.agent.function_calling import FunctionCalling
 from workflows.engine.nodes.agent.react import React
 from workflows.engine.nodes.agent.session import AgentAnswer, AgentSession
+from workflows.engine.nodes.agent.todo import TodoLoop
 
 
 class Strategy(Protocol):
@@ -24,5 +25,5 @@ class Strategy(Protocol):
     async def run(self, session: AgentSession) -> AgentAnswer: ...
 
 
-_ALL: Final[tuple[Strategy, ...]] = (FunctionCalling(), React())
+_ALL: Final[tuple[Strategy, ...]] = (FunctionCalling(), React(), TodoLoop())
 STRATEGIES: Final[Mapping[str, Strategy]] = {strategy.name: strategy for strategy in _ALL}

@@ -83,6 +83,13 @@ class Toolbox:
     def specs(self) -> tuple[ToolSpec, ...]:
         return tuple(tool.spec for tool in self.tools.values())
 
+    def find_name(self, name: str) -> str | None:
+        """Return the name of the tool that a model means, which may write it in other case or with other separators."""
+        if name in self.tools:
+            return name
+        wanted = _clean_name(name).lower()
+        return next((each for each in self.tools if wanted and each.lower() == wanted), None)
+
     def explain_unknown(self, name: str) -> str:
         names = ", ".join(self.tools) or "none"
         return f"There is no tool named {name[:100]!r}. Tools: {names}."
