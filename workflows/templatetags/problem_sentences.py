@@ -16,6 +16,7 @@ from workflows.engine.language.config_errors import build_field_label
 
 # The first match is used, so more specific patterns come before more general ones.
 SENTENCES = (
+    _("The tool %(tool)s isn't connected; select another one, or connect it on the page Tools"),
     # the configuration of a node
     _("%(label)s is missing"),
     _("%(label)s must be text"),

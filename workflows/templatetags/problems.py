@@ -106,6 +106,7 @@ SENTENCES_BY_CODE: Mapping[str, str | Promise] = {
     "root.missing": _("The workflow has no Start node"),
     "root.mixed": _("A workflow starts with a Start node or with triggers, not both"),
     "root.several": _("There is already a Start node"),
+    "tool.connected": _("The tool isn't connected"),
     "value.missing": _("A value is missing"),
     "variable.description": _("The description of a variable is too long"),
     "variable.duplicate": _("Duplicate variable name"),

@@ -65,7 +65,7 @@ class ToolNode(NodeKind[ToolConfig, Prepared]):
     )
     group = "tools"
     palette_order = 10
-    icon = "link"
+    icon = "tool"
     family = "data"
     dialects = ("dify", "xworkflow")
     config_model = ToolConfig

@@ -1,22 +1,18 @@
 """The choices in an agent's form: the tools of the team, and what the agent may do with memory."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
 from django.utils.functional import Promise
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.principals import Principal
-from workflows import memory_app, permissions, selectors
+from workflows import memory_app
 from workflows.engine.language.document import Json
 from workflows.engine.language.memory_usage import SCOPES
 from workflows.engine.nodes.memory.memory_access import PAGE_SCOPES
-from workflows.engine.tools.builtin import BUILTIN_TOOLS
-from workflows.models import ConnectionKind, ToolConnection, Workflow
-from workflows.services.tools.workflow_tools import list_workflow_tools
-from workflows.tools.operations import read_operations
+from workflows.models import Workflow
+from workflows.services.tools.catalog import CatalogTool, list_tool_groups
 from workflows.views.phrases import translate_text
 
 
@@ -69,41 +65,17 @@ def build_agent_choices(principal: Principal, workflow: Workflow) -> dict[str, A
 
 
 def _list_groups(principal: Principal, workflow: Workflow) -> list[ToolGroup]:
-    builtin = tuple(
-        ToolChoice(
-            tool.title or tool.spec.name,
-            tool.spec.description[:_MAX_DESCRIPTION],
-            {"source": "builtin", "name": tool.spec.name},
-        )
-        for tool in BUILTIN_TOOLS
-    )
-    groups = [ToolGroup(_("Built-in"), builtin)]
-    if workflow_tools := tuple(_list_workflows(principal, workflow)):
-        groups.append(ToolGroup(_("Workflows"), workflow_tools))
-    if permissions.may_view_credentials(principal, workflow.team_id):
-        rows = selectors.list_tool_connections(principal, workflow.team_id)
-        groups += [ToolGroup(row.name, tools) for row in rows if (tools := _list_connected(row))]
-    return groups
+    """Return all tools of the team; a workflow is no tool of its own agents."""
+    groups = list_tool_groups(principal, workflow.team_id, except_workflow=workflow.pk)
+    return [ToolGroup(group.label, tuple(map(_build_choice, group.tools))) for group in groups]
 
 
-def _list_workflows(principal: Principal, workflow: Workflow) -> Iterator[ToolChoice]:
-    """Yield the published workflows that offer themselves as tools, except the one that is edited."""
-    for tool in list_workflow_tools(principal, workflow.team_id):
-        if tool.workflow.pk != workflow.pk:
-            entry = {"source": "workflow", "provider": tool.workflow.slug, "name": tool.spec.name}
-            description = tool.spec.description[:_MAX_DESCRIPTION]
-            yield ToolChoice(tool.workflow.name, description, entry)
-
-
-def _list_connected(row: ToolConnection) -> tuple[ToolChoice, ...]:
-    """Return the enabled tools of a connection, whose secret is not needed for that."""
-    source = "openapi" if row.kind == ConnectionKind.OPENAPI else "mcp"
-    return tuple(
-        ToolChoice(
-            operation.name,
-            operation.description[:_MAX_DESCRIPTION],
-            {"source": source, "provider": row.slug, "name": operation.name},
-        )
-        for operation in read_operations(row.operations)
-        if operation.name in row.enabled_operations
+def _build_choice(tool: CatalogTool) -> ToolChoice:
+    reference = tool.reference
+    title = translate_text(tool.title) if reference.source == "builtin" else tool.title
+    provider = {"provider": reference.provider} if reference.provider else {}
+    return ToolChoice(
+        title,
+        tool.tool.spec.description[:_MAX_DESCRIPTION],
+        {"source": reference.source, **provider, "name": reference.name},
     )
