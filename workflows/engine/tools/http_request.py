@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from workflows.engine.errors import HttpFailed, NodeFailed
+from workflows.engine.http_responses import build_file, decode_text, is_file_answer
 from workflows.engine.language.document import Json
-from workflows.engine.nodes.http.http_response import build_file, decode_text, is_file_answer
 from workflows.engine.ports import HttpRequest, HttpResponse
 from workflows.engine.texts import gettext_noop
 from workflows.engine.tool_calls import ToolResult, ToolSpec

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from workflows.engine.errors import HttpFailed, NodeFailed
+from workflows.engine.http_responses import decode_text, get_media_type
 from workflows.engine.language.document import Json
-from workflows.engine.nodes.http.http_response import decode_text, get_media_type
 from workflows.engine.ports import HttpRequest, HttpResponse
 from workflows.engine.texts import gettext_noop
 from workflows.engine.tool_calls import ToolResult, ToolSpec

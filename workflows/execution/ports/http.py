@@ -7,7 +7,7 @@ from typing import Any, Final
 from config import net
 from config.net.transport import Resolver
 from workflows.engine.errors import HttpFailed, NodeFailed
-from workflows.engine.nodes.http.http_response import is_declared_file
+from workflows.engine.http_responses import is_declared_file
 from workflows.engine.ports import HttpRequest, HttpResponse
 
 

@@ -7,17 +7,17 @@ from typing import Final
 from workflows.engine.appearance import Data
 from workflows.engine.configuration import Field, Widget
 from workflows.engine.errors import HttpFailed, HTTPResponseCodeError, NodeFailed, PortMissing
-from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
-from workflows.engine.language.document import Json, NodeSpec, Selector
-from workflows.engine.language.failure_policy import Retry
-from workflows.engine.language.problems import Problem, build_warning
-from workflows.engine.language.templating import list_references
-from workflows.engine.nodes.http.http_response import (
+from workflows.engine.http_responses import (
     build_file,
     decode_text,
     find_exceeded_limit,
     is_file_answer,
 )
+from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
+from workflows.engine.language.document import Json, NodeSpec, Selector
+from workflows.engine.language.failure_policy import Retry
+from workflows.engine.language.problems import Problem, build_warning
+from workflows.engine.language.templating import list_references
 from workflows.engine.nodes.http.request_builder import RequestContext, build_request
 from workflows.engine.nodes.http.request_config import METHODS, HttpConfig, has_failure_handling
 from workflows.engine.ports import HttpPort, HttpRequest, HttpResponse
