@@ -198,6 +198,8 @@ def _register_run_detail(model: type[Model], *columns: str) -> None:
 
 _register_run_detail(models.Step, "node_key", "kind", "status", "run")
 _register_run_detail(models.StepIntent, "node_key", "attempt", "run", "at")
+_register_run_detail(models.StepPart, "node_key", "part", "kind", "run")
+_register_run_detail(models.RunWait, "node_key", "part", "due_at", "answered_at", "run")
 _register_run_detail(models.RunEvent, "seq", "name", "run", "at")
 _register_run_detail(models.RunPartial, "run", "updated_at")
 _register_run_detail(models.DryRunChange, "number", "operation", "key", "fate", "run")

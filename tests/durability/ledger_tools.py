@@ -49,4 +49,4 @@ class LedgerConfig(AppConfig):
         from workflows.execution import driver
 
         build_ports = driver.build_ports
-        driver.build_ports = lambda *given: replace(build_ports(*given), tools=LedgerTools())  # type: ignore[attr-defined]
+        driver.build_ports = lambda *given: replace(build_ports(*given), tools=LedgerTools())

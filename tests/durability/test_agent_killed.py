@@ -60,8 +60,8 @@ def calls(cluster: Cluster, tmp_path: Path) -> Path:
 
 def start_agent(cast: Cast, ledger: FakeOpenAI, source: dict[str, Any]) -> Run:
     alice, team = cast.alice.principal, cast.team_a.pk
-    address = {"base_url": ledger.base_url, "secret": "sk-0123456789"}
-    create_provider(alice, team_id=team, name="ledger", **address)
+    url, secret = ledger.base_url, "sk-0123456789"
+    create_provider(alice, team_id=team, name="ledger", base_url=url, secret=secret)
     imported = importing.import_document(alice, team_id=team, source=source, name="agent")
     return start_run(alice, workflow=imported.workflow)
 

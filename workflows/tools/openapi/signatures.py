@@ -95,7 +95,7 @@ def _add_body(signature: Signature, body: Json, reader: SchemaReader) -> None:
     signature.body_type = body_type
     media = reader.read_reference(content[media_type])
     schema = reader.read(media.get("schema") if isinstance(media, Mapping) else None)
-    properties = schema.get("properties")
+    properties: Mapping[str, Json] = schema.get("properties") or {}
     is_required = body.get("required") is True
     if not _is_mergeable(schema, signature):
         description = clean_text(body.get("description"), 300)

@@ -138,7 +138,8 @@ def upgrade_data(data: Mapping[str, Json]) -> Mapping[str, Json]:
         case = {"case_id": "true", "logical_operator": logic, "conditions": data["conditions"]}
         return {**data, "cases": [case]}
     if data.get("type") == Agent.name:
-        return read_agent_data(data)  # agents of other products
+        agent_data: Mapping[str, Json] = read_agent_data(data)  # agents of other products
+        return agent_data
     if data.get("items") is None and data.get("assigned_variable_selector"):
         item = {
             "variable_selector": data["assigned_variable_selector"],
