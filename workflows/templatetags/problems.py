@@ -37,6 +37,7 @@ SENTENCES_BY_CODE: Mapping[str, str | Promise] = {
     "code.variable": _("A variable name can't be used as an argument"),
     "condition.invalid": _("A condition is incomplete"),
     "config.empty": _("A required setting is empty"),
+    "config.missing": _("A required setting is missing"),
     "config.unknown_field": _("Unknown setting"),
     "config.unknown_scope": _("Unknown memory scope"),
     "container.start_missing": _("The container has no start node"),
