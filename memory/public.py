@@ -34,7 +34,7 @@ from memory.services.curation.run_texts import list_recalled_texts
 from memory.services.entries.forget import forget
 from memory.services.entries.listing import list_entries
 from memory.services.entries.remember import remember
-from memory.services.entries.run_notes import clear_run_notes, save_run_metadata
+from memory.services.entries.run_notes import clear_run_notes, get_run_metadata, save_run_metadata
 from memory.services.gateway.caller import CallOrigin, MemoryCaller, list_reachable
 from memory.services.gateway.engine_port import RunMemory
 from memory.services.gateway.gateway import lock_namespaces
@@ -76,6 +76,7 @@ __all__ = [
     "format_value",
     "get_learning_rule",
     "get_own_pause",
+    "get_run_metadata",
     "list_entries",
     "list_plugged_scopes",
     "list_reachable",

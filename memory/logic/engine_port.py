@@ -16,6 +16,7 @@ from memory.core.records import Json, MemoryEntry, MemoryQuery, Source, StorePar
 from memory.core.scopes import (
     Scope,
     build_notes_namespace,
+    build_stream_name,
     check_target,
     compute_lifetime,
     parse_tier,
@@ -40,6 +41,7 @@ from memory.logic.knowledge.page_requests import (
     search_pages,
     write_drafts,
 )
+from memory.notes.metadata import RunMetadata, Todo, save_metadata
 
 
 T = TypeVar("T")
@@ -241,6 +243,24 @@ class ProviderPort(EnginePort):
         self._notes_namespaces.discard(notes)
         with suppress(MemoryFault):
             await self.run(lambda: self._entries.clear_namespace(notes))
+
+    async def save_todos(
+        self,
+        *,
+        identity: Mapping[str, Json],
+        origin: StepOrigin,
+        goal: str,
+        todos: Sequence[Mapping[str, Json]],
+    ) -> None:
+        """Keep the goal and the todos of the run for three days, with the stream of its workflows."""
+        names = identity.get("workflow_names") or [identity.get("workflow_id") or ""]
+        metadata = RunMetadata(
+            origin.run_id,
+            goal,
+            tuple(map(Todo.from_json, todos)),
+            stream_name=build_stream_name([str(name) for name in names]),
+        )
+        await self.run(lambda: save_metadata(self._entries, metadata))
 
     def _recall(self, step: Step, query: MemoryQuery, injected: bool) -> list[MemoryEntry]:
         return self._entries.recall(replace(query, namespace=step.namespace))

@@ -99,6 +99,8 @@ ROWS: list[Row] = [
     Row("PATCH", API_STEP, "- 404 404 404 200 404", {**ADA, **NODE}, OUTPUTS, foreign=only_the_run(200)),
     Row("GET", "api/v1/runs/<uuid:run_id>/memory", "- 404 404 404 404 404", RUN),
     Row("GET", "api/v1/runs/<uuid:run_id>/memory", "- 404 404 404 200 404", ADA),
+    Row("GET", "api/v1/runs/<uuid:run_id>/metadata", "- 404 404 404 404 404", RUN),
+    Row("GET", "api/v1/runs/<uuid:run_id>/metadata", "- 404 404 404 200 404", ADA),
     Row("POST", "api/v1/runs/<uuid:run_id>/memory/drop", "- 404 404 404 404 404", RUN, {}),
     Row("POST", "api/v1/runs/<uuid:run_id>/memory/drop", "- 404 404 404 200 404", ADA, {}),
     Row("POST", "api/v1/runs/<uuid:run_id>/memory/keep", "- 404 404 404 404 404", RUN, {"numbers": []}),

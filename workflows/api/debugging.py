@@ -7,7 +7,7 @@ from django.http import HttpRequest
 from ninja import Router, Status
 
 from accounts.http.auth import api_auth
-from workflows import selectors
+from workflows import memory_app, selectors
 from workflows.api.request_context import find_run, find_workflow
 from workflows.api.run_responses import serialize_run, serialize_step, serialize_step_detail
 from workflows.models import DryRunChange, Pin, StepPart
@@ -19,6 +19,7 @@ from workflows.schemas.runs import (
     PinIn,
     PinOut,
     ResumeIn,
+    RunMetadataOut,
     RunOut,
     StepDetailOut,
     StepOut,
@@ -98,6 +99,29 @@ def list_memory_changes(request: HttpRequest, run_id: UUID) -> list[DryRunChange
     changes = list(selectors.list_memory_changes(principal, run))
     run_access.record_api_access(principal, run, {change.namespace for change in changes})
     return changes
+
+
+@router.get(
+    "/runs/{uuid:run_id}/metadata",
+    response=RunMetadataOut,
+    summary="Get the goal, the to-dos and the notes of a run",
+)
+def read_run_metadata(request: HttpRequest, run_id: UUID) -> dict[str, object]:
+    """Return what a run is about. It is kept for three days, and its notes until the run ends, at most 30 minutes.
+
+    Afterwards, and for a run without memory, everything but the id is empty.
+    """
+    _principal, run = find_run(request, run_id)
+    metadata = memory_app.get_run_metadata(run.team_id, run.pk) if memory_app.is_on() else None
+    if metadata is None:
+        return {"id": str(run.pk)}
+    return {
+        "id": metadata.run_id,
+        "goal": metadata.goal,
+        "todos": [todo.to_json() for todo in metadata.todos],
+        "notes": [note.to_json() for note in metadata.notes],
+        "stream_name": metadata.stream_name,
+    }
 
 
 @router.post(

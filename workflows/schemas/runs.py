@@ -196,6 +196,16 @@ class PinOut(Schema):
     pinned_at: datetime
 
 
+class RunMetadataOut(Schema):
+    """``todos`` have id, content and status; ``notes`` have content, source, time and temporary, newest first."""
+
+    id: str
+    goal: str = ""
+    todos: list[dict[str, Any]] = []
+    notes: list[dict[str, Any]] = []
+    stream_name: str = ""
+
+
 class MemoryChangeOut(Schema):
     """A memory change of a dry run. ``operation``: store | forget. ``fate``: open | kept | dropped."""
 

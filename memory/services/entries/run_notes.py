@@ -1,6 +1,6 @@
 """Open the notes and the metadata of a run. The caller is the run itself, limited to these two namespaces."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final
 from uuid import UUID
@@ -9,8 +9,9 @@ from accounts.principals import load_run_principal
 from config.ids import uuid7
 from config.retry import retry_on_conflict
 from memory.core.policy import NO_LIMITS
+from memory.core.records import Json
 from memory.core.scopes import build_metadata_namespace, build_notes_namespace, parse_namespace
-from memory.notes.metadata import RunBook, RunMetadata, save_metadata
+from memory.notes.metadata import RunBook, RunMetadata, Todo, save_metadata
 from memory.notes.notebook import Notebook
 from memory.permissions import Verb
 from memory.routing import find_external_provider
@@ -22,7 +23,14 @@ from memory.upkeep.run_notes import REASON
 from memory.upkeep.run_notes import clear_run_notes as clear_in_postgres
 
 
-__all__ = ["clear_run_notes", "open_notebook", "open_run_book", "save_run_metadata"]
+__all__ = [
+    "clear_run_notes",
+    "get_run_metadata",
+    "open_notebook",
+    "open_run_book",
+    "save_run_metadata",
+    "save_run_todos",
+]
 
 MAX_GOAL_LENGTH = 4_000  # characters; a goal is usually one line, but a question may be a page long
 
@@ -56,6 +64,34 @@ def save_run_metadata(team_id: UUID, run_id: UUID | str, *, goal: str, stream: s
     with _open_as_run(team_id, run_id, "write", build_metadata_namespace(str(run_id))) as access:
         access.detail["keys"] = 1
         save_metadata(access.open_store(), metadata)
+
+
+@retry_on_conflict
+def save_run_todos(
+    team_id: UUID,
+    run_id: UUID | str,
+    *,
+    goal: str,
+    stream: str,
+    todos: Sequence[Mapping[str, Json]],
+) -> None:
+    """Replace the goal and the todos of a run, and keep its stream if it has one."""
+    with open_run_book(team_id, run_id, "write") as book:
+        existing = book.get(str(run_id))
+        book.save(
+            RunMetadata(
+                str(run_id),
+                goal[:MAX_GOAL_LENGTH],
+                tuple(map(Todo.from_json, todos)),
+                stream_name=(existing and existing.stream_name) or stream,
+            )
+        )
+
+
+def get_run_metadata(team_id: UUID, run_id: UUID | str) -> RunMetadata | None:
+    """Return the metadata of a run with its notes. The caller has checked who may see the run."""
+    with open_run_book(team_id, run_id, "view") as book:
+        return book.get(str(run_id))
 
 
 def clear_run_notes(team_id: UUID, run_id: UUID | str) -> int:

@@ -9,14 +9,22 @@ from functools import cached_property
 from typing import TypeVar
 
 from memory.core.records import Json, MemoryEntry, MemoryQuery
-from memory.core.scopes import compute_lifetime, replace_group
+from memory.core.scopes import build_stream_name, compute_lifetime, replace_group
 from memory.logic.conversations.conversation_requests import ConversationRequest, ConversationResult
-from memory.logic.engine_port import EnginePort, Redact, Step, StoreRequest, keep_unchanged
+from memory.logic.engine_port import (
+    EnginePort,
+    Redact,
+    Step,
+    StepOrigin,
+    StoreRequest,
+    keep_unchanged,
+)
 from memory.logic.knowledge.page_requests import PageHit, PageQuery, PageWriteResult
 from memory.providers.postgres.provider import run_in_database_thread
 from memory.services.conversations.conversation import handle_conversation
 from memory.services.entries.forget import forget
 from memory.services.entries.remember import remember
+from memory.services.entries.run_notes import save_run_todos
 from memory.services.gateway.caller import CallOrigin, MemoryCaller
 from memory.services.knowledge.pages import find_pages, write_pages
 from memory.services.recall.recall import recall
@@ -49,6 +57,30 @@ class RunMemory(EnginePort):
 
     async def run(self, work: Callable[[], T]) -> T:
         return await run_in_database_thread(work)
+
+    async def save_todos(
+        self,
+        *,
+        identity: Mapping[str, Json],
+        origin: StepOrigin,
+        goal: str,
+        todos: Sequence[Mapping[str, Json]],
+    ) -> None:
+        """Keep the goal and the todos in the metadata of the run. What the node says about its identity is not used."""
+        goal, todos = self._redact([goal, list(todos)])
+
+        def save() -> None:
+            caller = self.caller
+            names = caller.identity.get("workflow_names") or [caller.identity["workflow_id"]]
+            save_run_todos(
+                caller.team_id,
+                str(caller.identity["run_id"]),
+                goal=goal,
+                stream=build_stream_name(names),
+                todos=todos,
+            )
+
+        await self.run(save)
 
     def _recall(self, step: Step, query: MemoryQuery, injected: bool) -> list[MemoryEntry]:
         return recall(

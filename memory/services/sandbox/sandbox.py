@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from config.ids import uuid7
 from memory.core.policy import check_value
@@ -61,6 +62,9 @@ class SandboxMemory(RunMemory):
         self._changes = DryRunChanges(ledger)
         self._copies: dict[str, DryRunStore] = {}  # by namespace
         self._lock = threading.Lock()
+
+    async def save_todos(self, **_arguments: Any) -> None:
+        """Keep nothing, because a dry run has no metadata."""
 
     def _recall(self, step: Step, query: MemoryQuery, injected: bool) -> list[MemoryEntry]:
         with self._open(step, "view", "memory.recalled") as (access, copy):

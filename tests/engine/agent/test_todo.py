@@ -103,6 +103,9 @@ async def test_walk_asks_a_person_retries_a_step_and_shares_notes() -> None:
     ]  # fmt: skip
     assert {*result.outputs["notes"][0]} == {"content", "source", "time", "temporary"}
     assert result.outputs["text"].strip() == "表格已创建。"
+    [metadata] = provider.recall(MemoryQuery(f"ai:workflow:{handle.run_id}"))
+    assert metadata.value["goal"] == "帮我做一个表格"
+    assert [each["status"] for each in metadata.value["todos"]] == ["completed"] * 3
     # The notes are cleared at the end of the run.
     assert provider.recall(MemoryQuery(f"ai:notes:{handle.run_id}")) == []
 

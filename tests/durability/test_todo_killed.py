@@ -1,0 +1,87 @@
+"""The todo loop with real workers: it pauses for a question, is killed, and repeats no finished call."""
+
+from pathlib import Path
+
+from memory.services.entries.run_notes import get_run_metadata
+from tests.durability.conftest import Cluster, answer_from_now_on
+from tests.durability.test_agent_killed import (
+    calls,
+    document,
+    list_finished,
+    read_ledger,
+    start_agent,
+)
+from tests.fakes.openai_server import Answer, FakeOpenAI, Request
+from tests.support.cast import Cast
+from workflows.models import Run
+from workflows.services.runs.waits import answer_wait
+
+
+__all__ = ["calls"]  # the fixture
+
+
+def report(completion: str, action: str = "无", note: str = "无") -> Answer:
+    text = f"完成度评估: {completion}\n执行动作: {action}\n下一步建议: 无\n笔记: {note}"
+    return Answer(text, delay=0.02)
+
+
+def has_no_notes(run: Run) -> bool:
+    metadata = get_run_metadata(run.team_id, run.pk)
+    return metadata is not None and metadata.notes == ()
+
+
+def follow_the_plan(request: Request) -> Answer:
+    prompt = request.body["messages"][-1]["content"]
+    if "【当前任务】\n询问" in prompt:
+        return report("0.9", "[询问用户:几行？]", "已询问")
+    if "【当前任务】\n记录" in prompt:
+        return report("1", "[note:7]" if "失败" in prompt else "[note:seven]", "已记录")
+    if "【当前任务】\n检查" in prompt:
+        return report("100%")
+    if "所有TODO" in prompt:
+        return Answer("完成了")
+    return Answer("TODO列表:\n1. 询问\n2. 记录\n3. 检查")
+
+
+def test_todo_loop_survives_a_question_and_a_killed_worker(
+    cluster: Cluster, cast: Cast, ledger: FakeOpenAI, calls: Path
+) -> None:
+    answer_from_now_on(ledger, follow_the_plan)
+    source = document()
+    source["nodes"][1]["data"] |= {"strategy": "todo", "query": "帮我做一个表格"}
+    run = start_agent(cast, ledger, source)
+    cluster.start("one")
+    cluster.until(lambda: cluster.row(run)["status"] in ("paused", "failed"), 20)
+    assert cluster.row(run)["status"] == "paused", cluster.row(run)["error"]
+    cluster.kill("one")
+    [(wait, form, part)] = cluster.db.execute(
+        "select id, form, part from workflows_runwait where run_id = %s", (run.pk,)
+    ).fetchall()
+    paused = get_run_metadata(run.team_id, run.pk)
+
+    answer_wait(cast.alice.principal, run, wait_id=wait, values={"answer": "三行"}, action="")
+    cluster.start("two")
+    cluster.until(lambda: len(read_ledger(calls)) >= 1)
+    cluster.kill("two")
+    finished = list_finished(cluster, run)
+    cluster.expire_leases()
+    cluster.start("three")
+    row = cluster.until_ended(run)
+
+    assert (form["type"], form["content"], part) == ("question", "几行？", "todo.1.1.action.1")
+    assert paused is not None
+    assert [each.status for each in paused.todos] == ["running", "pending", "pending"]
+    assert row["status"] == "succeeded"
+    assert row["outputs"]["text"] == "完成了"
+    assert [entry["n"] for entry in read_ledger(calls)][:1] == [7]
+    assert len(read_ledger(calls)) <= 1 + ("todo.2.2.action.1" not in finished)
+    parts = list_finished(cluster, run)
+    assert len(parts) == len(set(parts))
+    assert parts[: len(finished)] == finished
+    # The notes are cleared after the end of the run has been stored.
+    cluster.until(lambda: has_no_notes(run), 15)
+    metadata = get_run_metadata(run.team_id, run.pk)
+    assert metadata is not None
+    assert metadata.goal == "帮我做一个表格"
+    assert [each.status for each in metadata.todos] == ["completed"] * 3
+    cluster.check(run)
