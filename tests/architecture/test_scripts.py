@@ -15,7 +15,7 @@ SOURCES = {
 IMPORT = re.compile(r"""import\s+(?:\{([^}]*)\}|\*\s*as\s+(\w+))\s+from\s+"([^"]+)";""")
 EXPORT = re.compile(r"^export\s+(?:async\s+)?(?:const|let|function\*?|class)\s+(\w+)", re.MULTILINE)
 # What the parity test asks of the twin of workflows/engine/geometry.py.
-ASKED_BY_TESTS = {("canvas/geometry.js", name) for name in ("ROW", "FOOT")}
+ASKED_BY_TESTS = {("canvas/geometry.js", name) for name in ("ROW_HEIGHT", "FOOTER_HEIGHT")}
 
 
 def _imports(file: Path) -> list[tuple[Path, str, str]]:
