@@ -42,7 +42,7 @@ def build(model: Any, tools: Tools, provider: Any = None, **data: Any) -> Workfl
     nodes = [
         start("q"),
         node("agent", "agent", **settings, tools=tool_entries(*tools.functions)),
-        end(**{name: ["agent", name] for name in ("text", "todos", "notes", "finish_reason")}),
+        end(**{name: ["agent", name] for name in ("text", "todos", "notes", "finish_reason")}),  # type: ignore[arg-type]
     ]
     made = document(nodes, ["start -> agent", "agent -> end"])
     return WorkflowRunner(made, models=model, tools=tools, memory=provider)
