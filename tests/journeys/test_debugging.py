@@ -168,7 +168,7 @@ def test_memory_is_tried_out_then_kept(signed_in: Page) -> None:
 
     expect(change).to_have_attribute("data-fate", "kept")
     page.goto("/memory/")
-    page.get_by_role("link", name="You").first.click()
+    page.locator("main").get_by_role("link", name="You").first.click()
     expect(page.locator("main")).to_contain_text("a(tea)")
 
 
