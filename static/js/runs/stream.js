@@ -88,11 +88,14 @@ class RunStream extends HTMLElement {
       list?.append(createWrittenRow(event.entry, template("written-row")));
       this.#reveal(list, 1);
     },
-    human_input_required: () => this.#loadQuestions(),
+    human_input_required: ({ wait }) => {
+      if (!document.getElementById(`question-${wait.replaceAll("-", "")}`)) this.#loadQuestions();
+    },
     run_paused: () => {
       this.#isPaused = true;
       this.#showWaiting(false);
-      this.#loadQuestions();
+      // A form that is shown stays: somebody may have begun to fill it in.
+      if (!this.#findElement("questions")?.querySelector("form")) this.#loadQuestions();
     },
     run_resumed: () => this.#onResumed(),
     agent_log: () => this.#refreshRounds(),

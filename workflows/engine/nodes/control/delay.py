@@ -75,7 +75,7 @@ class Delay(NodeKind[DelayConfig, Prepared]):
             )
         if config.mode == "until":
             if not config.until.strip():
-                problems.append(Problem("config.missing", "Time is missing", spec.id, "until"))
+                problems.append(Problem("config.empty", "Time is missing", spec.id, "until"))
             elif not Template.of(config.until).references and parse_time(config.until) is None:
                 problems.append(
                     Problem("delay.no_time", _build_no_time(config.until), spec.id, "until")
