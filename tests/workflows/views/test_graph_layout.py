@@ -145,7 +145,8 @@ def test_llm_card_says_that_it_remembers_when_it_does(setting: object, shown: bo
         ("code", ("code", "data")),
         ("http-request", ("http", "data")),
         ("iteration", ("iterate", "logic")),
-        ("tool", ("link", "data")),  # known from Dify, and not installed
+        ("tool", ("tool", "data")),
+        ("document-extractor", ("template", "data")),  # known from Dify, and not installed
         ("some-plugin", ("warning", "unknown")),
     ],
 )
