@@ -45,6 +45,8 @@ ONE = f"{API}/<uuid:connection_id>"
 KIND = {"kind": "connection kind"}
 BUILTIN = {"name": "built-in tool"}
 OPERATION = {**CONNECTION, "name": "operation"}
+# Another team's operation has the same name as one's own.
+SAME_NAME = {"connection_id": 404, "name": 200}
 PAGE = "tools/<uuid:connection_id>/"
 TRY = f"{PAGE}try/<slug:name>/"
 NEW = {"kind": "openapi", "document": DOCUMENT}
@@ -62,15 +64,22 @@ ROWS = [
     Row("PUT", f"{ONE}/secret", "- 404 403 403 200 404", CONNECTION, {"secret": "sk-0123456789"}),
     Row("DELETE", f"{ONE}/secret", "- 404 403 403 204 404", CONNECTION),
     Row("GET", "tools/", "- 200 403 200 200 -"),
-    Row("GET", "tools/connect/<slug:kind>/", "- 200 403 403 200 -", KIND),
-    Row("POST", "tools/connect/<slug:kind>/", "- 302 403 403 302 -", KIND, {"document": DOCUMENT}),
-    Row("GET", "tools/built-in/<slug:name>/", "- 200 403 200 200 -", BUILTIN),
-    Row("POST", "tools/built-in/<slug:name>/", "- 200 403 200 200 -", BUILTIN, {}),
+    Row("GET", "tools/connect/<slug:kind>/", "- 200 403 403 200 -", KIND, foreign=200),
+    Row(
+        "POST",
+        "tools/connect/<slug:kind>/",
+        "- 302 403 403 302 -",
+        KIND,
+        {"document": DOCUMENT},
+        302,
+    ),
+    Row("GET", "tools/built-in/<slug:name>/", "- 200 403 200 200 -", BUILTIN, foreign=200),
+    Row("POST", "tools/built-in/<slug:name>/", "- 200 403 200 200 -", BUILTIN, {}, 200),
     Row("GET", PAGE, "- 404 403 200 200 -", CONNECTION),
     Row("POST", f"{PAGE}operations/", "- 404 403 403 302 -", CONNECTION, {"enabled": "x"}),
     Row("POST", f"{PAGE}refresh/", "- 404 403 403 302 -", CONNECTION, {"document": DOCUMENT}),
     Row("POST", f"{PAGE}secret/", "- 404 403 403 302 -", CONNECTION, {"secret": "sk-0123456789"}),
-    Row("GET", TRY, "- 404 403 403 200 -", OPERATION),
-    Row("POST", TRY, "- 404 403 403 200 -", OPERATION, {}),
+    Row("GET", TRY, "- 404 403 403 200 -", OPERATION, foreign=SAME_NAME),
+    Row("POST", TRY, "- 404 403 403 200 -", OPERATION, {}, SAME_NAME),
     Row("POST", f"{PAGE}delete/", "- 404 403 403 302 -", CONNECTION, {}),
 ]

@@ -6,7 +6,6 @@ The workers of a test use it with ``DJANGO_SETTINGS_MODULE=tests.durability.ledg
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -48,5 +47,4 @@ class LedgerConfig(AppConfig):
         # Inline import: the apps have to be there first.
         from workflows.execution import driver
 
-        build_ports = driver.build_ports
-        driver.build_ports = lambda *given: replace(build_ports(*given), tools=LedgerTools())
+        driver.build_tools = lambda claim, services, workflows: LedgerTools()
