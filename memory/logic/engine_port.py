@@ -16,7 +16,6 @@ from memory.core.records import Json, MemoryEntry, MemoryQuery, Source, StorePar
 from memory.core.scopes import (
     Scope,
     build_notes_namespace,
-    build_stream_name,
     check_target,
     compute_lifetime,
     parse_tier,
@@ -41,7 +40,7 @@ from memory.logic.knowledge.page_requests import (
     search_pages,
     write_drafts,
 )
-from memory.notes.metadata import RunMetadata, Todo, save_metadata
+from memory.notes.metadata import save_todos
 
 
 T = TypeVar("T")
@@ -253,14 +252,7 @@ class ProviderPort(EnginePort):
         todos: Sequence[Mapping[str, Json]],
     ) -> None:
         """Keep the goal and the todos of the run for three days, with the stream of its workflows."""
-        names = identity.get("workflow_names") or [identity.get("workflow_id") or ""]
-        metadata = RunMetadata(
-            origin.run_id,
-            goal,
-            tuple(map(Todo.from_json, todos)),
-            stream_name=build_stream_name([str(name) for name in names]),
-        )
-        await self.run(lambda: save_metadata(self._entries, metadata))
+        await self.run(lambda: save_todos(self._entries, origin.run_id, identity, goal, todos))
 
     def _recall(self, step: Step, query: MemoryQuery, injected: bool) -> list[MemoryEntry]:
         return self._entries.recall(replace(query, namespace=step.namespace))

@@ -1,13 +1,13 @@
 """The metadata of a run: its goal, its to-dos, its stream. They expire after three days."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from memory.core.errors import InvalidInput, NotFound
 from memory.core.provider import NamespaceStore
 from memory.core.records import Json, MemoryQuery, Source, StoreParams, Tier
-from memory.core.scopes import METADATA_LIFETIME, build_metadata_namespace
+from memory.core.scopes import METADATA_LIFETIME, build_metadata_namespace, build_stream_name
 from memory.notes.notebook import Note, Notebook
 
 
@@ -103,3 +103,17 @@ class RunBook:
         changed = replace(metadata, todos=tuple(todos))
         self.save(changed)
         return changed
+
+
+def save_todos(
+    store: NamespaceStore,
+    run_id: str,
+    identity: Mapping[str, Json],
+    goal: str,
+    todos: Sequence[Mapping[str, Json]],
+) -> None:
+    """Save the goal and the todos of a run, with the stream of the workflows in its ``identity``."""
+    names = identity.get("workflow_names") or [identity.get("workflow_id") or ""]
+    stream_name = build_stream_name([str(name) for name in names])
+    items = tuple(map(Todo.from_json, todos))
+    save_metadata(store, RunMetadata(run_id, goal, items, stream_name=stream_name))
