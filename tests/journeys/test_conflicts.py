@@ -217,6 +217,7 @@ def test_field_one_only_stands_in_takes_back_nothing(both: Pair):
 
     def alternate(text: str) -> None:
         both.until_equal()
+        expect(his).to_have_value(hers.input_value())  # his form is drawn again when hers arrives
         his.fill(text)
         his.blur()
         both.until(lambda: template_of(both, "t1") == text)
