@@ -31,6 +31,11 @@ def test_row_is_shown_by_tests_that_run(row: Row) -> None:
         assert runs_in(ROOT / "tests" / module).get(name), f"there is no test {named}"
 
 
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.seed} {row.section}: {row.asks}")
+def test_row_is_shown_in_the_running_product(row: Row) -> None:
+    assert row.runs_product
+
+
 def test_every_document_has_rows() -> None:
     assert {row.seed for row in ROWS} == set(TITLES)
 
