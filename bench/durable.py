@@ -2,8 +2,8 @@
 
 The floor is the least that a durable node can cost: one statement (an event and the run's cursor), one commit, one
 connection. The engine writes events, steps and intents with row-level security; a node with an effect needs two commits
-(intent, result), and quick nodes share commits. The time is the run's own, from the start of its first attempt to its
-last commit, by the database's clock.
+(intent, result), and quick nodes share commits. An agent commits each call of its model and of its tool. The time is the
+run's own, from the start of its first attempt to its last commit, by the database's clock.
 """
 
 import argparse
@@ -20,6 +20,7 @@ from bench._services import add_really_option, run_temporary_services
 
 
 NODES = 100
+AGENT_ROUNDS = 50
 # Logged tables, because writes to unlogged ones cost no fsync.
 FLOOR_TABLES = """
     create table if not exists bench_floor_run (id uuid primary key, cursor int not null default 0);
@@ -83,17 +84,20 @@ async def _measure(rounds: int, small_run_count: int) -> None:
             "floor": lambda: _measure_floor(db),
             "pure": lambda: _measure_run(worker, operator, "template-transform"),
             "effect": lambda: _measure_run(worker, operator, "bench-effect"),
+            "agent": lambda: _measure_agent(worker, operator),
         }
         times: dict[str, list[float]] = {name: [] for name in candidates}  # seconds by round
         for _ in range(rounds + 1):
             for name, measure in candidates.items():
                 times[name].append(await measure())
+        units = dict.fromkeys(candidates, (NODES, "nodes")) | {"agent": (AGENT_ROUNDS, "rounds")}
         rates = {
-            name: [NODES / duration for duration in seconds[1:]] for name, seconds in times.items()
+            name: [units[name][0] / duration for duration in seconds[1:]]
+            for name, seconds in times.items()
         }
         for name, values in rates.items():
             best, median = max(values), statistics.median(values)
-            print(f"{name:8} best {best:7.0f}  median {median:7.0f} nodes/s")
+            print(f"{name:8} best {best:7.0f}  median {median:7.0f} {units[name][1]}/s")
         for name, bar in (("pure", 3.0), ("effect", 0.45)):
             ratio = max(rates[name]) / max(rates["floor"])
             print(f"{name} / floor = {ratio:.2f}  (bar {bar})")
@@ -123,15 +127,22 @@ async def _measure_floor(connection: Any) -> float:
 
 async def _measure_run(worker: Any, operator: Any, kind: str) -> float:
     """Return the seconds of one run of a chain of nodes of this kind."""
-    run = await asyncio.to_thread(_queue_run, operator, kind, NODES)
+    run = await asyncio.to_thread(_queue_run, operator, _build_chain(kind, NODES))
+    await asyncio.to_thread(worker.execute_run, run.pk)
+    return await asyncio.to_thread(_read_elapsed, run)
+
+
+async def _measure_agent(worker: Any, operator: Any) -> float:
+    """Return the seconds of one run of an agent with a scripted model, which calls the calculator in each round."""
+    run = await asyncio.to_thread(_queue_run, operator, _build_agent())
     await asyncio.to_thread(worker.execute_run, run.pk)
     return await asyncio.to_thread(_read_elapsed, run)
 
 
 async def _measure_small_runs(worker: Any, operator: Any, count: int) -> float:
     """Execute runs of five nodes, eight at once, and return how many end per second."""
-    kind = "template-transform"
-    runs = [await asyncio.to_thread(_queue_run, operator, kind, 5) for _ in range(count)]
+    chain = _build_chain("template-transform", 5)
+    runs = [await asyncio.to_thread(_queue_run, operator, chain) for _ in range(count)]
     semaphore = asyncio.Semaphore(8)
 
     async def execute(run: Any) -> None:
@@ -143,12 +154,12 @@ async def _measure_small_runs(worker: Any, operator: Any, count: int) -> float:
     return count / (time.perf_counter() - start)
 
 
-def _queue_run(operator: Any, kind: str, nodes: int) -> Any:
+def _queue_run(operator: Any, document: Any) -> Any:
     from workflows.engine.testing.backends import Request
     from workflows.services.runs import runs, shell
 
     runs.wake_worker = lambda _run_id: None  # the benchmark executes the run itself
-    return shell.queue_request(operator, Request(_build_chain(kind, nodes), checked=True))
+    return shell.queue_request(operator, Request(document, checked=True))
 
 
 def _read_elapsed(run: Any) -> float:
@@ -162,11 +173,35 @@ def _read_elapsed(run: Any) -> float:
     return float(row.elapsed or 0)
 
 
+def _build_agent() -> Any:
+    calls = [
+        {"text": f"Step {number}", "tool_calls": [
+            {"name": "calculator", "arguments": {"expression": f"{number} + 1"}}]}
+        for number in range(AGENT_ROUNDS)
+    ]  # fmt: skip
+    script = {"offline_script": [*calls, {"text": "Done"}]}
+    model = {"provider": "offline", "name": "extractive", "mode": "chat"}
+    return _build_document(
+        ["agent"],
+        "agent",
+        {
+            "model": {**model, "completion_params": script},
+            "query": "Count to fifty",
+            "tools": [{"source": "builtin", "name": "calculator"}],
+            "max_rounds": AGENT_ROUNDS + 1,
+        },
+    )
+
+
 def _build_chain(kind: str, nodes: int) -> Any:
+    ids = [f"n{number}" for number in range(nodes)]
+    return _build_document(ids, kind, {"template": "a text of twenty ch.", "variables": []})
+
+
+def _build_document(ids: list[str], kind: str, data: dict[str, Any]) -> Any:
+    """Return the document of a chain of nodes that all have this kind and this data."""
     from workflows.engine.language.document import Document, EdgeSpec, Mode, NodeSpec
 
-    ids = [f"n{number}" for number in range(nodes)]
-    data = {"template": "a text of twenty ch.", "variables": []}
     specs = [
         NodeSpec("start", "start", {"variables": []}),
         *(NodeSpec(name, kind, data) for name in ids),

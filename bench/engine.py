@@ -1,7 +1,7 @@
-"""The engine compared with Burr, LangGraph and graphon, all without a database: ``python -m bench.engine``.
+"""The engine compared with Burr, LangGraph, graphon and Pydantic AI, all without a database: ``python -m bench.engine``.
 
-The three workloads are a chain of 1,000 template nodes with events, 100 branches of 20 ms that join, and 200 runs of
-five nodes at once. ``bench/durable.py`` measures durable runs.
+The workloads are a chain of 1,000 template nodes with events, 100 branches of 20 ms that join, 200 runs of five nodes
+at once, and an agent of 50 rounds with a scripted model and one tool. ``bench/durable.py`` measures durable runs.
 """
 
 import argparse
@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 from bench._common import Bar, install_peer, report, run_script
+from bench.peers.agent_task import ROUNDS
 
 
 PEERS = Path(__file__).parent / "peers"
@@ -22,11 +23,13 @@ Measured = dict[str, dict[str, dict[str, float]]]
 def measure() -> Measured:
     """Run the script of each engine, and return the summaries by engine and workload."""
     python = install_peer("peers", ["apache-burr==0.43.0", "langgraph==1.2.22"])
+    pydantic_ai = install_peer("pydantic-ai", ["pydantic-ai-slim==2.68.0"])
     newer = find_newer_python()
     measured = {
         "ours": run_script(sys.executable, PEERS / "ours.py"),
         "burr": run_script(python, PEERS / "burr_peer.py"),
         "langgraph": run_script(python, PEERS / "langgraph_peer.py"),
+        "pydantic-ai": run_script(pydantic_ai, PEERS / "pydantic_ai_peer.py"),
     }
     if newer is None:
         sys.stdout.write("skip graphon: it needs Python 3.12 or newer, and there is none\n")
@@ -48,6 +51,7 @@ def find_newer_python() -> str | None:
 def build_bars(measured: Measured) -> list[Bar]:
     ours, burr, langgraph = measured["ours"], measured["burr"], measured["langgraph"]
     chain, small = ours["chain"]["cpu_best"], ours["small"]["cpu_best"]
+    agent = ours["agent"]["cpu_median"]
 
     def compare(name: str, peer_seconds: float, our_seconds: float, least_ratio: float) -> Bar:
         return Bar(name, peer_seconds / our_seconds, least_ratio, "×", at_least=True)
@@ -60,6 +64,10 @@ def build_bars(measured: Measured) -> list[Bar]:
             ours["fan"]["wall_best"] / ours["floor"]["wall_best"], 1.3, "×"),
         compare("200 runs, CPU, Burr to ours", burr["small"]["cpu_best"], small, 1),
         compare("200 runs, CPU, LangGraph to ours", langgraph["small"]["cpu_best"], small, 5),
+        Bar("agent, CPU a round", agent / ROUNDS * 1e3, 0.3, " ms"),
+        compare("agent, CPU, LangGraph to ours", langgraph["agent"]["cpu_median"], agent, 5),
+        compare("agent, CPU, Pydantic AI to ours",
+                measured["pydantic-ai"]["agent"]["cpu_median"], agent, 5),
     ]  # fmt: skip
     if "graphon" in measured:
         graphon = measured["graphon"]["chain"]["cpu_best"]
@@ -75,7 +83,7 @@ def main() -> int:
     for engine, workloads in measured.items():
         for workload, numbers in workloads.items():
             wall, cpu = numbers["wall_median"] * 1e3, numbers["cpu_median"] * 1e3
-            sys.stdout.write(f"{engine:10} {workload:6} {wall:9.1f} ms wall {cpu:9.1f} ms CPU\n")
+            sys.stdout.write(f"{engine:12} {workload:6} {wall:9.1f} ms wall {cpu:9.1f} ms CPU\n")
     return report(build_bars(measured), dict(measured), target)
 
 

@@ -2,11 +2,24 @@
 
 import asyncio
 import json
+from collections.abc import AsyncIterator, Mapping
 
 from bench._common import Spans, repeat
+from bench.peers.agent_task import (
+    ANSWER,
+    INSTRUCTION,
+    QUESTION,
+    ROUNDS,
+    TOKENS,
+    add,
+    check_answer,
+    describe_round,
+)
 from workflows.engine.kinds import NodeConfig, NodeContext, NodeKind, NodeResult
-from workflows.engine.language.document import Document, EdgeSpec, Mode, NodeSpec
+from workflows.engine.language.document import Document, EdgeSpec, Json, Mode, NodeSpec
+from workflows.engine.ports import ModelChunk, ModelRequest, Usage
 from workflows.engine.runtime.runner import WorkflowRunner
+from workflows.engine.tool_calls import ToolCall
 
 
 class Nap(NodeKind[NodeConfig, NodeConfig]):
@@ -48,8 +61,46 @@ def build_fan(width: int) -> Document:
     return Document(Mode.WORKFLOW, tuple(nodes), tuple(edges))
 
 
-async def run(runner: WorkflowRunner, least_events: int) -> None:
-    """Run the workflow; raise ``RuntimeError`` if it fails or has fewer events."""
+class ScriptedModel:
+    """Implements ``ports.ModelPort`` and answers at once, the text and the call in one piece."""
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
+        number = len(request.messages) // 2 - 1
+        usage = Usage(*TOKENS)
+        if number == ROUNDS:
+            yield ModelChunk(ANSWER, finish_reason="stop", usage=usage)
+            return
+        thought, arguments = describe_round(number)
+        call = ToolCall(f"call-{number}", "add", json.dumps(arguments))
+        yield ModelChunk(thought, tool_calls=(call,), finish_reason="tool_calls", usage=usage)
+
+
+def build_agent() -> Document:
+    agent = {
+        "model": {"provider": "scripted", "name": "scripted", "mode": "chat"},
+        "instruction": INSTRUCTION,
+        "query": QUESTION,
+        "tools": [{"source": "plugin", "name": "add"}],
+        "max_rounds": ROUNDS + 1,
+    }
+    outputs = [{"variable": name, "value_selector": ["agent", name]} for name in ("text", "rounds")]
+    nodes = (
+        NodeSpec("start", "start", {}),
+        NodeSpec("agent", "agent", agent),
+        NodeSpec("end", "end", {"outputs": outputs}),
+    )
+    edges = (EdgeSpec("e1", "start", "agent"), EdgeSpec("e2", "agent", "end"))
+    return Document(Mode.WORKFLOW, nodes, edges)
+
+
+async def run_agent(runner: WorkflowRunner) -> None:
+    """Run the agent with its events. A round has four: the beginning and the end of the model's call and the tool's."""
+    outputs = await run(runner, 4 * ROUNDS)
+    check_answer(str(outputs["text"]), len(outputs["rounds"]) - 1)
+
+
+async def run(runner: WorkflowRunner, least_events: int) -> Mapping[str, Json]:
+    """Run the workflow and return its outputs; raise ``RuntimeError`` if it fails or has fewer events."""
     handle = runner.start(inputs={"q": "x"})
     count = 0
     async for _ in handle.events():
@@ -57,6 +108,7 @@ async def run(runner: WorkflowRunner, least_events: int) -> None:
     result = await handle.result()
     if not result.is_successful or count < least_events:
         raise RuntimeError(f"{result.status}: {result.error}, {count} events")
+    return result.outputs
 
 
 async def run_many(runner: WorkflowRunner, count: int) -> None:
@@ -72,12 +124,14 @@ def main() -> None:
     long_chain = WorkflowRunner(build_chain(1000), max_steps=2000)
     wide_fan = WorkflowRunner(build_fan(100), plugins=[Nap()])
     short_chain = WorkflowRunner(build_chain(3))  # five nodes with start and end
+    agent = WorkflowRunner(build_agent(), models=ScriptedModel(), tools=[add])
     loop = asyncio.new_event_loop()
     measured: dict[str, Spans] = {
         "chain": repeat(lambda: loop.run_until_complete(run(long_chain, 2004)), 15),
         "floor": repeat(lambda: loop.run_until_complete(run_floor(100)), 15),
         "fan": repeat(lambda: loop.run_until_complete(run(wide_fan, 204)), 15),
         "small": repeat(lambda: loop.run_until_complete(run_many(short_chain, 200)), 10),
+        "agent": repeat(lambda: loop.run_until_complete(run_agent(agent)), 20),
     }
     print(json.dumps({name: spans.summarize() for name, spans in measured.items()}))
 

@@ -112,6 +112,30 @@ async def test_every_call_is_recorded_as_a_part_with_events() -> None:
     assert [each.title for each in changes[::2]] == ["scripted", "add", "add", "scripted"]
 
 
+async def test_record_of_a_model_call_has_the_messages_since_the_call_before() -> None:
+    model = ScriptedModel(("I add", [call("add", a=2, b=2)]), "It is 4")
+    handle = build_runner(model, calculator()).start(inputs={"q": "2 + 2?"})
+    await handle.result()
+
+    recorded = {
+        record.key.part: record.inputs["messages"]
+        for record in handle.records
+        if record.kind == "agent-model"
+    }
+
+    assert recorded == {
+        "1.model": [{"role": "user", "text": "2 + 2?"}],
+        "2.model": [
+            {
+                "role": "assistant",
+                "text": "I add ",
+                "tool_calls": [{"id": "id-add", "name": "add", "arguments": '{"a": 2, "b": 2}'}],
+            },
+            {"role": "tool", "text": "4", "tool_call_id": "id-add"},
+        ],
+    }
+
+
 def fail() -> None:
     raise ToolFailed("The server is down")
 

@@ -217,7 +217,7 @@ class RunHandle:
         self._history: tuple[StepRecord, ...] = ()
         self._answers: Mapping[StepKey, Answer] = answers or {}
         if paused is not None:
-            self._history = (*paused._history, *paused._journal.records)
+            self._history = tuple(paused.records)
             self._answers = {**paused._answers, **self._answers}
         self._control = RunControl()
         self._task = asyncio.create_task(self._drive(plan, start, ports, mocks))
@@ -225,6 +225,11 @@ class RunHandle:
     def events(self) -> AsyncIterator[Event]:
         """Return all events of the run from the first on, also if the run has ended."""
         return self._journal.read()
+
+    @property
+    def records(self) -> Sequence[StepRecord]:
+        """Return the steps that have ended so far, and the parts of steps, also those before a pause."""
+        return (*self._history, *self._journal.records)
 
     async def result(self) -> RunResult:
         # Shielded, so that a cancelled wait for the result doesn't stop the run.

@@ -168,7 +168,7 @@ class AgentSession:
             "messages": describe_messages(messages, self._previous_messages),
             "tools": [tool.name for tool in tools],
         }
-        self._previous_messages = messages
+        self._previous_messages = tuple(messages)  # a strategy may extend its own list
         outputs = await self._parts.run(
             part, MODEL_KIND, call, title=self.config.model.name, inputs=inputs
         )
@@ -304,14 +304,16 @@ class AgentSession:
         model = self.config.model
         if model.is_completion:
             raise NodeFailed("ModelUnsuitable", "An agent needs a chat model")
-        request = build_request(model, messages, self.ctx, memories=self.memories)
-        return replace(
-            request,
+        request = build_request(
+            model,
+            messages,
+            self.ctx,
             origin=origin,
-            params={**params, **request.params},
+            memories=self.memories,
             tools=tuple(tools),
             tool_choice="auto" if tools else "none",
         )
+        return replace(request, params={**params, **request.params}) if params else request
 
 
 _LAST_ANSWER: Final[Mapping[str, str]] = {

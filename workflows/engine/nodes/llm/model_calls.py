@@ -12,7 +12,7 @@ from workflows.engine.language.templating import Template
 from workflows.engine.nodes.llm.images import describe_images
 from workflows.engine.nodes.llm.llm_config import ModelChoice
 from workflows.engine.nodes.llm.reasoning import ReasoningSplitter
-from workflows.engine.ports import Message, ModelRequest, Usage
+from workflows.engine.ports import Message, ModelRequest, Origin, Usage
 from workflows.engine.tool_calls import ToolCall
 
 
@@ -29,6 +29,8 @@ def build_request(
     model: ModelChoice,
     messages: Sequence[Message],
     ctx: NodeContext,
+    *,
+    origin: Origin | None = None,  # of one of several calls of the step
     **more: Any,  # the other fields of the request
 ) -> ModelRequest:
     """Return a request to the chosen model, whose parameters may hold references."""
@@ -40,7 +42,7 @@ def build_request(
         provider=model.provider,
         model=model.name,
         messages=tuple(messages),
-        origin=ctx.origin,
+        origin=origin or ctx.origin,
         mode="completion" if model.is_completion else "chat",
         params=params,
         **more,

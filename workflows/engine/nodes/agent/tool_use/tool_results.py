@@ -85,10 +85,13 @@ def read_outcome(outputs: Mapping[str, Any]) -> ToolOutcome:
 
 def limit_result(result: ToolResult) -> ToolResult:
     """Return the result within the limits of size. A result without text has its data as text."""
-    text = result.text or (to_json(list(result.data)) if result.data else "")
+    data_text = to_json(list(result.data)) if result.data else ""
+    text = result.text or data_text
     if len(text) > MAX_TEXT:
         text = f"{text[:MAX_TEXT]}… (cut; {len(text) - MAX_TEXT:,} more characters)"
-    data = result.data if len(to_json(list(result.data))) <= MAX_DATA else ()
+    data = result.data if len(data_text) <= MAX_DATA else ()
+    if text is result.text and data is result.data and len(result.files) <= MAX_FILES:
+        return result
     return replace(result, text=text, data=data, files=tuple(result.files)[:MAX_FILES])
 
 
