@@ -36,6 +36,7 @@ class MemoryConfig(AppConfig):
                 "memory.rejected": _("rejected a quarantined memory"),
                 "memory.paused": _("paused their own memory"),
                 "memory.resumed": _("resumed their own memory"),
+                "memory.folded": _("folded repetitions into one memory"),
                 "memory.promoted": _("moved a memory to long-term"),
                 "memory.quarantined": _("quarantined a memory"),
                 "memory.imported": _("imported memories"),

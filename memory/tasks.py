@@ -11,6 +11,7 @@ from memory.upkeep.curation import curate_queued, sweep_curations
 from memory.upkeep.embedding import embed_all_teams, embed_team
 from memory.upkeep.erasure import run_erasure, sweep_erasures
 from memory.upkeep.expiry import expire_all_teams
+from memory.upkeep.folding import fold_all_teams
 from memory.upkeep.promotion import promote_all_teams
 from memory.upkeep.run_notes import sweep_notes
 
@@ -43,7 +44,8 @@ def clear_notes() -> int:
 
 @shared_task(name="memory.settle_working")
 def settle_working() -> int:
-    return promote_all_teams()
+    """Fold repetitions first: an entry that was said twice is promoted."""
+    return fold_all_teams() + promote_all_teams()
 
 
 @shared_task(name="memory.curate_run")

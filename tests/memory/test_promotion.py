@@ -16,6 +16,7 @@ from memory.providers.postgres import rows
 from memory.services import CallOrigin
 from memory.tasks import BEAT_SCHEDULE, SETTLE_EVERY_SECONDS, settle_working
 from memory.upkeep.expiry import expire_all_teams
+from memory.upkeep.folding import fold_all_teams
 from memory.upkeep.promotion import MARGIN, promote_all_teams
 from tests.memory.services.conftest import at_door, in_run, trail
 from tests.support.cast import Cast, Person
@@ -65,6 +66,7 @@ def test_what_is_important_used_or_said_twice_is_kept_and_the_rest_ends(alice: P
 
     now = timezone.now()
     assert promote_all_teams(now) == 0  # their day has only begun
+    assert fold_all_teams(now + NEARLY) == 1  # what was said twice has a proof
     assert promote_all_teams(now + NEARLY) == 3
     assert promote_all_teams(now + NEARLY) == 0  # twice is once
     expire_all_teams(now + OVER)

@@ -157,7 +157,9 @@ def decide_draft(
             return _confirm_original(draft, original)
     # A model may copy instructions from outputs into a draft, so it counts as untrusted.
     hold = is_untrusted and draft.namespace.startswith(_SHARED_PREFIXES)
-    incoming = Incoming(draft, ContentOrigin.TOOL, recent, rejected, known_secrets, limits, hold)
+    incoming = Incoming(
+        draft, ContentOrigin.TOOL, recent, rejected, known_secrets, limits, hold, can_merge=True
+    )
     return decide_ingress(incoming)
 
 

@@ -67,6 +67,9 @@ class Incoming:
     known_secrets: tuple[str, ...] = ()
     limits: IngressLimits = IngressLimits()
     hold: bool = False  # its author wants a review first
+    can_merge: bool = (
+        False  # nobody chose the key or will read it, so that a duplicate may take the value
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,9 +162,15 @@ def check_length(incoming: Incoming) -> RuleFinding | None:
 
 
 def check_duplicate(incoming: Incoming) -> RuleFinding | None:
+    """Note that a recent entry has the same content.
+
+    The value is stored under its own key all the same, unless it can be merged: the writer is told that key, and reads
+    it. ``memory.logic.entries.repetition`` folds duplicates later.
+    """
     if (duplicate := _find_recent_duplicate(incoming)) is None:
         return None
-    return RuleFinding(FindingReason.DUPLICATE, IngressOutcome.MERGE, duplicate.entry.key)
+    outcome = IngressOutcome.MERGE if incoming.can_merge else IngressOutcome.ADMIT
+    return RuleFinding(FindingReason.DUPLICATE, outcome, duplicate.entry.key)
 
 
 def check_secret(incoming: Incoming) -> RuleFinding | None:

@@ -1,29 +1,47 @@
-"""Repeated statements under generated keys, which become evidence for the existing entry instead of a second one.
+"""Repeated statements, which become evidence for the entry that has them already.
 
-A generated key contains the id of its run, only to be unique. Under a key that an author chose, a value is always
-stored, even if another entry has the same content, because other nodes read that key.
+A write always stores its value under its own key, so that the key that the writer gets can be recalled. Folding comes
+later: a repeated statement adds one piece of evidence to the older entry, and its own entry is removed if nobody reads
+its key, because it is a generated one, which contains the id of its run only to be unique. An entry under a key that
+an author chose stays, because other nodes read that key.
 """
 
 import re
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from memory.core.filters import is_same_json
-from memory.core.records import Json, MemoryEntry, StoreParams
+from memory.core.records import Json, MemoryEntry, StoreParams, Tier
 from memory.logic.entries.duplicates import (
+    NEVER_MERGED,
+    Likeness,
     find_duplicate,
     get_metadata_list,
     merge_duplicate,
     stem_words,
 )
 from memory.logic.entries.texts import list_texts
+from memory.logic.entries.write_batch import build_restore_params
 
 
-REPETITIONS = "said_again"  # in the metadata: {run, node, key, at} each, the newest last
+REPETITIONS = "said_again"  # in the metadata: {run, node, key, entry, at} each, the newest last
 
+_EVIDENCE = frozenset({"proofs", "proved_by", REPETITIONS})  # in the metadata, of an entry's own
 _MIN_WORDS = 2
 _MAX_REPETITIONS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """A repetition, its original, and the parameters that store the original with one more piece of evidence.
+
+    If the repetition was counted before, the parameters change nothing.
+    """
+
+    original: MemoryEntry
+    repetition: MemoryEntry
+    params: StoreParams
 
 
 def is_generated_key(key: str, run_id: str) -> bool:
@@ -38,20 +56,56 @@ def is_statement(value: Json) -> bool:
     return any(len(stem_words(text)) >= _MIN_WORDS for text in list_texts(value))
 
 
-def merge_repetition(
-    params: StoreParams, candidates: Iterable[MemoryEntry], now: datetime
-) -> StoreParams | None:
-    """Return the parameters to store under the key of the entry with the same statement, or None if there is none."""
-    comparable = [entry for entry in candidates if _has_same_metadata(entry, params)]
-    duplicate = find_duplicate(params, comparable)
-    if duplicate is None:
+def can_repeat(entry: MemoryEntry) -> bool:
+    """Return whether the entry counts as evidence for an older one with the same content."""
+    is_counted = entry.tier is Tier.WORKING or is_generated_key(entry.key, entry.source.run_id)
+    is_in_use = entry.tier is not Tier.QUARANTINE and entry.category not in NEVER_MERGED
+    return is_counted and is_in_use and is_statement(entry.value)
+
+
+def plan_fold(
+    repetition: MemoryEntry, candidates: Iterable[MemoryEntry], now: datetime
+) -> Fold | None:
+    """Return how the entry is folded into the oldest candidate with the same statement, or None if there is none.
+
+    The original keeps its key, and what remains of the longer life of the two. An entry is evidence once.
+    """
+    params = replace(build_restore_params(repetition, now), metadata=_remove_evidence(repetition))
+    duplicates = [
+        duplicate
+        for entry in sorted(candidates, key=_get_creation_key)
+        if _get_creation_key(entry) < _get_creation_key(repetition)
+        and _has_same_metadata(entry, params)
+        and (duplicate := find_duplicate(params, [entry])) is not None
+    ]
+    if not duplicates:
         return None
-    merged, source, key = merge_duplicate(duplicate, params), params.source, params.key
-    previous = get_metadata_list(duplicate.entry.metadata, REPETITIONS, dict)
-    others = [item for item in previous if item.get("key") != key]
-    repetition = {"run": source.run_id, "node": source.node_id, "key": key, "at": now.isoformat()}
-    metadata = {**merged.metadata, REPETITIONS: [*others, repetition][-_MAX_REPETITIONS:]}
-    return replace(merged, metadata=metadata)
+    exact = (duplicate for duplicate in duplicates if duplicate.likeness is Likeness.SAME)
+    duplicate = next(exact, duplicates[0])
+    original = duplicate.entry
+    known = get_metadata_list(original.metadata, REPETITIONS, dict)
+    if any(item.get("entry") == repetition.id for item in known):
+        return Fold(original, repetition, build_restore_params(original, now))
+    # Measured from now on, the original's time to live is what remains of it.
+    merged = merge_duplicate(replace(duplicate, entry=replace(original, updated_at=now)), params)
+    source = repetition.source
+    item = {
+        "run": source.run_id,
+        "node": source.node_id,
+        "key": repetition.key,
+        "entry": repetition.id,
+        "at": now.isoformat(),
+    }
+    metadata = {**merged.metadata, REPETITIONS: [*known, item][-_MAX_REPETITIONS:]}
+    return Fold(original, repetition, replace(merged, metadata=metadata, source=original.source))
+
+
+def _get_creation_key(entry: MemoryEntry) -> tuple[str, str]:
+    return (entry.created_at.isoformat() if entry.created_at else "", entry.id)
+
+
+def _remove_evidence(entry: MemoryEntry) -> dict[str, Json]:
+    return {name: value for name, value in entry.metadata.items() if name not in _EVIDENCE}
 
 
 def _has_same_metadata(entry: MemoryEntry, params: StoreParams) -> bool:

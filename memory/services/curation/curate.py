@@ -43,6 +43,7 @@ from memory.services.gateway.gateway import open_namespace
 from memory.services.gateway.namespace_access import Batch
 from memory.services.review.detection import propose_changes
 from memory.tasks import wake_curation
+from memory.upkeep.folding import fold_run
 
 
 log = logging.getLogger(__name__)
@@ -270,8 +271,12 @@ def _store_result(job: _Job, result: CurationResult) -> tuple[Curation, Sequence
 
 
 def _propose_changes(job: _Job, row: Curation, keys: Sequence[str]) -> Curation:
-    """Propose changes of older entries, and return the updated row. A failure is stored in the row and not raised."""
+    """Fold what the run repeated, and propose changes of older entries. Return the updated row.
+
+    A failure is stored in the row and not raised.
+    """
     try:
+        fold_run(row.team_id, row.run_id, timezone.now())
         count = propose_changes(
             job.caller, namespace=job.namespace, keys=keys, run_id=row.run_id, learning=job.learning
         )

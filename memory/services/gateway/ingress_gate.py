@@ -9,15 +9,12 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
-from django.utils import timezone
-
 from memory.core.entry_codec import CONTENT, get_state
 from memory.core.errors import NotAdmitted
 from memory.core.records import Json, MemoryEntry, MemoryQuery, StoreParams, Tier
 from memory.logic.entries.held_entries import TARGET_KEY as TARGET_KEY
 from memory.logic.entries.held_entries import hold_entry
 from memory.logic.entries.ingress import (
-    FindingReason,
     Incoming,
     IngressDecision,
     IngressLimits,
@@ -27,8 +24,6 @@ from memory.logic.entries.ingress import (
     screen_params,
 )
 from memory.logic.entries.origins import ContentOrigin, parse_origin
-from memory.logic.entries.repetition import is_generated_key, is_statement, merge_repetition
-from memory.logic.entries.texts import list_texts
 from memory.logic.entries.tiers import (
     TierAction,
     find_promotion_reason,
@@ -45,11 +40,7 @@ from memory.services.gateway.namespace_access import NamespaceAccess
 LIMITS: Final = IngressLimits()
 MAX_REJECTED: Final = 200  # only the newest rejections count; content that was rejected years ago may be proposed again
 
-MAX_SIMILAR: Final = 10
-MAX_QUERY_CHARS: Final = 2_000  # characters of a text that is searched for
-
 FindEntry = Callable[[str], MemoryEntry | None]
-FindSimilar = Callable[[StoreParams], Sequence[MemoryEntry]]
 
 
 class Writer(StrEnum):
@@ -68,22 +59,17 @@ DEFAULT_ORIGINS: Final = {
 }
 
 
-def _find_nothing(_params: StoreParams) -> Sequence[MemoryEntry]:
-    return ()
-
-
 @dataclass(frozen=True, slots=True)
 class NamespaceContents:
     """The contents of a namespace, as far as the filter needs them, and whether it has a quarantine (``can_hold``).
 
-    ``find_entry`` returns the living entry with a key, ``find_similar`` entries of any age that resemble the new one.
+    ``find_entry`` returns the living entry with a key.
     """
 
     find_entry: FindEntry
     recent: Sequence[MemoryEntry] = ()
     rejected: Sequence[Json] = ()
     can_hold: bool = True
-    find_similar: FindSimilar = _find_nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +85,8 @@ def check_ingress(
 ) -> Admission:
     """Check new content, and return the parameters to store. Raise NotAdmitted if the content is rejected.
 
-    Secrets are removed for every writer, untrusted content with instructions is held for review, and content that a
-    run repeats is stored once. ``load`` is called if the namespace has to be read.
+    Secrets are removed for every writer, and untrusted content with instructions is held for review. ``load`` is called
+    if the namespace has to be read.
     """
     if params.tier is not Tier.WORKING:
         return _check_content(params, load, _resolve_origin(params, writer))
@@ -129,15 +115,11 @@ def load_contents(access: NamespaceAccess, namespace: Namespace | None) -> Names
     """Load the contents of a namespace, which the caller has locked until the content is written."""
     store = access.open_store()
 
-    def find_similar(params: StoreParams) -> Sequence[MemoryEntry]:
-        return store.recall(build_similarity_query(params))
-
     if access.external is not None:
         return NamespaceContents(
             lambda key: find_entry(store, access.text, key),
             store.recall(MemoryQuery(access.text, top_k=LIMITS.recent_count)),
             can_hold=False,
-            find_similar=find_similar,
         )
     if namespace is None:
         return NamespaceContents(lambda key: None)
@@ -155,7 +137,6 @@ def load_contents(access: NamespaceAccess, namespace: Namespace | None) -> Names
         find_living,
         [rows.build_entry(entry, namespace.text) for entry in visible[: LIMITS.recent_count]],
         list(rejected.values_list("value", flat=True)[:MAX_REJECTED]),
-        find_similar=find_similar,
     )
 
 
@@ -180,36 +161,11 @@ def _check_content(
     stored = decision.params
     detail = _build_detail(decision) if decision.findings else {}
     if stored.tier is not Tier.QUARANTINE:
-        return _merge_repeated(stored, load, decision) or Admission(stored, detail)
+        return Admission(stored, detail)
     contents = load()
     if params.tier is not Tier.QUARANTINE and not contents.can_hold:
         raise _build_refusal(decision)
     return Admission(_hold_if_in_use(stored, contents), detail)
-
-
-def _merge_repeated(
-    params: StoreParams, load: Callable[[], NamespaceContents], screening: ScreeningResult
-) -> Admission | None:
-    """Return the entry that a run's statement under a generated key repeats, with one more proof, or None."""
-    if not is_generated_key(params.key, params.source.run_id) or not is_statement(params.value):
-        return None
-    contents = load()
-    if contents.find_entry(params.key) is not None:
-        return None
-    merged = merge_repetition(
-        params, [*contents.recent, *contents.find_similar(params)], timezone.now()
-    )
-    if merged is None:
-        return None
-    reasons = [*_list_reasons(screening), str(FindingReason.DUPLICATE)]
-    return Admission(merged, {"ingress": str(IngressOutcome.MERGE), "reasons": reasons})
-
-
-def build_similarity_query(params: StoreParams) -> MemoryQuery:
-    """Build the query for entries that may have the same meaning."""
-    text = " ".join(list_texts(params.value))[:MAX_QUERY_CHARS]
-    condition = {"category": params.category}
-    return MemoryQuery(params.namespace, query_text=text, filter=condition, top_k=MAX_SIMILAR)
 
 
 def _hold_if_in_use(params: StoreParams, contents: NamespaceContents) -> StoreParams:

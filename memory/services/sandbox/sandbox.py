@@ -164,5 +164,4 @@ def _load_contents(access: NamespaceAccess, copy: DryRunStore) -> ingress_gate.N
         visible[: ingress_gate.LIMITS.recent_count],
         [entry.value for entry in newest if is_rejected(entry)][: ingress_gate.MAX_REJECTED],
         can_hold=access.external is None,
-        find_similar=lambda params: copy.recall(ingress_gate.build_similarity_query(params)),
     )

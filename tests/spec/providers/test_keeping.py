@@ -76,6 +76,16 @@ def test_same_key_overwrites_and_the_old_value_stays_in_history(memory: Memory) 
     ]
 
 
+@pytest.mark.parametrize("tier", [Tier.WORKING, Tier.LONG_TERM])
+@pytest.mark.parametrize("namespace", ["user:mia", "ai:notes:r1", "ai:memory:w:g"])
+def test_alike_values_are_there_under_each_key(memory: Memory, tier: Tier, namespace: str) -> None:
+    for key, value in {"a": "Mia likes green tea", "said_r1": "mia likes green tea."}.items():
+        stored = memory.store(key, value, namespace, tier=tier, source=Source(run_id="r1"))
+        [entry] = memory.recall(namespace, key=stored.key)
+
+        assert (stored.key, entry.id, entry.value) == (key, stored.id, value)
+
+
 def test_changing_what_was_recalled_does_not_change_memory(memory: Memory) -> None:
     value = {"list": [1]}
     memory.store("key", value)

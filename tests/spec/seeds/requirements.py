@@ -23,6 +23,7 @@ NOTES = "memory/notes/test_seed_examples.py::"
 STORE = "memory/core/item_store/test_store.py::"
 TALK = "memory/logic/conversations/test_conversation.py::"
 PAGES = "memory/logic/knowledge/test_pages.py::"
+SAID_AGAIN = "memory/services/test_said_again.py::"
 OFF = "config/test_memory_off.py::"
 PLUGINS = "config/test_plugins_reach.py::"
 SEED_0 = "spec/seeds/test_seed_0.py::"
@@ -99,6 +100,9 @@ ROWS = (
         "spec/providers/test_in_workflows.py::test_second_run_recalls_the_first_and_another_conversation_does_not"),
     row(0, "§4.1 B", "A model that recalls by itself, beside nodes that recall",
         SEED_0 + "test_both_ways_to_recall_work_in_one_workflow_without_touching_each_other"),
+    row(0, "§4.1 A", "The key that a store reports is there at once, in every tier and scope",
+        SAID_AGAIN + "test_every_key_a_store_names_is_recalled_at_once",
+        KEEPING + "test_alike_values_are_there_under_each_key"),
     row(0, "§4.2", "Where recalled memories are put among the messages",
         NODES + "test_injection_position_decides_where", NODES + "test_format_template_replaces_the_list"),
     row(0, "§4.3", "Nothing recalled, nothing injected", NODES + "test_nothing_recalled_injects_nothing"),
@@ -167,7 +171,8 @@ ROWS = (
     row(0, "§14.3", "Memory without its nodes", OFF + "test_memory_nodes_off_leaves_memory_and_hides_its_nodes",
         OFF + "test_memory_nodes_off_leaves_recalling_into_a_prompt"),
     # -- 1: stages and acceptance -----------------------------------------------------------------
-    row(1, "Stage 2.1", "Duplicates become one", CURATE + "test_said_again_in_another_run_is_one_proof_more",
+    row(1, "Stage 2.1", "Duplicates become one", SAID_AGAIN + "test_three_of_the_same_are_one_with_three_proofs",
+        SAID_AGAIN + "test_working_entry_under_a_chosen_key_is_a_proof_once_and_stays", CURATE + "test_said_again_in_another_run_is_one_proof_more",
         CURATOR + "test_said_again_is_one_proof_more"),
     row(1, "Use", "A task is created and executed over HTTP",
         "workflows/test_tasks.py::test_task_is_created_read_and_executed_by_the_teams_own_workflow"),

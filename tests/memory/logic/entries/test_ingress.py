@@ -37,8 +37,14 @@ DECISIONS: list[tuple[str, Incoming, IngressOutcome, list[FindingReason]]] = [
     ("one character", Incoming(params("好")), IngressOutcome.REFUSE, [FindingReason.TOO_SHORT]),
     ("two characters", Incoming(params("猫咪")), IngressOutcome.ADMIT, []),
     (
-        "the same again",
+        "the same again, under a key that its writer is told",
         Incoming(params("alice likes green tea."), recent_entries=[KNOWN]),
+        IngressOutcome.ADMIT,
+        [FindingReason.DUPLICATE],
+    ),
+    (
+        "the same again, learnt by curation",
+        Incoming(params("alice likes green tea."), recent_entries=[KNOWN], can_merge=True),
         IngressOutcome.MERGE,
         [FindingReason.DUPLICATE],
     ),
@@ -151,7 +157,8 @@ def test_order_is_held_with_what_it_says():
 
 
 def test_duplicate_is_one_proof_more():
-    decision = decide_ingress(Incoming(params("alice likes green tea."), recent_entries=[KNOWN]))
+    incoming = Incoming(params("alice likes green tea."), recent_entries=[KNOWN], can_merge=True)
+    decision = decide_ingress(incoming)
 
     assert decision.target == KNOWN
     assert decision.params is not None

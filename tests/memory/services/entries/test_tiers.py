@@ -125,17 +125,19 @@ def test_orders_of_a_stranger_never_become_a_runs_long_term_memory(
     assert [one.key for one in services.recall(run, scope="user")] == ["o"]
 
 
-def test_same_again_is_one_proof_more_and_no_second_entry(alice: Person) -> None:
+def test_same_again_under_another_key_is_there_under_both(alice: Person) -> None:
+    """A store says the key under which its value is recalled at once; folding is curation's."""
     first = work(alice, "a", "Alice likes green tea")
     again = services.remember(
         in_run(alice, app_id="app"), scope="global", key="b", value="alice likes green tea.",
         tier="working",
     )  # fmt: skip
 
-    assert (again.id, again.key, again.revision) == (first.id, "a", 2)
-    assert again.metadata["proofs"] == 2
-    assert last_detail(alice)["ingress"] == "merge"
-    assert services.list_entries(at_door(alice), namespace=HERE).total == 1
+    assert (again.key, again.revision) == ("b", 1)
+    assert (last_detail(alice)["ingress"], last_detail(alice)["reasons"]) == (
+        "admit", ["duplicate"],
+    )  # fmt: skip
+    assert [entry(alice, key).value for key in ("a", "b")] == [first.value, again.value]
 
 
 def test_working_write_over_a_long_term_entry_brings_its_value_only(alice: Person) -> None:
@@ -322,14 +324,14 @@ def test_working_memory_kept_elsewhere_refuses_what_it_has_no_quarantine_for(
             )
 
         hot = store("a", "Alice likes green tea")
-        merged = store("b", "alice likes green tea")
+        again = store("b", "alice likes green tea")
         important = store("c", "The deadline is on Friday", importance=0.9)
         with pytest.raises(NotAdmitted):
             store("d", SECRET)
 
         assert hot.expires_at
         assert hot.expires_at > timezone.now() + timedelta(hours=23)
-        assert merged.key == "a"
+        assert [one.key for one in services.recall(run, scope="workflow", key="b")] == [again.key]
         # No sweep of ours comes by there, so what a sweep would keep is kept at once.
         assert (important.tier, important.expires_at) == ("long_term", None)
     finally:

@@ -146,7 +146,8 @@ class MemoryStore(NodeKind[StoreConfig, PreparedStore]):
             outputs = {"stored": False, "key": key, "reason": ", ".join(quarantine_event.reasons)}
             return NodeResult(outputs, events=(quarantine_event,))
         event = build_written_event(entry, ctx.node_id, config.scope)
-        return NodeResult({"stored": True, "key": key}, events=(event,))
+        # Memory may have normalized the key or removed a secret from it; the entry's own key can be recalled.
+        return NodeResult({"stored": True, "key": entry.key}, events=(event,))
 
 
 def _apply_trust(prepared: PreparedStore, ctx: NodeContext, metadata: dict[str, Any]) -> str:

@@ -138,7 +138,7 @@ async def _remember(call: MemoryCall) -> ToolOutcome:
         event: Event = build_quarantined_event(hit, call.ctx.node_id, call.scope, key)
         return ToolOutcome(ToolResult(f"{key} was stored. {_WAITS}"), events=(event,))
     event = build_written_event(hit, call.ctx.node_id, call.scope)
-    return ToolOutcome(ToolResult(f"{key} was stored."), events=(event,))
+    return ToolOutcome(ToolResult(f"{hit.key} was stored."), events=(event,))
 
 
 async def _forget(call: MemoryCall) -> ToolOutcome:
