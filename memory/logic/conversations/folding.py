@@ -1,8 +1,9 @@
 """Folding, which decides the messages that leave a chat's history without changing anything.
 
-The three steps limit the turns, then the messages, then the tokens: the last shortens messages, tool results first, and
-then drops some. A call and its results are only removed together. Every step records what it folded and why, so that a
-member can read it later.
+The three steps limit the turns, then the messages, then the tokens. The last is compaction: it shortens the results of
+tools, then a model's messages, and then drops some of both. What a person said stays word for word; only the limits of
+turns and messages, which the author sets for whole messages, remove it. A call and its results are only removed
+together. Every step records what it folded and why, so that a member can read it later.
 """
 
 from collections.abc import Iterable, Sequence
@@ -23,6 +24,10 @@ from memory.logic.conversations.messages import (
 )
 
 
+# The roles of instructions and of people.
+_NEVER_COMPACTED = (Role.SYSTEM, Role.USER)
+
+
 class Strategy(StrEnum):
     SLIDING_WINDOW = "sliding_window"
     FULL = "full"
@@ -37,7 +42,10 @@ class FoldReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Compaction:
-    """The token budget. To meet it, the newest ``keep_recent`` messages are neither shortened nor dropped."""
+    """The token budget. To meet it, the newest ``keep_recent`` messages are neither shortened nor dropped.
+
+    Nor is a message of a person, so a history of long messages by people can be over the budget.
+    """
 
     context_window: int
     reserved_tokens: int = 0
@@ -242,7 +250,7 @@ def _apply_budget(state: _FoldingState, rules: Compaction, overhead: int) -> Non
     def fits() -> bool:
         return state.tokens + overhead <= rules.budget
 
-    for role in (Role.TOOL, Role.ASSISTANT, Role.USER):
+    for role in (Role.TOOL, Role.ASSISTANT):
         for position in range(len(state.messages) - rules.keep_recent):
             if fits():
                 return
@@ -261,5 +269,5 @@ def _list_droppable_groups(messages: Sequence[Message], keep_recent: int) -> lis
     return [
         group
         for group in group_messages(messages)
-        if group[0].role is not Role.SYSTEM and recent.isdisjoint(map(id, group))
+        if group[0].role not in _NEVER_COMPACTED and recent.isdisjoint(map(id, group))
     ]

@@ -120,7 +120,7 @@ def test_compaction_starts_only_past_the_budget():
     """seed 4 §8: compaction reuses context_window and reserved_tokens to decide."""
     memory = conversation(folding=tight())
 
-    below = [user("x" * 150), user("y" * 150), user("z" * 150)]  # 3 × 42 tokens of 150
+    below = [assistant("x" * 150), user("y" * 150), user("z" * 150)]  # 3 × 42 tokens of 150
     assert [len(text) for text in said(memory, *below)] == [150, 150, 150]
     assert (said(memory, user("w" * 150)))[0] != "x" * 150
 
@@ -144,13 +144,32 @@ def test_compaction_leaves_recent_messages_untouched():
     assert (said(memory, *recent)) == [one.content for one in recent]
 
 
-def test_compaction_drops_the_oldest_when_shortening_is_not_enough():
+def test_compaction_drops_a_models_oldest_when_shortening_is_not_enough():
     memory = conversation(folding=tight(context_window=100))
-    texts = said(memory, *(user(f"{n} " + "word " * 6) for n in range(12)))
+    texts = said(memory, *(assistant(f"{n} " + "word " * 6) for n in range(12)))
 
     assert texts[-1].startswith("11")
     assert not any(text.startswith("0") for text in texts)
     assert count_tokens(memory.get_history()) <= 50
+
+
+def test_compaction_never_drops_nor_shortens_what_a_person_said():
+    """seed 4 §5.4: compaction shortens the results of tools; only eviction removes a message."""
+    memory = conversation(folding=tight(context_window=100, keep_recent=1))
+    talk = [
+        user("My name is Ada. " * 40),
+        assistant("", "c1"),
+        result("c1", "r" * 900),
+        assistant("I looked it up. " * 40),
+        user("And my cat is called Mimi. " * 40),
+    ]
+
+    said(memory, *talk)
+
+    people = [one.content for one in memory.get_history() if one.role is Role.USER]
+    assert people == [talk[0].content, talk[-1].content]
+    assert count_tokens(memory.get_history()) > 50  # nothing else is left to shorten
+    assert len(memory.get_history()) == 2
 
 
 def test_shortened_original_stays_readable_as_a_revision():
@@ -221,7 +240,7 @@ def test_summary_of_a_talkative_model_is_cut_to_a_quarter_of_the_budget():
             return "字" * 5_000
 
     memory = conversation(folding=tight(), summariser=Talkative())
-    said(memory, *(user(f"{n} " + "word " * 40) for n in range(9)))
+    said(memory, *(assistant(f"{n} " + "word " * 40) for n in range(9)))
 
     assert len((memory.read_view()).summary) == 150 // 4
 

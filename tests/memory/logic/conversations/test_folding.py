@@ -70,6 +70,9 @@ FOLDINGS = st.builds(
 )
 
 
+PEOPLE = (Role.SYSTEM, Role.USER)
+
+
 @quick
 @given(chats(), FOLDINGS)
 def test_calls_and_their_results_are_never_split(messages: list[Message], folding: FoldingPolicy):
@@ -110,10 +113,26 @@ def test_bounds_hold_but_for_what_must_stay(messages: list[Message], folding: Fo
         droppable = [
             group
             for group in group_messages(kept)
-            if group[0].role is not Role.SYSTEM and not set(map(id, group)) & set(map(id, recent))
+            if group[0].role in (Role.ASSISTANT, Role.TOOL)
+            and not set(map(id, group)) & set(map(id, recent))
         ]
         assert folding.compaction.keep_recent == 0 or not droppable
-        assert folding.compaction.keep_recent > 0 or all(m.role is Role.SYSTEM for m in kept)
+        assert folding.compaction.keep_recent > 0 or all(m.role in PEOPLE for m in kept)
+
+
+@quick
+@given(chats(), FOLDINGS, st.integers(0, 300))
+def test_compaction_leaves_every_word_of_a_person(
+    messages: list[Message], folding: FoldingPolicy, overhead: int
+):
+    """seed 4 §5.4: eviction drops whole messages; compaction shortens what is left, tool results first."""
+    only_compaction = FoldingPolicy(compaction=folding.compaction)
+
+    decided = plan_folding(messages, only_compaction, overhead=overhead)
+
+    said = [one for one in messages if one.role in PEOPLE]
+    assert [one for one in decided.remaining if one.role in PEOPLE] == said
+    assert plan_folding(said, folding).shortened == ()
 
 
 @quick
