@@ -136,7 +136,7 @@ async def test_scenario_1_two_models_share_one_recall() -> None:
     assert result.is_successful
     first, second = (request.messages[0].text for request in models.requests)
     assert first == second
-    assert "'value': 'tea'" in first
+    assert '"value": "tea"' in first
 
 
 async def test_scenario_2_each_recall_has_its_own_scope() -> None:

@@ -15,6 +15,7 @@ from workflows.engine.runtime.loop import execute_plan
 from workflows.engine.runtime.run_request import RunResult, RunStart
 from workflows.engine.runtime.step_records import StepRecord
 from workflows.engine.testing.mocks import Mocks
+from workflows.sandbox.rendering import print_as_json
 
 
 class EchoModels:
@@ -33,8 +34,13 @@ class EchoModels:
 class JinjaHere:
     """Jinja in the test's own process; the product never does this."""
 
-    async def render(self, template: str, inputs: Mapping[str, Any]) -> str:
-        return jinja2.Environment(autoescape=False).from_string(template).render(**inputs)
+    async def render(
+        self, template: str, inputs: Mapping[str, Any], *, prints_json: bool = False
+    ) -> str:
+        environment = jinja2.Environment(
+            autoescape=False, finalize=print_as_json if prints_json else None
+        )
+        return environment.from_string(template).render(**inputs)
 
 
 def ports(*, clock: ClockPort | None = None, **given: Any) -> Ports:

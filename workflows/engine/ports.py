@@ -195,9 +195,14 @@ class ModelPort(Protocol):
 
 
 class TemplatePort(Protocol):
-    """Renders Jinja2 outside this process, because a template is code. The variables are JSON."""
+    """Renders Jinja2 outside this process, because a template is code. The variables are JSON.
 
-    async def render(self, template: str, inputs: Mapping[str, Json]) -> str: ...
+    Jinja2 prints lists and objects as Python does; with ``prints_json`` they are printed as JSON, as in prompts.
+    """
+
+    async def render(
+        self, template: str, inputs: Mapping[str, Json], *, prints_json: bool = False
+    ) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)

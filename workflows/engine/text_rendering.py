@@ -8,9 +8,10 @@ from workflows.engine.language.values import get_file_attribute, is_file, to_jso
 
 
 def as_text(value: Json) -> str:
-    """Return strings unchanged, numbers and booleans as Python prints them, and objects and lists of strings as JSON.
+    """Return strings unchanged, numbers and booleans as Python prints them, and objects and lists as JSON.
 
-    Other lists are returned as Python prints them. None, files, empty lists and lists of files are empty text.
+    None, files, empty lists and lists of files are empty text. Dify prints lists of anything but strings as Python
+    does; models, HTTP servers and people expect JSON, so this is a deliberate difference.
     """
     render_scalar = _SCALAR_RENDERERS.get(type(value))
     if render_scalar is not None:
@@ -43,9 +44,7 @@ def _list_as_text(items: list[Json]) -> str:
     # An empty list prints nothing, not [].
     if not items or all(map(is_file, items)):
         return ""
-    if all(isinstance(item, str) for item in items):
-        return to_json(items)
-    return str(items)
+    return to_json(items)
 
 
 _SCALAR_RENDERERS: Final[Mapping[type, Callable[[Json], str]]] = {

@@ -5,6 +5,7 @@ The sandboxed environment is the second layer of protection; the first is a proc
 
 # Imported now, because Jinja2 imports them late and the child can't open files then.
 import codecs
+import json
 import pprint  # noqa: F401
 import random  # noqa: F401
 import textwrap  # noqa: F401
@@ -39,7 +40,9 @@ class _OutputTooLong(Exception):
 def render(message: dict[str, Any]) -> dict[str, Any]:
     """Return the reply to a message: the text of its template, or the kind and message of the failure."""
     try:
-        text = _render(message["template"], message["inputs"])
+        text = _render(
+            message["template"], message["inputs"], prints_json=bool(message.get("prints_json"))
+        )
     except _OutputTooLong:
         return {"ok": False, "kind": "output", "message": ""}
     except Exception as error:
@@ -47,9 +50,9 @@ def render(message: dict[str, Any]) -> dict[str, Any]:
     return {"ok": True, "text": text}
 
 
-def _render(template: str, inputs: dict[str, Any]) -> str:
+def _render(template: str, inputs: dict[str, Any], *, prints_json: bool) -> str:
     # A new environment each time, so that no template can affect the next.
-    environment = ImmutableSandboxedEnvironment()
+    environment = ImmutableSandboxedEnvironment(finalize=print_as_json if prints_json else None)
     pieces: list[str] = []
     total = 0
     for piece in environment.from_string(template).generate(inputs):
@@ -58,6 +61,13 @@ def _render(template: str, inputs: dict[str, Any]) -> str:
             raise _OutputTooLong
         pieces.append(piece)
     return "".join(pieces)
+
+
+def print_as_json(value: Any) -> Any:  # any value of a template
+    """Return a list or an object as JSON, and any other value unchanged."""
+    if isinstance(value, list | tuple | dict):
+        return json.dumps(value, ensure_ascii=False, default=str)
+    return value
 
 
 def _build_failure(error: Exception) -> dict[str, Any]:

@@ -34,20 +34,29 @@ class TemplatePool:
         self.pool = pool or RunnerPool()
         self._seconds = seconds
 
-    async def render(self, template: str, inputs: Mapping[str, Json]) -> str:
+    async def render(
+        self, template: str, inputs: Mapping[str, Json], *, prints_json: bool = False
+    ) -> str:
         """Render a template. Raises TemplateFailed with a message for the author of the template."""
         if len(template.encode("utf-8", "surrogatepass")) > MAX_TEMPLATE_BYTES:
             raise TemplateFailed("The template is larger than 64 kB.")
-        quick = substitute(template, inputs)
+        quick = None if prints_json else substitute(template, inputs)
         if quick is not None:
             return _check_output(quick)
-        return await self._render_in_runner(template, _check_inputs(inputs))
+        return await self._render_in_runner(template, _check_inputs(inputs), prints_json)
 
     def close(self) -> None:
         self.pool.close()
 
-    async def _render_in_runner(self, template: str, inputs: dict[str, Any]) -> str:
-        message = {"job": "template", "template": template, "inputs": inputs}
+    async def _render_in_runner(
+        self, template: str, inputs: dict[str, Any], prints_json: bool = False
+    ) -> str:
+        message = {
+            "job": "template",
+            "template": template,
+            "inputs": inputs,
+            "prints_json": prints_json,
+        }
         try:
             reply = await self.pool.call(message, seconds=self._seconds)
         except RunnerLate as error:

@@ -44,6 +44,10 @@ SENTENCES = (
     _("Unknown memory scope %(scope)s; use one of: %(words)s"),
     _("Unknown field %(name)s: memory is disabled"),
     _("%(node)s brings in external content, which stays in quarantine until it is approved"),
+    _(
+        "The conversation memory window adds nothing: only a chat has earlier messages;"
+        " choose a variable with messages, or turn it off"
+    ),
     _("No workflow is selected"),
     _("There is no workflow %(reference)s in this team"),
     _("The workflow %(name)s is not published"),

@@ -77,6 +77,7 @@ SENTENCES_BY_CODE: Mapping[str, str | Promise] = {
     "list.operator": _("A condition on the list has an unknown operator"),
     "list.variable": _("No list selected"),
     "loop.variable": _("Invalid loop variable"),
+    "memory.no_turns": _("The memory window adds nothing"),
     "memory.waits": _("External content needs review"),
     "mode.answer": _("An Answer node may be ignored here"),
     "mode.end": _("An End node may be ignored here"),

@@ -135,7 +135,9 @@ ECHO["workflow"]["graph"]["nodes"][-1]["data"]["outputs"][0]["value_selector"] =
 
 
 class Templates:
-    async def render(self, template: str, inputs: Mapping[str, Any]) -> str:
+    async def render(
+        self, template: str, inputs: Mapping[str, Any], *, prints_json: bool = False
+    ) -> str:
         return template.replace("{{ topic }}", str(inputs["topic"])).replace(
             "{{ count }}", str(inputs["count"])
         )

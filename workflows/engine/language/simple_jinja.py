@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Final
 
 from workflows.engine.language.document import Json, Selector
+from workflows.engine.language.values import to_json
 
 
 _LOOKUP: Final = re.compile(
@@ -32,6 +33,7 @@ class _Undefined:
 
 
 _UNDEFINED: Final = _Undefined()
+_UNKNOWN: Final = object()  # a value that only Jinja can look up
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,17 +42,20 @@ class PlainTemplate:
 
     segments: tuple[str | Selector, ...]
 
-    def render(self, inputs: Mapping[str, Json]) -> str | None:
-        """Return the text that Jinja would give, or None when these values need the runner pool after all."""
+    def render(self, inputs: Mapping[str, Json], *, prints_json: bool = False) -> str | None:
+        """Return the text that Jinja would give, or None when these values need the runner pool after all.
+
+        With ``prints_json``, lists and objects are printed as JSON instead of as Python prints them.
+        """
         parts: list[str] = []
         for segment in self.segments:
             if isinstance(segment, str):
                 parts.append(segment)
                 continue
             value = _look_up(inputs, segment)
-            if value is None:
+            if value is _UNKNOWN:
                 return None
-            parts.append(value)
+            parts.append(_print(value, prints_json=prints_json))
         return "".join(parts)
 
 
@@ -78,12 +83,20 @@ def parse_plain_template(source: str) -> PlainTemplate | None:
     return PlainTemplate(tuple(segments))
 
 
-def _look_up(inputs: Mapping[str, Json], path: Selector) -> str | None:
-    """Return the text that Jinja prints for a path, or None if only Jinja knows it."""
+def _print(value: Json, *, prints_json: bool) -> str:
+    if value is _UNDEFINED:
+        return ""
+    if prints_json and isinstance(value, list | tuple | Mapping):
+        return to_json(value)
+    return str(value)
+
+
+def _look_up(inputs: Mapping[str, Json], path: Selector) -> Json:
+    """Return the value at a path, which may be undefined, or ``_UNKNOWN`` if only Jinja knows it."""
     value: Json = inputs.get(path[0], _UNDEFINED)
     for name in path[1:]:
         # Jinja asks for the Python attribute before the key, so {{ order.items }} is a method.
         if value is _UNDEFINED or hasattr(type(value), name):
-            return None
+            return _UNKNOWN
         value = value.get(name, _UNDEFINED) if isinstance(value, Mapping) else _UNDEFINED
-    return "" if value is _UNDEFINED else str(value)
+    return value

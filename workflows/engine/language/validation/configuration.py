@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 
 from workflows.engine.kinds import AnyKind, Field
-from workflows.engine.language.document import Document, Json, NodeSpec
+from workflows.engine.language.document import Document, Json, Mode, NodeSpec
 from workflows.engine.language.failure_policy import read_policy
 from workflows.engine.language.memory_usage import MEMORY_FIELDS, RECALL_FIELD
 from workflows.engine.language.problems import Problem, build_warning
@@ -12,6 +12,8 @@ from workflows.engine.language.problems import Problem, build_warning
 
 # The fields of a prompt message that the model reads: plain text or a Jinja2 template.
 _MESSAGE_FIELDS = ("text", "jinja2_text")
+# The field of the variable with the messages, of every kind that has such a window.
+WINDOW_VARIABLE_FIELD = "memory.variable_selector"
 # Scopes that the forms of chat and page nodes do not list, but that documents may use.
 _UNLISTED_SCOPES = ("workflow",)
 
@@ -21,7 +23,10 @@ def find_configuration_problems(document: Document, kinds: Mapping[str, AnyKind]
     return [
         problem
         for node in document.nodes
-        for problem in _find_node_problems(node, kinds, has_memory=has_memory)
+        for problem in (
+            *_find_node_problems(node, kinds, has_memory=has_memory),
+            *_find_window_problems(node, kinds, document.mode),
+        )
     ]
 
 
@@ -54,6 +59,18 @@ def _find_empty_fields(node: NodeSpec, kind: AnyKind) -> Iterator[Problem]:
         elif field.required and _is_empty(node.data.get(field.name, field.default)):
             message = f"{field.label} is missing"
             yield build_warning("config.empty", message, node=node.id, field=field.name)
+
+
+def _find_window_problems(
+    node: NodeSpec, kinds: Mapping[str, AnyKind], mode: Mode
+) -> Iterator[Problem]:
+    """Warn of a window on the turns of a conversation in a workflow that isn't a chat and so has none."""
+    if mode is not Mode.CHAT and node.kind in kinds and kinds[node.kind].reads_answers(node):
+        message = (
+            "The conversation memory window adds nothing: only a chat has earlier messages;"
+            " choose a variable with messages, or turn it off"
+        )
+        yield build_warning("memory.no_turns", message, node=node.id, field=WINDOW_VARIABLE_FIELD)
 
 
 def _is_empty(value: Json) -> bool:

@@ -51,6 +51,7 @@ class TemplateTransform(NodeKind[TemplateConfig, Prepared]):
             gettext_noop("Template"),
             Widget.JINJA,
             required=True,
+            help=gettext_noop("Use “| tojson” to print a list or an object as JSON."),
             example="About {{ topic|upper }}",
             empty_warning="The template is empty",
         ),

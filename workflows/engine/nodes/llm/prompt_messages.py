@@ -92,12 +92,12 @@ async def load_history(window: WindowConfig | None, ctx: NodeContext) -> list[Me
 
 async def _render_jinja(source: str, inputs: Mapping[str, Json], ctx: NodeContext) -> str:
     plain = parse_plain_template(source)
-    text = plain.render(inputs) if plain is not None else None
+    text = plain.render(inputs, prints_json=True) if plain is not None else None
     if text is not None:
         return text
     if ctx.ports.templates is None:
         raise PortMissing("templates")
-    return await ctx.ports.templates.render(source, inputs)
+    return await ctx.ports.templates.render(source, inputs, prints_json=True)
 
 
 def _render_context(context: ContextConfig | None, ctx: NodeContext) -> str:

@@ -250,5 +250,5 @@ def _render_injection(
     if config["format"]:
         entries = [to_entry(entry) for entry in recalled_entries]
         inputs = {"entries": entries, "memories": entries, "results": entries}
-        return render_jinja(config["format"], inputs)
+        return render_jinja(config["format"], inputs, prints_json=True)
     return render_memories(recalled_entries)

@@ -28,6 +28,9 @@ from workflows.views.request_context import find_workflow, read_text
 
 MAX_LENGTH = 20_000
 
+# The templates whose text enters a prompt, where lists and objects are printed as JSON.
+_PROMPT_FIELDS = frozenset({"jinja2_text", "format_template"})
+
 
 @login_required
 @require_safe
@@ -68,9 +71,9 @@ def build_variable_pool(
     return pool
 
 
-def render_jinja(source: str, inputs: Mapping[str, Json]) -> str:
+def render_jinja(source: str, inputs: Mapping[str, Json], *, prints_json: bool = False) -> str:
     """Render a Jinja2 template in a sandboxed process."""
-    return async_to_sync(_get_template_pool().render)(source, inputs)
+    return async_to_sync(_get_template_pool().render)(source, inputs, prints_json=prints_json)
 
 
 @cache
@@ -89,9 +92,8 @@ def _collect_public_values(variables: tuple[VariableSpec, ...]) -> dict[str, Jso
 def _render_template(spec: NodeSpec, path: list[str], text: str, pool: VariablePool) -> str:
     if not _is_jinja(spec, path):
         return render_text(text, pool)
-    return render_jinja(
-        text, {name: pool.get_or_none(selector) for name, selector in _list_jinja_variables(spec)}
-    )
+    inputs = {name: pool.get_or_none(selector) for name, selector in _list_jinja_variables(spec)}
+    return render_jinja(text, inputs, prints_json=path[-1] in _PROMPT_FIELDS)
 
 
 def _is_jinja(spec: NodeSpec, path: list[str]) -> bool:

@@ -1,0 +1,204 @@
+"""Every setting of `.env.example` reaches the product: started with it, the product has it typed, and acts by it."""
+
+import base64
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from config.env import ROOT, Env
+from tests.support import servers
+from tests.support.database import database_name
+
+
+TEAM = "01890000-0000-7000-8000-000000000001"
+KEYS = tuple(base64.urlsafe_b64encode(key * 32).decode() for key in (b"1", b"2"))
+
+
+@dataclass(frozen=True)
+class Row:
+    """A setting's text in the environment, the value that it becomes, and what it changes."""
+
+    text: str
+    value: object
+    effect: object
+    is_without_memory: bool = (
+        False  # of the second start, without memory and with generated secrets
+    )
+
+
+# The words in braces are the addresses of the test's own servers and folders.
+SETTINGS: Mapping[str, Row] = {
+    "database_url": Row("{database}", "{database}", ["mnemoflow_app", "{database_name}"]),
+    "database_owner_url": Row("{owner}", "{owner}", ["postgres"]),
+    "broker_url": Row("{broker}", "{broker}", [True, "virtual_host=5"]),
+    "redis_url": Row("{valkey}?db=6", "{valkey}?db=6", ["RedisCache", "arrived"]),
+    "mnemoflow_home": Row("{home}", "{home}", [True], is_without_memory=True),
+    "audit_heads_file": Row("{home}/disk/heads.jsonl", "{home}/disk/heads.jsonl", [0, True]),
+    "host": Row("0.0.0.0", "0.0.0.0", "0.0.0.0"),
+    "port": Row("8123", 8123, "8123"),
+    "public_url": Row(
+        "https://flows.example.org/", "https://flows.example.org/",
+        ["https://flows.example.org", "__Host-session", True],
+    ),
+    "allowed_hosts": Row("a.example, b.example", ["a.example", "b.example"], "b.example"),
+    "debug": Row("1", True, True),
+    "secret_key": Row("k" * 40, "k" * 40, "text"),
+    "secret_keys_at_rest": Row(",".join(KEYS), [*KEYS], ["a secret text", "an older text"]),
+    "memory_enabled": Row("0", False, [False, False], is_without_memory=True),
+    "memory_nodes_enabled": Row("0", False, [True, []]),
+    "memory_places": Row(
+        f"run=redis, workflow@{TEAM}=http", ["run=redis", f"workflow@{TEAM}=http"],
+        ["redis", "kept in Valkey", True, None],
+    ),
+    "memory_redis_url": Row("{valkey}?db=7", "{valkey}?db=7", 7),
+    "memory_http_url": Row("{server}", "{server}", "/api/v1/memory/forget"),
+    "memory_http_key": Row("key-elsewhere", "key-elsewhere", "Bearer key-elsewhere"),
+    "memory_embedder": Row("openai_compatible", "openai_compatible", "OpenAICompatible"),
+    "memory_embedder_url": Row("{server}/v7", "{server}/v7", "/v7/embeddings"),
+    "memory_embedder_key": Row("key-embed", "key-embed", "Bearer key-embed"),
+    "memory_embedder_model": Row("tiny-3", "tiny-3", "tiny-3"),
+    "memory_embedder_dimensions": Row("3", 3, 3),
+    "memory_embedder_question_prefix": Row("query: ", "query: ", ["query: text"]),
+    "memory_embedder_text_prefix": Row("passage: ", "passage: ", ["passage: text"]),
+    "memory_embedder_seconds": Row("0.5", 0.5, [[], True]),
+    "worker_threads": Row("7", 7, [7, 7]),
+    "run_max_steps": Row("321", 321, 321),
+    "database_pool_size": Row("3", 3, 3),
+    "mfa_enabled": Row("true", True, "/accounts/2fa/"),
+    "signup_open": Row("yes", True, True),
+    "net_allow": Row("{address}, 10.1.0.0/16", ["{address}", "10.1.0.0/16"], [200, "AddressRefused"]),
+    "mcp_stdio_commands": Row(
+        "git=/bin/mcp-git --repository /srv", ["git=/bin/mcp-git --repository /srv"],
+        {"git": "/bin/mcp-git --repository /srv"},
+    ),
+    "embed_origins": Row(
+        "https://wiki.example.com", ["https://wiki.example.com"],
+        {"frame-ancestors": ["https://wiki.example.com"]},
+    ),
+    "log_format": Row("json", "json", ["important"]),
+    "log_level": Row("WARNING", "WARNING", ["important"]),
+    "metrics_token": Row("a-token-for-metrics", "a-token-for-metrics", [403, 200]),
+    "email_url": Row(
+        "smtp://mia:p%40ss@mail.example:587", "smtp://mia:p%40ss@mail.example:587",
+        ["mail.example", 587, "mia", "p@ss", True],
+    ),
+    "email_from": Row("flows@example.org", "flows@example.org", "flows@example.org"),
+}  # fmt: skip
+
+
+class _Server(BaseHTTPRequestHandler):
+    """Answers as an embedder and as another installation's memory, and tells what it was sent last."""
+
+    last: dict[str, Any] = {}
+
+    def do_GET(self) -> None:
+        self._answer(self.last)
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        headers = {"authorization": self.headers["Authorization"]}
+        type(self).last = {"path": self.path, "body": body, **headers}
+        if "slow" in str(body.get("input")):
+            time.sleep(2)
+        vector = {"object": "embedding", "index": 0, "embedding": [1.0, 0.0, 0.5]}
+        self._answer({"object": "list", "data": [vector], "model": "tiny-3", "count": 0})
+
+    def _answer(self, value: object) -> None:
+        content = json.dumps(value).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def reports(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Start the product twice, at the same time, and return the value and the effect of each setting."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Server)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield _start_with_all(server, tmp_path_factory.mktemp("settings"))
+    server.shutdown()
+    server.server_close()
+
+
+def _start_with_all(server: ThreadingHTTPServer, home: Path) -> dict[str, Any]:
+    layout = servers.place()
+    servers.start_valkey()
+    names = {
+        "database": layout.build_database_url("mnemoflow_app", database_name()),
+        "database_name": database_name(),
+        "owner": layout.build_database_url("postgres", database_name()),
+        "broker": f"redis+socket://{layout.valkey_socket}?virtual_host=5",
+        "valkey": f"unix://{layout.valkey_socket}",
+        "server": f"http://127.0.0.1:{server.server_port}",
+        "address": f"127.0.0.1:{server.server_port}",
+        "home": str(home),
+    }
+    processes = [_start(rows, names) for rows in _split_rows()]
+    report: dict[str, Any] = {"names": names}
+    answers = [(process.communicate(timeout=60), process.returncode) for process in processes]
+    for (out, err), status in answers:
+        assert status == 0, err
+        report |= json.loads(out)
+    return report
+
+
+def _split_rows() -> tuple[dict[str, Row], dict[str, Row]]:
+    second = {name: row for name, row in SETTINGS.items() if row.is_without_memory}
+    return {name: row for name, row in SETTINGS.items() if name not in second}, second
+
+
+def _start(rows: Mapping[str, Row], names: Mapping[str, str]) -> subprocess.Popen[str]:
+    own = {field.upper() for field in Env.model_fields}
+    environment = {name: value for name, value in os.environ.items() if name not in own}
+    environment |= {name.upper(): _fill(row.text, names) for name, row in rows.items()}
+    environment |= {"DJANGO_SETTINGS_MODULE": "config.settings", "MNEMOFLOW_ENV_FILE": os.devnull}
+    environment.setdefault("MNEMOFLOW_HOME", names["home"])
+    return subprocess.Popen(
+        [sys.executable, "-m", "tests.config.setting_effects", *rows],
+        cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+def _fill(value: Any, names: Mapping[str, str]) -> Any:
+    """Return the value with the names of the test's own servers and folders in place of the words in braces."""
+    if isinstance(value, list):
+        return [_fill(item, names) for item in value]
+    if isinstance(value, str):
+        for name, text in names.items():
+            value = value.replace(f"{{{name}}}", text)
+    return value
+
+
+def test_every_setting_has_a_row():
+    assert list(SETTINGS) == list(Env.model_fields)
+
+
+def test_every_row_differs_from_the_default():
+    defaults = {name: field.default for name, field in Env.model_fields.items()}
+
+    assert [name for name, row in SETTINGS.items() if row.value == defaults[name]] == []
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_setting_arrives_typed_and_changes_what_it_says(reports: dict[str, Any], name: str):
+    row = SETTINGS[name]
+
+    assert reports[name] == [
+        _fill(row.value, reports["names"]),
+        _fill(row.effect, reports["names"]),
+    ]
