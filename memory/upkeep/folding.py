@@ -25,6 +25,7 @@ from memory.logic.entries.texts import list_texts
 from memory.models import Change, Entry, Namespace, Revision
 from memory.models.entries import Operation
 from memory.providers.postgres import provider, rows
+from memory.providers.postgres.vectors import RUN_SCOPES
 from memory.upkeep.isolation import run_each
 from memory.upkeep.promotion import MARGIN
 
@@ -71,7 +72,7 @@ def _build_condition() -> Q:
     is_generated = Q(source_run__gt="", key__contains=F("source_run"))
     is_in_use = Q(deleted_at=None) & ~Q(tier=Tier.QUARANTINE.value)
     is_counted = (Q(tier=Tier.WORKING.value) | is_generated) & ~Q(category__in=NEVER_MERGED)
-    return is_in_use & is_counted & ~Q(namespace__scope__in=rows.RUN_SCOPES)
+    return is_in_use & is_counted & ~Q(namespace__scope__in=RUN_SCOPES)
 
 
 def _fold_in_namespace(team_id: UUID, text: str, condition: Q, now: datetime) -> int:

@@ -1,7 +1,7 @@
 """The interface of a store of items by id, and a store in memory that evicts items.
 
-A store knows no namespaces, people or vectors; another store implements the same four methods. Conversations and
-knowledge bases don't use it yet.
+A store knows no namespaces, people or vectors; another store implements the same four methods. Conversations, knowledge
+pages and whole workflows work with any of them, by ``memory.providers.items``.
 """
 
 import threading

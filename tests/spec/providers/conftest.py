@@ -14,6 +14,8 @@ from memory.core.policy import NO_LIMITS, MemorySecurityPolicy
 from memory.core.records import MemoryEntry, MemoryQuery, StoreParams
 from memory.providers.base import MemoryProvider
 from memory.providers.in_memory import InMemoryProvider
+from memory.providers.items import ItemProvider
+from tests.support.documented_store import load_store
 from tests.support.own_server import own_server
 
 
@@ -95,6 +97,7 @@ KINDS = [
     "redis",
     pytest.param("http", marks=COMMITTED),
     "documented",
+    "items",
 ]
 
 
@@ -247,6 +250,18 @@ def make_documented(documented_provider: type[MemoryProvider], tmp_path: Path) -
         space, folder = uuid4().hex, str(tmp_path)
         provider = documented_provider(space=space, folder=folder, policy=policy, clock=clock)  # type: ignore[call-arg]
         return Memory(provider, clock)
+
+    return make
+
+
+@pytest.fixture
+def make_items(tmp_path: Path) -> Make:
+    """Over the store of four functions that is printed in its guide."""
+
+    def make(policy: MemorySecurityPolicy = NO_LIMITS, clock: Ticking | None = None) -> Memory:
+        clock = clock or Ticking()
+        store = load_store()(tmp_path / f"{uuid4().hex}.db")  # type: ignore[call-arg]
+        return Memory(ItemProvider(store, policy=policy, clock=clock), clock)
 
     return make
 

@@ -18,6 +18,7 @@ import subprocess
 import sys
 import threading
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -32,6 +33,8 @@ from memory.core.item_store.eviction import Capacity, EvictionConfig, NoEviction
 from memory.core.item_store.provider_store import ProviderStore
 from memory.core.item_store.store import InMemoryStore, MemoryFilter, MemoryItem, MemoryStore
 from memory.providers.in_memory import InMemoryProvider
+from memory.providers.items import ItemProvider
+from tests.support.documented_store import load_store
 
 
 START = datetime(2026, 6, 7, tzinfo=UTC)
@@ -55,11 +58,17 @@ class Hand:
         return self.now
 
 
-@pytest.fixture(params=["in_memory", "provider"])
-def store(request: pytest.FixtureRequest) -> MemoryStore:
-    if request.param == "in_memory":
-        return InMemoryStore()
-    return ProviderStore(InMemoryProvider(), "global:store")
+@pytest.fixture(params=["in_memory", "provider", "documented", "there and back"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> MemoryStore:
+    match request.param:
+        case "in_memory":
+            return InMemoryStore()
+        case "provider":
+            return ProviderStore(InMemoryProvider(), "global:store")
+        case "documented":
+            return load_store()(tmp_path / "memory.db")  # type: ignore[call-arg]
+        case _:  # a store on a provider on a store
+            return ProviderStore(ItemProvider(InMemoryStore()), "global:store")
 
 
 def ids(store: MemoryStore, **filter_: Any) -> list[str]:

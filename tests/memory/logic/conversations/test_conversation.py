@@ -11,8 +11,8 @@ from memory.logic.conversations.conversation import ConversationMemory
 from memory.logic.conversations.folding import Compaction, FoldingPolicy, FoldReason, Strategy
 from memory.logic.conversations.messages import Message, Role, ToolCall, count_tokens
 from memory.logic.conversations.summary import ExtractiveSummariser, Summariser
-from memory.providers.in_memory import InMemoryProvider
-from tests.memory.logic.support import Ticking, counting, provider
+from memory.providers.base import MemoryProvider
+from tests.memory.logic.support import STORES, Ticking, counting
 
 
 def user(text: str) -> Message:
@@ -28,7 +28,7 @@ def result(call: str, text: str) -> Message:
 
 
 def conversation(
-    entries: InMemoryProvider | None = None,
+    entries: MemoryProvider | None = None,
     *,
     conversation_id: str = "c1",
     summariser: Summariser | None = None,
@@ -36,7 +36,7 @@ def conversation(
 ) -> ConversationMemory:
     return ConversationMemory(
         conversation_id,
-        entries or provider(),
+        entries or STORES.make(),
         new_id=counting(conversation_id),
         folding=folding or FoldingPolicy(),
         summariser=summariser,
@@ -72,7 +72,7 @@ def test_full_strategy_keeps_every_message_in_order():
 
 def test_sliding_window_keeps_the_last_turns_and_deletes_the_older_messages():
     """seed 4 §8: sliding window at its limit deletes the oldest message entries."""
-    entries = provider()
+    entries = STORES.make()
     memory = conversation(entries, folding=window(2))
 
     assert said(memory, *TALK) == ["q2", "a2", "q3", "a3"]
@@ -88,7 +88,7 @@ def test_sliding_window_keeps_instructions():
 
 def test_capacity_deletes_the_oldest_whole_messages():
     """seed 4 §5.4 and F8: at max_items the oldest message leaves, entry and all."""
-    entries = provider()
+    entries = STORES.make()
     memory = conversation(entries, folding=FoldingPolicy(max_messages=3))
 
     assert said(memory, *TALK) == ["a2", "q3", "a3"]
@@ -173,7 +173,7 @@ def test_compaction_never_drops_nor_shortens_what_a_person_said():
 
 
 def test_shortened_original_stays_readable_as_a_revision():
-    entries = provider()
+    entries = STORES.make()
     memory = conversation(entries, folding=tight())
     said(memory, assistant("", "c1"), result("c1", "r" * 900), user("a"), user("b"))
 
@@ -281,7 +281,7 @@ def test_view_keeps_the_newest_folds_only():
 
 
 def test_clear_forgets_this_conversation_and_nothing_else():
-    entries = provider()
+    entries = STORES.make()
     mine = conversation(entries, folding=window(1), summariser=ExtractiveSummariser())
     other = conversation(entries, conversation_id="c2")
     said(mine, *TALK)
@@ -308,7 +308,7 @@ def test_result_of_a_folded_call_is_folded_at_once():
 
 
 def test_two_writers_at_the_same_moment_lose_nothing():
-    entries = provider()
+    entries = STORES.make()
     frozen = Ticking().now
     writers = [
         ConversationMemory("c1", entries, new_id=counting(name), clock=lambda: frozen)

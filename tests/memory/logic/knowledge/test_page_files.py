@@ -16,7 +16,7 @@ from memory.logic.knowledge.page_files import (
     split_header,
 )
 from memory.logic.knowledge.pages import KnowledgePage
-from tests.memory.logic.support import START, Ticking, provider, quick
+from tests.memory.logic.support import START, STORES, Ticking, quick
 
 
 def load(data: bytes, name: str = "notes.md") -> KnowledgePage:
@@ -80,7 +80,7 @@ def test_any_head_comes_back_byte_for_byte(head: str, content: str, end: str):
 @given(HOSTILE)
 def test_any_file_survives_the_store(text: str):
     def there_and_back() -> bytes:
-        wiki = KnowledgeStore("global:wiki", provider(), clock=Ticking())
+        wiki = KnowledgeStore("global:wiki", STORES.make(), clock=Ticking())
         stored = wiki.get_page(wiki.store_page(load(text.encode())).id)
         assert stored is not None
         return export_page(stored)

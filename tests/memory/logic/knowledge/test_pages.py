@@ -14,8 +14,8 @@ from memory.logic.knowledge.knowledge_base import KnowledgeStore
 from memory.logic.knowledge.page_index import OutdatedReason, PageIndexEntry
 from memory.logic.knowledge.page_merge import MatchReason, find_matching_page, merge_contents
 from memory.logic.knowledge.pages import KnowledgePage, build_slug, from_entry, list_wiki_links
-from memory.providers.in_memory import InMemoryProvider
-from tests.memory.logic.support import Ticking, provider, quick
+from memory.providers.base import MemoryProvider
+from tests.memory.logic.support import STORES, Ticking, quick
 
 
 TEAM = "global:wiki"
@@ -25,9 +25,9 @@ def page(id_: str, title: str = "", **changes: Any) -> KnowledgePage:
     return replace(KnowledgePage(id_, title or id_.title()), **changes)
 
 
-def store(entries: InMemoryProvider | None = None, clock: Ticking | None = None) -> KnowledgeStore:
+def store(entries: MemoryProvider | None = None, clock: Ticking | None = None) -> KnowledgeStore:
     clock = clock or Ticking()
-    return KnowledgeStore(TEAM, entries or provider(clock), clock=clock)
+    return KnowledgeStore(TEAM, entries or STORES.make(clock), clock=clock)
 
 
 def when(one: KnowledgePage) -> datetime:
@@ -204,7 +204,7 @@ def test_old_states_of_a_page_stay_readable():
 
 
 def test_other_memories_of_the_namespace_are_no_pages():
-    entries = provider()
+    entries = STORES.make()
     wiki = store(entries)
     entries.store(StoreParams(TEAM, "page:fake", value="no page at all"))
     entries.store(StoreParams(TEAM, "elsewhere", value={}, category="page"))

@@ -20,7 +20,7 @@ from memory.logic.knowledge.retriever import (
     compute_overlap,
     rank_pages,
 )
-from tests.memory.logic.support import Ticking, provider, quick
+from tests.memory.logic.support import STORES, Ticking, quick
 
 
 def page(id_: str, title: str, **fields: Any) -> KnowledgePage:
@@ -152,7 +152,7 @@ def test_score_is_always_from_zero_to_one(query: str, fields: list[str]):
 
 def test_retrieval_end_to_end():
     """seed 4 §8 and step 4: end to end, over pages in a store, without any embedding."""
-    wiki = KnowledgeStore("global:wiki", provider(), clock=Ticking())
+    wiki = KnowledgeStore("global:wiki", STORES.make(), clock=Ticking())
     for one in WIKI:
         wiki.add_page(one)
 
