@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 from workflows.engine.language.document import Json
+from workflows.engine.language.json_schema import find_schema_error
 
 
 MAX_OPERATIONS: Final = 500
@@ -40,6 +41,18 @@ class Operation:
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
+
+    def find_argument_error(self, arguments: Mapping[str, Json]) -> str | None:
+        """Return why the operation can't be called with these arguments, or None if it can."""
+        if error := find_schema_error(dict(arguments), dict(self.parameters)):
+            return error
+        try:
+            json.dumps(dict(arguments), ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            return "a text contains half of a character"
+        except (ValueError, RecursionError):
+            return "they are nested too deeply"
+        return None
 
 
 def read_operations(rows: Iterable[Mapping[str, Any]]) -> list[Operation]:

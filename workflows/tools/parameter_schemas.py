@@ -1,10 +1,12 @@
 """Turns the schemas of other parties into self-contained JSON schemas of bounded depth and size.
 
 References are followed inside the same document only. A reference that leads back to itself, or too deep, becomes a schema
-that any value fits, so that cyclic documents stay finite.
+that any value fits, so that cyclic documents stay finite. A part that many operations share is read for each of them, so no
+step may take longer because a part is large.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Final
 
 from workflows.engine.language.document import Json
@@ -13,6 +15,8 @@ from workflows.tools.operations import clean_text
 
 MAX_DEPTH: Final = 10
 MAX_PARTS: Final = 400  # subschemas of one operation
+MAX_DOCUMENT_PARTS: Final = 50_000  # subschemas of all operations of one document
+MAX_REFERENCE: Final = 500  # characters
 MAX_MEMBERS: Final = 60  # properties of one object, values of one enum
 MAX_HINT: Final = 300  # characters of the description of one field
 
@@ -27,16 +31,20 @@ _COMBINATORS: Final = ("allOf", "anyOf", "oneOf")
 
 
 class SchemaReader:
-    """Reads the schemas of one document. Each call of ``read`` has its own budget of subschemas."""
+    """Reads the schemas of one document. Each call of ``read`` has a budget of subschemas, and so has the document."""
 
     def __init__(self, document: Mapping[str, Json]) -> None:
         self._document = document
         self._remaining = 0
+        self._remaining_in_document = MAX_DOCUMENT_PARTS
 
     def read(self, schema: Json) -> Schema:
         """Return the schema with its references replaced by what they refer to."""
-        self._remaining = MAX_PARTS
-        return self._read(schema, ())
+        budget = min(MAX_PARTS, self._remaining_in_document)
+        self._remaining = budget
+        result = self._read(schema, ())
+        self._remaining_in_document -= budget - max(self._remaining, 0)
+        return result
 
     def read_reference(self, value: Json) -> Json:
         """Return what the value refers to, or the value itself. A broken or endless reference is an empty object."""
@@ -50,9 +58,9 @@ class SchemaReader:
 
     def _find(self, reference: str) -> Json:
         """Return the part of the document at a local reference; references to other documents lead nowhere."""
-        if not reference.startswith("#"):
+        if not reference.startswith("#") or len(reference) > MAX_REFERENCE:
             return {}
-        target: Json = dict(self._document)
+        target: Json = self._document
         for key in reference[1:].split("/")[1 : MAX_DEPTH * 2]:
             name = key.replace("~1", "/").replace("~0", "~")
             if isinstance(target, Mapping):
@@ -88,20 +96,27 @@ class SchemaReader:
         result: Schema = {}
         properties = schema.get("properties")
         if isinstance(properties, Mapping):
-            names = [name for name in properties if not _is_read_only(properties[name])]
             result["properties"] = {
                 clean_text(name, 100): self._read(properties[name], path, depth + 1)
-                for name in names[:MAX_MEMBERS]
+                for name in islice(_iter_writable(properties), MAX_MEMBERS)
             }
             required = schema.get("required")
             if isinstance(required, list):
-                result["required"] = [name for name in required if name in result["properties"]]
+                names = [name for name in required[: 2 * MAX_MEMBERS] if isinstance(name, str)]
+                result["required"] = [name for name in names if name in result["properties"]]
         additional = schema.get("additionalProperties")
         if isinstance(additional, bool):
             result["additionalProperties"] = additional
         elif isinstance(additional, Mapping):
             result["additionalProperties"] = self._read(additional, path, depth + 1)
         return result
+
+
+def _iter_writable(properties: Mapping[str, Json]) -> Iterator[str]:
+    """Yield the names of the properties that a request may contain, of the first ones of an object."""
+    for name in islice(properties, 2 * MAX_MEMBERS):
+        if not _is_read_only(properties[name]):
+            yield name
 
 
 def _is_read_only(schema: Json) -> bool:
@@ -132,6 +147,7 @@ def _read_type(schema: Mapping[str, Json]) -> Json:
     """Return the type or types. OpenAPI 3.0 says ``nullable`` where JSON Schema adds the type null."""
     type_ = schema.get("type")
     types = [type_] if isinstance(type_, str) else type_ if isinstance(type_, list) else []
+    types = types[: len(_TYPES)]
     known = [name for name in types if isinstance(name, str) and name in _TYPES]
     if known and schema.get("nullable") is True and "null" not in known:
         known.append("null")

@@ -16,7 +16,6 @@ from pydantic import ValidationError
 from config import net
 from workflows.engine.errors import ToolFailed
 from workflows.engine.language.document import Json
-from workflows.engine.language.json_schema import find_schema_error
 from workflows.engine.tool_calls import ToolResult
 from workflows.tools.mcp.commands import STDIO_SCHEME
 from workflows.tools.mcp.http import open_http
@@ -42,10 +41,12 @@ class Server:
     header: tuple[str, str] | None = None
     variable: tuple[str, str] | None = None
 
-    def open(self, seconds: float) -> AbstractAsyncContextManager[Streams]:
+    def open(
+        self, seconds: float, stop: Callable[[str], None]
+    ) -> AbstractAsyncContextManager[Streams]:
         if self.url.startswith(STDIO_SCHEME):
             return open_stdio(self.url.removeprefix(STDIO_SCHEME), self.variable)
-        return open_http(self.url, seconds, self.header)
+        return open_http(self.url, seconds, self.header, stop=stop)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ async def call_tool(
     seconds: float = CALL_SECONDS,
 ) -> ToolResult:
     """Call a tool. Raise ``ToolFailed`` if the server can't be reached; what it refuses is a result."""
-    if error := find_schema_error(dict(arguments), dict(operation.parameters)):
+    if error := operation.find_argument_error(arguments):
         return ToolResult(f"Invalid arguments: {error}", is_error=True)
     meta = {"mnemoflow/idempotencyKey": idempotency_key} if idempotency_key else None
     params = types.CallToolRequestParams(
@@ -178,7 +179,7 @@ async def _open_session(
     async with (
         target,
         filtered,
-        server.open(seconds) as (reading, writing),
+        server.open(seconds, stop) as (reading, writing),
         reading,
         writing,
         anyio.create_task_group() as group,

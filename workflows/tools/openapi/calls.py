@@ -9,7 +9,6 @@ from urllib.parse import quote
 from config import net
 from workflows.engine.errors import ToolFailed
 from workflows.engine.language.document import Json
-from workflows.engine.language.json_schema import find_schema_error
 from workflows.engine.tool_calls import ToolResult
 from workflows.tools.openapi.security import Security
 from workflows.tools.operations import Operation
@@ -49,7 +48,7 @@ async def call_operation(
     idempotency_key: str = "",
 ) -> ToolResult:
     """Call an operation. Raise ``ToolFailed`` if the API can't be reached; all else that goes wrong is a result."""
-    if error := find_schema_error(dict(arguments), dict(operation.parameters)):
+    if error := operation.find_argument_error(arguments):
         return ToolResult(f"Invalid arguments: {error}", is_error=True)
     try:
         request = _build_request(operation, arguments)

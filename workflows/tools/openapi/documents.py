@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 from urllib.parse import urljoin, urlsplit
 
@@ -20,6 +21,8 @@ from workflows.tools.parameter_schemas import SchemaReader
 
 MAX_BYTES: Final = 2 * 1024 * 1024
 MAX_PATHS: Final = 5000
+MAX_URL: Final = 2048
+MAX_VARIABLES: Final = 20  # of a server's URL
 METHODS: Final = ("get", "post", "put", "patch", "delete", "head", "options")
 
 Fields = Mapping[str, Json]
@@ -121,13 +124,20 @@ def _read_base_url(document: Fields, source_url: str) -> str:
     url = server.get("url", "/") if isinstance(server, Mapping) else "/"
     if not isinstance(url, str) or not isinstance(server, Mapping):
         return ""
-    variables = server.get("variables")
-    for name, variable in variables.items() if isinstance(variables, Mapping) else ():
-        default = variable.get("default") if isinstance(variable, Mapping) else ""
-        url = url.replace(f"{{{name}}}", str(default))
     try:
-        base_url = urljoin(source_url, url)
+        base_url = urljoin(source_url, _fill_variables(url, server.get("variables")))
         is_absolute = bool(urlsplit(base_url).hostname)
     except ValueError:
         return ""
-    return base_url.rstrip("/") if is_absolute and len(base_url) <= 2048 else ""
+    return base_url.rstrip("/") if is_absolute and len(base_url) <= MAX_URL else ""
+
+
+def _fill_variables(url: str, variables: Json) -> str:
+    """Return the URL with the default values of its variables, or "" as soon as it is too long."""
+    items = islice(variables.items(), MAX_VARIABLES) if isinstance(variables, Mapping) else ()
+    for name, variable in items:
+        if len(url) > MAX_URL:
+            return ""
+        default = variable.get("default") if isinstance(variable, Mapping) else ""
+        url = url.replace(f"{{{name}}}", str(default)[:MAX_URL])
+    return url if len(url) <= MAX_URL else ""

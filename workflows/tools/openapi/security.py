@@ -10,6 +10,8 @@ from workflows.tools.operations import clean_text
 from workflows.tools.parameter_schemas import SchemaReader
 
 
+MAX_SCHEMES: Final = 20
+
 SecurityType = Literal["none", "bearer", "basic", "header", "query"]
 
 # A secret in one of these headers could change where the request ends or goes.
@@ -57,10 +59,10 @@ def read_security(document: Mapping[str, Json], reader: SchemaReader) -> Securit
     required = [
         name
         for requirement in _list_mappings(document.get("security"))
-        for name in requirement
+        for name in list(requirement)[:MAX_SCHEMES]
         if name in schemes
     ]
-    for name in (*required, *list(schemes)[:20]):
+    for name in (*required, *list(schemes)[:MAX_SCHEMES]):
         security = _read_scheme(reader.read_reference(schemes[name]))
         if security.type != "none":
             return security
@@ -68,7 +70,8 @@ def read_security(document: Mapping[str, Json], reader: SchemaReader) -> Securit
 
 
 def _list_mappings(value: Json) -> list[Mapping[str, Json]]:
-    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
+    items = value[:MAX_SCHEMES] if isinstance(value, list) else []
+    return [item for item in items if isinstance(item, Mapping)]
 
 
 def _read_scheme(scheme: Json) -> Security:

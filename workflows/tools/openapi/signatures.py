@@ -1,7 +1,8 @@
 """Merges the parameters and the body of an operation into one JSON schema, and says where each argument belongs."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Final, Literal
 
 from workflows.engine.language.document import Json
@@ -13,6 +14,7 @@ BodyType = Literal["", "json", "form", "multipart", "text"]
 
 # Headers that belong to the request itself or to its credential, so that no argument may set them.
 _FIXED_HEADERS: Final = frozenset({"accept", "content-type", "authorization", "cookie"})
+MAX_DECLARED: Final = 200  # parameters of one operation, and forms of its body, that are looked at
 _PLACES: Final = frozenset({"path", "query", "header"})
 # In the order of preference.
 _BODY_TYPES: Final[Mapping[str, BodyType]] = {
@@ -21,6 +23,7 @@ _BODY_TYPES: Final[Mapping[str, BodyType]] = {
     "multipart/form-data": "multipart",
     "text/plain": "text",
 }
+MAX_MEDIA_TYPE: Final = 200  # characters
 WHOLE_BODY: Final = "body"
 
 # Where an argument belongs: the place, the name there, and how a list is written.
@@ -41,13 +44,14 @@ class Signature:
 
 
 def read_signature(
-    operation: Mapping[str, Json], shared: Iterable[Json], reader: SchemaReader
+    operation: Mapping[str, Json], shared: Sequence[Json], reader: SchemaReader
 ) -> Signature:
     """Return the merged schema. Parameters of the operation replace those of its path with the same name and place."""
     signature = Signature({"type": "object", "properties": {}, "required": []})
     declared = operation.get("parameters")
     merged: dict[tuple[str, str], Mapping[str, Json]] = {}
-    for value in (*shared, *(declared if isinstance(declared, list) else ())):
+    own = declared[:MAX_DECLARED] if isinstance(declared, list) else []
+    for value in (*shared[:MAX_DECLARED], *own):
         parameter = reader.read_reference(value)
         if isinstance(parameter, Mapping):
             merged[str(parameter.get("in")), clean_text(parameter.get("name"), 100)] = parameter
@@ -110,7 +114,8 @@ def _add_body(signature: Signature, body: Json, reader: SchemaReader) -> None:
 
 
 def _choose_body_type(content: Mapping[str, Json]) -> tuple[str, BodyType]:
-    kinds = {key: key.partition(";")[0].strip().lower() for key in content}
+    keys = [key for key in islice(content, MAX_DECLARED) if len(key) <= MAX_MEDIA_TYPE]
+    kinds = {key: key.partition(";")[0].strip().lower() for key in keys}
     for media_type, body_type in _BODY_TYPES.items():
         for key, kind in kinds.items():
             if kind == media_type or (body_type == "json" and kind.endswith(("+json", "*/*"))):
