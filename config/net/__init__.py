@@ -16,6 +16,7 @@ from config.net.errors import (
     TimeIsUp,
 )
 from config.net.exchanges import ExchangeFailed, FormFile, describe_failure, send_request
+from config.net.watching import watch_body
 
 
 __all__ = [
@@ -33,4 +34,5 @@ __all__ = [
     "describe_failure",
     "parse_allowed",
     "send_request",
+    "watch_body",
 ]

@@ -50,6 +50,12 @@ def start(tmp_path: Path, settings):
     return allow
 
 
+@pytest.fixture
+def short_grace(monkeypatch):
+    """Wait only shortly for a process that does not end by itself."""
+    monkeypatch.setattr("workflows.tools.mcp.stdio.GRACE_SECONDS", 0.2)
+
+
 def is_running(pid_file: Path) -> bool:
     try:
         os.kill(int(pid_file.read_text()), 0)
@@ -83,19 +89,21 @@ async def test_process_gets_nothing_of_our_environment(start, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("mode", "message"),
-    [("flood", "too large"), ("lines", "too many"), ("silent", "took longer")],
+    ("mode", "message", "seconds"),
+    [("flood", "too large", 20), ("lines", "too many", 20), ("silent", "took longer", 0.5)],
 )
-async def test_hostile_process_is_ended(start, mode, message):
+@pytest.mark.usefixtures("short_grace")
+async def test_hostile_process_is_ended(start, mode, message, seconds):
     started = time.monotonic()
 
     with pytest.raises(ToolFailed, match=message):
-        await list_tools(start(mode), seconds=3)
+        await list_tools(start(mode), seconds=seconds)
 
     assert time.monotonic() - started < 9
     assert not is_running(start.pid)
 
 
+@pytest.mark.usefixtures("short_grace")
 async def test_process_that_stays_is_killed(start):
     listing = await list_tools(start("stays"))
 

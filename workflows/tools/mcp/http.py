@@ -1,6 +1,6 @@
 """The streamable HTTP transport of MCP over the guarded client."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
@@ -17,13 +17,29 @@ MAX_REQUESTS: Final = 60  # of one session; a server can make the package ask ag
 
 @asynccontextmanager
 async def open_http(
-    url: str, seconds: float, header: tuple[str, str] | None = None
+    url: str,
+    seconds: float,
+    header: tuple[str, str] | None = None,
+    *,
+    stop: Callable[[str], None],
 ) -> AsyncIterator[Streams]:
-    """Open the streams of a session. ``header`` shows the credential; redirects to other sites are not followed."""
+    """Open the streams of a session. ``header`` shows the credential; redirects to other sites are not followed.
+
+    ``stop`` is called with the reason why no answer will come, for which the package would wait until its time is up.
+    """
+
+    def explain_end(error: Exception | None) -> None:
+        failure = net.describe_failure(error, url) if error else None
+        stop(str(failure) if failure else "The MCP server closed the connection before it answered")
+
+    async def watch(response: Any) -> None:  # httpx.Response: only config.net imports httpx
+        if response.headers.get("content-type", "").startswith("text/event-stream"):
+            net.watch_body(response, explain_end)
+
     async with net.build_client(timeout=seconds, max_body=MAX_RESPONSE) as client:
         if header:
             client.headers[header[0]] = header[1]
-        client.event_hooks = {"request": [_Budget(url).check]}
+        client.event_hooks = {"request": [_Budget(url).check], "response": [watch]}
         async with streamable_http_client(url, http_client=client) as (reading, writing, _get_id):
             yield reading, writing
 
