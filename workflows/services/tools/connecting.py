@@ -201,7 +201,7 @@ def _choose_base_url(entered: str, documented: str, document_url: str, *, has_se
     if not documented:
         raise InvalidValue(_("The document names no server. Enter the base URL."), field="base_url")
     url = _clean_url_field(documented, "base_url")
-    if has_secret and urlsplit(url).netloc != urlsplit(document_url).netloc:
+    if has_secret and urlsplit(url)[:2] != urlsplit(document_url)[:2]:  # scheme and host
         sentence = _("The document names the server %(url)s. Enter it as base URL to confirm it.")
         raise InvalidValue(sentence % {"url": url}, field="base_url")
     return url
