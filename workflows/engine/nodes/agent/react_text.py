@@ -1,7 +1,8 @@
 """The text format of ReAct: the instructions for the model, and the parser of what it writes.
 
 Labels are recognized in English and Chinese, in any case, with either colon, and in bold. An action is a JSON object
-with ``action`` and ``action_input``, or a name with its input on the next line.
+with ``action`` and ``action_input``, or a name with its input on the next line. Quoted lines are never read as an action,
+because a model quotes what a tool returned.
 """
 
 import re
@@ -21,7 +22,7 @@ STOP_WORDS: Final = ("\nObservation:", "\n观察：", "\n观察:")
 
 def _compile_label(*names: str) -> re.Pattern[str]:
     words = "|".join(names)
-    return re.compile(rf"^[ \t>#*]*(?:{words})[ \t]*\**[ \t]*[:：]\**[ \t]*", re.I | re.M)
+    return re.compile(rf"^[ \t#*]*(?:{words})[ \t]*\**[ \t]*[:：]\**[ \t]*", re.I | re.M)
 
 
 OBSERVATION: Final = _compile_label("Observations?", "观察结果", "观察", "观测")
@@ -33,6 +34,7 @@ _INPUT: Final = _compile_label(
 _FINAL: Final = _compile_label(
     "Final[ _]?Answer", "最终答案", "最终回答", "最终结果", "最后答案", "答案"
 )
+_QUOTED_LINE: Final = re.compile(r"^[ \t]*>.*$", re.M)
 _FENCED: Final = re.compile(r"```[a-zA-Z]*\s*\n?(.*?)(?:```|\Z)", re.DOTALL)
 # A model that puts its answer into an action names it like this.
 _FINAL_ACTIONS: Final = frozenset(
@@ -69,13 +71,15 @@ def parse_step(source: str) -> ReactStep:
     """Parse what the model wrote. Text without any action is the answer."""
     text = source[: match.start()] if (match := OBSERVATION.search(source)) else source
     text = text.strip()
-    action, final = _ACTION.search(text), _FINAL.search(text)
+    own_text = _QUOTED_LINE.sub(lambda quote: " " * len(quote[0]), text)
+    action, final = _ACTION.search(own_text), _FINAL.search(own_text)
     if final is not None and (action is None or final.start() < action.start()):
         thought = _clean_thought(text[: final.start()])
         return ReactStep(text, thought, answer=text[final.end() :].strip())
     if action is not None:
-        return _parse_action(text, _clean_thought(text[: action.start()]), text[action.end() :])
-    blob = _read_blob(text)
+        thought = _clean_thought(text[: action.start()])
+        return _parse_action(text, thought, own_text[action.end() :])
+    blob = _read_blob(own_text)
     if blob is not None:
         return _parse_object(text, "", blob)
     return ReactStep(text, answer=_clean_thought(text))

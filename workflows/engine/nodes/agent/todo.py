@@ -19,6 +19,7 @@ from workflows.engine.nodes.agent.todo_prompts import (
     Texts,
     choose_texts,
     render_decision,
+    render_notes,
     render_step,
 )
 from workflows.engine.nodes.agent.todo_text import (
@@ -27,6 +28,7 @@ from workflows.engine.nodes.agent.todo_text import (
     parse_report,
     parse_todos,
 )
+from workflows.engine.nodes.memory.quoting import quote_block
 from workflows.engine.ports import Message, Origin
 from workflows.engine.runtime.step_parts import PartResult
 from workflows.engine.runtime.waits import BY_LINK, Wait
@@ -216,9 +218,11 @@ class _Loop:
         recorded = await self.session.parts.run(
             part, QUESTION_KIND, call, title=self.texts.ask, inputs={"question": question}
         )
-        if recorded["by"] == BY_LINK:
+        reply = str(recorded["answer"])
+        if recorded["by"] == BY_LINK:  # anybody may have it
             self.session.mark_untrusted(("answer",))
-        return str(recorded["answer"])
+            return f"\n{quote_block(reply)}"
+        return reply
 
     def _record(
         self, todo: Todo, report: StepReport, results: Sequence[str], errors: Sequence[str]
@@ -279,7 +283,8 @@ class _Loop:
         session = self.session
         lines = [f"{each.number}. {each.content}: {each.status}" for each in self.todos]
         lines += self.results[-MAX_RESULTS:]
-        lines += [str(note["content"]) for note in self.notes.written]
+        if self.notes.written:
+            lines.append(render_notes(self.texts, self.notes.written))
         messages = [*session.messages, Message("user", "\n".join(lines))]
         if limit is not None:
             return await session.give_last_answer(self.number + 1, messages, limit)

@@ -38,7 +38,7 @@ class TodoNotes:
     def __init__(self, ctx: NodeContext) -> None:
         self._ctx = ctx
         self._memory: MemoryPort | None = ctx.ports.memory
-        self.written: list[dict[str, Json]] = []  # oldest first
+        self.written: list[Note] = []  # oldest first
 
     async def add(self, part: str, content: str, source: str, *, is_untrusted: bool) -> None:
         """Store a note once, whatever happens to the worker."""
@@ -64,13 +64,13 @@ class TodoNotes:
             return PartResult(value, events=(build_written_event(hit, ctx.node_id, NOTES_SCOPE),))
 
         outputs = await ctx.parts.run(part, NOTE_KIND, call, title=source, inputs={})
-        self.written.append(dict(outputs))
+        self.written.append(Note(dict(outputs), is_untrusted))
 
     async def read(self) -> list[Note]:
         """Return the unexpired notes of the run, newest first."""
         if self._memory is None:
             oldest = self._ctx.ports.clock.now().timestamp() * 1000 - LIFETIME * 1000
-            return [Note(each) for each in reversed(self.written) if each["time"] > oldest]
+            return [note for note in reversed(self.written) if note.value["time"] > oldest]
         hits: Sequence[Any] = await self._memory.recall(
             scope=NOTES_SCOPE,
             identity=self._ctx.identity,

@@ -1,7 +1,8 @@
 """Reads what a model writes in the todo loop, in Chinese or English: its decision, and its report on a step.
 
 A model keeps to the format only roughly, so labels may be decorated, lines may be missing, and values may be written as
-decimals, percentages or fractions. Every pattern runs in linear time, because the text may be hostile.
+decimals, percentages or fractions. Every pattern runs in linear time, because the text may be hostile. Quoted lines hold
+neither labels nor actions nor todos, because a model quotes what a tool returned.
 """
 
 import re
@@ -39,7 +40,7 @@ _ITEM: Final = re.compile(
 _NUMBER: Final = re.compile(
     r"(-?\d{1,9}(?:\.\d{0,9})?|\.\d{1,9})[ ]?(?:(%)|/[ ]?(\d{1,9}(?:\.\d{0,9})?))?"
 )
-_DECORATION: Final = " \t#*>-_`【】[]"
+_DECORATION: Final = " \t#*-_`【】[]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ class StepReport:
 
 def parse_todos(text: str) -> tuple[str, ...]:
     """Return the todos of a decision, or none if the model decided that the task needs no todos."""
-    lines = iter(_split_lines(text))
+    lines = (line for line in _split_lines(text) if not _is_quoted(line))
     if not any(_is_header(line) for line in lines):
         return ()
     todos: list[str] = []
@@ -77,7 +78,7 @@ def parse_report(text: str) -> StepReport | None:
         if label and label not in values:
             field = label
             values[field] = [rest]
-        elif field:
+        elif field and not (field == "action" and _is_quoted(line)):
             values[field].append(line)
     if not values:
         return None
@@ -116,6 +117,10 @@ def is_none(text: str) -> bool:
 def _split_lines(text: str) -> Iterator[str]:
     """Yield the lines without those that open or close a code fence."""
     return (line for line in text[:_MAX_TEXT].splitlines() if not line.lstrip().startswith("```"))
+
+
+def _is_quoted(line: str) -> bool:
+    return line.lstrip().startswith(">")
 
 
 def _is_header(line: str) -> bool:

@@ -22,10 +22,11 @@ MAX_ENTRY_LENGTH: Final = 16_000
 MAX_LENGTH: Final = 64_000
 TRUNCATION_MARK: Final = "… (cut)"
 
-# The role markers of chat prompts, which attackers imitate.
+# The markers of roles and calls in chat prompts, which attackers imitate.
 _ROLE_MARKER: Final = re.compile(
     r"<\|?\s*/?(?:im_start|im_end|endoftext|start_header_id|end_header_id|eot_id|system|assistant"
-    r"|user|s)\s*\|?>|\[/?INST\]|<<\s*/?SYS\s*>>|\[/?Memory Context\]",
+    r"|user|s|tool_calls?|tool_response|function_call|python_tag|think)\s*\|?>"
+    r"|\[/?(?:INST|TOOL_CALLS|TOOL_RESULTS|AVAILABLE_TOOLS)\]|<<\s*/?SYS\s*>>|\[/?Memory Context\]",
     re.IGNORECASE,
 )
 # Markers at the beginning of any line but the first.
@@ -59,8 +60,13 @@ def needs_quoting(hit: MemoryHit) -> bool:
 
 
 def quote_block(text: str) -> str:
-    """Quote a text as Markdown does."""
-    return "\n".join(f"> {line}".rstrip() for line in _remove_invisible(text).splitlines())
+    """Quote a text as Markdown does.
+
+    Role markers get a backslash inside, because some servers read them wherever they are in a message.
+    """
+    visible = _remove_invisible(text)
+    marked = _ROLE_MARKER.sub(lambda match: f"{match[0][0]}\\{match[0][1:]}", visible)
+    return "\n".join(f"> {line}".rstrip() for line in marked.splitlines())
 
 
 def _render_line(hit: MemoryHit) -> tuple[str, bool]:

@@ -98,11 +98,11 @@ def limit_result(result: ToolResult) -> ToolResult:
 def render_for_model(outcome: ToolOutcome) -> str:
     """Return the text of the message that answers a call."""
     result = outcome.result
-    text = result.text or "(no output)"
+    lines = [result.text or "(no output)"]
+    lines += [f"File: {_describe_file(file)}" for file in result.files]
+    text = "\n".join(lines)
     if outcome.is_untrusted:
         text = f"{UNTRUSTED_NOTE}\n{quote_block(text)}"
-    files = "\n".join(f"File: {_describe_file(file)}" for file in result.files)
-    text = f"{text}\n{files}" if files else text
     return f"Error: {text}" if result.is_error else text
 
 

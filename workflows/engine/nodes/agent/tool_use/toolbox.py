@@ -1,7 +1,7 @@
 """The tools of an agent: finds them, gives each a name that a model can write, and calls them."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 
@@ -26,6 +26,7 @@ from workflows.engine.tool_calls import Tool, ToolCall, ToolPort, ToolSpec
 _INVALID_IN_NAME: Final = re.compile(r"[^a-zA-Z0-9_-]+")
 _MAX_NAME: Final = 64
 MAX_ARGUMENTS: Final = 100_000  # characters
+MAX_ARGUMENT_DEPTH: Final = 40
 
 Arguments = Mapping[str, Json]
 
@@ -101,12 +102,14 @@ async def find_tools(
     """Find the tools of the document. Raises ToolFailed for one that the run may not use."""
     tools: dict[str, CallableTool] = {tool.spec.name: tool for tool in own_tools}
     port = ctx.ports.tools
-    for entry in entries:
-        if port is None:
-            raise PortMissing("tools")
-        for tool in await port.find([entry.reference]):
-            callable_tool = _build_tool(entry, tool, port, tools, ctx)
-            tools[callable_tool.spec.name] = callable_tool
+    if not entries:
+        return Toolbox(tools)
+    if port is None:
+        raise PortMissing("tools")
+    found = [(entry, tool) for entry in entries for tool in await port.find([entry.reference])]
+    names = _choose_names([tool for _entry, tool in found], tools)
+    for name, (entry, tool) in zip(names, found, strict=True):
+        tools[name] = _build_tool(name, entry, tool, port, ctx)
     return Toolbox(tools)
 
 
@@ -120,20 +123,33 @@ def read_arguments(call: ToolCall, spec: ToolSpec) -> dict[str, Json]:
         raise ValueError(f"The arguments are not valid JSON: {error}.") from None
     if not isinstance(arguments, dict):
         raise ValueError("The arguments must be a JSON object.")
+    if _is_deeper(arguments, MAX_ARGUMENT_DEPTH):
+        raise ValueError(f"The arguments are nested more than {MAX_ARGUMENT_DEPTH} levels deep.")
     if error_text := find_schema_error(arguments, spec.parameters):
         raise ValueError(f"The arguments do not fit the tool: {error_text}.")
     return arguments
 
 
+def _is_deeper(value: Json, levels: int) -> bool:
+    """Return whether a value is nested more than this many levels deep."""
+    inner = [value]
+    for _level in range(levels + 1):
+        inner = [
+            item
+            for each in inner
+            if isinstance(each, dict | list)
+            for item in (each.values() if isinstance(each, dict) else each)
+        ]
+        if not inner:
+            return False
+    return True
+
+
 def _build_tool(
-    entry: AgentTool,
-    tool: Tool,
-    port: ToolPort,
-    taken: Mapping[str, CallableTool],
-    ctx: NodeContext,
+    name: str, entry: AgentTool, tool: Tool, port: ToolPort, ctx: NodeContext
 ) -> PortTool:
     spec = ToolSpec(
-        _choose_name(tool, taken),
+        name,
         entry.description or tool.spec.description,
         _remove_settings(tool.spec.parameters, entry.settings),
     )
@@ -141,14 +157,33 @@ def _build_tool(
     return PortTool(spec, tool, port, settings, entry.needs_approval or tool.needs_approval)
 
 
-def _choose_name(tool: Tool, taken: Mapping[str, CallableTool]) -> str:
-    """Return a name that no other tool has: the tool's own, or one with its provider or a number."""
+def _choose_names(tools: Sequence[Tool], own_names: Iterable[str]) -> list[str]:
+    """Return a name for each tool that no other has, not even in another case.
+
+    The names of trusted tools are chosen first, so that no server can take the name of a built-in tool.
+    """
+    taken = {_fold_name(name) for name in own_names}
+    names = [""] * len(tools)
+    for index in sorted(range(len(tools)), key=lambda index: tools[index].is_untrusted):
+        names[index] = _choose_name(tools[index], taken)
+        taken.add(_fold_name(names[index]))
+    return names
+
+
+def _fold_name(name: str) -> str:
+    return name.lower().replace("-", "_")
+
+
+def _choose_name(tool: Tool, taken: Collection[str]) -> str:
+    """Return a free name: the tool's own, or one with its provider or a number. ``taken`` are folded names."""
     own_name = _clean_name(tool.spec.name) or "tool"
     provider = _clean_name(tool.reference.provider)
     names = [own_name, *([f"{provider}_{own_name}"] if provider else [])]
     numbered = (f"{own_name[: _MAX_NAME - 4]}_{number}" for number in range(2, 1000))
     return next(
-        name for name in (*names, *numbered) if name not in taken and len(name) <= _MAX_NAME
+        name
+        for name in (*names, *numbered)
+        if _fold_name(name) not in taken and len(name) <= _MAX_NAME
     )
 
 
