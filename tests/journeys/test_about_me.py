@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.journeys.chatting import use_sample
+from tests.journeys.languages import BY_NIGHT
 from tests.support.stack import LiveStack
 
 
@@ -49,7 +50,10 @@ CHINESE = Words(
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("words", [ENGLISH, CHINESE], ids=["english", "chinese"])
+@pytest.mark.parametrize(
+    "words",
+    [pytest.param(ENGLISH, id="english"), pytest.param(CHINESE, id="chinese", marks=BY_NIGHT)],
+)
 def test_person_keeps_what_is_remembered_about_them_in_hand(
     signed_in: Page, live_stack: LiveStack, words: Words
 ) -> None:

@@ -5,6 +5,7 @@ from playwright.sync_api import Page, expect
 
 from tests.journeys.building import fill_in, kept, new_workflow, reading, run, until, wanted
 from tests.journeys.editing import Draft
+from tests.journeys.languages import BY_NIGHT
 from tests.journeys.ways import Keyboard, Mouse, Outline
 from tests.support.stack import LiveStack
 
@@ -29,8 +30,8 @@ def empty(signed_in: Page, live_stack: LiveStack, language: str) -> Draft:
         (Keyboard, "en"),
         (Outline, "en"),
         (Mouse, "zh-hans"),
-        (Keyboard, "zh-hans"),
-        (Outline, "zh-hans"),
+        pytest.param(Keyboard, "zh-hans", marks=BY_NIGHT),
+        pytest.param(Outline, "zh-hans", marks=BY_NIGHT),
     ],
 )
 def test_workflow_built_from_an_empty_canvas_is_the_seeds_and_remembers(

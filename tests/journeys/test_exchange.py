@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.journeys.languages import LANGUAGES
 from tests.journeys.looking import CONTRAST, NAMELESS, OVERFLOW, complaints
 from tests.support.stack import LiveStack
 
@@ -28,7 +29,7 @@ for subject, text in ((str(user.pk), "I like green tea"), ("{outside}", "Ben lik
 AT = "2026-05-01T10:00:00Z"
 
 
-@pytest.mark.parametrize("language", ["en", "zh-hans"])
+@pytest.mark.parametrize("language", LANGUAGES)
 def test_data_is_taken_along_brought_in_and_an_outside_person_erased(
     signed_in: Page, live_stack: LiveStack, tmp_path: Path, language: str
 ):

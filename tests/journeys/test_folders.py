@@ -5,14 +5,13 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.journeys.languages import LANGUAGES
 from tests.journeys.looking import CONTRAST, NAMELESS, OVERFLOW, complaints
 from tests.journeys.ways import middle
 from tests.support.stack import LiveStack
 
 
 pytestmark = pytest.mark.browser
-
-LANGUAGES = ["en", "zh-hans"]
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.journeys.building import kept, until
 from tests.journeys.editing import Draft, id_in, ready
+from tests.journeys.languages import LANGUAGES
 from tests.support.stack import LiveStack
 
 
@@ -16,7 +17,7 @@ FACT, QUESTION = "My dog is called Rollo.", "What is my dog called?"
 ANSWER = "I can't tell you that."
 
 
-@pytest.mark.parametrize("language", ["en", "zh-hans"])
+@pytest.mark.parametrize("language", LANGUAGES)
 def test_answer_is_explained_tested_pinned_published_compared_and_restored(
     signed_in: Page, live_stack: LiveStack, language: str
 ):

@@ -9,13 +9,14 @@ import pytest
 from playwright.sync_api import FilePayload, Page, expect
 
 from tests.journeys.chatting import READY, say, use_sample
+from tests.journeys.languages import LANGUAGES
 from tests.support.stack import LiveStack
 
 
 pytestmark = pytest.mark.browser
 
 
-@pytest.mark.parametrize("language", ["en", "zh-hans"])
+@pytest.mark.parametrize("language", LANGUAGES)
 def test_pages_are_made_followed_changed_and_undone(
     signed_in: Page, live_stack: LiveStack, language: str
 ) -> None:

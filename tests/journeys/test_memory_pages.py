@@ -6,13 +6,13 @@ import time
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.journeys.languages import LANGUAGES
 from tests.journeys.looking import CONTRAST, HEADINGS, NAMELESS, OVERFLOW, complaints
 from tests.support.stack import LiveStack
 
 
 pytestmark = pytest.mark.browser
 
-LANGUAGES = ["en", "zh-hans"]
 MANY = 500
 QUICK = 10.0  # seconds, beside others who test; alone it is a third of one
 

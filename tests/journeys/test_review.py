@@ -6,13 +6,13 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.journeys.languages import LANGUAGES
 from tests.journeys.looking import CONTRAST, HEADINGS, NAMELESS, OVERFLOW, complaints, shut_out
 from tests.support.stack import LiveStack
 
 
 pytestmark = pytest.mark.browser
 
-LANGUAGES = ["en", "zh-hans"]
 KINDS = {"add": 2, "contradiction": 1, "held": 1, "link": 1, "merge": 1}
 
 
