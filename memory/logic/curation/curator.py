@@ -13,12 +13,14 @@ from memory.core.provider import NamespaceStore
 from memory.core.records import Json, MemoryEntry, MemoryQuery, StoreParams, Tier
 from memory.logic.conversations.messages import estimate_tokens
 from memory.logic.curation.batches import split_batches, split_text
+from memory.logic.curation.extractive import ExtractiveCurator
 from memory.logic.curation.feedback_loop import (
     KnownTexts,
     exclude_known,
     is_repetition,
     mentions_task,
 )
+from memory.logic.curation.lessons import DropReason, find_drop_reason, is_small_talk, select_done
 from memory.logic.curation.parsing import Analysis, build_drafts
 from memory.logic.curation.scoring import choose_ttl, compute_importance
 from memory.logic.curation.work import FinishedWork, redact_work
@@ -64,12 +66,16 @@ class Curator(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CurationResult:
-    """The drafts of one piece of work, or the ``problem`` that prevented them; the problem isn't raised."""
+    """The drafts of one piece of work, or the ``problem`` that prevented them; the problem isn't raised.
+
+    ``dropped`` has a reason for each text that is no lesson.
+    """
 
     drafts: tuple[StoreParams, ...]
     curator: str
     repairs: tuple[str, ...] = ()
     problem: str = ""
+    dropped: tuple[DropReason, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,19 +98,22 @@ async def curate(
     seconds: float = 60.0,
 ) -> CurationResult:
     """Analyse the work into drafts; a failure (a model's error, a timeout) is returned in ``problem``, never raised."""
-    work = redact_work(work, known_secrets)
+    work, is_refused = _remove_refusals(redact_work(work, known_secrets))
     try:
         async with asyncio.timeout(seconds):
-            analysis = await curator.analyse(work)
+            # Of a task that was not done, only the person's own words are left, which need no model.
+            analysis = await (ExtractiveCurator() if is_refused else curator).analyse(work)
     except TimeoutError:
         return CurationResult((), curator.name, problem=f"No answer within {seconds:g} seconds.")
     except Exception as error:  # a model can raise any exception; the run has ended
         return CurationResult((), curator.name, problem=f"{type(error).__name__}: {error}"[:500])
-    drafts = build_drafts(_remove_known(analysis, work), namespace, new_id, work.source)
+    analysis, dropped = _drop_non_lessons(_remove_known(analysis, work), work, is_refused)
+    drafts = build_drafts(analysis, namespace, new_id, work.source)
     if work.is_untrusted:
         origin = {"origin": str(ContentOrigin.WEB)}
         drafts = [replace(draft, metadata={**draft.metadata, **origin}) for draft in drafts]
-    return CurationResult(tuple(map(_set_importance, drafts)), curator.name, analysis.repairs)
+    scored = tuple(map(_set_importance, drafts))
+    return CurationResult(scored, curator.name, analysis.repairs, dropped=dropped)
 
 
 def split_work(work: FinishedWork, budget: int) -> list[FinishedWork]:
@@ -161,6 +170,49 @@ def decide_draft(
         draft, ContentOrigin.TOOL, recent, rejected, known_secrets, limits, hold, can_merge=True
     )
     return decide_ingress(incoming)
+
+
+def _remove_refusals(work: FinishedWork) -> tuple[FinishedWork, bool]:
+    """Remove the answers with which the model refused the task; also return whether no other answer is left.
+
+    The message of the person, which is one of the outputs of a chat, always stays.
+    """
+    answers = [output for output in work.outputs if output != work.task]
+    done = select_done(answers)
+    outputs = tuple(output for output in work.outputs if output == work.task or output in done)
+    return replace(work, outputs=outputs), bool(answers) and not done
+
+
+def _drop_non_lessons(
+    analysis: Analysis, work: FinishedWork, is_refused: bool
+) -> tuple[Analysis, tuple[DropReason, ...]]:
+    """Remove the texts that are no lessons, and return the reason for each."""
+    reasons: list[DropReason] = []
+
+    def select(texts: Sequence[str]) -> tuple[str, ...]:
+        found = [(text, find_drop_reason(text)) for text in texts]
+        reasons.extend(reason for _text, reason in found if reason)
+        return tuple(text for text, reason in found if reason is None)
+
+    learnings, solutions = select(analysis.key_learnings), select(analysis.solutions)
+    has_content = bool(learnings or solutions or analysis.errors)
+    if analysis.summary and (
+        reason := _find_summary_reason(analysis, work, is_refused, has_content)
+    ):
+        reasons.append(reason)
+        analysis = replace(analysis, summary="")
+    return replace(analysis, key_learnings=learnings, solutions=solutions), tuple(reasons)
+
+
+def _find_summary_reason(
+    analysis: Analysis, work: FinishedWork, is_refused: bool, has_content: bool
+) -> DropReason | None:
+    """Return why the summary of the task is dropped, or None if it is stored."""
+    if is_refused and work.has_succeeded:
+        return DropReason.NOT_DONE
+    if not has_content and is_small_talk(work.task):
+        return DropReason.SMALL_TALK
+    return find_drop_reason(analysis.summary)
 
 
 def _remove_known(analysis: Analysis, work: FinishedWork) -> Analysis:

@@ -237,7 +237,12 @@ async def _analyse(job: _Job) -> CurationResult:
             if number == 0 or draft.category != "execution" or "solutions" in draft.value
         ]
         repairs = dict.fromkeys([*result.repairs, *piece_result.repairs])
-        result = replace(result, drafts=(*result.drafts, *drafts), repairs=tuple(repairs))
+        result = replace(
+            result,
+            drafts=(*result.drafts, *drafts),
+            repairs=tuple(repairs),
+            dropped=(*result.dropped, *piece_result.dropped),
+        )
     if len(pieces) > MAX_PIECES:
         note = f"{len(pieces) - MAX_PIECES} pieces left unread"
         result = replace(result, repairs=(*result.repairs, note))
@@ -262,7 +267,8 @@ def _store_result(job: _Job, result: CurationResult) -> tuple[Curation, Sequence
             raise AlreadyExists("Another worker has taken over this curation.")
         row.status, row.finished_at = JobStatus.DONE, access.now
         row.place, row.curator, row.repairs = job.namespace, result.curator, list(result.repairs)
-        row.counts = {**Counter(map(str, admission.outcomes)), "proposed": admission.proposed}
+        outcomes = Counter(map(str, [*admission.outcomes, *result.dropped]))
+        row.counts = {**outcomes, "proposed": admission.proposed}
         row.change_id = batch.change_id
         row.save()
         change = str(batch.change_id)

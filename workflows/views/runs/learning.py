@@ -104,5 +104,8 @@ def _format_counts(counts: Mapping[str, int]) -> str:
     parts = [
         (counter["merge"], _("Already known: %(n)s")),
         (counter["refuse"], _("Not stored: %(n)s")),
+        (counter["too_short"], _("Too short: %(n)s")),
+        (counter["small_talk"], _("Only small talk: %(n)s")),
+        (counter["not_done"], _("The model could not do the task: %(n)s")),
     ]
     return " · ".join(text % {"n": n} for n, text in parts if n)
