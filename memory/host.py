@@ -71,6 +71,10 @@ class Host(Protocol):
         """Return those of the runs that have ended."""
         ...
 
+    def has_run_in_group(self, team_id: UUID, identity: Mapping[str, Json], group_id: str) -> bool:
+        """Return whether the person whom ``identity`` names has a run of the same workflows in this group."""
+        ...
+
     def curate_run(self, team_id: UUID, curation_id: UUID) -> None:
         """Carry out the curation of a run. No error is raised; the curation's row says how it ended."""
         ...

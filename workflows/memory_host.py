@@ -5,11 +5,13 @@ from typing import Any
 from uuid import UUID
 
 from django.db.models import OuterRef, Subquery
+from django.db.models.fields.json import KeyTextTransform
 from django.urls import reverse
 
 from accounts.principals import Principal
 from memory.host import RunDescription, register_host
 from workflows import selectors
+from workflows.engine.language.document import Json
 from workflows.execution.curation import run_summary
 from workflows.models import Conversation, Message, Run, Step, Workflow
 from workflows.models.run import ENDED
@@ -70,6 +72,21 @@ class WorkflowsHost:
     def list_ended_runs(self, team_id: UUID, run_ids: Sequence[str]) -> list[str]:
         rows = Run.objects.unscoped().filter(team_id=team_id, pk__in=_parse_uuids(run_ids))
         return [str(pk) for pk in rows.filter(status__in=ENDED).values_list("pk", flat=True)]
+
+    def has_run_in_group(self, team_id: UUID, identity: Mapping[str, Json], group_id: str) -> bool:
+        subject, workflow_id = identity.get("user_id"), identity.get("workflow_id")
+        if not subject or not workflow_id:
+            return False
+        runs = Run.objects.unscoped().filter(
+            team_id=team_id, workflow_id__in=_parse_uuids([str(workflow_id)]), subject=subject
+        )
+        in_group = runs.annotate(group=KeyTextTransform("group_id", "system")).filter(
+            group=group_id
+        )
+        # Merged workflows have a memory of their own, beside those of each of them.
+        names = identity.get("workflow_names") or None
+        systems = in_group.values_list("system", flat=True).iterator(chunk_size=100)
+        return any((system.get("workflow_names") or None) == names for system in systems)
 
     def curate_run(self, team_id: UUID, curation_id: UUID) -> None:
         run_summary.curate_run(team_id, curation_id)

@@ -1,6 +1,6 @@
 """A host without workflows, for tests of memory alone."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
@@ -34,6 +34,7 @@ class FakeHost:
     participants: Mapping[tuple[str, str], frozenset[UUID]] = field(default_factory=dict)
     runs: Mapping[str, RunDescription] = field(default_factory=dict)
     ended: Sequence[str] = ()
+    groups: Collection[tuple[str, str, str]] = ()  # person, workflow and group of each run
     namespaces: Sequence[str] = ()
     records: Sequence[tuple[str, Mapping[str, Json]]] = ()
     rows: Mapping[str, int] = field(default_factory=dict)
@@ -54,6 +55,9 @@ class FakeHost:
 
     def list_ended_runs(self, team_id: UUID, run_ids: Sequence[str]) -> Sequence[str]:
         return [run_id for run_id in run_ids if run_id in self.ended]
+
+    def has_run_in_group(self, team_id: UUID, identity: Mapping[str, Json], group_id: str) -> bool:
+        return (identity.get("user_id"), identity.get("workflow_id"), group_id) in self.groups
 
     def curate_run(self, team_id: UUID, curation_id: UUID) -> None:
         self.curated.append((team_id, curation_id))

@@ -23,7 +23,14 @@ from memory import permissions
 from memory.core.errors import AccessDenied, InvalidInput, MemoryFault, NotFound, ProviderError
 from memory.core.policy import check_namespace
 from memory.core.scope_kinds import SeenBy
-from memory.core.scopes import ParsedNamespace, Scope, parse_namespace, resolve_namespace
+from memory.core.scopes import (
+    ParsedNamespace,
+    Scope,
+    parse_namespace,
+    replace_group,
+    resolve_namespace,
+)
+from memory.host import get_host
 from memory.models import Entry
 from memory.permissions import AccessReason, NamespaceTarget, Verb
 from memory.policies import Rules, find_namespace_and_rules
@@ -31,7 +38,7 @@ from memory.providers.postgres import rows
 from memory.routing import find_external_provider
 from memory.services.access.pause_state import Paused, is_verb_paused
 from memory.services.gateway.audit_lines import record, record_refusal
-from memory.services.gateway.caller import MemoryCaller
+from memory.services.gateway.caller import MemoryCaller, list_reachable
 from memory.services.gateway.namespace_access import NamespaceAccess
 
 
@@ -226,13 +233,34 @@ def _check_run(caller: MemoryCaller, verb: Verb, target: NamespaceTarget, rules:
     if caller.team_id not in caller.principal.team_ids:
         raise AccessDenied(f"{text} belongs to another team.")
     is_shared = partial(permissions.is_shared_with, caller.principal, verb, target)
-    if text not in (caller.reach or ()) and not is_shared():
+    is_reachable = text in (caller.reach or ()) or is_shared()
+    if not is_reachable and not _is_own_group(caller, verb, target):
         raise AccessDenied(f"This run has no access to {text}.")
     if permissions.is_owned_by_another(caller.principal, target) and not is_shared():
         raise AccessDenied(f"{text} belongs to another user.")
     is_team_change = verb in ("write", "forget") and _is_shared_by_team(target)
     if is_team_change and caller.is_for_external_user and not rules.subjects_write_global:
         raise AccessDenied(f"Runs for external users can only read {text}.")
+
+
+def _is_own_group(caller: MemoryCaller, verb: Verb, target: NamespaceTarget) -> bool:
+    """Return whether the run's person may view the namespace as that of another group of theirs.
+
+    It must be in the memory stream of the run's own workflows. The person must have a run in the group, or an entry
+    that they wrote themselves; a key that names many people is none of them.
+    """
+    parsed, identity = target.parsed, caller.identity
+    if verb != "view" or parsed.scope != Scope.WORKFLOW:
+        return False
+    group = parsed.ids[-1]
+    if parsed.text not in list_reachable(replace_group(identity, group)):
+        return False
+    if get_host().has_run_in_group(caller.team_id, identity, group):
+        return True
+    user_id = caller.principal.user_id
+    if target.row is None or user_id is None or identity.get("user_id") != str(user_id):
+        return False
+    return rows.find_living(target.row).filter(source_actor=f"user:{user_id}").exists()
 
 
 def _is_shared_by_team(target: NamespaceTarget) -> bool:

@@ -214,7 +214,11 @@ ROWS = (
     # -- 2: the node, step by step ----------------------------------------------------------------
     row(2, "Core", "topic, else content, else document", RETRIEVAL + "test_query_is_topic_else_content_else_document",
         CONTEXT + "test_query_is_the_first_that_says_something"),
-    row(2, "Core", "group_id names the space", RETRIEVAL + "test_another_group_has_another_memory",
+    row(2, "Core", "group_id names the space: another group of the same person, and nobody else's",
+        "workflows/execution/test_other_groups.py::test_person_retrieves_from_another_group_of_theirs",
+        "workflows/execution/test_other_groups.py::test_each_person_of_a_key_is_another_caller",
+        "workflows/execution/test_other_groups.py::test_team_mate_without_a_run_in_the_group_gets_nothing_and_it_is_audited",
+        RETRIEVAL + "test_another_group_has_another_memory",
         RETRIEVAL + "test_missing_group_is_told_by_name"),
     row(2, "Tiers", "Quarantine takes no part", RETRIEVAL + "test_quarantined_entries_never_reach_the_text",
         KEEPING + "test_quarantine_is_never_recalled"),

@@ -97,7 +97,7 @@ class MemoryRetrieval(NodeKind[RetrievalConfig, RetrievalConfig]):
             ("global", gettext_noop("Global")),
         )),
         Field("group_id_selector", gettext_noop("Group"), Widget.SELECTOR,
-              help=gettext_noop("Leave empty for the group of the run. Other groups require a grant."),
+              help=gettext_noop("Leave empty for the group of the run. Another group must be one in which the same user has run this workflow."),
               shown_when=("scope", (None, "", "workflow"))),
         Field("top_k", gettext_noop("Max long-term entries"), Widget.NUMBER, default=10,
               low=1, high=100,
