@@ -20,8 +20,8 @@ from workflows.engine.language.memory_usage import list_memory_scopes
 from workflows.engine.language.validation import select_errors, validate
 from workflows.engine.nodes import build_kinds
 from workflows.engine.runtime.runner import WorkflowRunner
-from workflows.engine.testing.cases import Case, Turn
-from workflows.execution.debugging.test_cases import CaseRunner
+from workflows.engine.testing.cases import Case, FormAnswer, Turn
+from workflows.execution.debugging.test_cases import CaseRunner, run_saved_case
 from workflows.execution.ports.adapters import Services
 from workflows.execution.ports.models import build_models
 from workflows.llm.offline.provider import OfflineModels
@@ -29,12 +29,16 @@ from workflows.models import TestCase
 from workflows.samples import SAMPLES, SAMPLES_BY_SLUG
 from workflows.samples.wording import CONTEXT, FOLDER, list_file_texts
 from workflows.services import publishing
+from workflows.services.debugging import cases
+from workflows.services.editor.drafts import load_draft
 from workflows.services.samples import samples
+from workflows.services.tools.workflow_tools import list_workflow_tools
 
 
 GAP = 40
 SUGGESTED = "suggested_questions"
 RECALLS = {"memory-recall", "knowledge-retrieval"}
+REMEMBERING = [sample for sample in SAMPLES if sample.scopes]
 
 
 def runner_of(slug: str) -> WorkflowRunner:
@@ -77,11 +81,12 @@ def test_sample_has_no_problems_and_four_lines(sample):
     assert (loaded.document.mode == "advanced-chat") == sample.is_chat
 
 
-def test_gallery_has_the_thirteen_and_begins_with_the_chatbot():
-    thirteen = [sample for sample in SAMPLES if not sample.is_block]
+def test_gallery_begins_with_the_chatbot_and_has_every_folder():
+    explained = [sample for sample in SAMPLES if not sample.is_block]
 
-    assert (len(thirteen), thirteen[0].slug, SAMPLES[0].slug) == (13, "chatbot", "chatbot")
-    assert all(sample.shows for sample in thirteen)
+    assert (explained[0].slug, SAMPLES[0].slug) == ("chatbot", "chatbot")
+    assert len(explained) >= 17
+    assert all(sample.shows for sample in explained)
     assert {path.parent.name for path in FOLDER.glob("*/workflow.yml")} == set(SAMPLES_BY_SLUG)
 
 
@@ -102,6 +107,13 @@ def spoken(sample, language: str):
         return load_document(sample.source).document, sample.cases, sample.memories
 
 
+def build_case_runner(services: Services, sample, language: str) -> CaseRunner:
+    """A runner that knows the workflows that the sample runs."""
+    with translation.override(language):
+        others = {name: load_document(sample.read_other(name)).document for name in sample.others}
+    return CaseRunner(services, OfflineModels(), workflows=others)
+
+
 CASES = [(sample, number) for sample in SAMPLES for number in range(len(sample.cases))]
 
 
@@ -113,7 +125,7 @@ async def test_case_of_a_sample_passes_offline(sample, number, language, service
     document, cases, _memories = spoken(sample, language)
     case = cases[number]
 
-    result = await CaseRunner(services, OfflineModels()).run(document, case)
+    result = await build_case_runner(services, sample, language).run(document, case)
 
     findings = [finding for turn in result.turns for finding in turn.findings]
     assert (result.problem, [finding for finding in findings if not finding.ok]) == ("", [])
@@ -122,13 +134,16 @@ async def test_case_of_a_sample_passes_offline(sample, number, language, service
 
 
 def found_by_recall_nodes(document, facts) -> int | None:
-    """How many memories this run's recall nodes found; None where none of them ran."""
+    """How many memories this run's recall nodes and agents found; None where none of them looked."""
     nodes = {node.id for node in document.nodes if node.kind in RECALLS}
     counts = [step.outputs["count"] for step in facts.steps if step.key.node_id in nodes]
+    rounds = [each for step in facts.steps for each in step.outputs.get("rounds") or ()]
+    if any(call["name"] == "recall" for each in rounds for call in each["calls"]):
+        counts.append(len(facts.recalled))
     return sum(counts) if counts else None
 
 
-SUGGESTING = [s for s in SAMPLES if load_document(s.source).document.features.get(SUGGESTED)]
+SUGGESTING = [s for s in REMEMBERING if load_document(s.source).document.features.get(SUGGESTED)]
 
 
 @in_each_language
@@ -136,7 +151,10 @@ SUGGESTING = [s for s in SAMPLES if load_document(s.source).document.features.ge
 async def test_suggested_question_of_a_sample_finds_a_memory(sample, language, services):
     document, _cases, memories = spoken(sample, language)
     person = next((seed.person for seed in memories), "ana")
-    said = [Turn(say=text, person=person) for text in document.features[SUGGESTED]]
+    approve = FormAnswer(action="approve")  # in the sample that asks a person
+    said = [
+        Turn(say=text, person=person, answers=(approve,)) for text in document.features[SUGGESTED]
+    ]
     case = Case(name="as suggested", turns=tuple(said), memories=tuple(memories))
 
     result = await CaseRunner(services, OfflineModels()).run(document, case)
@@ -153,7 +171,7 @@ async def test_suggested_question_of_a_sample_finds_a_memory(sample, language, s
 
 
 @in_each_language
-@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.slug)
+@pytest.mark.parametrize("sample", REMEMBERING, ids=lambda sample: sample.slug)
 async def test_case_that_claims_a_recall_has_one_by_its_recall_node(sample, language, services):
     document, cases, _memories = spoken(sample, language)
     found, claimed = [], []
@@ -345,6 +363,35 @@ def test_copied_sample_is_the_teams_own_and_can_be_published(sample, bob):
 
 
 @pytest.mark.django_db
+def test_copy_brings_the_workflows_that_the_sample_runs_published_and_as_tools(bob):
+    first = samples.copy_sample(bob.principal, team_id=bob.team.pk, slug="shop")
+    second = samples.copy_sample(bob.principal, team_id=bob.team.pk, slug="shop")
+
+    tools = {tool.spec.name for tool in list_workflow_tools(bob.principal, bob.team.pk)}
+    assert tools == {"shipping-price", "shipping-price-2"}
+    for workflow, name in ((first, "shipping-price"), (second, "shipping-price-2")):
+        agent = next(node for node in load_draft(workflow).nodes if node.kind == "agent")
+        script = agent.data["model"]["completion_params"]["offline_script"]
+        assert agent.data["tools"][0]["provider"] == agent.data["tools"][0]["name"] == name
+        assert script[0]["tool_calls"][0]["name"] == name
+        assert f"the tool {name};" in agent.data["instruction"]
+
+
+@pytest.mark.django_db
+def test_saved_case_of_a_copy_runs_the_other_workflow(bob):
+    workflow = samples.copy_sample(bob.principal, team_id=bob.team.pk, slug="shop")
+    with tenant([bob.team.pk]):
+        case = TestCase.objects.unscoped().filter(workflow=workflow).order_by("rank")[0]
+    (result,) = cases.run_cases(bob.principal, workflow=workflow, cases=[case], offline=True)
+
+    run_saved_case(bob.team.pk, result.pk)
+
+    with tenant([bob.team.pk]):
+        result.refresh_from_db()
+    assert (result.status, result.detail["problem"]) == ("passed", "")
+
+
+@pytest.mark.django_db
 def test_sample_is_copied_by_editors_and_only_if_there_is_one(bob, vic):
     with pytest.raises(NotAllowed):
         samples.copy_sample(vic.principal, team_id=vic.team.pk, slug="chatbot")
@@ -420,7 +467,9 @@ def test_copy_writes_what_it_planted_into_the_trail(bob):
 def test_sample_that_needs_memory_is_not_offered_without_it(bob, settings):
     settings.MEMORY_ENABLED = False
 
-    assert samples.list_offered() == ()
+    offered = samples.list_offered()
+
+    assert [sample.slug for sample in offered if sample.scopes] == []
     with pytest.raises(NotFound):
         samples.copy_sample(bob.principal, team_id=bob.team.pk, slug="profile")
     assert "profile_language" not in entries_of(bob, scope="user")

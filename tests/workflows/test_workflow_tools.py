@@ -14,9 +14,10 @@ from tests.support.cast import Cast, Person
 from workflows.engine.errors import InputRejected, SubWorkflowUnavailable, ToolFailed
 from workflows.engine.language.problems import Problem
 from workflows.engine.ports import SubRunResult, Usage
+from workflows.engine.sub_workflows.tools import run_workflow_tool
 from workflows.engine.tool_calls import Tool, ToolReference, ToolResult, ToolSpec
 from workflows.execution.claims import Claim
-from workflows.execution.ports.workflow_tools import find_workflow_tool, run_workflow_tool
+from workflows.execution.ports.workflow_tools import find_workflow_tool
 from workflows.models import Workflow
 from workflows.services.catalog import importing
 from workflows.services.editor.drafts import rename

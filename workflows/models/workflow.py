@@ -125,12 +125,12 @@ class Workflow(Authored, TenantModel):
 
     def save(self, **options: Any) -> None:  # Any: Django's options
         if self._state.adding and not self.slug:
-            self.slug = self._find_free_slug()
+            self.slug = self.find_free_slug(self.name)
         super().save(**options)
 
-    def _find_free_slug(self) -> str:
-        """Return a short name made from the name. A number at its end keeps it apart from those of the team."""
-        stem = slugify(self.name, allow_unicode=True)[:48].strip("-_") or "workflow"
+    def find_free_slug(self, name: str) -> str:
+        """Return a short name made from a name. A number at its end keeps it apart from those of the team."""
+        stem = slugify(name, allow_unicode=True)[:48].strip("-_") or "workflow"
         rows = type(self).objects.unscoped().filter(team_id=self.team_id, slug__startswith=stem)
         used = set(rows.values_list("slug", flat=True))
         candidates = (stem, *(f"{stem}-{number}" for number in range(2, len(used) + 2)))

@@ -1,6 +1,7 @@
 """A shipped workflow: its description in the gallery, and its files."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from django.utils.functional import Promise
 
@@ -25,6 +26,8 @@ class Sample:
     scopes: tuple[str, ...] = ()  # of the memory that it demonstrates, named as in the memory nodes
     is_chat: bool = False
     is_block: bool = False  # a small building block, listed after the samples
+    # Workflows that the sample runs: short name, which is the name of the file, → title. They are created beside it.
+    others: Mapping[str, Promise] = field(default_factory=dict)
 
     @property
     def explanation_lines(self) -> tuple[Promise, ...]:
@@ -34,6 +37,10 @@ class Sample:
     def source(self) -> str:
         """Return the document in the reader's language."""
         return translate_yaml(self._read_file("workflow"))
+
+    def read_other(self, slug: str) -> str:
+        """Return the document of a workflow that the sample runs, in the reader's language."""
+        return translate_yaml(self._read_file(slug))
 
     @property
     def cases(self) -> list[Case]:

@@ -29,7 +29,7 @@ Translate = Callable[[str], str]
 _TRANSLATED_KEYS: Final = frozenset(
     {
         *("title", "desc", "description", "label", "answer", "text", "jinja2_text"),
-        *("template", "opening_statement", "say"),
+        *("template", "opening_statement", "say", "instruction", "query", "form_content"),
     }
 )
 # Everything under these keys is translated, except the values of _UNTRANSLATED_KEYS.
@@ -38,6 +38,9 @@ _TRANSLATED_SUBTREES: Final = frozenset({"suggested_questions", "options", "inpu
 _UNTRANSLATED_KEYS: Final = frozenset(
     {"loop_variables", "outputs", "metadata", "pins", "model", "id", "tags", "key", "items", "body"}
 )
+# What the offline provider says is for people, the rest of a model's settings for programs.
+_MODEL_SCRIPT: Final = "offline_script"
+_SCRIPT_KEYS: Final = frozenset({"when", "text", "reasoning"})
 _PLACEHOLDERS: Final = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
 _LETTER: Final = re.compile(r"[^\W\d_]")
 _MARKED_LINE: Final = re.compile(r"^(?P<code>.*?)(?P<mark>  # translate)$", re.MULTILINE)
@@ -87,8 +90,12 @@ class _Translator:
         return {name: self._translate_field(tree, name, value) for name, value in tree.items()}
 
     def _translate_field(self, parent: Mapping[str, Json], name: str, value: Json) -> Json:
+        if name == "model":
+            return self._translate_script(value)
         if name in _UNTRANSLATED_KEYS:
             return value
+        if name == "inputs" and _is_form(value):
+            return self.translate(value)
         if name == "code" and isinstance(value, str):
             return _MARKED_LINE.sub(self._translate_line, value)
         if name in _TRANSLATED_SUBTREES or (name == "value" and _is_memory(parent)):
@@ -104,8 +111,23 @@ class _Translator:
                 "of" in parent and not str(parent["of"]).startswith("step.")
             )
         if name == "name":
-            return "turns" in parent
+            return "turns" in parent or parent.keys() == {"id", "name"}  # a case, or a class
         return name in _TRANSLATED_KEYS
+
+    def _translate_script(self, model: Json) -> Json:
+        """Return the settings of a model with the answers of its script translated."""
+        settings = model.get("completion_params") if isinstance(model, Mapping) else None
+        script = settings.get(_MODEL_SCRIPT) if isinstance(settings, Mapping) else None
+        if not script:
+            return model
+        answers = [
+            {
+                name: self._translate_text(value) if name in _SCRIPT_KEYS else value
+                for name, value in answer.items()
+            }
+            for answer in script
+        ]
+        return {**model, "completion_params": {**settings, _MODEL_SCRIPT: answers}}
 
     def _translate_all(self, value: Json) -> Json:
         if isinstance(value, list):
@@ -128,6 +150,13 @@ class _Translator:
         text = str(ast.literal_eval(literal[0]))
         translated = self._translate_text(text)
         return literal[0] if translated == text else json.dumps(translated, ensure_ascii=False)
+
+
+def _is_form(inputs: Json) -> bool:
+    """Return whether these are the fields of a human-input node, whose types are for programs."""
+    return isinstance(inputs, list) and all(
+        isinstance(item, Mapping) and "output_variable_name" in item for item in inputs
+    )
 
 
 def _is_memory(parent: Mapping[str, Json]) -> bool:

@@ -45,6 +45,7 @@ from workflows.engine.runtime.step_records import RunStatus, StepKey, StepRecord
 from workflows.engine.runtime.waits import Answer
 from workflows.engine.sub_workflows.children import LocalChildren, LocalSubWorkflows
 from workflows.engine.sub_workflows.form import check_call
+from workflows.engine.sub_workflows.tools import LocalWorkflowTools
 from workflows.engine.testing.mocks import Mocks
 from workflows.engine.tool_calls import ToolPort
 from workflows.engine.tools.local_tool import LocalTool
@@ -61,8 +62,8 @@ class WorkflowRunner:
     """Compiles a document once, for any number of runs, also concurrent ones.
 
     ``memory`` is a memory port, or a provider whose memory then outlives the run. ``tools`` are added to the built-in
-    ones, where plain functions become tools, or it is a tool port that replaces them. ``workflows`` are those that its
-    sub-workflow nodes may run, by slug. With ``checked=True`` the inputs count as already checked against the start form.
+    ones, where plain functions become tools, or it is a tool port that replaces them. ``workflows`` are those that it
+    may run as sub-workflows and as tools, by slug. With ``checked=True`` the inputs count as already checked against the start form.
     """
 
     def __init__(
@@ -168,7 +169,15 @@ class WorkflowRunner:
         sub_workflows = LocalSubWorkflows(
             self._find_runner, self._ancestors, start.system, self._children
         )
-        return replace(self._ports, sub_workflows=sub_workflows)
+        tools = self._ports.tools and LocalWorkflowTools(
+            self._find_document, sub_workflows, self._ports.tools
+        )
+        return replace(self._ports, sub_workflows=sub_workflows, tools=tools)
+
+    def _find_document(self, slug: str) -> Document | None:
+        """Return the document of a workflow that a run of this one may use as a tool."""
+        runner = self._find_runner(slug, {**self._ancestors, slug: slug})
+        return runner.document if runner is not None else None
 
     def _find_runner(self, slug: str, ancestors: Mapping[str, str]) -> "WorkflowRunner | None":
         """Return the runner of a workflow that a run of this one calls, which shares this runner's ports."""

@@ -12,8 +12,19 @@ from workflows.engine.language.start_form import check_start_inputs
 from workflows.engine.memory_ports import KnowledgePort
 from workflows.engine.ports import MemoryPort, Origin
 from workflows.engine.runtime.events import Event, MemoryRecalled, MemoryWritten, TextChunk
+from workflows.engine.runtime.run_request import RunResult
 from workflows.engine.runtime.runner import WorkflowRunner
-from workflows.engine.testing.cases import Case, CaseResult, Facts, Turn, TurnResult, evaluate_turn
+from workflows.engine.runtime.step_records import StepKey
+from workflows.engine.runtime.waits import Answer, check_answer
+from workflows.engine.testing.cases import (
+    Case,
+    CaseResult,
+    Facts,
+    FormAnswer,
+    Turn,
+    TurnResult,
+    evaluate_turn,
+)
 from workflows.engine.testing.mocks import Mocks
 
 
@@ -113,9 +124,16 @@ class _CaseRun:
             untrusted=conversation.untrusted,
         )
         collector = _EventCollector()
-        async for event in handle.events():
-            collector.add(event)
-        result = await handle.result()
+        remaining = list(turn.answers)
+        while True:
+            async for event in handle.events():
+                collector.add(event)
+            result = await handle.result()
+            answers = _take_answers(result, remaining)
+            if not answers:
+                break
+            collector.stream = []  # a resumed run prints its text again from the beginning
+            handle = runner.resume(handle, answers)
         conversation.variables, conversation.untrusted = result.conversation, result.untrusted
         answer = result.outputs.get("answer")
         if turn.say is not None and isinstance(answer, str):
@@ -139,6 +157,28 @@ class _CaseRun:
             "workflow_id": self.app_id,
             "conversation_id": f"{person}-{conversation}",
         }
+
+
+def _take_answers(result: RunResult, remaining: list[FormAnswer]) -> dict[StepKey, Answer]:
+    """Return the answers to the open forms, as long as there are any. Delays are over at once.
+
+    Raises InputRejected for an answer that does not fit its form.
+    """
+    answers: dict[StepKey, Answer] = {}
+    for open_wait in result.open_waits:
+        form = open_wait.wait.form
+        if form is None:
+            answers[open_wait.key] = Answer(is_timed_out=True)
+        elif remaining:
+            answers[open_wait.key] = _build_answer(form, remaining.pop(0))
+    return answers
+
+
+def _build_answer(form: Mapping[str, Json], answer: FormAnswer) -> Answer:
+    if answer.is_timed_out:
+        return Answer(is_timed_out=True)
+    values, action = check_answer(form, answer.values, answer.action)
+    return Answer(values, action)
 
 
 @dataclass

@@ -82,13 +82,22 @@ class Check(_CaseModel):
         return f"{self.of} {self.operator}{expected}"
 
 
+class FormAnswer(_CaseModel):
+    """What a person answers when the run waits, or that nobody answers in time."""
+
+    values: dict[str, Json] = Field(default_factory=dict)
+    action: str = Field("", max_length=80)
+    is_timed_out: bool = False
+
+
 class Turn(_CaseModel):
-    """One run: a message in a chat, or the inputs of a workflow."""
+    """One run: a message in a chat, or the inputs of a workflow, and the answers to its forms in their order."""
 
     say: str | None = None
     inputs: dict[str, Json] = Field(default_factory=dict)
     person: str = Field(PERSON, max_length=80)
     conversation: str = Field(CONVERSATION, max_length=80)
+    answers: tuple[FormAnswer, ...] = ()
     checks: tuple[Check, ...] = ()
 
 

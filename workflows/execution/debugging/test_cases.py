@@ -6,37 +6,43 @@ Neither a run nor a memory nor a message of a conversation is stored.
 import asyncio
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cache, partial
 from uuid import UUID
 
 from django.utils import timezone
 
+from accounts.principals import RunPrincipal, load_run_principal
 from accounts.tenancy import tenant
 from config.redaction import Redactor
 from workflows import memory_app
-from workflows.engine.errors import EngineFault
+from workflows.engine.errors import EngineFault, SubWorkflowUnavailable
 from workflows.engine.language.document import Document, Json
 from workflows.engine.nodes import build_kinds
+from workflows.engine.nodes.agent.tool_references import iter_workflow_references
 from workflows.engine.ports import ModelPort
 from workflows.engine.runtime.runner import WorkflowRunner
 from workflows.engine.testing.case_runs import run_case
 from workflows.engine.testing.cases import Case, CaseResult, TurnResult, read_case
+from workflows.engine.tools.port import LocalTools
 from workflows.execution.journal.codec import dump
 from workflows.execution.journal.masking import build_run_redactor, load_secrets
 from workflows.execution.kinds import load_kinds
 from workflows.execution.ports.adapters import Services
+from workflows.execution.ports.children import find_published
 from workflows.execution.ports.models import build_models
 from workflows.models import TestResult
 from workflows.models.cases import MAX_CASE_TIME, ResultStatus
 from workflows.models.documents import from_json
+from workflows.tools.port import load_local_tools
 
 
 log = logging.getLogger(__name__)
 
 SECONDS_PER_TURN = 60.0
 MAX_VALUE_CHARACTERS = 4000  # characters of one value
+MAX_WORKFLOWS = 50  # that a document runs, itself or through others
 
 
 @cache
@@ -68,8 +74,11 @@ def run_saved_case(team_id: UUID, result_id: UUID) -> None:
 
 def _run_to_result(row: TestResult, secrets: dict[str, str]) -> CaseResult:
     name, seconds = str(row.spec.get("name", "")), MAX_CASE_TIME.total_seconds() - 10
+    document = from_json(row.snapshot.document)
+    starter = load_run_principal(run_id=row.pk, team_id=row.team_id, user_id=row.started_by_id)
     try:
-        return asyncio.run(asyncio.wait_for(_run(row, secrets), seconds))
+        workflows = load_workflows(document, partial(_find_document, starter, row.team_id))
+        return asyncio.run(asyncio.wait_for(_run(row, secrets, workflows), seconds))
     except EngineFault as fault:
         return CaseResult(name, problem=fault.message)
     except TimeoutError:
@@ -81,11 +90,15 @@ def _run_to_result(row: TestResult, secrets: dict[str, str]) -> CaseResult:
 
 @dataclass(frozen=True)
 class CaseRunner:
-    """Runs cases with the given services and models. Each case has its own memory and conversations."""
+    """Runs cases with the given services and models. Each case has its own memory and conversations.
+
+    ``workflows`` are those that the document may run, by the slug or id that it names them by.
+    """
 
     services: Services
     models: ModelPort
     environment: Mapping[str, Json] = field(default_factory=dict, repr=False)
+    workflows: Mapping[str, Document] = field(default_factory=dict)
 
     async def run(self, document: Document, case: Case) -> CaseResult:
         memory = memory_app.InMemoryProvider() if memory_app.is_on() else None
@@ -96,6 +109,8 @@ class CaseRunner:
             templates=self.services.templates,
             code=self.services.code,
             http=self.services.http,
+            tools=LocalTools(load_local_tools(), self.services.clock, self.services.http),
+            workflows=self.workflows,
             plugins=[kind for kind in load_kinds().values() if kind.name not in build_kinds()],
             environment=self.environment,
             timeout_seconds=SECONDS_PER_TURN,
@@ -103,10 +118,38 @@ class CaseRunner:
         return await run_case(document, case, make_runner, memory.port() if memory else None)
 
 
-async def _run(row: TestResult, secrets: dict[str, str]) -> CaseResult:
+async def _run(
+    row: TestResult, secrets: dict[str, str], workflows: Mapping[str, Document]
+) -> CaseResult:
     services = get_services()
-    runner = CaseRunner(services, services.models(row.team_id, row.offline), secrets)
+    models = services.models(row.team_id, row.offline)
+    runner = CaseRunner(services, models, secrets, workflows)
     return await runner.run(from_json(row.snapshot.document), read_case(row.spec))
+
+
+def load_workflows(
+    document: Document, find_document: Callable[[str], Document | None]
+) -> dict[str, Document]:
+    """Return the workflows that the document runs, and those that they run, by the names that the documents use."""
+    workflows: dict[str, Document] = {}
+    pending = list(iter_workflow_references(document))
+    while pending and len(workflows) < MAX_WORKFLOWS:
+        reference = pending.pop()
+        # Without a document, the node that runs it fails with an error that names it.
+        if reference not in workflows and (found := find_document(reference)):
+            workflows[reference] = found
+            pending += iter_workflow_references(found)
+    return workflows
+
+
+def _find_document(principal: RunPrincipal, team_id: UUID, reference: str) -> Document | None:
+    """Return the published document of a workflow that the principal may run."""
+    try:
+        with tenant([team_id]):
+            version = find_published(principal, team_id, reference).published_version
+    except SubWorkflowUnavailable:
+        return None
+    return from_json(version.snapshot.document) if version else None
 
 
 def _build_detail(result: CaseResult, redactor: Redactor) -> dict[str, Json]:

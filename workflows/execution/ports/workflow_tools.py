@@ -7,17 +7,11 @@ from typing import Final
 
 from accounts.principals import RunPrincipal
 from accounts.tenancy import tenant
-from workflows.engine.errors import (
-    InputRejected,
-    NestingNotAllowed,
-    SubWorkflowUnavailable,
-    ToolFailed,
-)
+from workflows.engine.errors import SubWorkflowUnavailable, ToolFailed
 from workflows.engine.language.document import Document, Json
-from workflows.engine.ports import SubRunResult, SubWorkflowPort
-from workflows.engine.runtime.step_records import RunStatus
+from workflows.engine.ports import SubWorkflowPort
 from workflows.engine.sub_workflows.form import build_input_schema, list_callable_inputs
-from workflows.engine.text_rendering import as_text
+from workflows.engine.sub_workflows.tools import get_slug, run_workflow_tool
 from workflows.engine.tool_calls import Tool, ToolReference, ToolResult, ToolSpec
 from workflows.execution.claims import Claim
 from workflows.execution.ports.children import find_published, load_principal
@@ -28,7 +22,6 @@ from workflows.models.documents import from_json
 
 # What the interfaces of models accept as the name of a tool.
 _TOOL_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_SUCCESSFUL: Final = frozenset({RunStatus.SUCCEEDED.value, RunStatus.PARTIAL.value})
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,31 +45,6 @@ class WorkflowTools:
         principal = load_principal(self.claim)
         with tenant([self.claim.team_id]):
             return [find_workflow_tool(principal, self.claim, each) for each in references]
-
-
-async def run_workflow_tool(
-    children: SubWorkflowPort,
-    tool: Tool,
-    arguments: Mapping[str, Json],
-    *,
-    idempotency_key: str,
-) -> ToolResult:
-    """Run the workflow of a tool as a child of the calling run, and return its outputs as the tool's answer.
-
-    What a model can correct is an answer, too: inputs that do not fit, and a workflow that failed. Raises StepWaiting
-    while the child is paused.
-    """
-    slug = get_slug(tool.reference)
-    try:
-        # A model writes the arguments, after it has read what other tools answered.
-        result = await children.run(
-            slug, arguments, idempotency_key=idempotency_key, is_untrusted=True
-        )
-    except (InputRejected, NestingNotAllowed) as refusal:
-        return ToolResult(refusal.message, is_error=True)
-    except SubWorkflowUnavailable as missing:
-        raise ToolFailed(missing.message) from missing
-    return _build_result(slug, result)
 
 
 def find_workflow_tool(principal: RunPrincipal, claim: Claim, reference: ToolReference) -> Tool:
@@ -109,28 +77,3 @@ def get_tool_name(workflow: Workflow) -> str:
     if _TOOL_NAME.fullmatch(workflow.slug):
         return workflow.slug
     return f"workflow_{workflow.pk.hex[-12:]}"
-
-
-def get_slug(reference: ToolReference) -> str:
-    """Return the slug or id of a reference; documents of other products have it as the tool's name."""
-    return reference.provider or reference.name
-
-
-def _build_result(slug: str, result: SubRunResult) -> ToolResult:
-    tokens = result.usage
-    if result.status not in _SUCCESSFUL:
-        text = f"{slug} {result.status}: {result.error or 'no reason given'}"
-        return ToolResult(
-            text,
-            is_error=True,
-            prompt_tokens=tokens.prompt_tokens,
-            completion_tokens=tokens.completion_tokens,
-        )
-    outputs = dict(result.outputs)
-    values = list(outputs.values())
-    return ToolResult(
-        as_text(values[0] if len(values) == 1 else outputs),
-        [outputs],
-        prompt_tokens=tokens.prompt_tokens,
-        completion_tokens=tokens.completion_tokens,
-    )

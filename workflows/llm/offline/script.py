@@ -10,15 +10,28 @@ from typing import Any, Final
 
 from workflows.engine.errors import ModelFailed
 from workflows.engine.language.document import Json
+from workflows.engine.nodes.agent.todo_prompts import CHINESE, ENGLISH
+from workflows.engine.nodes.agent.tool_use.tool_results import UNTRUSTED_NOTE
 from workflows.engine.ports import Message, ModelRequest
 from workflows.engine.tool_calls import ToolCall
+from workflows.llm.offline import words
+from workflows.llm.offline.filling import fill_schema
+from workflows.llm.offline.phrases import PHRASES
 from workflows.llm.offline.reply import Reply, build_call_ids
 
 
 SCRIPT: Final = "offline_script"
 _FIELDS: Final = frozenset({"text", "tool_calls", "reasoning", "when"})
-_PLACEHOLDER: Final = re.compile(r"\{\{\s*(tool|question|memory)\s*\}\}")
+_PLACEHOLDER: Final = re.compile(r"\{\{\s*(tool|question|name|memory|found|key)\s*\}\}")
 _MAX_VALUE: Final = 10_000  # characters of a text that replaces a placeholder
+_MAX_WORDS: Final = 8  # of a name that is made from a question
+_MAX_NAME: Final = 60
+# A memory in the result of the tool "recall".
+_RECALLED: Final = re.compile(
+    r"^- (?P<key>.+?)(?: \(from outside\))?: (?P<value>.+)$", re.MULTILINE
+)
+# The start of a result in the prompt of a step of the todo loop.
+_STEP_RESULT: Final = re.compile(r"^[\w.-]{1,64}: ", re.MULTILINE)
 
 _Values = Mapping[str, Callable[[], str]]  # placeholder → its text
 
@@ -47,8 +60,11 @@ def play_script(request: ModelRequest, load_memory: Callable[[], str]) -> Reply 
     _check_answer(answer, number + 1)
     values: _Values = {
         "question": lambda: question,
+        "name": lambda: _build_name(question),
         "memory": load_memory,
         "tool": lambda: _find_tool_result(request.messages),
+        "found": lambda: _quote_found(request.messages, question),
+        "key": lambda: _find_key(request.messages),
     }
     return Reply(
         text=_fill(answer.get("text") or "", values),
@@ -58,7 +74,43 @@ def play_script(request: ModelRequest, load_memory: Callable[[], str]) -> Reply 
 
 
 def _find_tool_result(messages: Sequence[Message]) -> str:
-    return next((message.text for message in reversed(messages) if message.role == "tool"), "")
+    """Return the last result of a tool, which the todo loop quotes in its prompt."""
+    last = next(
+        (message for message in reversed(messages) if message.role in ("tool", "user")), None
+    )
+    if last is None or last.role == "tool":
+        return _unquote(last.text) if last else ""
+    for texts in (ENGLISH, CHINESE):
+        _before, _heading, rest = last.text.rpartition(f"\n\n{texts.results}\n")
+        results, end, _after = rest.partition(f"\n\n{texts.functions}\n")
+        if end and rest:
+            return _STEP_RESULT.split(results)[-1].strip()
+    return ""
+
+
+def _unquote(text: str) -> str:
+    """Return what a tool returned, without the note and the quotation that untrusted results have."""
+    _before, note, quoted = text.partition(f"{UNTRUSTED_NOTE}\n")
+    return "\n".join(line.removeprefix("> ") for line in quoted.split("\n")) if note else text
+
+
+def _quote_found(messages: Sequence[Message], question: str) -> str:
+    """Return a sentence that quotes the memories that the last result lists, or says that there are none."""
+    values = [match["value"] for match in _RECALLED.finditer(_find_tool_result(messages))]
+    phrases = PHRASES["zh" if words.is_chinese(question) else "en"]
+    quoted = " ".join(f"“{value}”" for value in values)
+    return phrases["remember"] + quoted if quoted else phrases["unknown"]
+
+
+def _find_key(messages: Sequence[Message]) -> str:
+    """Return the key of the first memory that the last result lists."""
+    match = _RECALLED.search(_find_tool_result(messages))
+    return match["key"] if match else ""
+
+
+def _build_name(question: str) -> str:
+    """Return the first words of the question as a key of memory."""
+    return "_".join(re.findall(r"\w+", question.lower())[:_MAX_WORDS])[:_MAX_NAME]
 
 
 def _split_messages(messages: Sequence[Message]) -> tuple[str, Sequence[Message]]:
@@ -104,14 +156,23 @@ def _build_calls(
         name = str(calls[0]["name"])[:80]
         raise ModelFailed(f"{SCRIPT} calls the tool {name!r}, but the request offers no tool")
     ids = build_call_ids(request)
+    schemas = {tool.name: tool.parameters for tool in request.tools}
     return tuple(
-        ToolCall(next(ids), call["name"], _build_arguments(call.get("arguments"), values))
-        for call in calls
+        ToolCall(next(ids), call["name"], _build_arguments(call, schemas, values)) for call in calls
     )
 
 
-def _build_arguments(arguments: Json, values: _Values) -> str:
-    """Return the arguments as a model writes them. A text is taken as it is, also if it is no JSON."""
+def _build_arguments(
+    call: Mapping[str, Any], schemas: Mapping[str, Mapping[str, Json]], values: _Values
+) -> str:
+    """Return the arguments as a model writes them. A text is taken as it is, also if it is no JSON.
+
+    The arguments of a call without any are read from the question.
+    """
+    arguments = call.get("arguments")
+    if arguments is None and call["name"] in schemas:
+        schema = {"type": "object", **schemas[call["name"]]}
+        return json.dumps(fill_schema(schema, values["question"](), ()), ensure_ascii=False)
     if isinstance(arguments, str):
         return _fill(arguments, values)
     return json.dumps(_fill_values(arguments or {}, values), ensure_ascii=False)

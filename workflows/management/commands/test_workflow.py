@@ -85,7 +85,10 @@ async def _run_cases(source: CaseSource, cases: list[Case], *, offline: bool) ->
         models: ModelPort = OfflineModels()
     else:
         models = build_models(source.stored.team_id, False) if source.stored else TeamModels()
-    runner = CaseRunner(services, models, source.stored.secrets if source.stored else {})
+    secrets, workflows = (
+        (source.stored.secrets, source.stored.workflows) if source.stored else ({}, {})
+    )
+    runner = CaseRunner(services, models, secrets, workflows)
     try:
         return [await runner.run(source.document, case) for case in cases]
     finally:

@@ -88,9 +88,13 @@ def create_from_document(
     name: str | None = None,
     folder: Folder | None = None,
     sample: str = "",
+    slug: str = "",
     action: str = "workflow.imported",
 ) -> Workflow:
-    """Create the rows of a new workflow. The caller has checked the principal's permission."""
+    """Create the rows of a new workflow. The caller has checked the principal's permission.
+
+    The short name is made of ``slug``, or of the name; a number keeps it apart from the others of the team.
+    """
     with tenant([team_id]):
         workflow = Workflow(
             team_id=team_id,
@@ -100,6 +104,7 @@ def create_from_document(
             sample=sample,
             created_by_id=principal.user_id,
         )
+        workflow.slug = workflow.find_free_slug(slug) if slug else ""
         draft_rows.copy_header(workflow, document)
         workflow.save(force_insert=True)
         draft_rows.write_rows(workflow, document)

@@ -1,24 +1,28 @@
 """Load a workflow's stored test cases for the operator at the shell."""
 
 from dataclasses import dataclass, field
+from functools import partial
 from uuid import UUID
 
 from accounts.models import Team
 from accounts.tenancy import tenant
 from workflows.engine.language.document import Document
 from workflows.engine.testing.cases import Case, read_case
+from workflows.execution.debugging.test_cases import load_workflows
 from workflows.models import TestCase, Workflow
 from workflows.services.editor import draft_rows
+from workflows.services.tools.callable_workflows import find_published_document
 
 
 @dataclass(frozen=True, slots=True)
 class StoredCases:
-    """A workflow's current draft, its test cases, and its secrets by name."""
+    """A workflow's current draft, its test cases, its secrets by name, and the workflows that it runs."""
 
     team_id: UUID
     document: Document
     cases: list[Case]
     secrets: dict[str, str] = field(repr=False)
+    workflows: dict[str, Document] = field(default_factory=dict)
 
 
 def load_stored_cases(workflow_id: UUID) -> StoredCases | None:
@@ -29,11 +33,13 @@ def load_stored_cases(workflow_id: UUID) -> StoredCases | None:
     with tenant([team_id]):
         workflow = Workflow.objects.unscoped().get(pk=workflow_id)
         rows = TestCase.objects.unscoped().filter(workflow=workflow)
+        document = draft_rows.read_rows(workflow)
         return StoredCases(
             team_id,
-            draft_rows.read_rows(workflow),
+            document,
             [read_case(case.spec) for case in rows],
             {name: value for (_area, name), value in draft_rows.read_secrets(workflow).items()},
+            load_workflows(document, partial(find_published_document, team_id)),
         )
 
 

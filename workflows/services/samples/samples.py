@@ -1,5 +1,8 @@
 """The gallery: list the shipped workflows, and copy one into a team."""
 
+import re
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from uuid import UUID
 
@@ -7,6 +10,7 @@ from accounts.access import Principal
 from accounts.errors import NotFound
 from accounts.tenancy import tenant
 from workflows import memory_app, permissions
+from workflows.engine.language.document import Document, Json
 from workflows.engine.language.dsl import load_document
 from workflows.engine.language.memory_usage import list_memory_scopes
 from workflows.engine.nodes import build_kinds
@@ -14,9 +18,11 @@ from workflows.engine.testing.cases import PERSON, Seed
 from workflows.execution.kinds import load_kinds
 from workflows.models import Folder, Workflow
 from workflows.samples import SAMPLES, SAMPLES_BY_SLUG, Sample
+from workflows.services import publishing
 from workflows.services.catalog import importing
 from workflows.services.debugging import cases
 from workflows.services.runs.runs import resolve_subject
+from workflows.services.tools.workflow_tools import change_tool_settings
 
 
 def list_offered() -> tuple[Sample, ...]:
@@ -27,13 +33,19 @@ def list_offered() -> tuple[Sample, ...]:
 def copy_sample(
     principal: Principal, *, team_id: UUID, slug: str, folder: Folder | None = None
 ) -> Workflow:
-    """Create a workflow of the team with the sample's test cases and first memories, in one transaction."""
+    """Create a workflow of the team with the sample's test cases and first memories, in one transaction.
+
+    The workflows that it runs are created, too.
+    """
     permissions.check_create(principal, team_id)
     sample = SAMPLES_BY_SLUG.get(slug)
     if sample is None or not _is_runnable(sample):
         raise NotFound
     document, _warnings = importing.load_source(sample.source, confirm_newer=False)
     with tenant([team_id]):
+        for name in sample.others:
+            other = _create_other(principal, team_id, sample, name, folder)
+            document = _rename_reference(document, name, other.slug)
         workflow = importing.create_from_document(
             principal,
             team_id=team_id,
@@ -47,6 +59,43 @@ def copy_sample(
         if memory_app.is_on():
             _store_memories(principal, workflow, sample)
     return workflow
+
+
+def _create_other(
+    principal: Principal, team_id: UUID, sample: Sample, name: str, folder: Folder | None
+) -> Workflow:
+    """Create a workflow that the sample runs, and publish it as a tool if the principal may publish."""
+    document, _warnings = importing.load_source(sample.read_other(name), confirm_newer=False)
+    workflow = importing.create_from_document(
+        principal,
+        team_id=team_id,
+        document=document,
+        name=str(sample.others[name]),
+        folder=folder,
+        sample=sample.slug,
+        slug=name,
+    )
+    change_tool_settings(principal, workflow=workflow, is_tool=True)
+    if permissions.may_publish(principal, workflow):
+        publishing.publish(principal, workflow=workflow)
+    return workflow
+
+
+def _rename_reference(document: Document, name: str, slug: str) -> Document:
+    """Return the document with a workflow's short name replaced by the one that it got in the team."""
+    nodes = [replace(node, data=_replace_text(node.data, name, slug)) for node in document.nodes]
+    return replace(document, nodes=tuple(nodes))
+
+
+def _replace_text(value: Json, old: str, new: str) -> Json:
+    """Return the value with each text that is the old name, or quotes it as a word, replaced."""
+    if isinstance(value, str):
+        return re.sub(rf"(?<![\w-]){re.escape(old)}(?![\w-])", new, value)
+    if isinstance(value, Mapping):
+        return {key: _replace_text(item, old, new) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_replace_text(item, old, new) for item in value]
+    return value
 
 
 def _is_runnable(sample: Sample) -> bool:

@@ -35,6 +35,14 @@ def find_target(principal: Principal, team_id: UUID, reference: str) -> Target |
     return Target(found, from_json(found.published_version.snapshot.document))
 
 
+def find_published_document(team_id: UUID, reference: str) -> Document | None:
+    """Return the published document of a slug or an id. No permission is checked."""
+    row = _find_row(team_id, reference)
+    if row is None or row.published_version is None or row.is_archived:
+        return None
+    return from_json(row.published_version.snapshot.document)
+
+
 def find_call_problems(
     team_id: UUID, document: Document, workflow_id: UUID | None = None
 ) -> Iterator[Problem]:
