@@ -27,7 +27,7 @@ class Sample:
     is_chat: bool = False
     is_block: bool = False  # a small building block, listed after the samples
     # Workflows that the sample runs: short name, which is the name of the file, → title. They are created beside it.
-    others: Mapping[str, Promise] = field(default_factory=dict)
+    others: Mapping[str, Promise] = field(default_factory=dict, hash=False)
 
     @property
     def explanation_lines(self) -> tuple[Promise, ...]:

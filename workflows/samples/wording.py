@@ -110,6 +110,8 @@ class _Translator:
             return is_compared_option or (
                 "of" in parent and not str(parent["of"]).startswith("step.")
             )
+        if name == "default":
+            return "variable" in parent  # of a start form
         if name == "name":
             return "turns" in parent or parent.keys() == {"id", "name"}  # a case, or a class
         return name in _TRANSLATED_KEYS
