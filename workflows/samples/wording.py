@@ -33,7 +33,7 @@ _TRANSLATED_KEYS: Final = frozenset(
     }
 )
 # Everything under these keys is translated, except the values of _UNTRANSLATED_KEYS.
-_TRANSLATED_SUBTREES: Final = frozenset({"suggested_questions", "options", "inputs"})
+_TRANSLATED_SUBTREES: Final = frozenset({"suggested_questions", "options", "inputs", "values"})
 # Names under these keys are variables, and the content of pins and metadata is for programs.
 _UNTRANSLATED_KEYS: Final = frozenset(
     {"loop_variables", "outputs", "metadata", "pins", "model", "id", "tags", "key", "items", "body"}
