@@ -7,6 +7,7 @@ would be sent as "", it drops text behind the value, and 8,000 malicious charact
 
 import json
 import re
+from math import isinf
 from typing import Final
 
 from workflows.engine.language.document import Json
@@ -33,7 +34,9 @@ class NotJson(ValueError):
 def read_json(text: str) -> Json:
     """Return the value in a text. Raises NotJson, also for numbers that are not finite."""
     try:
-        return json.loads(text, strict=False, parse_constant=_reject_constant)
+        return json.loads(
+            text, strict=False, parse_constant=_reject_constant, parse_float=_parse_float
+        )
     except (ValueError, RecursionError):
         pass
     fenced = _FENCE.match(text)
@@ -42,6 +45,13 @@ def read_json(text: str) -> Json:
 
 def _reject_constant(name: str) -> Json:
     raise NotJson(name)
+
+
+def _parse_float(literal: str) -> float:
+    value = float(literal)
+    if isinf(value):
+        raise NotJson(literal[:40])
+    return value
 
 
 class _Reader:
@@ -170,7 +180,4 @@ def _join_parts(parts: list[str]) -> str:
 def _parse_number(literal: str) -> int | float:
     if re.fullmatch(r"[-+]?\d{1,400}", literal):
         return int(literal)
-    value = float(literal)
-    if value in (float("inf"), float("-inf")):
-        raise NotJson(literal)
-    return value
+    return _parse_float(literal)

@@ -10,6 +10,7 @@ from workflows.engine.kinds import NodeContext
 from workflows.engine.language.document import Json
 from workflows.engine.language.json_schema import find_schema_error
 from workflows.engine.language.templating import Template
+from workflows.engine.language.values import to_json
 from workflows.engine.nodes.agent.agent_config import AgentTool, is_typed_value
 from workflows.engine.nodes.agent.tool_use.tool_results import (
     ToolOutcome,
@@ -125,9 +126,22 @@ def read_arguments(call: ToolCall, spec: ToolSpec) -> dict[str, Json]:
         raise ValueError("The arguments must be a JSON object.")
     if _is_deeper(arguments, MAX_ARGUMENT_DEPTH):
         raise ValueError(f"The arguments are nested more than {MAX_ARGUMENT_DEPTH} levels deep.")
+    if _has_half_characters(call.arguments, arguments):
+        raise ValueError("The arguments contain half of a character.")
     if error_text := find_schema_error(arguments, spec.parameters):
         raise ValueError(f"The arguments do not fit the tool: {error_text}.")
     return arguments
+
+
+def _has_half_characters(text: str, value: Json) -> bool:
+    """Return whether a text in the value can't be sent or stored: half of a surrogate pair."""
+    if text.isascii() and "\\u" not in text:
+        return False
+    try:
+        to_json(value).encode()
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 def _is_deeper(value: Json, levels: int) -> bool:
@@ -179,7 +193,7 @@ def _choose_name(tool: Tool, taken: Collection[str]) -> str:
     own_name = _clean_name(tool.spec.name) or "tool"
     provider = _clean_name(tool.reference.provider)
     names = [own_name, *([f"{provider}_{own_name}"] if provider else [])]
-    numbered = (f"{own_name[: _MAX_NAME - 4]}_{number}" for number in range(2, 1000))
+    numbered = (f"{names[-1][: _MAX_NAME - 4]}_{number}" for number in range(2, 1000))
     return next(
         name
         for name in (*names, *numbered)
