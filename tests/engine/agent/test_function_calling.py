@@ -243,7 +243,11 @@ async def test_tools_of_the_same_name_are_told_apart() -> None:
 
     await run_agent(model, tools, tools=entries)
 
-    assert [spec.name for spec in model.requests[0].tools] == ["add", "Server_B_add", "add_2"]
+    assert [spec.name for spec in model.requests[0].tools] == [
+        "add",
+        "Server_B_add",
+        "Server_B_add_2",
+    ]
 
 
 async def test_untrusted_result_is_quoted_and_huge_results_are_cut() -> None:
