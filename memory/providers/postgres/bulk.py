@@ -18,6 +18,7 @@ from memory.models import Entry, Namespace, Revision
 from memory.providers.postgres import rows
 from memory.providers.postgres.fixed_queries import encode_for_json
 from memory.providers.postgres.indexing import Index
+from memory.providers.postgres.value_sources import load_value_sources, set_source
 
 
 QUERIES: Final = read_queries("memory/sql/queries/entries.sql")
@@ -28,10 +29,7 @@ RestorePair = tuple[Entry, Revision]  # an entry, and the revision to restore
 CHUNK_BYTES: Final = 16 * 1024 * 1024
 
 # Columns that keep their values when an entry is changed or restored.
-FIXED_COLUMNS: Final = frozenset({
-    "team_id", "namespace_id", "key", "created_at",
-    "source_actor", "source_run", "source_node", "source_message", "source_rule",
-})  # fmt: skip
+FIXED_COLUMNS: Final = frozenset({"team_id", "namespace_id", "key", "created_at"})
 _COLUMNS: Final = [
     column.attname for column in Entry._meta.concrete_fields if column.attname not in FIXED_COLUMNS
 ]
@@ -72,8 +70,11 @@ def restore_entries(
     new_bytes = sum(sizes) - freed_bytes
     rows.reserve_space(namespace, policy, entries=len(forgotten), size=new_bytes)
     index = Index(namespace)
+    sources = load_value_sources((entry.pk, revision.number) for entry, revision in pairs)
     for (entry, revision), size in zip(pairs, sizes, strict=True):
         index.take_out(entry)
+        if entry.value != revision.value and (entry.pk, revision.number) in sources:
+            set_source(entry, sources[entry.pk, revision.number])
         rows.restore_state(entry, revision, context, size)
         index.put_in(entry)
     _save([entry for entry, _revision in pairs], index, context)

@@ -21,7 +21,7 @@ from memory.embedding.query_embedding import embed_query
 from memory.models import Namespace, Revision
 from memory.models.entries import Operation
 from memory.providers.base import MemoryProvider
-from memory.providers.postgres import rows, searching, snapshots, vectors
+from memory.providers.postgres import rows, searching, snapshots, value_sources, vectors
 from memory.providers.postgres.filters import apply_filter
 
 
@@ -84,7 +84,8 @@ class PostgresProvider(MemoryProvider):
                 return []
             entry = rows.build_entry(entry_row, namespace)
             revisions = Revision.objects.unscoped().filter(entry=entry_row).order_by("number")
-            return [snapshots.build_entry_as_of(entry, revision) for revision in revisions]
+            past = [snapshots.build_entry_as_of(entry, revision) for revision in revisions]
+            return value_sources.add_value_sources(past)
 
     def _check(self, namespace: str) -> None:
         check_namespace(self._policy, namespace)

@@ -9,7 +9,7 @@ from memory.core.recall.selection import answer, is_visible
 from memory.core.records import MemoryEntry, MemoryQuery
 from memory.models import Namespace, Revision
 from memory.models.entries import Operation
-from memory.providers.postgres import rows, vectors
+from memory.providers.postgres import rows, value_sources, vectors
 
 
 REMOVING_OPERATIONS = (Operation.FORGET, Operation.EXPIRE)
@@ -39,9 +39,10 @@ def search(namespace: Namespace, query: MemoryQuery, moment: datetime) -> list[M
         if is_visible(entry, moment) and matches(filter_, build_filter_document(entry)):
             candidates.append((revision.entry.number, entry))
     cosines = vectors.compute_cosines_as_of(namespace, query.meaning, candidates)
-    return answer(query, [entry for _number, entry in candidates], moment, cosines)
+    hits = answer(query, [entry for _number, entry in candidates], moment, cosines)
+    return value_sources.add_value_sources(hits)
 
 
 def build_entry_as_of(entry: MemoryEntry, revision: Revision) -> MemoryEntry:
-    """Return the entry as it was after this revision."""
+    """Return the entry as it was after this revision, still with its present source (see ``value_sources``)."""
     return replace(entry, updated_at=revision.at, revision=revision.number, **get_state(revision))

@@ -79,10 +79,13 @@ def _build_params(access: NamespaceAccess, entry: Entry, changes: Mapping[str, A
     content = {**get_state(entry, CONTENT), **changes}
     content["tier"] = parse_tier(changes.get("tier") or entry.tier)
     seconds_left = (entry.expires_at - access.now).total_seconds() if entry.expires_at else None
+    # Whoever changes tags or the tier has not written the value.
+    is_same_value = content["value"] == entry.value
+    editor = Source(access.caller.principal.actor, entry.source_run, entry.source_node)
     return StoreParams(
         namespace=access.text,
         key=entry.key,
         ttl_seconds=seconds_left,
-        source=Source(access.caller.principal.actor, entry.source_run, entry.source_node),
+        source=rows.build_source(entry) if is_same_value else editor,
         **content,
     )

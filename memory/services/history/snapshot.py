@@ -1,7 +1,7 @@
 """Search a namespace as it was at a moment in the past, using the revisions of that time."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
@@ -14,6 +14,7 @@ from memory.models import Entry, Namespace, Revision
 from memory.models.conditions import build_any_of_condition
 from memory.providers.postgres import rows
 from memory.providers.postgres.snapshots import REMOVING_OPERATIONS, build_entry_as_of
+from memory.providers.postgres.value_sources import add_value_sources
 from memory.services.entries.listing import MAX_PAGE_SIZE, EntryPage
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import open_namespace
@@ -91,6 +92,7 @@ def search_snapshot(
             first: Any = revisions[0] if revisions else None  # Any: annotated with the total
             total = first.total if first else (matches.count() if offset else 0)
         access.detail["keys"] = total
+        entries = add_value_sources(entries)
         changed = frozenset(
             str(revision.entry_id)
             for revision in revisions
@@ -138,8 +140,7 @@ def _search_text(
 
 
 def _build_entry(revision: Revision, namespace: Namespace) -> MemoryEntry:
-    entry = build_entry_as_of(rows.build_entry(revision.entry, namespace.text), revision)
-    return replace(entry, source=replace(entry.source, actor=revision.actor))
+    return build_entry_as_of(rows.build_entry(revision.entry, namespace.text), revision)
 
 
 def _find_neighbors(row: Namespace, moment: datetime) -> tuple[datetime | None, datetime | None]:

@@ -12,6 +12,7 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
+from accounts.principals import get_principal
 from accounts.views.ignored_filters import list_form_errors
 from accounts.views.pagination import PAGE_SIZE, OffsetPage, replace_query, replace_query_suffix
 from memory import selectors
@@ -26,6 +27,7 @@ from memory.forms.browsing import (
 )
 from memory.models import Change, Namespace
 from memory.models.entries import TierChoice
+from memory.provenance import load_provenance
 from memory.routing import find_external_provider
 from memory.services.entries.bulk import BulkPreview
 from memory.services.entries.retention import load_retention
@@ -151,12 +153,19 @@ def _build_snapshot_context(
         offset=search.start,
     )
     before, after = snapshot.before, snapshot.after
+    entries = snapshot.page.entries
+    authors = [entry.source.actor for entry in entries]
+    provenance = load_provenance(get_principal(request), authors, ())
     return {
         "body": "memory/entries/_snapshot.html",
         "at": moment,
         "rows": [
-            EntryRow(entry, is_changed=entry.id in snapshot.changed)
-            for entry in snapshot.page.entries
+            EntryRow(
+                entry,
+                is_changed=entry.id in snapshot.changed,
+                author=provenance.actors.get(entry.source.actor, ""),
+            )
+            for entry in entries
         ],
         "before_url": before and replace_query(request.GET, at=before.isoformat()),
         "after_url": after and replace_query(request.GET, at=after.isoformat()),

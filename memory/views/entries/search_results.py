@@ -25,7 +25,9 @@ class EntryRow:
     entry: MemoryEntry
     namespace: Namespace | None = None
     title: str = ""
-    is_changed: bool = False  # in a snapshot: the entry is different now
+    # In a snapshot: the entry is different now, and the name of who wrote the value that is shown.
+    is_changed: bool = False
+    author: str = ""
 
     @property
     def is_waiting(self) -> bool:
