@@ -236,6 +236,12 @@ def list_parts(
     return parts.order_by("started_at", "id")
 
 
+def list_newest_parts(parts: QuerySet[StepPart], kind: str) -> list[StepPart]:
+    """Return the newest part of the kind of each step in ``parts``."""
+    newest_first = parts.filter(kind=kind).order_by("node_key", "rounds", "-id")
+    return list(newest_first.distinct("node_key", "rounds"))
+
+
 def find_newest_step(
     principal: Principal, workflow: Workflow, node: str, run_id: UUID | None
 ) -> Step | None:

@@ -93,6 +93,7 @@ run_pages = [
     path("learnt/", learning.show_learning, name="run_learnt"),
     path("learnt/again/", learning.learn_again, name="learn_again"),
     path("rounds/", runs.show_rounds, name="run_rounds"),
+    path("metadata/", runs.show_metadata, name="run_metadata"),
     path("previews/", edge_previews.list_previews, name="run_previews"),
     path("steps/<str:node_key>/value/", run_actions.step_value, name="step_value"),
     path("steps/<str:node_key>/edit/", run_actions.edit_step, name="edit_step"),

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from enum import StrEnum
 
 from memory.core.errors import InvalidInput, NotFound
@@ -44,6 +45,7 @@ class RunMetadata:
     todos: tuple[Todo, ...] = ()
     notes: tuple[Note, ...] = ()
     stream_name: str = ""
+    expires_at: datetime | None = None
 
 
 def save_metadata(store: NamespaceStore, metadata: RunMetadata) -> None:
@@ -92,6 +94,7 @@ class RunBook:
             todos=tuple(Todo.from_json(todo) for todo in value["todos"]),
             notes=tuple(self._notebook.list_notes(run_id)),
             stream_name=str(value["streamName"]),
+            expires_at=entries[0].expires_at,
         )
 
     def set_todo(self, run_id: str, todo_id: str, status: TodoStatus) -> RunMetadata:

@@ -117,6 +117,8 @@ ROWS: list[Row] = [
     Row("POST", "runs/<uuid:run_id>/resume/", "- 404 404 404 200 -", ADA, {"mode": "step"}),
     Row("GET", "runs/<uuid:run_id>/rounds/", "- 404 404 404 404 -", RUN),
     Row("GET", "runs/<uuid:run_id>/rounds/", "- 404 404 404 200 -", ADA),
+    Row("GET", "runs/<uuid:run_id>/metadata/", "- 404 404 404 404 -", RUN),
+    Row("GET", "runs/<uuid:run_id>/metadata/", "- 404 404 404 200 -", ADA),
     Row("GET", "runs/<uuid:run_id>/previews/", "- 404 404 404 404 -", RUN),
     Row("GET", "runs/<uuid:run_id>/previews/", "- 404 404 404 200 -", ADA),
     Row("GET", "runs/<uuid:run_id>/memory/", "- 404 404 404 404 -", RUN),

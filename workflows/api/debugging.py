@@ -54,6 +54,8 @@ def list_step_parts(
 ) -> list[StepPart]:
     """Return the finished calls of an agent in their order: ``N.model`` is the model's, ``N.tool.M`` are the tools'.
 
+    An agent with to-dos has ``plan``, ``todo.T.S.model``, ``todo.T.S.action.M``, notes as ``todo.T.S.note``, and
+    ``answer.model``; ``todo.T.begin.todos`` and ``todo.T.end.todos`` are the state of its to-dos.
     The step may still be running. Inside a container, ``rounds`` selects the round, such as ``0.2``.
     """
     principal, run = find_run(request, run_id)
@@ -107,7 +109,7 @@ def list_memory_changes(request: HttpRequest, run_id: UUID) -> list[DryRunChange
     summary="Get the goal, the to-dos and the notes of a run",
 )
 def read_run_metadata(request: HttpRequest, run_id: UUID) -> dict[str, object]:
-    """Return what a run is about. It is kept for three days, and its notes until the run ends, at most 30 minutes.
+    """Return what a run is about. It is kept until ``expires_at``, three days after its last change, and its notes until the run ends, at most 30 minutes.
 
     Afterwards, and for a run without memory, everything but the id is empty.
     """
@@ -121,6 +123,7 @@ def read_run_metadata(request: HttpRequest, run_id: UUID) -> dict[str, object]:
         "todos": [todo.to_json() for todo in metadata.todos],
         "notes": [note.to_json() for note in metadata.notes],
         "stream_name": metadata.stream_name,
+        "expires_at": metadata.expires_at,
     }
 
 

@@ -204,6 +204,7 @@ class RunMetadataOut(Schema):
     todos: list[dict[str, Any]] = []
     notes: list[dict[str, Any]] = []
     stream_name: str = ""
+    expires_at: datetime | None = None
 
 
 class MemoryChangeOut(Schema):

@@ -1,4 +1,4 @@
-// Formats durations and sizes for people.
+// Formats durations, moments and sizes for people.
 
 export function formatSeconds(elapsed) {
   return elapsed < 0.995 ? `${Math.max(elapsed ? 1 : 0, Math.round(elapsed * 1000))} ms` : `${elapsed.toFixed(1)} s`;
@@ -7,4 +7,11 @@ export function formatSeconds(elapsed) {
 export function formatBytes(size) {
   if (size == null) return "";
   return size < 1000 ? `${size} B` : size < 1e6 ? `${(size / 1000).toFixed(1)} kB` : `${(size / 1e6).toFixed(1)} MB`;
+}
+
+/** Format a moment (unix seconds): the time, and the day if it is another one than today's. */
+export function formatTime(moment) {
+  const date = new Date(moment * 1000);
+  const day = date.toDateString() === new Date().toDateString() ? {} : { day: "numeric", month: "short" };
+  return date.toLocaleString([], { ...day, hour: "2-digit", minute: "2-digit" });
 }

@@ -1,6 +1,6 @@
 // Shows the states of nodes and edges on a drawn graph during a run.
 
-import { showState } from "../canvas/view/node_state.js";
+import { describeWait, showState } from "../canvas/view/node_state.js";
 import { formatSeconds } from "../common/format.js";
 
 export function resetGraph(graph) {
@@ -8,11 +8,12 @@ export function resetGraph(graph) {
   for (const edge of graph.querySelectorAll(".wf-edge")) delete edge.dataset.taken;
 }
 
-export function paintNode(graph, { node, status, elapsed, handle, error }) {
+export function paintNode(graph, change) {
+  const { node, status, elapsed, handle, error } = change;
   const el = graph.querySelector(`wf-node[data-id="${CSS.escape(node)}"]`);
   if (!el) return;
   const time = status === "completed" && elapsed != null ? formatSeconds(elapsed) : "";
-  showState(el, { state: status, time }, graph.dataset.icons);
+  showState(el, { state: status, time, ...describeWait(change) }, graph.dataset.icons);
   el.title = error ?? "";
   if (status === "running" || status === "failed") scrollIntoView(graph, el);
   if (status === "completed" || status === "failed") paintEdges(graph, node, (edge) => handle == null || edge.dataset.fp === handle);

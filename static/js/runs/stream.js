@@ -121,12 +121,30 @@ class RunStream extends HTMLElement {
     this.#questionsTimer = setTimeout(() => window.htmx.trigger(this.#findElement("questions"), "run-waiting"), 60);
   }
 
+  /** Load the rounds again. What somebody opened or closed stays so. */
   #refreshRounds() {
     this.#roundsTimer ||= setTimeout(() => {
       this.#roundsTimer = 0;
       const rounds = this.#findElement("rounds");
-      if (rounds) window.htmx.trigger(rounds, "rounds-changed");
+      if (!rounds) return;
+      rounds.addEventListener("htmx:beforeSwap", () => this.#keepOpen(rounds), { once: true });
+      window.htmx.trigger(rounds, "rounds-changed");
     }, ROUNDS_DELAY);
+  }
+
+  #keepOpen(rounds) {
+    const changed = [...rounds.querySelectorAll("details[id]")].filter((el) => el.open !== (el.dataset.open === "yes"));
+    const states = new Map(changed.map((el) => [el.id, el.open]));
+    document.body.addEventListener(
+      "htmx:afterSwap",
+      () => {
+        for (const [id, isOpen] of states) {
+          const el = document.getElementById(id);
+          if (el) el.open = isOpen;
+        }
+      },
+      { once: true },
+    );
   }
 
   #reveal(list, added) {

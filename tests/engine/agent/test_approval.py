@@ -10,6 +10,7 @@ from tests.engine.agent.scripted import (
     answer_wait,
     build_runner,
     call,
+    collect,
     tool_entries,
 )
 from workflows.engine.runtime.step_records import RunStatus, StepKey
@@ -31,8 +32,11 @@ async def test_call_that_needs_approval_pauses_the_run_and_shows_the_call() -> N
     model, tools = asking_model(), mail()
     runner = build_runner(model, tools)
 
-    result = await runner.start(inputs={"q": "?"}).result()
+    handle = runner.start(inputs={"q": "?"})
+    changes = await collect(handle, "node_state_change")
+    result = await handle.result()
 
+    assert (changes[-1].status, changes[-1].waits_for) == ("paused", "approval")
     [wait] = result.open_waits
     form: Any = wait.wait.form
     assert (result.status, wait.key) == (RunStatus.PAUSED, StepKey("agent", (), "1.tool.2"))

@@ -40,6 +40,9 @@ class NodeStateChange(Event):
     items: int | None = None  # number of items in the first list among the outputs
     # Characters of the output that is made for a prompt, if the kind has one.
     context_length: int | None = None
+    # Of a paused node that waits: approval | answer | time | child, and when the wait ends by itself (unix seconds).
+    waits_for: str | None = None
+    due_at: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

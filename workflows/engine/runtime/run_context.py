@@ -127,7 +127,16 @@ class RunContext:
         self.open_waits.append(open_wait)
         wait_id = await self.journal.open_wait(open_wait)
         self.journal.add_event(
-            NodeStateChange(node.id, "paused", node.kind_name, node.title, step.rounds, at)
+            NodeStateChange(
+                node.id,
+                "paused",
+                node.kind_name,
+                node.title,
+                step.rounds,
+                at,
+                waits_for=wait.awaited,
+                due_at=wait.due_at,
+            )
         )
         if wait.form is not None and wait_id:
             self.journal.add_event(

@@ -35,6 +35,13 @@ class Wait:
     due_at: float | None = None  # unix seconds, at which the wait ends without an answer
     child_run_id: str = ""  # the run whose end is waited for, instead of an answer
 
+    @property
+    def awaited(self) -> str:
+        """Return what is waited for: approval, answer, time, or child (another run)."""
+        if self.form is not None:
+            return "approval" if self.form.get("type") == "approval" else "answer"
+        return "child" if self.child_run_id else "time"
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:

@@ -1,68 +1,54 @@
 """The rounds of a run's agents: what the model thought, which tools it called, and what they returned, on one time line."""
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from accounts.principals import Principal
 from workflows import selectors
 from workflows.engine.nodes.agent.first_prompt import PROMPT_KIND
-from workflows.engine.nodes.agent.session import TOOL_KIND
+from workflows.engine.nodes.agent.todo import STATE_KIND
+from workflows.engine.nodes.agent.todo_notes import NOTE_KIND
 from workflows.engine.runtime.events import StepPartChange
-from workflows.models import Run, RunEvent, StepPart
+from workflows.models import Run, StepPart
 from workflows.models.documents import from_json
 from workflows.services.runs import run_access
-from workflows.views.value_text import format_value
+from workflows.views.runs.agent_calls import (
+    CallKey,
+    CallRow,
+    StepId,
+    add_unfinished,
+    build_row,
+    get_key,
+)
+from workflows.views.runs.todo_list import RoundRow, TodoList, build_todo_list
 
 
-MAX_TEXT: Final = 4_000  # characters of a thought, of arguments or of a result
 _MIN_WIDTH: Final = 0.6  # percent of the time line, so that a quick call can be seen
-
-StepId = tuple[str, tuple[int, ...]]
-
-
-@dataclass(frozen=True, slots=True)
-class CallRow:
-    """A call of an agent: finished, running, or failed. ``start`` and ``width`` are percentages of the time line."""
-
-    part: str
-    is_tool: bool
-    status: str
-    title: str
-    started_at: float
-    elapsed: float | None
-    tokens: int = 0
-    text: str = ""  # what the model wrote, or what the tool returned
-    reasoning: str = ""
-    arguments: str = ""
-    is_error: bool = False
-    is_untrusted: bool = False
-    start: float = 0.0
-    width: float = 0.0
-
-    @property
-    def milliseconds(self) -> int | None:
-        return None if self.elapsed is None else max(1, round(self.elapsed * 1000))
-
-
-@dataclass(slots=True)
-class RoundRow:
-    number: str
-    calls: list[CallRow] = field(default_factory=list)
-
-    @property
-    def tokens(self) -> int:
-        return sum(call.tokens for call in self.calls)
+# Parts that are no calls: the first prompt, which is shown with the step, and what the todo loop records.
+_NO_CALLS: Final = frozenset({PROMPT_KIND, STATE_KIND, NOTE_KIND})
+_TODO_PART: Final = re.compile(r"todo\.(\d+)\.(\d+)\.")
+_SIMPLE_PART: Final = re.compile(r"simple\.(\d+)\.")
 
 
 @dataclass(slots=True)
 class AgentRows:
-    """The rounds of one step. ``place`` are the rounds of the containers around it, for people."""
+    """The rounds of one step. ``place`` are the rounds of the containers around it, for people.
+
+    The rounds of an agent with to-dos are also in ``todo_list``, by its to-dos.
+    """
 
     title: str
     node: str
     place: str
     rounds: list[RoundRow] = field(default_factory=list)
+    todo_list: TodoList | None = None
+
+    @property
+    def key(self) -> str:
+        """Return a text that no other agent on the page has."""
+        return f"{self.node}-{self.place}" if self.place else self.node
 
     @property
     def calls(self) -> list[CallRow]:
@@ -74,7 +60,7 @@ class AgentRows:
 
     @property
     def tool_count(self) -> int:
-        return sum(call.is_tool for call in self.calls)
+        return sum(call.kind == "tool" for call in self.calls)
 
     @property
     def is_running(self) -> bool:
@@ -85,8 +71,7 @@ def build_agent_rows(
     principal: Principal, run: Run, node: str = "", rounds: str = ""
 ) -> list[AgentRows]:
     """Return the agents of a run with their calls; reading an external user's memories is recorded."""
-    # The first prompt is shown with the step.
-    parts = selectors.list_parts(principal, run, node, rounds).exclude(kind=PROMPT_KIND)
+    parts = selectors.list_parts(principal, run, node, rounds)
     events = [
         event
         for event in selectors.list_events(principal, run, StepPartChange.name)
@@ -97,98 +82,104 @@ def build_agent_rows(
     memory_events = selectors.list_events(principal, run, *run_access.MEMORY_EVENTS)
     shown = run_access.list_shown_namespaces((event.name, event.data) for event in memory_events)
     run_access.record_api_access(principal, run, shown)
-    calls = {_get_key(part.node_key, part.rounds, part.part): _build_row(part) for part in parts}
-    _add_unfinished(calls, events, is_live=not run.has_ended)
+    calls = {
+        get_key(part.node_key, part.rounds, part.part): build_row(part)
+        for part in parts.exclude(kind__in=_NO_CALLS)
+    }
+    call_events = [event for event in events if event.data.get("kind") not in _NO_CALLS]
+    add_unfinished(calls, call_events, is_live=not run.has_ended)
     nodes = from_json(run.snapshot.document).nodes
-    return _group(calls, {node.id: node.title for node in nodes})
+    has_todos = any(event.data.get("kind") == STATE_KIND for event in events)
+    states, notes = (
+        (selectors.list_newest_parts(parts, STATE_KIND), [*parts.filter(kind=NOTE_KIND)])
+        if has_todos
+        else ([], [])
+    )
+    titles = {node.id: node.title for node in nodes}
+    return [
+        _build_agent(run, step, rows, titles, states, notes) for step, rows in _group(calls).items()
+    ]
+
+
+def build_rounds_context(principal: Principal, run: Run) -> dict[str, Any]:
+    """Return the context of the rounds on the page of a run."""
+    agents = build_agent_rows(principal, run)
+    return {"agents": agents, "has_todo_list": any(agent.todo_list for agent in agents)}
 
 
 def _belongs(data: Mapping[str, Any], node: str, rounds: str) -> bool:
     """Return whether a call is one of the node and of the rounds; an empty text stands for all."""
     is_there = not node or data.get("node") == node
-    is_then = not rounds or ".".join(map(str, data.get("rounds") or ())) == rounds
-    return is_there and is_then and data.get("kind") != PROMPT_KIND
+    return is_there and (not rounds or ".".join(map(str, data.get("rounds") or ())) == rounds)
 
 
-def _build_row(part: StepPart) -> CallRow:
-    inputs, outputs = part.inputs or {}, part.outputs or {}
-    is_tool = part.kind == TOOL_KIND
-    return CallRow(
-        part.part,
-        is_tool,
-        "failed" if outputs.get("is_error") else "completed",
-        str(inputs.get("name") or "") if is_tool else "",
-        part.started_at,
-        part.elapsed,
-        part.prompt_tokens + part.completion_tokens,
-        _cut(str(outputs.get("text") or "")),
-        _cut(str(outputs.get("reasoning") or "")),
-        _cut(format_value(inputs["arguments"])) if inputs.get("arguments") else "",
-        bool(outputs.get("is_error")),
-        bool(outputs.get("is_untrusted")),
+def _group(calls: Mapping[CallKey, CallRow]) -> dict[StepId, list[CallRow]]:
+    steps: dict[StepId, list[CallRow]] = {}
+    for (step, _part), call in calls.items():
+        steps.setdefault(step, []).append(call)
+    return steps
+
+
+def _build_agent(
+    run: Run,
+    step: StepId,
+    calls: Iterable[CallRow],
+    titles: Mapping[str, str],
+    states: Iterable[StepPart],
+    notes: Iterable[StepPart],
+) -> AgentRows:
+    node, numbers = step
+    place = ".".join(str(number + 1) for number in numbers)
+    state = next((part for part in states if _is_of(part, step)), None)
+    rounds: dict[tuple[int, str], RoundRow] = {}
+    for call in _draw([*calls]):
+        key = _locate(call.part, has_todos=state is not None)
+        rounds.setdefault(key, RoundRow(key[1])).calls.append(call)
+    todo_list = (
+        build_todo_list(run, state, rounds, [part for part in notes if _is_of(part, step)])
+        if state is not None
+        else None
     )
+    return AgentRows(titles.get(node) or node, node, place, [*rounds.values()], todo_list)
 
 
-def _add_unfinished(
-    calls: dict[tuple[StepId, str], CallRow], events: Iterable[RunEvent], *, is_live: bool
-) -> None:
-    """Add the calls that began and have no result: they are running, or they failed."""
-    finished = frozenset(calls)
-    for event in events:
-        data: Mapping[str, Any] = event.data
-        key = _get_key(data["node"], data.get("rounds") or (), data["part"])
-        status = str(data.get("status"))
-        if key in finished or status == "completed" or (status == "running" and not is_live):
-            continue
-        calls[key] = CallRow(
-            data["part"],
-            data.get("kind") == TOOL_KIND,
-            status,
-            str(data.get("title") or ""),
-            float(data.get("at") or 0),
-            data.get("elapsed"),
-            text=_cut(str(data.get("error") or "")),
-            is_error=status == "failed",
-        )
+def _is_of(part: StepPart, step: StepId) -> bool:
+    return (part.node_key, tuple(part.rounds)) == step
 
 
-def _group(
-    calls: Mapping[tuple[StepId, str], CallRow], titles: Mapping[str, str]
-) -> list[AgentRows]:
-    agents: dict[StepId, AgentRows] = {}
-    for (step, part), call in calls.items():
-        node, rounds = step
-        agent = agents.setdefault(
-            step,
-            AgentRows(titles.get(node) or node, node, ".".join(str(n + 1) for n in rounds)),
-        )
-        number = part.split(".")[0]
-        row = next((row for row in agent.rounds if row.number == number), None)
-        if row is None:
-            row = RoundRow(number)
-            agent.rounds.append(row)
-        row.calls.append(call)
-    for agent in agents.values():
-        _draw(agent)
-    return list(agents.values())
+def _locate(part: str, *, has_todos: bool) -> tuple[int, str]:
+    """Return the number of the to-do that a call belongs to, or 0, and the number of its round."""
+    if match := _TODO_PART.match(part):
+        return int(match[1]), match[2]
+    if part == "plan":
+        return 0, "1"
+    if match := _SIMPLE_PART.match(part):
+        return 0, str(int(match[1]) + 1)
+    number, _dot, rest = part.partition(".")
+    # At a limit, the answer after the to-dos has the number of its round as its name.
+    return 0, "answer" if has_todos and rest == "model" else number
 
 
-def _draw(agent: AgentRows) -> None:
-    """Place the calls of an agent on its time line, without the time in which the run was paused."""
-    total = sum(call.elapsed or 0 for call in agent.calls) or 1
-    position = 0.0
-    for row in agent.rounds:
-        for index, call in enumerate(row.calls):
-            share = (call.elapsed or 0) / total * 100
-            width = max(share, _MIN_WIDTH)
-            start = min(position, 100 - width)
-            row.calls[index] = replace(call, start=round(start, 2), width=round(width, 2))
-            position += share
+def _draw(calls: Sequence[CallRow]) -> list[CallRow]:
+    """Place the calls of an agent on its time line, without the time in which nothing was done.
 
-
-def _get_key(node: str, rounds: Iterable[int], part: str) -> tuple[StepId, str]:
-    return (node, tuple(rounds)), part
-
-
-def _cut(text: str) -> str:
-    return f"{text[:MAX_TEXT]}…" if len(text) > MAX_TEXT else text
+    Calls that were made at the same time lie below each other.
+    """
+    starts = []
+    ends_at, position = (
+        0.0,
+        0.0,
+    )  # of all calls so far: in unix seconds, and in seconds of the time line
+    for call in calls:
+        elapsed = call.elapsed or 0
+        start = max(position - max(ends_at - call.started_at, 0), 0)
+        starts.append(start)
+        position = max(position, start + elapsed)
+        ends_at = max(ends_at, call.started_at + elapsed)
+    total = position or 1
+    drawn = []
+    for call, start in zip(calls, starts, strict=True):
+        width = max((call.elapsed or 0) / total * 100, _MIN_WIDTH)
+        left = min(start / total * 100, 100 - width)
+        drawn.append(replace(call, start=round(left, 2), width=round(width, 2)))
+    return drawn

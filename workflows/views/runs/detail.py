@@ -10,7 +10,7 @@ from workflows.engine.language.document import Json
 from workflows.models import Run, Step
 from workflows.models.documents import from_json
 from workflows.views.canvas.drawing import draw
-from workflows.views.runs.agent_rounds import build_agent_rows
+from workflows.views.runs.agent_rounds import build_rounds_context
 from workflows.views.runs.learning import get_learning_result
 from workflows.views.runs.memory import (
     find_pauses,
@@ -78,7 +78,7 @@ def build_run_context(principal: Principal, run: Run) -> dict[str, Any]:
         "steps": []
         if is_live
         else [StepRow(step) for step in selectors.list_steps(principal, run)],
-        "agents": build_agent_rows(principal, run),
+        **build_rounds_context(principal, run),
         "recalled": recalled,
         "written": written,
         "pauses": find_pauses(events),

@@ -17,7 +17,7 @@ from accounts.errors import NotFound
 from accounts.principals import Principal, get_current_team_id, get_principal
 from accounts.views.ignored_filters import IgnoredFilter, list_ignored_filters
 from accounts.views.pagination import paginate_by_time
-from workflows import selectors
+from workflows import memory_app, selectors
 from workflows.engine.errors import InputRejected
 from workflows.engine.language.document import Document
 from workflows.engine.language.memory_usage import list_memory_scopes
@@ -31,7 +31,7 @@ from workflows.templatetags.problems import describe_problem
 from workflows.views.catalog.workflow_page import build_group_context, get_document
 from workflows.views.editor.page import build_page_context
 from workflows.views.request_context import find_run, find_workflow, is_htmx, parse_id, read_text
-from workflows.views.runs.agent_rounds import build_agent_rows
+from workflows.views.runs.agent_rounds import build_rounds_context
 from workflows.views.runs.detail import build_run_context
 from workflows.views.runs.options import start_run_from_form
 from workflows.views.runs.undo import find_undone_change
@@ -106,8 +106,17 @@ def detail(request: HttpRequest, run_id: UUID) -> HttpResponse:
 def show_rounds(request: HttpRequest, run_id: UUID) -> HttpResponse:
     """Show the rounds of a run's agents, which a live run's page requests again after each call."""
     principal, run = find_run(request, run_id)
-    context = {"run": run, "live": not run.has_ended, "agents": build_agent_rows(principal, run)}
+    context = {"run": run, "live": not run.has_ended, **build_rounds_context(principal, run)}
     return render(request, "runs/_agent_rounds.html", context)
+
+
+@login_required
+@require_safe
+def show_metadata(request: HttpRequest, run_id: UUID) -> HttpResponse:
+    """Show the goal, the stream and the lifetime of what the memory keeps about a run."""
+    _principal, run = find_run(request, run_id)
+    metadata = memory_app.get_run_metadata(run.team_id, run.pk) if memory_app.is_on() else None
+    return render(request, "runs/_metadata.html", {"run": run, "metadata": metadata})
 
 
 @login_required

@@ -1,5 +1,6 @@
 // The state of a node in a run, on its card: an icon and a word, so that the colour only helps.
 
+import { formatTime } from "../../common/format.js";
 import { t } from "../../common/translations.js";
 
 const STATES = {
@@ -14,13 +15,27 @@ const STATES = {
 };
 const SVG = "http://www.w3.org/2000/svg";
 
+const AWAITED = {
+  answer: () => t("Waits for an answer"),
+  approval: () => t("Waits for permission"),
+  time: () => t("Waits"),
+  child: () => t("Waits for a sub-workflow"),
+};
+
+/** Return what a paused node waits for and until when, as {word, text} for showState; empty texts for any other node. */
+export function describeWait({ status, waits_for: awaited, due_at: dueAt }) {
+  const word = status === "paused" ? AWAITED[awaited]?.() : "";
+  if (!word) return { word: "", text: "" };
+  return { word, text: dueAt == null ? "" : t("until {time}", { time: formatTime(dueAt) }) };
+}
+
 /**
  * Show the state of a node, or none when it is idle.
  * @param {HTMLElement} el the node's element
- * @param {{state?: string, time?: string, size?: string, text?: string}} shown
+ * @param {{state?: string, word?: string, time?: string, size?: string, text?: string}} shown ``word`` replaces that of the state
  * @param {string} icons the address of the icons
  */
-export function showState(el, { state = "idle", time = "", size = "", text = "" }, icons) {
+export function showState(el, { state = "idle", word = "", time = "", size = "", text = "" }, icons) {
   const label = STATES[state];
   if (label) el.dataset.state = state;
   else delete el.dataset.state;
@@ -28,11 +43,11 @@ export function showState(el, { state = "idle", time = "", size = "", text = "" 
   if (!strip) return;
   strip.hidden = !label;
   if (!label) return el.removeAttribute("aria-description");
-  const [icon, word] = label;
+  const [icon, getWord] = label;
   strip.querySelector("use").setAttribute("href", `${icons}#${icon}`);
-  const parts = { word: word(), time, size, text };
+  const parts = { word: word || getWord(), time, size, text };
   for (const [slot, value] of Object.entries(parts)) strip.querySelector(`[data-${slot}]`).textContent = value ?? "";
-  el.setAttribute("aria-description", [word(), time, text].filter(Boolean).join(", "));
+  el.setAttribute("aria-description", [parts.word, time, text].filter(Boolean).join(", "));
 }
 
 function makeStrip() {

@@ -3,10 +3,25 @@
 import { getFamily, getOfferName } from "../canvas/node_offers.js";
 import { Previews, createLabel } from "./edge_previews.js";
 import { formatBytes, formatSeconds } from "../../common/format.js";
+import { describeWait } from "../../canvas/view/node_state.js";
 import { t } from "../../common/translations.js";
 
 const BAD = new Set(["failed"]);
 const EMPTY = 2; // bytes of an empty output
+// Parts of an agent's step that are calls → their labels.
+const CALLS = {
+  "agent-model": () => t("Model"),
+  "agent-tool": (title) => title,
+  "agent-question": () => t("Question"),
+};
+
+/** Return the number of the call's round, or of its to-do and step. */
+function getCallNumber(part) {
+  const [first, second, third] = part.split(".");
+  if (first === "todo") return `${second}.${third}.`;
+  if (first === "simple") return `${Number(second) + 1}.`;
+  return /^\d+$/.test(first) ? `${first}.` : { plan: t("Plan"), answer: t("Answer") }[first] ?? "";
+}
 
 export class RunView {
   constructor(editor, log) {
@@ -51,9 +66,9 @@ export class RunView {
   /** Show a call of an agent as a row of the log, below those of its step. */
   on_agent_log(data) {
     const { part, kind, title } = data;
-    if (kind === "agent-prompt") return;
-    const label = kind === "agent-tool" ? title : t("Model");
-    this.#updateLog({ ...data, title: `↳ ${part.split(".")[0]}. ${label}`, kind: "agent" });
+    const label = CALLS[kind]?.(title);
+    if (!label) return;
+    this.#updateLog({ ...data, title: `↳ ${getCallNumber(part)} ${label}`, kind: "agent" });
     if (data.status === "running") this.editor.canvas.paintNode(data.node, { text: label });
   }
 
@@ -78,7 +93,7 @@ export class RunView {
 
   on_run_resumed() {
     this.status = "running";
-    for (const node of this.pausedNodes ?? []) this.editor.canvas.paintNode(node, { state: "idle" });
+    for (const node of this.pausedNodes ?? []) this.editor.canvas.paintNode(node, { state: "idle", word: "", text: "" });
     this.pausedNodes = [];
   }
 
@@ -96,11 +111,13 @@ export class RunView {
   #paint(data) {
     const { node, status, elapsed, size, error, rounds } = data;
     const isInRound = rounds?.length;
+    const wait = describeWait(data);
     this.editor.canvas.paintNode(node, {
       state: status,
       time: elapsed == null ? "" : formatSeconds(elapsed),
       size: status === "completed" ? formatBytes(size) : "",
-      text: error ?? (isInRound ? t("round {n}", { n: rounds.at(-1) + 1 }) : ""),
+      word: wait.word,
+      text: error ?? (wait.text || (isInRound ? t("round {n}", { n: rounds.at(-1) + 1 }) : "")),
     });
     if (status === "completed" || status === "failed") this.#edges(node, data);
     if (status === "skipped") for (const edge of this.#edgesFrom(node)) this.editor.canvas.paintEdge(edge.id, { taken: false, text: "" });
@@ -159,7 +176,7 @@ export class RunView {
     const put = (name, text) => (el.querySelector(`[data-${name}]`).textContent = text);
     el.dataset.state = data.status;
     el.dataset.kind = step.kind ?? "";
-    put("state-words", getStateLabel(data.status));
+    put("state-words", describeWait(data).word || getStateLabel(data.status));
     put("title", (data.title || data.node) + ((data.rounds ?? []).length ? ` · ${data.rounds.map((n) => n + 1).join(".")}` : ""));
     put("kind", step.kind ? getOfferName(this.editor, step.kind) : "");
     put("at", data.reused ? "" : `+${formatSeconds(Math.max(0, step.at - this.began))}`);

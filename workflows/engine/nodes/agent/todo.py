@@ -274,7 +274,7 @@ class _Loop:
                     goal=self.goal,
                     todos=[{name: todo[name] for name in fields} for todo in todos],
                 )
-            return PartResult({"todos": todos})
+            return PartResult({"goal": self.goal, "todos": todos})
 
         await self.session.parts.run(f"{part}.todos", STATE_KIND, call, inputs={})
 
