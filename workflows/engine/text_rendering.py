@@ -33,6 +33,13 @@ def as_markdown(value: Json) -> str:
     return "\n".join(f"- {item}" for item in value)
 
 
+def remove_unstorable(text: str) -> str:
+    """Return the text without NUL and without halves of surrogate pairs, which a database does not store."""
+    if text.isascii():
+        return text.replace("\x00", "")
+    return text.replace("\x00", "").encode("utf-8", "replace").decode()
+
+
 def _file_as_markdown(file: Mapping[str, Json]) -> str:
     name, url = get_file_attribute(file, "name") or "", get_file_attribute(file, "url") or ""
     if file.get("type") == "image":

@@ -12,6 +12,7 @@ from workflows.engine.language.document import Json
 from workflows.engine.nodes.llm.model_calls import describe_usage
 from workflows.engine.nodes.llm.reasoning import ReasoningSplitter
 from workflows.engine.ports import ClockPort, Message, ModelChunk, Usage
+from workflows.engine.text_rendering import remove_unstorable
 from workflows.engine.tool_calls import ToolCall
 
 
@@ -119,8 +120,8 @@ class _Receiver:
             self._emit(rest)
 
     def build_answer(self, seconds: float) -> ModelAnswer:
-        text = "".join(self._splitter.text)
-        reasoning = "".join(self._splitter.reasoning).strip()
+        text = remove_unstorable("".join(self._splitter.text))
+        reasoning = remove_unstorable("".join(self._splitter.reasoning)).strip()
         # A stream that was closed early never reported its usage.
         usage = self._usage or Usage(0, (len(text) + len(reasoning)) // 4)
         calls = tuple(

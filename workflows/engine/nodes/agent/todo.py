@@ -32,6 +32,7 @@ from workflows.engine.nodes.memory.quoting import quote_block
 from workflows.engine.ports import Message, Origin
 from workflows.engine.runtime.step_parts import PartResult
 from workflows.engine.runtime.waits import BY_LINK, Wait
+from workflows.engine.text_rendering import remove_unstorable
 from workflows.engine.texts import gettext_noop
 from workflows.engine.tool_calls import ToolCall
 
@@ -80,7 +81,8 @@ class _Loop:
 
     def __init__(self, session: AgentSession) -> None:
         self.session, self.ctx = session, session.ctx
-        self.goal = next((m.text for m in reversed(session.messages) if m.role == "user"), "")
+        goal = next((m.text for m in reversed(session.messages) if m.role == "user"), "")
+        self.goal = remove_unstorable(goal)
         self.texts: Texts = choose_texts(self.goal)
         self.notes = TodoNotes(session.ctx)
         self.todos: list[Todo] = []

@@ -13,6 +13,7 @@ from workflows.engine.language.untrusted import WEB, is_untrusted_memory
 from workflows.engine.nodes.memory.memory_access import build_written_event
 from workflows.engine.ports import MemoryPort, Origin
 from workflows.engine.runtime.step_parts import PartResult
+from workflows.engine.text_rendering import remove_unstorable
 
 
 NOTES_SCOPE: Final = "run"
@@ -48,7 +49,12 @@ class TodoNotes:
 
         async def call(origin: Origin) -> PartResult:
             time = round(ctx.ports.clock.now().timestamp() * 1000)
-            value = {"content": content, "source": source, "time": time, "temporary": True}
+            value = {
+                "content": remove_unstorable(content),
+                "source": source,
+                "time": time,
+                "temporary": True,
+            }
             if memory is None:
                 return PartResult(value)
             hit = await memory.store(
