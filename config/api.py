@@ -43,6 +43,7 @@ ROUTERS = [
             "memory.api.knowledge",
             "memory.api.tiers",
             "memory.api.curation",
+            "memory.api.learning",
             "memory.api.personal",
             "memory.api.transfer",
         ]

@@ -6,7 +6,7 @@ implements ``Host`` and registers it once at start-up, because memory never impo
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any, Protocol
 from uuid import UUID
 
@@ -23,6 +23,32 @@ class RunDescription:
     at: datetime
     url: str
     nodes: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class RunFilter:
+    """Which runs of a team are asked for. ``workflow`` is an id; ``person`` is a part of a name; days are included."""
+
+    workflow: str = ""
+    person: str = ""
+    since: date | None = None
+    until: date | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TeamRun:
+    """A run in a list of a team's runs. ``task`` is the title of the task that it executed, if any."""
+
+    id: str
+    workflow_id: str
+    workflow: str
+    summary: str
+    task: str
+    person: str
+    status: str
+    status_text: str
+    at: datetime
+    url: str
 
 
 class NodeTrials(Protocol):
@@ -65,6 +91,16 @@ class Host(Protocol):
         self, principal: Principal, run_ids: Iterable[str]
     ) -> Mapping[str, RunDescription]:
         """Describe the runs by id, without those that the principal may not see."""
+        ...
+
+    def list_team_runs(
+        self, principal: Principal, team_id: UUID, run_filter: RunFilter, limit: int
+    ) -> Sequence[TeamRun]:
+        """Return the newest runs of the team that the principal may see, newest first, without child runs."""
+        ...
+
+    def list_team_workflows(self, principal: Principal, team_id: UUID) -> Mapping[str, str]:
+        """Return the names of the team's workflows that the principal may see, by id, in the order of their names."""
         ...
 
     def list_ended_runs(self, team_id: UUID, run_ids: Sequence[str]) -> Sequence[str]:

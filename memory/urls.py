@@ -2,7 +2,7 @@
 
 from django.urls import include, path
 
-from memory.views import conversations, curation, erasure, transfer
+from memory.views import conversations, curation, erasure, learning, transfer
 from memory.views.access import emergency_access, personal, quotas, sharing
 from memory.views.entries import browsing, changes, entry
 from memory.views.knowledge import editing, importing, pages
@@ -70,6 +70,7 @@ urlpatterns = [
     path("memory/review/<uuid:item_id>/merge/", decisions.merge, name="review_merge"),
     path("memory/review/<uuid:item_id>/reject/", decisions.reject, name="review_reject"),
     path("memory/curations/<uuid:curation_id>/retry/", curation.retry, name="retry_curation"),
+    path("memory/learning/", learning.learning, name="learning"),
     path("memory/knowledge/", pages.index, name="knowledge"),
     path("memory/knowledge/new/", editing.new, name="knowledge_new"),
     path("memory/knowledge/import/", importing.import_pages, name="knowledge_import"),

@@ -9,12 +9,14 @@ from django.db.models.fields.json import KeyTextTransform
 from django.urls import reverse
 
 from accounts.principals import Principal
-from memory.host import RunDescription, register_host
+from memory import host as memory_host
+from memory.host import RunDescription, TeamRun, register_host
 from workflows import selectors
 from workflows.engine.language.document import Json
 from workflows.execution.curation import run_summary
 from workflows.models import Conversation, Message, Run, Step, Workflow
 from workflows.models.run import ENDED
+from workflows.run_filters import RunFilter
 from workflows.services import erasure
 from workflows.services.samples.node_trials import NodeTrials
 
@@ -69,6 +71,22 @@ class WorkflowsHost:
             for pk, run in runs.items()
         }
 
+    def list_team_runs(
+        self, principal: Principal, team_id: UUID, run_filter: memory_host.RunFilter, limit: int
+    ) -> list[TeamRun]:
+        rows = selectors.list_runs(principal).filter(team_id=team_id)
+        if run_filter.workflow:
+            rows = rows.filter(workflow_id__in=_parse_uuids([run_filter.workflow]))
+        days = RunFilter(person=run_filter.person, since=run_filter.since, until=run_filter.until)
+        runs = list(days.apply(rows).select_related("subject_user")[:limit])
+        tasks = selectors.list_tasks(principal, team_id=team_id)
+        titles = dict(tasks.filter(run__in=[run.pk for run in runs]).values_list("run_id", "title"))
+        return [_build_team_run(run, titles.get(run.pk, "")) for run in runs]
+
+    def list_team_workflows(self, principal: Principal, team_id: UUID) -> dict[str, str]:
+        rows = selectors.list_workflows(principal, team_id=team_id).order_by("name", "id")
+        return {str(pk): name for pk, name in rows.values_list("pk", "name")}
+
     def list_ended_runs(self, team_id: UUID, run_ids: Sequence[str]) -> list[str]:
         rows = Run.objects.unscoped().filter(team_id=team_id, pk__in=_parse_uuids(run_ids))
         return [str(pk) for pk in rows.filter(status__in=ENDED).values_list("pk", flat=True)]
@@ -105,6 +123,21 @@ class WorkflowsHost:
 
     def erase_person(self, team_id: UUID, subject: str, *, dry_run: bool) -> Mapping[str, int]:
         return erasure.erase_person(team_id, subject, dry_run=dry_run)
+
+
+def _build_team_run(run: Run, task: str) -> TeamRun:
+    return TeamRun(
+        str(run.pk),
+        str(run.workflow_id),
+        run.workflow.name,
+        _shorten(run.summary),
+        task,
+        run.person,
+        run.status,
+        run.status_text,
+        run.created_at,
+        reverse("workflows:run", args=[run.pk]),
+    )
 
 
 def _list_conversation_names(team_id: UUID, keys: Sequence[str]) -> Mapping[str, str]:

@@ -30,6 +30,7 @@ CountPending = Callable[[HttpRequest], int]
 _TABS: tuple[tuple[str, str, str | Promise, CountPending | None], ...] = (
     ("list", "memory:list", _("Namespaces"), None),
     ("review", "memory:review", _("Review"), lambda request: count_queue(build_caller(request))),
+    ("learning", "memory:learning", _("Learning"), None),
     ("knowledge", "memory:knowledge", _("Knowledge"), None),
     ("about", "memory:about", _("About me"), None),
     ("exchange", "memory:exchange", _("Import & export"), None),

@@ -77,6 +77,8 @@ RULE = {"auto_memory": True}
 
 # anonymous, outsider, viewer, editor, admin, other team's key
 ROWS: list[Row] = [
+    Row("GET", "memory/learning/", "- 200 200 200 200 -"),
+    Row("GET", "api/v1/memory/learning", "- 200 200 200 200 200"),
     Row("GET", "api/v1/memory/curation/rules", "- 200 200 200 200 200"),
     Row("PUT", "api/v1/memory/curation/rules", "- 200 403 200 200 200", body=RULE),
     Row("GET", "api/v1/memory/curations", "- 200 200 200 200 200"),

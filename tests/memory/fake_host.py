@@ -7,7 +7,7 @@ from uuid import UUID
 
 from accounts.principals import Principal
 from memory.core.records import Json
-from memory.host import RunDescription
+from memory.host import RunDescription, RunFilter, TeamRun
 
 
 @dataclass
@@ -33,6 +33,7 @@ class FakeHost:
     names: Mapping[tuple[str, str], str] = field(default_factory=dict)
     participants: Mapping[tuple[str, str], frozenset[UUID]] = field(default_factory=dict)
     runs: Mapping[str, RunDescription] = field(default_factory=dict)
+    team_runs: Sequence[TeamRun] = ()
     ended: Sequence[str] = ()
     groups: Collection[tuple[str, str, str]] = ()  # person, workflow and group of each run
     namespaces: Sequence[str] = ()
@@ -52,6 +53,14 @@ class FakeHost:
         self, principal: Principal, run_ids: Iterable[str]
     ) -> Mapping[str, RunDescription]:
         return {run_id: self.runs[run_id] for run_id in run_ids if run_id in self.runs}
+
+    def list_team_runs(
+        self, principal: Principal, team_id: UUID, run_filter: RunFilter, limit: int
+    ) -> Sequence[TeamRun]:
+        return self.team_runs[:limit]
+
+    def list_team_workflows(self, principal: Principal, team_id: UUID) -> Mapping[str, str]:
+        return {run.workflow_id: run.workflow for run in self.team_runs}
 
     def list_ended_runs(self, team_id: UUID, run_ids: Sequence[str]) -> Sequence[str]:
         return [run_id for run_id in run_ids if run_id in self.ended]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 from config.sql import read_queries
@@ -27,12 +27,21 @@ def add_value_sources(entries: Sequence[MemoryEntry]) -> list[MemoryEntry]:
 
 def load_value_sources(revisions: Revisions) -> Mapping[tuple[UUID, int], Source]:
     """Return the source of the value at each revision, without revisions that don't exist."""
+    rows = _fetch_writers(revisions)
+    return {(entry_id, number): Source(*source) for entry_id, number, _run, *source in rows}
+
+
+def load_value_runs(revisions: Revisions) -> Mapping[tuple[UUID, int], str]:
+    """Return the run that wrote the value at each revision, or "" if it was written outside of runs."""
+    return {(entry_id, number): run for entry_id, number, run, *_ in _fetch_writers(revisions)}
+
+
+def _fetch_writers(revisions: Revisions) -> list[Any]:
     pairs = sorted(set(revisions))
     if not pairs:
-        return {}
+        return []
     ids, numbers = zip(*pairs, strict=True)
-    rows = fetch_rows(QUERIES["of_revisions"], [list(ids), list(numbers)])
-    return {(entry_id, number): Source(*source) for entry_id, number, *source in rows}
+    return fetch_rows(QUERIES["of_revisions"], [list(ids), list(numbers)])
 
 
 def set_source(entry: Entry, source: Source) -> None:

@@ -62,7 +62,7 @@ def search_all_namespaces(
         raise InvalidInput(f"q: from 1 to {MAX_QUERY_LENGTH} characters.")
     page_size = min(limit, MAX_PAGE_SIZE)
     with tenant([caller.team_id]):
-        visible, is_all = _list_namespaces(caller, scope)
+        visible, is_all = list_searchable_namespaces(caller, scope)
         pages = _Pages(visible, query, category or "", offset, page_size)
         hits, total = pages.rank_entries(tier or "") if tier != Tier.QUARANTINE else ([], 0)
         if tier == Tier.QUARANTINE or (not tier and caller.principal.kind == "user"):
@@ -119,7 +119,9 @@ class _Pages:
         return [(row, rows.build_entry(row, "")) for row in page_rows], len(ids)
 
 
-def _list_namespaces(caller: MemoryCaller, scope: str | None) -> tuple[Any, bool]:  # as above
+def list_searchable_namespaces(
+    caller: MemoryCaller, scope: str | None
+) -> tuple[Any, bool]:  # as above
     """Return the query for the namespaces to search, and whether these are all that the caller may view."""
     namespaces = select_visible(caller, Namespace)
     if scope:

@@ -4,7 +4,7 @@
 -- The writer of a value is the last revision, up to the given one, that stored or edited it to this value. Moves between
 -- tiers, restores and other changes keep the value and so its writer. The entry knows more about its last writer than
 -- revisions do.
-SELECT asked.entry_id, asked.number,
+SELECT asked.entry_id, asked.number, writer.run_id,
        CASE WHEN writer.is_last THEN entry.source_actor ELSE writer.actor END,
        CASE WHEN writer.is_last THEN entry.source_run ELSE writer.run_id END,
        CASE WHEN writer.is_last THEN entry.source_node ELSE writer.node_id END,

@@ -1,0 +1,95 @@
+"""Bodies of the API of learning: runs, what they wrote to memory, and which runs used it."""
+
+from datetime import date
+from uuid import UUID
+
+from pydantic import Field
+
+from config.http.openapi import Body
+from memory.host import TeamRun
+from memory.logic.learning.lessons import Lesson, Use
+from memory.schemas.entries import Moment
+
+
+class LearningQuery(Body):
+    """Filters, all optional. ``person`` is a part of a name, of an email address or of an external id."""
+
+    workflow: UUID | None = None
+    person: str = Field("", max_length=100)
+    since: date | None = None
+    until: date | None = None
+
+
+class LearningRunOut(Body):
+    id: UUID
+    workflow: UUID
+    workflow_name: str
+    summary: str
+    task: str
+    person: str
+    status: str
+    at: Moment
+
+
+class LessonOut(Body):
+    """What a run wrote: ``kind`` is task, error, learning or note. A forgotten entry has no text."""
+
+    entry: UUID
+    run: UUID
+    key: str
+    kind: str
+    text: str
+    namespace: str
+    forgotten: bool
+
+
+class UseOut(Body):
+    """An entry that ``source_run`` wrote and ``target_run`` recalled, into a prompt if ``injected``."""
+
+    entry: UUID
+    source_run: UUID
+    target_run: UUID
+    injected: bool
+
+
+class LearningOut(Body):
+    """The newest runs with their lessons and uses; ``is_all`` is false if there are more than are returned."""
+
+    runs: list[LearningRunOut]
+    lessons: list[LessonOut]
+    uses: list[UseOut]
+    is_all: bool
+
+
+def run_out(run: TeamRun) -> LearningRunOut:
+    return LearningRunOut(
+        id=UUID(run.id),
+        workflow=UUID(run.workflow_id),
+        workflow_name=run.workflow,
+        summary=run.summary,
+        task=run.task,
+        person=run.person,
+        status=run.status,
+        at=run.at,
+    )
+
+
+def lesson_out(lesson: Lesson) -> LessonOut:
+    return LessonOut(
+        entry=UUID(lesson.entry_id),
+        run=UUID(lesson.run_id),
+        key=lesson.key,
+        kind=lesson.kind.value,
+        text=lesson.text,
+        namespace=lesson.namespace,
+        forgotten=lesson.is_forgotten,
+    )
+
+
+def use_out(use: Use) -> UseOut:
+    return UseOut(
+        entry=UUID(use.entry_id),
+        source_run=UUID(use.source_run),
+        target_run=UUID(use.target_run),
+        injected=use.is_in_prompt,
+    )

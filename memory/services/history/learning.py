@@ -1,0 +1,141 @@
+"""Read what runs learned and which runs it reached, across all namespaces that the caller may see.
+
+The number of queries doesn't depend on the number of runs. Only runs that the host shows to the caller are asked for,
+and only namespaces that the caller may view are read: nothing else appears, not even as a number.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from django.db.models import F
+from django.db.models.functions import Substr
+
+from accounts.tenancy import tenant
+from config.retry import retry_on_conflict
+from memory.logic.entries.duplicates import NEVER_MERGED
+from memory.logic.entries.texts import list_texts
+from memory.logic.learning.lessons import Learning, Lesson, Use, get_kind
+from memory.models import Namespace, Read, Revision
+from memory.models.entries import Operation
+from memory.providers.postgres.value_sources import load_value_runs
+from memory.providers.postgres.vectors import RUN_SCOPES
+from memory.services.gateway.audit_lines import record
+from memory.services.gateway.caller import MemoryCaller
+from memory.services.recall.search_all import list_searchable_namespaces
+
+
+MAX_RUNS: Final = 500
+MAX_WRITES: Final = 2_000
+MAX_READS: Final = 4_000
+MAX_TEXT: Final = 600
+
+# The beginning of a curated entry whose JSON was cut off: {"learnings":["…
+_WRAPPING: Final = re.compile(r'^\{"\w+":\s*\[?\s*"')
+
+# Messages and pages are no lessons: every turn of a chat reads all messages before it.
+_NO_LESSONS: Final = sorted(NEVER_MERGED - {"page"})
+
+
+@retry_on_conflict
+def load_learning(caller: MemoryCaller, *, run_ids: Sequence[str]) -> Learning:
+    """Return what these runs wrote, and what any of them read of another one's."""
+    with tenant([caller.team_id]):
+        namespaces, _is_all = list_searchable_namespaces(caller, None)
+        visible = namespaces.exclude(scope__in=RUN_SCOPES)
+        writes = _list_writes(visible, run_ids)
+        reads = _list_reads(visible, run_ids)
+        learning = _connect(writes, reads)
+        places = sorted({str(row["namespace_id"]) for row in writes})
+        detail = {"door": "learning", "keys": len(learning.lessons), "namespaces": places}
+        record(caller, "memory.listed", f"team:{caller.team_id}", detail)
+    return learning
+
+
+@retry_on_conflict
+def list_lesson_namespaces(caller: MemoryCaller, lessons: Iterable[Lesson]) -> list[Namespace]:
+    """Return the namespaces of lessons that the caller was shown."""
+    texts = {lesson.namespace for lesson in lessons}
+    with tenant([caller.team_id]):
+        namespaces, _is_all = list_searchable_namespaces(caller, None)
+        return list(namespaces.filter(text__in=texts).order_by("text"))
+
+
+Rows = list[dict[str, Any]]  # what values() returns
+
+
+def _list_writes(namespaces: Any, run_ids: Sequence[str]) -> Rows:
+    rows = Revision.objects.unscoped().filter(
+        run_id__in=run_ids, operation=Operation.STORE, entry__namespace__in=namespaces
+    )
+    rows = rows.exclude(category__in=_NO_LESSONS).order_by("-at", "-id")
+    return list(
+        rows.values(
+            "entry_id", "number", "run_id", "at",
+            key=F("entry__key"),
+            text=Substr("entry__text", 1, MAX_TEXT),
+            forgotten_at=F("entry__deleted_at"),
+            namespace_id=F("entry__namespace_id"),
+            namespace=F("entry__namespace__text"),
+        )[: MAX_WRITES + 1]
+    )  # fmt: skip
+
+
+def _list_reads(namespaces: Any, run_ids: Sequence[str]) -> Rows:
+    rows = Read.objects.unscoped().filter(run_id__in=run_ids, entry__namespace__in=namespaces)
+    rows = rows.exclude(entry__category__in=_NO_LESSONS).order_by("-at", "-id")
+    return list(rows.values("entry_id", "revision", "run_id", "injected")[: MAX_READS + 1])
+
+
+def _connect(writes: Rows, reads: Rows) -> Learning:
+    """Return the writes that gave an entry its value as lessons, and the reads of them by other runs as uses."""
+    is_all = len(writes) <= MAX_WRITES and len(reads) <= MAX_READS
+    writes, reads = writes[:MAX_WRITES], reads[:MAX_READS]
+    written = {row["entry_id"] for row in writes}
+    relevant_reads = [row for row in reads if row["entry_id"] in written]
+    writers = load_value_runs(
+        [*((row["entry_id"], row["number"]) for row in writes)]
+        + [(row["entry_id"], row["revision"]) for row in relevant_reads]
+    )
+    lessons: dict[tuple[str, str], Lesson] = {}
+    for row in reversed(writes):
+        if writers.get((row["entry_id"], row["number"])) == row["run_id"]:
+            lesson = _build_lesson(row)
+            lessons[lesson.entry_id, lesson.run_id] = lesson
+    uses: dict[tuple[str, str, str], Use] = {}
+    for row in reversed(relevant_reads):
+        use = Use(
+            str(row["entry_id"]),
+            writers.get((row["entry_id"], row["revision"]), ""),
+            row["run_id"],
+            row["injected"],
+        )
+        key = use.entry_id, use.source_run, use.target_run
+        is_shown = (use.entry_id, use.source_run) in lessons and use.source_run != use.target_run
+        if is_shown and (key not in uses or use.is_in_prompt):
+            uses[key] = use
+    return Learning(tuple(lessons.values()), tuple(uses.values()), is_all)
+
+
+def _build_lesson(row: dict[str, Any]) -> Lesson:
+    is_forgotten = row["forgotten_at"] is not None
+    text = "" if is_forgotten else _to_plain_text(row["text"].removeprefix(row["key"]).strip())
+    return Lesson(
+        str(row["entry_id"]),
+        row["run_id"],
+        row["key"],
+        get_kind(row["key"]),
+        text,
+        row["namespace"],
+        is_forgotten,
+    )
+
+
+def _to_plain_text(text: str) -> str:
+    """Return the texts in an entry's value on one line. The value's JSON may have been cut off."""
+    try:
+        texts = list_texts(json.loads(text))
+    except ValueError:
+        texts = [_WRAPPING.sub("", text)]
+    return " ".join(" ".join(texts).split())
