@@ -1,6 +1,6 @@
 """A tool for the agents of real workers, which writes every call into a file: its own ledger.
 
-The workers of a test use it with ``DJANGO_SETTINGS_MODULE=tests.durability.ledger_settings``.
+The workers of a test use it with ``TEST_PLUGIN=tests.durability.ledger_tools``.
 """
 
 import json
@@ -8,8 +8,6 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
-
-from django.apps import AppConfig
 
 from workflows.engine.tool_calls import Tool, ToolReference, ToolResult, ToolSpec
 
@@ -39,12 +37,9 @@ class LedgerTools:
         return ToolResult(f"noted {arguments['n']}")
 
 
-class LedgerConfig(AppConfig):
-    name = "tests.durability"
-    label = "ledger_tools"
+def install() -> None:
+    """Give every run of this process the tool."""
+    # Inline import: the apps have to be there first.
+    from workflows.execution import driver
 
-    def ready(self) -> None:
-        # Inline import: the apps have to be there first.
-        from workflows.execution import driver
-
-        driver.build_tools = lambda claim, services, workflows: LedgerTools()
+    driver.build_tools = lambda claim, services, workflows: LedgerTools()

@@ -11,6 +11,7 @@ from tests.durability.conftest import Cluster, answer_from_now_on
 from tests.durability.ledger_tools import LEDGER
 from tests.fakes.openai_server import Answer, Call, FakeOpenAI, Request
 from tests.support.cast import Cast
+from tests.support.nursery import PLUGIN
 from workflows.models import Run
 from workflows.services.catalog import importing
 from workflows.services.credentials import create_provider
@@ -51,10 +52,7 @@ def document(**tool: Any) -> dict[str, Any]:
 def calls(cluster: Cluster, tmp_path: Path) -> Path:
     """The ledger of the tool."""
     path = tmp_path.parent / f"{tmp_path.name}-calls"
-    cluster.environment |= {
-        "DJANGO_SETTINGS_MODULE": "tests.durability.ledger_settings",
-        LEDGER: str(path),
-    }
+    cluster.environment |= {PLUGIN: "tests.durability.ledger_tools", LEDGER: str(path)}
     return path
 
 

@@ -1,5 +1,6 @@
-"""The todo loop with real workers: it pauses for a question, is killed, and repeats no finished call."""
+"""The todo loop with real workers: it pauses for a question, is killed twice with -9, and repeats no finished call."""
 
+from collections import Counter
 from pathlib import Path
 
 from memory.services.entries.run_notes import get_run_metadata
@@ -20,9 +21,12 @@ from workflows.services.runs.waits import answer_wait
 __all__ = ["calls"]  # the fixture
 
 
+NUMBERS = (7, 8, 9, 10)
+
+
 def report(completion: str, action: str = "无", note: str = "无") -> Answer:
     text = f"完成度评估: {completion}\n执行动作: {action}\n下一步建议: 无\n笔记: {note}"
-    return Answer(text, delay=0.02)
+    return Answer(text, delay=0.05)
 
 
 def has_no_notes(run: Run) -> bool:
@@ -34,16 +38,20 @@ def follow_the_plan(request: Request) -> Answer:
     prompt = request.body["messages"][-1]["content"]
     if "【当前任务】\n询问" in prompt:
         return report("0.9", "[询问用户:几行？]", "已询问")
-    if "【当前任务】\n记录" in prompt:
-        return report("1", "[note:7]" if "失败" in prompt else "[note:seven]", "已记录")
+    for number in NUMBERS:
+        if f"【当前任务】\n记录{number}\n" in prompt:
+            # The first call fails, and is corrected.
+            value = number if "失败" in prompt else "seven"
+            return report("1", f"[note:{value}]", "已记录")
     if "【当前任务】\n检查" in prompt:
         return report("100%")
     if "所有TODO" in prompt:
         return Answer("完成了")
-    return Answer("TODO列表:\n1. 询问\n2. 记录\n3. 检查")
+    todos = ["询问", *(f"记录{number}" for number in NUMBERS), "检查"]
+    return Answer("TODO列表:\n" + "\n".join(f"{n}. {text}" for n, text in enumerate(todos, 1)))
 
 
-def test_todo_loop_survives_a_question_and_a_killed_worker(
+def test_todo_loop_survives_a_question_and_two_killed_workers(
     cluster: Cluster, cast: Cast, ledger: FakeOpenAI, calls: Path
 ) -> None:
     answer_from_now_on(ledger, follow_the_plan)
@@ -60,21 +68,30 @@ def test_todo_loop_survives_a_question_and_a_killed_worker(
     paused = get_run_metadata(run.team_id, run.pk)
 
     answer_wait(cast.alice.principal, run, wait_id=wait, values={"answer": "三行"}, action="")
-    cluster.start("two")
-    cluster.until(lambda: len(read_ledger(calls)) >= 1)
-    cluster.kill("two")
-    finished = list_finished(cluster, run)
-    cluster.expire_leases()
-    cluster.start("three")
+    finished: list[str] = []
+    for kill, name in ((1, "two"), (3, "three")):
+        cluster.start(name)
+        cluster.until(lambda count=kill: len(read_ledger(calls)) >= count)
+        cluster.kill(name)
+        finished = list_finished(cluster, run)
+        cluster.expire_leases()
+    cluster.start("four")
     row = cluster.until_ended(run)
 
     assert (form["type"], form["content"], part) == ("question", "几行？", "todo.1.1.action.1")
     assert paused is not None
-    assert [each.status for each in paused.todos] == ["running", "pending", "pending"]
+    assert [each.status for each in paused.todos] == ["running", *["pending"] * 5]
     assert row["status"] == "succeeded"
     assert row["outputs"]["text"] == "完成了"
-    assert [entry["n"] for entry in read_ledger(calls)][:1] == [7]
-    assert len(read_ledger(calls)) <= 1 + ("todo.2.2.action.1" not in finished)
+    assert row["kill_count"] == 2
+    noted = read_ledger(calls)
+    counts = Counter(entry["key"].rsplit(":", 1)[-1] for entry in noted)
+    assert sorted({entry["n"] for entry in noted}) == [*NUMBERS]
+    assert len(noted) <= len(NUMBERS) + 2
+    # A call in whose middle the worker was killed is made again, and no other.
+    assert {part: counts[part] for part in counts if part in finished} == {
+        part: 1 for part in counts if part in finished
+    }
     parts = list_finished(cluster, run)
     assert len(parts) == len(set(parts))
     assert parts[: len(finished)] == finished
@@ -83,5 +100,5 @@ def test_todo_loop_survives_a_question_and_a_killed_worker(
     metadata = get_run_metadata(run.team_id, run.pk)
     assert metadata is not None
     assert metadata.goal == "帮我做一个表格"
-    assert [each.status for each in metadata.todos] == ["completed"] * 3
+    assert [each.status for each in metadata.todos] == ["completed"] * 6
     cluster.check(run)

@@ -6,6 +6,7 @@ Only a change that the settings read late (`LATE`) may differ from what the nurs
 
 import contextlib
 import gc
+import importlib
 import json
 import os
 import signal
@@ -20,7 +21,12 @@ from typing import Any, NoReturn
 from config.env import ROOT
 
 
-LATE = frozenset({"NET_ALLOW"})
+# The name of a module with a function ``install``, which is called in the new process before its program starts.
+PLUGIN = "TEST_PLUGIN"
+LATE = frozenset(
+    {"NET_ALLOW", "RUN_MAX_STEPS", "MEMORY_EMBEDDER", "MEMORY_EMBEDDER_URL", "MEMORY_EMBEDDER_KEY",
+     "MEMORY_EMBEDDER_MODEL", "AGENT_LEDGER", PLUGIN}
+)  # fmt: skip
 
 
 class Forked:
@@ -167,6 +173,8 @@ def _become(*, start: list[str], late: dict[str, str], out: str, err: str) -> No
             os.dup2(file.fileno(), number)
     os.environ |= late
     _tell_settings(late)
+    if PLUGIN in late:
+        importlib.import_module(late[PLUGIN]).install()
     _run(start)
 
 
@@ -177,7 +185,8 @@ def _tell_settings(late: Mapping[str, str]) -> None:
 
     env.cache_clear()
     for name in late:
-        setattr(settings, name, getattr(env(), name.lower()))
+        if hasattr(settings, name):
+            setattr(settings, name, getattr(env(), name.lower()))
 
 
 def _run(command: list[str]) -> NoReturn:
