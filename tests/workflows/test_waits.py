@@ -15,7 +15,9 @@ from accounts.models import AuditEntry
 from accounts.tenancy import tenant
 from tests.factories.workflows import make_conversation, make_run, make_version, make_workflow
 from tests.support.cast import Cast, Person, make_key
+from tests.support.markup import markup_of
 from workflows.engine.errors import InputRejected
+from workflows.engine.nodes.agent.tool_use.approval import build_form
 from workflows.errors import WaitClosed
 from workflows.models import Run, RunWait
 from workflows.services.runs import waits
@@ -300,6 +302,24 @@ class TestPages:
         assert rejected.status_code == 422
         assert "This has been answered" in accepted.content.decode()
         assert load_run(wait).status == "queued"
+
+    @pytest.mark.parametrize(
+        ("reason", "expected"),
+        [("", {}), (" Not to her ", {"reason": "Not to her"}), ("x" * 900, {"reason": "x" * 500})],
+    )
+    def test_reason_of_an_approval_is_kept_and_audited(
+        self, cast: Cast, reason: str, expected: Any
+    ) -> None:
+        wait = ask(cast.alice, form=build_form("send_mail", {"to": "ana"}))
+        page = cast.alice.client.get(reverse("workflows:run", args=[wait.run_id]))
+
+        answered = answer(cast.alice, wait, "refuse", comment=reason)
+
+        assert "Reason" in markup_of(page)
+        assert (answered.action, answered.values) == ("refuse", {"comment": reason})
+        with tenant([wait.team_id]):
+            entry = AuditEntry.objects.unscoped().get(action="run.answered")
+        assert entry.detail == {"node": "ask", "chosen": "refuse", "tool": "send_mail", **expected}
 
     def test_approval_shows_tool_and_arguments_as_text(self, cast: Cast) -> None:
         form = {

@@ -40,19 +40,22 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """The tokens of one model call, or of all model calls in a run."""
+    """The tokens of one model call, or of all model calls in a run, and their cost in USD if the price is known."""
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    cost: float | None = None
 
     @property
     def total_tokens(self) -> int:
         return self.prompt_tokens + self.completion_tokens
 
     def __add__(self, other: "Usage") -> "Usage":
+        costs = [cost for cost in (self.cost, other.cost) if cost is not None]
         return Usage(
             self.prompt_tokens + other.prompt_tokens,
             self.completion_tokens + other.completion_tokens,
+            sum(costs) if costs else None,
         )
 
 

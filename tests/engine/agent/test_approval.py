@@ -43,6 +43,7 @@ async def test_call_that_needs_approval_pauses_the_run_and_shows_the_call() -> N
     assert (form["type"], form["tool"], form["arguments"]) == ("approval", "send", {"to": "ana"})
     assert form["content"] == '**send**\n\n    {"to": "ana"}'
     assert [action["id"] for action in form["actions"]] == ["allow", "refuse"]
+    assert [(field["name"], field["required"]) for field in form["inputs"]] == [("comment", False)]
     assert [name for name, _arguments, _key in tools.ledger] == ["look"]
 
 

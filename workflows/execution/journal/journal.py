@@ -120,7 +120,10 @@ class DurableJournal:
         row["id"] = str(uuid7())
         row["title"] = self._titles.get(record.key.node_id, "")
         batch.steps.append(self._redactor.redact_json_text(dump(row)))
-        if record.key in self._open_steps:
+        if record.key.part:
+            # Other calls of the step may still be running, and none of them would wait for this commit.
+            self._schedule_commit(EFFECT_DELAY)
+        elif record.key in self._open_steps:
             # Not awaited: only the next effect must wait for this commit, and it waits for the commit of its intent,
             # which is this one or a later one.
             self._open_steps.discard(record.key)

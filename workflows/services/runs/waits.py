@@ -18,6 +18,7 @@ from accounts.errors import NotFound
 from accounts.tenancy import tenant
 from workflows import permissions
 from workflows.engine.language.document import Json
+from workflows.engine.nodes.agent.tool_use.approval import REASON_FIELD
 from workflows.engine.runtime.events import RunResumed
 from workflows.engine.runtime.waits import BY_LINK, check_answer, find_reply_field
 from workflows.errors import WaitClosed
@@ -29,6 +30,7 @@ from workflows.tasks import wake_worker
 
 
 _SALT = "workflows.wait"
+_MAX_AUDITED = 500  # characters of a reason, in the audit trail
 # Why a run is paused that continues with an answer, see ``engine.runtime.waits.get_reason``.
 _WAITING = frozenset({"input", "time"})
 
@@ -73,7 +75,8 @@ def answer_wait(
     permissions.check_answer(principal, run)
     with tenant([run.team_id]):
         wait = _answer(run.pk, wait_id, values, action, principal.actor)
-        audit_lines.record(principal, run, "run.answered", node=wait.node_key, chosen=wait.action)
+        detail = _describe_answer(wait)
+        audit_lines.record(principal, run, "run.answered", **detail)
     return wait
 
 
@@ -140,9 +143,21 @@ def answer_linked_wait(token: str, *, values: Mapping[str, Json], action: str = 
             actor_kind="system",
             action="run.answered",
             subject=f"run:{wait.run_id}",
-            detail={"node": wait.node_key, "chosen": wait.action},
+            detail=_describe_answer(wait),
         )
     return wait
+
+
+def _describe_answer(wait: RunWait) -> dict[str, Json]:
+    """Return what the audit trail says about an answer: of an approval also the reason that the person gave."""
+    detail: dict[str, Json] = {"node": wait.node_key, "chosen": wait.action}
+    form = wait.form or {}
+    reason = str((wait.values or {}).get(REASON_FIELD) or "").strip()
+    if form.get("type") == "approval":
+        detail["tool"] = str(form.get("tool") or "")[:_MAX_AUDITED]
+        if reason:
+            detail["reason"] = reason[:_MAX_AUDITED]
+    return detail
 
 
 def is_open(wait: RunWait, run: Run, now: datetime | None = None) -> bool:

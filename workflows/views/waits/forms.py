@@ -144,11 +144,12 @@ def _parse_json(text: str) -> Json:
 def _build_fields(
     wait: RunWait, submitted: Mapping[str, str] | None, errors: Mapping[str, str]
 ) -> Iterator[AnswerField]:
-    is_question = (wait.form or {}).get("type") == "question"
+    # The engine writes the forms of agents, in English.
+    own_label = {"question": _("Your answer"), "approval": _("Reason")}.get(
+        (wait.form or {}).get("type", "")
+    )
     labels = {
-        str(item.get("name")): str(
-            item.get("label") or (_("Your answer") if is_question else item.get("name"))
-        )
+        str(item.get("name")): own_label or str(item.get("label") or item.get("name"))
         for item in (wait.form or {}).get("inputs") or ()
     }
     for each in list_input_fields(wait.form or {}):

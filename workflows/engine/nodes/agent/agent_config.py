@@ -8,6 +8,7 @@ from workflows.engine.configuration import ConfigPart, NamedVariable, NodeConfig
 from workflows.engine.language.document import Json, Selector
 from workflows.engine.language.templating import list_references
 from workflows.engine.nodes.agent.foreign_agents import read_agent_data
+from workflows.engine.nodes.agent.tool_use.context_budget import DEFAULT_WINDOW, MIN_WINDOW
 from workflows.engine.nodes.llm.llm_config import (
     EnhancedMemory,
     LlmConfig,
@@ -71,10 +72,15 @@ class AgentConfig(NodeConfig):
     enhanced_memory: EnhancedMemory | None = None
     max_rounds: int = Field(default=DEFAULT_ROUNDS, ge=1, le=MAX_ROUNDS)
     max_tokens: Annotated[int | None, Limit] = Field(default=None, ge=1)
+    max_cost: Annotated[float | None, Limit] = Field(default=None, gt=0)  # USD
     timeout_seconds: Annotated[float | None, Limit] = Field(default=None, gt=0)
     # Of the strategy "todo": when a todo counts as done, and how often a failed action is tried again.
     completion_threshold: float = Field(default=DEFAULT_THRESHOLD, gt=0, le=1)
     max_action_retries: int = Field(default=DEFAULT_RETRIES, ge=0, le=10)
+    # Tokens. When the messages get longer, older results of tools are shortened.
+    context_window: Annotated[
+        int, BeforeValidator(lambda value: DEFAULT_WINDOW if value in ("", None) else value)
+    ] = Field(default=DEFAULT_WINDOW, ge=MIN_WINDOW)
     approval_timeout_hours: Annotated[float | None, Limit] = Field(default=None, gt=0)
 
     @model_validator(mode="before")

@@ -10,6 +10,7 @@ from workflows.engine.nodes.agent.agent_config import (
     DEFAULT_THRESHOLD,
     MAX_ROUNDS,
 )
+from workflows.engine.nodes.agent.tool_use.context_budget import DEFAULT_WINDOW, MIN_WINDOW
 from workflows.engine.nodes.llm.llm import Llm
 from workflows.engine.texts import gettext_noop
 
@@ -46,6 +47,11 @@ LIMIT_FIELDS: Final = (
           help=gettext_noop("After them, the agent answers with what it knows.")),
     Field("max_tokens", gettext_noop("Max tokens"), Widget.NUMBER, low=1,
           help=gettext_noop("Of all rounds together. Leave empty for no limit.")),
+    Field("max_cost", gettext_noop("Max cost (USD)"), Widget.NUMBER, low=0.001,
+          help=gettext_noop("Of all rounds together. It needs the price of the model, which is set on the page Models.")),
     Field("timeout_seconds", gettext_noop("Max seconds"), Widget.NUMBER, low=1,
           help=gettext_noop("The time spent waiting for people doesn't count. Leave empty for no limit.")),
+    Field("context_window", gettext_noop("Context window (tokens)"), Widget.NUMBER,
+          default=DEFAULT_WINDOW, low=MIN_WINDOW,
+          help=gettext_noop("When the messages of a long agent get longer, older results of tools are shortened.")),
 )  # fmt: skip

@@ -60,7 +60,7 @@ def read_answer(outputs: Mapping[str, Any]) -> ModelAnswer:
             ToolCall(call["id"], call["name"], call["arguments"]) for call in outputs["tool_calls"]
         ),
         outputs["finish_reason"],
-        Usage(usage["prompt_tokens"], usage["completion_tokens"]),
+        Usage(usage["prompt_tokens"], usage["completion_tokens"], usage.get("cost")),
         outputs["seconds"],
     )
 

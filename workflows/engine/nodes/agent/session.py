@@ -22,7 +22,19 @@ from workflows.engine.nodes.agent.model_answer import (
     receive_answer,
 )
 from workflows.engine.nodes.agent.tool_use.approval import Refused, ask_for_approval
+from workflows.engine.nodes.agent.tool_use.call_groups import (
+    PreparedCall,
+    get_duration,
+    run_together,
+    split_calls,
+)
+from workflows.engine.nodes.agent.tool_use.context_budget import fit_messages, get_budget
 from workflows.engine.nodes.agent.tool_use.memory_tools import build_memory_tools
+from workflows.engine.nodes.agent.tool_use.text_calls import (
+    CallHidingStream,
+    read_text_calls,
+    split_blocks,
+)
 from workflows.engine.nodes.agent.tool_use.tool_results import (
     CallRecord,
     ToolOutcome,
@@ -114,7 +126,7 @@ class AgentSession:
     @property
     def total_usage(self) -> Usage:
         """Return the tokens of all calls, those of earlier attempts included."""
-        return self._parts.usage
+        return replace(self._parts.usage, cost=self.usage.cost)
 
     @property
     def tools(self) -> tuple[ToolSpec, ...]:
@@ -151,6 +163,7 @@ class AgentSession:
     ) -> ModelAnswer:
         """Call the model, or return what it answered in an earlier attempt. ``part`` is the name of the call."""
         stream = stream or SilentStream()
+        messages = self._fit(messages, tools)
         is_recorded = True
         limit = self.get_seconds_left() if seconds is None else seconds
 
@@ -162,6 +175,8 @@ class AgentSession:
             answer = await receive_answer(
                 chunks, stream.add, self.ctx.ports.clock, limit, stop_pattern
             )
+            if tools:
+                answer = read_text_calls(answer, messages)
             return PartResult(answer.to_outputs(), answer.usage)
 
         inputs = {
@@ -184,39 +199,27 @@ class AgentSession:
 
         Raises StepWaiting, which pauses the run, if a person has to agree and has not answered yet.
         """
-        tool = self.toolbox.tools.get(call.name)
-        arguments: Json = call.arguments
-        error = self.toolbox.explain_unknown(call.name) if tool is None else ""
-        if tool is not None:
-            try:
-                arguments = read_arguments(call, tool.spec)
-            except ValueError as invalid:
-                error = str(invalid)
-        if tool is not None and not error and tool.needs_approval:
-            error = self._ask(part, call.name, arguments)
-        outcome = await self._record_call(part, call.name, tool, arguments, error)
-        if outcome.is_untrusted or outcome.untrusted_keys:
-            self.mark_untrusted(outcome.untrusted_keys or (call.name,))
-        text = render_for_model(outcome)
-        if self.rounds:
-            result = outcome.result
-            self.rounds[-1].calls.append(
-                CallRecord(
-                    call.name, arguments, result.text, result.is_error, result.files, result.data
-                )
-            )
-        return replace(outcome.result, text=text)
+        [result] = await self._call_together([self._prepare(part, call)])
+        return result
 
     async def call_tools(self, number: int, calls: Sequence[ToolCall]) -> list[Message]:
-        """Call the tools of a round one after the other. Return the messages with their answers."""
-        messages = []
-        for position, call in enumerate(calls, start=1):
-            if position > MAX_CALLS_PER_ROUND:
-                text = f"Error: at most {MAX_CALLS_PER_ROUND} calls are made in one round."
-            else:
-                text = (await self.call_tool(f"{number}.tool.{position}", call)).text
-            messages.append(Message("tool", text, tool_call_id=call.id))
-        return messages
+        """Call the tools of a round, independent ones at the same time. Return the messages with their answers.
+
+        The messages are in the order of the calls, and so are the untrusted results that the session notes.
+        """
+        prepared = [
+            self._prepare(f"{number}.tool.{position}", call)
+            for position, call in enumerate(calls[:MAX_CALLS_PER_ROUND], start=1)
+        ]
+        texts: list[str] = []
+        for group in split_calls(prepared):
+            texts += [result.text for result in await self._call_together(group)]
+        too_many = f"Error: at most {MAX_CALLS_PER_ROUND} calls are made in one round."
+        texts += [too_many] * (len(calls) - len(texts))
+        return [
+            Message("tool", text, tool_call_id=call.id)
+            for call, text in zip(calls, texts, strict=True)
+        ]
 
     def begin_round(self, answer: ModelAnswer) -> None:
         """List a round among the outputs. The calls that follow belong to it."""
@@ -235,6 +238,8 @@ class AgentSession:
             return "max_rounds"
         if config.max_tokens is not None and self.usage.total_tokens >= config.max_tokens:
             return "max_tokens"
+        if config.max_cost is not None and (self.usage.cost or 0) >= config.max_cost:
+            return "max_cost"
         if config.timeout_seconds is not None and self.seconds >= config.timeout_seconds:
             return "timeout"
         return None
@@ -251,6 +256,8 @@ class AgentSession:
             stream=self.open_stream(holds=False),
             seconds=None if seconds is None else max(seconds, LAST_ANSWER_SECONDS),
         )
+        if self.tools:  # a small model may write a call although it is offered no tool
+            answer = replace(answer, text=split_blocks(answer.text)[0])
         self.begin_round(answer)
         return AgentAnswer(answer.text, limit, answer.reasoning)
 
@@ -260,39 +267,79 @@ class AgentSession:
         def emit(piece: str) -> None:
             self.ctx.stream("text", piece)
 
-        return HoldingStream(emit) if holds else HoldingStream(emit, 0)
+        stream = HoldingStream(emit) if holds else HoldingStream(emit, 0)
+        return CallHidingStream(stream) if self.tools else stream
 
     # ---------------------------------------------------------------------------------------------
 
-    def _ask(self, part: str, name: str, arguments: Json) -> str:
-        """Return an empty text if a person allowed the call, or else what the model is told."""
-        try:
-            ask_for_approval(self.ctx, self.config, part, name, arguments)
-        except Refused as refusal:
-            return str(refusal)
-        return ""
+    def _fit(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Sequence[Message]:
+        """Return the messages as they fit into the context window of the model."""
+        config = self.config
+        params = config.model.completion_params or {}
+        budget = get_budget(config.context_window, tools, params.get("max_tokens"))
+        return fit_messages(messages, len(self.messages), budget)
 
-    async def _record_call(
-        self, part: str, name: str, tool: CallableTool | None, arguments: Json, error: str
-    ) -> ToolOutcome:
+    def _prepare(self, part: str, call: ToolCall) -> PreparedCall:
+        """Return the call with its arguments read, or with what is wrong with it."""
+        tool = self.toolbox.tools.get(call.name)
+        if tool is None:
+            error = self.toolbox.explain_unknown(call.name)
+            return PreparedCall(part, call.name, None, call.arguments, error)
+        try:
+            return PreparedCall(part, call.name, tool, read_arguments(call, tool.spec))
+        except ValueError as invalid:
+            return PreparedCall(part, call.name, tool, call.arguments, str(invalid))
+
+    async def _call_together(self, calls: Sequence[PreparedCall]) -> list[ToolResult]:
+        """Make the calls of one group. Return their results in the same order, whichever ended first."""
+        calls = [self._ask(call) if call.asks_person else call for call in calls]
+        recorded = await run_together(calls, self._record_call)
+        self.seconds += get_duration([outputs["seconds"] for outputs in recorded])
+        return [self._add_result(*each) for each in zip(calls, recorded, strict=True)]
+
+    def _ask(self, call: PreparedCall) -> PreparedCall:
+        """Return the call if a person allowed it, or else with what the model is told."""
+        try:
+            ask_for_approval(self.ctx, self.config, call.part, call.name, call.arguments)
+        except Refused as refusal:
+            if refusal.is_untrusted:
+                self.mark_untrusted(("reason",))
+            return replace(call, error=str(refusal))
+        return call
+
+    def _add_result(self, call: PreparedCall, outputs: Mapping[str, Any]) -> ToolResult:
+        """Note a result, and return it with the text that the model is given."""
+        self.usage += Usage(*outputs["tokens"])
+        outcome = read_outcome(outputs)
+        if outcome.is_untrusted or outcome.untrusted_keys:
+            self.mark_untrusted(outcome.untrusted_keys or (call.name,))
+        result = outcome.result
+        if self.rounds:
+            record = CallRecord(
+                call.name, call.arguments, result.text, result.is_error, result.files, result.data
+            )
+            self.rounds[-1].calls.append(record)
+        return replace(result, text=render_for_model(outcome))
+
+    async def _record_call(self, prepared: PreparedCall) -> Mapping[str, Any]:
         clock, limit = self.ctx.ports.clock, self.get_seconds_left()
+        tool, name = prepared.tool, prepared.name
 
         async def call(origin: Origin) -> PartResult:
             started = clock.monotonic()
-            if error or tool is None:
-                outcome = build_error(error)
+            if prepared.error or tool is None:
+                outcome = build_error(prepared.error)
             else:
-                outcome = await _call_in_time(tool, arguments, origin, limit)
+                outcome = await _call_in_time(tool, prepared.arguments, origin, limit)
             seconds = clock.monotonic() - started
             usage = Usage(outcome.result.prompt_tokens, outcome.result.completion_tokens)
             return PartResult(outcome.to_outputs(seconds), usage, outcome.events)
 
         description = tool.description if tool is not None else {}
-        inputs = {"name": name, **description, "arguments": arguments}
-        outputs = await self._parts.run(part, TOOL_KIND, call, title=name[:100], inputs=inputs)
-        self.seconds += outputs["seconds"]
-        self.usage += Usage(*outputs["tokens"])
-        return read_outcome(outputs)
+        inputs = {"name": name, **description, "arguments": prepared.arguments}
+        return await self._parts.run(
+            prepared.part, TOOL_KIND, call, title=name[:100], inputs=inputs
+        )
 
     def _build_request(
         self,
@@ -319,6 +366,7 @@ class AgentSession:
 _LAST_ANSWER: Final[Mapping[str, str]] = {
     "max_rounds": "You have used all your rounds and can call no more tools. Answer now with what you know.",
     "max_tokens": "You have used all your tokens and can call no more tools. Answer now, briefly, with what you know.",
+    "max_cost": "You have spent all your money and can call no more tools. Answer now, briefly, with what you know.",
     "timeout": "Your time is up and you can call no more tools. Answer now, briefly, with what you know.",
 }
 

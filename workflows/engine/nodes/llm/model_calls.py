@@ -101,8 +101,11 @@ def _describe_message(message: Message) -> dict[str, Json]:
 
 
 def describe_usage(usage: Usage) -> dict[str, Json]:
+    """Return the tokens, and the cost if the price of the model is known."""
+    cost = {} if usage.cost is None else {"cost": round(usage.cost, 9), "currency": "USD"}
     return {
         "prompt_tokens": usage.prompt_tokens,
         "completion_tokens": usage.completion_tokens,
         "total_tokens": usage.total_tokens,
+        **cost,
     }

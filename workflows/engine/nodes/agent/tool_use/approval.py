@@ -6,15 +6,24 @@ from workflows.engine.kinds import NodeContext
 from workflows.engine.language.document import Json
 from workflows.engine.nodes.agent.agent_config import AgentConfig
 from workflows.engine.nodes.agent.tool_use.toolbox import describe_call
-from workflows.engine.runtime.waits import Wait
+from workflows.engine.runtime.waits import BY_LINK, Wait
 
 
 ALLOW: Final = "allow"
 REFUSE: Final = "refuse"
+# The field of the form in which a person says why.
+REASON_FIELD: Final = "comment"
+
+
+_MAX_REASON: Final = 2000  # characters
 
 
 class Refused(Exception):
-    """The call is not made."""
+    """The call is not made. ``is_untrusted``: the reason is from somebody who only had the link."""
+
+    def __init__(self, text: str, *, is_untrusted: bool = False) -> None:
+        self.is_untrusted = is_untrusted
+        super().__init__(text)
 
 
 def ask_for_approval(
@@ -25,9 +34,12 @@ def ask_for_approval(
     if answer.is_timed_out:
         raise Refused("Nobody allowed this call in time. Go on without it.")
     if answer.action != ALLOW:
-        comment = str(answer.values.get("comment") or "").strip()[:2000]
-        reason = f" The reason: “{comment}”." if comment else ""
-        raise Refused(f"A person refused this call.{reason} Go on without it.")
+        given = str(answer.values.get(REASON_FIELD) or "").strip()[:_MAX_REASON]
+        reason = f" The reason: “{given}”." if given else ""
+        raise Refused(
+            f"A person refused this call.{reason} Go on without it.",
+            is_untrusted=bool(given) and answer.answered_by == BY_LINK,
+        )
 
 
 def build_form(tool_name: str, arguments: Json) -> dict[str, Json]:
@@ -36,7 +48,15 @@ def build_form(tool_name: str, arguments: Json) -> dict[str, Json]:
         "content": describe_call(tool_name, arguments),
         "tool": tool_name,
         "arguments": arguments,
-        "inputs": [],
+        "inputs": [
+            {
+                "name": REASON_FIELD,
+                "type": "paragraph",
+                "label": "Reason",
+                "required": False,
+                "max_length": _MAX_REASON,
+            }
+        ],
         "actions": [
             {"id": ALLOW, "title": "Allow", "style": "primary"},
             {"id": REFUSE, "title": "Refuse", "style": "default"},

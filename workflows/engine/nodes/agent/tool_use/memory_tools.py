@@ -64,6 +64,7 @@ class MemoryTool:
     ctx: NodeContext
     has_read_untrusted: Callable[[], bool]
     needs_approval: bool = False
+    is_independent: bool = False  # a call may read what the one before it stored
 
     @property
     def description(self) -> Mapping[str, Json]:

@@ -40,6 +40,11 @@ class CallableTool(Protocol):
     @property
     def needs_approval(self) -> bool: ...
     @property
+    def is_independent(self) -> bool:
+        """Return whether it may be called at the same time as other tools."""
+        ...
+
+    @property
     def description(self) -> Mapping[str, Json]:
         """Return what the record of a call says about the tool."""
         ...
@@ -56,6 +61,7 @@ class PortTool:
     port: ToolPort
     settings: Arguments
     needs_approval: bool
+    is_independent: bool = True
 
     @property
     def description(self) -> Mapping[str, Json]:
