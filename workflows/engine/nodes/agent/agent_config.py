@@ -8,7 +8,6 @@ from workflows.engine.configuration import ConfigPart, NamedVariable, NodeConfig
 from workflows.engine.language.document import Json, Selector
 from workflows.engine.language.templating import list_references
 from workflows.engine.nodes.agent.foreign_agents import read_agent_data
-from workflows.engine.nodes.agent.tool_use.context_budget import DEFAULT_WINDOW, MIN_WINDOW
 from workflows.engine.nodes.llm.llm_config import (
     EnhancedMemory,
     LlmConfig,
@@ -24,6 +23,8 @@ MemoryToolName = Literal["recall", "remember", "forget", "search_pages", "write_
 
 DEFAULT_ROUNDS: Final = 10
 MAX_ROUNDS: Final = 100
+DEFAULT_WINDOW: Final = 32_000  # tokens
+MIN_WINDOW: Final = 1_000
 DEFAULT_THRESHOLD: Final = 0.8
 DEFAULT_RETRIES: Final = 2
 DEFAULT_QUERY: Final = "{{#sys.query#}}"

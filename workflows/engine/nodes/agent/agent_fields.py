@@ -8,9 +8,10 @@ from workflows.engine.nodes.agent.agent_config import (
     DEFAULT_RETRIES,
     DEFAULT_ROUNDS,
     DEFAULT_THRESHOLD,
+    DEFAULT_WINDOW,
     MAX_ROUNDS,
+    MIN_WINDOW,
 )
-from workflows.engine.nodes.agent.tool_use.context_budget import DEFAULT_WINDOW, MIN_WINDOW
 from workflows.engine.nodes.llm.llm import Llm
 from workflows.engine.texts import gettext_noop
 

@@ -14,8 +14,6 @@ from workflows.engine.ports import Message
 from workflows.engine.tool_calls import ToolSpec
 
 
-DEFAULT_WINDOW: Final = 32_000  # tokens
-MIN_WINDOW: Final = 1_000
 # Kept free for the answer, if the model's settings do not say how long it may be; at most a part of the window.
 _RESERVED: Final = 2_048
 _MAX_RESERVED_SHARE: Final = 0.5
