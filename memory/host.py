@@ -12,6 +12,7 @@ from uuid import UUID
 
 from accounts.principals import Principal
 from memory.core.records import Json
+from memory.logic.ports import AskModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +114,10 @@ class Host(Protocol):
 
     def curate_run(self, team_id: UUID, curation_id: UUID) -> None:
         """Carry out the curation of a run. No error is raised; the curation's row says how it ended."""
+        ...
+
+    def find_model(self, team_id: UUID, provider: str, model: str) -> AskModel | None:
+        """Return a function that asks this model, or None if the team has not connected its provider."""
         ...
 
     def list_namespaces_of_person(self, team_id: UUID, subject: str) -> Sequence[str]:

@@ -11,7 +11,7 @@ from django.urls import reverse
 from accounts.principals import Principal
 from memory import host as memory_host
 from memory.host import RunDescription, TeamRun, register_host
-from workflows import selectors
+from workflows import memory_app, selectors
 from workflows.engine.language.document import Json
 from workflows.execution.curation import run_summary
 from workflows.models import Conversation, Message, Run, Step, Workflow
@@ -108,6 +108,9 @@ class WorkflowsHost:
 
     def curate_run(self, team_id: UUID, curation_id: UUID) -> None:
         run_summary.curate_run(team_id, curation_id)
+
+    def find_model(self, team_id: UUID, provider: str, model: str) -> "memory_app.AskModel | None":
+        return run_summary.find_model(team_id, provider, model)
 
     def list_namespaces_of_person(self, team_id: UUID, subject: str) -> list[str]:
         rows_of_person = erasure.match_person(subject)

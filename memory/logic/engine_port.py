@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Protocol, TypeVar
 from uuid import uuid4
 
@@ -40,6 +41,9 @@ from memory.logic.knowledge.page_requests import (
     search_pages,
     write_drafts,
 )
+from memory.logic.wiki.actions import WikiAction, WikiResult, parse_action, perform_action
+from memory.logic.wiki.log import list_log
+from memory.logic.wiki.wiki import Wiki
 from memory.notes.metadata import save_todos
 
 
@@ -201,6 +205,19 @@ class EnginePort(ABC):
         step, pages = Step(scope, identity, origin), self._redact(pages)
         return await self.run(lambda: self._write_pages(step, pages, mode))
 
+    async def maintain_wiki(
+        self,
+        *,
+        scope: str,
+        identity: Mapping[str, Json],
+        origin: StepOrigin,
+        action: str,
+        arguments: Mapping[str, Json],
+    ) -> WikiResult:
+        step, arguments = Step(scope, identity, origin), self._redact(dict(arguments))
+        parsed = parse_action(action)
+        return await self.run(lambda: self._maintain_wiki(step, parsed, arguments))
+
     @abstractmethod
     def _recall(self, step: Step, query: MemoryQuery, injected: bool) -> list[MemoryEntry]:
         """Recall in the step's namespace, which the query does not name yet."""
@@ -221,6 +238,11 @@ class EnginePort(ABC):
     def _write_pages(
         self, step: Step, pages: Sequence[Mapping[str, Json]], mode: str
     ) -> Sequence[PageWriteResult]: ...
+
+    @abstractmethod
+    def _maintain_wiki(
+        self, step: Step, action: WikiAction, arguments: Mapping[str, Json]
+    ) -> WikiResult: ...
 
 
 class ProviderPort(EnginePort):
@@ -293,6 +315,15 @@ class ProviderPort(EnginePort):
         self, step: Step, pages: Sequence[Mapping[str, Json]], mode: str
     ) -> Sequence[PageWriteResult]:
         return write_drafts(pages, self._entries, step.namespace, mode=mode, source=step.source)
+
+    def _maintain_wiki(
+        self, step: Step, action: WikiAction, arguments: Mapping[str, Json]
+    ) -> WikiResult:
+        namespace = step.namespace
+        wiki = Wiki(namespace, self._entries, author=step.source)
+        person = str(step.identity.get("user_id") or "")
+        list_lines = partial(list_log, self._entries, namespace)
+        return perform_action(wiki, action, arguments, list_lines, person=person)
 
 
 def _new_id() -> str:

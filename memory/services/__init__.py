@@ -52,23 +52,32 @@ from memory.services.transfer.exporting import (
 )
 from memory.services.transfer.importing import import_file, undo_import
 from memory.services.transfer.page_archive import export_pages, import_pages
+from memory.services.wiki.compiling import Compilation, compile_page, compile_stale_pages
+from memory.services.wiki.inspect import LintReport, WikiOverview, get_overview, lint_wiki
+from memory.services.wiki.log import read_log
+from memory.services.wiki.maintain import ingest_source, link_pages, merge_twins
 
 
 __all__ = [
     "CallOrigin",
+    "Compilation",
     "ExportFile",
     "ForgetPreview",
     "HistoryView",
     "KnowledgeBase",
+    "LintReport",
     "MemoryCaller",
     "MovedEntries",
     "PageSearchResults",
     "PageView",
     "PlannedMove",
     "RunUndoResult",
+    "WikiOverview",
     "approve",
     "clear",
     "clear_run_notes",
+    "compile_page",
+    "compile_stale_pages",
     "confirm_page",
     "converse",
     "delete_page",
@@ -83,10 +92,14 @@ __all__ = [
     "forget_many",
     "get_entry",
     "get_knowledge_base",
+    "get_overview",
     "get_own_pause",
     "get_subject_pause",
     "import_file",
     "import_pages",
+    "ingest_source",
+    "link_pages",
+    "lint_wiki",
     "list_entries",
     "list_namespace_page",
     "list_namespaces",
@@ -96,6 +109,7 @@ __all__ = [
     "list_revisions",
     "list_values",
     "load_history",
+    "merge_twins",
     "move",
     "open_page",
     "pause",
@@ -104,6 +118,7 @@ __all__ = [
     "plan_moves",
     "promote",
     "quarantine",
+    "read_log",
     "recall",
     "reject",
     "remember",

@@ -46,6 +46,8 @@ TABLE_LABELS: dict[str, str | Promise] = {
     "memory_curation": gettext_lazy("Learned from runs"),
     "memory_emergencyaccess": gettext_lazy("Emergency access"),
     "memory_namespace": gettext_lazy("Namespaces"),
+    "memory_source": gettext_lazy("Sources of knowledge pages"),
+    "memory_page": gettext_lazy("Knowledge pages without these sources"),
     "sharing": gettext_lazy("Shares with members"),
     "elsewhere": gettext_lazy("Stored by other providers"),
     "workflows_conversation": gettext_lazy("Conversations"),

@@ -8,6 +8,7 @@ from uuid import UUID
 from accounts.principals import Principal
 from memory.core.records import Json
 from memory.host import RunDescription, RunFilter, TeamRun
+from memory.logic.ports import AskModel
 
 
 @dataclass
@@ -41,6 +42,7 @@ class FakeHost:
     rows: Mapping[str, int] = field(default_factory=dict)
     curated: list[tuple[UUID, UUID]] = field(default_factory=list)
     erased: list[str] = field(default_factory=list)
+    ask: AskModel | None = None
     node_trials: FakeNodeTrials = field(default_factory=FakeNodeTrials)
 
     def list_names(self, team_id: UUID, scope: str, ids: Sequence[str]) -> Mapping[str, str]:
@@ -67,6 +69,9 @@ class FakeHost:
 
     def has_run_in_group(self, team_id: UUID, identity: Mapping[str, Json], group_id: str) -> bool:
         return (identity.get("user_id"), identity.get("workflow_id"), group_id) in self.groups
+
+    def find_model(self, team_id: UUID, provider: str, model: str) -> AskModel | None:
+        return self.ask
 
     def curate_run(self, team_id: UUID, curation_id: UUID) -> None:
         self.curated.append((team_id, curation_id))

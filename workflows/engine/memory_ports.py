@@ -125,6 +125,44 @@ class KnowledgePort(Protocol):
         ...
 
 
+class WikiResult(Protocol):
+    """The result of an action on a wiki. ``data`` is what the author or the model is told.
+
+    ``entries`` are the pages that were read or written; ``held`` is what waits in quarantine.
+    """
+
+    @property
+    def data(self) -> Mapping[str, Json]: ...
+    @property
+    def entries(self) -> Sequence[MemoryHit]: ...
+    @property
+    def held(self) -> Sequence[MemoryHit]: ...
+    @property
+    def is_untrusted(self) -> bool: ...
+
+
+@runtime_checkable
+class WikiPort(Protocol):
+    """A memory that keeps the sources of its pages and what became of them."""
+
+    async def maintain_wiki(
+        self,
+        *,
+        scope: str,
+        identity: Mapping[str, Json],
+        origin: Origin,
+        action: str,
+        arguments: Mapping[str, Json],
+    ) -> WikiResult:
+        """Carry out an action: ingest, read, link, compile, list_stale, lint, sources or log.
+
+        ``ingest`` takes a ``source`` {text, title, kind, url, id} and the ``pages`` written from it; ``read`` a ``page``;
+        ``link`` a ``page`` and an ``other``; ``compile`` a ``page``, or nothing for all stale ones. A source or page in
+        which ``hold`` is true is quarantined until it is approved.
+        """
+        ...
+
+
 @runtime_checkable
 class RunMetadataPort(Protocol):
     """A memory that keeps the goal and the todos of a run for three days, readable on the page of the run."""
@@ -141,5 +179,5 @@ class RunMetadataPort(Protocol):
         ...
 
 
-class FullMemoryPort(MemoryPort, ConversationPort, KnowledgePort, Protocol):
+class FullMemoryPort(MemoryPort, ConversationPort, KnowledgePort, WikiPort, Protocol):
     """The memory port of a server, with all its abilities."""

@@ -22,8 +22,8 @@ from memory.logic.entries.text_similarity import build_grams, compute_dice_coeff
 
 T = TypeVar("T")
 
-# Chats repeat themselves, pages are matched by their titles, and notes are short-lived.
-NEVER_MERGED = frozenset({"message", "summary", "fold", "note", "page"})
+# Chats repeat themselves, pages are matched by their titles, sources by their ids, and notes are short-lived.
+NEVER_MERGED = frozenset({"message", "summary", "fold", "note", "page", "source"})
 _MIN_SHARE = 0.8  # words of the shorter text, as a share of those of the longer one
 _MAX_EVIDENCE_SOURCES = 50
 

@@ -6,6 +6,7 @@ from enum import StrEnum
 from operator import attrgetter
 
 from memory.logic.entries.duplicates import Likeness, compare_values, measure_similarity, normalize
+from memory.logic.knowledge.page_sources import merge_sources
 from memory.logic.knowledge.pages import KnowledgePage, normalize_page
 
 
@@ -36,9 +37,9 @@ def find_matching_page(page: KnowledgePage, pages: Iterable[KnowledgePage]) -> P
 
 
 def merge_pages(old: KnowledgePage, new: KnowledgePage) -> KnowledgePage:
-    """Return the old page with the new summary, and with the new page's other content, tags, references and names."""
+    """Return the old page with the new summary, and with the new page's other content, tags, references, names and sources."""
     references = (*old.references, *new.references)
-    return normalize_page(
+    merged = normalize_page(
         replace(
             old,
             summary=new.summary or old.summary,
@@ -49,6 +50,7 @@ def merge_pages(old: KnowledgePage, new: KnowledgePage) -> KnowledgePage:
             origin=new.origin or old.origin,
         )
     )
+    return replace(merged, sources=merge_sources(old.sources, new.sources, merged))
 
 
 def merge_contents(old: str, new: str) -> str:

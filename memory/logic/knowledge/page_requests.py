@@ -13,6 +13,7 @@ from memory.logic.entries.origins import ContentOrigin
 from memory.logic.knowledge.knowledge_base import KnowledgeStore, PageWrite
 from memory.logic.knowledge.page_gate import build_quarantined_page, screen_page
 from memory.logic.knowledge.page_merge import MatchReason
+from memory.logic.knowledge.page_sources import carry_sources, cite_sources
 from memory.logic.knowledge.pages import KnowledgePage, build_page_key, build_slug, from_entry
 from memory.logic.knowledge.retriever import (
     NO_SIMILARITIES,
@@ -20,6 +21,7 @@ from memory.logic.knowledge.retriever import (
     ScoredItem,
     rank_pages,
 )
+from memory.logic.knowledge.wiki_sources import find_digests
 
 
 MERGE, REPLACE = "merge", "replace"
@@ -111,12 +113,12 @@ def write_drafts(
 ) -> tuple[PageWriteResult, ...]:
     """Write the drafts in their order, so that two drafts about one subject become one page.
 
-    A draft can name its ``origin``, which is the argument otherwise, and set ``hold`` to wait for a review. All drafts
-    are parsed and screened before the first is written; raise InvalidInput for an invalid one.
+    A draft can name its ``sources``, and its ``origin``, which is the argument otherwise, and set ``hold`` to wait for a
+    review. All drafts are parsed and screened before the first is written; raise InvalidInput for an invalid one.
     """
     if mode not in MODES:
         raise InvalidInput(f"mode: use one of {', '.join(MODES)}.")
-    screened = [screen_page(parse_draft(draft), draft, origin) for draft in drafts]
+    screened = [_screen_draft(draft, entry_store, namespace, origin) for draft in drafts]
     store = KnowledgeStore(namespace, entry_store, clock=clock, source=source)
     results = []
     for page, reasons in screened:
@@ -170,7 +172,17 @@ def build_page_json(page: KnowledgePage) -> dict[str, Json]:
         "created_at": page.created_at.isoformat() if page.created_at else None,
         "updated_at": page.updated_at.isoformat() if page.updated_at else None,
         "revision": page.revision,
+        "sources": [source.id for source in page.sources],
     }
+
+
+def _screen_draft(
+    draft: Mapping[str, Json], store: NamespaceStore, namespace: str, origin: ContentOrigin
+) -> tuple[KnowledgePage, Sequence[Json]]:
+    """Parse and screen a draft. Raise InvalidInput if one of its ``sources``, which are ids, doesn't exist."""
+    page, reasons = screen_page(parse_draft(draft), draft, origin)
+    source_ids = parse_string_list(draft.get("sources"), "sources")
+    return cite_sources(page, find_digests(store, namespace, source_ids)), reasons
 
 
 def _write_page(store: KnowledgeStore, page: KnowledgePage, mode: str) -> PageWrite:
@@ -207,6 +219,10 @@ def _replace_page(
         aliases=page.aliases or existing.aliases,
         origin=page.origin,
     )
+    if page.sources:
+        updated = replace(updated, sources=page.sources)
+    elif existing.sources:
+        updated = carry_sources(existing, updated)
     return existing if updated == existing else store.update_page(updated)
 
 

@@ -30,8 +30,24 @@ class Header:
 
 
 @dataclass(frozen=True, slots=True)
+class PageSource:
+    """A source that a page was written from.
+
+    ``digest`` is that of the source's text at that time. ``paragraphs`` are the digests of the paragraphs that say what
+    the source says, so that they can be removed when the source is erased.
+    """
+
+    id: str
+    digest: str
+    paragraphs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class KnowledgePage:
-    """A page. ``references`` are ids of other pages; ``checked_at`` is when a member last confirmed it."""
+    """A page. ``references`` are ids of other pages; ``checked_at`` is when a member last confirmed it.
+
+    ``compiled_at`` is when it was last written anew from its ``sources``, by a model or by ``rules`` (``compiled_by``).
+    """
 
     id: str
     title: str
@@ -46,6 +62,9 @@ class KnowledgePage:
     header: Header | None = None
     revision: int = 1
     origin: str = ""  # tool or web, if a part is untrusted
+    sources: tuple[PageSource, ...] = ()
+    compiled_at: datetime | None = None
+    compiled_by: str = ""
 
 
 def build_page_key(page_id: str) -> str:
@@ -89,6 +108,14 @@ def to_json(page: KnowledgePage) -> dict[str, Json]:
         value["checked_at"] = _format_time(page.checked_at)
     if page.header:
         value["header"] = {"text": page.header.text, "digest": page.header.digest}
+    if page.sources:
+        value["sources"] = [
+            {"id": source.id, "digest": source.digest, "paragraphs": list(source.paragraphs)}
+            for source in page.sources
+        ]
+    if page.compiled_at:
+        value["compiled_at"] = _format_time(page.compiled_at)
+        value["compiled_by"] = page.compiled_by
     return value
 
 
@@ -115,9 +142,16 @@ def parse_page(key: str, value: Json, metadata: Mapping[str, Json], revision: in
             header=Header(header["text"], header["digest"]) if header else None,
             revision=revision,
             origin=get_untrusted_origin(metadata),
+            sources=tuple(map(_parse_source, value.get("sources", ()))),
+            compiled_at=_parse_time(value.get("compiled_at")),
+            compiled_by=value.get("compiled_by", ""),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise Serialization(f"{key} is not a page: {error!r}.") from None
+
+
+def _parse_source(value: Mapping[str, Json]) -> PageSource:
+    return PageSource(value["id"], value["digest"], tuple(value.get("paragraphs", ())))
 
 
 def is_page(entry: MemoryEntry) -> bool:

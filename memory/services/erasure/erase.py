@@ -35,6 +35,12 @@ from memory.models import Namespace
 from memory.permissions import NamespaceTarget
 from memory.providers.postgres import rows
 from memory.routing import find_external_provider
+from memory.services.erasure.erase_sources import (
+    SOURCES,
+    count_sources,
+    erase_sources,
+    list_source_namespaces,
+)
 from memory.services.gateway.audit_lines import record, record_refusal
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.namespace_access import find_target
@@ -95,17 +101,23 @@ def _erase(
         erase_in_host = partial(_erase_in_host, team_id, subject, runs)
         person_ids = _list_person_ids(team_id, subject, namespaces)
         person_count = audit.count_persons(team_id, person_ids)
-        has_data = bool(namespaces or person_count) or any(erase_in_host(dry_run=True).values())
+        erased_ids = [row.pk for row in namespaces]
+        has_sources = count_sources(team_id, person_ids, erased_ids) > 0
+        has_data = bool(namespaces or person_count or has_sources) or any(
+            erase_in_host(dry_run=True).values()
+        )
         _check_permission(caller, subject, has_data)
         kept = {"accounts_auditentry": _count_audit_entries(team_id, namespaces, person_ids)}
         tables: dict[str, int] = {}
         if not dry_run:
             # Locking order: the host's rows, such as runs, always come before memory's.
             host_tables = erase_in_host(dry_run=False)
-            rows.lock_namespaces(team_id, [row.text for row in namespaces])
+            shared = list_source_namespaces(team_id, person_ids)
+            rows.lock_namespaces(team_id, {*(row.text for row in namespaces), *shared})
             _clear_external(team_id, namespaces, cleared)
             tables = {"elsewhere": cleared.total(), "sharing": access.end_sharing(namespaces)}
-            tables |= _erase_namespaces([row.pk for row in namespaces]) | host_tables
+            tables |= erase_sources(caller, person_ids, erased_ids)
+            tables |= _erase_namespaces(erased_ids) | host_tables
             # This comes last, because the audit entries of this erasure still need the person's key.
             audit.forget_persons(team_id, person_ids)
             tables |= {AUDIT_PERSONS_TABLE: person_count}
@@ -198,6 +210,7 @@ def _count_rows(
         cursor.execute(QUERIES["of_namespaces"], params)
         counts = dict(cursor.fetchall())
     counts["sharing"] = access.count_shared(namespaces)
+    counts[SOURCES] = count_sources(team_id, person_ids, [row.pk for row in namespaces])
     counts[AUDIT_PERSONS_TABLE] = audit.count_persons(team_id, person_ids)
     return counts
 

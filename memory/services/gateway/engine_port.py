@@ -20,6 +20,7 @@ from memory.logic.engine_port import (
     keep_unchanged,
 )
 from memory.logic.knowledge.page_requests import PageHit, PageQuery, PageWriteResult
+from memory.logic.wiki.actions import WikiAction, WikiResult
 from memory.providers.postgres.provider import run_in_database_thread
 from memory.services.conversations.conversation import handle_conversation
 from memory.services.entries.forget import forget
@@ -28,6 +29,7 @@ from memory.services.entries.run_notes import save_run_todos
 from memory.services.gateway.caller import CallOrigin, MemoryCaller
 from memory.services.knowledge.pages import find_pages, write_pages
 from memory.services.recall.recall import recall
+from memory.services.wiki.maintain import maintain_wiki
 
 
 T = TypeVar("T")
@@ -125,6 +127,12 @@ class RunMemory(EnginePort):
         self, step: Step, pages: Sequence[Mapping[str, Json]], mode: str
     ) -> Sequence[PageWriteResult]:
         return write_pages(self._build_caller(step), scope=step.scope, pages=pages, mode=mode)
+
+    def _maintain_wiki(
+        self, step: Step, action: WikiAction, arguments: Mapping[str, Json]
+    ) -> WikiResult:
+        caller = self._build_caller(step)
+        return maintain_wiki(caller, scope=step.scope, action=action, arguments=arguments)
 
     def _build_caller(self, step: Step) -> MemoryCaller:
         """Return the run's caller with the step's origin and group. The namespaces that it may access stay the same."""

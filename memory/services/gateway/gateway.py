@@ -17,6 +17,7 @@ from django.db import OperationalError
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from accounts.principals import get_key_id
 from accounts.tenancy import tenant
 from config.retry import find_conflict
 from memory import permissions
@@ -239,7 +240,9 @@ def _check_run(caller: MemoryCaller, verb: Verb, target: NamespaceTarget, rules:
     if permissions.is_owned_by_another(caller.principal, target) and not is_shared():
         raise AccessDenied(f"{text} belongs to another user.")
     is_team_change = verb in ("write", "forget") and _is_shared_by_team(target)
-    if is_team_change and caller.is_for_external_user and not rules.subjects_write_global:
+    if not is_team_change or not caller.is_for_external_user or rules.subjects_write_global:
+        return
+    if not _has_key_permission(caller, verb, target):
         raise AccessDenied(f"Runs for external users can only read {text}.")
 
 
@@ -261,6 +264,12 @@ def _is_own_group(caller: MemoryCaller, verb: Verb, target: NamespaceTarget) -> 
     if target.row is None or user_id is None or identity.get("user_id") != str(user_id):
         return False
     return rows.find_living(target.row).filter(source_actor=f"user:{user_id}").exists()
+
+
+def _has_key_permission(caller: MemoryCaller, verb: Verb, target: NamespaceTarget) -> bool:
+    """Return whether an API key started the run that may do the same itself, without a run."""
+    is_started_by_key = get_key_id(caller.principal) is not None
+    return is_started_by_key and permissions.is_allowed(caller.principal, verb, target)
 
 
 def _is_shared_by_team(target: NamespaceTarget) -> bool:

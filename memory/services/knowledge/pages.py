@@ -21,6 +21,7 @@ from memory.logic.knowledge.page_requests import (
     search_pages,
     write_drafts,
 )
+from memory.logic.knowledge.page_sources import carry_sources
 from memory.logic.knowledge.pages import PAGE_CATEGORY, KnowledgePage, from_entry, is_page
 from memory.models import Entry
 from memory.providers.postgres import rows
@@ -71,7 +72,7 @@ def open_page(caller: MemoryCaller, *, entry_id: UUID | str) -> PageView:
     with open_entry(caller, "view", "memory.listed", entry_id) as access:
         entry = get_page_entry(access, entry_id)
         access.detail.update(entry=str(entry_id), keys=1)
-        return _build_view(access, entry)
+        return build_page_view(access, entry)
 
 
 @retry_on_conflict
@@ -159,6 +160,7 @@ def rewrite_page(
         page = replace(
             before, **{name: getattr(draft, name) for name in _WRITABLE_FIELDS & set(changes)}
         )
+        page = carry_sources(before, page)
         store = _build_store(access, reason)
         if reasons:
             access.open_store(reason).store(build_quarantined_page(store, page, reasons))
@@ -166,7 +168,7 @@ def rewrite_page(
             store.update_page(page)
         access.detail.update(entry=entry.id, key=hash_key(entry.key), keys=1)
         held_for = tuple(reason["reason"] for reason in reasons)
-        return replace(_build_view(access, get_page_entry(access, entry_id)), held_for=held_for)
+        return replace(build_page_view(access, get_page_entry(access, entry_id)), held_for=held_for)
 
 
 @retry_on_conflict
@@ -177,7 +179,7 @@ def confirm_page(caller: MemoryCaller, *, entry_id: UUID | str) -> PageView:
         page = from_entry(get_page_entry(access, entry_id))
         _build_store(access, "confirmed").mark_checked(page.id)
         access.detail.update(entry=str(entry_id), keys=1)
-        return _build_view(access, get_page_entry(access, entry_id))
+        return build_page_view(access, get_page_entry(access, entry_id))
 
 
 @retry_on_conflict
@@ -207,7 +209,7 @@ def check_search(top_k: int, min_score: float) -> None:
         raise InvalidInput("min_score: from 0 to 1.")
 
 
-def _build_view(access: NamespaceAccess, entry: MemoryEntry) -> PageView:
+def build_page_view(access: NamespaceAccess, entry: MemoryEntry) -> PageView:
     """Build the view of a page from its current entry."""
     knowledge_base, page = load_knowledge_base(access), from_entry(entry)
     index = knowledge_base.index

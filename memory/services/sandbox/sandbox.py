@@ -33,6 +33,9 @@ from memory.logic.knowledge.page_requests import (
     search_pages,
     write_drafts,
 )
+from memory.logic.wiki.actions import WRITING, WikiAction, WikiResult, perform_action
+from memory.logic.wiki.log import list_log
+from memory.logic.wiki.wiki import Wiki
 from memory.permissions import Verb
 from memory.services.access.pause_state import WithheldEntries
 from memory.services.gateway import ingress_gate
@@ -135,6 +138,21 @@ class SandboxMemory(RunMemory):
             results = write_drafts(pages, copy, access.text, mode=mode, clock=clock, source=source)
             access.detail.update(keys=len(results), pages=True)
             return results
+
+    def _maintain_wiki(
+        self, step: Step, action: WikiAction, arguments: Mapping[str, Json]
+    ) -> WikiResult:
+        is_write = action in WRITING
+        verb: Verb = "write" if is_write else "view"
+        audit_action = "memory.rehearsed" if is_write else "memory.listed"
+        with self._open(step, verb, audit_action) as (access, copy):
+            source, clock = access.caller.source, lambda: access.now
+            wiki = Wiki(access.text, copy, clock=clock, author=source)
+            person = str(access.caller.identity.get("user_id") or "")
+            list_lines = partial(list_log, copy, access.text)
+            result = perform_action(wiki, action, arguments, list_lines, person=person)
+            access.detail.update(keys=len(result.entries), pages=True, sandbox=True)
+            return result
 
     @contextmanager
     def _open(

@@ -26,6 +26,7 @@ from workflows.execution.kinds import load_kinds
 from workflows.execution.ports.adapters import build_memory_caller
 from workflows.execution.ports.models import load_configs
 from workflows.execution.threads import run_in_thread
+from workflows.llm.config import normalize_name
 from workflows.llm.offline import extract_quoted_text
 from workflows.llm.registry import TeamModels
 from workflows.models import Run, Step
@@ -139,6 +140,15 @@ def _build_ask(
     """
     models = TeamModels(load_configs(team_id), fallback="error")
     return partial(_ask_model, models, run_id, rule.provider, rule.model)
+
+
+def find_model(team_id: UUID, provider: str, model: str) -> "memory_app.AskModel | None":
+    """Return the function that sends a prompt to this model, or None if the team has not connected its provider."""
+    configs = load_configs(team_id)
+    names = {normalize_name(config.name) for config in configs}
+    if not provider or normalize_name(provider) not in names:
+        return None
+    return partial(_ask_model, TeamModels(configs, fallback="error"), NODE, provider, model)
 
 
 class NoModelAnswer(Exception):

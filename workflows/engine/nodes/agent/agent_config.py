@@ -19,7 +19,20 @@ from workflows.engine.nodes.llm.llm_config import (
 from workflows.engine.tool_calls import ToolReference, ToolSource
 
 
-MemoryToolName = Literal["recall", "remember", "forget", "search_pages", "write_page"]
+MemoryToolName = Literal[
+    "recall",
+    "remember",
+    "forget",
+    "search_pages",
+    "write_page",
+    "read_page",
+    "add_source",
+    "link_pages",
+    "compile_page",
+    "list_stale",
+    "lint_pages",
+    "wiki_log",
+]
 
 DEFAULT_ROUNDS: Final = 10
 MAX_ROUNDS: Final = 100

@@ -10,7 +10,7 @@ from workflows.engine.kinds import NodeContext
 from workflows.engine.language.document import Json, Selector
 from workflows.engine.language.memory_usage import DEFAULT_SCOPE, SCOPES
 from workflows.engine.language.untrusted import is_untrusted_memory
-from workflows.engine.memory_ports import KnowledgePort
+from workflows.engine.memory_ports import KnowledgePort, WikiPort
 from workflows.engine.ports import MemoryHit, MemoryPort
 from workflows.engine.runtime.events import MemoryKeptOut, MemoryRecalled, MemoryWritten
 from workflows.engine.text_rendering import as_text
@@ -60,6 +60,13 @@ def get_knowledge(ctx: NodeContext, scope: str) -> KnowledgePort:
     memory = get_memory(ctx, scope)
     if not isinstance(memory, KnowledgePort):
         raise MemoryUnavailable("This memory provider doesn't support knowledge pages")
+    return memory
+
+
+def get_wiki(ctx: NodeContext, scope: str) -> WikiPort:
+    memory = get_memory(ctx, scope)
+    if not isinstance(memory, WikiPort):
+        raise MemoryUnavailable("This memory provider doesn't support sources of knowledge pages")
     return memory
 
 

@@ -30,6 +30,13 @@ _MEMORY_TOOLS: Final[tuple[tuple[str, str | Promise, bool], ...]] = (
     ("forget", gettext_lazy("Forget"), False),
     ("search_pages", gettext_lazy("Search pages"), True),
     ("write_page", gettext_lazy("Write pages"), True),
+    ("read_page", gettext_lazy("Read a page with its sources"), True),
+    ("add_source", gettext_lazy("Add sources of pages"), True),
+    ("link_pages", gettext_lazy("Link pages"), True),
+    ("compile_page", gettext_lazy("Compile pages by rules"), True),
+    ("list_stale", gettext_lazy("List stale pages"), True),
+    ("lint_pages", gettext_lazy("Check pages"), True),
+    ("wiki_log", gettext_lazy("Read the log of pages"), True),
 )
 _MAX_DESCRIPTION: Final = 200
 

@@ -4,9 +4,9 @@ A model chooses among the scopes that the author allows; the server builds the n
 run. What an agent stores after it has read untrusted content is quarantined where such content needs a review.
 """
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Final
 
 from workflows.engine.errors import EngineFault
 from workflows.engine.kinds import NodeContext
@@ -14,7 +14,15 @@ from workflows.engine.language.document import Json
 from workflows.engine.language.untrusted import WEB, is_untrusted_memory, needs_scope_review
 from workflows.engine.language.values import to_json
 from workflows.engine.nodes.agent.agent_config import MemoryToolName
+from workflows.engine.nodes.agent.tool_use.memory_call import (
+    WAITS,
+    Action,
+    Arguments,
+    MemoryCall,
+    ToolEntry,
+)
 from workflows.engine.nodes.agent.tool_use.tool_results import ToolOutcome, build_error
+from workflows.engine.nodes.agent.tool_use.wiki_tools import WIKI_TOOLS
 from workflows.engine.nodes.memory.memory_access import (
     build_quarantined_event,
     build_recalled_event,
@@ -32,26 +40,6 @@ from workflows.engine.tool_calls import ToolResult, ToolSpec
 DEFAULT_TOP_K: Final = 5
 MAX_TOP_K: Final = 20
 QUARANTINE: Final = "quarantine"
-_WAITS: Final = "It waits for a person's approval before anyone can recall it."
-
-Arguments = Mapping[str, Json]
-
-
-class MemoryCall(NamedTuple):
-    """A call of a memory tool: the scope that the model chose, and the other arguments."""
-
-    scope: str
-    arguments: Arguments
-    ctx: NodeContext
-    origin: Origin
-    has_read_untrusted: bool
-
-    @property
-    def address(self) -> dict[str, Any]:
-        return {"scope": self.scope, "identity": self.ctx.identity, "origin": self.origin}
-
-
-Action = Callable[[MemoryCall], Awaitable[ToolOutcome]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +125,7 @@ async def _remember(call: MemoryCall) -> ToolOutcome:
     )
     if getattr(hit, "tier", tier) == QUARANTINE:
         event: Event = build_quarantined_event(hit, call.ctx.node_id, call.scope, key)
-        return ToolOutcome(ToolResult(f"{key} was stored. {_WAITS}"), events=(event,))
+        return ToolOutcome(ToolResult(f"{key} was stored. {WAITS}"), events=(event,))
     event = build_written_event(hit, call.ctx.node_id, call.scope)
     return ToolOutcome(ToolResult(f"{hit.key} was stored."), events=(event,))
 
@@ -173,7 +161,7 @@ async def _search_pages(call: MemoryCall) -> ToolOutcome:
 
 
 async def _write_page(call: MemoryCall) -> ToolOutcome:
-    names = ("title", "summary", "content", "tags")
+    names = ("title", "summary", "content", "tags", "references", "sources")
     page = {name: call.arguments[name] for name in names if name in call.arguments}
     if call.has_read_untrusted:
         page |= {"origin": WEB, "hold": needs_scope_review(call.scope, trusted=False)}
@@ -188,7 +176,7 @@ async def _write_page(call: MemoryCall) -> ToolOutcome:
             events.append(
                 build_quarantined_event(result.entry, call.ctx.node_id, call.scope, title)
             )
-            texts.append(f"The page {title} was stored. {_WAITS}")
+            texts.append(f"The page {title} was stored. {WAITS}")
         else:
             events.append(build_written_event(result.entry, call.ctx.node_id, call.scope))
             texts.append(f"The page {title} was written.")
@@ -223,7 +211,7 @@ _TOP_K: Final[dict[str, Json]] = {
 _KEY: Final[dict[str, Json]] = {"type": "string", "description": "A short name of the memory."}
 
 # Name → description, parameters, required parameters, action.
-_TOOLS: Final[Mapping[MemoryToolName, tuple[str, dict[str, Json], tuple[str, ...], Action]]] = {
+_TOOLS: Final[Mapping[MemoryToolName, ToolEntry]] = {
     "recall": (
         "Search memory for what is known from earlier.",
         {"query": _QUERY, "top_k": _TOP_K},
@@ -255,9 +243,20 @@ _TOOLS: Final[Mapping[MemoryToolName, tuple[str, dict[str, Json], tuple[str, ...
             "summary": {"type": "string", "description": "One sentence."},
             "content": {"type": "string", "description": "Markdown."},
             "tags": {"type": "array", "items": {"type": "string"}},
+            "references": {
+                "type": "array",
+                "items": {"type": "string"},
+                "description": "IDs of related pages. In the content, link them as [[Title]].",
+            },
+            "sources": {
+                "type": "array",
+                "items": {"type": "string"},
+                "description": "IDs of the sources that the content comes from.",
+            },
             "mode": {"type": "string", "enum": ["merge", "replace"]},
         },
         ("title", "content"),
         _write_page,
     ),
+    **WIKI_TOOLS,
 }
