@@ -41,6 +41,7 @@ ROUTERS = [
             "memory.api.entries",
             "memory.api.access",
             "memory.api.knowledge",
+            "memory.api.wiki",
             "memory.api.tiers",
             "memory.api.curation",
             "memory.api.learning",

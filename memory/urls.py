@@ -5,7 +5,7 @@ from django.urls import include, path
 from memory.views import conversations, curation, erasure, learning, transfer
 from memory.views.access import emergency_access, personal, quotas, sharing
 from memory.views.entries import browsing, changes, entry
-from memory.views.knowledge import editing, importing, pages
+from memory.views.knowledge import editing, importing, pages, wiki
 from memory.views.review import decisions, queue
 
 
@@ -24,6 +24,9 @@ page_patterns = [
     path("history/", pages.history, name="knowledge_history"),
     path("file/", pages.page_file, name="knowledge_file"),
     path("confirm/", editing.confirm, name="knowledge_confirm"),
+    path("compile/", wiki.compile_page, name="knowledge_compile"),
+    path("link/", wiki.link, name="knowledge_link"),
+    path("merge/", wiki.merge, name="knowledge_merge"),
     path("forget/", editing.forget, name="knowledge_forget"),
     path("restore/", editing.restore, name="knowledge_restore"),
 ]
@@ -76,6 +79,17 @@ urlpatterns = [
     path("memory/knowledge/import/", importing.import_pages, name="knowledge_import"),
     path("memory/knowledge/<uuid:namespace_id>/", pages.knowledge_base, name="knowledge_base"),
     path("memory/knowledge/<uuid:namespace_id>/export/", pages.export, name="knowledge_export"),
+    path("memory/knowledge/<uuid:namespace_id>/wiki/", wiki.wiki, name="knowledge_wiki"),
+    path(
+        "memory/knowledge/<uuid:namespace_id>/sources/",
+        wiki.add_source,
+        name="knowledge_add_source",
+    ),
+    path(
+        "memory/knowledge/<uuid:namespace_id>/compile/",
+        wiki.compile_stale,
+        name="knowledge_compile_stale",
+    ),
     path("memory/knowledge/pages/<uuid:entry_id>/", include(page_patterns)),
     path(
         "memory/namespaces/<uuid:namespace_id>/conversation/",

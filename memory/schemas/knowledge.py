@@ -38,6 +38,9 @@ class KnowledgePageOut(Body):
     created_at: Moment | None
     updated_at: Moment | None
     checked_at: Moment | None
+    compiled_at: Moment | None
+    compiled_by: str  # a model, or ``rules``
+    sources: Texts  # ids of the sources that it was written from
     content: str
 
 
@@ -119,6 +122,7 @@ class PageIn(Body):
     tags: Texts = []
     references: Texts = []
     aliases: Texts = []
+    sources: Texts = []
 
 
 class WriteIn(Body):
@@ -214,7 +218,12 @@ class FoldedHistoryOut(Body):
 
 
 def page_out(page: KnowledgePage, entry: MemoryEntry | PageEntry) -> KnowledgePageOut:
-    return KnowledgePageOut.from_object(page, entry=UUID(entry.id), namespace=entry.namespace)
+    return KnowledgePageOut.from_object(
+        page,
+        entry=UUID(entry.id),
+        namespace=entry.namespace,
+        sources=[source.id for source in page.sources],
+    )
 
 
 def page_view_out(view: PageView) -> PageViewOut:

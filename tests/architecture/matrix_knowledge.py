@@ -79,6 +79,7 @@ PRIVATE = {"entry_id": "private page"}
 SHARED = {"namespace": "global:matrix"}
 ONE = "api/v1/knowledge/pages/<uuid:entry_id>"
 HERE = "memory/knowledge/pages/<uuid:entry_id>"
+BASE = "memory/knowledge/<uuid:namespace_id>"
 KNOWLEDGE_BASE = {"namespace_id": "knowledge base"}
 PRIVATE_KNOWLEDGE_BASE = {"namespace_id": "private knowledge base"}
 TALK = {"namespace_id": "talk"}
@@ -116,12 +117,42 @@ ROWS = [
     Row("GET", f"{ONE}/revisions", "- 404 404 404 404 404", PRIVATE),
     Row("POST", f"{ONE}/confirm", "- 404 403 200 200 404", PAGE, {}),
     Row("POST", f"{ONE}/confirm", "- 404 404 404 404 404", PRIVATE, {}),
+    # The wiki
+    Row("GET", "api/v1/knowledge/sources", "- 422 422 422 422 422"),
+    Row("GET", "api/v1/knowledge/lint", "- 422 422 422 422 422"),
+    Row("GET", "api/v1/knowledge/log", "- 422 422 422 422 422"),
+    Row(
+        "POST",
+        "api/v1/knowledge/sources",
+        "- 201 403 201 201 201",
+        body={**SHARED, "source": {"text": "t"}},
+    ),
+    Row("POST", "api/v1/knowledge/compile", "- 200 403 200 200 200", body=SHARED),
+    Row("POST", f"{ONE}/compile", "- 404 403 422 422 404", PAGE, {}),  # it has no sources
+    Row("POST", f"{ONE}/compile", "- 404 404 404 404 404", PRIVATE, {}),
+    Row("POST", f"{ONE}/link", "- 404 403 404 404 404", PAGE, {"other": "no page"}),
+    Row("POST", f"{ONE}/link", "- 404 404 404 404 404", PRIVATE, {"other": "no page"}),
+    Row("POST", f"{ONE}/merge", "- 404 403 404 404 404", PAGE, {"other": "no page"}),
+    Row("POST", f"{ONE}/merge", "- 404 404 404 404 404", PRIVATE, {"other": "no page"}),
     # Pages
     Row("GET", "memory/knowledge/", "- 200 200 200 200 -"),
     Row("GET", "memory/knowledge/new/", "- 200 200 200 200 -"),
     Row("POST", "memory/knowledge/new/", "- 302 403 302 302 -", {}, WRITING),
     # Without a file everybody is sent back and told so
     Row("POST", "memory/knowledge/import/", "- 302 302 302 302 -", {}, SHARED),
+    Row("GET", f"{BASE}/wiki/", "- 404 200 200 200 -", KNOWLEDGE_BASE),
+    Row("GET", f"{BASE}/wiki/", "- 404 404 404 404 -", PRIVATE_KNOWLEDGE_BASE),
+    Row("POST", f"{BASE}/wiki/", "- 404 200 200 200 -", KNOWLEDGE_BASE, {}),
+    Row("POST", f"{BASE}/sources/", "- 404 403 302 302 -", KNOWLEDGE_BASE, {"text": "t"}),
+    Row("POST", f"{BASE}/sources/", "- 404 404 404 404 -", PRIVATE_KNOWLEDGE_BASE, {"text": "t"}),
+    Row("POST", f"{BASE}/compile/", "- 404 403 302 302 -", KNOWLEDGE_BASE, {}),
+    Row("POST", f"{BASE}/compile/", "- 404 404 404 404 -", PRIVATE_KNOWLEDGE_BASE, {}),
+    Row("POST", f"{HERE}/compile/", "- 404 403 302 302 -", PAGE, {}),
+    Row("POST", f"{HERE}/compile/", "- 404 404 404 404 -", PRIVATE, {}),
+    Row("POST", f"{HERE}/link/", "- 404 403 302 302 -", PAGE, {"other": "no page"}),
+    Row("POST", f"{HERE}/link/", "- 404 404 404 404 -", PRIVATE, {"other": "no page"}),
+    Row("POST", f"{HERE}/merge/", "- 404 403 302 302 -", PAGE, {"other": "no page"}),
+    Row("POST", f"{HERE}/merge/", "- 404 404 404 404 -", PRIVATE, {"other": "no page"}),
     Row("GET", "memory/knowledge/<uuid:namespace_id>/", "- 404 200 200 200 -", KNOWLEDGE_BASE),
     Row(
         "GET",

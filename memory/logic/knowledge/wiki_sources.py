@@ -156,6 +156,10 @@ def list_sources(store: NamespaceStore, namespace: str) -> list[WikiSource]:
     return sorted(sources, key=lambda source: source.id)
 
 
+def get_digests(sources: Iterable[WikiSource]) -> dict[str, str]:
+    return {source.id: source.digest for source in sources}
+
+
 def find_digests(
     store: NamespaceStore, namespace: str, source_ids: Iterable[str]
 ) -> list[tuple[str, str]]:

@@ -18,7 +18,7 @@ from memory.logic.entries.text_similarity import extract_keywords
 from memory.logic.knowledge.page_index import PageIndex
 from memory.logic.knowledge.page_merge import find_matching_page
 from memory.logic.knowledge.pages import KnowledgePage, list_wiki_links
-from memory.logic.knowledge.wiki_sources import WikiSource
+from memory.logic.knowledge.wiki_sources import WikiSource, get_digests
 from memory.logic.ports import AskModel
 from memory.logic.review.contradictions import find_conflict
 from memory.logic.wiki.staleness import find_stale_sources
@@ -195,7 +195,7 @@ def _list_statements(page: KnowledgePage) -> list[str]:
 def _find_stale(
     pages: Sequence[KnowledgePage], sources: Sequence[WikiSource], index: PageIndex
 ) -> Iterator[LintFinding]:
-    for stale in find_stale_sources(pages, sources):
+    for stale in find_stale_sources(pages, get_digests(sources)):
         yield LintFinding(LintKind.STALE, stale.page_id, stale.source_id, str(stale.reason))
     for reference in index.outdated:
         if reference.reason == "changed":

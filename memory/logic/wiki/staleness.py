@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from memory.logic.knowledge.pages import KnowledgePage
-from memory.logic.knowledge.wiki_sources import WikiSource
 
 
 class StaleReason(StrEnum):
@@ -21,10 +20,12 @@ class StaleSource:
 
 
 def find_stale_sources(
-    pages: Iterable[KnowledgePage], sources: Iterable[WikiSource]
+    pages: Iterable[KnowledgePage], digests: Mapping[str, str]
 ) -> tuple[StaleSource, ...]:
-    """Return the sources for which a page has to be compiled anew, by page and in the order of its sources."""
-    digests = {source.id: source.digest for source in sources}
+    """Return the sources for which a page has to be compiled anew, by page and in the order of its sources.
+
+    ``digests`` are those of the present texts, by source id.
+    """
     return tuple(stale for page in pages for stale in _check_page(page, digests))
 
 

@@ -19,6 +19,7 @@ from memory.logic.knowledge.wiki_sources import (
     build_source_key,
     build_source_params,
     find_source,
+    get_digests,
     list_sources,
     read_source,
 )
@@ -119,7 +120,7 @@ class Wiki:
         return merged
 
     def list_stale(self) -> tuple[StaleSource, ...]:
-        return find_stale_sources(self.pages.list_pages(), self.list_sources())
+        return find_stale_sources(self.pages.list_pages(), get_digests(self.list_sources()))
 
     def lint(self) -> tuple[LintFinding, ...]:
         return lint_pages(self.pages.list_pages(), self.list_sources())

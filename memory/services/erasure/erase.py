@@ -36,7 +36,6 @@ from memory.permissions import NamespaceTarget
 from memory.providers.postgres import rows
 from memory.routing import find_external_provider
 from memory.services.erasure.erase_sources import (
-    SOURCES,
     count_sources,
     erase_sources,
     list_source_namespaces,
@@ -102,7 +101,7 @@ def _erase(
         person_ids = _list_person_ids(team_id, subject, namespaces)
         person_count = audit.count_persons(team_id, person_ids)
         erased_ids = [row.pk for row in namespaces]
-        has_sources = count_sources(team_id, person_ids, erased_ids) > 0
+        has_sources = any(count_sources(team_id, person_ids, erased_ids).values())
         has_data = bool(namespaces or person_count or has_sources) or any(
             erase_in_host(dry_run=True).values()
         )
@@ -210,7 +209,7 @@ def _count_rows(
         cursor.execute(QUERIES["of_namespaces"], params)
         counts = dict(cursor.fetchall())
     counts["sharing"] = access.count_shared(namespaces)
-    counts[SOURCES] = count_sources(team_id, person_ids, [row.pk for row in namespaces])
+    counts |= count_sources(team_id, person_ids, [row.pk for row in namespaces])
     counts[AUDIT_PERSONS_TABLE] = audit.count_persons(team_id, person_ids)
     return counts
 

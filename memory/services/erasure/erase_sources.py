@@ -33,9 +33,15 @@ SOURCES: Final = "memory_source"  # counted in the receipt like a table
 PAGES: Final = "memory_page"
 
 
-def count_sources(team_id: UUID, person_ids: Sequence[str], erased: Iterable[UUID] = ()) -> int:
-    """Count the person's sources outside of the namespaces that are erased as a whole."""
-    return _find_sources(team_id, person_ids).exclude(namespace__in=list(erased)).count()
+def count_sources(
+    team_id: UUID, person_ids: Sequence[str], erased: Iterable[UUID] = ()
+) -> dict[str, int]:
+    """Count the person's sources outside of the namespaces that are erased as a whole, and the pages with them."""
+    counts = {SOURCES: 0, PAGES: 0}
+    for entries in _group_sources(team_id, person_ids, erased):
+        pages = _find_pages(entries[0].namespace, _list_source_ids(entries))
+        counts = {SOURCES: counts[SOURCES] + len(entries), PAGES: counts[PAGES] + pages.count()}
+    return counts
 
 
 def list_source_namespaces(team_id: UUID, person_ids: Sequence[str]) -> set[str]:
@@ -48,14 +54,10 @@ def erase_sources(
     caller: MemoryCaller, person_ids: Sequence[str], erased: Iterable[UUID] = ()
 ) -> Mapping[str, int]:
     """Erase the person's sources and what pages say because of them; return the number of both."""
-    found = _find_sources(caller.team_id, person_ids).exclude(namespace__in=list(erased))
-    by_namespace: dict[UUID, list[Entry]] = {}
-    for entry in found.select_related("namespace").order_by("namespace_id", "id"):
-        by_namespace.setdefault(entry.namespace_id, []).append(entry)
     counts = {SOURCES: 0, PAGES: 0}
-    for entries in by_namespace.values():
+    for entries in _group_sources(caller.team_id, person_ids, erased):
         access = _open(caller, entries[0].namespace)
-        source_ids = frozenset(str(entry.value.get("id", "")) for entry in entries)
+        source_ids = _list_source_ids(entries)
         pages = list(_find_pages(access.claim(), source_ids))
         _erase_entries(access, entries)
         for page in pages:
@@ -70,6 +72,21 @@ def _find_sources(team_id: UUID, person_ids: Sequence[str]) -> QuerySet[Entry]:
     return Entry.objects.unscoped().filter(
         team_id=team_id, category=SOURCE_CATEGORY, metadata__person__in=list(person_ids)
     )
+
+
+def _group_sources(
+    team_id: UUID, person_ids: Sequence[str], erased: Iterable[UUID]
+) -> Iterable[list[Entry]]:
+    """Return the person's sources of each namespace."""
+    found = _find_sources(team_id, person_ids).exclude(namespace__in=list(erased))
+    by_namespace: dict[UUID, list[Entry]] = {}
+    for entry in found.select_related("namespace").order_by("namespace_id", "id"):
+        by_namespace.setdefault(entry.namespace_id, []).append(entry)
+    return by_namespace.values()
+
+
+def _list_source_ids(entries: Iterable[Entry]) -> frozenset[str]:
+    return frozenset(str(entry.value.get("id", "")) for entry in entries)
 
 
 def _open(caller: MemoryCaller, row: Namespace) -> NamespaceAccess:

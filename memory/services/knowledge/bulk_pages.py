@@ -14,6 +14,8 @@ from memory.logic.knowledge.pages import (
     from_entry,
     parse_page,
 )
+from memory.logic.knowledge.wiki_sources import SOURCE_CATEGORY, list_sources
+from memory.logic.wiki.staleness import StaleSource, find_stale_sources
 from memory.providers.postgres import rows
 from memory.services.gateway.namespace_access import NamespaceAccess
 
@@ -32,11 +34,12 @@ class PageEntry:
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeBase:
-    """All pages of a namespace in order of their titles, their links, and their entries by page id."""
+    """All pages of a namespace in order of their titles, their links, their entries by page id, and the stale ones."""
 
     pages: tuple[KnowledgePage, ...]
     index: PageIndex
     entries: Mapping[str, PageEntry]
+    stale: tuple[StaleSource, ...] = ()
 
 
 def load_knowledge_base(access: NamespaceAccess) -> KnowledgeBase:
@@ -46,7 +49,22 @@ def load_knowledge_base(access: NamespaceAccess) -> KnowledgeBase:
     by_id = {page.id: page for page in pages_by_entry.values()}
     entries = {page.id: PageEntry(pk, access.text) for pk, page in pages_by_entry.items()}
     index = PageIndex.from_pages(by_id.values())
-    return KnowledgeBase(tuple(by_id[entry.id] for entry in index.entries), index, entries)
+    pages = tuple(by_id[entry.id] for entry in index.entries)
+    has_sources = any(page.sources for page in pages)
+    stale = find_stale_sources(pages, _read_digests(access)) if has_sources else ()
+    return KnowledgeBase(pages, index, entries, stale)
+
+
+def _read_digests(access: NamespaceAccess) -> dict[str, str]:
+    """Return the digests of the present texts of the sources, by source id."""
+    if access.external is not None:
+        sources = list_sources(access.open_store(), access.text)
+        return {source.id: source.digest for source in sources}
+    if access.target.row is None:
+        return {}
+    visible = rows.find_visible(access.target.row, access.now).filter(category=SOURCE_CATEGORY)
+    columns = (KeyTextTransform("id", "value"), KeyTextTransform("digest", "value"))
+    return dict(visible.order_by().values_list(*columns))
 
 
 def _read_stored_pages(access: NamespaceAccess) -> Iterable[tuple[str, KnowledgePage]]:

@@ -23,6 +23,7 @@ from memory.logic.knowledge.page_requests import (
 )
 from memory.logic.knowledge.page_sources import carry_sources
 from memory.logic.knowledge.pages import PAGE_CATEGORY, KnowledgePage, from_entry, is_page
+from memory.logic.knowledge.wiki_sources import WikiSource, find_source
 from memory.models import Entry
 from memory.providers.postgres import rows
 from memory.providers.postgres.vectors import compute_similarity_by_key
@@ -52,6 +53,7 @@ class PageView:
     backlinks: tuple[str, ...]
     outdated: tuple[OutdatedReference, ...]
     knowledge_base: KnowledgeBase  # with the names of the other pages
+    sources: tuple[WikiSource, ...] = ()  # those of the page that exist
     held_for: tuple[str, ...] = ()  # the reasons for which the new content waits in quarantine
 
 
@@ -215,7 +217,14 @@ def build_page_view(access: NamespaceAccess, entry: MemoryEntry) -> PageView:
     index = knowledge_base.index
     links, backlinks = index.links.get(page.id, ()), index.backlinks.get(page.id, ())
     outdated = tuple(reference for reference in index.outdated if reference.page_id == page.id)
-    return PageView(page, entry, links, backlinks, outdated, knowledge_base)
+    sources = _find_sources(access, page) if page.sources else ()
+    return PageView(page, entry, links, backlinks, outdated, knowledge_base, sources)
+
+
+def _find_sources(access: NamespaceAccess, page: KnowledgePage) -> tuple[WikiSource, ...]:
+    store = access.open_store()
+    found = (find_source(store, access.text, source.id) for source in page.sources)
+    return tuple(source for source in found if source is not None)
 
 
 def get_page_entry(access: NamespaceAccess, entry_id: UUID | str) -> MemoryEntry:

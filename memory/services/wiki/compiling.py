@@ -24,7 +24,7 @@ from memory.services.curation.learning_rules import LearningRule
 from memory.services.entries.edit import RevisionConflict
 from memory.services.gateway import ingress_gate
 from memory.services.gateway.caller import MemoryCaller
-from memory.services.gateway.gateway import open_entry
+from memory.services.gateway.gateway import authorize, open_entry
 from memory.services.knowledge.pages import PageView, build_page_view, get_page_entry
 from memory.services.wiki.inspect import find_model, get_overview
 from memory.services.wiki.maintain import build_wiki
@@ -76,6 +76,7 @@ def compile_stale_pages(
     caller: MemoryCaller, *, namespace: str, use_model: bool = True
 ) -> Sequence[Compilation]:
     """Compile the stale pages of a namespace, at most twenty at once."""
+    authorize(caller, "write", "memory.edited", namespace=namespace)
     overview = get_overview(caller, namespace=namespace)
     page_ids = list(dict.fromkeys(stale.page_id for stale in overview.stale))[:MAX_AT_ONCE]
     entries = overview.knowledge_base.entries

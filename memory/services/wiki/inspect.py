@@ -10,7 +10,7 @@ from memory.host import get_host
 from memory.logic.knowledge.wiki_sources import WikiSource
 from memory.logic.ports import AskModel
 from memory.logic.wiki.lint import LintFinding, find_model_contradictions, lint_pages
-from memory.logic.wiki.staleness import StaleSource, find_stale_sources
+from memory.logic.wiki.staleness import StaleSource
 from memory.services.curation.learning_rules import LearningRule, get_learning_rule
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import open_namespace
@@ -71,8 +71,7 @@ def load_overview(access: NamespaceAccess) -> WikiOverview:
     knowledge_base = load_knowledge_base(access)
     wiki = build_wiki(access)
     sources = () if access.is_withheld else wiki.list_sources()
-    stale = find_stale_sources(knowledge_base.pages, sources)
-    return WikiOverview(knowledge_base, sources, stale)
+    return WikiOverview(knowledge_base, sources, knowledge_base.stale)
 
 
 def find_model(

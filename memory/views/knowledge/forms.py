@@ -10,6 +10,7 @@ from memory.core.records import Json
 from memory.forms.browsing import FilterForm
 from memory.logic.entries.duplicates import normalize
 from memory.logic.knowledge.pages import KnowledgePage
+from memory.logic.knowledge.wiki_sources import MAX_SOURCE_LENGTH
 
 
 FIELDS = ("title", "summary", "content", "tags", "references", "aliases")
@@ -117,3 +118,30 @@ class PageSearchForm(FilterForm):
             "tag": self.get_text("tag"),
             "outdated": bool(self.get_value("stale")),
         }
+
+
+class SourceForm(forms.Form):
+    """The form of a source: a pasted text, its title, and the page that is written from it."""
+
+    title = forms.CharField(label=_("Title"), max_length=500, required=False)
+    url = forms.CharField(label=_("Web address"), max_length=2_000, required=False)
+    text = forms.CharField(
+        label=_("Text"),
+        max_length=MAX_SOURCE_LENGTH,
+        widget=forms.Textarea(attrs={"rows": 6}),
+    )
+    page = forms.CharField(
+        label=_("Page"),
+        max_length=500,
+        required=False,
+        help_text=_(
+            "The title of a page to write the text into. Leave empty to add the source only."
+        ),
+    )
+
+    def build_source(self) -> dict[str, Json]:
+        return {name: self.cleaned_data[name] for name in ("title", "url", "text")}
+
+    def build_pages(self) -> list[dict[str, Json]]:
+        title = self.cleaned_data["page"].strip()
+        return [{"title": title, "content": self.cleaned_data["text"]}] if title else []

@@ -20,6 +20,7 @@ from memory.views.entries.revisions import REVISIONS_PER_PAGE, find_older_number
 from memory.views.knowledge import presentation
 from memory.views.knowledge.forms import PageSearchForm
 from memory.views.knowledge.locations import list_namespace_choices
+from memory.views.knowledge.wiki_rows import build_source_rows
 from memory.views.markdown import render_markdown
 from memory.views.request_context import (
     build_caller,
@@ -79,6 +80,7 @@ def knowledge_base(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
         "total": len(base.pages),
         "outdated_count": len(presentation.find_outdated_ids(base)),
         "tags": presentation.list_tags(base),
+        "is_stale": bool(base.stale),
         "may_write": is_allowed(request, "write", row),
         "undoable": find_undoable_change(request),
     }
@@ -101,6 +103,8 @@ def page(request: HttpRequest, entry_id: UUID) -> HttpResponse:
         "links": presentation.build_links(view, view.links),
         "backlinks": presentation.build_links(view, view.backlinks),
         "outdated": presentation.build_outdated_rows(view),
+        "sources": build_source_rows(view),
+        "is_stale": any(stale.page_id == view.page.id for stale in view.knowledge_base.stale),
         "may_write": is_allowed(request, "write", entry.namespace),
         "may_forget": is_allowed(request, "forget", entry.namespace),
     }

@@ -81,7 +81,9 @@ def build_knowledge_base_url(namespace_id: UUID) -> str:
 
 
 def find_outdated_ids(knowledge_base: KnowledgeBase) -> set[str]:
-    return {outdated.page_id for outdated in knowledge_base.index.outdated}
+    """Return the pages with an outdated reference, and those that are stale because of a source."""
+    outdated_ids = {outdated.page_id for outdated in knowledge_base.index.outdated}
+    return outdated_ids | {stale.page_id for stale in knowledge_base.stale}
 
 
 def list_pages(

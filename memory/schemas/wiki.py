@@ -1,0 +1,224 @@
+"""Bodies of the API of a wiki: sources, stale pages, the report of what is wrong, and the log."""
+
+from typing import Literal
+from uuid import UUID
+
+from pydantic import Field
+
+from config.http.openapi import Body, with_example
+from memory.logic.knowledge.wiki_sources import MAX_SOURCE_LENGTH, WikiSource
+from memory.logic.wiki.lint import LintFinding
+from memory.logic.wiki.log import LogLine
+from memory.logic.wiki.staleness import StaleSource
+from memory.logic.wiki.wiki import IngestResult
+from memory.schemas.entries import Moment
+from memory.schemas.knowledge import (
+    KnowledgePageOut,
+    PageIn,
+    PagesQuery,
+    WrittenPageOut,
+    page_out,
+    written_page_out,
+)
+from memory.services import Compilation, LintReport, WikiOverview
+from memory.services.wiki.maintain import MAX_PAGES
+
+
+Texts = list[str]
+
+
+class SourceOut(Body):
+    """A source. ``entry`` is the id of its entry, ``digest`` that of its present text."""
+
+    entry: UUID
+    id: str
+    title: str
+    kind: str
+    url: str
+    digest: str
+    revision: int
+    updated_at: Moment | None
+    run_id: str
+    text: str
+
+
+class StaleSourceOut(Body):
+    """A source for which a page has to be compiled anew; ``why`` is ``changed`` or ``gone``."""
+
+    page: str
+    source: str
+    why: str
+
+
+class SourcesOut(Body):
+    sources: list[SourceOut]
+    stale: list[StaleSourceOut]
+
+
+class SourceIn(Body):
+    """A source. Without an id, its URL or text identifies it. ``person`` is the user whose words it contains."""
+
+    id: str = Field("", max_length=300)
+    title: str = Field("", max_length=500)
+    text: str = Field(min_length=1, max_length=MAX_SOURCE_LENGTH)
+    kind: Literal["conversation", "text", "url", "run", ""] = ""
+    url: str = Field("", max_length=2_000)
+    person: str = Field("", max_length=200)
+
+
+class IngestIn(Body):
+    """A source, and the pages written from it, which are merged into the pages about their subjects."""
+
+    model_config = with_example(
+        namespace="global:default",
+        source={"title": "Price list", "text": "A coffee costs two euros."},
+        pages=[{"title": "Coffee", "content": "A coffee costs two euros."}],
+    )
+
+    namespace: str = Field(max_length=200)
+    source: SourceIn
+    pages: list[PageIn] = Field([], max_length=MAX_PAGES)
+    mode: Literal["merge", "replace"] = "merge"
+
+
+class IngestedOut(Body):
+    """The recorded source. ``is_new`` is false if this text was known; ``held_for`` says why it waits for a review."""
+
+    source: SourceOut
+    is_new: bool
+    held_for: Texts
+    pages: list[WrittenPageOut]
+
+
+class LintQuery(PagesQuery):
+    model: bool = False  # whether the team's model looks for contradictions, too
+
+
+class FindingOut(Body):
+    """A finding. ``other`` is the other page, the source or the missing name; ``remedy`` is what helps."""
+
+    kind: str
+    page: str
+    other: str
+    detail: str
+    remedy: str
+
+
+class LintOut(Body):
+    """The findings by kind. ``model`` looked for contradictions, too, or ``problem`` says why it could not."""
+
+    findings: list[FindingOut]
+    count: int
+    model: str
+    problem: str
+
+
+class LogQuery(PagesQuery):
+    limit: int = Field(100, ge=1, le=500)
+
+
+class LogLineOut(Body):
+    at: Moment
+    action: str
+    kind: str
+    id: str
+    title: str
+    entry: UUID
+    revision: int
+    sources: Texts
+    actor: str
+    run_id: str
+
+
+class LogOut(Body):
+    """What was added and changed, newest first."""
+
+    log: list[LogLineOut]
+
+
+class CompileIn(Body):
+    """How to compile: with the model that curates the memory, if there is one, or by ``rules``."""
+
+    by: Literal["model", "rules"] = "model"
+
+
+class CompileStaleIn(CompileIn):
+    model_config = with_example(namespace="global:default")
+
+    namespace: str = Field(max_length=200)
+
+
+class CompiledOut(Body):
+    """A page compiled anew. ``problem`` says why the rules replaced the model."""
+
+    page: KnowledgePageOut
+    by: str
+    problem: str
+    held_for: Texts
+
+
+class LinkIn(Body):
+    """The id, title or alias of the other page."""
+
+    model_config = with_example(other="Opening hours")
+
+    other: str = Field(min_length=1, max_length=500)
+
+
+def source_out(source: WikiSource, entry_id: str = "") -> SourceOut:
+    return SourceOut.from_object(
+        source, entry=UUID(source.entry_id or entry_id), kind=str(source.kind)
+    )
+
+
+def sources_out(overview: WikiOverview) -> SourcesOut:
+    return SourcesOut(
+        sources=list(map(source_out, overview.sources)),
+        stale=list(map(_stale_out, overview.stale)),
+    )
+
+
+def ingested_out(result: IngestResult) -> IngestedOut:
+    return IngestedOut(
+        source=source_out(result.source, result.entry.id),
+        is_new=result.is_new,
+        held_for=list(result.held),
+        pages=list(map(written_page_out, result.pages)),
+    )
+
+
+def lint_out(report: LintReport) -> LintOut:
+    findings = list(map(_finding_out, report.findings))
+    return LintOut(
+        findings=findings, count=len(findings), model=report.model, problem=report.problem
+    )
+
+
+def log_line_out(line: LogLine) -> LogLineOut:
+    return LogLineOut.from_object(
+        line, action=str(line.action), entry=UUID(line.entry_id), sources=list(line.sources)
+    )
+
+
+def compiled_out(compilation: Compilation) -> CompiledOut:
+    view = compilation.view
+    return CompiledOut(
+        page=page_out(view.page, view.entry),
+        by=compilation.by,
+        problem=compilation.problem,
+        held_for=list(compilation.held_for),
+    )
+
+
+def _stale_out(stale: StaleSource) -> StaleSourceOut:
+    return StaleSourceOut(page=stale.page_id, source=stale.source_id, why=str(stale.reason))
+
+
+def _finding_out(finding: LintFinding) -> FindingOut:
+    return FindingOut(
+        kind=str(finding.kind),
+        page=finding.page_id,
+        other=finding.other,
+        detail=finding.detail,
+        remedy=str(finding.remedy),
+    )

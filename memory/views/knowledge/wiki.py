@@ -1,0 +1,144 @@
+"""The views of a wiki: its report, sources and log, and the actions that mend what the report finds."""
+
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_http_methods, require_POST
+
+from accounts.principals import get_principal
+from memory import services
+from memory.core.errors import AlreadyExists, InvalidInput, NotFound, QuotaExceeded
+from memory.services import Compilation
+from memory.views.knowledge import wiki_rows
+from memory.views.knowledge.forms import SourceForm
+from memory.views.request_context import (
+    build_caller,
+    find_entry,
+    find_namespace,
+    get_title,
+    is_allowed,
+)
+
+
+MAX_LOG_LINES = 100
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def wiki(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
+    """Show the report, the sources and the log. A POST asks the model for contradictions, too."""
+    row = find_namespace(request, namespace_id)
+    caller = build_caller(request)
+    use_model = request.method == "POST"
+    report = services.lint_wiki(caller, namespace=row.text, use_model=use_model)
+    lines = services.read_log(caller, namespace=row.text, limit=MAX_LOG_LINES)
+    context = {
+        "namespace": row,
+        "title": get_title(request, row),
+        "findings": wiki_rows.build_finding_rows(report),
+        "report": report,
+        "is_asked": use_model,
+        "sources": wiki_rows.build_wiki_sources(report.overview),
+        "log": wiki_rows.build_log_rows(get_principal(request), lines),
+        "form": SourceForm(),
+        "may_write": is_allowed(request, "write", row),
+        "may_forget": is_allowed(request, "forget", row),
+    }
+    return render(request, "memory/knowledge/wiki.html", context)
+
+
+@login_required
+@require_POST
+def add_source(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
+    """Record a pasted text, and write a page of its title from it if the form says so."""
+    row, form = find_namespace(request, namespace_id), SourceForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, _("Enter a text."))
+        return redirect("memory:knowledge_wiki", namespace_id=row.pk)
+    try:
+        result = services.ingest_source(
+            build_caller(request),
+            namespace=row.text,
+            source=form.build_source(),
+            pages=form.build_pages(),
+        )
+    except (InvalidInput, QuotaExceeded) as fault:
+        messages.error(request, str(fault))
+        return redirect("memory:knowledge_wiki", namespace_id=row.pk)
+    if result.held:
+        messages.warning(request, _("The source waits for a review before it is used."))
+    elif not result.is_new:
+        messages.info(request, _("This source was added before."))
+    else:
+        messages.success(request, _("Source added."))
+    return redirect("memory:knowledge_wiki", namespace_id=row.pk)
+
+
+@login_required
+@require_POST
+def compile_stale(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
+    row = find_namespace(request, namespace_id)
+    try:
+        results = services.compile_stale_pages(build_caller(request), namespace=row.text)
+    except AlreadyExists as fault:
+        messages.error(request, str(fault))
+    else:
+        count = len(results)
+        text = ngettext("%(count)s page compiled anew.", "%(count)s pages compiled anew.", count)
+        messages.success(request, text % {"count": count})
+        _report_problems(request, results)
+    return redirect("memory:knowledge_wiki", namespace_id=row.pk)
+
+
+@login_required
+@require_POST
+def compile_page(request: HttpRequest, entry_id: UUID) -> HttpResponse:
+    find_entry(request, entry_id)
+    try:
+        result = services.compile_page(build_caller(request), entry_id=entry_id)
+    except (InvalidInput, AlreadyExists) as fault:
+        messages.error(request, str(fault))
+    else:
+        by = _("by rules") if result.by == "rules" else _("by %(model)s") % {"model": result.by}
+        messages.success(request, _("Compiled anew %(by)s. Undo it under History.") % {"by": by})
+        _report_problems(request, [result])
+    return redirect("memory:knowledge_page", entry_id=entry_id)
+
+
+@login_required
+@require_POST
+def link(request: HttpRequest, entry_id: UUID) -> HttpResponse:
+    row = find_entry(request, entry_id)
+    other = request.POST.get("other", "")
+    try:
+        services.link_pages(build_caller(request), entry_id=entry_id, other=other)
+        messages.success(request, _("The pages refer to each other."))
+    except (InvalidInput, NotFound) as fault:
+        messages.error(request, str(fault))
+    return redirect("memory:knowledge_wiki", namespace_id=row.namespace_id)
+
+
+@login_required
+@require_POST
+def merge(request: HttpRequest, entry_id: UUID) -> HttpResponse:
+    row = find_entry(request, entry_id)
+    other = request.POST.get("other", "")
+    try:
+        services.merge_twins(build_caller(request), entry_id=entry_id, other=other)
+        messages.success(request, _("Merged. Links to the other page lead here."))
+    except (InvalidInput, NotFound) as fault:
+        messages.error(request, str(fault))
+    return redirect("memory:knowledge_wiki", namespace_id=row.namespace_id)
+
+
+def _report_problems(request: HttpRequest, results: "list[Compilation]") -> None:
+    """Say why the rules replaced the model, and what waits for a review."""
+    if problem := next((result.problem for result in results if result.problem), ""):
+        messages.warning(request, _("The model did not answer: %(why)s") % {"why": problem})
+    if any(result.held_for for result in results):
+        messages.warning(request, _("A page waits for a review before it is used."))
