@@ -14,6 +14,7 @@ from django.db import connection
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
+from config.retry import retry_on_conflict
 from memory.core.records import Tier
 from memory.core.scopes import parse_namespace
 from memory.logic.knowledge.knowledge_base import KnowledgeStore
@@ -50,6 +51,7 @@ def list_source_namespaces(team_id: UUID, person_ids: Sequence[str]) -> set[str]
     return set(found.values_list("namespace__text", flat=True))
 
 
+@retry_on_conflict
 def erase_sources(
     caller: MemoryCaller, person_ids: Sequence[str], erased: Iterable[UUID] = ()
 ) -> Mapping[str, int]:

@@ -1,8 +1,8 @@
 """Write knowledge: merges new content into the page on its subject, so that there is one page for each subject."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 from workflows.engine.appearance import Data, get_variable_name
 from workflows.engine.configuration import Field, NodeConfig, Widget
@@ -21,13 +21,16 @@ from workflows.engine.nodes.memory.memory_access import (
     build_written_event,
     get_knowledge,
     get_objects,
+    get_wiki,
 )
+from workflows.engine.ports import MemoryHit
 from workflows.engine.runtime.events import Event
 from workflows.engine.text_rendering import as_text
 from workflows.engine.texts import Text, gettext_noop
 
 
 Mode = Literal["merge", "replace"]
+SourceKind = Literal["", "conversation", "text", "url", "run"]
 MERGE: Mode = "merge"
 REPLACE: Mode = "replace"
 
@@ -45,17 +48,29 @@ class WriteConfig(NodeConfig):
     references: tuple[str, ...] = ()
     pages_selector: tuple[str, ...] | None = None
     trusts_outside: bool = False
+    source_text: str = ""
+    source_title: str = ""
+    source_url: str = ""
+    source_kind: SourceKind = ""
+    compile_stale: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
+    """The settings with the parsed texts of the page and of the source."""
+
     config: WriteConfig
     texts: dict[str, Template]
+    source_texts: dict[str, Template]
 
     @property
     def selectors(self) -> list[Selector]:
         """Return the variables from which the texts of the page come."""
         return [selector for text in self.texts.values() for selector in text.references]
+
+    @property
+    def source_selectors(self) -> list[Selector]:
+        return [selector for text in self.source_texts.values() for selector in text.references]
 
 
 class KnowledgeWrite(NodeKind[WriteConfig, Prepared]):
@@ -93,6 +108,20 @@ class KnowledgeWrite(NodeKind[WriteConfig, Prepared]):
               help=gettext_noop("Leave empty to create it from the title.")),
         Field("pages_selector", gettext_noop("Pages variable"), Widget.SELECTOR,
               help=gettext_noop("For several pages: a list of objects with title, summary, content, tags and references.")),
+        Field("source_text", gettext_noop("Source"), Widget.TEMPLATE,
+              help=gettext_noop("The text from which the pages come. It is kept, and a text that was added before changes nothing.")),
+        Field("source_title", gettext_noop("Title of the source"), Widget.TEMPLATE),
+        Field("source_url", gettext_noop("Web address of the source"), Widget.TEMPLATE),
+        Field("source_kind", gettext_noop("Kind of source"), Widget.CHOICE, default="",
+              choices=(
+                  ("", gettext_noop("Automatic")),
+                  ("conversation", gettext_noop("Conversation")),
+                  ("text", gettext_noop("Text")),
+                  ("url", gettext_noop("Web page")),
+                  ("run", gettext_noop("Run")),
+              )),
+        Field("compile_stale", gettext_noop("Compile stale pages anew"), Widget.SWITCH,
+              help=gettext_noop("By rules, after writing: pages with a source that changed or was forgotten.")),
         TRUSTS_OUTSIDE_FIELD,
     )  # fmt: skip
 
@@ -103,11 +132,15 @@ class KnowledgeWrite(NodeKind[WriteConfig, Prepared]):
     def prepare(self, spec: NodeSpec) -> Prepared:
         config = self.configure(spec)
         names = ("id", "title", "summary", "content")
-        return Prepared(config, {n: Template.of(getattr(config, f"page_{n}")) for n in names})
+        texts = {n: Template.of(getattr(config, f"page_{n}")) for n in names}
+        source_names = ("text", "title", "url")
+        source = {n: Template.of(getattr(config, f"source_{n}")) for n in source_names}
+        return Prepared(config, texts, source)
 
     def check(self, spec: NodeSpec) -> list[Problem]:
         problems = super().check(spec)
-        if problems or spec.data.get("page_title") or spec.data.get("pages_selector"):
+        names = ("page_title", "pages_selector", "source_text", "compile_stale")
+        if problems or any(spec.data.get(name) for name in names):
             return problems
         message = gettext_noop("Enter a title or select a pages variable")
         return [Problem(code="config.missing", message=message, node=spec.id, field="page_title")]
@@ -118,6 +151,8 @@ class KnowledgeWrite(NodeKind[WriteConfig, Prepared]):
             Output("count", "number", gettext_noop("Number of pages written")),
             Output("merged", "number", gettext_noop("Number of pages merged")),
             Output("id", "string", gettext_noop("ID of the first page")),
+            Output("source", "string", gettext_noop("ID of the source")),
+            Output("compiled", "number", gettext_noop("Number of pages compiled anew")),
         )
 
     def list_reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
@@ -127,7 +162,7 @@ class KnowledgeWrite(NodeKind[WriteConfig, Prepared]):
     def needs_review(self, spec: NodeSpec, untrusted: frozenset[str]) -> bool:
         prepared = self.prepare(spec)
         config = prepared.config
-        selectors = [*prepared.selectors, config.pages_selector]
+        selectors = [*prepared.selectors, *prepared.source_selectors, config.pages_selector]
         return has_untrusted_source(selectors, untrusted) and needs_scope_review(
             config.scope, trusted=config.trusts_outside
         )
@@ -136,26 +171,109 @@ class KnowledgeWrite(NodeKind[WriteConfig, Prepared]):
         config = prepared.config
         drafts = _collect_drafts(prepared, ctx)
         ctx.record_inputs({"scope": config.scope, "mode": config.mode, "pages": drafts})
-        knowledge = get_knowledge(ctx, config.scope)
-        results: Sequence[StoredPage] = ()
+        source = _build_source(prepared, ctx)
+        title = str((drafts[0] if drafts else source or {}).get("title", ""))
+        written = Written()
         events: list[Event] = []
         try:
-            if drafts:
-                results = await knowledge.write_pages(
-                    scope=config.scope,
-                    identity=ctx.identity,
-                    origin=ctx.origin,
-                    pages=drafts,
-                    mode=config.mode,
-                )
+            written = await _write(drafts, source, config, ctx)
         except Exception as fault:
-            title = str(drafts[0].get("title", ""))
             rejection = build_rejected_event(fault, ctx, config.scope, title)
             if rejection is None:
                 raise
             events.append(rejection)
-        events += [_build_event(result, ctx.node_id, config.scope) for result in results]
-        return NodeResult(_build_outputs(results), events=tuple(events))
+        events += [
+            build_written_event(entry, ctx.node_id, config.scope) for entry in written.entries
+        ]
+        events += [
+            build_quarantined_event(entry, ctx.node_id, config.scope, name)
+            for entry, name in written.held
+        ]
+        return NodeResult(written.build_outputs(), events=tuple(events))
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a step wrote: the pages as values, their entries, and what is in quarantine, with its title."""
+
+    pages: Sequence[Mapping[str, Json]] = ()
+    entries: Sequence[MemoryHit] = ()
+    held: Sequence[tuple[MemoryHit, str]] = ()
+    source: str = ""
+    compiled: int = 0
+
+    def build_outputs(self) -> dict[str, Json]:
+        pages = [dict(page) for page in self.pages]
+        return {
+            "pages": pages,
+            "count": len(pages),
+            "merged": sum(bool(page["merged_for"]) for page in pages),
+            "id": pages[0]["id"] if pages else "",
+            "source": self.source,
+            "compiled": self.compiled,
+        }
+
+
+async def _write(
+    drafts: Sequence[Mapping[str, Json]],
+    source: Mapping[str, Json] | None,
+    config: WriteConfig,
+    ctx: NodeContext,
+) -> Written:
+    address: dict[str, Any] = {
+        "scope": config.scope,
+        "identity": ctx.identity,
+        "origin": ctx.origin,
+    }
+    if source is not None:
+        written = await _ingest(drafts, source, config, ctx, address)
+    else:
+        knowledge = get_knowledge(ctx, config.scope)  # an error without memory, also without drafts
+        results: Sequence[StoredPage] = ()
+        if drafts:
+            results = await knowledge.write_pages(**address, pages=drafts, mode=config.mode)
+        written = _collect_results(results)
+    if not config.compile_stale:
+        return written
+    wiki = get_wiki(ctx, config.scope)
+    compiled = await wiki.maintain_wiki(**address, action="compile", arguments={})
+    entries = (*written.entries, *compiled.entries)
+    return replace(written, entries=entries, compiled=len(compiled.entries))
+
+
+async def _ingest(
+    drafts: Sequence[Mapping[str, Json]],
+    source: Mapping[str, Json],
+    config: WriteConfig,
+    ctx: NodeContext,
+    address: Mapping[str, Any],
+) -> Written:
+    """Record the source, and write the drafts with it."""
+    arguments = {"source": source, "pages": list(drafts), "mode": config.mode}
+    wiki = get_wiki(ctx, config.scope)
+    result = await wiki.maintain_wiki(**address, action="ingest", arguments=arguments)
+    data: Mapping[str, Any] = result.data  # as ``maintain_wiki`` describes it
+    title = str(data["source"]["title"])
+    held = [(entry, title) for entry in result.held]
+    return Written(data["pages"], result.entries, held, str(data["source"]["id"]))
+
+
+def _collect_results(results: Sequence[StoredPage]) -> Written:
+    stored = [result for result in results if not result.held]
+    return Written(
+        [{**result.page, "merged_for": result.merged_for} for result in stored],
+        [result.entry for result in stored],
+        [(result.entry, str(result.page["title"])) for result in results if result.held],
+    )
+
+
+def _build_source(prepared: Prepared, ctx: NodeContext) -> dict[str, Json] | None:
+    """Return the source, or None without a text."""
+    texts = {name: text.render_text(ctx.pool) for name, text in prepared.source_texts.items()}
+    if not texts["text"].strip():
+        return None
+    source = {**texts, "kind": prepared.config.source_kind}
+    return _add_origin(source, prepared.source_selectors, prepared, ctx)
 
 
 def _collect_drafts(prepared: Prepared, ctx: NodeContext) -> list[dict[str, Json]]:
@@ -182,20 +300,3 @@ def _add_origin(
         return content
     hold = needs_scope_review(prepared.config.scope, trusted=prepared.config.trusts_outside)
     return content | {"origin": WEB, "hold": hold}
-
-
-def _build_event(result: StoredPage, node_id: str, scope: str) -> Event:
-    if not result.held:
-        return build_written_event(result.entry, node_id, scope)
-    return build_quarantined_event(result.entry, node_id, scope, str(result.page["title"]))
-
-
-def _build_outputs(results: Sequence[StoredPage]) -> dict[str, Json]:
-    stored = [result for result in results if not result.held]
-    pages = [{**result.page, "merged_for": result.merged_for} for result in stored]
-    return {
-        "pages": pages,
-        "count": len(pages),
-        "merged": sum(bool(result.merged_for) for result in stored),
-        "id": pages[0]["id"] if pages else "",
-    }
