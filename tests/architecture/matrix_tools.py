@@ -27,6 +27,27 @@ def _connection(person: Person, canary: str) -> Any:
     return made.pk
 
 
+def _workflow_tool(person: Person, canary: str) -> Any:
+    from workflows.services.catalog.importing import import_document
+    from workflows.services.publishing import publish
+    from workflows.services.tools.workflow_tools import change_tool_settings
+
+    document = {
+        "version": "0.1.0",
+        "nodes": [
+            {"id": "start", "data": {"type": "start", "title": "Start", "variables": []}},
+            {"id": "end", "data": {"type": "end", "title": "End", "outputs": []}},
+        ],
+        "edges": [{"id": "e", "source": "start", "target": "end"}],
+    }
+    made = import_document(
+        person.principal, team_id=person.team.pk, source=document, name=canary
+    ).workflow
+    publish(person.principal, workflow=made)
+    change_tool_settings(person.principal, workflow=made, is_tool=True)
+    return made.pk
+
+
 def _name(text: str) -> Maker:
     """The same word for everybody: a kind, or the name of a tool."""
     return lambda _person, _canary: text
@@ -35,7 +56,9 @@ def _name(text: str) -> Maker:
 OBJECTS: dict[str, Maker] = {
     "connection": _connection,
     "connection kind": _name("openapi"),
+    "source of tools": _name("builtin"),
     "built-in tool": _name("calculator"),
+    "workflow that is a tool": _workflow_tool,
     "operation": _name("x"),
 }
 
@@ -43,7 +66,9 @@ CONNECTION = {"connection_id": "connection"}
 API = "api/v1/tools/connections"
 ONE = f"{API}/<uuid:connection_id>"
 KIND = {"kind": "connection kind"}
-BUILTIN = {"name": "built-in tool"}
+BUILTIN = {"source": "source of tools", "name": "built-in tool"}
+LOCAL = "tools/local/<slug:source>/<slug:name>/"
+WORKFLOW_TOOL = {"workflow_id": "workflow that is a tool"}
 OPERATION = {**CONNECTION, "name": "operation"}
 # Another team's operation has the same name as one's own.
 SAME_NAME = {"connection_id": 404, "name": 200}
@@ -73,8 +98,10 @@ ROWS = [
         {"document": DOCUMENT},
         302,
     ),
-    Row("GET", "tools/built-in/<slug:name>/", "- 200 403 200 200 -", BUILTIN, foreign=200),
-    Row("POST", "tools/built-in/<slug:name>/", "- 200 403 200 200 -", BUILTIN, {}, 200),
+    Row("GET", LOCAL, "- 200 403 200 200 -", BUILTIN, foreign=200),
+    Row("POST", LOCAL, "- 200 403 200 200 -", BUILTIN, {}, 200),
+    Row("GET", "tools/workflow/<uuid:workflow_id>/", "- 404 200 200 200 -", WORKFLOW_TOOL),
+    Row("POST", "tools/workflow/<uuid:workflow_id>/", "- 404 302 302 302 -", WORKFLOW_TOOL, {}),
     Row("GET", PAGE, "- 404 403 200 200 -", CONNECTION),
     Row("POST", f"{PAGE}operations/", "- 404 403 403 302 -", CONNECTION, {"enabled": "x"}),
     Row("POST", f"{PAGE}refresh/", "- 404 403 403 302 -", CONNECTION, {"document": DOCUMENT}),

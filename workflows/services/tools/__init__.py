@@ -8,7 +8,7 @@ from workflows.services.tools.changing import (
     replace_secret,
 )
 from workflows.services.tools.connecting import connect_mcp, connect_openapi, connect_process
-from workflows.services.tools.trying import try_builtin, try_operation
+from workflows.services.tools.trying import try_local, try_operation, try_workflow
 
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "refresh_connection",
     "remove_secret",
     "replace_secret",
-    "try_builtin",
+    "try_local",
     "try_operation",
+    "try_workflow",
 ]

@@ -6,19 +6,24 @@ from uuid import UUID
 from asgiref.sync import async_to_sync
 from django.utils.translation import gettext as _
 
+from accounts import audit
 from accounts.access import Principal
 from accounts.tenancy import tenant
 from config.ids import uuid7
 from workflows import permissions
 from workflows.engine.errors import ToolFailed
-from workflows.engine.language.document import Json
-from workflows.engine.tool_calls import ToolReference, ToolResult
+from workflows.engine.language.document import Document, Json
+from workflows.engine.sub_workflows.form import check_call
+from workflows.engine.tool_calls import ToolReference, ToolResult, ToolSource
 from workflows.engine.tools.port import LocalTools
 from workflows.errors import InvalidValue
 from workflows.execution.ports.http import GuardedHttp
-from workflows.models import ToolConnection
+from workflows.models import Run, ToolConnection, Workflow
+from workflows.models.documents import from_json
 from workflows.services import audit_lines
+from workflows.services.runs.runs import start_run
 from workflows.tools.connections import build_tool, call_connection_tool, read_connection
+from workflows.tools.port import load_local_tools
 
 
 def try_operation(
@@ -42,18 +47,52 @@ def try_operation(
         return ToolResult(str(fault), is_error=True)
 
 
-def try_builtin(
-    principal: Principal, *, team_id: UUID, name: str, arguments: Mapping[str, Json]
+def try_local(
+    principal: Principal,
+    *,
+    team_id: UUID,
+    source: ToolSource,
+    name: str,
+    arguments: Mapping[str, Json],
 ) -> ToolResult:
-    """Call a built-in tool. HTTP requests go through the guarded client, as in a run."""
+    """Call a built-in tool or one of a plug-in. HTTP requests go through the guarded client, as in a run.
+
+    A call of a plug-in is in the audit log, as it may change something elsewhere.
+    """
     permissions.check_view_credentials(principal, team_id)
-    local_tools = LocalTools(http=GuardedHttp())
+    local_tools = LocalTools(load_local_tools(), http=GuardedHttp())
+    if source == "plugin":
+        with tenant([team_id]):
+            audit.record(
+                team_id=team_id,
+                actor=principal.actor,
+                actor_kind=principal.kind,
+                action="tool.tried",
+                subject=f"tool:{name}",
+                detail={"operation": name},
+            )
 
     async def call() -> ToolResult:
-        (tool,) = await local_tools.find([ToolReference("builtin", name)])
+        (tool,) = await local_tools.find([ToolReference(source, name)])
         return await local_tools.call(tool, arguments, idempotency_key=f"try-{uuid7()}")
 
     try:
         return async_to_sync(call)()
     except ToolFailed as fault:
         return ToolResult(str(fault), is_error=True)
+
+
+def try_workflow(principal: Principal, *, workflow: Workflow, arguments: Mapping[str, Json]) -> Run:
+    """Start a run of the workflow with the arguments of a tool call, for the person who tries it.
+
+    Raises InputRejected with the arguments that do not fit.
+    """
+    permissions.check_run(principal, workflow)
+    inputs, query = check_call(_load_published(workflow), arguments)
+    return start_run(principal, workflow=workflow, inputs=inputs, query=query)
+
+
+def _load_published(workflow: Workflow) -> Document:
+    with tenant([workflow.team_id]):
+        version = workflow.published_version
+        return from_json(version.snapshot.document if version else {})

@@ -1,20 +1,16 @@
-"""Sticky notes: renders their Markdown as safe HTML.
-
-Raw HTML in a note is shown as text, links keep only harmless schemes (markdown-it's own rule), and
-images become links, so that viewing a note fetches nothing.
-"""
+"""Sticky notes: their text as HTML, their place and their colour."""
 
 import json
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 
-from django.utils.safestring import SafeString, mark_safe
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from markdown_it import MarkdownIt
 
 from workflows.engine.geometry import compute_note_shape, format_number
 from workflows.engine.language.document import Json, Note
 from workflows.views.canvas.cards import Mark
+from workflows.views.markdown_text import render_markdown
 
 
 THEMES = ("blue", "cyan", "green", "yellow", "pink", "violet")
@@ -44,7 +40,7 @@ def build_note_view(note: Note) -> NoteView:
         width=format_number(shape.width),
         height=format_number(shape.height),
         theme=get_theme(note),
-        html=render_markdown(get_note_text(note)),
+        html=_render_note(get_note_text(note)),
         is_group=note.data.get("group") is True,
         title=str(note.data.get("title") or _("Note")),
     )
@@ -63,14 +59,7 @@ def get_note_text(note: Note) -> str:
     return _extract_rich_text(text) if text.startswith("{") else text[:MAX_LENGTH]
 
 
-@lru_cache(maxsize=512)
-def render_markdown(text: str) -> SafeString:
-    return mark_safe(str(_create_renderer().render(text)))  # noqa: S308 - html is off, see above
-
-
-@cache
-def _create_renderer() -> MarkdownIt:
-    return MarkdownIt("js-default", {"html": False, "linkify": False}).disable("image")
+_render_note = lru_cache(maxsize=512)(render_markdown)
 
 
 def _extract_rich_text(text: str) -> str:

@@ -16,11 +16,14 @@ from accounts.errors import NotFound
 from accounts.principals import Principal, get_current_team_id, get_principal
 from workflows import permissions, selectors
 from workflows.engine.tools.builtin import BUILTIN_TOOLS
+from workflows.engine.tools.port import list_local_tools
 from workflows.errors import InvalidValue, NameTaken
 from workflows.forms import PageForm
 from workflows.models import ConnectionKind, ToolConnection
 from workflows.services import tools
+from workflows.services.tools.workflow_tools import list_workflow_tools
 from workflows.tools.mcp.commands import list_commands
+from workflows.tools.port import load_local_tools
 from workflows.views.request_context import get_form_data
 from workflows.views.tools.forms import McpForm, OpenApiForm, ProcessForm, RefreshForm, SecretForm
 
@@ -37,15 +40,15 @@ FORMS: Final[Mapping[str, tuple[type[PageForm], Connect]]] = {
 @login_required
 @require_safe
 def index(request: HttpRequest) -> HttpResponse:
-    """List the team's connections, the built-in tools, and the workflows that can be tools."""
+    """List the team's connections, the built-in tools, those of plug-ins, and the workflows that are tools."""
     principal, team_id = get_principal(request), get_current_team_id(request)
     connections = list(selectors.list_tool_connections(principal, team_id))
-    workflows = selectors.list_workflows(principal, team_id=team_id)
-    published = workflows.filter(published_version__isnull=False, is_tool=True)
+    table = load_local_tools()
     context = {
         "connections": connections,
         "builtin_tools": BUILTIN_TOOLS,
-        "workflows": published[:MAX_WORKFLOWS],
+        "plugin_tools": list_local_tools(table, "plugin"),
+        "workflow_tools": list_workflow_tools(principal, team_id)[:MAX_WORKFLOWS],
         "can_edit": permissions.may_manage(principal, team_id),
     }
     return render(request, "tools/list.html", context)

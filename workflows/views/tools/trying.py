@@ -1,12 +1,12 @@
 """The page that calls a tool once: a form made from its schema, and its result as untrusted text."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
@@ -14,15 +14,21 @@ from django.views.decorators.http import require_http_methods
 from accounts.errors import NotFound
 from accounts.principals import get_current_team_id, get_principal
 from workflows import permissions, selectors
+from workflows.engine.errors import InputRejected
 from workflows.engine.language.document import Json
-from workflows.engine.tool_calls import ToolResult, ToolSpec
-from workflows.engine.tools.builtin import BUILTIN_TOOLS
+from workflows.engine.tool_calls import ToolResult, ToolSource, ToolSpec
 from workflows.services import tools
+from workflows.services.tools.workflow_tools import list_workflow_tools
+from workflows.templatetags.problems import describe_problem
+from workflows.tools.port import load_local_tools
 from workflows.views.tools.argument_fields import build_fields, read_arguments
 from workflows.views.value_text import format_value
 
 
 Call = Callable[[Mapping[str, Json]], ToolResult]
+
+# The sources whose tools run in this process, by the word in their address.
+_SOURCES: Final[Mapping[str, ToolSource]] = {"builtin": "builtin", "plugin": "plugin"}
 
 
 @login_required
@@ -45,19 +51,57 @@ def try_operation(request: HttpRequest, connection_id: UUID, name: str) -> HttpR
 
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
-def try_builtin(request: HttpRequest, name: str) -> HttpResponse:
-    """Show the form of a built-in tool, and call it."""
+def try_local(request: HttpRequest, source: str, name: str) -> HttpResponse:
+    """Show the form of a built-in tool or of a plug-in's, and call it."""
     principal, team_id = get_principal(request), get_current_team_id(request)
     permissions.check_view_credentials(principal, team_id)
-    tool = next((tool for tool in BUILTIN_TOOLS if tool.spec.name == name), None)
-    if tool is None:
+    tool_source = _SOURCES.get(source)
+    tool = load_local_tools().get((tool_source, name)) if tool_source else None
+    if tool_source is None or tool is None:
         raise NotFound
 
     def call(arguments: Mapping[str, Json]) -> ToolResult:
-        return tools.try_builtin(principal, team_id=team_id, name=name, arguments=arguments)
+        return tools.try_local(
+            principal, team_id=team_id, source=tool_source, name=name, arguments=arguments
+        )
 
     back = {"back_url": reverse("workflows:tools"), "back_label": _("Tools")}
     return _respond(request, tool.spec, call, back)
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def try_workflow(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
+    """Show the form of a workflow that is a tool, start a run with it, and go to the page of the run."""
+    principal = get_principal(request)
+    workflow = selectors.find_workflow(principal, workflow_id, "run")
+    found = list_workflow_tools(principal, workflow.team_id)
+    tool = next((tool for tool in found if tool.workflow.pk == workflow.pk), None)
+    if tool is None:
+        raise NotFound
+    parameters = tool.spec.parameters
+    errors: dict[str, str] = {}
+    data = request.POST if request.method == "POST" else None
+    if data is not None:
+        submission = read_arguments(parameters, data)
+        errors = dict(submission.errors)
+        if not errors:
+            try:
+                run = tools.try_workflow(
+                    principal, workflow=tool.workflow, arguments=submission.arguments
+                )
+            except InputRejected as rejected:
+                errors = {p.field or "": describe_problem(p) for p in rejected.problems}
+            else:
+                return redirect("workflows:run", run.pk)
+    context = {
+        "tool": ToolSpec(tool.workflow.name, tool.spec.description, parameters),
+        "fields": build_fields(parameters, data, errors),
+        "is_workflow": True,
+        "back_url": reverse("workflows:tools"),
+        "back_label": _("Tools"),
+    }
+    return render(request, "tools/try.html", context, status=422 if errors else 200)
 
 
 def _respond(

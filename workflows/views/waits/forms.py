@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from config.http import strict_json
@@ -15,6 +16,7 @@ from workflows.forms import CONTROLS, InputField
 from workflows.models import Run, RunWait
 from workflows.services.runs import waits
 from workflows.templatetags.problems import describe_problem
+from workflows.views.markdown_text import render_markdown
 from workflows.views.value_text import format_value
 
 
@@ -41,6 +43,10 @@ class Piece:
 
     text: str = ""
     field: AnswerField | None = None
+
+    @property
+    def html(self) -> SafeString:
+        return render_markdown(self.text, has_line_breaks=True)
 
 
 @dataclass(frozen=True, slots=True)
