@@ -17,6 +17,11 @@ from workflows.engine.language.config_errors import build_field_label
 # The first match is used, so more specific patterns come before more general ones.
 SENTENCES = (
     _("The tool %(tool)s isn't connected; select another one, or connect it on the page Tools"),
+    _("The team has no connection %(name)s; connect it on the page Tools"),
+    _("Several connections are named %(name)s; use the name in workflows"),
+    _("%(tool)s of %(name)s is disabled or does not exist"),
+    _("The workflow %(name)s is not published as a tool"),
+    _("There is no tool %(name)s; no installed plug-in offers it"),
     # the configuration of a node
     _("%(label)s is missing"),
     _("%(label)s must be text"),

@@ -109,6 +109,7 @@ SENTENCES_BY_CODE: Mapping[str, str | Promise] = {
     "root.mixed": _("A workflow starts with a Start node or with triggers, not both"),
     "root.several": _("There is already a Start node"),
     "tool.connected": _("The tool isn't connected"),
+    "tool.unavailable": _("The team does not have this tool"),
     "value.missing": _("A value is missing"),
     "variable.description": _("The description of a variable is too long"),
     "variable.duplicate": _("Duplicate variable name"),

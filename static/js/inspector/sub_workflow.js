@@ -8,6 +8,12 @@ export function enhance(part, inspector) {
       event.stopPropagation(); // the form would store the short name alone
       select(picker, inspector.form);
     });
+    for (const button of part.querySelectorAll("[data-refresh-outputs]")) {
+      button.addEventListener("click", async () => {
+        await select(picker, inspector.form);
+        button.closest("[data-old-outputs]")?.remove();
+      });
+    }
   }
 }
 

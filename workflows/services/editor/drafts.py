@@ -23,7 +23,8 @@ from workflows.services import audit_lines
 from workflows.services.editing import log
 from workflows.services.editor import draft_rows
 from workflows.services.editor.snapshots import store_snapshot, take_snapshot
-from workflows.services.tools.callable_workflows import find_call_problems
+from workflows.services.tools.callable_workflows import find_call_problems, refresh_outputs
+from workflows.services.tools.tool_problems import find_tool_problems
 
 
 def load_draft(workflow: Workflow, *, include_secrets: bool = False) -> Document:
@@ -70,10 +71,11 @@ def validate_draft(workflow: Workflow) -> list[Problem]:
 
 
 def list_problems(workflow: Workflow, document: Document) -> list[Problem]:
-    """Return every problem of the workflow's document, also those that other workflows of the team cause."""
+    """Return every problem of the workflow's document, also those that other workflows and the tools of the team cause."""
     problems = [
-        *validate(document, load_kinds()),
+        *validate(refresh_outputs(workflow.team_id, document), load_kinds()),
         *find_call_problems(workflow.team_id, document, workflow.pk),
+        *find_tool_problems(workflow.team_id, document),
     ]
     return sorted(problems, key=lambda problem: not problem.is_error)
 

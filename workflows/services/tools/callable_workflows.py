@@ -1,15 +1,15 @@
 """The workflows that others can run as sub-workflows, and what is wrong with the nodes that run them."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 from accounts.access import Principal
 from accounts.tenancy import tenant
 from workflows import permissions
-from workflows.engine.language.document import Document, NodeSpec
+from workflows.engine.language.document import Document, Json, NodeSpec
 from workflows.engine.language.problems import Problem
-from workflows.engine.sub_workflows.form import list_callable_inputs
+from workflows.engine.sub_workflows.form import list_callable_inputs, list_callable_outputs
 from workflows.models import Workflow
 from workflows.models.documents import from_json
 
@@ -41,6 +41,37 @@ def find_published_document(team_id: UUID, reference: str) -> Document | None:
     if row is None or row.published_version is None or row.is_archived:
         return None
     return from_json(row.published_version.snapshot.document)
+
+
+def refresh_outputs(team_id: UUID, document: Document) -> Document:
+    """Return the document with the outputs of its sub-workflow nodes as the published versions have them now.
+
+    What reads an output that is gone is then a problem, and what reads a new one is none.
+    """
+    nodes = [_refresh_node(team_id, node) for node in document.nodes]
+    return document if nodes == list(document.nodes) else replace(document, nodes=tuple(nodes))
+
+
+def has_current_outputs(node: NodeSpec, published: Document) -> bool:
+    """Return whether the node lists the outputs that the published workflow has."""
+    return node.data.get("outputs") == list_outputs(published)
+
+
+def list_outputs(published: Document) -> list[Json]:
+    """Return the outputs of a published workflow as a sub-workflow node lists them."""
+    return [
+        {"variable": name, "value_type": value_type}
+        for name, value_type in list_callable_outputs(published)
+    ]
+
+
+def _refresh_node(team_id: UUID, node: NodeSpec) -> NodeSpec:
+    if node.kind != SUB_WORKFLOW or not node.data.get("workflow"):
+        return node
+    published = find_published_document(team_id, str(node.data["workflow"]))
+    if published is None or has_current_outputs(node, published):
+        return node
+    return replace(node, data={**node.data, "outputs": list_outputs(published)})
 
 
 def find_call_problems(

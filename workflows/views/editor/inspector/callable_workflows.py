@@ -12,13 +12,13 @@ from django.views.decorators.http import require_safe
 from accounts.principals import Principal
 from workflows import permissions, selectors
 from workflows.engine.language.document import Json, NodeSpec
-from workflows.engine.sub_workflows.form import (
-    CallableInput,
-    list_callable_inputs,
-    list_callable_outputs,
-)
+from workflows.engine.sub_workflows.form import CallableInput, list_callable_inputs
 from workflows.models import Workflow
-from workflows.services.tools.callable_workflows import find_target
+from workflows.services.tools.callable_workflows import (
+    find_target,
+    has_current_outputs,
+    list_outputs,
+)
 from workflows.views.request_context import find_workflow
 
 
@@ -39,10 +39,7 @@ def callable_outputs(request: HttpRequest, workflow_id: UUID) -> JsonResponse:
     target = find_target(principal, workflow.team_id, request.GET.get("slug", ""))
     if target is None:
         return JsonResponse({"name": "", "outputs": []})
-    outputs = [
-        {"variable": name, "value_type": value_type}
-        for name, value_type in list_callable_outputs(target.document)
-    ]
+    outputs = list_outputs(target.document)
     return JsonResponse({"name": target.workflow.name, "outputs": outputs})
 
 
@@ -57,6 +54,7 @@ def build_picker_context(
         "workflow_choices": _list_choices(principal, workflow),
         "callable_url": reverse("workflows:callable", args=[workflow.pk]),
         "target": target.workflow if target is not None else None,
+        "has_old_outputs": target is not None and not has_current_outputs(spec, target.document),
         "input_rows": _list_rows(inputs, spec.data.get("inputs")),
     }
 
