@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from config.env import ROOT
 from tests.engine.test_memory_nodes import SECTION_12
 from tests.support import servers
 from tests.support.database import database_name, worker_number
+from tests.support.nursery import Nurseries
 
 
 SEED = ROOT.parent / "shared" / "seeds" / "0-xworkflow-memory-system.md"
@@ -43,21 +43,24 @@ def surroundings(owner_db: psycopg.Connection[Any], valkey_url: str) -> dict[str
 
 
 def test_second_run_in_a_conversation_names_what_the_first_was_told(
-    surroundings: dict[str, str], tmp_path: Path, owner_db: psycopg.Connection[Any]
+    surroundings: dict[str, str],
+    nurseries: Nurseries,
+    tmp_path: Path,
+    owner_db: psycopg.Connection[Any],
 ) -> None:
     path = tmp_path / "section-12.yml"
     path.write_text(document(), encoding="utf-8")
 
     def say(text: str, conversation: str) -> dict[str, Any]:
-        done = subprocess.run(
-            [
-                sys.executable, "manage.py", "run_workflow", str(path), "--input", f"query={text}",
-                "--system", f"conversation_id={conversation}", "--offline", "--json", "--durable",
-            ],
-            cwd=ROOT, env=surroundings, capture_output=True, text=True, check=False, timeout=120,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout)
+        command = [
+            sys.executable, "manage.py", "run_workflow", str(path), "--input", f"query={text}",
+            "--system", f"conversation_id={conversation}", "--offline", "--json", "--durable",
+        ]  # fmt: skip
+        out, error = tmp_path / "out", tmp_path / "error"
+        out.unlink(missing_ok=True)
+        process = nurseries.start(command, surroundings, out, error)
+        assert process.wait(120) == 0, error.read_text()
+        return json.loads(out.read_text())
 
     say("My cat is called Miso.", "c1")
     recalled = say("What is my cat called?", "c1")
