@@ -17,6 +17,8 @@ from workflows.engine.language.config_errors import build_field_label
 # The first match is used, so more specific patterns come before more general ones.
 SENTENCES = (
     _("The tool %(tool)s isn't connected; select another one, or connect it on the page Tools"),
+    _("Two fields have the name %(name)s; each needs a name of its own"),
+    _("Two buttons have the name %(name)s; each needs a name of its own"),
     _("The team has no connection %(name)s; connect it on the page Tools"),
     _("Several connections are named %(name)s; use the name in workflows"),
     _("%(tool)s of %(name)s is disabled or does not exist"),
@@ -95,7 +97,6 @@ SENTENCES = (
     _("%(text)s is not a time; write it as 2026-12-24T18:00+01:00"),
     _("%(name)s is not a field of this form"),
     _("action must be one of the following: %(words)s"),
-    _("%(name)s is used twice"),
     _("%(name)s is required in input form"),
     _("%(name)s in input form must be a valid number"),
     _("Several classes have the id %(id)s"),

@@ -361,3 +361,35 @@ def test_node_is_exported_as_it_is_and_read_back(dialect: Dialect) -> None:
     node = next(each for each in read.nodes if each.kind == "sub-workflow")
     assert node.data == next(each.data for each in document.nodes if each.id == node.id)
     assert any(problem.node == node.id for problem in exported.warnings)
+
+
+def tool_call(workflow: str, fields: Any = (), **arguments: str) -> dict[str, Any]:
+    parameters = {name: {"type": "mixed", "value": value} for name, value in arguments.items()}
+    made = document(
+        {"type": "tool", "provider_type": "workflow", "provider_id": workflow,
+         "tool_name": workflow, "tool_parameters": parameters},
+        fields=fields,
+    )  # fmt: skip
+    made["workflow"]["graph"]["nodes"][-1]["data"]["outputs"][0]["value_selector"] = [
+        "tool",
+        "text",
+    ]
+    return made
+
+
+def test_workflows_of_the_runner_are_tools_too() -> None:
+    good = run(tool_call("echo", topic="cats"), echo=ECHO)
+    bad = run(tool_call("echo", count="3"), echo=ECHO)
+    missing = run(tool_call("nobody", topic="cats"), echo=ECHO)
+
+    assert list(good.outputs.values()) == ["cats/3"]
+    assert "topic" in str(bad.error)
+    assert "There is no workflow nobody" in str(missing.error)
+
+
+def test_workflow_can_not_be_a_tool_inside_itself() -> None:
+    circle = tool_call("circle", (TOPIC,), topic="x")
+
+    result = run(tool_call("circle", topic="x"), circle=circle)
+
+    assert "can't run inside itself" in str(result.error)

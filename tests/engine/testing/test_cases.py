@@ -230,3 +230,57 @@ async def test_pinned_step_is_not_run(making):
     )
 
     assert (await run_case(load_document(CHAT).document, case, make, memory)).has_passed
+
+
+ASKING = {
+    "version": "0.1.0",
+    "nodes": [
+        {"id": "start", "data": {"type": "start", "title": "Start", "variables": []}},
+        {"id": "ask", "data": {
+            "type": "human-input", "title": "Ask", "form_content": "Well?", "timeout": 1,
+            "inputs": [{"type": "text-input", "output_variable_name": "name", "required": True}],
+            "user_actions": [{"id": "yes", "title": "Yes"}, {"id": "no", "title": "No"}]}},
+        {"id": "rest", "data": {"type": "delay", "title": "Rest", "duration": 3, "unit": "hours"}},
+        {"id": "end", "data": {"type": "end", "title": "End", "outputs": [
+            {"variable": "name", "value_selector": ["ask", "name"]}]}},
+    ],
+    "edges": [
+        {"id": "e1", "source": "start", "target": "ask"},
+        {"id": "e2", "source": "ask", "sourceHandle": "yes", "target": "rest"},
+        {"id": "e3", "source": "rest", "target": "end"},
+        {"id": "e4", "source": "ask", "sourceHandle": "no", "target": "end"},
+        {"id": "e5", "source": "ask", "sourceHandle": "__timeout", "target": "end"},
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("answers", "status", "handle"),
+    [
+        ([{"action": "yes", "values": {"name": "Mia"}}], "succeeded", "yes"),
+        ([{"is_timed_out": True}], "succeeded", "__timeout"),
+        ([], "paused", None),
+    ],
+)
+async def test_case_answers_the_forms_of_a_run_and_waits_for_no_delay(answers, status, handle):
+    case = read_case({"name": "asks", "answers": answers, "checks": [
+        {"of": "status", "operator": "is", "value": status}]})  # fmt: skip
+
+    result = await run_case(load_document(ASKING).document, case, build_runner, None)
+
+    assert (result.problem, result.has_passed) == ("", True)
+    asked = [step for step in result.turns[0].facts.steps if step.key.node_id == "ask"]
+    assert [step.handle for step in asked] == ([handle] if handle else [])
+
+
+async def test_answer_that_does_not_fit_its_form_is_the_problem_of_the_case():
+    case = read_case({"name": "asks", "answers": [{"action": "maybe", "values": {}}]})
+
+    result = await run_case(load_document(ASKING).document, case, build_runner, None)
+
+    assert not result.has_passed
+    assert "action must be one of the following: yes, no" in result.problem
+
+
+def build_runner(document, *, history, mocks):
+    return WorkflowRunner(document, history=history, mocks=mocks)

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from workflows.engine.errors import ModelFailed
+from workflows.engine.nodes.agent.todo_prompts import CHINESE, ENGLISH, render_step
+from workflows.engine.nodes.agent.tool_use.tool_results import ToolOutcome, render_for_model
 from workflows.engine.ports import Message, ModelChunk, ModelRequest, Origin
-from workflows.engine.tool_calls import ToolCall, ToolSpec
+from workflows.engine.tool_calls import ToolCall, ToolResult, ToolSpec
 from workflows.llm.offline import LABELS, OfflineModels
 from workflows.llm.offline.provider import build_reply
 from workflows.llm.offline.reply import Reply
@@ -184,3 +186,59 @@ def test_chinese_question_is_answered_in_chinese() -> None:
     )
 
     assert reply.text == f"工具返回：“巴黎是晴天。”{LABELS['zh']}"
+
+
+RECALLED = Message("tool", "[Memory Context]\n- pet: Miso the cat\n- home (from outside): Bern")
+
+
+@pytest.mark.parametrize(
+    ("messages", "text"),
+    [
+        ((QUESTION, CALLED, RECALLED), "I remember: “Miso the cat” “Bern”|pet"),
+        ((QUESTION, CALLED, RESULT), "I don't know anything about that yet.|"),
+    ],
+)
+def test_script_quotes_the_memories_of_a_result_and_names_the_first(messages, text) -> None:
+    script = [{}, {"text": "{{found}}|{{key}}"}]
+
+    assert build_reply(build_request(*messages, script=script)).text == text + LABEL
+
+
+def test_script_names_a_question_by_its_first_words() -> None:
+    script = [{"tool_calls": [{"name": "clock", "arguments": {"key": "{{name}}"}}]}]
+
+    (call,) = build_reply(build_request(script=script)).tool_calls
+
+    assert json.loads(call.arguments) == {"key": "what_is_the_weather_in_paris"}
+
+
+def test_call_without_arguments_reads_them_from_the_question() -> None:
+    rule = {"type": "string", "enum": ["Rome", "Paris"]}
+    schema = {"type": "object", "properties": {"city": rule, "days": {"type": "integer"}}}
+    tools = (ToolSpec("get_weather", "Weather", schema),)
+    question = Message("user", "What is the weather in Paris for 3 days?")
+
+    reply = build_reply(build_request(question, script=[{"tool_calls": [{"name": "get_weather"}]}], tools=tools))  # fmt: skip
+
+    assert json.loads(reply.tool_calls[0].arguments) == {"city": "Paris", "days": 3}
+
+
+def test_script_repeats_an_untrusted_result_without_its_quotation() -> None:
+    outcome = ToolOutcome(ToolResult("Sunny.\nWarm."), is_untrusted=True)
+    result = Message("tool", render_for_model(outcome), tool_call_id="call_1")
+
+    reply = build_reply(build_request(QUESTION, CALLED, result, script=SCRIPT))
+
+    assert reply.text == f"It says: Sunny.\nWarm.{LABEL}"
+
+
+@pytest.mark.parametrize("texts", [ENGLISH, CHINESE])
+def test_script_of_a_to_do_loop_reads_the_last_result_in_the_prompt(texts) -> None:
+    prompt = render_step(
+        texts, goal="g", todo="t", step="", notes=[], specs=TOOLS, namespace="n",
+        results=["web_page: old", "json_query: new\n\nand more"],
+    )  # fmt: skip
+
+    reply = build_reply(build_request(Message("user", prompt), script=[{"text": "[{{tool}}]"}]))
+
+    assert reply.text == "[new\n\nand more]"

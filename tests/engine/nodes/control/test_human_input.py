@@ -170,14 +170,22 @@ def test_answer_by_link_is_recorded_as_untrusted() -> None:
     assert [UNTRUSTED_KEYS in step_inputs for step_inputs in inputs] == [True, False]
 
 
-def test_duplicate_fields_and_actions_are_errors() -> None:
-    twice = [{"type": "paragraph", "output_variable_name": "a"}] * 2
+def test_duplicate_fields_and_actions_are_refused_with_a_sentence_for_each() -> None:
+    twice = [{"type": "paragraph", "output_variable_name": "comment"}] * 2
     actions = [{"id": "approve", "title": "A"}, {"id": "approve", "title": "B"}]
 
-    codes = find_codes(inputs=twice, user_actions=actions)
+    loaded = load_document(document(inputs=twice, user_actions=actions)).document
 
-    assert ("form.duplicate", "inputs.1.output_variable_name") in codes
-    assert ("form.duplicate", "user_actions.1.id") in codes
+    with pytest.raises(DocumentInvalid) as invalid:
+        compile_plan(loaded, build_kinds())
+
+    repeated = [p for p in invalid.value.problems if p.code == "form.duplicate"]
+    assert [(p.node, p.field, p.message) for p in repeated] == [
+        ("ask", "inputs.1.output_variable_name",
+         "Two fields have the name comment; each needs a name of its own"),
+        ("ask", "user_actions.1.id",
+         "Two buttons have the name approve; each needs a name of its own"),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

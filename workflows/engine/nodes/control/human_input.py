@@ -157,8 +157,8 @@ class HumanInput(NodeKind[HumanInputConfig, Prepared]):
         config = self.configure(spec)
         names = [item.output_variable_name for item in config.inputs]
         ids = [action.id for action in config.user_actions]
-        problems += _list_repeats(spec, "inputs", "output_variable_name", names)
-        problems += _list_repeats(spec, "user_actions", "id", ids)
+        problems += _list_repeats(spec, "field", "inputs", "output_variable_name", names)
+        problems += _list_repeats(spec, "button", "user_actions", "id", ids)
         problems += [
             build_warning(
                 "form.no_field",
@@ -283,9 +283,16 @@ def _escape_places(text: str) -> str:
     return text.replace("{{#$output.", "{{# $output.")
 
 
-def _list_repeats(spec: NodeSpec, field: str, key: str, values: list[str]) -> list[Problem]:
+def _list_repeats(
+    spec: NodeSpec, part: str, field: str, key: str, values: list[str]
+) -> list[Problem]:
     return [
-        Problem("form.duplicate", f"{value} is used twice", spec.id, f"{field}.{index}.{key}")
+        Problem(
+            "form.duplicate",
+            f"Two {part}s have the name {value}; each needs a name of its own",
+            spec.id,
+            f"{field}.{index}.{key}",
+        )
         for index, value in enumerate(values)
         if value in values[:index]
     ]
