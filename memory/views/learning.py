@@ -21,7 +21,7 @@ from memory.services.history.learning import MAX_RUNS, list_lesson_namespaces, l
 from memory.views.request_context import build_caller, load_titles, render_page_or_fragment
 
 
-LISTED_RUNS: Final = 20
+LISTED_RUNS: Final = 10
 
 KIND_LABELS: Final[Mapping[LessonKind, str | Promise]] = {
     LessonKind.TASK: _("Task"),

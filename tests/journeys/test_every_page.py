@@ -68,6 +68,7 @@ def fixed_places() -> Places:
         "review": "/memory/review/",
         "rules of the review": "/memory/review/rules/",
         "how memory learns": "/memory/review/settings/",
+        "learning": "/memory/learning/",
         "knowledge": "/memory/knowledge/",
         "new page": "/memory/knowledge/new/",
         "models": "/models/",
