@@ -18,6 +18,7 @@ NODES = "engine/test_memory_nodes.py::"
 RETRIEVAL = "engine/test_memory_retrieval.py::"
 CONTEXT = "engine/nodes/memory/test_history_context.py::"
 CURATE = "memory/services/curation/test_curate.py::"
+PICTURE = "workflows/test_learning_picture.py::"
 CURATOR = "memory/logic/curation/test_curator.py::"
 NOTES = "memory/notes/test_seed_examples.py::"
 STORE = "memory/core/item_store/test_store.py::"
@@ -188,12 +189,20 @@ ROWS = (
     row(1, "Stage 2.4", "In batches", CURATE + "test_junk_of_a_long_transcript_is_kept_out_and_doubles_are_one",
         "memory/logic/curation/test_model_curator.py::test_batches_keep_order_and_budget"),
     row(1, "Stage 3.1", "Full text", SEED_1 + "test_full_text_search_finds_what_a_task_left", RECALLING + "test_question_finds_its_answer_first"),
+    row(1, "Stage 3.2", "Memory as a picture: what runs learned and where it was used, on one time axis",
+        PICTURE + "test_page_draws_and_lists_the_same_links", PICTURE + "test_nothing_private_of_others_appears_not_even_as_a_number",
+        "journeys/test_learning_picture.py::test_run_is_selected_in_the_picture_and_read_below"),
     row(1, "Stage 3.3", "Taken out as a file", "memory/services/transfer/test_file_format.py::test_imported_into_an_empty_team_answers_as_the_exported_did"),
     row(1, "Stage 3.4", "Links across tasks",
-        "memory/services/test_review.py::test_links_across_runs_are_made_without_a_person_where_nobody_reviews"),
+        "memory/services/test_review.py::test_links_across_runs_are_made_without_a_person_where_nobody_reviews",
+        PICTURE + "test_entries_lead_from_the_run_that_wrote_them_to_those_that_used_them",
+        PICTURE + "test_namespaces_are_joined_in_one_picture"),
     row(1, "Acceptance 1", "A finished task starts curation by itself",
         "durability/test_learning.py::test_similar_task_is_reminded_of_what_the_last_one_taught"),
     row(1, "Acceptance 1", "What matters is extracted", CURATE + "test_finished_run_leaves_task_error_and_learning_with_where_they_came_from"),
+    row(1, "Acceptance 1", "Small talk, single words and refusals are no lessons",
+        "memory/logic/curation/test_lessons.py::test_text_is_a_lesson_or_dropped_with_a_reason",
+        SEED_1 + "test_task_that_the_model_could_not_do_teaches_nothing", SEED_1 + "test_small_talk_is_no_lesson"),
     row(1, "Acceptance 1", "And stored, whole or not at all", CURATE + "test_curation_is_one_change_and_one_row_in_the_trail",
         CURATE + "test_answer_beyond_repair_stores_nothing_and_is_seen"),
     row(1, "Acceptance 1", "The next task finds it", CURATOR + "test_next_task_finds_what_the_last_one_learnt",
@@ -258,7 +267,7 @@ ROWS = (
         NOTES + "test_notes_are_cleared_when_the_run_ends_and_messages_stay"),
     row(3, "Steps 3 to 8", "The model decides, works through its todos with shared notes, asks the person and retries",
         "engine/agent/test_todo.py::test_walk_asks_a_person_retries_a_step_and_shares_notes",
-        "durability/test_todo_killed.py::test_todo_loop_survives_a_question_and_a_killed_worker"),
+        "durability/test_todo_killed.py::test_todo_loop_survives_a_question_and_two_killed_workers"),
     row(3, "Step 5", "The format of a step's answer, in Chinese and English",
         "engine/agent/test_todo_text.py::test_report_on_a_step", "engine/agent/test_todo_text.py::test_action_in_each_form"),
     row(3, "Step 9", "At the end notes go and messages stay", NOTES + "test_notes_are_cleared_when_the_run_ends_and_messages_stay",

@@ -80,3 +80,34 @@ def test_full_text_search_finds_what_a_task_left(product: Product) -> None:
 
     assert found
     assert "quick sort" in str(found[0]["value"]).casefold()
+
+
+def test_task_that_the_model_could_not_do_teaches_nothing(product: Product) -> None:
+    learn_from_runs(product)
+    refusal = "I'm sorry, but I don't have access to your mail."
+    workflow = product.add_workflow(
+        make_node("say", "template-transform", template=refusal, variables=[]),
+        make_end(text="say.output"),
+    )
+
+    product.run(workflow, "Read my mail and answer it")
+    curate_all()
+
+    (curation,) = product.call("get", "/memory/curations")
+    assert (curation["status"], curation["counts"]) == ("done", {"not_done": 1, "proposed": 0})
+    assert list_learnt(product) == {}
+
+
+def test_small_talk_is_no_lesson(product: Product) -> None:
+    learn_from_runs(product)
+    workflow = product.add_workflow(
+        make_node("say", "template-transform", template="ok", variables=[]),
+        make_end(text="say.output"),
+    )
+
+    product.run(workflow, "ok")
+    curate_all()
+
+    (curation,) = product.call("get", "/memory/curations")
+    assert curation["counts"] == {"small_talk": 1, "proposed": 0}
+    assert list_learnt(product) == {}
