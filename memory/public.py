@@ -44,6 +44,7 @@ from memory.services.knowledge.pages import write_pages
 from memory.services.recall.recall import recall
 from memory.services.sandbox.dry_run import SandboxChange
 from memory.services.sandbox.sandbox import SandboxMemory
+from memory.services.wiki.maintain import ingest_source
 
 
 __all__ = [
@@ -77,6 +78,7 @@ __all__ = [
     "get_learning_rule",
     "get_own_pause",
     "get_run_metadata",
+    "ingest_source",
     "list_entries",
     "list_plugged_scopes",
     "list_reachable",

@@ -56,14 +56,14 @@ SAMPLES = (
     ),
     Sample(
         "wiki",
-        _("A wiki from conversations"),
-        _("Turns conversations into linked pages, one per topic."),
+        _("A wiki that maintains itself"),
+        _("An agent turns conversations into linked pages and keeps them up to date."),
         _("Tell it two things about the blue printer, write “make pages”, and ask where it is."),
         _(
-            "Under Memory → Knowledge, see that the existing page was extended instead of duplicated."
+            "Under Memory → Knowledge → Upkeep, see the sources, the log, and what is wrong with the pages."
         ),
-        _("With a model, replace the code with an LLM node with structured output."),
-        shows=(_("knowledge pages"), _("conversation history")),
+        _("Connect a model: the agent then writes and links the pages instead of the rules."),
+        shows=(_("knowledge pages"), _("agent")),
         scopes=(CONVERSATION, EVERYONE),
         is_chat=True,
     ),

@@ -1,7 +1,8 @@
 """The gallery: list the shipped workflows, and copy one into a team."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from uuid import UUID
@@ -113,26 +114,28 @@ def _get_requirements(slug: str) -> tuple[frozenset[str], bool]:
 
 
 def _store_memories(principal: Principal, workflow: Workflow, sample: Sample) -> None:
-    """Store the sample's memories for the person who copies it, except those that memory refuses."""
+    """Store the sample's memories for the person who copies it, except those that memory refuses.
+
+    Pages of the same scope and source are written at once, so that none is newer than a page that links to it.
+    """
+    pages: dict[tuple[str, str, str], list[Seed]] = {}
     for seed in sample.memories:
-        try:
-            _store_memory(principal, workflow, seed)
-        except memory_app.MemoryFault:
+        if seed.is_page:
+            source = str(seed.metadata.get("source", ""))
+            pages.setdefault((seed.scope, seed.person, source), []).append(seed)
             continue
+        with suppress(memory_app.MemoryFault):
+            _store_memory(principal, workflow, seed)
+    for seeds in pages.values():
+        with suppress(memory_app.MemoryFault):
+            _write_pages(principal, workflow, seeds)
 
 
 def _store_memory(principal: Principal, workflow: Workflow, seed: Seed) -> None:
-    """Store the entry or page, unless its key exists already."""
-    subject = resolve_subject(principal, None if seed.person == PERSON else seed.person)
-    identity = {"user_id": subject.id, "app_id": str(workflow.pk)}
-    caller = memory_app.MemoryCaller(principal, workflow.team_id, identity=identity)
+    """Store the entry, unless its key exists already."""
+    caller = _build_caller(principal, workflow, seed)
     # An entry that the person changed since an earlier copy is not overwritten.
     if memory_app.recall(caller, scope=seed.scope, key=seed.key):
-        return
-    if seed.is_page:
-        memory_app.write_pages(
-            caller, scope=seed.scope, pages=[seed.value], reason=f"sample {workflow.sample}"
-        )
         return
     memory_app.remember(
         caller,
@@ -142,3 +145,28 @@ def _store_memory(principal: Principal, workflow: Workflow, seed: Seed) -> None:
         metadata={**seed.metadata, "sample": workflow.sample},
         reason=f"sample {workflow.sample}",
     )
+
+
+def _write_pages(principal: Principal, workflow: Workflow, seeds: Sequence[Seed]) -> None:
+    """Write the pages whose keys don't exist yet, with the source that their metadata names."""
+    first = seeds[0]
+    caller, scope = _build_caller(principal, workflow, first), first.scope
+    missing = [seed for seed in seeds if not memory_app.recall(caller, scope=scope, key=seed.key)]
+    pages = [seed.value for seed in missing]
+    if not pages:
+        return
+    if not (title := first.metadata.get("source")):
+        reason = f"sample {workflow.sample}"
+        memory_app.write_pages(caller, scope=scope, pages=pages, reason=reason)
+        return
+    source = {"title": title, "text": "\n\n".join(page["content"] for page in pages)}
+    namespace = memory_app.resolve_namespace(scope, caller.identity)
+    memory_app.ingest_source(caller, source=source, pages=pages, namespace=namespace)
+
+
+def _build_caller(
+    principal: Principal, workflow: Workflow, seed: Seed
+) -> "memory_app.MemoryCaller":
+    subject = resolve_subject(principal, None if seed.person == PERSON else seed.person)
+    identity = {"user_id": subject.id, "app_id": str(workflow.pk)}
+    return memory_app.MemoryCaller(principal, workflow.team_id, identity=identity)
