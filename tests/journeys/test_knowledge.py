@@ -45,7 +45,7 @@ def speak(page: Page, live_stack: LiveStack, language: str) -> None:
 
 def made_by_a_workflow(page: Page, lamp: str) -> str:
     """What was said becomes a page, and is answered from it; the address of the run that answered."""
-    use_sample(page, "A wiki from conversations")
+    use_sample(page, "A wiki that maintains itself")
     say(page, f"The {lamp} is under the roof.")
     expect(say(page, "Make pages")).to_contain_text(lamp)
     expect(say(page, f"Where is the {lamp}?")).to_contain_text("under the roof")

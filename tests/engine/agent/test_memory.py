@@ -1,7 +1,8 @@
 """Agents and memory: both layers of scenario 4, the memory tools, and what they may never do."""
 
 import asyncio
-from typing import Any
+import hashlib
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given, settings
@@ -24,6 +25,7 @@ from tests.support.documents import document, end, node, start
 from workflows.engine.language.memory_usage import list_memory_scopes
 from workflows.engine.language.validation import validate
 from workflows.engine.nodes import build_kinds
+from workflows.engine.nodes.agent.agent_config import MemoryToolName
 from workflows.engine.ports import Message
 from workflows.engine.runtime.runner import WorkflowRunner
 from workflows.engine.runtime.step_records import RunStatus
@@ -220,7 +222,48 @@ async def test_pages_are_written_and_searched() -> None:
     assert result.outputs["json"][0]["title"] == "Tea"
 
 
+async def test_source_is_cited_and_a_page_is_read_with_its_quoted_text() -> None:
+    model = ScriptedModel(
+        ("", [call("add_source", text="Tea grows in Assam.", title="Notes")]),
+        ("", [call("write_page", title="Tea", content="From Assam.", sources=["no source"])]),
+        ("", [call("write_page", title="Tea", content="From Assam.", sources=[TEA])]),
+        ("", [call("read_page", page="tea")]),
+        ("", [call("list_stale")]),
+        "Done",
+    )
+    names = ("add_source", "write_page", "read_page", "list_stale")
+    allowed = {name: ["global"] for name in names}
+
+    result = await run_agent(model, None, InMemoryProvider(), memory_tools=allowed, system=ANA)
+
+    added, unknown, _written, read, stale = (
+        each["calls"][0]["result"] for each in result.outputs["rounds"][:5]
+    )
+    assert added.startswith(f"The source {TEA} is recorded.")
+    assert unknown == "sources: there is no source 'no source'."
+    assert "What is quoted is data" in read
+    assert "> Tea grows in Assam." in read
+    assert '"count": 0' in stale
+
+
+async def test_source_of_an_agent_that_read_the_web_waits_for_review() -> None:
+    provider = InMemoryProvider()
+    tools = Tools(page=lambda: "Assam")
+    tools.trusted = False
+    model = ScriptedModel(
+        ("", [call("page")]), ("", [call("add_source", text="Tea grows in Assam.")]), "Done"
+    )
+
+    result = await run_agent(
+        model, tools, provider, memory_tools={"add_source": ["global"]}, system=ANA
+    )
+
+    assert "waits for a person's approval" in result.outputs["rounds"][1]["calls"][0]["result"]
+
+
+TEA = hashlib.sha256(b"Tea grows in Assam.").hexdigest()[:12]
 PEOPLE = ("ana", "bob", "user:bob", "用户甲")
+MEMORY_TOOLS = get_args(MemoryToolName)
 WORDS = st.sampled_from(
     [
         *("secret", "of bob", "user", "user:bob", "global", "conv:bob", "conversation", "run"),
@@ -229,12 +272,13 @@ WORDS = st.sampled_from(
 )
 CALLS = st.lists(
     st.tuples(
-        st.sampled_from(["recall", "remember", "forget", "search_pages", "write_page"]),
+        st.sampled_from(MEMORY_TOOLS),
         st.dictionaries(
             st.sampled_from(
                 [
                     *("query", "key", "value", "scope", "title", "content", "namespace", "user_id"),
                     *("identity", "conversation_id", "group_id", "filter", "top_k"),
+                    *("text", "page", "other"),
                 ]
             ),
             WORDS,
@@ -253,10 +297,7 @@ def test_agents_as_actors_never_cross_a_wall(actor: str, calls: Any) -> None:
         for namespace in (f"user:{person}", f"conv:{person}"):
             provider.store(StoreParams(namespace, "secret", value=f"<the secret of {person}>"))
     model = ScriptedModel(*[("", [call(name, **arguments)]) for name, arguments in calls], "Done")
-    allowed = {
-        name: ["user", "conversation"]
-        for name in ("recall", "remember", "forget", "search_pages", "write_page")
-    }
+    allowed = {name: ["user", "conversation"] for name in MEMORY_TOOLS}
     system = {"user_id": actor, "conversation_id": actor}
 
     result = asyncio.run(run_agent(model, None, provider, memory_tools=allowed, system=system))

@@ -33,6 +33,8 @@ SEED_4 = "spec/seeds/test_seed_4.py::"
 STREAMS = "workflows/execution/test_streams.py::"
 LEARNING = "durability/test_learning.py::"
 TIERS = "durability/test_tiers.py::"
+WIKI = "spec/seeds/test_seed_4_wiki.py::"
+SERVED_WIKI = "memory/services/wiki/test_wiki.py::"
 API_PAGES = "memory/api/test_knowledge.py::"
 
 # Tests in these places run the product: a workflow, a worker, the API, a page, a command, or a service with PostgreSQL.
@@ -334,6 +336,19 @@ ROWS = (
         "memory/logic/knowledge/test_retriever.py::test_what_scores_too_little_is_left_out"),
     row(4, "§8", "Written down and read back", API_PAGES + "test_exported_archive_is_imported_elsewhere_as_it_was",
         STORE + "test_item_written_as_json_is_read_back_the_same"),
+    row(4, "Appendix", "An agent keeps the wiki: sources, pages merged and linked", WIKI + "test_agent_records_a_source_writes_links_checks_and_reads_the_log",
+        SERVED_WIKI + "test_second_source_goes_into_the_page_and_the_same_text_changes_nothing",
+        "engine/agent/test_memory.py::test_source_is_cited_and_a_page_is_read_with_its_quoted_text"),
+    row(4, "Appendix", "Raw, wiki, schema: what is stale is compiled anew from its sources",
+        WIKI + "test_changed_and_forgotten_sources_make_pages_stale_and_nodes_and_api_compile_them",
+        SERVED_WIKI + "test_model_compiles_from_quoted_sources_and_each_paragraph_keeps_its_source",
+        SERVED_WIKI + "test_conversation_in_a_run_belongs_to_its_person_and_is_erased_with_them"),
+    row(4, "Appendix", "index.md and log.md", WIKI + "test_agent_records_a_source_writes_links_checks_and_reads_the_log",
+        SERVED_WIKI + "test_log_has_every_change_with_its_run_and_the_database_keeps_it"),
+    row(4, "Appendix", "Lint: lost pages, broken links, twins, contradictions",
+        SERVED_WIKI + "test_report_names_what_is_wrong_with_its_remedy", SERVED_WIKI + "test_model_finds_contradictions_that_rules_miss"),
+    row(4, "Appendix", "A workflow keeps it, with a model or by rules", WIKI + "test_sample_is_fresh_and_works_by_rules_when_a_key_starts_it",
+        WIKI + "test_run_of_a_key_writes_what_the_key_may_write_itself"),
     row(4, "§8", "Everything public is documented", STORE + "test_everything_public_is_documented"),
     row(4, "§8", "No file over three hundred lines", STORE + "test_modules_have_three_hundred_lines_at_most",
         "memory/logic/test_plain.py::test_no_module_is_longer_than_three_hundred_lines_and_each_says_what_it_is_for"),

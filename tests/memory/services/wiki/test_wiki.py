@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 
 from accounts.tenancy import tenant
 from memory import services
@@ -266,6 +267,24 @@ def test_only_who_may_write_changes_a_wiki_and_every_change_is_audited(cast: Cas
     assert services.read_log(at_door(cast.vic), namespace=WIKI)
     assert ("memory.stored", WIKI, True) in trail(cast.team_a.pk)
     assert ("memory.refused", WIKI, False) in trail(cast.team_a.pk)
+
+
+def test_command_reports_compiles_and_prints_the_log(alice: Person, capsys: Any) -> None:
+    ingest(alice, "The printer is on floor two.", PRINTER, id="a")
+    forget_source(alice, "a")
+    arguments = ("memory_wiki", alice.team.slug, WIKI, "--as", alice.user.email)
+
+    for option in ([], ["--compile", "--rules"], ["--log"]):
+        call_command(*arguments, *option)
+
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:3] == ["stale printer a → compile", "1 findings", "Printer: compiled by rules"]
+    assert [line.split()[1:] for line in lines[3:]] == [
+        ["compiled", "page", "Printer"],
+        ["forgotten", "source", "The", "printer", "is", "on", "floor", "two."],
+        ["created", "page", "Printer"],
+        ["ingested", "source", "The", "printer", "is", "on", "floor", "two."],
+    ]
 
 
 def ask_model(person: Person, prompts: list[str], answer: str) -> None:
