@@ -7,7 +7,7 @@ from memory.core import errors
 from memory.core.entry_codec import CONTENT
 from memory.core.errors import AlreadyExists, MemoryFault
 from memory.core.records import MemoryEntry, Source
-from memory.core.scopes import build_stream_name, list_plugged_scopes, resolve_namespace
+from memory.core.scopes import list_plugged_scopes, resolve_namespace
 from memory.logic.curation.work import FinishedWork, WorkStatus
 from memory.logic.ports import AskModel
 from memory.models import Change
@@ -67,7 +67,6 @@ __all__ = [
     "SandboxMemory",
     "Source",
     "WorkStatus",
-    "build_stream_name",
     "clear_run_notes",
     "curate",
     "errors",

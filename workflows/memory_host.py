@@ -14,7 +14,7 @@ from memory.host import RunDescription, TeamRun, register_host
 from workflows import memory_app, selectors
 from workflows.engine.language.document import Json
 from workflows.execution.curation import run_summary
-from workflows.models import Conversation, Message, Run, Step, Workflow
+from workflows.models import Conversation, Message, Run, Step, StreamName, Workflow
 from workflows.models.run import ENDED
 from workflows.run_filters import RunFilter
 from workflows.services import erasure
@@ -162,12 +162,15 @@ def _list_workflow_names(team_id: UUID, ids: Sequence[str]) -> Mapping[str, str]
 
 def _list_stream_names(team_id: UUID, streams: Sequence[str]) -> Mapping[str, str]:
     """Return the name of the workflow, or of all workflows for a memory that several share."""
-    workflow_ids = {stream: _split_stream(stream) for stream in streams}
+    rows = StreamName.objects.unscoped().filter(team_id=team_id, name__in=streams)
+    workflow_ids = {
+        stream: [str(pk) for pk in ids] for stream, ids in rows.values_list("name", "workflow_ids")
+    }
     names = _list_workflow_names(team_id, [pk for ids in workflow_ids.values() for pk in ids])
     return {
         stream: " + ".join(names[pk] for pk in ids)
         for stream, ids in workflow_ids.items()
-        if ids and all(pk in names for pk in ids)
+        if all(pk in names for pk in ids)
     }
 
 
@@ -182,13 +185,6 @@ _NAME_FUNCTIONS: dict[str, Callable[[UUID, Sequence[str]], Mapping[str, str]]] =
     "workflow": _list_stream_names,
     "run": _list_run_names,
 }
-
-
-def _split_stream(stream: str) -> list[str]:
-    """Return the workflow ids in a stream's name, or none if the name was shortened because it had too many."""
-    length = len(str(UUID(int=0)))
-    ids = [stream[start : start + length] for start in range(0, len(stream), length + 1)]
-    return ids if "-".join(str(pk) for pk in _parse_uuids(ids)) == stream else []
 
 
 def _shorten(text: str) -> str:

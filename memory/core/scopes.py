@@ -86,15 +86,28 @@ def build_metadata_namespace(run_id: str) -> str:
 def build_stream_name(names: Sequence[str]) -> str:
     """Return the name of the stream of merged workflows: ``chat`` and ``desktop`` make ``chat-desktop``.
 
-    The order matters: the first name leads. A server that must keep streams apart passes ids, which have the same
-    length, so that no two lists of them make the same name. A name that is too long for an id keeps its beginning and
-    gets a digest of the whole name, so that two such names still differ.
+    The order matters: the first name leads. A server that must keep streams apart gives each of them a name of its own
+    as ``stream_name``. A name that is too long for an id keeps its beginning and gets a digest of the whole name, so
+    that two such names still differ.
     """
     stream = "-".join(names)
     if len(stream) <= MAX_ID_LENGTH:
         return stream
     digest = hashlib.sha256(stream.encode()).hexdigest()[:32]
     return f"{stream[: MAX_ID_LENGTH - len(digest) - 1]}-{digest}"
+
+
+def get_stream_name(identity: Mapping[str, Json]) -> str:
+    """Return the stream of a run: the one that the server chose, or else one made of its workflows' names.
+
+    Merged workflows share a stream: chat + desktop is ``chat-desktop``.
+    """
+    if stream := identity.get("stream_name"):
+        return _check_id(_to_text(stream), "sys.stream_name")
+    names = identity.get("workflow_names")
+    if isinstance(names, list | tuple) and names:
+        return build_stream_name([_check_id(_to_text(n), "sys.workflow_names") for n in names])
+    return require_variable(Scope.WORKFLOW, "workflow_id", identity)
 
 
 def compute_lifetime(scope: str, ttl_seconds: float | None, tier: str = "") -> float | None:
@@ -141,13 +154,8 @@ def _build_global_ids(identity: Mapping[str, Json]) -> tuple[str, ...]:
 
 
 def _build_workflow_ids(identity: Mapping[str, Json]) -> tuple[str, ...]:
-    """Return the stream and the group. Merged workflows share a stream: chat + desktop is ``chat-desktop``."""
-    names = identity.get("workflow_names")
-    if isinstance(names, list | tuple) and names:
-        parts = [_check_id(_to_text(name), "sys.workflow_names") for name in names]
-        stream = build_stream_name(parts)
-    else:
-        stream = require_variable(Scope.WORKFLOW, "workflow_id", identity)
+    """Return the stream and the group."""
+    stream = get_stream_name(identity)
     return (stream, require_variable(Scope.WORKFLOW, "group_id", identity))
 
 

@@ -8,7 +8,7 @@ from enum import StrEnum
 from memory.core.errors import InvalidInput, NotFound
 from memory.core.provider import NamespaceStore
 from memory.core.records import Json, MemoryQuery, Source, StoreParams, Tier
-from memory.core.scopes import METADATA_LIFETIME, build_metadata_namespace, build_stream_name
+from memory.core.scopes import METADATA_LIFETIME, build_metadata_namespace, get_stream_name
 from memory.notes.notebook import Note, Notebook
 
 
@@ -116,7 +116,9 @@ def save_todos(
     todos: Sequence[Mapping[str, Json]],
 ) -> None:
     """Save the goal and the todos of a run, with the stream of the workflows in its ``identity``."""
-    names = identity.get("workflow_names") or [identity.get("workflow_id") or ""]
-    stream_name = build_stream_name([str(name) for name in names])
+    has_stream = any(
+        identity.get(name) for name in ("stream_name", "workflow_names", "workflow_id")
+    )
+    stream_name = get_stream_name(identity) if has_stream else ""
     items = tuple(map(Todo.from_json, todos))
     save_metadata(store, RunMetadata(run_id, goal, items, stream_name=stream_name))

@@ -1,14 +1,21 @@
 """A workflow: people name, list, share and run it. Its draft is the rows of ``draft.py``."""
 
-from typing import Any
+import re
+from collections.abc import Iterator
+from typing import Any, Final
 
-from django.db import models
+from django.db import models, transaction
 from django.utils.text import slugify
 from django.utils.translation import gettext_lazy as _
 
 from accounts.tenancy import TenantModel
 from workflows.engine.language.document import Dialect, Mode
 from workflows.models.authored import Authored
+from workflows.models.stream_name import StreamName, iter_names
+
+
+# What a memory namespace accepts as an id; see memory.core.scopes.
+_STREAM: Final = re.compile(r"[!-9;-~]{1,80}")
 
 
 class WorkflowMode(models.TextChoices):
@@ -39,6 +46,10 @@ class Workflow(Authored, TenantModel):
         db_index=False,
         default="",
         db_default="",
+    )
+    # Its memory is kept under this name: the short name, if a namespace may contain it.
+    stream_name = models.CharField(
+        _("memory stream"), max_length=80, blank=True, editable=False, default="", db_default=""
     )
     is_tool = models.BooleanField(_("can be used as a tool"), default=False, db_default=False)
     tool_description = models.TextField(
@@ -124,17 +135,36 @@ class Workflow(Authored, TenantModel):
         return self.name
 
     def save(self, **options: Any) -> None:  # Any: Django's options
-        if self._state.adding and not self.slug:
+        if not self._state.adding:
+            super().save(**options)
+            return
+        if not self.slug:
             self.slug = self.find_free_slug(self.name)
-        super().save(**options)
+        self.stream_name = self._find_free_stream_name()
+        with transaction.atomic():
+            super().save(**options)
+            StreamName.objects.create(
+                team_id=self.team_id, name=self.stream_name, workflow_ids=[self.pk]
+            )
 
     def find_free_slug(self, name: str) -> str:
-        """Return a short name made from a name. A number at its end keeps it apart from those of the team."""
+        """Return a short name made from a name. A number at its end keeps it apart from those of the team.
+
+        The name of a stream is never used again, so that a new workflow does not inherit an earlier one's memory.
+        """
         stem = slugify(name, allow_unicode=True)[:48].strip("-_") or "workflow"
         rows = type(self).objects.unscoped().filter(team_id=self.team_id, slug__startswith=stem)
-        used = set(rows.values_list("slug", flat=True))
-        candidates = (stem, *(f"{stem}-{number}" for number in range(2, len(used) + 2)))
-        return next(slug for slug in candidates if slug not in used)
+        used = {*rows.values_list("slug", flat=True), *self._list_stream_names(stem)}
+        return next(slug for slug in iter_names(stem) if slug not in used)
+
+    def _find_free_stream_name(self) -> str:
+        stem = self.slug if _STREAM.fullmatch(self.slug) else f"workflow-{self.pk.hex[-12:]}"
+        used = set(self._list_stream_names(stem))
+        return next(name for name in iter_names(stem) if name not in used)
+
+    def _list_stream_names(self, stem: str) -> Iterator[str]:
+        rows = StreamName.objects.unscoped().filter(team_id=self.team_id, name__startswith=stem)
+        return rows.values_list("name", flat=True).iterator()
 
     @property
     def is_chat(self) -> bool:

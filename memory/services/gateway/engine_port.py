@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from memory.core.records import Json, MemoryEntry, MemoryQuery
-from memory.core.scopes import build_stream_name, compute_lifetime, replace_group
+from memory.core.scopes import compute_lifetime, get_stream_name, replace_group
 from memory.logic.conversations.conversation_requests import ConversationRequest, ConversationResult
 from memory.logic.engine_port import (
     EnginePort,
@@ -73,12 +73,11 @@ class RunMemory(EnginePort):
 
         def save() -> None:
             caller = self.caller
-            names = caller.identity.get("workflow_names") or [caller.identity["workflow_id"]]
             save_run_todos(
                 caller.team_id,
                 str(caller.identity["run_id"]),
                 goal=goal,
-                stream=build_stream_name(names),
+                stream=get_stream_name(caller.identity),
                 todos=todos,
             )
 

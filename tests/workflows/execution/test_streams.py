@@ -1,11 +1,15 @@
 """A workflow's own memory and a run's notes, in runs that a worker drives."""
 
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.apps import apps
+from django.db import connection
 from django.utils import timezone
 
 from accounts.errors import NotFound
@@ -19,9 +23,11 @@ from memory.upkeep.run_notes import sweep_notes
 from tests.factories.workflows import make_run, make_workflow
 from tests.support.cast import Cast, Person
 from workflows.errors import InvalidValue
+from workflows.execution.memory_streams import name_merged_stream
+from workflows.execution.ports.adapters import build_identity
 from workflows.execution.worker import Worker
 from workflows.memory_host import WorkflowsHost
-from workflows.models import Run, Workflow
+from workflows.models import Run, StreamName, Workflow
 from workflows.services.runs.memory_streams import MemoryStream
 from workflows.services.runs.runs import start_run
 
@@ -112,9 +118,9 @@ def test_workflow_remembers_for_a_group_what_no_other_workflow_and_no_other_grou
     assert _told(drive(desktop, stream=MemoryStream("group_456"), **_say("hi"))) == []
     assert _spaces(cast.team_a.pk) == sorted(
         [
-            f"ai:memory:{desktop.pk}:group_123",
-            f"ai:memory:{chat.pk}:group_123",
-            f"ai:memory:{desktop.pk}:group_456",
+            "ai:memory:desktop:group_123",
+            "ai:memory:chat:group_123",
+            "ai:memory:desktop:group_456",
         ]
     )
 
@@ -130,16 +136,96 @@ def test_merged_workflows_have_a_memory_that_neither_sees_alone(cast: Cast, driv
     assert _told(drive(desktop, stream=GROUP, **_say("alone"))) == []
     # Whoever leads gives the stream its name, as in the other order it is another workflow.
     assert _told(drive(desktop, stream=MemoryStream("group_123", (chat,)), **_say("turned"))) == []
-    merged = f"{chat.pk}-{desktop.pk}"
-    assert f"ai:memory:{merged}:group_123" in _spaces(cast.team_a.pk)
+    assert "ai:memory:chat-desktop:group_123" in _spaces(cast.team_a.pk)
     with tenant([cast.team_a.pk]):
-        names = WorkflowsHost().list_names(
-            cast.team_a.pk, "workflow", [merged, str(chat.pk), "odd"]
-        )
-        assert names == {
-            merged: "chat + desktop",
-            str(chat.pk): "chat",
-        }
+        streams = ["chat-desktop", "chat", "odd"]
+        names = WorkflowsHost().list_names(cast.team_a.pk, "workflow", streams)
+        assert names == {"chat-desktop": "chat + desktop", "chat": "chat"}
+
+
+def test_renamed_workflow_keeps_its_memory_and_no_other_workflow_inherits_it(
+    cast: Cast, drive: Drive
+) -> None:
+    chat = _talking(cast.alice, "chat")
+    drive(chat, stream=GROUP, **_say("call me master"))
+    with tenant([cast.team_a.pk]):
+        Workflow.objects.unscoped().filter(pk=chat.pk).update(name="talk", slug="")
+        chat.refresh_from_db()
+
+    same_name = _talking(cast.alice, "chat")
+
+    assert _told(drive(chat, stream=GROUP, **_say("again"))) == ["call me master"]
+    assert _told(drive(same_name, stream=GROUP, **_say("hello"))) == []
+    assert (chat.stream_name, same_name.stream_name) == ("chat", "chat-2")
+    assert same_name.slug == "chat-2"
+
+
+def test_merged_workflows_and_a_workflow_of_that_name_have_different_streams(
+    cast: Cast, drive: Drive
+) -> None:
+    chat, desktop = _talking(cast.alice, "chat"), _talking(cast.alice, "desktop")
+    both = MemoryStream("group_123", (desktop,))
+    single = _talking(cast.alice, "chat-desktop")
+
+    drive(chat, stream=both, **_say("of both"))
+    drive(single, stream=GROUP, **_say("of one"))
+    other = _talking(cast.alice, "chat-desktop-2")
+
+    assert _told(drive(chat, stream=both, **_say("again"))) == ["of both"]
+    assert _told(drive(single, stream=GROUP, **_say("again"))) == ["of one"]
+    assert other.stream_name == "chat-desktop-2-2"
+    spaces = _spaces(cast.team_a.pk)
+    assert "ai:memory:chat-desktop:group_123" in spaces
+    assert "ai:memory:chat-desktop-2:group_123" in spaces
+
+
+def test_chinese_name_has_a_stream_that_a_namespace_may_contain(cast: Cast, drive: Drive) -> None:
+    chat = _talking(cast.alice, "聊天")
+
+    assert _told(drive(chat, stream=GROUP, **_say("记住")), "after") == ["记住"]
+    assert chat.stream_name == f"workflow-{chat.pk.hex[-12:]}"
+
+
+def test_migration_moves_memory_from_ids_to_names(cast: Cast, drive: Drive) -> None:
+    chat, desktop = _talking(cast.alice, "chat"), _talking(cast.alice, "desktop")
+    both = MemoryStream("group_123", (desktop,))
+    drive(chat, stream=GROUP, **_say("alone"))
+    drive(chat, stream=both, **_say("together"))
+    merged = f"{chat.pk}-{desktop.pk}"
+    with tenant([cast.team_a.pk]):
+        StreamName._unscoped.all().delete()
+        Workflow.objects.unscoped().update(slug="", stream_name="")
+        for old, new in ((str(chat.pk), "chat"), (merged, "chat-desktop")):
+            Namespace.objects.unscoped().filter(app_id=new).update(
+                text=f"ai:memory:{old}:group_123", app_id=old
+            )
+
+    migration = import_module("workflows.migrations.0007_stream_names")
+    with tenant([cast.team_a.pk]):
+        migration.name_streams(apps, SimpleNamespace(connection=connection))
+        chat.refresh_from_db()
+
+    assert _spaces(cast.team_a.pk) == [
+        "ai:memory:chat-desktop:group_123",
+        "ai:memory:chat:group_123",
+    ]
+    assert (chat.slug, chat.stream_name) == ("chat", "chat")
+    assert _told(drive(chat, stream=GROUP, **_say("again"))) == ["alone"]
+    assert _told(drive(chat, stream=both, **_say("again"))) == ["together"]
+
+
+def test_run_that_was_started_before_streams_had_names_finds_its_memory(cast: Cast) -> None:
+    chat, desktop = _talking(cast.alice, "chat"), _talking(cast.alice, "desktop")
+    system = {"workflow_id": str(chat.pk), "group_id": "g"}
+    row: dict[str, Any] = {"system": system}
+
+    with tenant([cast.team_a.pk]):
+        name_merged_stream([chat, desktop])
+    own = build_identity(chat.pk, cast.team_a.pk, row)
+    row["system"] = {**system, "workflow_names": [str(chat.pk), str(desktop.pk)]}
+    merged = build_identity(chat.pk, cast.team_a.pk, row)
+
+    assert (own["stream_name"], merged["stream_name"]) == ("chat", "chat-desktop")
 
 
 def test_run_without_a_group_fails_naming_it(cast: Cast, drive: Drive) -> None:
@@ -188,6 +274,7 @@ def test_group_and_merge_come_over_the_api(cast: Cast, api_key: Any) -> None:
     with tenant([cast.team_a.pk]):
         system = Run.objects.unscoped().get(pk=started.json()["id"]).system
     assert system["group_id"] == "group_123"
+    assert system["stream_name"] == "chat-desktop"
     assert system["workflow_names"] == [str(chat.pk), str(desktop.pk)]
     assert ask(merge=[str(foreign.pk)]).status_code == 404
     assert ask(merge=[str(uuid4())]).status_code == 404
@@ -255,7 +342,7 @@ def test_run_that_remembers_writes_down_what_it_is_about(cast: Cast, drive: Driv
     about = _about(run)
     assert about is not None
     assert (about.goal, about.todos, about.notes) == ("chat", (), ())
-    assert about.stream_name == f"{run.workflow_id}-{desktop.pk}"
+    assert about.stream_name == "chat-desktop"
     with tenant([cast.team_a.pk]):
         kept = Entry.objects.unscoped().get(namespace__text=f"ai:workflow:{run.pk}")
     assert kept.expires_at is not None

@@ -45,6 +45,7 @@ from workflows.engine.runtime.step_records import RunStatus, StepKey, StepRecord
 from workflows.engine.runtime.waits import Answer
 from workflows.engine.sub_workflows.children import LocalChildren, LocalSubWorkflows
 from workflows.engine.sub_workflows.form import check_call
+from workflows.engine.sub_workflows.merging import add_merged_names
 from workflows.engine.sub_workflows.tools import LocalWorkflowTools
 from workflows.engine.testing.mocks import Mocks
 from workflows.engine.tool_calls import ToolPort
@@ -130,7 +131,7 @@ class WorkflowRunner:
         start = RunStart(
             run_id=run_id or self._ports.ids.new(),
             inputs=inputs if self._checked else check_start_inputs(self.document, inputs),
-            system=system or {},
+            system=add_merged_names(self.document, system or {}),
             environment=self._environment,
             conversation=conversation or {},
             untrusted=untrusted,
@@ -148,7 +149,7 @@ class WorkflowRunner:
         start = RunStart(
             run_id=self._ports.ids.new(),
             inputs=checked_inputs,
-            system=system,
+            system=add_merged_names(self.document, system),
             environment=self._environment,
             untrusted=self.plan.input_sources if is_untrusted else (),
             max_steps=self._max_steps,

@@ -33,6 +33,7 @@ from workflows.engine.tool_calls import ToolPort
 from workflows.execution.claims import Claim
 from workflows.execution.debugging.run_options import SANDBOX, DebugOptions
 from workflows.execution.kinds import load_kinds
+from workflows.execution.memory_streams import find_stream_name
 from workflows.execution.ports.http import GuardedHttp
 from workflows.execution.run_setup import Setup
 from workflows.execution.threads import run_in_thread
@@ -44,10 +45,10 @@ from workflows.tools.port import build_team_tools
 
 log = logging.getLogger(__name__)
 
-# The system variables that identify a run's memory. For the last two see services.runs.memory_streams.
+# The system variables that identify a run's memory. For the last three see services.runs.memory_streams.
 IDENTITY_NAMES = (
     *("conversation_id", "user_id", "app_id", "workflow_id"),
-    *("workflow_names", "group_id"),
+    *("workflow_names", "stream_name", "group_id"),
 )
 # The columns of ``DryRunChange`` that have the same names in memory's ``SandboxChange``.
 CHANGE_COLUMNS = ("origin_key", "scope", "namespace", "key", "entry", "before")
@@ -108,9 +109,7 @@ async def record_run_start(claim: Claim, document: Document) -> None:
             claim.team_id,
             claim.run_id,
             goal=str(system.get("query") or document.name),
-            stream=memory_app.build_stream_name(
-                system.get("workflow_names") or [system["workflow_id"]]
-            ),
+            stream=str(system.get("stream_name") or ""),
         )
     except (DatabaseError, memory_app.MemoryFault) as error:
         log.warning("run_start_not_recorded", extra={"run": str(claim.run_id), "why": str(error)})
@@ -168,7 +167,7 @@ def build_memory_caller(
     run_id: UUID, team_id: UUID, row: Mapping[str, Json]
 ) -> "memory_app.MemoryCaller":
     """Return the principal, identity and accessible namespaces with which a run calls memory, from the run's row."""
-    identity = build_identity(run_id, row)
+    identity = build_identity(run_id, team_id, row)
     subject_user = _parse_id(row, "subject_user_id")
     principal = load_principal(run_id, team_id, row)
     return memory_app.MemoryCaller(
@@ -181,10 +180,15 @@ def build_memory_caller(
     )
 
 
-def build_identity(run_id: UUID, row: Mapping[str, Json]) -> Mapping[str, Json]:
+def build_identity(run_id: UUID, team_id: UUID, row: Mapping[str, Json]) -> Mapping[str, Json]:
     """Return the system variables that identify the run's memory. Only its row is trusted, not the run's inputs."""
     system = row["system"]
     identity = {name: system[name] for name in IDENTITY_NAMES if system.get(name)}
+    if "stream_name" not in identity and identity.get("workflow_id"):
+        # A run that was started before streams had names.
+        ids = identity.get("workflow_names") or [identity["workflow_id"]]
+        with tenant([team_id]):
+            identity["stream_name"] = find_stream_name(team_id, [UUID(str(pk)) for pk in ids])
     return {**identity, "run_id": str(run_id)}
 
 

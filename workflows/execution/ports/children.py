@@ -32,6 +32,7 @@ from workflows.execution.claims import Claim
 from workflows.execution.db import Database
 from workflows.execution.debugging.run_options import SANDBOX, DebugOptions
 from workflows.execution.journal.codec import dump
+from workflows.execution.memory_streams import build_stream_system, find_merged
 from workflows.execution.threads import run_in_thread
 from workflows.models import Run, Workflow
 from workflows.models.documents import from_json
@@ -139,6 +140,8 @@ def start_child(
         checked_inputs, query = check_call(document, inputs)
         child = _build_run(claim, workflow, key)
         child.inputs, child.has_untrusted_inputs = checked_inputs, is_untrusted
+        merged = find_merged(principal, workflow, document)
+        child.system |= build_stream_system(workflow, merged)
         if query is not None:
             child.system["query"] = query
     try:

@@ -32,7 +32,11 @@ from workflows.services.debugging.options import NodeNeedsValues, RunOptions, Va
 from workflows.services.debugging.pins import load_pins
 from workflows.services.debugging.previous_run import PreviousRun
 from workflows.services.runs import runs
-from workflows.services.runs.memory_streams import build_stream_variables, copy_stream_variables
+from workflows.services.runs.memory_streams import (
+    MemoryStream,
+    build_stream_variables,
+    copy_stream_variables,
+)
 from workflows.services.runs.runs import (
     RunArguments,
     RunRequest,
@@ -91,7 +95,7 @@ def start_debug_run(
             partial.build_inputs(arguments.get("inputs") or {}),
             mocks=mocks,
             offline=arguments.get("offline", False),
-            system=build_stream_variables(principal, workflow, arguments.get("stream")),
+            system=partial.build_stream(principal, workflow, arguments.get("stream")),
         )
         query, conversation_key = arguments.get("query"), arguments.get("conversation")
         completed = partial.complete_request(principal, request, query, conversation_key)
@@ -145,6 +149,14 @@ class _PartialRun:
             raise NotFound(field="reuse")
         return person
 
+    def build_stream(
+        self, principal: Principal, workflow: Workflow, stream: MemoryStream | None
+    ) -> Mapping[str, Json]:
+        """Return the variables of the requested memory stream, by default those of the earlier run."""
+        if self.previous is not None and stream is None:
+            return copy_stream_variables(self.previous.run.system)
+        return build_stream_variables(principal, workflow, self.document, stream)
+
     def build_inputs(self, inputs: Mapping[str, Json]) -> Mapping[str, Json]:
         """Return the run's inputs, by default those of the earlier run. They are checked if the start node runs."""
         previous_inputs = dict(self.previous.run.inputs) if self.previous else {}
@@ -178,7 +190,6 @@ class _PartialRun:
         return replace(
             request,
             system={
-                **(copy_stream_variables(previous.run.system) if previous else {}),
                 **request.system,
                 **self._build_chat_variables(request, query, turn),
             },

@@ -1,11 +1,11 @@
 """The memory stream of a run: the memory of its workflow, or one that it shares with a group or other workflows.
 
 Each workflow has its own stream, and merged workflows have an additional stream, which none of them can read alone.
-Streams are identified by the workflows' ids, because the name of a workflow can be used again.
+The names of streams are those of ``execution.memory_streams``.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -14,13 +14,15 @@ from django.utils.translation import gettext as _
 from accounts.access import Principal
 from accounts.errors import NotFound
 from workflows import permissions
-from workflows.engine.language.document import Json
+from workflows.engine.errors import SubWorkflowUnavailable
+from workflows.engine.language.document import Document, Json
 from workflows.errors import InvalidValue
+from workflows.execution.memory_streams import build_stream_system, find_merged
 from workflows.models import Workflow
 
 
 MAX_MERGED: Final = 8
-STREAM_VARIABLES: Final = ("group_id", "workflow_names")
+STREAM_VARIABLES: Final = ("group_id", "workflow_names", "stream_name")
 
 # A group id must be valid in the name of a memory namespace; see memory.core.scopes.
 _GROUP = re.compile(r"[!-9;-~]{1,80}")
@@ -35,27 +37,38 @@ class MemoryStream:
 
 
 def build_stream_variables(
-    principal: Principal, workflow: Workflow, stream: MemoryStream | None
+    principal: Principal, workflow: Workflow, document: Document, stream: MemoryStream | None
 ) -> dict[str, Json]:
-    """Return the stream's system variables. Merging workflows requires the permission to run each of them."""
+    """Return the stream's system variables. Merging workflows requires the permission to run each of them.
+
+    The request can merge workflows, and so can the agents of the document.
+    """
     system: dict[str, Json] = {}
-    if stream is None:
-        return system
-    if stream.group is not None:
+    if stream is not None and stream.group is not None:
         if not _GROUP.fullmatch(stream.group):
             message = _("A group ID has 1 to 80 visible ASCII characters and no colon.")
             raise InvalidValue(message, field="group_id")
         system["group_id"] = stream.group
-    if stream.merged:
-        merged_ids = [str(merged.pk) for merged in (workflow, *stream.merged)]
-        if len(stream.merged) > MAX_MERGED or len(set(merged_ids)) < len(merged_ids):
-            raise InvalidValue(_("Merge different workflows, and not too many."), field="merge")
-        for other in stream.merged:
-            if other.team_id != workflow.team_id:
-                raise NotFound(field="merge")
-            permissions.check_run(principal, other)
-        system["workflow_names"] = merged_ids
-    return system
+    merged = _check_merged(principal, workflow, stream.merged if stream else ())
+    try:
+        merged += [w for w in find_merged(principal, workflow, document) if w not in merged]
+    except SubWorkflowUnavailable as missing:
+        raise InvalidValue(missing.message, field="merge") from missing
+    return {**system, **build_stream_system(workflow, merged)}
+
+
+def _check_merged(
+    principal: Principal, workflow: Workflow, merged: Sequence[Workflow]
+) -> list[Workflow]:
+    """Return the workflows that the request merges. Raises NotFound for one that the principal may not run."""
+    ids = {each.pk for each in (workflow, *merged)}
+    if len(merged) > MAX_MERGED or len(ids) <= len(merged):
+        raise InvalidValue(_("Merge different workflows, and not too many."), field="merge")
+    for other in merged:
+        if other.team_id != workflow.team_id:
+            raise NotFound(field="merge")
+        permissions.check_run(principal, other)
+    return [*merged]
 
 
 def copy_stream_variables(system: Mapping[str, Json]) -> dict[str, Json]:

@@ -147,7 +147,7 @@ def check_request(
         ),
         mocks=mocks,
         offline=offline,
-        system=build_stream_variables(principal, workflow, stream),
+        system=build_stream_variables(principal, workflow, document, stream),
     )
 
 

@@ -5,6 +5,7 @@ records the access.
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
@@ -18,9 +19,10 @@ from django.views.decorators.http import require_safe
 
 from accounts.errors import NotFound
 from accounts.principals import Principal
+from accounts.tenancy import tenant
 from workflows import memory_app, selectors
-from workflows.engine.errors import EngineFault
-from workflows.engine.language.document import Json, NodeSpec
+from workflows.engine.errors import EngineFault, SubWorkflowUnavailable
+from workflows.engine.language.document import Document, Json, NodeSpec
 from workflows.engine.language.memory_usage import DEFAULT_SCOPE
 from workflows.engine.nodes.memory.history_context import (
     MAX_WORKING_ENTRIES,
@@ -34,6 +36,7 @@ from workflows.engine.nodes.memory.memory_retrieval import QUERY_FIELDS
 from workflows.engine.nodes.memory.quoting import render_memories
 from workflows.engine.text_rendering import as_text
 from workflows.execution.kinds import load_kinds
+from workflows.execution.memory_streams import build_stream_system, find_merged
 from workflows.models import Workflow
 from workflows.services.runs.runs import Subject, resolve_subject
 from workflows.views.catalog.workflow_page import (
@@ -91,8 +94,9 @@ def recall_preview(request: HttpRequest, workflow_id: UUID, node_key: str) -> Ht
         "group": group,
         "forgets": config["forgets"],
     }
+    identity = _build_identity(principal, workflow, document)
     context |= _build_recall_context(
-        principal, workflow, config, subject, conversation, group, query
+        principal, workflow, config, identity, subject, conversation, group, query
     )
     return render(request, "inspector/_recall_results.html", context)
 
@@ -127,16 +131,29 @@ def _read_config(spec: NodeSpec) -> dict[str, Any]:
     }
 
 
+def _build_identity(
+    principal: Principal, workflow: Workflow, document: Document
+) -> dict[str, Json]:
+    """Return the system variables of the workflow. Merged ones that the reader may not run are left out."""
+    merged: list[Workflow] = []
+    with suppress(SubWorkflowUnavailable), tenant([workflow.team_id]):
+        merged = find_merged(principal, workflow, document)
+    with tenant([workflow.team_id]):
+        stream = build_stream_system(workflow, merged)
+    return {"app_id": str(workflow.pk), "workflow_id": str(workflow.pk), **stream}
+
+
 def _build_recall_context(
     principal: Principal,
     workflow: Workflow,
     config: Mapping[str, Any],
+    workflow_identity: Mapping[str, Json],
     subject: Subject,
     conversation: str,
     group: str,
     query: str | None,
 ) -> dict[str, Any]:
-    identity = {"user_id": subject.id, "app_id": str(workflow.pk), "workflow_id": str(workflow.pk)}
+    identity = {**workflow_identity, "user_id": subject.id}
     if conversation:
         identity["conversation_id"] = conversation
     if group:
