@@ -108,6 +108,7 @@ def test_model_is_told_the_purpose_and_the_inputs(cast: Cast) -> None:
             "required": ["topic"],
             "additionalProperties": False,
         },
+        aliases=("Summarize a page", "summarize-a-page"),
     )
 
 

@@ -70,6 +70,7 @@ class Widget(StrEnum):
     TOOL_ARGUMENTS = "tool_arguments"  # the arguments of the tool beside it, as Dify writes them
     MEMORY_TOOLS = "memory_tools"  # the scopes of each tool of memory
     WORKFLOW = "workflow"  # a published workflow of the team, by its slug
+    WORKFLOWS = "workflows"  # a list of published workflows of the team, by their slugs
     WORKFLOW_INPUTS = "workflow_inputs"  # a value for each input of the workflow beside it
     INNER_SELECTOR = "inner_selector"  # one variable of a node inside the container
 

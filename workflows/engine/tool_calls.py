@@ -19,11 +19,21 @@ ALL_TOOLS: Final = "*"
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
-    """A tool as a model sees it. ``parameters`` is a JSON schema of type object."""
+    """A tool as a model sees it. ``parameters`` is a JSON schema of type object.
+
+    ``title`` is the name in texts for models and people if it differs from ``name``, which model APIs restrict:
+    ``desktop.run``. ``aliases`` are other names that a model may write in a text: what people call the tool.
+    """
 
     name: str
     description: str = ""
     parameters: Mapping[str, Json] = field(default_factory=dict)
+    title: str = ""
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def label(self) -> str:
+        return self.title or self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +67,8 @@ class Tool:
     needs_approval: bool = False
     # Its results are untrusted, such as text from the web or from another company's server.
     is_untrusted: bool = True
+    # Arguments that are set already, which the model neither sees nor replaces.
+    settings: Mapping[str, Json] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from django.conf import settings
 from config.redaction import Redactor
 from workflows.engine.errors import EngineFault
 from workflows.engine.language.document import Json
+from workflows.engine.nodes.agent.tool_use.merged_functions import MergingTools
 from workflows.engine.ports import Ports
 from workflows.engine.runtime.events import NodeStateChange, RunFinished, RunStarted
 from workflows.engine.runtime.loop import execute_plan
@@ -159,7 +160,10 @@ class _Attempt:
         pause_control = run_options.build_pause_control(claim, debug, rows)
         ports = add_reminder(build_ports(claim, self.setup, self.context.services), claim)
         children = ChildRuns(claim, self.context.children, self.execution.is_leaving, self.redactor)
-        tools = build_tools(claim, self.context.services, WorkflowTools(claim, children))
+        workflow_tools = WorkflowTools(claim, children)
+        tools = MergingTools(
+            build_tools(claim, self.context.services, workflow_tools), workflow_tools.load
+        )
         ports = replace(ports, sub_workflows=children, tools=tools)
         await record_run_start(claim, self.prepared.document)
         try:

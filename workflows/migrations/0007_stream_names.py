@@ -1,6 +1,7 @@
 """Readable names of memory streams. Memory that was kept under the ids of workflows moves to these names."""
 
 import hashlib
+import json
 import re
 from itertools import chain, count
 from uuid import UUID
@@ -23,16 +24,19 @@ UUID_LENGTH = 36
 
 def name_streams(apps, schema_editor):
     """Name the stream of every workflow and of all merged ones, and move their memory to these names."""
-    workflows = apps.get_model("workflows", "Workflow")._base_manager
+    alias = schema_editor.connection.alias
+    workflows = apps.get_model("workflows", "Workflow")._base_manager.using(alias)
     for team_id in workflows.order_by().values_list("team_id", flat=True).distinct():
         _Team(apps, schema_editor.connection, team_id).name_streams()
 
 
 class _Team:
     def __init__(self, apps, connection, team_id):
-        self.workflows = apps.get_model("workflows", "Workflow")._base_manager.filter(team_id=team_id)
-        self.streams = apps.get_model("workflows", "StreamName")._base_manager
-        self.runs = apps.get_model("workflows", "Run")._base_manager.filter(team_id=team_id)
+        workflows, streams = (
+            apps.get_model("workflows", name)._base_manager.using(connection.alias)
+            for name in ("Workflow", "StreamName")
+        )
+        self.workflows, self.streams = workflows.filter(team_id=team_id), streams
         self.connection, self.team_id = connection, team_id
         self.names = {}  # of the workflows, by their ids
         self.used = set()
@@ -60,11 +64,18 @@ class _Team:
     def _list_merged(self):
         """Return the lists of workflows that were merged: those of stored memory, and those of runs."""
         lists = [_split(app_id) for app_id in self._list_stored_streams()]
-        with_names = self.runs.filter(system__has_key="workflow_names")
-        for names in with_names.order_by().values_list("system__workflow_names", flat=True).distinct():
-            lists.append(_parse(names))
+        lists += map(_parse, self._list_merged_by_runs())
         known = [tuple(ids) for ids in lists if len(ids) > 1 and all(pk in self.names for pk in ids)]
         return list(dict.fromkeys(known))
+
+    def _list_merged_by_runs(self):
+        with self.connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT DISTINCT (system -> 'workflow_names')::text FROM workflows_run"
+                " WHERE team_id = %s AND system -> 'workflow_names' IS NOT NULL",
+                [self.team_id],
+            )
+            return [json.loads(names) for (names,) in cursor.fetchall()]
 
     def _list_stored_streams(self):
         if not self._has_table("memory_namespace"):

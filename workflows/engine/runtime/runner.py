@@ -11,12 +11,14 @@ from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mappi
 from dataclasses import replace
 from typing import Any, Final
 
+from workflows.engine.errors import ToolFailed
 from workflows.engine.kinds import AnyKind
 from workflows.engine.language.document import Document, Json
 from workflows.engine.language.dsl import load_document
 from workflows.engine.language.plan import Plan, compile_plan
 from workflows.engine.language.start_form import check_start_inputs
 from workflows.engine.nodes import build_kinds
+from workflows.engine.nodes.agent.tool_use.merged_functions import MergedWorkflow, MergingTools
 from workflows.engine.ports import (
     ClockPort,
     CodePort,
@@ -170,8 +172,9 @@ class WorkflowRunner:
         sub_workflows = LocalSubWorkflows(
             self._find_runner, self._ancestors, start.system, self._children
         )
-        tools = self._ports.tools and LocalWorkflowTools(
-            self._find_document, sub_workflows, self._ports.tools
+        tools = self._ports.tools and MergingTools(
+            LocalWorkflowTools(self._find_document, sub_workflows, self._ports.tools),
+            self._load_merged,
         )
         return replace(self._ports, sub_workflows=sub_workflows, tools=tools)
 
@@ -179,6 +182,12 @@ class WorkflowRunner:
         """Return the document of a workflow that a run of this one may use as a tool."""
         runner = self._find_runner(slug, {**self._ancestors, slug: slug})
         return runner.document if runner is not None else None
+
+    async def _load_merged(self, slug: str) -> MergedWorkflow:
+        document = self._find_document(slug)
+        if document is None:
+            raise ToolFailed(f"There is no workflow {slug}")
+        return MergedWorkflow(slug, document.name or slug, document.description, document)
 
     def _find_runner(self, slug: str, ancestors: Mapping[str, str]) -> "WorkflowRunner | None":
         """Return the runner of a workflow that a run of this one calls, which shares this runner's ports."""

@@ -54,7 +54,8 @@ class LocalWorkflowTools:
         if document is None:
             raise ToolFailed(f"There is no workflow {slug}")
         schema = build_input_schema(list_callable_inputs(document))
-        return Tool(reference, ToolSpec(slug, document.description or document.name, schema))
+        description, aliases = document.description or document.name, (document.name,)
+        return Tool(reference, ToolSpec(slug, description, schema, aliases=aliases))
 
 
 async def run_workflow_tool(

@@ -77,10 +77,14 @@ def list_local_tools(table: ToolTable, source: ToolSource) -> list[Tool]:
 def build_tool(reference: ToolReference, local_tool: LocalTool) -> Tool:
     return Tool(
         reference,
-        local_tool.spec,
+        replace(local_tool.spec, aliases=_list_titles(local_tool)),
         needs_approval=local_tool.needs_approval,
         is_untrusted=local_tool.is_untrusted,
     )
+
+
+def _list_titles(tool: LocalTool) -> tuple[str, ...]:
+    return (*tool.spec.aliases, *([tool.title] if tool.title else []))
 
 
 async def call_local_tool(

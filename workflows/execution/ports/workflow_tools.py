@@ -9,6 +9,7 @@ from accounts.principals import RunPrincipal
 from accounts.tenancy import tenant
 from workflows.engine.errors import SubWorkflowUnavailable, ToolFailed
 from workflows.engine.language.document import Document, Json
+from workflows.engine.nodes.agent.tool_use.merged_functions import MergedWorkflow
 from workflows.engine.ports import SubWorkflowPort
 from workflows.engine.sub_workflows.form import build_input_schema, list_callable_inputs
 from workflows.engine.sub_workflows.tools import get_slug, run_workflow_tool
@@ -41,6 +42,22 @@ class WorkflowTools:
             self.children, tool, arguments, idempotency_key=idempotency_key
         )
 
+    async def load(self, reference: str) -> MergedWorkflow:
+        """Load a workflow that the run merges. Raises ToolFailed if the run may not use it."""
+        return await run_in_thread(self._load, reference)
+
+    def _load(self, reference: str) -> MergedWorkflow:
+        principal = load_principal(self.claim)
+        with tenant([self.claim.team_id]):
+            try:
+                workflow = find_published(principal, self.claim.team_id, reference)
+            except SubWorkflowUnavailable as missing:
+                raise ToolFailed(missing.message) from missing
+            version = workflow.published_version
+            document = from_json(version.snapshot.document if version is not None else {})
+            description = workflow.tool_description or workflow.description
+            return MergedWorkflow(workflow.slug, workflow.name, description, document)
+
     def _find_all(self, references: Sequence[ToolReference]) -> list[Tool]:
         principal = load_principal(self.claim)
         with tenant([self.claim.team_id]):
@@ -69,7 +86,9 @@ def describe_workflow(workflow: Workflow) -> ToolSpec:
 def build_spec(workflow: Workflow, document: Document | None) -> ToolSpec:
     description = workflow.tool_description or workflow.description or workflow.name
     inputs = list_callable_inputs(document) if document is not None else ()
-    return ToolSpec(get_tool_name(workflow), description, build_input_schema(inputs))
+    schema = build_input_schema(inputs)
+    aliases = (workflow.name, workflow.slug)
+    return ToolSpec(get_tool_name(workflow), description, schema, aliases=aliases)
 
 
 def get_tool_name(workflow: Workflow) -> str:

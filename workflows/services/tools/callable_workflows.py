@@ -10,6 +10,8 @@ from workflows import permissions
 from workflows.engine.language.document import Document, Json, NodeSpec
 from workflows.engine.language.problems import Problem
 from workflows.engine.sub_workflows.form import list_callable_inputs, list_callable_outputs
+from workflows.engine.sub_workflows.merging import FIELD as MERGE
+from workflows.engine.sub_workflows.merging import list_merged_by
 from workflows.models import Workflow
 from workflows.models.documents import from_json
 
@@ -77,7 +79,7 @@ def _refresh_node(team_id: UUID, node: NodeSpec) -> NodeSpec:
 def find_call_problems(
     team_id: UUID, document: Document, workflow_id: UUID | None = None
 ) -> Iterator[Problem]:
-    """Yield the problems of the document's sub-workflow nodes that depend on the other workflows of the team.
+    """Yield the problems of sub-workflow nodes and merging agents that depend on the other workflows of the team.
 
     ``workflow_id`` is the workflow that the document belongs to, which can't run itself.
     """
@@ -85,24 +87,36 @@ def find_call_problems(
     for node in nodes:
         if reference := str(node.data.get("workflow") or ""):
             yield from _check_node(team_id, node, reference, workflow_id)
+    for node in document.nodes:
+        for position, reference in enumerate(list_merged_by(node)):
+            merged = _find_row(team_id, reference)
+            field = f"{MERGE}.{position}"
+            yield from _check_workflow(node, field, reference, merged, workflow_id)
+
+
+def _check_workflow(
+    node: NodeSpec, field: str, reference: str, workflow: Workflow | None, caller_id: UUID | None
+) -> Iterator[Problem]:
+    """Yield why the node can't run the workflow, if it can't."""
+    if workflow is None:
+        message = f"There is no workflow {reference} in this team"
+        yield Problem("workflow.unknown", message, node=node.id, field=field)
+    elif workflow.pk == caller_id:
+        message = "A workflow can't run inside itself"
+        yield Problem("workflow.circle", message, node=node.id, field=field)
+    elif workflow.is_archived or workflow.published_version is None:
+        state = "archived" if workflow.is_archived else "not published"
+        message = f"The workflow {workflow.name} is {state}"
+        yield Problem("workflow.unpublished", message, node=node.id, field=field)
 
 
 def _check_node(
     team_id: UUID, node: NodeSpec, reference: str, caller_id: UUID | None
 ) -> Iterator[Problem]:
     workflow = _find_row(team_id, reference)
-    if workflow is not None and workflow.pk == caller_id:
-        message = "A workflow can't run inside itself"
-        yield Problem("workflow.circle", message, node=node.id, field="workflow")
-        return
-    if workflow is None:
-        message = f"There is no workflow {reference} in this team"
-        yield Problem("workflow.unknown", message, node=node.id, field="workflow")
-        return
-    if workflow.is_archived or workflow.published_version is None:
-        state = "archived" if workflow.is_archived else "not published"
-        message = f"The workflow {workflow.name} is {state}"
-        yield Problem("workflow.unpublished", message, node=node.id, field="workflow")
+    problems = [*_check_workflow(node, "workflow", reference, workflow, caller_id)]
+    yield from problems
+    if problems or workflow is None or workflow.published_version is None:
         return
     inputs = list_callable_inputs(from_json(workflow.published_version.snapshot.document))
     given = node.data.get("inputs")

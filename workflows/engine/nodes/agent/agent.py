@@ -119,7 +119,7 @@ class Agent(NodeKind[AgentConfig, AgentConfig]):
     def brings_untrusted_content(self, spec: NodeSpec) -> bool:
         """Return whether the agent has a tool whose results may come from outside."""
         try:
-            tools = self.configure(spec).enabled_tools
+            tools = self.configure(spec).all_tools
         except ValidationError:
             return False  # an incomplete draft, which cannot run
         return any(tool.reference not in _TRUSTED for tool in tools)

@@ -48,6 +48,14 @@ ALL_TOOLS: Final = "*"
 Limit = BeforeValidator(lambda value: None if value == "" else value)
 
 
+# A list of workflows in a form, where a new row is still empty.
+Slugs = BeforeValidator(
+    lambda value: (
+        [item for item in value if item != ""] if isinstance(value, list | tuple) else value or ()
+    )
+)
+
+
 class AgentTool(ConfigPart):
     """A tool that the model may call. ``settings`` are arguments that the author sets and the model does not see."""
 
@@ -58,6 +66,8 @@ class AgentTool(ConfigPart):
     enabled: bool = True
     settings: dict[str, Any] = {}
     needs_approval: bool = False
+    title: str = ""  # another name that a model may write, such as a Chinese one
+    private: bool = False  # not offered to workflows that merge this one
 
     @property
     def setting_selectors(self) -> tuple[Selector, ...]:
@@ -81,6 +91,7 @@ class AgentConfig(NodeConfig):
     prompt_config: PromptConfig | None = None
     query: str = DEFAULT_QUERY
     tools: tuple[AgentTool, ...] = ()
+    merge: Annotated[tuple[str, ...], Slugs] = ()  # the workflows whose functions it calls
     memory_tools: dict[MemoryToolName, tuple[str, ...]] = {}  # the scopes of each allowed tool
     memory: WindowConfig | None = None
     enhanced_memory: EnhancedMemory | None = None
@@ -105,6 +116,15 @@ class AgentConfig(NodeConfig):
     @property
     def enabled_tools(self) -> tuple[AgentTool, ...]:
         return tuple(tool for tool in self.tools if tool.enabled)
+
+    @property
+    def all_tools(self) -> tuple[AgentTool, ...]:
+        """Return the enabled tools, and an entry for all functions of each merged workflow."""
+        merged = (
+            AgentTool(source="workflow", provider=slug, name=ALL_TOOLS)
+            for slug in dict.fromkeys(self.merge)
+        )
+        return (*self.enabled_tools, *merged)
 
     @property
     def selectors(self) -> tuple[Selector, ...]:

@@ -65,7 +65,11 @@ class React:
 
 
 def _fit_arguments(call: ToolCall, session: AgentSession) -> ToolCall:
-    """Return the call with its input as an object, because models often write just the value of the main parameter."""
+    """Return the call under the tool's own name, and with its input as an object.
+
+    Models often write just the value of the main parameter.
+    """
+    call = replace(call, name=session.toolbox.find_label(call.name) or call.name)
     tool = session.toolbox.tools.get(call.name)
     value = call.arguments.strip()
     if tool is None or not value or value.startswith("{"):

@@ -60,10 +60,10 @@ def render_instructions(tools: Sequence[ToolSpec]) -> str:
     if not tools:
         return _WITHOUT_TOOLS
     descriptions = "\n".join(
-        f"- {tool.name}: {tool.description} Input: {to_json(dict(tool.parameters))}"
+        f"- {tool.label}: {tool.description} Input: {to_json(dict(tool.parameters))}"
         for tool in tools
     )
-    names = ", ".join(tool.name for tool in tools)
+    names = ", ".join(tool.label for tool in tools)
     return _INSTRUCTIONS.replace("[[tools]]", descriptions).replace("[[names]]", names)
 
 

@@ -137,7 +137,7 @@ class AgentSession:
         memory_tools = build_memory_tools(
             self.config.memory_tools, self.ctx, lambda: self._has_read_untrusted
         )
-        self.toolbox = await find_tools(self.config.enabled_tools, memory_tools, self.ctx)
+        self.toolbox = await find_tools(self.config.all_tools, memory_tools, self.ctx)
 
     @property
     def has_read_untrusted(self) -> bool:
@@ -181,7 +181,7 @@ class AgentSession:
 
         inputs = {
             "messages": describe_messages(messages, self._previous_messages),
-            "tools": [tool.name for tool in tools],
+            "tools": [tool.label for tool in tools],
         }
         self._previous_messages = tuple(messages)  # a strategy may extend its own list
         outputs = await self._parts.run(
@@ -285,10 +285,11 @@ class AgentSession:
         if tool is None:
             error = self.toolbox.explain_unknown(call.name)
             return PreparedCall(part, call.name, None, call.arguments, error)
+        name = tool.spec.label
         try:
-            return PreparedCall(part, call.name, tool, read_arguments(call, tool.spec))
+            return PreparedCall(part, name, tool, read_arguments(call, tool.spec))
         except ValueError as invalid:
-            return PreparedCall(part, call.name, tool, call.arguments, str(invalid))
+            return PreparedCall(part, name, tool, call.arguments, str(invalid))
 
     async def _call_together(self, calls: Sequence[PreparedCall]) -> list[ToolResult]:
         """Make the calls of one group. Return their results in the same order, whichever ended first."""

@@ -19,6 +19,7 @@ from workflows.engine.nodes.agent.todo_prompts import (
     Texts,
     choose_texts,
     render_decision,
+    render_memory,
     render_notes,
     render_step,
 )
@@ -87,7 +88,7 @@ class _Loop:
         self.notes = TodoNotes(session.ctx)
         self.todos: list[Todo] = []
         self.results: list[str] = []
-        self.namespace = f"ai:notes:{session.ctx.run_id}"
+        self.memory = render_memory(self.texts, session.ctx.run_id, session.ctx.identity)
         self.number = 0  # of model calls
 
     async def run(self) -> AgentAnswer:
@@ -110,7 +111,7 @@ class _Loop:
     async def _decide(self) -> AgentAnswer | tuple[str, ...]:
         """Return the todos, or the answer to a simple task, which may take several rounds of calls."""
         session = self.session
-        instructions = render_decision(self.texts, session.tools, self.namespace)
+        instructions = render_decision(self.texts, session.tools, self.memory)
         messages = _add_to_system(session.messages, instructions)
         while (limit := session.find_limit(self.number)) is None:
             part = "plan" if self.number == 0 else f"simple.{self.number}.model"
@@ -172,7 +173,7 @@ class _Loop:
             notes=notes,
             results=self.results[-MAX_RESULTS:],
             specs=session.tools,
-            namespace=self.namespace,
+            memory=self.memory,
         )
         system = [message for message in session.messages if message.role == "system"]
         self.number += 1

@@ -19,6 +19,7 @@ class Texts:
     functions: str
     no_functions: str
     memory: str
+    stream: str
     task: str
     goal: str
     step: str
@@ -46,6 +47,7 @@ Todos:
     functions="[Functions available]",
     no_functions="No functions",
     memory="[Memory]\nYour notes belong to this run, under {namespace}. No other workflow reads them.",
+    stream="Your memory is {stream}. It belongs to this workflow and those that it merges.",
     task="[Current task]",
     goal="[Goal]",
     step="[Current step]",
@@ -77,6 +79,7 @@ TODO列表:
     functions="【可用功能】",
     no_functions="无可用功能",
     memory="【记忆系统】\n你的笔记只属于本次运行,存储在 {namespace},其他工作流看不到。",
+    stream="你的记忆存储在 {stream},这是独立的记忆空间,不会与其他工作流的记忆混淆。",
     task="【当前任务】",
     goal="【工作流目标】",
     step="【当前步骤】",
@@ -104,8 +107,17 @@ def choose_texts(task: str) -> Texts:
     return CHINESE if _CHINESE.search(task[:2000]) else ENGLISH
 
 
-def render_decision(texts: Texts, specs: Sequence[ToolSpec], namespace: str) -> str:
-    memory = texts.memory.format(namespace=namespace)
+def render_memory(texts: Texts, run_id: str, identity: Mapping[str, Json]) -> str:
+    """Say where the notes are, and where the memory of the workflow is if the run has one."""
+    lines = [texts.memory.format(namespace=f"ai:notes:{run_id}")]
+    names = identity.get("workflow_names") or [identity.get("workflow_id") or ""]
+    stream = identity.get("stream_name") or "-".join(map(str, names))
+    if stream and identity.get("group_id"):
+        lines.append(texts.stream.format(stream=f"ai:memory:{stream}:{identity['group_id']}"))
+    return "\n".join(lines)
+
+
+def render_decision(texts: Texts, specs: Sequence[ToolSpec], memory: str) -> str:
     return f"{texts.decision}\n\n{texts.functions}\n{render_functions(texts, specs)}\n\n{memory}"
 
 
@@ -118,7 +130,7 @@ def render_step(
     notes: Sequence[Note],
     results: Sequence[str],
     specs: Sequence[ToolSpec],
-    namespace: str,
+    memory: str,
 ) -> str:
     """Return the prompt of one step of a todo."""
     sections = [f"{texts.task}\n{todo}", f"{texts.goal}\n{goal}"]
@@ -129,7 +141,7 @@ def render_step(
         sections.append("\n".join([texts.results, *results]))
     sections += [
         f"{texts.functions}\n{render_functions(texts, specs)}",
-        texts.memory.format(namespace=namespace),
+        memory,
         texts.output_format,
     ]
     return "\n\n".join(sections)
@@ -154,10 +166,22 @@ def render_functions(texts: Texts, specs: Sequence[ToolSpec]) -> str:
     """List the functions in the form in which an action calls them."""
     if not specs:
         return texts.no_functions
-    return "\n".join(f"- {_render_call(spec)}: {spec.description}" for spec in specs)
+    return "\n".join(
+        f"- {_render_call(spec)}{_render_aliases(spec)}: {spec.description}" for spec in specs
+    )
 
 
 def _render_call(spec: ToolSpec) -> str:
     properties = spec.parameters.get("properties")
     names: Mapping[str, Json] = properties if isinstance(properties, Mapping) else {}
-    return f"[{':'.join([spec.name, *names])}]"
+    return f"[{':'.join([spec.label, *names])}]"
+
+
+def _render_aliases(spec: ToolSpec) -> str:
+    """Return the other names of a function, such as a Chinese one, by which an action may call it."""
+    aliases = [
+        alias
+        for alias in dict.fromkeys(spec.aliases)
+        if alias not in (spec.description, spec.label)
+    ]
+    return f" ({', '.join(aliases)})" if aliases else ""

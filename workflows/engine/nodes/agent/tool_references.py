@@ -8,6 +8,7 @@ from pydantic import ValidationError
 from workflows.engine.language.document import Document, NodeSpec
 from workflows.engine.nodes.agent.agent_config import AgentConfig
 from workflows.engine.nodes.agent.tool_node.tool_choice import read_reference
+from workflows.engine.sub_workflows.merging import list_merged_by
 from workflows.engine.tool_calls import ToolReference
 
 
@@ -37,10 +38,11 @@ def list_named_tools(node: NodeSpec) -> tuple[NamedTool, ...]:
 
 
 def iter_workflow_references(document: Document) -> Iterator[str]:
-    """Yield the slug or id of each workflow that the document's nodes run: as a sub-workflow, or as a tool."""
+    """Yield the slug or id of each workflow that the document's nodes run: as a sub-workflow, a tool or a merged one."""
     for node in document.nodes:
         if node.kind == "sub-workflow" and node.data.get("workflow"):
             yield str(node.data["workflow"])
+        yield from list_merged_by(node)
         for named in list_named_tools(node):
             if named.reference.source == "workflow":
                 yield named.reference.provider or named.reference.name

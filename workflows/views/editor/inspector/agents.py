@@ -13,6 +13,7 @@ from workflows.engine.language.memory_usage import SCOPES
 from workflows.engine.nodes.memory.memory_access import PAGE_SCOPES
 from workflows.models import Workflow
 from workflows.services.tools.catalog import CatalogTool, list_tool_groups
+from workflows.views.editor.inspector.callable_workflows import list_workflow_choices
 from workflows.views.phrases import translate_text
 
 
@@ -58,9 +59,12 @@ class ToolGroup:
 
 def build_agent_choices(principal: Principal, workflow: Workflow) -> dict[str, Any]:
     """Build the context of the fields of agents."""
+    choices = list_workflow_choices(principal, workflow)
     return {
         "tool_groups": _list_groups(principal, workflow),
         "tool_sources": TOOL_SOURCES,
+        "workflow_choices": choices,
+        "workflow_slugs": [slug for slug, _name in choices],
         "memory_scopes": [(scope, translate_text(label)) for scope, label in SCOPES],
         "memory_tools": [
             (name, label, [scope for scope, _label in (PAGE_SCOPES if is_page else SCOPES)])

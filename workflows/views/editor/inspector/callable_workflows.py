@@ -51,7 +51,7 @@ def build_picker_context(
     target = find_target(principal, workflow.team_id, slug)
     inputs = list_callable_inputs(target.document) if target is not None else ()
     return {
-        "workflow_choices": _list_choices(principal, workflow),
+        "workflow_choices": list_workflow_choices(principal, workflow),
         "callable_url": reverse("workflows:callable", args=[workflow.pk]),
         "target": target.workflow if target is not None else None,
         "has_old_outputs": target is not None and not has_current_outputs(spec, target.document),
@@ -59,7 +59,8 @@ def build_picker_context(
     }
 
 
-def _list_choices(principal: Principal, workflow: Workflow) -> Sequence[tuple[str, str]]:
+def list_workflow_choices(principal: Principal, workflow: Workflow) -> Sequence[tuple[str, str]]:
+    """Return slug and name of the published workflows that a node of this workflow can run."""
     rows = selectors.list_workflows(principal, team_id=workflow.team_id)
     rows = rows.filter(published_version__isnull=False).exclude(pk=workflow.pk).exclude(slug="")
     return [

@@ -1,7 +1,8 @@
 """The tools of an agent: finds them, gives each a name that a model can write, and calls them."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+import unicodedata
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 
@@ -25,11 +26,19 @@ from workflows.engine.tool_calls import Tool, ToolCall, ToolPort, ToolSpec
 
 # Models accept only such names of functions.
 _INVALID_IN_NAME: Final = re.compile(r"[^a-zA-Z0-9_-]+")
+_SEPARATORS: Final = re.compile(r"[\W_]+")
 _MAX_NAME: Final = 64
 MAX_ARGUMENTS: Final = 100_000  # characters
 MAX_ARGUMENT_DEPTH: Final = 40
 
 Arguments = Mapping[str, Json]
+
+# The names by which a model may mean a tool; those that come first win.
+_NAMES_IN_ORDER: Final[tuple[Callable[[ToolSpec], Sequence[str]], ...]] = (
+    lambda spec: (spec.name, spec.title),
+    lambda spec: spec.aliases,
+    lambda spec: (spec.title.rpartition(".")[2],),
+)
 
 
 class CallableTool(Protocol):
@@ -92,14 +101,33 @@ class Toolbox:
         return tuple(tool.spec for tool in self.tools.values())
 
     def find_name(self, name: str) -> str | None:
-        """Return the name of the tool that a model means, which may write it in other case or with other separators."""
+        """Return the name of the tool that a model means.
+
+        It may write the name in other case or with other separators, write what people call the tool, or leave out the
+        workflow of a merged workflow's function.
+        """
         if name in self.tools:
             return name
-        wanted = _clean_name(name).lower()
-        return next((each for each in self.tools if wanted and each.lower() == wanted), None)
+        wanted = _normalize(name)
+        if not wanted:
+            return None
+        for list_names in _NAMES_IN_ORDER:
+            matches = [
+                key
+                for key, tool in self.tools.items()
+                if wanted in map(_normalize, list_names(tool.spec))
+            ]
+            if matches:
+                # Two tools that share an alias or a function's name are not told apart by it.
+                return matches[0] if len(matches) == 1 else None
+        return None
+
+    def find_label(self, label: str) -> str | None:
+        """Return the name of the tool with exactly this name in texts for models."""
+        return next((name for name, tool in self.tools.items() if tool.spec.label == label), None)
 
     def explain_unknown(self, name: str) -> str:
-        names = ", ".join(self.tools) or "none"
+        names = ", ".join(spec.label for spec in self.specs) or "none"
         return f"There is no tool named {name[:100]!r}. Tools: {names}."
 
 
@@ -171,9 +199,11 @@ def _build_tool(
     spec = ToolSpec(
         name,
         entry.description or tool.spec.description,
-        _remove_settings(tool.spec.parameters, entry.settings),
+        _remove_settings(tool.spec.parameters, {**tool.settings, **entry.settings}),
+        tool.spec.title,
+        (*filter(None, [entry.title]), *tool.spec.aliases),
     )
-    settings = dict(_iter_settings(entry, ctx))
+    settings = {**tool.settings, **dict(_iter_settings(entry, ctx))}
     return PortTool(spec, tool, port, settings, entry.needs_approval or tool.needs_approval)
 
 
@@ -205,6 +235,11 @@ def _choose_name(tool: Tool, taken: Collection[str]) -> str:
         for name in (*names, *numbered)
         if _fold_name(name) not in taken and len(name) <= _MAX_NAME
     )
+
+
+def _normalize(name: str) -> str:
+    """Return the name in lower case, with one kind of separator and of characters."""
+    return _SEPARATORS.sub("_", unicodedata.normalize("NFKC", name[:200]).casefold()).strip("_")
 
 
 def _clean_name(name: str) -> str:
