@@ -19,10 +19,10 @@ from workflows.engine.errors import SubWorkflowUnavailable
 from workflows.engine.language.document import Document, Json
 from workflows.engine.sub_workflows.merging import list_merged
 from workflows.models import StreamName, Workflow
-from workflows.models.stream_name import MAX_NAME, iter_names
+from workflows.models.workflow import MAX_STREAM_NAME, iter_names
 
 
-_LONGEST_STEM: Final = MAX_NAME - 8  # leaves room for a number
+_LONGEST_STEM: Final = MAX_STREAM_NAME - 8  # leaves room for a number
 _MAX_TRIES: Final = 5
 
 

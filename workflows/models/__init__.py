@@ -11,11 +11,10 @@ from workflows.models.folder import Folder, FolderTree
 from workflows.models.journal import RunEvent, RunPartial, StepIntent, StepPart
 from workflows.models.provider import ConnectionKind, Credential, ModelProvider, ToolConnection
 from workflows.models.run import Run, Step
-from workflows.models.stream_name import StreamName
 from workflows.models.task import Task
 from workflows.models.version import Snapshot, Version
 from workflows.models.waits import RunWait
-from workflows.models.workflow import Workflow
+from workflows.models.workflow import StreamName, Workflow
 
 
 __all__ = [

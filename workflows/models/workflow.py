@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Iterator
+from itertools import chain, count
 from typing import Any, Final
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import models, transaction
 from django.utils.text import slugify
 from django.utils.translation import gettext_lazy as _
@@ -11,11 +13,31 @@ from django.utils.translation import gettext_lazy as _
 from accounts.tenancy import TenantModel
 from workflows.engine.language.document import Dialect, Mode
 from workflows.models.authored import Authored
-from workflows.models.stream_name import StreamName, iter_names
 
 
+# As long as an id in a memory namespace may be; see memory.core.scopes.
+MAX_STREAM_NAME: Final = 80
 # What a memory namespace accepts as an id; see memory.core.scopes.
 _STREAM: Final = re.compile(r"[!-9;-~]{1,80}")
+
+
+class StreamName(TenantModel):
+    """The stream of a workflow, or of merged workflows in their order. It outlives them, so that no other inherits it."""
+
+    name = models.CharField(_("name"), max_length=MAX_STREAM_NAME, editable=False)
+    workflow_ids = ArrayField(models.UUIDField(), verbose_name=_("workflows"), editable=False)
+
+    class Meta:
+        verbose_name = _("memory stream")
+        verbose_name_plural = _("memory streams")
+        ordering = ["name", "id"]
+        constraints = [
+            models.UniqueConstraint(fields=["team", "name"], name="stream_name_once"),
+            models.UniqueConstraint(fields=["team", "workflow_ids"], name="stream_workflows_once"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
 
 
 class WorkflowMode(models.TextChoices):
@@ -173,3 +195,8 @@ class Workflow(Authored, TenantModel):
     @property
     def is_archived(self) -> bool:
         return self.archived_at is not None
+
+
+def iter_names(stem: str) -> Iterator[str]:
+    """Yield the name itself, and then the name with a number."""
+    return chain([stem], (f"{stem}-{number}" for number in count(2)))

@@ -305,7 +305,7 @@ WIDGET_STYLES: Final[Mapping[Widget, WidgetStyle]] = {
         "agents/_tools", {"source": "builtin", "provider": "", "name": ""}, is_list=True
     ),
     Widget.MEMORY_TOOLS: WidgetStyle("agents/_memory_tools"),
-    Widget.WORKFLOWS: WidgetStyle("lists/_workflows", "", is_list=True),
+    Widget.WORKFLOWS: WidgetStyle("sub_workflow/_merged", "", is_list=True),
     Widget.SCHEMA: WidgetStyle("fields/_schema"),
     Widget.MODEL: WidgetStyle("fields/_model"),
     Widget.TOOL: WidgetStyle("tool_node/_picker"),
