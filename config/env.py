@@ -108,6 +108,9 @@ class Env(BaseSettings):
     """prefix for stored texts, e.g. 'passage: '"""
     memory_embedder_seconds: float = Field(2.0, gt=0, le=30)
     """seconds that a recall waits for the embedding of its query before it falls back to search by words"""
+    memory_embedder_unrelated_cosine: float = Field(0.2, ge=0, lt=1)
+    """cosine that the model of openai_compatible gives two unrelated texts, about 0.2 for text-embedding-3 and 0.8 for
+    e5; relevance by meaning starts from it"""
     worker_threads: int = Field(64, ge=1, le=1000)
     """concurrent runs per worker process"""
     run_max_steps: int = Field(500, ge=1, le=1_000_000)

@@ -44,6 +44,7 @@ MEMORY_EMBEDDER_DIMENSIONS = ENV.memory_embedder_dimensions
 MEMORY_EMBEDDER_QUESTION_PREFIX = ENV.memory_embedder_question_prefix
 MEMORY_EMBEDDER_TEXT_PREFIX = ENV.memory_embedder_text_prefix
 MEMORY_EMBEDDER_SECONDS = ENV.memory_embedder_seconds
+MEMORY_EMBEDDER_UNRELATED_COSINE = ENV.memory_embedder_unrelated_cosine
 INSTALLED_APPS = [
     "django.contrib.admin",
     "django.contrib.auth",

@@ -33,8 +33,9 @@ class NamespaceStore(Protocol):
       keeps the entry's id, raises its revision by one and replaces tier, metadata, category and expiry as well. The
       earlier values stay readable in ``history``.
     - ``recall`` by ``key`` returns at most that entry. ``recall`` by ``query_text`` returns the matches, best first, each
-      with a score in 0..1 and the parts that add up to it. ``recall`` without both returns all entries, newest first.
-      Ties are broken by id, newest id first. ``filter`` is applied before ``top_k``.
+      with a score in 0..1, the share of the query that it meets, and the parts that explain it. The order is that of the
+      rank, which compares the matches. ``recall`` without both returns all entries, newest first, without scores.
+      Ties are broken by id, newest id first. ``filter`` and ``min_score`` are applied before ``top_k``.
     - An entry whose metadata names a ``group`` gets the next position in the group and keeps it. The position of a
       deleted entry stays empty. See ``memory.core.recall.ranking``.
     - A query with ``as_of`` returns the answer that it had at that moment.
@@ -72,6 +73,7 @@ def check_query(query: MemoryQuery) -> None:
         raise InvalidInput(f"top_k: must be a number from 0 to {MAX_TOP_K}.")
     if query.query_text is not None and len(query.query_text) > MAX_QUERY_LENGTH:
         raise InvalidInput(f"query_text: at most {MAX_QUERY_LENGTH} characters.")
+    check_min_score(query.min_score)
     if query.language not in LANGUAGES:
         names = ", ".join(sorted(LANGUAGES))
         raise InvalidInput(f"language: unknown language {query.language!r}; use one of: {names}.")
@@ -79,3 +81,8 @@ def check_query(query: MemoryQuery) -> None:
         raise InvalidInput(f"recency_days: must be more than 0 and at most {MAX_RECENCY_DAYS}.")
     if query.as_of is not None and query.as_of.tzinfo is None:
         raise InvalidInput("as_of: must be a date and time with a time zone.")
+
+
+def check_min_score(min_score: float | None) -> None:
+    if min_score is not None and not 0 <= min_score <= 1:
+        raise InvalidInput("min_score: must be a number from 0 to 1.")

@@ -52,7 +52,10 @@ class EntryState(EntryContent):
 
 @dataclass(frozen=True, slots=True)
 class MemoryEntry(EntryState):
-    """An entry. ``score`` (0.0 to 1.0) is present only after a search; ``explain`` has the parts of the score."""
+    """An entry. ``score``, the share of the query that it meets, is present only after a search.
+
+    ``explain`` has the parts that add up to the score, and the rank (its place among the results) with its parts.
+    """
 
     id: str
     namespace: str
@@ -81,6 +84,7 @@ class QueryEmbedding:
 
     embedder: str
     vector: tuple[float, ...] = ()
+    unrelated_cosine: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +92,8 @@ class MemoryQuery:
     """A query for the entry under ``key``, for the entries that match ``query_text`` or, without both, for the newest.
 
     ``recency_days`` is the half-life by which newer entries weigh more. ``as_of`` returns the result that the query
-    had at that moment. ``meaning`` adds similarity in meaning to the score.
+    had at that moment. ``meaning`` adds similarity in meaning to the score. A search leaves out entries whose score is
+    less than ``min_score``; entries that are found by key or as the newest have no score and are never left out.
     """
 
     namespace: str
@@ -100,3 +105,4 @@ class MemoryQuery:
     recency_days: float | None = None
     as_of: datetime | None = None
     meaning: QueryEmbedding | None = None
+    min_score: float | None = None

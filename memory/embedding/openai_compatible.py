@@ -30,6 +30,7 @@ class OpenAICompatible(Embedder):
             raise ValueError("MEMORY_EMBEDDER_MODEL is missing.")
         self.dimensions = options.dimensions
         self.name = _build_name(options)
+        self.unrelated_cosine = options.unrelated_cosine
         self._options = options
         self._clients: dict[float, openai.OpenAI] = {}
         self._lock = threading.Lock()

@@ -48,12 +48,16 @@ def _find_meaning(text: str, is_allowed: Callable[[], bool]) -> QueryEmbedding |
     with _LOCK:
         if cache_key in _CACHE:
             _CACHE.move_to_end(cache_key)
-            return QueryEmbedding(embedder.name, _CACHE[cache_key])
+            return _build_embedding(embedder, _CACHE[cache_key])
         if _state.paused_until > time.monotonic():
             return QueryEmbedding(embedder.name)
     if not is_allowed():
         return None
-    return QueryEmbedding(embedder.name, _embed_text(embedder, text))
+    return _build_embedding(embedder, _embed_text(embedder, text))
+
+
+def _build_embedding(embedder: Embedder, vector: Vector) -> QueryEmbedding:
+    return QueryEmbedding(embedder.name, vector, embedder.unrelated_cosine)
 
 
 def clear_cache() -> None:

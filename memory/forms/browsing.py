@@ -101,6 +101,9 @@ class SearchForm(FilterForm):
     m = forms.CharField(max_length=1000, required=False, label=_("Metadata"))
     since = forms.DateField(required=False, label=_("Changed since"))
     until = forms.DateField(required=False, label=_("Changed until"))
+    match = forms.IntegerField(
+        min_value=0, max_value=100, required=False, label=_("Minimum match (%)")
+    )
     sort = forms.ChoiceField(choices=SortChoice, required=False, label=_("Sort by"))
     view = forms.ChoiceField(choices=ViewChoice, required=False)
     at = forms.CharField(max_length=40, required=False, label=_("As of"))
@@ -150,6 +153,7 @@ class SearchForm(FilterForm):
             since=find_midnight(since) if since else None,
             until=find_midnight(until, days_later=1) if until else None,
             sort=Sort(self.get_value("sort") or Sort.BEST),
+            min_score=(self.get_value("match") or 0) / 100,
         )
 
 

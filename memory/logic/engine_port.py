@@ -129,9 +129,12 @@ class EnginePort(ABC):
         injected: bool = False,
         group_id: str | None = None,
         recency_days: float | None = None,
+        min_score: float | None = None,
     ) -> list[MemoryEntry]:
         step = Step(scope, identity, origin, group_id)
-        query = MemoryQuery("", key, query_text, filter, top_k, recency_days=recency_days)
+        query = MemoryQuery(
+            "", key, query_text, filter, top_k, recency_days=recency_days, min_score=min_score
+        )
         return await self.run(lambda: self._recall(step, query, injected))
 
     async def store(
@@ -305,7 +308,7 @@ class ProviderPort(EnginePort):
     def _converse(self, step: Step, request: ConversationRequest) -> ConversationResult:
         conversation_id = require_variable(Scope.CONVERSATION, "conversation_id", step.identity)
         return perform_request(
-            request, conversation_id, self._entries, new_id=_new_id, source=step.source
+            request, conversation_id, self._entries, new_id=lambda: uuid4().hex, source=step.source
         )
 
     def _find_pages(self, step: Step, search: PageQuery) -> Sequence[PageHit]:
@@ -324,7 +327,3 @@ class ProviderPort(EnginePort):
         person = str(step.identity.get("user_id") or "")
         list_lines = partial(list_log, self._entries, namespace)
         return perform_action(wiki, action, arguments, list_lines, person=person)
-
-
-def _new_id() -> str:
-    return uuid4().hex

@@ -7,7 +7,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import TypeVar
@@ -25,7 +25,7 @@ from memory.core.recall.embedding import Embedder, embed_texts
 from memory.core.recall.groups import get_group
 from memory.core.recall.selection import answer, is_search, is_visible
 from memory.core.recall.similarity import cosine
-from memory.core.records import MemoryEntry, MemoryQuery, StoreParams
+from memory.core.records import MemoryEntry, MemoryQuery, QueryEmbedding, StoreParams
 from memory.core.values import build_search_text, check_params, count_bytes
 from memory.providers.base import MemoryProvider
 from memory.providers.revisions import build_revision, is_expired
@@ -88,7 +88,8 @@ class InMemoryProvider(MemoryProvider):
             and (query.key is None or entry.key == query.key)
             and matches(filter_, build_filter_document(entry))
         ]
-        return deepcopy(answer(query, candidates, now, self._cosines(query, candidates)))
+        query, cosines = self._compute_cosines(query, candidates)
+        return deepcopy(answer(query, candidates, now, cosines))
 
     def delete(self, namespace: str, key: str) -> bool:
         check_namespace(self._policy, namespace)
@@ -110,16 +111,21 @@ class InMemoryProvider(MemoryProvider):
             self._drop_expired(namespace, self._clock())
             return deepcopy(self._values.get(namespace, {}).get(key, []))
 
-    def _cosines(self, query: MemoryQuery, candidates: Sequence[MemoryEntry]) -> dict[str, float]:
-        """Embed all candidates for each query and return their similarity by id. Nothing is cached."""
+    def _compute_cosines(
+        self, query: MemoryQuery, candidates: Sequence[MemoryEntry]
+    ) -> tuple[MemoryQuery, dict[str, float]]:
+        """Embed the query and all candidates; return the query, and the cosines by id. Nothing is cached."""
         if self._embedder is None or not candidates or not is_search(query):
-            return {}
+            return query, {}
         texts = [build_search_text(entry.key, entry.value) for entry in candidates]
         embed = partial(embed_texts, self._embedder, seconds=60)
         (question,) = embed([query.query_text or ""], question=True)
         vectors = embed(texts, question=False)
         pairs = zip(candidates, vectors, strict=True)
-        return {entry.id: cosine(question, vector) for entry, vector in pairs}
+        cosines = {entry.id: cosine(question, vector) for entry, vector in pairs}
+        embedder = self._embedder
+        meaning = QueryEmbedding(embedder.name, question, embedder.unrelated_cosine)
+        return replace(query, meaning=meaning), cosines
 
     def adopt(self, entries: Iterable[MemoryEntry]) -> None:
         """Add entries of another store unchanged; one with an existing key replaces that entry."""

@@ -58,7 +58,11 @@ class SourceIn(Body):
 
 @with_fields_of(EntryState, required=True)
 class EntryOut(Body):
-    """An entry. ``held_for`` has the reasons for its quarantine and is empty for an entry in use."""
+    """An entry. ``held_for`` has the reasons for its quarantine and is empty for an entry in use.
+
+    ``score`` is present after a search by text: the share of the query that the entry meets, from 0 to 1, whatever else
+    was found. ``explain`` has its parts, which add up to it, and ``rank``, by which the results are sorted, with its parts.
+    """
 
     id: UUID
     namespace: str
@@ -124,6 +128,7 @@ class EverywhereQuery(Body):
     """A search for the words ``q`` in all namespaces that the caller can see, or in those of one scope."""
 
     q: str = Field(min_length=1, max_length=500)
+    min_score: float | None = Field(None, ge=0, le=1)
     scope: str | None = Field(None, max_length=40)
     category: str = Field("", max_length=40)
     tier: Tier | None = None
@@ -172,6 +177,12 @@ class RecallIn(Body):
     top_k: int | None = Field(None, ge=0, le=MAX_TOP_K, description=_TOP_K_DESCRIPTION)
     language: str = Field("english", max_length=20)
     recency_days: float | None = None
+    min_score: float | None = Field(
+        None,
+        ge=0,
+        le=1,
+        description="Leaves out entries that meet less of the query_text. Without a query_text it has no effect.",
+    )
     as_of: AwareDatetime | None = None
 
 

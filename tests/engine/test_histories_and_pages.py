@@ -181,7 +181,8 @@ async def test_dify_configuration_of_the_retrieval_holds() -> None:
 
     assert await count("the blue button", top_k=4) == 2
     assert await count("the blue button", top_k=1, score_threshold=None) == 1
-    assert await count("the blue button", top_k=4, score_threshold=1.0) == 0
+    assert await count("the blue button of Napoleon", top_k=4, score_threshold=1.0) == 0
+    assert await count("the blue button of Napoleon", top_k=4, score_threshold=0.4) == 2
     assert await count("", top_k=4) == 0
 
 

@@ -49,6 +49,11 @@ def asking(kind: str, **more: Any) -> Document:
     if kind == "llm":
         held = {"enabled": True, "scope": "user", "query_selector": ["start", "q"], "top_k": 1}
         return path(start("q"), llm("x", ("user", "go"), enhanced_memory={**held, **more}), end())
+    if kind == "agent":
+        held = {"enabled": True, "scope": "user", "query_selector": ["start", "q"], **more}
+        agent = node("x", "agent", model={"provider": "p", "name": "m"}, instruction="Help.",
+                     query="{{#start.q#}}", enhanced_memory=held)  # fmt: skip
+        return path(start("q"), agent, end())
     words = {"memory-recall": "query_selector", "memory-retrieval": "topic_selector"}
     data = {"scope": "user", words[kind]: ["start", "q"], "top_k": 1, **more}
     return path(start("q"), node("x", kind, **data), end())
@@ -78,6 +83,59 @@ def test_days_that_are_none_are_refused_at_their_field(kind: str, days: Any) -> 
         )
 
     assert any("recency_days" in str(one.field) for one in refused.value.problems)
+
+
+PRINTERS = {"toner": "the printer needs toner", "office": "the printer of the office"}
+
+
+async def recall_printers(kind: str, question: str, **more: Any) -> Any:
+    memory = InMemoryProvider()
+    for key, text in PRINTERS.items():
+        memory.store(StoreParams("user:ana", key, value=text))
+    handle = WorkflowRunner(
+        asking(kind, top_k=5, **more), memory=memory, models=EchoModels()
+    ).start(inputs={"q": question}, system={"user_id": "ana"})
+    events = [event async for event in handle.events()]
+    assert (await handle.result()).is_successful
+    [recalled] = [event for event in events if event.name == "memory_recalled"]
+    return recalled
+
+
+@pytest.mark.parametrize("kind", ["memory-recall", "memory-retrieval", "llm"])
+async def test_min_score_leaves_out_what_meets_less_of_the_question(kind: str) -> None:
+    every = await recall_printers(kind, "printer toner")
+    some = await recall_printers(kind, "printer toner", min_score=0.9)
+
+    assert {hit["key"] for hit in every.entries} == {"toner", "office"}
+    assert [(hit["key"], hit["score"]) for hit in some.entries] == [("toner", 1.0)]
+
+
+@pytest.mark.parametrize("kind", ["memory-recall", "memory-retrieval", "llm"])
+async def test_question_that_nothing_meets_is_no_error(kind: str) -> None:
+    recalled = await recall_printers(kind, "Which printer did Napoleon use", min_score=0.5)
+
+    assert recalled.entries == []
+
+
+@pytest.mark.parametrize("kind", ["memory-recall", "memory-retrieval", "llm", "agent"])
+@pytest.mark.parametrize("min_score", [-0.1, 1.1, "much"])
+def test_min_score_that_is_none_is_refused_at_its_field(kind: str, min_score: Any) -> None:
+    with pytest.raises(DocumentInvalid) as refused:
+        WorkflowRunner(
+            asking(kind, min_score=min_score), memory=InMemoryProvider(), models=EchoModels()
+        )
+
+    assert any("min_score" in str(one.field) for one in refused.value.problems)
+
+
+@pytest.mark.parametrize("kind", ["memory-recall", "memory-retrieval", "llm", "agent"])
+def test_forms_offer_the_least_relevance_with_a_help(kind: str) -> None:
+    fields = next(one for one in NODE_KINDS if one.name == kind).fields
+    within = [*fields, *(inner for field in fields for inner in field.fields)]
+
+    [field] = [field for field in within if field.name == "min_score"]
+    assert (field.low, field.high) == (0, 1)
+    assert field.help
 
 
 @pytest.mark.parametrize("kind", ["memory-recall", "memory-store", "memory-delete", "llm"])

@@ -124,7 +124,7 @@ def test_memory_searched_for_stands_first_though_its_node_was_slower(signed_in: 
     )
 
     assert added == [2, 1, 0]  # each memory once
-    assert rows == [["b", "0.50"], ["c", "0.50"], ["a", "0.00"]]
+    assert rows == [["b", "50% match"], ["c", "50% match"], ["a", "0% match"]]
 
 
 def event_of(data: dict[str, Any]) -> RunEvent:

@@ -106,7 +106,8 @@ class MemoryPort(Protocol):
         top_k: int | None = None,
         injected: bool = False,  # the hits are added to a prompt automatically (enhanced_memory)
         group_id: str | None = None,  # the workflow's memory of another group than the run's
-        recency_days: float | None = None,  # half-life of the score
+        recency_days: float | None = None,  # half-life by which newer entries rank higher
+        min_score: float | None = None,  # a search leaves out entries with a lower score
     ) -> Sequence[MemoryHit]: ...
 
     async def store(

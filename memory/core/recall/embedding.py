@@ -43,12 +43,15 @@ class Embedder(ABC):
     - ``embed`` returns one vector for each text, in the order of the texts. ``question`` is true for a search query and false
       for a stored text; many models distinguish them. It may be called from several threads, and takes at most
       ``seconds`` if it waits for a service. It raises ``EmbedderFault``; any other exception is treated as one.
+    - ``unrelated_cosine`` is the cosine of two texts that have nothing to do with each other. Many models give 0.7 and
+      more; nearness in meaning, which scores report, starts from it.
     - ``batch`` is the preferred number of texts in one call.
     """
 
     name: str = ""
     dimensions: int | None = None
     batch: int = 64
+    unrelated_cosine: float = 0.0
 
     @abstractmethod
     def embed(

@@ -9,7 +9,11 @@ texts would have to be read, none is: a match in so many does not distinguish th
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from memory.core.recall.tokens import extract_inner_terms, extract_query_terms
+from memory.core.recall.tokens import (
+    extract_inner_terms,
+    extract_query_terms,
+    weigh_query_terms,
+)
 
 
 MAX_TEXTS_READ = 2_000
@@ -17,11 +21,15 @@ MAX_TEXTS_READ = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A parsed question: the whole text in lower case, its sorted terms, and the terms that every literal match has."""
+    """A parsed question: the whole text in lower case, its sorted terms, and the terms that every literal match has.
+
+    ``content_weights`` says how much content each term has; terms without any are left out.
+    """
 
     folded_text: str
     terms: tuple[str, ...]
     inner_terms: frozenset[str]
+    content_weights: Mapping[str, float]
 
     def is_in(self, text: str) -> bool:
         return bool(self.folded_text) and self.folded_text in text.casefold()
@@ -37,7 +45,10 @@ class Question:
 def parse_question(text: str, language: str) -> Question:
     terms = extract_query_terms(text, language)
     inner_terms = extract_inner_terms(text.strip(), language).intersection(terms)
-    return Question(text.strip().casefold(), tuple(sorted(set(terms))), inner_terms)
+    content_weights = weigh_query_terms(text, language)
+    return Question(
+        text.strip().casefold(), tuple(sorted(set(terms))), inner_terms, content_weights
+    )
 
 
 def limit_candidates(candidates: Iterable[int]) -> list[int]:

@@ -1,8 +1,9 @@
-"""The score of each text for a question, with its parts; other implementations must give the same scores.
+"""The rank and the score of each text for a question, with their parts; other implementations must give the same numbers.
 
-The score is the sum of stemmed BM25 over an entry and of BM25 over the entry together with the two entries before it
+The score (``memory.core.recall.relevance``) is absolute; the rank compares the texts of one answer, whose best has
+nearly 1. The rank is the sum of stemmed BM25 over an entry and of BM25 over the entry together with the two entries before it
 in its group, each normalized to 0..1, and of a fifth of the scores of its four neighbours. On chats, this finds a
-third more than words alone, and more than rank fusion. A text that contains the question literally never scores below
+third more than words alone, and more than rank fusion. A text that contains the question literally never ranks below
 one half. Where texts and question have vectors, their similarity (``memory.core.recall.similarity``) is a third term
 of the sum.
 
@@ -17,7 +18,9 @@ from dataclasses import dataclass
 from memory.core.recall import scoring
 from memory.core.recall.groups import GroupPosition
 from memory.core.recall.literal_match import Question, limit_candidates, parse_question
-from memory.core.recall.scoring import ScoreComponents, ScoreParts
+from memory.core.recall.relevance import Relevance, weigh_terms
+from memory.core.recall.scoring import RankComponents, ScoreParts
+from memory.core.recall.similarity import Nearness
 from memory.core.recall.tokens import DEFAULT_LANGUAGE, extract_terms
 
 
@@ -28,24 +31,29 @@ _NO_COUNTS: Mapping[str, int] = {}
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A text to rank. ``recency`` and ``similarity`` are in 0..1 and are present for all texts or for none."""
+    """A text to rank. ``recency``, which is in 0..1, and ``nearness`` are present for all texts or for none."""
 
     text: str
     group_position: GroupPosition | None = None
     recency: float | None = None
-    similarity: float | None = None
+    nearness: Nearness | None = None
+
+    @property
+    def similarity(self) -> float | None:
+        return self.nearness and self.nearness.among_texts
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A match with its score. ``position`` is the index of its text; the ``parts`` add up to the score."""
+    """A match. ``position`` is the index of its text; the ``parts`` explain the score and the rank."""
 
     position: int
+    rank: float
     score: float
     parts: ScoreParts
 
 
-def rank(query: str, texts: Sequence[Text], *, language: str = DEFAULT_LANGUAGE) -> list[Hit]:
+def rank_texts(query: str, texts: Sequence[Text], *, language: str = DEFAULT_LANGUAGE) -> list[Hit]:
     """Return the hits in the order of the texts; the caller sorts them.
 
     A hit has words of the question, contains it literally, is similar to it in meaning, or is a neighbour of such a text.
@@ -53,6 +61,7 @@ def rank(query: str, texts: Sequence[Text], *, language: str = DEFAULT_LANGUAGE)
     question = parse_question(query, language)
     query_terms = set(question.terms)
     documents = [_count_terms(query_terms, extract_terms(text.text, language)) for text in texts]
+    term_weights = weigh_terms(question.content_weights, _count_documents(documents), len(texts))
     groups = _GroupIndex(texts)
     word_scores = _normalize(_score_documents(documents))
     documents_in_context = [_add_context(documents, groups, index) for index in range(len(texts))]
@@ -74,11 +83,23 @@ def rank(query: str, texts: Sequence[Text], *, language: str = DEFAULT_LANGUAGE)
     for index, (text, total) in enumerate(zip(texts, totals, strict=True)):
         is_literal = index in matches
         if total > 0 or is_literal:
-            score = scoring.compute_final_score(total, scale, is_literal, text.recency)
+            relevance = Relevance(
+                term_weights.compute_coverage(documents[index].counts.keys()),
+                term_weights.compute_coverage(documents_in_context[index].counts.keys()),
+                is_literal,
+                text.nearness and text.nearness.to_question,
+            )
             scores = (word_scores[index], context_scores[index], neighbour_scores[index])
-            components = ScoreComponents(*scores, is_literal, text.similarity, text.recency)
-            hits.append(Hit(index, score, components.explain(scale)))
+            components = RankComponents(*scores, is_literal, text.similarity, text.recency)
+            rank = scoring.compute_rank(total, scale, is_literal, text.recency)
+            parts = build_parts(relevance, rank, components.explain(scale))
+            hits.append(Hit(index, rank, relevance.score, parts))
     return hits
+
+
+def build_parts(relevance: Relevance, rank: float, rank_parts: ScoreParts) -> ScoreParts:
+    """Return the parts of the score, the rank, and the parts of the rank."""
+    return {**relevance.explain(), "rank": rank, **rank_parts}
 
 
 @dataclass(frozen=True, slots=True)

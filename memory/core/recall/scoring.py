@@ -1,4 +1,4 @@
-"""The formulas of a score and of its parts, on numbers or on arrays.
+"""The formulas of a rank and of its parts, on numbers or on arrays.
 
 ``memory.core.recall.ranking`` and the search over postings both use them, because two floats are equal only if the same
 operations run in the same order.
@@ -65,13 +65,13 @@ def choose_scale(highest: float) -> float:
     return max(1.0, highest)
 
 
-def compute_final_score(total: float, scale: float, literal: bool, recency: float | None) -> float:
-    score = total / scale
+def compute_rank(total: float, scale: float, literal: bool, recency: float | None) -> float:
+    rank = total / scale
     if literal:
-        score = LITERAL_FLOOR + (1 - LITERAL_FLOOR) * score
+        rank = LITERAL_FLOOR + (1 - LITERAL_FLOOR) * rank
     if recency is not None:
-        score = (score + RECENCY_WEIGHT * recency) / (1 + RECENCY_WEIGHT)
-    return min(1.0, score)
+        rank = (rank + RECENCY_WEIGHT * recency) / (1 + RECENCY_WEIGHT)
+    return min(1.0, rank)
 
 
 def compute_recency(updated_at: datetime, now: datetime, half_life_days: float) -> float:
@@ -81,8 +81,8 @@ def compute_recency(updated_at: datetime, now: datetime, half_life_days: float) 
 
 
 @dataclass(frozen=True, slots=True)
-class ScoreComponents:
-    """The components of a text's score before scaling. ``similarity`` and ``recency`` are None if the query has none."""
+class RankComponents:
+    """The components of a text's rank before scaling. ``similarity`` and ``recency`` are None if the query has none."""
 
     words: float
     context: float
@@ -92,18 +92,18 @@ class ScoreComponents:
     recency: float | None = None
 
     def explain(self, scale: float) -> ScoreParts:
-        """Return the contribution of each part; together they add up to the score."""
+        """Return the contribution of each part that has one; together they add up to the rank."""
         total_weight = 1 + CONTEXT_WEIGHT + (0.0 if self.similarity is None else SIMILARITY_WEIGHT)
         remainder = 1.0 if self.recency is None else 1 / (1 + RECENCY_WEIGHT)
         share = remainder * (1 - LITERAL_FLOOR if self.literal else 1.0) / scale
         parts = {
-            "words": share * self.words / total_weight,
-            "context": share * CONTEXT_WEIGHT * self.context / total_weight,
-            "neighbours": share * self.neighbours,
-            "literal": remainder * LITERAL_FLOOR if self.literal else 0.0,
+            "rank_words": share * self.words / total_weight,
+            "rank_context": share * CONTEXT_WEIGHT * self.context / total_weight,
+            "rank_neighbours": share * self.neighbours,
+            "rank_literal": remainder * LITERAL_FLOOR if self.literal else 0.0,
         }
         if self.similarity is not None:
-            parts["vector"] = share * SIMILARITY_WEIGHT * self.similarity / total_weight
+            parts["rank_vector"] = share * SIMILARITY_WEIGHT * self.similarity / total_weight
         if self.recency is not None:
-            parts["recency"] = remainder * RECENCY_WEIGHT * self.recency
-        return parts
+            parts["rank_recency"] = remainder * RECENCY_WEIGHT * self.recency
+        return {name: part for name, part in parts.items() if part}

@@ -11,19 +11,20 @@ from operator import add, attrgetter
 from typing import Any
 
 from memory.core.recall.groups import GroupPosition, get_group
-from memory.core.recall.ranking import Text, rank
+from memory.core.recall.ranking import Text, rank_texts
 from memory.core.recall.scoring import ScoreParts, compute_recency
-from memory.core.recall.similarity import scale_cosines
+from memory.core.recall.similarity import Nearness, compute_nearness
 from memory.core.records import Json, MemoryEntry, MemoryQuery, Tier
 from memory.core.values import build_search_text
 
 
 _WORD = re.compile(r"[^\W_]+")
 _CATEGORY = re.compile(r"(?=[^a-z]*[a-z])[a-z0-9][a-z0-9_-]{0,39}")  # with a letter, at least
-# Equal scores are sorted by how similar their texts are to the question, unless there are more of them.
+# Equal ranks are sorted by how similar their texts are to the question, unless there are more of them.
 MAX_TIES_COMPARED = 100
 MAX_EXCERPT_LENGTH = 2_000  # characters of a text that this compares
 
+_FAR = Nearness(0.0, 0.0)
 NO_COSINES: Mapping[str, float] = {}
 
 # The name of a score's part that is always 0 and marks a search whose question could not be embedded.
@@ -67,9 +68,10 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class RankedEntry:
-    """An entry with its score. ``excerpt`` is the beginning of its text, which orders entries of equal scores."""
+    """An entry with its score and its rank. ``excerpt`` is the beginning of its text, which orders equal ranks."""
 
     id: str
+    rank: float
     score: float
     explain: Mapping[str, float]
     updated_at: Any  # a datetime
@@ -95,21 +97,25 @@ def rank_candidates(
 ) -> list[RankedEntry]:
     """Return the candidates that match the query, best first, at most ``top_k``."""
     half_life = query.recency_days
-    similarities = scale_cosines({c.id: c.cosine for c in candidates if c.cosine is not None})
+    unrelated_cosine = query.meaning.unrelated_cosine if query.meaning else 0.0
+    cosines = {c.id: c.cosine for c in candidates if c.cosine is not None}
+    nearness = compute_nearness(cosines, unrelated_cosine)
     texts = [
         Text(
             candidate.text,
             candidate.group_position,
             half_life and compute_recency(candidate.updated_at, now, half_life),
-            similarities.get(candidate.id, 0.0) if similarities else None,
+            nearness.get(candidate.id, _FAR) if nearness else None,
         )
         for candidate in candidates
     ]
     ranked = []
-    for hit in rank(query.query_text or "", texts, language=query.language):
+    for hit in rank_texts(query.query_text or "", texts, language=query.language):
+        if hit.score < (query.min_score or 0.0):
+            continue
         entry, parts = candidates[hit.position], mark_missing_vector(query, hit.parts)
         excerpt = entry.text[:MAX_EXCERPT_LENGTH]
-        ranked.append(RankedEntry(entry.id, hit.score, parts, entry.updated_at, excerpt))
+        ranked.append(RankedEntry(entry.id, hit.rank, hit.score, parts, entry.updated_at, excerpt))
     return sort_hits(query, ranked)
 
 
@@ -120,20 +126,20 @@ def mark_missing_vector(query: MemoryQuery, parts: ScoreParts) -> ScoreParts:
 
 
 def sort_hits(
-    query: MemoryQuery, hits: Iterable[RankedEntry], *, uncompared_score: float | None = None
+    query: MemoryQuery, hits: Iterable[RankedEntry], *, uncompared_rank: float | None = None
 ) -> list[RankedEntry]:
-    """Return the hits by score, at most ``top_k``; of equal scores the most similar text comes first, then the newest.
+    """Return the hits by rank, at most ``top_k``; of equal ranks the most similar text comes first, then the newest.
 
-    Texts with ``uncompared_score`` are not compared, because too many entries have this score.
+    Texts with ``uncompared_rank`` are not compared, because too many entries have this rank.
     """
-    by_age = sorted(hits, key=lambda hit: (hit.score, hit.updated_at, hit.id), reverse=True)
+    by_age = sorted(hits, key=lambda hit: (hit.rank, hit.updated_at, hit.id), reverse=True)
     compute_similarity = build_text_similarity(query.query_text or "")
     ordered: list[RankedEntry] = []
-    for score, hits_of_score in groupby(by_age, key=attrgetter("score")):
+    for rank, hits_of_rank in groupby(by_age, key=attrgetter("rank")):
         if query.top_k is not None and len(ordered) >= query.top_k:
             break
-        tied_hits = list(hits_of_score)
-        if 1 < len(tied_hits) <= MAX_TIES_COMPARED and score != uncompared_score:
+        tied_hits = list(hits_of_rank)
+        if 1 < len(tied_hits) <= MAX_TIES_COMPARED and rank != uncompared_rank:
             tied_hits.sort(key=lambda hit: compute_similarity(hit.excerpt), reverse=True)
         ordered += tied_hits
     return ordered[: query.top_k]

@@ -1,16 +1,40 @@
-"""Similarity in meaning between texts and a question, from 0 to 1, as a part of the score.
+"""Similarity in meaning between texts and a question, from 0 to 1, as a part of the rank.
 
-Cosines differ from model to model; with some models all are above 0.7. So only the order of the hundred most similar
+Cosines differ from model to model; with some models all are above 0.7. So in the rank only the order of the hundred most similar
 texts and the distances between them count: the first gets 1 and the last 0.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final, TypeVar
 
 
 MAX_SIMILAR: Final = 100
 
 TextId = TypeVar("TextId")
+
+
+@dataclass(frozen=True, slots=True)
+class Nearness:
+    """How near a text is to a question, from 0 to 1: among the texts that are compared, and whatever the others are."""
+
+    among_texts: float
+    to_question: float
+
+
+def compute_nearness(
+    cosines: Mapping[TextId, float], unrelated_cosine: float
+) -> dict[TextId, Nearness]:
+    """Return the nearness of the ``MAX_SIMILAR`` most similar texts."""
+    return {
+        text: Nearness(similarity, map_cosine(cosines[text], unrelated_cosine))
+        for text, similarity in scale_cosines(cosines).items()
+    }
+
+
+def map_cosine(cosine: float, unrelated_cosine: float) -> float:
+    """Return the nearness of two texts: 0 up to the cosine of unrelated texts, 1 for the same meaning."""
+    return min(1.0, max(0.0, (cosine - unrelated_cosine) / (1.0 - unrelated_cosine)))
 
 
 def scale_cosines(cosines: Mapping[TextId, float]) -> dict[TextId, float]:

@@ -6,11 +6,12 @@ script ends: ``2012年的`` is a number and two Chinese characters, not one long
 change here, run ``manage.py memory_reindex``.
 """
 
+import re
 import threading
 import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, groupby, pairwise
 
 import Stemmer
 
@@ -22,6 +23,9 @@ LANGUAGES = frozenset(Stemmer.algorithms())
 MAX_SEARCHED_CHARACTERS = 100_000
 # A longer word is data, and too long for an index.
 MAX_WORD_LENGTH = 64
+
+# The content of one character of a string without spaces, if a pair of them has 1.
+_CHARACTER_WEIGHT = 0.2
 
 # Longer texts are not cached: they would fill the memory, and are rare.
 _MAX_CACHED_LENGTH = 2_000
@@ -57,6 +61,11 @@ _RU_STOP_WORDS = (
     "а в во и из к как кто ли мне мой моя мы на не но о он она оно по с со то ты у что это я"
 )
 
+# Longer words of questions whose characters mean something else alone. They have no content, but queries keep them.
+_ZH_QUESTION_WORDS = re.compile(
+    "什么时候|怎么样|为什么|有没有|哪里|那里|这里|怎样|多少|如何|是否|何时|几点|能否|可否"
+)
+
 STOP_WORDS = frozenset([*_EN_STOP_WORDS.split(), *_ZH_STOP_WORDS, *_RU_STOP_WORDS.split()])
 
 _local = threading.local()  # the stemmers of each thread, by language
@@ -74,6 +83,19 @@ def extract_query_terms(text: str, language: str = DEFAULT_LANGUAGE) -> tuple[st
     tokens = list(_tokenize(text, language))
     content_terms = tuple(term for term, is_stop_word in tokens if not is_stop_word)
     return content_terms or tuple(term for term, _ in tokens)
+
+
+def weigh_query_terms(text: str, language: str = DEFAULT_LANGUAGE) -> dict[str, float]:
+    """Return how much content each term of a query has: 1 for a word and for a pair of characters, 0 left out.
+
+    Where words have no spaces between them, stop words separate the others. The characters of a longer string weigh
+    little, because most of them mean something else alone.
+    """
+    weights: dict[str, float] = {}
+    for script, word in _split_words(_normalize(text)):
+        for term, weight in _weigh_word(script, word, language):
+            weights[term] = max(weight, weights.get(term, 0.0))
+    return weights or dict.fromkeys(extract_query_terms(text, language), 1.0)
 
 
 def extract_inner_terms(text: str, language: str = DEFAULT_LANGUAGE) -> frozenset[str]:
@@ -129,6 +151,27 @@ def _split_unspaced_word(word: str) -> Iterator[tuple[str, bool]]:
         yield character, character in STOP_WORDS
     for first, second in pairwise(word):
         yield first + second, first in STOP_WORDS and second in STOP_WORDS
+
+
+def _weigh_word(script: str, word: str, language: str) -> Iterator[tuple[str, float]]:
+    """Yield the terms of the word that have content, with their weights."""
+    if script not in _UNSPACED:
+        yield from (
+            (term, 1.0) for term, is_stop in _tokenize_word(script, word, language) if not is_stop
+        )
+        return
+    strings = _ZH_QUESTION_WORDS.split(word)
+    for is_stop, characters in chain.from_iterable(map(_group_by_stop_words, strings)):
+        if is_stop:
+            continue
+        single = 1.0 if len(characters) == 1 else _CHARACTER_WEIGHT
+        yield from ((character, single) for character in characters)
+        yield from ((first + second, 1.0) for first, second in pairwise(characters))
+
+
+def _group_by_stop_words(string: str) -> Iterator[tuple[bool, str]]:
+    for is_stop, characters in groupby(string, key=STOP_WORDS.__contains__):
+        yield is_stop, "".join(characters)
 
 
 def _split_words(text: str) -> Iterator[tuple[str, str]]:

@@ -6,6 +6,7 @@ from itertools import chain, count
 
 from memory.core.errors import InvalidInput
 from memory.core.provider import Clock, NamespaceStore, utc_now
+from memory.core.recall.similarity import Nearness
 from memory.core.recall.tokens import DEFAULT_LANGUAGE
 from memory.core.records import Json, MemoryEntry, Source
 from memory.logic.entries.duplicates import normalize
@@ -16,7 +17,7 @@ from memory.logic.knowledge.page_merge import MatchReason
 from memory.logic.knowledge.page_sources import carry_sources, cite_sources
 from memory.logic.knowledge.pages import KnowledgePage, build_page_key, build_slug, from_entry
 from memory.logic.knowledge.retriever import (
-    NO_SIMILARITIES,
+    NO_NEARNESS,
     RetrieverConfig,
     ScoredItem,
     rank_pages,
@@ -82,9 +83,9 @@ class PageWriteResult:
 def search_pages(
     query: PageQuery,
     entries: Iterable[MemoryEntry],
-    similarities: Mapping[str, float] = NO_SIMILARITIES,
+    nearness: Mapping[str, Nearness] = NO_NEARNESS,
 ) -> tuple[PageHit, ...]:
-    """Rank the entries, which must be pages; an empty query matches none. ``similarities`` are semantic, by key."""
+    """Rank the entries, which must be pages; an empty query matches none. ``nearness`` is semantic, by key."""
     if not query.text.strip():
         return ()
     entries_by_key = {entry.key: entry for entry in entries}
@@ -93,11 +94,9 @@ def search_pages(
     if tags:
         pages = [page for page in pages if not tags.isdisjoint(map(str.casefold, page.tags))]
     keys = {page.id: build_page_key(page.id) for page in pages}
-    similarities_by_id = {
-        id_: similarities[key] for id_, key in keys.items() if key in similarities
-    }
+    nearness_by_id = {id_: nearness[key] for id_, key in keys.items() if key in nearness}
     config = RetrieverConfig(query.max_results, query.min_score, 1.0, query.language)
-    items = rank_pages(query.text, pages, config, similarities_by_id)
+    items = rank_pages(query.text, pages, config, nearness_by_id)
     return tuple(_build_hit(item, entries_by_key[keys[item.page.id]]) for item in items)
 
 

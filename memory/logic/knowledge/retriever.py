@@ -3,7 +3,10 @@
 The Dice coefficient over single terms and pairs is computed field by field, so that a short title counts as much as a
 long text; a long text is compared passage by passage. The fields are combined like independent probabilities, so that
 two partial matches score higher than one and the score never exceeds 1. BM25 can be added, and semantic similarity as
-one more field, whose absence lowers no score.
+one more field, whose absence lowers no rank.
+
+With BM25, which only compares pages with each other, this is the order of the pages. Their score is then that of
+``memory.core.recall.relevance``: the share of the query that a page meets.
 """
 
 import math
@@ -11,7 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from memory.core.recall.ranking import Text, rank
+from memory.core.recall.ranking import Hit, Text, rank_texts
+from memory.core.recall.similarity import Nearness
 from memory.core.recall.tokens import DEFAULT_LANGUAGE
 from memory.logic.conversations.summary import split_sentences
 from memory.logic.entries.text_similarity import (
@@ -24,11 +28,12 @@ from memory.logic.knowledge.knowledge_base import KnowledgeStore
 from memory.logic.knowledge.pages import KnowledgePage
 
 
-NO_SIMILARITIES: Mapping[str, float] = {}
+NO_NEARNESS: Mapping[str, Nearness] = {}
 
 # The most that a field alone contributes; a title that equals the query is the answer.
 _FIELD_WEIGHTS = {"title": 1.0, "tags": 0.8, "summary": 0.9, "content": 0.8}
 _NO_OVERLAP = dict.fromkeys(_FIELD_WEIGHTS, 0.0)
+_FAR = Nearness(0.0, 0.0)
 _SIMILARITY_WEIGHT = 0.5  # even the nearest page may be about something else
 
 
@@ -44,11 +49,15 @@ class RetrieverConfig:
 
 @dataclass(frozen=True, slots=True)
 class ScoredItem:
-    """A page with its score; ``parts`` are the scores of each field and of BM25."""
+    """A page with its score and its rank, by which pages are sorted.
+
+    ``parts`` has the overlap with each field and, with BM25, what the score and the rank consist of.
+    """
 
     page: KnowledgePage
     score: float
     parts: Mapping[str, float]
+    rank: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,24 +81,19 @@ def rank_pages(
     query: str,
     pages: Sequence[KnowledgePage],
     config: RetrieverConfig = RetrieverConfig(),
-    similarities: Mapping[str, float] = NO_SIMILARITIES,
+    nearness: Mapping[str, Nearness] = NO_NEARNESS,
 ) -> tuple[ScoredItem, ...]:
-    """Return the pages with at least ``min_score``, best first, ties by id. ``similarities`` are semantic, by page id."""
+    """Return the pages with at least ``min_score``, best first, ties by id. ``nearness`` is semantic, by page id."""
     if not extract_keywords(query, config.language):
         return ()
-    lexical_scores = (
-        _score_lexically(query, pages, config) if config.bm25_weight else [0.0] * len(pages)
-    )
-    items = []
-    for page, lexical in zip(pages, lexical_scores, strict=True):
-        # BM25 has read the whole page: without a hit, no field has a term of the query.
-        has_no_term = config.bm25_weight and not lexical
-        parts = dict(_NO_OVERLAP) if has_no_term else compute_overlap(query, page, config.language)
-        items.append(_build_scored_item(page, parts, lexical, config.bm25_weight))
-    if similarities:
-        items = [_add_similarity(item, similarities.get(item.page.id, 0.0)) for item in items]
+    if config.bm25_weight:
+        items = _rank_by_words(query, pages, config)
+    else:
+        items = [_build_item(page, compute_overlap(query, page, config.language)) for page in pages]
+    if nearness:
+        items = [_add_nearness(item, nearness.get(item.page.id, _FAR)) for item in items]
     matches = [item for item in items if item.score >= config.min_score]
-    matches.sort(key=lambda item: (-item.score, item.page.id))
+    matches.sort(key=lambda item: (-item.rank, item.page.id))
     return tuple(matches[: config.max_results])
 
 
@@ -122,25 +126,38 @@ def _list_passages(text: str) -> list[str]:
     return [*sentences, *map(" ".join, pairwise(sentences))]
 
 
-def _build_scored_item(
-    page: KnowledgePage, parts: dict[str, float], lexical: float, bm25_weight: float
-) -> ScoredItem:
-    score = (combine_scores(parts) + bm25_weight * lexical) / (1.0 + bm25_weight)
-    return ScoredItem(page, score, {**parts, "bm25": lexical} if bm25_weight else parts)
+def _build_item(page: KnowledgePage, overlap: Mapping[str, float]) -> ScoredItem:
+    score = combine_scores(overlap)
+    return ScoredItem(page, score, overlap, score)
 
 
-def _add_similarity(item: ScoredItem, similarity: float) -> ScoredItem:
-    score = 1.0 - (1.0 - item.score) * (1.0 - _SIMILARITY_WEIGHT * similarity)
-    return ScoredItem(item.page, score, {**item.parts, "vector": similarity})
-
-
-def _score_lexically(
+def _rank_by_words(
     query: str, pages: Sequence[KnowledgePage], config: RetrieverConfig
-) -> list[float]:
-    """Score the pages from 0 to 1 as the store scores entries; pages without any term get 0."""
+) -> list[ScoredItem]:
+    """Score the pages as the store scores entries, and rank them by overlap and BM25."""
     texts = [
         "\n".join((page.title, page.summary, " ".join(page.tags), page.content)) for page in pages
     ]
-    hits = rank(query, list(map(Text, texts)), language=config.language)
-    scores = {hit.position: hit.score for hit in hits}
-    return [scores.get(position, 0.0) for position in range(len(pages))]
+    hits = rank_texts(query, list(map(Text, texts)), language=config.language)
+    hits_by_position = {hit.position: hit for hit in hits}
+    items = []
+    for position, page in enumerate(pages):
+        hit = hits_by_position.get(position)
+        # BM25 has read the whole page: without a hit, no field has a term of the query.
+        overlap = compute_overlap(query, page, config.language) if hit else _NO_OVERLAP
+        items.append(_add_bm25(_build_item(page, overlap), hit, config.bm25_weight))
+    return items
+
+
+def _add_bm25(item: ScoredItem, hit: Hit | None, weight: float) -> ScoredItem:
+    lexical_rank, score = (hit.rank, hit.score) if hit else (0.0, 0.0)
+    rank = (item.rank + weight * lexical_rank) / (1.0 + weight)
+    parts = {**item.parts, "bm25": lexical_rank, "words": score, "rank": rank}
+    return ScoredItem(item.page, score, parts, rank)
+
+
+def _add_nearness(item: ScoredItem, nearness: Nearness) -> ScoredItem:
+    rank = 1.0 - (1.0 - item.rank) * (1.0 - _SIMILARITY_WEIGHT * nearness.among_texts)
+    score = max(item.score, nearness.to_question)
+    parts = {**item.parts, "vector": nearness.to_question, "rank": rank}
+    return ScoredItem(item.page, score, parts, rank)

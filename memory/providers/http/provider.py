@@ -60,7 +60,7 @@ class HttpProvider(MemoryProvider):
         check_query(query)
         parse_filter(query.filter)
         check_namespace(self._policy, query.namespace)
-        body = {
+        body: dict[str, Json] = {
             "namespace": query.namespace,
             "key": query.key,
             "query_text": query.query_text,
@@ -70,6 +70,10 @@ class HttpProvider(MemoryProvider):
             "recency_days": query.recency_days,
             "as_of": query.as_of and query.as_of.isoformat(),
         }
+        if (
+            query.min_score is not None
+        ):  # an older version of Mnemoflow refuses fields that it does not know
+            body["min_score"] = query.min_score
         response = self._send_request("POST", "recall", body)
         return [parse_entry(entry) for entry in get_member(response, "results", list)]
 

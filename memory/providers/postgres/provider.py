@@ -150,7 +150,7 @@ def _search_texts(
         visible_rows.values_list("updated_at", "id", "text", "group", "position", "number")
     )
     numbers = [row[5] for row in texts if row[5] is not None]
-    cosines = vectors.compute_cosines(namespace, query.meaning, numbers)
+    cosines = vectors.compute_cosines(namespace, query.meaning, included=numbers)
     candidates = [
         Candidate(
             updated_at, str(pk), text, (group, position) if group else None, cosines.get(number)

@@ -13,7 +13,10 @@ from numpy.typing import NDArray
 
 from memory.core.recall import scoring
 from memory.core.recall.literal_match import Question, limit_candidates
-from memory.core.recall.scoring import ScoreComponents, ScoreParts
+from memory.core.recall.ranking import build_parts
+from memory.core.recall.relevance import CONTEXT_SHARE, Relevance, TermWeights, weigh_terms
+from memory.core.recall.scoring import RankComponents, ScoreParts
+from memory.core.recall.similarity import Nearness
 from memory.providers.postgres.postings import BLOCK_SIZE
 
 
@@ -69,8 +72,30 @@ def read_register(
 
 
 @dataclass(frozen=True, slots=True)
+class Coverage:
+    """Computes the shares of the question that slots meet. The counts are those of its terms, by slot."""
+
+    term_weights: TermWeights
+    counts: Mapping[str, Ints]
+    counts_in_context: Mapping[str, Ints]
+
+    def compute(self, slots: Ints) -> tuple[Floats, Floats]:
+        """Return the shares that the slots meet alone, and together with their context."""
+        return self._sum_weights(self.counts, slots), self._sum_weights(
+            self.counts_in_context, slots
+        )
+
+    def _sum_weights(self, counts: Mapping[str, Ints], slots: Ints) -> Floats:
+        met = np.zeros(len(slots))
+        for term, weight in self.term_weights.weights:
+            if term in counts:
+                met += weight * (counts[term][slots] > 0)
+        return met / self.term_weights.total if self.term_weights.total else met
+
+
+@dataclass(frozen=True, slots=True)
 class SlotScores:
-    """The scores of every slot, to which literal matches and recency are still to be added."""
+    """The components of every slot's rank and score, to which literal matches and recency are still to be added."""
 
     words: Floats
     context: Floats
@@ -78,70 +103,97 @@ class SlotScores:
     total: Floats
     scale: float
     readable: list[int]  # slots whose texts may contain the question literally
+    coverage: Coverage
     similarity: Floats | None = None  # in meaning, if it was queried
+    nearness: Floats | None = None  # the same, of each text alone
 
-    def explain(self, slot: int, *, literal: bool, recency: float | None) -> ScoreParts:
-        """Return the parts of a slot's score."""
+    def compute_scores(self, slots: Ints, literal: Flags) -> Floats:
+        """Return the scores of the slots, as ``memory.core.recall.relevance.Relevance`` does for one text."""
+        words, context = self.coverage.compute(slots)
+        scores = np.where(literal, 1.0, words + CONTEXT_SHARE * (context - words))
+        return scores if self.nearness is None else np.maximum(scores, self.nearness[slots])
+
+    def explain(
+        self, slot: int, rank: float, *, literal: bool, recency: float | None
+    ) -> tuple[float, ScoreParts]:
+        """Return the score of a slot and the parts of the score and of the rank."""
         scores = (self.words, self.context, self.neighbours)
         words, context, neighbours = (float(values[slot]) for values in scores)
         similarity = None if self.similarity is None else float(self.similarity[slot])
-        components = ScoreComponents(words, context, neighbours, literal, similarity, recency)
-        return components.explain(self.scale)
+        components = RankComponents(words, context, neighbours, literal, similarity, recency)
+        own, in_context = (float(values[0]) for values in self.coverage.compute(np.array([slot])))
+        nearness = None if self.nearness is None else float(self.nearness[slot])
+        relevance = Relevance(own, in_context, literal, nearness)
+        return relevance.score, build_parts(relevance, rank, components.explain(self.scale))
 
 
 def score_slots(
     question: Question,
     postings: Mapping[str, Sequence[Block]],
     register: Register,
-    similarity_by_slot: Mapping[int, float] | None = None,
+    nearness_by_slot: Mapping[int, Nearness] | None = None,
 ) -> SlotScores:
-    """Score all slots from the postings of the question's terms and from the similarity in meaning, if there is any."""
+    """Score all slots from the postings of the question's terms and from their nearness in meaning, if there is any."""
     counts = {
         term: _count_term(postings[term], register) for term in question.terms if term in postings
     }
     words = _normalize_scores(_score_terms(counts, register.lengths, register))
-    context = _score_context(counts, register) if register.has_groups else words
-    similarity = _spread_similarity(similarity_by_slot, register) if similarity_by_slot else None
+    counts_in_context = _add_context(counts, register) if register.has_groups else counts
+    context = _score_context(counts_in_context, register) if register.has_groups else words
+    near = nearness_by_slot or {}
+    similarity = _spread({slot: n.among_texts for slot, n in near.items()}, register)
+    nearness = _spread({slot: n.to_question for slot, n in near.items()}, register)
     own: Any = scoring.combine_scores(_as_any(words), _as_any(context), _as_any(similarity))
     neighbours = _score_neighbours(own, register)
     total = own + neighbours
     scale = scoring.choose_scale(_get_highest(total))
-    readable = _select_readable(question, counts, register)
-    return SlotScores(words, context, neighbours, total, scale, readable, similarity)
+    frequencies = {term: int(np.count_nonzero(term_counts)) for term, term_counts in counts.items()}
+    readable = _select_readable(question, counts, frequencies, register)
+    term_weights = weigh_terms(question.content_weights, frequencies, register.total)
+    coverage = Coverage(term_weights, counts, counts_in_context)
+    return SlotScores(
+        words, context, neighbours, total, scale, readable, coverage, similarity, nearness
+    )
 
 
-def compute_final_scores(
+def compute_ranks(
     scores: SlotScores, slots: Ints, literal: Flags, recency: Floats | None
 ) -> Floats:
-    """Return the final scores of the slots, as ``memory.core.recall.scoring.compute_final_score`` does for one text."""
-    final = scores.total[slots] / scores.scale
+    """Return the ranks of the slots, as ``memory.core.recall.scoring.compute_rank`` does for one text."""
+    ranks = scores.total[slots] / scores.scale
     floor = scoring.LITERAL_FLOOR
-    final = np.where(literal, floor + (1 - floor) * final, final)
+    ranks = np.where(literal, floor + (1 - floor) * ranks, ranks)
     if recency is not None:
         weight = scoring.RECENCY_WEIGHT
-        final = (final + weight * recency) / (1 + weight)
-    return np.minimum(1.0, final)
+        ranks = (ranks + weight * recency) / (1 + weight)
+    return np.minimum(1.0, ranks)
 
 
-def _score_context(counts: Mapping[str, Ints], register: Register) -> Floats:
-    """Score each entry together with the two entries before it in its group."""
-    first, second = register.predecessors, register.predecessors[register.predecessors]
+def _add_context(counts: Mapping[str, Ints], register: Register) -> dict[str, Ints]:
+    """Return how often each term occurs in each entry together with the two entries before it in its group."""
+    return {term: _add_preceding(term_counts, register) for term, term_counts in counts.items()}
 
-    def add_preceding(values: Ints) -> Ints:
-        sums: Ints = (values + values[first] + values[second]) * register.visible
-        return sums
 
-    counts_in_context = {term: add_preceding(term_counts) for term, term_counts in counts.items()}
-    lengths = add_preceding(register.lengths)
+def _score_context(counts_in_context: Mapping[str, Ints], register: Register) -> Floats:
+    lengths = _add_preceding(register.lengths, register)
     return _normalize_scores(_score_terms(counts_in_context, lengths, register))
 
 
-def _spread_similarity(similarity_by_slot: Mapping[int, float], register: Register) -> Floats:
-    similarity = np.zeros(len(register.visible))
-    for slot, value in similarity_by_slot.items():
+def _add_preceding(values: Ints, register: Register) -> Ints:
+    first, second = register.predecessors, register.predecessors[register.predecessors]
+    sums: Ints = (values + values[first] + values[second]) * register.visible
+    return sums
+
+
+def _spread(values_by_slot: Mapping[int, float], register: Register) -> Floats | None:
+    """Return the values as an array of all slots, or None if there are none."""
+    if not values_by_slot:
+        return None
+    values = np.zeros(len(register.visible))
+    for slot, value in values_by_slot.items():
         if slot < register.sentinel:
-            similarity[slot] = value
-    return similarity * register.visible
+            values[slot] = value
+    return values * register.visible
 
 
 def _count_term(blocks: Sequence[Block], register: Register) -> Ints:
@@ -190,10 +242,12 @@ def _get_highest(scores: Floats) -> float:
 
 
 def _select_readable(
-    question: Question, counts: Mapping[str, Ints], register: Register
+    question: Question,
+    counts: Mapping[str, Ints],
+    frequencies: Mapping[str, int],
+    register: Register,
 ) -> list[int]:
     """Return the slots whose texts have to be read, because they may contain the question literally."""
-    frequencies = {term: int(np.count_nonzero(term_counts)) for term, term_counts in counts.items()}
     candidates = register.visible.copy()
     for term in question.choose_required_terms(frequencies):
         candidates &= counts[term] > 0 if term in counts else False

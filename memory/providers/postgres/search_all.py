@@ -25,7 +25,7 @@ from memory.providers.postgres.fixed_queries import fetch_rows
 from memory.providers.postgres.postings import BLOCK_SIZE, REGISTER
 from memory.providers.postgres.scoring import (
     Block,
-    compute_final_scores,
+    compute_ranks,
     read_register,
     score_slots,
 )
@@ -54,6 +54,7 @@ def rank_entries(
     *,
     category: str = "",
     tier: str = "",
+    min_score: float = 0.0,
     limit: int,
     offset: int,
 ) -> RankedPage:
@@ -68,15 +69,18 @@ def rank_entries(
     literal = np.zeros(len(register.visible), dtype=bool)
     literal[_find_literal_matches(index, question, scores.readable)] = True
     slots = np.flatnonzero(register.visible & ((scores.total > 0) | literal))
-    final_scores = compute_final_scores(scores, slots, literal[slots], None)
-    page = np.lexsort((-slots, -final_scores)).tolist()[offset : offset + limit]
+    if min_score:
+        slots = slots[scores.compute_scores(slots, literal[slots]) >= min_score]
+    ranks = compute_ranks(scores, slots, literal[slots], None)
+    page = np.lexsort((-slots, -ranks)).tolist()[offset : offset + limit]
     entries = index.load_entries([int(slots[position]) for position in page])
     hits = []
     for position in page:
         slot = int(slots[position])
         if slot in entries:  # otherwise the entry has just been forgotten
-            parts = scores.explain(slot, literal=bool(literal[slot]), recency=None)
-            hits.append((entries[slot], float(final_scores[position]), parts))
+            rank, is_literal = float(ranks[position]), bool(literal[slot])
+            score, parts = scores.explain(slot, rank, literal=is_literal, recency=None)
+            hits.append((entries[slot], score, parts))
     return RankedPage(hits, len(slots))
 
 

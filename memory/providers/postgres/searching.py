@@ -21,6 +21,7 @@ from memory.core.recall.selection import (
     mark_missing_vector,
     sort_hits,
 )
+from memory.core.recall.similarity import compute_nearness
 from memory.core.recall.tokens import DEFAULT_LANGUAGE, has_latin_words
 from memory.core.records import MemoryEntry, MemoryQuery
 from memory.models import Namespace
@@ -35,7 +36,7 @@ from memory.providers.postgres.scoring import (
     Ints,
     Register,
     SlotScores,
-    compute_final_scores,
+    compute_ranks,
     read_register,
     score_slots,
 )
@@ -55,12 +56,12 @@ def search(namespace: Namespace, query: MemoryQuery, now: datetime) -> list[Memo
     postings, expired = _load_postings(namespace, question, now)
     matching = _list_matching_numbers(namespace, query, now) if query.filter else None
     register = read_register(postings.pop(REGISTER, []), included=matching, excluded=expired)
-    similarity = vectors.compute_similarity(
-        namespace, query.meaning, included=matching, excluded=expired
-    )
-    scores = score_slots(question, postings, register, similarity)
+    cosines = vectors.compute_cosines(namespace, query.meaning, included=matching, excluded=expired)
+    unrelated_cosine = query.meaning.unrelated_cosine if query.meaning else 0.0
+    nearness = compute_nearness(cosines, unrelated_cosine)
+    scores = score_slots(question, postings, register, nearness)
     matches = _find_literal_matches(namespace, question, scores.readable)
-    hits = _collect_hits(scores, register, matches)
+    hits = _collect_hits(scores, register, matches, query.min_score)
     if query.recency_days is not None:
         hits.recency = _compute_recency(namespace, query.recency_days, hits.slots, now)
     return _build_answer(namespace, query, scores, hits)
@@ -106,10 +107,14 @@ def _find_literal_matches(
     return {number for number, text in texts if question.is_in(text)}
 
 
-def _collect_hits(scores: SlotScores, register: Register, matches: set[int]) -> _Hits:
+def _collect_hits(
+    scores: SlotScores, register: Register, matches: set[int], min_score: float | None
+) -> _Hits:
     literal = np.zeros(len(register.visible), dtype=bool)
     literal[np.fromiter(matches, dtype=np.int64)] = True
     slots = np.flatnonzero(register.visible & ((scores.total > 0) | literal))
+    if min_score:
+        slots = slots[scores.compute_scores(slots, literal[slots]) >= min_score]
     return _Hits(slots, literal[slots])
 
 
@@ -123,33 +128,33 @@ def _compute_recency(namespace: Namespace, half_life: float, slots: Ints, now: d
 def _build_answer(
     namespace: Namespace, query: MemoryQuery, scores: SlotScores, hits: _Hits
 ) -> list[MemoryEntry]:
-    final_scores = compute_final_scores(scores, hits.slots, hits.literal, hits.recency)
-    slots, uncompared_score = _select_slots(namespace, hits.slots, final_scores, query.top_k)
+    ranks = compute_ranks(scores, hits.slots, hits.literal, hits.recency)
+    slots, uncompared_rank = _select_slots(namespace, hits.slots, ranks, query.top_k)
     entries, ranked = {}, []
     for row in rows.find_by_numbers(namespace, slots):
         slot = row.number or 0
         index = int(np.searchsorted(hits.slots, slot))
         recency = None if hits.recency is None else float(hits.recency[index])
-        parts = scores.explain(slot, literal=bool(hits.literal[index]), recency=recency)
+        rank, literal = float(ranks[index]), bool(hits.literal[index])
+        score, parts = scores.explain(slot, rank, literal=literal, recency=recency)
         marked_parts, excerpt = mark_missing_vector(query, parts), row.text[:MAX_EXCERPT_LENGTH]
         entry = rows.build_entry(row, namespace.text)
         entries[entry.id] = entry
-        score = float(final_scores[index])
-        ranked.append(RankedEntry(entry.id, score, marked_parts, row.updated_at, excerpt))
-    sorted_hits = sort_hits(query, ranked, uncompared_score=uncompared_score)
+        ranked.append(RankedEntry(entry.id, rank, score, marked_parts, row.updated_at, excerpt))
+    sorted_hits = sort_hits(query, ranked, uncompared_rank=uncompared_rank)
     return [add_score(entries[hit.id], hit) for hit in sorted_hits]
 
 
 def _select_slots(
-    namespace: Namespace, slots: Ints, scores: Floats, top_k: int | None
+    namespace: Namespace, slots: Ints, ranks: Floats, top_k: int | None
 ) -> tuple[set[int], float | None]:
-    """Return the slots that may be in the answer, and the score, if any, whose entries are too many to compare texts."""
+    """Return the slots that may be in the answer, and the rank, if any, whose entries are too many to compare texts."""
     if top_k is None or len(slots) <= top_k:
         return set(slots.tolist()), None
     if not top_k:
         return set(), None
-    lowest = float(np.partition(scores, -top_k)[-top_k])
-    above, equal = slots[scores > lowest].tolist(), slots[scores == lowest].tolist()
+    lowest = float(np.partition(ranks, -top_k)[-top_k])
+    above, equal = slots[ranks > lowest].tolist(), slots[ranks == lowest].tolist()
     if len(equal) <= MAX_TIES_COMPARED:
         return {*above, *equal}, None
     params = (namespace.pk, _join_numbers(equal), top_k - len(above))

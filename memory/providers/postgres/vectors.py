@@ -7,7 +7,7 @@ forgotten entry is still deleted.
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 from uuid import UUID
 
@@ -17,7 +17,7 @@ from pgvector import HalfVector
 
 from config.ids import uuid7
 from config.sql import read_queries
-from memory.core.recall.similarity import MAX_SIMILAR, scale_cosines
+from memory.core.recall.similarity import MAX_SIMILAR, Nearness, compute_nearness
 from memory.core.records import MemoryEntry, QueryEmbedding
 from memory.core.scopes import Scope
 from memory.core.values import build_search_text
@@ -83,40 +83,33 @@ class VectorChanges:
         )
 
 
-def compute_similarity(
+def compute_cosines(
     namespace: Namespace,
     meaning: QueryEmbedding | None,
     *,
     included: Sequence[int] | None = None,
     excluded: Iterable[int] = (),
-) -> Mapping[int, float] | None:
-    """Return the similarity of entries to the query's meaning, from 0 to 1, by number; None if none can be compared.
+) -> dict[int, float]:
+    """Return the cosines of the entries nearest to the query's meaning, by number.
 
     Only the ``included`` numbers are compared (None: all), and none of the ``excluded``.
     """
     rows = _fetch_nearest(namespace, meaning, included, excluded)
-    return scale_cosines({number: cosine for number, _hash, cosine in rows}) or None
+    return {number: cosine for number, _hash, cosine in rows}
 
 
-def compute_similarity_by_key(
+def compute_nearness_by_key(
     namespace: Namespace, meaning: QueryEmbedding | None, category: str
-) -> dict[str, float]:
-    """Return the similarity of a category's entries to the query's meaning, by key, as if there were no other entries."""
+) -> dict[str, Nearness]:
+    """Return how near a category's entries are to the query's meaning, by key, as if there were no other entries."""
     if meaning is None or not meaning.vector:
         return {}
     living = Entry.objects.unscoped().filter(namespace=namespace, deleted_at=None)
     keys = dict(living.filter(category=category).values_list("number", "key"))
     numbers = [number for number in keys if number is not None]
-    similarity = compute_similarity(namespace, meaning, included=numbers) or {}
-    return {keys[number]: score for number, score in similarity.items()}
-
-
-def compute_cosines(
-    namespace: Namespace, meaning: QueryEmbedding | None, numbers: Sequence[int]
-) -> dict[int | None, float]:
-    """Return the cosines of the entries nearest to the query's meaning, by number; only these numbers are compared."""
-    rows = _fetch_nearest(namespace, meaning, numbers)
-    return {number: cosine for number, _hash, cosine in rows}
+    cosines = compute_cosines(namespace, meaning, included=numbers)
+    nearness = compute_nearness(cosines, meaning.unrelated_cosine)
+    return {keys[number]: near for number, near in nearness.items()}
 
 
 def compute_cosines_as_of(

@@ -93,6 +93,7 @@ class RunMemory(EnginePort):
             top_k=query.top_k,
             injected=injected,
             recency_days=query.recency_days,
+            min_score=query.min_score,
         )
 
     def _store(self, step: Step, request: StoreRequest) -> MemoryEntry:

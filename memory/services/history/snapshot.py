@@ -131,7 +131,8 @@ def _search_text(
 ) -> list[MemoryEntry]:
     """Return the entries as a recall at that moment would have ranked them, then others that contain the text."""
     recallable = [entry for entry in entries if entry.tier is not Tier.QUARANTINE]
-    hits = answer(MemoryQuery("", query_text=search.text), recallable, moment)
+    query = MemoryQuery("", query_text=search.text, min_score=search.min_score)
+    hits = answer(query, recallable, moment)
     hit_ids = {entry.id for entry in hits}
     rest = [entry for entry in entries if entry.id not in hit_ids]
     matching = [entry for entry in rest if matches_search(EntrySearch(search.text), entry)]

@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 
 from config.retry import retry_on_conflict
 from memory.core.errors import InvalidInput, NotFound
+from memory.core.provider import check_min_score
 from memory.core.records import Json, MemoryEntry, MemoryQuery
 from memory.logic.knowledge.knowledge_base import KnowledgeStore
 from memory.logic.knowledge.page_gate import build_quarantined_page, screen_page
@@ -26,7 +27,7 @@ from memory.logic.knowledge.pages import PAGE_CATEGORY, KnowledgePage, from_entr
 from memory.logic.knowledge.wiki_sources import WikiSource, find_source
 from memory.models import Entry
 from memory.providers.postgres import rows
-from memory.providers.postgres.vectors import compute_similarity_by_key
+from memory.providers.postgres.vectors import compute_nearness_by_key
 from memory.services.entries.edit import RevisionConflict
 from memory.services.entries.forget import ForgetResult, forget_selected
 from memory.services.gateway import ingress_gate
@@ -93,10 +94,10 @@ def find_pages(
     text_query = MemoryQuery("", query_text=query)
     with open_for_query(caller, text_query, scope=scope, namespace=namespace) as (access, embedded):
         row = None if access.external else access.target.row
-        similarity = compute_similarity_by_key(row, embedded.meaning, PAGE_CATEGORY) if row else {}
-        candidates = list_candidate_pages(access, query, similarity, is_filtered=bool(tags))
+        nearness = compute_nearness_by_key(row, embedded.meaning, PAGE_CATEGORY) if row else {}
+        candidates = list_candidate_pages(access, query, nearness, is_filtered=bool(tags))
         page_query = PageQuery(query, top_k, min_score, tuple(tags))
-        hits = search_pages(page_query, candidates, similarity)
+        hits = search_pages(page_query, candidates, nearness)
         access.detail.update(keys=len(hits), pages=True)
         record_reads(access, [hit.entry for hit in hits], injected=False)
         return hits
@@ -207,8 +208,7 @@ def list_page_revisions(
 def check_search(top_k: int, min_score: float) -> None:
     if not 1 <= top_k <= MAX_RESULTS:
         raise InvalidInput(f"top_k: from 1 to {MAX_RESULTS}.")
-    if not 0 <= min_score <= 1:
-        raise InvalidInput("min_score: from 0 to 1.")
+    check_min_score(min_score)
 
 
 def build_page_view(access: NamespaceAccess, entry: MemoryEntry) -> PageView:

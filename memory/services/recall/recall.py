@@ -40,11 +40,12 @@ def recall(
     injected: bool = False,
     recency_days: float | None = None,
     as_of: datetime | None = None,
+    min_score: float | None = None,
 ) -> list[MemoryEntry]:
     """Return the entries with the key, or those that match the text, or without both the newest.
 
     Quarantined entries are left out. ``injected`` marks a recall whose entries are added to a prompt, and ``as_of`` recalls
-    the state at that time. While the person has paused recalling, the result is ``WithheldEntries``.
+    the state at that time. A search leaves out entries with a score below ``min_score``. While the person has paused recalling, the result is ``WithheldEntries``.
     """
     query = MemoryQuery(
         "",
@@ -55,6 +56,7 @@ def recall(
         language=language,
         recency_days=recency_days,
         as_of=as_of,
+        min_score=min_score,
     )
     with open_for_query(caller, query, scope=scope, namespace=namespace) as (access, query):
         entries: list[MemoryEntry] = access.open_store().recall(query)

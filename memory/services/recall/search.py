@@ -42,7 +42,7 @@ class Sort(StrEnum):
 @dataclass(frozen=True, slots=True)
 class EntrySearch:
     """The conditions of a search, which finds all entries without any. ``actor`` is who wrote the entry, ``since`` and
-    ``until`` limit the time of its last change.
+    ``until`` limit the time of its last change, ``min_score`` is the least score of entries that match the text.
     """
 
     text: str = ""
@@ -54,6 +54,7 @@ class EntrySearch:
     since: datetime | None = None
     until: datetime | None = None
     sort: Sort = Sort.BEST
+    min_score: float = 0.0
 
 
 ORDERS: Final[Mapping[Sort, tuple[Any, ...]]] = {  # arguments of order_by
@@ -206,6 +207,10 @@ def _rank_page(
 
 def _search_hits(namespace: Namespace, criteria: EntrySearch, now: datetime) -> list[MemoryEntry]:
     query = MemoryQuery(
-        namespace.text, query_text=criteria.text, filter=criteria.filter, top_k=MAX_RANKED
+        namespace.text,
+        query_text=criteria.text,
+        filter=criteria.filter,
+        top_k=MAX_RANKED,
+        min_score=criteria.min_score,
     )
     return search(namespace, query, now)

@@ -15,7 +15,7 @@ from accounts.tenancy import tenant
 from config.retry import retry_on_conflict
 from memory.core.errors import AccessDenied, InvalidInput
 from memory.core.policy import MemorySecurityPolicy, check_namespace
-from memory.core.provider import MAX_QUERY_LENGTH
+from memory.core.provider import MAX_QUERY_LENGTH, check_min_score
 from memory.core.records import MemoryEntry, Tier
 from memory.core.scopes import get_scope
 from memory.models import Entry, Namespace, Policy
@@ -50,20 +50,22 @@ def search_all_namespaces(
     scope: str | None = None,
     tier: str | None = None,
     category: str | None = None,
+    min_score: float | None = None,
     limit: int = 50,
     offset: int = 0,
 ) -> SearchResults:
-    """Return the entries with words of the query, ranked as by a recall.
+    """Return the entries with words of the query, ranked as by a recall, with a score of at least ``min_score``.
 
     People find quarantined entries, too. Keys find them only with that tier, because their results may be put into a
     prompt.
     """
     if not query.strip() or len(query) > MAX_QUERY_LENGTH:
         raise InvalidInput(f"q: from 1 to {MAX_QUERY_LENGTH} characters.")
+    check_min_score(min_score)
     page_size = min(limit, MAX_PAGE_SIZE)
     with tenant([caller.team_id]):
         visible, is_all = list_searchable_namespaces(caller, scope)
-        pages = _Pages(visible, query, category or "", offset, page_size)
+        pages = _Pages(visible, query, category or "", min_score or 0.0, offset, page_size)
         hits, total = pages.rank_entries(tier or "") if tier != Tier.QUARANTINE else ([], 0)
         if tier == Tier.QUARANTINE or (not tier and caller.principal.kind == "user"):
             start, limit = offset - total, page_size - len(hits)
@@ -89,6 +91,7 @@ class _Pages:
     namespaces: Any  # namespaces; the manager's queryset is untyped
     query: str
     category: str
+    min_score: float
     offset: int
     limit: int
 
@@ -99,6 +102,7 @@ class _Pages:
             timezone.now(),
             category=self.category,
             tier=tier,
+            min_score=self.min_score,
             limit=self.limit,
             offset=self.offset,
         )

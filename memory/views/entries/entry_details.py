@@ -42,6 +42,8 @@ SCORE_LABELS: Final[Mapping[str, Promise]] = {
     "vector": _("meaning"),
     NO_VECTOR: _("meaning not scored: the embedder did not answer"),
     "recency": _("recency"),
+    "rank_neighbours": _("order: neighbors"),
+    "rank_recency": _("order: recency"),
     "title": _("title"),
     "summary": _("summary"),
     "tags": _("tags"),
@@ -161,8 +163,12 @@ def build_details(principal: Principal, entry: Entry, before: int | None = None)
 
 
 def label_score_parts(parts: Mapping[str, float]) -> ScoreParts:
-    """Return the positive parts of a score with their labels."""
-    return tuple((SCORE_LABELS.get(name, name), part) for name, part in parts.items() if part > 0)
+    """Return the parts of a score that people read, with their labels: the positive ones, and a missing vector."""
+    return tuple(
+        (SCORE_LABELS[name], part)
+        for name, part in parts.items()
+        if name in SCORE_LABELS and (part > 0 or name == NO_VECTOR)
+    )
 
 
 def list_moves(entry: Entry) -> tuple[TierMove, ...]:

@@ -52,6 +52,7 @@ def list_chips(
         ("category", _("Category"), search.get_text("category")),
         ("tier", _("Tier"), str(tier_labels.get(search.get_text("tier"), ""))),
         ("actor", _("Written by"), actor_labels.get(actor := search.get_text("actor"), actor)),
+        ("match", _("Minimum match"), _format_percent(search)),
         ("since", _("Changed since"), _format_day(search, "since")),
         ("until", _("Changed until"), _format_day(search, "until")),
     ]
@@ -73,6 +74,11 @@ def list_view_tabs(request: HttpRequest, search: SearchForm) -> list[ViewTab]:
         )
         for view in ViewChoice
     ]
+
+
+def _format_percent(search: SearchForm) -> str:
+    percent = search.get_value("match")
+    return f"{percent}%" if percent else ""
 
 
 def _format_day(search: SearchForm, name: str) -> str:

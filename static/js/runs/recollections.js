@@ -9,7 +9,7 @@ export function createRecalledRow(entry, template, { searched = true } = {}) {
   const row = template.content.cloneNode(true);
   fill(row, entry);
   if (entry.score == null) row.querySelector("[data-score]").remove();
-  else setScore(row, entry.score);
+  else setScore(row, entry.score, template);
   if (entry.score != null || searched) row.querySelector("[data-newest]")?.remove();
   showParts(row.querySelector("[data-parts]"), entry.parts ?? {}, template.dataset);
   return row;
@@ -18,7 +18,7 @@ export function createRecalledRow(entry, template, { searched = true } = {}) {
 /** Mark one of the newest entries as unmatched by the query of another node, as the page of the run does. */
 export function markUnmatchedRow(row, question, template) {
   row.querySelector("[data-newest]")?.replaceWith(template.content.querySelector("[data-score]").cloneNode(true));
-  setScore(row, 0);
+  setScore(row, 0, template);
   const parts = document.createElement("p");
   parts.className = "hint";
   parts.textContent = template.dataset.missed.replace("{question}", () => question.slice(0, 80));
@@ -34,7 +34,8 @@ export function findUnmatchedQuery(entry, event, events) {
   const filter = (candidate) => JSON.stringify(candidate.sought?.filter ?? null);
   const other = events.find(
     (candidate) =>
-      candidate.query && candidate.scope === event.scope && !candidate.sought?.key && filter(candidate) === filter(event) &&
+      candidate.query && candidate.scope === event.scope && !candidate.sought?.key &&
+      !candidate.sought?.min_score && filter(candidate) === filter(event) &&
       candidate.entries.length < (candidate.sought?.top_k ?? 0) && candidate.entries.every((match) => match.id !== entry.id),
   );
   return other?.query ?? "";
@@ -46,18 +47,21 @@ export function createWrittenRow(entry, template) {
   return row;
 }
 
-function setScore(row, score) {
+function setScore(row, score, template) {
+  const percent = String(Math.round(score * 100));
   const element = row.querySelector("[data-score]");
-  element.querySelector("rect").setAttribute("width", String(Math.round(score * 100)));
-  element.querySelector("[data-score-text]").textContent = score.toFixed(2);
+  element.querySelector("rect").setAttribute("width", percent);
+  element.querySelector("[data-score-text]").textContent = template.dataset.match.replace("{percent}", percent);
 }
 
-/** Show the parts of the score with the names of the page. */
+/** Show the parts of the score that have a name in the page; most parts of the order have none. */
 function showParts(element, parts, names) {
-  const shownParts = Object.entries(parts).filter(([name, part]) => part > 0 || name === "no_vector");
+  const shownParts = Object.entries(parts).filter(
+    ([name, part]) => names[name] && (part > 0 || name === "no_vector"),
+  );
   if (!element) return;
   if (shownParts.length === 0) element.remove();
-  else element.textContent = shownParts.map(([name, part]) => `${names[name] ?? name} ${part.toFixed(2)}`).join(" · ");
+  else element.textContent = shownParts.map(([name, part]) => name === "no_vector" ? names[name] : `${names[name]} ${part.toFixed(2)}`).join(" · ");
 }
 
 function fill(row, entry) {

@@ -123,7 +123,7 @@ async def test_tools_remember_recall_and_forget_in_the_allowed_scope() -> None:
 
     texts = [request.messages[-1].text for request in model.requests[1:]]
     assert texts[0] == "color was stored."
-    assert texts[1] == "[Memory Context]\n- color: Ana likes green"
+    assert texts[1] == "[Memory Context]\n- color (relevance: 1.00): Ana likes green"
     assert texts[2] == "Error: There is no entry color."
     assert [(event.name, event.scope) for event in events][:3] == [
         ("memory_written", "user"),
@@ -131,6 +131,31 @@ async def test_tools_remember_recall_and_forget_in_the_allowed_scope() -> None:
         ("memory_forgotten", "user"),
     ]
     assert list_entries(provider, "user:ana") == {}
+
+
+async def test_model_can_ask_for_what_matches_well() -> None:
+    provider = InMemoryProvider()
+    provider.store(StoreParams("user:ana", "toner", value="the printer needs toner"))
+    question = "Which printer did Napoleon use"
+    model = ScriptedModel(
+        ("", [call("recall", query=question)]),
+        ("", [call("recall", query=question, min_score=0.5)]),
+        ("", [call("write_page", title="Printer", content="The printer needs toner.")]),
+        ("", [call("search_pages", query=question)]),
+        ("", [call("search_pages", query=question, min_score=0.5)]),
+        "Done",
+    )
+    allowed = {name: ["user"] for name in ("recall", "write_page", "search_pages")}
+
+    await run_agent(model, None, provider, memory_tools=allowed, system=ANA)
+
+    recalled, nothing, _written, found, no_page = (
+        request.messages[-1].text for request in model.requests[1:]
+    )
+    assert "- toner (relevance: 0.28): the printer needs toner" in recalled
+    assert nothing == "Nothing was found."
+    assert '"score": 0.' in found
+    assert no_page == "No page was found."
 
 
 async def test_author_chooses_the_tools_and_one_scope_is_not_asked_for() -> None:

@@ -37,7 +37,8 @@ def test_store_recall_edit_forget_undo_over_http(send: Any) -> None:
     recalled = send("post", "/recall", question).json()
     assert recalled["count"] == 1
     assert recalled["results"][0]["score"] == 1.0
-    assert set(recalled["results"][0]["explain"]) == {"words", "context", "neighbours", "literal"}
+    explain = recalled["results"][0]["explain"]
+    assert {"words": 1.0, "context": 0.0, "literal": 0.0, "rank": 1.0}.items() <= explain.items()
 
     edited = send("patch", entry, {"value": "Her name is Mia."}, **{"If-Match": '"1"'})
     assert (edited.status_code, edited["ETag"]) == (200, '"2"')
@@ -81,6 +82,32 @@ def test_request_that_makes_no_sense_is_refused(send: Any, path: str, body: Any)
     assert send("post", path, body).status_code == 422
 
 
+def test_min_score_over_http_leaves_out_what_meets_less(send: Any) -> None:
+    shop = {"namespace": "global:shop"}
+    send("post", "/entries", {**shop, "key": "a", "value": "the printer needs toner"})
+    send("post", "/entries", {**shop, "key": "b", "value": "the printer of the office"})
+    question = {**shop, "query_text": "Which printer did Napoleon use"}
+
+    [first, *_] = send("post", "/recall", question).json()["results"]
+    assert 0 < first["score"] < 0.5
+    assert send("post", "/recall", {**question, "min_score": 0.5}).json() == {
+        "results": [],
+        "count": 0,
+    }
+    found = send(
+        "post", "/recall", {**shop, "query_text": "printer toner", "min_score": 0.9}
+    ).json()
+    assert [one["key"] for one in found["results"]] == ["a"]
+    assert send("post", "/recall", {**shop, "key": "b", "min_score": 0.9}).json()["count"] == 1
+    searched = send("get", "/search?q=printer toner&min_score=0.9").json()
+    assert ([one["key"] for one in searched["results"]], searched["total"]) == (["a"], 1)
+    assert send("get", "/search?q=printer toner").json()["total"] == 2
+    for wrong in (-0.1, 1.1, "much"):
+        refused = send("post", "/recall", {**question, "min_score": wrong})
+        assert refused.status_code == 422
+        assert "min_score" in refused.content.decode()
+
+
 def test_search_over_http_finds_what_a_key_may_see_and_narrows(send: Any, alice: Person) -> None:
     shared = {"namespace": "global:shop"}
     own = f"user:{alice.user.pk}"
@@ -94,13 +121,21 @@ def test_search_over_http_finds_what_a_key_may_see_and_narrows(send: Any, alice:
     assert (found["total"], found["offset"], found["complete"]) == (2, 0, True)
     best = found["results"][0]
     assert (best["namespace"], best["score"]) == ("global:shop", 1.0)
-    assert sum(best["explain"].values()) == pytest.approx(1.0)
+    assert best["explain"]["rank"] == 1.0
     assert send("get", "/search?q=tea&category=note&tier=long_term").json()["total"] == 1
     assert send("get", "/search?q=tea&scope=user").json()["total"] == 0
     assert [
         one["key"] for one in send("get", "/search?q=tea&limit=1&offset=1").json()["results"]
     ] == ["a"]
-    for wrong in ("", "?q=", "?q=tea&scope=moon", "?q=tea&tier=x", "?q=tea&limit=0", "?q=tea&x=1"):
+    for wrong in (
+        "",
+        "?q=",
+        "?q=tea&scope=moon",
+        "?q=tea&tier=x",
+        "?q=tea&limit=0",
+        "?q=tea&x=1",
+        "?q=tea&min_score=2",
+    ):
         assert send("get", f"/search{wrong}").status_code == 422, wrong
 
 

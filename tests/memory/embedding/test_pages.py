@@ -42,7 +42,8 @@ def test_page_is_found_in_other_words_once_it_is_embedded(knowledge_base: Person
     embed_team(knowledge_base.team.pk)
 
     (hit,) = find_pages(at_door(knowledge_base), namespace=HERE, query="vessels")
-    assert (hit.page["title"], hit.parts["vector"], hit.score) == ("Harbour", 1.0, 0.5)
+    assert (hit.page["title"], hit.parts["rank"]) == ("Harbour", 0.5)
+    assert hit.score == hit.parts["vector"] > 0.9
 
 
 def test_words_count_as_much_as_before(knowledge_base: Person) -> None:

@@ -13,6 +13,7 @@ ROOT = Path(__file__).resolve().parents[3]
 PAGE = ROOT / "docs/reference/seeds.md"
 
 KEEPING = "spec/providers/test_keeping.py::"
+SCORES = "spec/providers/test_scores.py::"
 RECALLING = "spec/providers/test_recalling.py::"
 NODES = "engine/test_memory_nodes.py::"
 RETRIEVAL = "engine/test_memory_retrieval.py::"
@@ -92,6 +93,11 @@ ROWS = (
         "memory/core/test_errors.py::test_family_has_every_member_and_no_other",
         "memory/core/test_errors.py::test_error_says_whether_it_is_recoverable"),
     row(0, "§2.1", "An entry: id, namespace, key, value, metadata, score", SEED_0 + "test_entry_comes_back_with_all_that_it_was_given"),
+    row(0, "§2.1", "The score says how relevant an entry is, and results are cut off by it",
+        "memory/api/test_entries.py::test_min_score_over_http_leaves_out_what_meets_less",
+        SCORES + "test_score_is_the_share_of_the_question_that_an_entry_meets",
+        SCORES + "test_min_score_is_inclusive", SCORES + "test_min_score_that_nothing_reaches_gives_nothing",
+        "engine/test_memory_fields.py::test_min_score_leaves_out_what_meets_less_of_the_question"),
     row(0, "§2.1", "A query: key, text, filter, top_k", SEED_0 + "test_query_narrows_by_key_text_metadata_and_number"),
     row(0, "§2.1", "store overwrites, recall, delete, clear_namespace", SEED_0 + "test_store_overwrites_delete_takes_one_and_clear_takes_all"),
     row(0, "§3.1", "Conversation, person and application are different memories",
@@ -333,7 +339,8 @@ ROWS = (
     row(4, "§8", "The retriever by overlap", SEED_4 + "test_page_is_found_by_title_summary_and_tags_without_an_embedder",
         "memory/logic/knowledge/test_retriever.py::test_overlap_is_dice_of_terms_and_pairs",
         "memory/logic/knowledge/test_retriever.py::test_retrieval_end_to_end",
-        "memory/logic/knowledge/test_retriever.py::test_what_scores_too_little_is_left_out"),
+        "memory/logic/knowledge/test_retriever.py::test_what_scores_too_little_is_left_out",
+        "memory/logic/knowledge/test_retriever.py::test_score_beside_bm25_is_the_share_of_the_question_that_a_page_meets"),
     row(4, "§8", "Written down and read back", API_PAGES + "test_exported_archive_is_imported_elsewhere_as_it_was",
         STORE + "test_item_written_as_json_is_read_back_the_same"),
     row(4, "Appendix", "An agent keeps the wiki: sources, pages merged and linked", WIKI + "test_agent_records_a_source_writes_links_checks_and_reads_the_log",

@@ -58,6 +58,20 @@ def test_preview_shows_entries_with_scores_and_the_message_that_would_be_injecte
     assert "[Memory Context]\n- allergy: peanuts make me ill" in html
     assert "Inserted after the system message:" in html
     assert "<meter" in html
+    assert "100% match" in html
+
+
+def test_preview_leaves_out_what_matches_less_than_the_node_asks_for(alice):
+    workflow = make_workflow(alice, "w", document(min_score=0.9))
+    knows(alice, str(alice.user.pk), "whole", "peanuts make me ill")
+    knows(alice, str(alice.user.pk), "half", "peanuts")
+
+    _status, html = look(alice, workflow, query="ill of peanuts")
+    _status, nothing = look(alice, workflow, query="Did Napoleon eat peanuts?")
+
+    assert "whole" in html
+    assert "half" not in html
+    assert "No memories found." in nothing
 
 
 def test_preview_counts_for_no_run(alice):

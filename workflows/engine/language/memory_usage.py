@@ -32,6 +32,16 @@ RECENCY = Field(
         "Newer memories rank higher. Days after which the recency bonus is halved; leave empty to ignore age."
     ),
 )
+MIN_SCORE = Field(
+    "min_score",
+    gettext_noop("Minimum relevance"),
+    Widget.NUMBER,
+    low=0,
+    high=1,
+    help=gettext_noop(
+        "From 0 to 1. Leaves out memories that match less of the query: 0.5 requires half of it. Leave empty to keep every match."
+    ),
+)
 
 
 def get_scope_label(scope: Json) -> Text:

@@ -19,7 +19,8 @@ from workflows.views.request_context import parse_id_or_none
 
 # Reported by memory.core.recall.selection; it adds nothing to the score.
 NO_VECTOR: Final = "no_vector"
-# The parts of a score by their names in memory.core.recall.ranking.
+# The parts of a score by their names in memory.core.recall, and of the order what no part of the score says. Runs from
+# before scores were absolute have recorded neighbours and recency as parts of the score.
 SCORE_PARTS: Final[Mapping[str, Promise]] = {
     "words": _("Words"),
     "context": _("With context"),
@@ -27,6 +28,8 @@ SCORE_PARTS: Final[Mapping[str, Promise]] = {
     "neighbours": _("Neighbors"),
     "vector": _("Meaning"),
     "recency": _("Recency"),
+    "rank_neighbours": _("Order: neighbors"),
+    "rank_recency": _("Order: recency"),
     NO_VECTOR: _("Not searched by meaning: the embedding model did not respond"),
 }
 SCOPE_LABELS: Final[Mapping[str, Promise]] = {
@@ -97,7 +100,7 @@ def build_memory_row(
         scope_label=SCOPE_LABELS.get(scope, scope),
         url=build_entry_url(str(entry.get("id", ""))),
         score=score,
-        parts=tuple(_list_score_parts(entry)),
+        parts=tuple(list_score_parts(entry.get("parts") or {})),
         is_newest=is_recency_match(entry, event),
         missed_query=missed_query,
         injected=is_in_prompt or bool(data.get("injected")),
@@ -126,6 +129,7 @@ def find_missed_query(
         search, entries = other.data.get("sought") or {}, other.data.get("entries", [])
         is_same_search = (
             not search.get("key")
+            and not search.get("min_score")  # it may have met a little of the query
             and other.data.get("scope") == event.data.get("scope")
             and search.get("filter") == (event.data.get("sought") or {}).get("filter")
         )
@@ -141,9 +145,10 @@ def build_entry_url(entry_id: str) -> str:
     return reverse("memory:entry", args=[entry_id]) if has_page else ""
 
 
-def _list_score_parts(entry: Mapping[str, Json]) -> list[tuple[str | Promise, float]]:
-    """Return the parts that added to the score, and the note that there was no vector."""
-    parts = ((name, float(part)) for name, part in (entry.get("parts") or {}).items())
+def list_score_parts(parts: Mapping[str, Json]) -> list[tuple[str | Promise, float]]:
+    """Return the parts that people read, with their labels: the positive ones, and the note that there was no vector."""
     return [
-        (SCORE_PARTS.get(name, name), part) for name, part in parts if part > 0 or name == NO_VECTOR
+        (SCORE_PARTS[name], float(part))
+        for name, part in parts.items()
+        if name in SCORE_PARTS and (float(part) > 0 or name == NO_VECTOR)
     ]

@@ -1,5 +1,6 @@
 """The retriever of seed 4: keywords, overlap, threshold, order, and BM25 where it is asked for."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -130,8 +131,22 @@ def test_bm25_joins_in_where_it_is_asked_for():
 
     assert "bm25" not in plain["tea"].parts
     assert fused["tea"].parts["bm25"] == 1.0
-    assert fused["tea"].score == pytest.approx((plain["tea"].score + 1.0) / 2)
+    assert fused["tea"].rank == pytest.approx((plain["tea"].score + 1.0) / 2)
     assert 0 < fused["coffee"].parts["bm25"] < 1
+
+
+def test_score_beside_bm25_is_the_share_of_the_question_that_a_page_meets():
+    by_words = RetrieverConfig(bm25_weight=1.0, min_score=0.0)
+
+    (known, *_) = rank_pages("green tea from japan", WIKI, by_words)
+    (unknown, *_) = rank_pages("Which tea did Napoleon prefer?", WIKI, by_words)
+
+    assert (known.page.id, known.score) == ("tea", 1.0)
+    assert unknown.parts["bm25"] == 1.0
+    assert unknown.score == unknown.parts["words"] < 0.5
+    assert (
+        rank_pages("Which tea did Napoleon prefer?", WIKI, replace(by_words, min_score=0.5)) == ()
+    )
 
 
 @quick

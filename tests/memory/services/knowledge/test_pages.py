@@ -169,7 +169,8 @@ def test_search_scores_by_parts_and_notes_what_a_run_read(alice: Person) -> None
     tagged = services.find_pages(run, scope="global", query="days", tags=["PEOPLE"])
 
     assert [hit.page["title"] for hit in hits] == ["Deployment"]
-    assert set(hits[0].parts) == {"title", "tags", "summary", "content", "bm25"}
+    names = {"title", "tags", "summary", "content", "bm25", "words", "rank"}
+    assert set(hits[0].parts) == names
     assert (hits[0].parts["bm25"], 0 < hits[0].score <= 1) == (1.0, True)
     assert [hit.page["title"] for hit in chinese] == ["蓝色按钮"]
     assert [hit.page["title"] for hit in tagged] == ["Holidays"]

@@ -21,6 +21,7 @@ from memory.services.recall import search_all
 from memory.services.recall.search_all import SearchResults
 from tests.memory.services.conftest import at_door, in_run
 from tests.support.cast import Person
+from tests.support.score_parts import check_parts
 
 
 pytestmark = pytest.mark.django_db
@@ -36,6 +37,17 @@ def found(person: Person, query: str, **narrowed: Any) -> SearchResults:
 
 def keys(person: Person, query: str, **narrowed: Any) -> list[str]:
     return [one.key for one in found(person, query, **narrowed).entries]
+
+
+def test_min_score_leaves_out_what_meets_less(alice: Person) -> None:
+    store(alice, "global:shop", "a", "the printer needs toner")
+    store(alice, "global:wiki", "b", "the printer of the office")
+
+    assert keys(alice, "printer toner") == ["a", "b"]
+    assert keys(alice, "printer toner", min_score=0.9) == ["a"]
+    assert found(alice, "Which printer did Napoleon use", min_score=0.5).total == 0
+    with pytest.raises(InvalidInput, match="min_score"):
+        found(alice, "printer", min_score=1.5)
 
 
 def test_hits_of_all_namespaces_are_ranked_as_one_with_place_and_reasons(alice: Person) -> None:
@@ -54,8 +66,8 @@ def test_hits_of_all_namespaces_are_ranked_as_one_with_place_and_reasons(alice: 
     )
     best = page.entries[0]
     assert best.score is not None
-    assert sum(best.explain.values()) == pytest.approx(best.score)
-    assert best.explain["literal"] > 0
+    check_parts(best)
+    assert best.explain["rank_literal"] > 0
 
 
 def test_one_namespace_is_ranked_as_its_own_recall_ranks_it(alice: Person) -> None:
@@ -88,7 +100,7 @@ def test_groups_of_a_later_namespace_lend_to_their_own_neighbours(alice: Person)
     for number in range(3):
         first, second = by_key[f"global:one {number}"], by_key[f"global:two {number}"]
         assert first.score == second.score
-    assert by_key["global:two 1"].explain["neighbours"] > 0
+    assert by_key["global:two 1"].explain["rank_neighbours"] > 0
 
 
 def test_nobody_finds_what_is_not_theirs_to_see(

@@ -115,6 +115,10 @@ def test_list_narrows_by_what_the_address_says_and_tells_it(alice: Person, bob: 
     assert "Remove filter Metadata: n&gt;=2" in found
     assert "Select all matching entries (1)" in found
     assert "words" in found  # what the score is made of
+    assert "100% match" in found
+    rarely = page(alice, here, q="green tea", match="90")
+    assert ("black tea" in rarely, "green tea" in rarely) == (False, True)
+    assert "Remove filter Minimum match: 90%" in rarely
     by_bob = page(alice, here, actor=bob.principal.actor)
     assert ("black tea" in by_bob, "green tea" in by_bob) == (True, False)
     assert "Written by: Bob" in by_bob

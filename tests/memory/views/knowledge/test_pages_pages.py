@@ -114,6 +114,7 @@ def test_knowledge_base_lists_by_title_searches_by_score_and_filters_by_tag(alic
     found = got(alice, address, q="striped zebra")
     assert ("Zebra</a>" in found, "Apple</a>" in found) == (True, False)
     assert re.search(r"title \d\.\d\d", found)
+    assert "100% match" in found
     assert "Zebra</a>" not in got(alice, address, tag="food")
     assert "No results" in got(alice, address, q="quantum chromodynamics")
     fragment = alice.client.get(address, {"q": "zebra"}, headers={"HX-Request": "true"})

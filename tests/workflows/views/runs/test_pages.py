@@ -330,7 +330,7 @@ def test_page_of_an_ended_run_shows_outputs_steps_and_memories(alice: Person):
     for words in ("&lt;i&gt;Bye&lt;/i&gt;", "step-output", "No model.", "1.25 s", "12 tokens"):
         assert words in page
     recalled = page.partition('id="recalled"')[2].partition('id="written"')[0]
-    assert [w in recalled for w in ("k1", "0.50", "In the prompt")] == [True, True, True]
+    assert [w in recalled for w in ("k1", "50% match", "In the prompt")] == [True, True, True]
     assert "k2" in page.partition('id="written"')[2]
     assert 'data-text="run-text"' not in page
     assert "cancel" not in page

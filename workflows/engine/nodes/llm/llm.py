@@ -10,7 +10,7 @@ from workflows.engine.errors import EngineFault
 from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.failure_policy import Retry
-from workflows.engine.language.memory_usage import DEFAULT_SCOPE, RECENCY, SCOPES
+from workflows.engine.language.memory_usage import DEFAULT_SCOPE, MIN_SCORE, RECENCY, SCOPES
 from workflows.engine.nodes.llm.llm_config import LlmConfig
 from workflows.engine.nodes.llm.llm_fields import MODEL_FIELD, VISION_FIELD, WINDOW_FIELD
 from workflows.engine.nodes.llm.model_calls import (
@@ -72,6 +72,7 @@ class Llm(NodeKind[LlmConfig, LlmConfig]):
             Field("top_k", gettext_noop("Max results (Top K)"), Widget.NUMBER, default=10, low=1, high=100),
             Field("filter", gettext_noop("Metadata filter"), Widget.OBJECT,
                   example={"category": "fact"}),
+            MIN_SCORE,
             RECENCY,
             Field("injection_position", gettext_noop("Insert position"), Widget.CHOICE,
                   default="after_system", choices=(

@@ -74,6 +74,7 @@ class EnhancedMemory(ConfigPart):
     query_selector: tuple[str, ...] | None = None
     top_k: int | None = Field(default=10, ge=1)
     filter: dict[str, Json] | None = None
+    min_score: float | None = Field(default=None, ge=0, le=1)
     recency_days: float | None = Field(default=None, gt=0, le=MAX_RECENCY_DAYS)
     injection_position: Literal["before_system", "after_system", "before_user"] = "after_system"
     format_template: str | None = None

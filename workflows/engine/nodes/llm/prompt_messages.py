@@ -194,6 +194,7 @@ async def _add_memory(config: EnhancedMemory, ctx: NodeContext, messages: list[M
         top_k=config.top_k,
         injected=True,
         recency_days=config.recency_days,
+        min_score=config.min_score,
     )
     if not hits:
         return Prompt(tuple(messages), events=(event,))

@@ -1,7 +1,7 @@
 """The text that memory-retrieval makes for a prompt: working memory first, then verified memory, as Markdown.
 
 The newest working entries count as fully relevant for any query; long-term hits have
-the score of their search. All are sorted by score; with equal scores working entries come first.
+the score of their search, which says how much of the query they meet. All are sorted by score; with equal scores working entries come first.
 """
 
 import json

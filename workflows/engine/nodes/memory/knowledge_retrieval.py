@@ -76,8 +76,9 @@ class KnowledgeRetrieval(NodeKind[KnowledgeConfig, KnowledgeConfig]):
               required=True),
         Field("top_k", gettext_noop("Max results (Top K)"), Widget.NUMBER, default=DEFAULT_TOP_K,
               low=1, high=100),
-        Field("min_score", gettext_noop("Score threshold"), Widget.NUMBER,
-              default=DEFAULT_MIN_SCORE, low=0, high=1),
+        Field("min_score", gettext_noop("Minimum relevance"), Widget.NUMBER,
+              default=DEFAULT_MIN_SCORE, low=0, high=1,
+              help=gettext_noop("From 0 to 1. Leaves out pages that match less of the query.")),
         Field("tags", gettext_noop("Tag filter"), Widget.STRINGS,
               example=["release"]),
     )  # fmt: skip

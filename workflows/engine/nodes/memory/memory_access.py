@@ -100,6 +100,7 @@ async def recall_entries(
     top_k: int | None = None,
     injected: bool = False,
     recency_days: float | None = None,
+    min_score: float | None = None,
 ) -> tuple[list[MemoryHit], MemoryRecalled]:
     """Return the entries that memory recalls, and the event that reports it."""
     memory = get_memory(ctx, scope)
@@ -113,12 +114,18 @@ async def recall_entries(
         top_k=top_k,
         injected=injected,
         recency_days=recency_days,
+        min_score=min_score,
     )
     record_untrusted_hits(ctx, hits)
     event = build_recalled_event(ctx, scope, query, hits, injected=injected)
-    search = {"key": key, "filter": dict(filter) if filter else None, "top_k": top_k}
-    recency = {} if recency_days is None else {"recency_days": recency_days}
-    return list(hits), replace(event, sought=search | recency)
+    search: dict[str, Json] = {
+        "key": key,
+        "filter": dict(filter) if filter else None,
+        "top_k": top_k,
+    }
+    optional = {"recency_days": recency_days, "min_score": min_score}
+    search |= {name: value for name, value in optional.items() if value is not None}
+    return list(hits), replace(event, sought=search)
 
 
 def record_untrusted_hits(ctx: NodeContext, hits: Sequence[MemoryHit]) -> None:

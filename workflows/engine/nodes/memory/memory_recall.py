@@ -9,7 +9,12 @@ from workflows.engine.appearance import Data, get_variable_name
 from workflows.engine.configuration import Field, NodeConfig, Widget
 from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.document import NodeSpec, Selector
-from workflows.engine.language.memory_usage import MAX_RECENCY_DAYS, RECENCY, get_scope_label
+from workflows.engine.language.memory_usage import (
+    MAX_RECENCY_DAYS,
+    MIN_SCORE,
+    RECENCY,
+    get_scope_label,
+)
 from workflows.engine.nodes.memory.memory_access import (
     SCOPE_FIELD,
     get_query,
@@ -26,6 +31,7 @@ class RecallConfig(NodeConfig):
     query_selector: tuple[str, ...] | None = None
     top_k: int = Bounded(default=5, ge=1)
     filter: dict[str, Any] | None = None
+    min_score: float | None = Bounded(default=None, ge=0, le=1)
     recency_days: float | None = Bounded(default=None, gt=0, le=MAX_RECENCY_DAYS)
 
 
@@ -55,6 +61,7 @@ class MemoryRecall(NodeKind[RecallConfig, RecallConfig]):
         Field("top_k", gettext_noop("Max results (Top K)"), Widget.NUMBER, default=5, low=1, high=100),
         Field("filter", gettext_noop("Metadata filter"), Widget.OBJECT,
               example={"category": "fact"}),
+        MIN_SCORE,
         RECENCY,
     )  # fmt: skip
 
@@ -82,6 +89,7 @@ class MemoryRecall(NodeKind[RecallConfig, RecallConfig]):
             filter=prepared.filter or None,
             top_k=prepared.top_k,
             recency_days=prepared.recency_days,
+            min_score=prepared.min_score,
         )
         outputs = {"results": [to_entry(hit) for hit in hits], "count": len(hits)}
         return NodeResult(outputs, events=(event,))

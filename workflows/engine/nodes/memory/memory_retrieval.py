@@ -16,7 +16,12 @@ from workflows.engine.configuration import Field, NodeConfig, Widget
 from workflows.engine.errors import EngineFault
 from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.document import Json, NodeSpec, Selector
-from workflows.engine.language.memory_usage import MAX_RECENCY_DAYS, RECENCY, get_scope_label
+from workflows.engine.language.memory_usage import (
+    MAX_RECENCY_DAYS,
+    MIN_SCORE,
+    RECENCY,
+    get_scope_label,
+)
 from workflows.engine.nodes.memory.history_context import (
     MAX_WORKING_ENTRIES,
     Record,
@@ -54,6 +59,7 @@ class RetrievalConfig(NodeConfig):
     document_selector: tuple[str, ...] | None = None
     group_id_selector: tuple[str, ...] | None = None
     top_k: int = Bounded(default=10, ge=1, le=100)
+    min_score: float | None = Bounded(default=None, ge=0, le=1)
     recency_days: float | None = Bounded(default=None, gt=0, le=MAX_RECENCY_DAYS)
     language: str = ""
 
@@ -102,6 +108,7 @@ class MemoryRetrieval(NodeKind[RetrievalConfig, RetrievalConfig]):
         Field("top_k", gettext_noop("Max long-term entries"), Widget.NUMBER, default=10,
               low=1, high=100,
               help=gettext_noop("The ten most recent working memory entries are always added first.")),
+        MIN_SCORE,
         RECENCY,
         Field("language", gettext_noop("Heading language"), Widget.CHOICE, default="", choices=(
             ("", gettext_noop("Same as the query")),
@@ -164,6 +171,7 @@ async def _retrieve(
             top_k=limit,
             group_id=group_id,
             recency_days=config.recency_days if text else None,
+            min_score=config.min_score if text else None,
         )
         withheld = getattr(hits, "withheld", None)
         # The author's metadata may have a key "tier", too.

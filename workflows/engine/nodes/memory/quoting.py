@@ -45,9 +45,9 @@ _ESCAPES: Final = str.maketrans(
 )
 
 
-def render_memories(hits: Iterable[MemoryHit]) -> str:
+def render_memories(hits: Iterable[MemoryHit], *, with_relevance: bool = False) -> str:
     """Return the memories as a list under a heading, with a note if any of them is quoted."""
-    lines = [_render_line(hit) for hit in hits]
+    lines = [_render_line(hit, with_relevance) for hit in hits]
     note = [QUOTING_NOTE] if any(is_quoted for _text, is_quoted in lines) else []
     return "\n".join([MEMORY_HEADING, *note, *_cut_to_limit(text for text, _ in lines)])
 
@@ -69,14 +69,17 @@ def quote_block(text: str) -> str:
     return "\n".join(f"> {line}".rstrip() for line in marked.splitlines())
 
 
-def _render_line(hit: MemoryHit) -> tuple[str, bool]:
+def _render_line(hit: MemoryHit, with_relevance: bool) -> tuple[str, bool]:
+    relevance = ""
+    if with_relevance and hit.score is not None:
+        relevance = f" (relevance: {hit.score:.2f})"
     key, value = _indent(hit.key), as_text(hit.value)
     if len(value) > MAX_ENTRY_LENGTH:
         value = f"{value[:MAX_ENTRY_LENGTH]}{TRUNCATION_MARK}"
     if not needs_quoting(hit):
-        return f"- {key}: {_indent(_TAG_CHARACTERS.sub('', value))}", False
+        return f"- {key}{relevance}: {_indent(_TAG_CHARACTERS.sub('', value))}", False
     origin = " (from outside)" if is_untrusted_memory(hit.metadata) else ""
-    return f"- {_escape(key)}{origin}: {_quote(value)}", True
+    return f"- {_escape(key)}{origin}{relevance}: {_quote(value)}", True
 
 
 def _quote(text: str) -> str:

@@ -47,6 +47,7 @@ from workflows.views.catalog.workflow_page import (
 )
 from workflows.views.editor.debugging.template_preview import build_variable_pool, render_jinja
 from workflows.views.request_context import find_workflow, read_text
+from workflows.views.runs.recalled_memory import list_score_parts
 
 
 MAX_CONVERSATIONS = 20
@@ -111,6 +112,7 @@ def _read_config(spec: NodeSpec) -> dict[str, Any]:
     values = (config.get(name) for name in names)
     selector: Sequence[Json] = next((value for value in values if isinstance(value, list)), [])
     top, filter_, recency = (config.get(name) for name in ("top_k", "filter", "recency_days"))
+    min_score = config.get("min_score")
     kind = load_kinds().get(spec.kind)
     default = (kind.default_scope if kind else "") or DEFAULT_SCOPE
     preview = kind.memory_preview if kind else ""
@@ -124,6 +126,7 @@ def _read_config(spec: NodeSpec) -> dict[str, Any]:
         "forgets": forgets,
         "language": str(config.get("language") or ""),
         "recency_days": recency if isinstance(recency, int | float) and recency > 0 else None,
+        "min_score": min_score if _is_share(min_score) else None,
         "filter": filter_ if isinstance(filter_, Mapping) and filter_ else None,
         "position": str(config.get("injection_position") or "after_system"),
         "format": config.get("format_template") or "",
@@ -141,6 +144,10 @@ def _build_identity(
     with tenant([workflow.team_id]):
         stream = build_stream_system(workflow, merged)
     return {"app_id": str(workflow.pk), "workflow_id": str(workflow.pk), **stream}
+
+
+def _is_share(value: Json) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
 
 
 def _build_recall_context(
@@ -189,6 +196,7 @@ def _recall_entries(
         filter=config["filter"],
         top_k=config["top_k"],
         recency_days=config["recency_days"],
+        min_score=config["min_score"],
     )
 
 
@@ -209,6 +217,7 @@ def _recall_records(
         filter={"tier": "long_term"},
         top_k=config["top_k"],
         recency_days=config["recency_days"],
+        min_score=config["min_score"],
     )
     return merge_hits(working, long_term)
 
@@ -254,7 +263,8 @@ def _serialize_entry(entry: "memory_app.MemoryEntry") -> dict[str, Any]:
         "value": as_text(entry.value)[:MAX_VALUE_LENGTH],
         "score": entry.score,
         "bar": f"{max(0.0, min(1.0, entry.score or 0.0)):.3f}",
-        "parts": sorted(entry.explain.items()),
+        "percent": round((entry.score or 0.0) * 100),
+        "parts": list_score_parts(entry.explain),
     }
 
 

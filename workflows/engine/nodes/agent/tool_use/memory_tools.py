@@ -23,6 +23,7 @@ from workflows.engine.nodes.agent.tool_use.memory_call import (
 )
 from workflows.engine.nodes.agent.tool_use.tool_results import ToolOutcome, build_error
 from workflows.engine.nodes.agent.tool_use.wiki_tools import WIKI_TOOLS
+from workflows.engine.nodes.memory.knowledge_retrieval import DEFAULT_MIN_SCORE
 from workflows.engine.nodes.memory.memory_access import (
     build_quarantined_event,
     build_recalled_event,
@@ -99,10 +100,13 @@ def build_memory_tools(
 async def _recall(call: MemoryCall) -> ToolOutcome:
     query = str(call.arguments["query"])
     hits = await get_memory(call.ctx, call.scope).recall(
-        **call.address, query_text=query, top_k=_get_top_k(call.arguments)
+        **call.address,
+        query_text=query,
+        top_k=_get_top_k(call.arguments),
+        min_score=_get_min_score(call.arguments),
     )
     event = build_recalled_event(call.ctx, call.scope, query, hits)
-    text = render_memories(hits) if hits else "Nothing was found."
+    text = render_memories(hits, with_relevance=True) if hits else "Nothing was found."
     data = [{"key": hit.key, "value": hit.value, "score": hit.score} for hit in hits]
     return ToolOutcome(
         ToolResult(text, data), untrusted_keys=_list_untrusted(hits), events=(event,)
@@ -142,12 +146,17 @@ async def _forget(call: MemoryCall) -> ToolOutcome:
 
 async def _search_pages(call: MemoryCall) -> ToolOutcome:
     query = str(call.arguments["query"])
+    min_score = _get_min_score(call.arguments)
     pages = await get_knowledge(call.ctx, call.scope).find_pages(
-        **call.address, query=query, top_k=_get_top_k(call.arguments)
+        **call.address,
+        query=query,
+        top_k=_get_top_k(call.arguments),
+        min_score=DEFAULT_MIN_SCORE if min_score is None else min_score,
     )
     hits = [page.entry for page in pages]
     data = [
         {name: page.page.get(name) for name in ("id", "title", "summary", "content", "tags")}
+        | {"score": round(page.score, 2)}
         for page in pages
     ]
     untrusted_keys = _list_untrusted(hits)
@@ -199,6 +208,11 @@ def _get_top_k(arguments: Arguments) -> int:
     return min(max(int(top_k), 1), MAX_TOP_K) if isinstance(top_k, int | float) else DEFAULT_TOP_K
 
 
+def _get_min_score(arguments: Arguments) -> float | None:
+    min_score = arguments.get("min_score")
+    return min(max(float(min_score), 0.0), 1.0) if isinstance(min_score, int | float) else None
+
+
 _SCOPE_TEXT: Final = (
     "Whose memory: conversation (this chat), user (this person), global (everyone who uses this"
     " application), workflow, or run."
@@ -208,13 +222,19 @@ _TOP_K: Final[dict[str, Json]] = {
     "type": "integer",
     "description": f"How many results, at most {MAX_TOP_K}.",
 }
+_MIN_SCORE: Final[dict[str, Json]] = {
+    "type": "number",
+    "minimum": 0,
+    "maximum": 1,
+    "description": "Only results that match at least this share of the query, from 0 to 1.",
+}
 _KEY: Final[dict[str, Json]] = {"type": "string", "description": "A short name of the memory."}
 
 # Name → description, parameters, required parameters, action.
 _TOOLS: Final[Mapping[MemoryToolName, ToolEntry]] = {
     "recall": (
         "Search memory for what is known from earlier.",
-        {"query": _QUERY, "top_k": _TOP_K},
+        {"query": _QUERY, "top_k": _TOP_K, "min_score": _MIN_SCORE},
         ("query",),
         _recall,
     ),
@@ -232,7 +252,7 @@ _TOOLS: Final[Mapping[MemoryToolName, ToolEntry]] = {
     ),
     "search_pages": (
         "Search the pages of the knowledge base.",
-        {"query": _QUERY, "top_k": _TOP_K},
+        {"query": _QUERY, "top_k": _TOP_K, "min_score": _MIN_SCORE},
         ("query",),
         _search_pages,
     ),
