@@ -123,12 +123,22 @@ class PageSearchForm(FilterForm):
 class SourceForm(forms.Form):
     """The form of a source: a pasted text, its title, and the page that is written from it."""
 
-    title = forms.CharField(label=_("Title"), max_length=500, required=False)
-    url = forms.CharField(label=_("Web address"), max_length=2_000, required=False)
+    title = forms.CharField(
+        label=_("Title"),
+        max_length=500,
+        required=False,
+        widget=forms.TextInput(attrs={"class": "input"}),
+    )
+    url = forms.CharField(
+        label=_("Web address"),
+        max_length=2_000,
+        required=False,
+        widget=forms.TextInput(attrs={"class": "input"}),
+    )
     text = forms.CharField(
         label=_("Text"),
         max_length=MAX_SOURCE_LENGTH,
-        widget=forms.Textarea(attrs={"rows": 6}),
+        widget=forms.Textarea(attrs={"class": "input", "rows": 6}),
     )
     page = forms.CharField(
         label=_("Page"),

@@ -73,6 +73,7 @@ class FindingRow:
     other_title: str = ""
     other_url: str = ""
     entry_id: str = ""
+    reason: str | Promise = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +168,7 @@ def _build_finding_row(
         other_title,
         other_url,
         entry.id if entry else "",
+        STALE_LABELS.get(finding.detail, "") if finding.kind is LintKind.STALE else "",
     )
 
 
