@@ -139,7 +139,7 @@ def memory_places() -> object:
     assert place is not None
     place.provider.store(StoreParams(run, "note", value="kept in Valkey"))
     (entry,) = place.provider.recall(MemoryQuery(run, key="note"))
-    keys = Redis.from_url(settings.MEMORY_REDIS_URL).scan_iter(match=f"*{team}*")
+    keys = Redis.from_url(str(settings.MEMORY_REDIS_URL)).scan_iter(match=f"*{team}*")
     stays = find_external_provider(team, parse_namespace("user:mia"), NO_LIMITS)
     return [place.name, entry.value, any(keys), stays]
 
@@ -245,7 +245,7 @@ def net_allow() -> object:
     from config import net
 
     with net.build_sync_client(timeout=5) as client:
-        allowed = client.get(settings.MEMORY_EMBEDDER_URL).status_code
+        allowed = client.get(str(settings.MEMORY_EMBEDDER_URL)).status_code
         try:
             client.get("http://127.0.0.2:1/")
         except net.NetFault as fault:
@@ -264,7 +264,8 @@ def embed_origins() -> object:
 
     from workflows.views.editor.page import _allow_framing
 
-    return _allow_framing(HttpResponse())._csp_replace  # type: ignore[attr-defined]
+    response: Any = _allow_framing(HttpResponse())
+    return response._csp_replace
 
 
 def log_format() -> object:
@@ -280,7 +281,7 @@ def metrics_token() -> object:
 
     from config.http.health import metrics
 
-    headers = ({}, {"authorization": "Bearer a-token-for-metrics"})
+    headers: list[dict[str, str]] = [{}, {"authorization": "Bearer a-token-for-metrics"}]
     return [metrics(RequestFactory().get("/metrics", headers=h)).status_code for h in headers]
 
 
@@ -344,12 +345,12 @@ def _write_log_lines() -> object:
     """Return the lines of an event that is too unimportant and of one that isn't."""
     from io import StringIO
 
-    (handler,) = logging.getLogger().handlers
+    handler: Any = logging.getLogger().handlers[0]
     lines = StringIO()
-    handler.setStream(lines)  # type: ignore[attr-defined]
+    handler.setStream(lines)
     logging.getLogger("setting").info("unimportant")
     logging.getLogger("setting").warning("important")
-    handler.setStream(sys.stderr)  # type: ignore[attr-defined]
+    handler.setStream(sys.stderr)
     return [json.loads(line)["event"] for line in lines.getvalue().splitlines()]
 
 

@@ -6,7 +6,7 @@ and only namespaces that the caller may view are read: nothing else appears, not
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from django.db.models import F
@@ -62,7 +62,8 @@ def list_lesson_namespaces(caller: MemoryCaller, lessons: Iterable[Lesson]) -> l
         return list(namespaces.filter(text__in=texts).order_by("text"))
 
 
-Rows = list[dict[str, Any]]  # what values() returns
+Row = Mapping[str, Any]  # what values() returns
+Rows = list[Row]
 
 
 def _list_writes(namespaces: Any, run_ids: Sequence[str]) -> Rows:
@@ -118,7 +119,7 @@ def _connect(writes: Rows, reads: Rows) -> Learning:
     return Learning(tuple(lessons.values()), tuple(uses.values()), is_all)
 
 
-def _build_lesson(row: dict[str, Any]) -> Lesson:
+def _build_lesson(row: Row) -> Lesson:
     is_forgotten = row["forgotten_at"] is not None
     text = "" if is_forgotten else _to_plain_text(row["text"].removeprefix(row["key"]).strip())
     return Lesson(
