@@ -143,6 +143,7 @@ pages: list[URLPattern | URLResolver] = [
     path("tools/<uuid:connection_id>/try/<slug:name>/", trying.try_operation, name="try_tool"),
     path("models/", providers.index, name="providers"),
     path("models/<uuid:provider_id>/test/", providers.test, name="test_provider"),
+    path("models/<uuid:provider_id>/prices/", providers.set_prices, name="set_prices"),
     path("models/<uuid:provider_id>/delete/", providers.delete, name="delete_provider"),
 ]
 

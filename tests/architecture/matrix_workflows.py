@@ -196,6 +196,7 @@ ROWS: list[Row] = [
     Row("POST", "api/v1/providers", "- 201 403 403 201 403", body={"name": "mine", "kind": "offline"}),
     Row("GET", "api/v1/providers/<uuid:provider_id>", "- 404 403 200 200 404", PROVIDER),
     Row("PATCH", "api/v1/providers/<uuid:provider_id>", "- 404 403 403 200 404", PROVIDER, {"enabled": False}),
+    Row("POST", "models/<uuid:provider_id>/prices/", "- 404 403 403 302 -", PROVIDER, {}),
     Row("DELETE", "api/v1/providers/<uuid:provider_id>", "- 404 403 403 204 404", PROVIDER),
     Row("GET", "api/v1/credentials", "- 200 403 200 200 403"),
     Row("POST", "api/v1/credentials", "- 201 403 403 201 403", body={"name": "mine", "secret": "s"}),

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from workflows.engine.ports import Usage
+
 
 OPENAI_COMPATIBLE: Final = "openai_compatible"
 OFFLINE: Final = "offline"
@@ -21,6 +23,22 @@ BASE_URLS: Final[Mapping[str, str]] = {
 }
 
 
+# In the prices of a provider: all its models that have no price of their own.
+ANY_MODEL: Final = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """The price of a model, in USD per million tokens."""
+
+    input: float
+    output: float
+
+    def compute_cost(self, usage: Usage) -> float:
+        tokens_cost = usage.prompt_tokens * self.input + usage.completion_tokens * self.output
+        return tokens_cost / 1_000_000
+
+
 @dataclass(frozen=True, slots=True)
 class ProviderConfig:
     """One model provider of a team. ``kind`` names the client for it, such as ``openai_compatible``."""
@@ -30,6 +48,11 @@ class ProviderConfig:
     base_url: str = ""
     api_key: str = field(default="", repr=False)
     default_model: str = ""
+    prices: Mapping[str, Price] = field(default_factory=dict)
+
+    def find_price(self, model: str) -> Price | None:
+        """Return the price of a model, or None if it is not known."""
+        return self.prices.get(model or self.default_model) or self.prices.get(ANY_MODEL)
 
     @property
     def address(self) -> str:

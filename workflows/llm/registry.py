@@ -51,11 +51,15 @@ class TeamModels:
         config = self._configs.get(normalize_name(request.provider))
         if config and not request.model:
             request = replace(request, model=config.default_model)
+        price = config.find_price(request.model) if config else None
         redactor = build_redactor([config.api_key] if config else [])
         text_redactor, reasoning_redactor = redactor.stream(), redactor.stream()
         async for chunk in self.get_port(request.provider).stream(request):
             if redactor:
                 chunk = _redact_key(chunk, redactor, text_redactor, reasoning_redactor)
+            if price is not None and chunk.usage is not None:
+                usage = replace(chunk.usage, cost=price.compute_cost(chunk.usage))
+                chunk = replace(chunk, usage=usage)
             yield chunk
 
     def get_port(self, provider: str) -> ModelPort:

@@ -81,6 +81,8 @@ class ModelProvider(TenantModel):
         on_delete=models.SET_NULL,
         related_name="providers",
     )
+    # Name of a model, or "*" for all others → {"input", "output"}, in USD per million tokens.
+    prices = models.JSONField(_("prices"), default=dict, blank=True, db_default={})
     enabled = models.BooleanField(_("enabled"), default=True)
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)
     updated_at = models.DateTimeField(_("updated at"), auto_now=True)

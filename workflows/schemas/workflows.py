@@ -171,6 +171,13 @@ class SampleOut(Schema):
         return list(map(str, sample.explanation_lines))
 
 
+class PriceIn(Body):
+    """The price of a model, in USD per million tokens."""
+
+    input: float = Field(ge=0, le=1_000_000, allow_inf_nan=False)
+    output: float = Field(ge=0, le=1_000_000, allow_inf_nan=False)
+
+
 class ProviderIn(Body):
     name: Name = Field(description="The name in a document's model.provider, such as openai.")
     kind: Kind = "openai_compatible"
@@ -180,6 +187,9 @@ class ProviderIn(Body):
         None, min_length=1, max_length=4096, description="The API key. It is never shown again."
     )
     enabled: bool = True
+    prices: dict[str, PriceIn] = Field(
+        {}, max_length=200, description="By name of the model; * stands for all others."
+    )
 
 
 class ProviderPatch(Body):
@@ -187,6 +197,7 @@ class ProviderPatch(Body):
     default_model: str | None = Field(None, max_length=255)
     secret: str | None = Field(None, min_length=1, max_length=4096)
     enabled: bool | None = None
+    prices: dict[str, PriceIn] | None = Field(None, max_length=200)
 
 
 class ProviderOut(Schema):
@@ -196,6 +207,7 @@ class ProviderOut(Schema):
     base_url: str
     default_model: str
     enabled: bool
+    prices: dict[str, dict[str, float]] = Field(description="USD per million tokens, by model.")
     has_secret: bool
     hint: str = Field(description="The last characters of the secret.")
 

@@ -22,6 +22,7 @@ from workflows.llm import registry
 from workflows.models import Credential, ModelProvider, WorkflowSecret
 from workflows.models.provider import ProviderKind
 from workflows.services import audit_lines
+from workflows.services.model_prices import Prices, clean_prices
 from workflows.services.samples import first_steps
 
 
@@ -85,8 +86,9 @@ def create_provider(
     default_model: str = "",
     secret: str | None = None,
     enabled: bool = True,
+    prices: Prices | None = None,
 ) -> ModelProvider:
-    """Create a provider. With a ``secret``, also create its credential under the provider's name."""
+    """Create a provider. ``prices`` are in USD per million tokens, by model. With a ``secret``, also create its credential under the provider's name."""
     permissions.check_manage(principal, team_id)
     kind = _clean_kind(kind)
     provider = ModelProvider(
@@ -96,6 +98,7 @@ def create_provider(
         base_url="" if kind == ProviderKind.OFFLINE else clean_url(base_url),
         default_model=default_model.strip(),
         enabled=enabled,
+        prices=clean_prices(prices or {}),
     )
     with tenant([team_id]):
         _save_new(principal, provider, "credential.created")
@@ -112,6 +115,7 @@ def update_provider(
     default_model: str | None = None,
     enabled: bool | None = None,
     secret: str | None = None,
+    prices: Prices | None = None,
 ) -> ModelProvider:
     """Change the values that aren't None. A URL on another host drops the secret, unless a new one is given."""
     permissions.check_manage(principal, provider)
@@ -123,10 +127,14 @@ def update_provider(
             provider.default_model = default_model.strip()
         if enabled is not None:
             provider.enabled = enabled
+        if prices is not None:
+            provider.prices = clean_prices(prices)
         provider.save()
         if secret:
             _set_secret(principal, provider, secret)
         detail = {"secret_withdrawn": True} if is_secret_dropped else {}
+        if prices is not None:
+            detail["prices_changed"] = True
         audit_lines.record(
             principal, provider, "credential.changed", provider=provider.name, **detail
         )

@@ -16,6 +16,7 @@ from workflows.engine.language.config_errors import build_field_label
 
 # The first match is used, so more specific patterns come before more general ones.
 SENTENCES = (
+    _("The model %(model)s has no price, so the cost isn't limited; set it on the page Models"),
     _("The tool %(tool)s isn't connected; select another one, or connect it on the page Tools"),
     _("Two fields have the name %(name)s; each needs a name of its own"),
     _("Two buttons have the name %(name)s; each needs a name of its own"),

@@ -27,6 +27,7 @@ _ID = re.compile(
     r"(?!there is no )(?P<id>[^\s.;,()?“”]+)(?P<dot>\.(?=\w))?"
 )
 SENTENCES_BY_CODE: Mapping[str, str | Promise] = {
+    "agent.price": _("The cost can't be limited, because the model has no price"),
     "assigner.invalid": _("An assignment is incomplete"),
     "classes.duplicate": _("Several classes have the same id"),
     "classes.reserved": _("The id of a class is reserved"),

@@ -1,10 +1,11 @@
 """The page where a team connects its models."""
 
+from collections.abc import Sequence
 from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
@@ -12,6 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from accounts.principals import get_current_team_id, get_principal
 from workflows import permissions, selectors
 from workflows.engine.errors import EngineFault
+from workflows.errors import InvalidValue
 from workflows.forms import ProviderForm
 from workflows.services import credentials
 from workflows.views.request_context import find_provider, get_form_data
@@ -52,6 +54,51 @@ def test(request: HttpRequest, provider_id: UUID) -> HttpResponse:
     except EngineFault as fault:
         context["error"] = str(fault)
     return render(request, "providers/_test.html", context)
+
+
+@login_required
+@require_POST
+def set_prices(request: HttpRequest, provider_id: UUID) -> HttpResponse:
+    """Set the prices of a provider's models; show the page again if they are rejected (status 422)."""
+    principal, provider = find_provider(request, provider_id)
+    rows = list_price_rows(request.POST)
+    try:
+        credentials.update_provider(principal, provider=provider, prices=read_prices(rows))
+    except InvalidValue as invalid:
+        team_id = get_current_team_id(request)
+        context = {
+            "form": ProviderForm(),
+            "providers": selectors.list_providers(principal, team_id),
+            "can_edit": permissions.may_manage(principal, team_id),
+            "rejected": provider.pk,
+            "rejected_rows": rows,
+            "price_error": str(invalid),
+        }
+        return render(request, "providers/list.html", context, status=422)
+    messages.success(request, _("Saved the prices of “%(name)s”.") % {"name": provider.name})
+    return redirect("workflows:providers")
+
+
+def list_price_rows(data: QueryDict) -> list[tuple[str, str, str]]:
+    """Return the rows of the form that are not empty: a model with its two prices."""
+    columns = (data.getlist(name) for name in ("model", "input", "output"))
+    rows = (tuple(value.strip() for value in row) for row in zip(*columns, strict=False))
+    return [(model, in_, out) for model, in_, out in rows if model or in_ or out]
+
+
+def read_prices(rows: Sequence[tuple[str, str, str]]) -> dict[str, dict[str, float]]:
+    """Return the prices of the rows. Raises InvalidValue for a price that is no number, or a model that comes twice."""
+    prices: dict[str, dict[str, float]] = {}
+    for model, *values in rows:
+        if model in prices:
+            raise InvalidValue(_("Enter each model once, with its name."), field="prices")
+        try:
+            input_price, output_price = (float(value.replace(",", ".")) for value in values)
+        except ValueError:
+            text = _("Enter both prices of %(model)s as numbers.") % {"model": model or "—"}
+            raise InvalidValue(text, field="prices") from None
+        prices[model] = {"input": input_price, "output": output_price}
+    return prices
 
 
 @login_required

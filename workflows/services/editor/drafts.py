@@ -23,6 +23,7 @@ from workflows.services import audit_lines
 from workflows.services.editing import log
 from workflows.services.editor import draft_rows
 from workflows.services.editor.snapshots import store_snapshot, take_snapshot
+from workflows.services.model_prices import find_price_problems
 from workflows.services.tools.callable_workflows import find_call_problems, refresh_outputs
 from workflows.services.tools.tool_problems import find_tool_problems
 
@@ -76,6 +77,7 @@ def list_problems(workflow: Workflow, document: Document) -> list[Problem]:
         *validate(refresh_outputs(workflow.team_id, document), load_kinds()),
         *find_call_problems(workflow.team_id, document, workflow.pk),
         *find_tool_problems(workflow.team_id, document),
+        *find_price_problems(workflow.team_id, document),
     ]
     return sorted(problems, key=lambda problem: not problem.is_error)
 

@@ -32,6 +32,7 @@ from workflows.engine.nodes.agent.tool import ToolNode
 from workflows.execution.kinds import load_kinds
 from workflows.llm.config import normalize_name
 from workflows.models import Workflow
+from workflows.services.model_prices import find_price_problems
 from workflows.services.tools.callable_workflows import SUB_WORKFLOW, find_call_problems
 from workflows.templatetags.problems import describe_problem, list_titles, replace_ids_by_titles
 from workflows.views.canvas.summaries import label_handles
@@ -73,11 +74,13 @@ def node(request: HttpRequest, workflow_id: UUID, node_key: str) -> HttpResponse
     document = get_document(principal, workflow)
     spec = get_node(document, node_key)
     providers = _list_providers(principal, workflow)
-    call_problems = find_call_problems(
-        workflow.team_id, replace(document, nodes=(spec,)), workflow.pk
-    )
+    own = replace(document, nodes=(spec,))
+    team_problems = [
+        *find_call_problems(workflow.team_id, own, workflow.pk),
+        *find_price_problems(workflow.team_id, own),
+    ]
     context = {
-        **_build_node_context(document, spec, workflow.revision, call_problems),
+        **_build_node_context(document, spec, workflow.revision, team_problems),
         "workflow": workflow,
         "providers": providers,
         "provider_names": [name for name, _model in providers],
