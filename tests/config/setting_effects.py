@@ -193,6 +193,15 @@ def memory_embedder_text_prefix() -> object:
     return _embed("text", question=False)["body"]["input"]
 
 
+def memory_embedder_unrelated_cosine() -> object:
+    from memory.core.records import MemoryQuery
+    from memory.embedding.query_embedding import clear_cache, embed_query
+
+    clear_cache()  # the embedder may be paused because it was slow
+    meaning = embed_query(MemoryQuery("user:mia", query_text="text")).meaning
+    return meaning and meaning.unrelated_cosine
+
+
 def memory_embedder_seconds() -> object:
     """Return whether a recall stopped waiting for an embedder that is slower than the setting."""
     from memory.embedding import query_embedding

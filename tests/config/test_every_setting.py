@@ -71,6 +71,7 @@ SETTINGS: Mapping[str, Row] = {
     "memory_embedder_question_prefix": Row("query: ", "query: ", ["query: text"]),
     "memory_embedder_text_prefix": Row("passage: ", "passage: ", ["passage: text"]),
     "memory_embedder_seconds": Row("0.5", 0.5, [[], True]),
+    "memory_embedder_unrelated_cosine": Row("0.7", 0.7, 0.7),
     "worker_threads": Row("7", 7, [7, 7]),
     "run_max_steps": Row("321", 321, 321),
     "database_pool_size": Row("3", 3, 3),

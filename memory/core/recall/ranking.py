@@ -40,7 +40,7 @@ class Text:
 
     @property
     def similarity(self) -> float | None:
-        return self.nearness and self.nearness.among_texts
+        return None if self.nearness is None else self.nearness.among_texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ def rank_texts(query: str, texts: Sequence[Text], *, language: str = DEFAULT_LAN
                 term_weights.compute_coverage(documents[index].counts.keys()),
                 term_weights.compute_coverage(documents_in_context[index].counts.keys()),
                 is_literal,
-                text.nearness and text.nearness.to_question,
+                None if text.nearness is None else text.nearness.to_question,
             )
             scores = (word_scores[index], context_scores[index], neighbour_scores[index])
             components = RankComponents(*scores, is_literal, text.similarity, text.recency)

@@ -153,7 +153,11 @@ def _search_texts(
     cosines = vectors.compute_cosines(namespace, query.meaning, included=numbers)
     candidates = [
         Candidate(
-            updated_at, str(pk), text, (group, position) if group else None, cosines.get(number)
+            updated_at,
+            str(pk),
+            text,
+            (group, position) if group else None,
+            None if number is None else cosines.get(number),
         )
         for updated_at, pk, text, group, position, number in texts
     ]
