@@ -32,6 +32,8 @@ SEED_0 = "spec/seeds/test_seed_0.py::"
 SEED_1 = "spec/seeds/test_seed_1.py::"
 SEED_4 = "spec/seeds/test_seed_4.py::"
 STREAMS = "workflows/execution/test_streams.py::"
+MERGED = "engine/agent/test_merged_workflows.py::"
+DURABLY_MERGED = "workflows/execution/test_merged_workflows.py::"
 LEARNING = "durability/test_learning.py::"
 TIERS = "durability/test_tiers.py::"
 WIKI = "spec/seeds/test_seed_4_wiki.py::"
@@ -267,7 +269,10 @@ ROWS = (
     row(3, "Principle 1", "The workflow's name is in the key",
         STREAMS + "test_workflow_remembers_for_a_group_what_no_other_workflow_and_no_other_group_sees",
         "memory/core/test_scopes.py::test_every_stream_and_group_has_a_namespace_of_its_own",
-        "memory/core/test_scopes.py::test_order_of_merged_streams_is_part_of_the_name"),
+        "memory/core/test_scopes.py::test_order_of_merged_streams_is_part_of_the_name",
+        STREAMS + "test_renamed_workflow_keeps_its_memory_and_no_other_workflow_inherits_it",
+        STREAMS + "test_merged_workflows_and_a_workflow_of_that_name_have_different_streams",
+        STREAMS + "test_migration_moves_memory_from_ids_to_names"),
     row(3, "Principle 2", "Workflows know nothing of each other",
         STREAMS + "test_workflow_remembers_for_a_group_what_no_other_workflow_and_no_other_group_sees", NOTES + "test_example_1_what_desktop_was_told_chat_does_not_know"),
     row(3, "Principle 3", "Notes end: with the run, or after thirty minutes",
@@ -276,6 +281,13 @@ ROWS = (
     row(3, "Steps 3 to 8", "The model decides, works through its todos with shared notes, asks the person and retries",
         "engine/agent/test_todo.py::test_walk_asks_a_person_retries_a_step_and_shares_notes",
         "durability/test_todo_killed.py::test_todo_loop_survives_a_question_and_two_killed_workers"),
+    row(3, "Steps 1 to 9", "A table over three todos: chat merges desktop, asks the person, retries a step, and calls a function",
+        MERGED + "test_walk_of_the_original_design", DURABLY_MERGED + "test_walk_of_the_original_design_with_a_worker"),
+    row(3, "Step 3", "The prompt lists the functions of merged workflows, as workflow.function",
+        MERGED + "test_walk_of_the_original_design", MERGED + "test_function_of_a_merged_workflow_has_a_name_that_model_apis_accept",
+        MERGED + "test_react_names_functions_as_people_do", MERGED + "test_merged_workflow_itself_is_a_function"),
+    row(3, "Step 8", "A command finds its function by title, alias or name",
+        MERGED + "test_command_finds_a_function_by_any_of_its_names"),
     row(3, "Step 5", "The format of a step's answer, in Chinese and English",
         "engine/agent/test_todo_text.py::test_report_on_a_step", "engine/agent/test_todo_text.py::test_action_in_each_form"),
     row(3, "Step 9", "At the end notes go and messages stay", NOTES + "test_notes_are_cleared_when_the_run_ends_and_messages_stay",
@@ -291,6 +303,7 @@ ROWS = (
     row(3, "Example 1", "desktop is told, chat doesn't know",
         STREAMS + "test_workflow_remembers_for_a_group_what_no_other_workflow_and_no_other_group_sees", NOTES + "test_example_1_what_desktop_was_told_chat_does_not_know"),
     row(3, "Example 2", "A merged workflow's own memory", STREAMS + "test_merged_workflows_have_a_memory_that_neither_sees_alone",
+        MERGED + "test_merged_run_has_a_memory_that_neither_workflow_reads_alone",
         NOTES + "test_example_2_merged_workflow_has_a_memory_of_its_own"),
     row(3, "Example 3", "Each step reads the notes before it, newest first",
         "engine/agent/test_todo.py::test_walk_asks_a_person_retries_a_step_and_shares_notes",
