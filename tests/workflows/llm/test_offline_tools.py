@@ -235,7 +235,7 @@ def test_script_repeats_an_untrusted_result_without_its_quotation() -> None:
 @pytest.mark.parametrize("texts", [ENGLISH, CHINESE])
 def test_script_of_a_to_do_loop_reads_the_last_result_in_the_prompt(texts) -> None:
     prompt = render_step(
-        texts, goal="g", todo="t", step="", notes=[], specs=TOOLS, namespace="n",
+        texts, goal="g", todo="t", step="", notes=[], specs=TOOLS, memory="m",
         results=["web_page: old", "json_query: new\n\nand more"],
     )  # fmt: skip
 
