@@ -13,10 +13,10 @@ from memory.services.history.learning import MAX_RUNS, load_learning
 router = Router(auth=api_auth(), tags=["memory"])
 
 
-@router.get("/memory/learning", response=schemas.LearningOut)
+@router.get("/memory/learning", response=schemas.LearningPictureOut)
 def read_learning(
     request: HttpRequest, params: Query[schemas.LearningQuery]
-) -> schemas.LearningOut:
+) -> schemas.LearningPictureOut:
     """Return the newest runs that you may see, at most 500, what they wrote to memory that you may view, and the later
     runs among them that used it.
     """
@@ -30,7 +30,7 @@ def read_learning(
     found = get_host().list_team_runs(caller.principal, caller.team_id, run_filter, MAX_RUNS + 1)
     runs = found[:MAX_RUNS]
     learning = load_learning(caller, run_ids=[run.id for run in runs])
-    return schemas.LearningOut(
+    return schemas.LearningPictureOut(
         runs=list(map(schemas.run_out, runs)),
         lessons=list(map(schemas.lesson_out, learning.lessons)),
         uses=list(map(schemas.use_out, learning.uses)),

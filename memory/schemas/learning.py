@@ -52,7 +52,7 @@ class UseOut(Body):
     injected: bool
 
 
-class LearningOut(Body):
+class LearningPictureOut(Body):
     """The newest runs with their lessons and uses; ``is_all`` is false if there are more than are returned."""
 
     runs: list[LearningRunOut]
