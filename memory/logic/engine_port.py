@@ -5,46 +5,29 @@ Its methods match a protocol of the engine, which this package must not import. 
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
-from uuid import uuid4
 
-from memory.core.errors import MemoryFault
 from memory.core.provider import NamespaceStore
-from memory.core.records import Json, MemoryEntry, MemoryQuery, Source, StoreParams, Tier
+from memory.core.records import Json, MemoryEntry, MemoryQuery, Source
 from memory.core.scopes import (
     Scope,
-    build_notes_namespace,
     check_target,
-    compute_lifetime,
-    parse_tier,
     replace_group,
-    require_variable,
     resolve_namespace,
 )
 from memory.logic.conversations.conversation_requests import (
     ConversationRequest,
     ConversationResult,
     parse_request,
-    perform_request,
 )
-from memory.logic.entries.held_entries import hold_entry
-from memory.logic.entries.ingress import get_origin, screen_params
-from memory.logic.knowledge.knowledge_base import list_page_entries
 from memory.logic.knowledge.page_requests import (
     MERGE,
     PageHit,
     PageQuery,
     PageWriteResult,
-    search_pages,
-    write_drafts,
 )
-from memory.logic.wiki.actions import WikiAction, WikiResult, parse_action, perform_action
-from memory.logic.wiki.log import list_log
-from memory.logic.wiki.wiki import Wiki
-from memory.notes.metadata import save_todos
+from memory.logic.wiki.actions import WikiAction, WikiResult, parse_action
 
 
 T = TypeVar("T")
@@ -246,84 +229,3 @@ class EnginePort(ABC):
     def _maintain_wiki(
         self, step: Step, action: WikiAction, arguments: Mapping[str, Json]
     ) -> WikiResult: ...
-
-
-class ProviderPort(EnginePort):
-    """The port over a store, for the in-process runner: without permissions and audit log."""
-
-    def __init__(self, entries: RunnableStore) -> None:
-        super().__init__()
-        self._entries = entries
-        self._notes_namespaces: set[str] = set()  # of runs that stored notes
-
-    async def run(self, work: Callable[[], T]) -> T:
-        return await self._entries.run(work)
-
-    async def end_run(self, run_id: str) -> None:
-        """Clear the run's notes; if that fails, they expire automatically."""
-        notes = build_notes_namespace(run_id)
-        if notes not in self._notes_namespaces:
-            return
-        self._notes_namespaces.discard(notes)
-        with suppress(MemoryFault):
-            await self.run(lambda: self._entries.clear_namespace(notes))
-
-    async def save_todos(
-        self,
-        *,
-        identity: Mapping[str, Json],
-        origin: StepOrigin,
-        goal: str,
-        todos: Sequence[Mapping[str, Json]],
-    ) -> None:
-        """Keep the goal and the todos of the run for three days, with the stream of its workflows."""
-        await self.run(lambda: save_todos(self._entries, origin.run_id, identity, goal, todos))
-
-    def _recall(self, step: Step, query: MemoryQuery, injected: bool) -> list[MemoryEntry]:
-        return self._entries.recall(replace(query, namespace=step.namespace))
-
-    def _store(self, step: Step, request: StoreRequest) -> MemoryEntry:
-        """Store the value without secrets; quarantine untrusted instructions beside an entry in use."""
-        tier = parse_tier(request.tier)
-        params = StoreParams(
-            step.namespace, request.key, value=request.value, metadata=request.metadata, tier=tier
-        )
-        params = screen_params(params, get_origin(params)).params
-        if params.tier is Tier.QUARANTINE:
-            existing_entries = self._entries.recall(MemoryQuery(params.namespace, key=params.key))
-            params = hold_entry(params.key, params) if existing_entries else params
-        requested_ttl = None if params.tier is Tier.QUARANTINE else request.ttl_seconds
-        ttl = compute_lifetime(step.scope, requested_ttl, str(params.tier))
-        if step.scope == Scope.RUN:
-            self._notes_namespaces.add(params.namespace)
-        return self._entries.store(replace(params, ttl_seconds=ttl, source=step.source))
-
-    def _delete(self, step: Step, key: str | None, filter_: Mapping[str, Json] | None) -> int:
-        namespace = step.namespace
-        if key is not None and filter_ is None:
-            return int(self._entries.delete(namespace, key))
-        entries = self._entries.recall(MemoryQuery(namespace, key=key, filter=filter_))
-        return sum(self._entries.delete(namespace, entry.key) for entry in entries)
-
-    def _converse(self, step: Step, request: ConversationRequest) -> ConversationResult:
-        conversation_id = require_variable(Scope.CONVERSATION, "conversation_id", step.identity)
-        return perform_request(
-            request, conversation_id, self._entries, new_id=lambda: uuid4().hex, source=step.source
-        )
-
-    def _find_pages(self, step: Step, search: PageQuery) -> Sequence[PageHit]:
-        return search_pages(search, list_page_entries(self._entries, step.namespace))
-
-    def _write_pages(
-        self, step: Step, pages: Sequence[Mapping[str, Json]], mode: str
-    ) -> Sequence[PageWriteResult]:
-        return write_drafts(pages, self._entries, step.namespace, mode=mode, source=step.source)
-
-    def _maintain_wiki(
-        self, step: Step, action: WikiAction, arguments: Mapping[str, Json]
-    ) -> WikiResult:
-        namespace = step.namespace
-        wiki = Wiki(namespace, self._entries, author=step.source)
-        person = str(step.identity.get("user_id") or "")
-        list_lines = partial(list_log, self._entries, namespace)
-        return perform_action(wiki, action, arguments, list_lines, person=person)

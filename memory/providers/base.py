@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from memory.core.provider import NamespaceStore
-from memory.logic.engine_port import ProviderPort
+from memory.logic.provider_port import ProviderPort
 
 
 T = TypeVar("T")

@@ -21,6 +21,7 @@ from memory.logic.knowledge.knowledge_base import KnowledgeStore
 from memory.logic.knowledge.pages import PAGE_CATEGORY, KnowledgePage, from_entry
 from memory.logic.knowledge.wiki_sources import SOURCE_CATEGORY, list_sources
 from memory.logic.wiki.compilation import compile_by_rules, remove_gone_sources
+from memory.logic.wiki.log import get_text
 from memory.models import Entry, Namespace, Revision
 from memory.models.entries import Operation
 from memory.permissions import NamespaceTarget
@@ -88,7 +89,7 @@ def _group_sources(
 
 
 def _list_source_ids(entries: Iterable[Entry]) -> frozenset[str]:
-    return frozenset(str(entry.value.get("id", "")) for entry in entries)
+    return frozenset(get_text(entry.value, "id") for entry in entries)
 
 
 def _open(caller: MemoryCaller, row: Namespace) -> NamespaceAccess:

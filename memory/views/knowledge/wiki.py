@@ -1,5 +1,6 @@
 """The views of a wiki: its report, sources and log, and the actions that mend what the report finds."""
 
+from collections.abc import Sequence
 from uuid import UUID
 
 from django.contrib import messages
@@ -136,7 +137,7 @@ def merge(request: HttpRequest, entry_id: UUID) -> HttpResponse:
     return redirect("memory:knowledge_wiki", namespace_id=row.namespace_id)
 
 
-def _report_problems(request: HttpRequest, results: "list[Compilation]") -> None:
+def _report_problems(request: HttpRequest, results: Sequence[Compilation]) -> None:
     """Say why the rules replaced the model, and what waits for a review."""
     if problem := next((result.problem for result in results if result.problem), ""):
         messages.warning(request, _("The model did not answer: %(why)s") % {"why": problem})

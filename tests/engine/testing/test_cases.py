@@ -2,7 +2,7 @@
 
 import pytest
 
-from memory.logic.engine_port import ProviderPort
+from memory.logic.provider_port import ProviderPort
 from memory.providers.in_memory import InMemoryProvider
 from workflows.engine.errors import DocumentInvalid
 from workflows.engine.language.dsl import load_document

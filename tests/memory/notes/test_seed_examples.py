@@ -10,7 +10,7 @@ import pytest
 import time_machine
 
 from memory.core.records import MemoryQuery
-from memory.logic.engine_port import ProviderPort
+from memory.logic.provider_port import ProviderPort
 from memory.notes.metadata import RunBook, RunMetadata, Todo, TodoStatus
 from memory.notes.notebook import Note, Notebook, format_notes
 from memory.providers.in_memory import InMemoryProvider

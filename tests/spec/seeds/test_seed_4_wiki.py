@@ -48,7 +48,7 @@ def build_keeper(*calls: tuple[str, dict[str, Any]], tools: list[str]) -> Any:
 
 
 def test_agent_records_a_source_writes_links_checks_and_reads_the_log(product: Product) -> None:
-    calls = (
+    calls: tuple[tuple[str, dict[str, Any]], ...] = (
         ("add_source", {"text": TEXT, "title": "A walk"}),
         ("write_page", {**PRINTER, "sources": ["f59b506e2b33"]}),
         ("write_page", {"title": "Office", "content": "It has two floors."}),

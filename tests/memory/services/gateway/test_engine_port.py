@@ -9,7 +9,7 @@ import pytest
 
 from accounts.tenancy import tenant
 from memory.core.errors import AccessDenied, InvalidInput
-from memory.logic.engine_port import ProviderPort
+from memory.logic.provider_port import ProviderPort
 from memory.models import Read
 from memory.providers.in_memory import InMemoryProvider
 from memory.services.gateway.engine_port import RunMemory

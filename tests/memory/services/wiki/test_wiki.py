@@ -310,6 +310,7 @@ def _host() -> Any:
         def find_model(self, *_where: Any) -> Any:
             return self.ask
 
-    register_host(Host())  # type: ignore[arg-type]  # all else is the real one's
+    host: Any = Host()  # all else is the real one's
+    register_host(host)
     yield
     register_host(before)
