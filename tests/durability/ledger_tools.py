@@ -3,6 +3,7 @@
 The workers of a test use it with ``TEST_PLUGIN=tests.durability.ledger_tools``.
 """
 
+import asyncio
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -13,6 +14,7 @@ from workflows.engine.tool_calls import Tool, ToolReference, ToolResult, ToolSpe
 
 
 LEDGER = "AGENT_LEDGER"  # the variable with the path of the file
+SLOW = 100  # from this number on, a call takes that many milliseconds
 
 
 class LedgerTools:
@@ -31,6 +33,8 @@ class LedgerTools:
     async def call(
         self, tool: Tool, arguments: Mapping[str, Any], *, idempotency_key: str
     ) -> ToolResult:
+        if arguments["n"] >= SLOW:
+            await asyncio.sleep(arguments["n"] / 1000)
         line = json.dumps({"n": arguments["n"], "key": idempotency_key})
         with Path(os.environ[LEDGER]).open("a") as ledger:
             ledger.write(f"{line}\n")

@@ -124,6 +124,35 @@ def test_agent_killed_twice_finishes_without_repeating_a_finished_call(
     assert len([data for data in logged if data["status"] == "completed"]) == 2 * ROUNDS + 2
 
 
+def test_calls_of_one_answer_run_together_and_those_that_ended_are_not_repeated(
+    cluster: Cluster, cast: Cast, ledger: FakeOpenAI, calls: Path
+) -> None:
+    quick, slow = (1, 2, 3), 4000
+
+    def note_four(request: Request) -> Answer:
+        results = [each["content"] for each in request.body["messages"] if each["role"] == "tool"]
+        if results:
+            return Answer(" ".join(results))
+        numbers = (slow, *quick)
+        return Answer(calls=[Call("note", json.dumps({"n": n}), f"call-{n}") for n in numbers])
+
+    answer_from_now_on(ledger, note_four)
+    run = start_agent(cast, ledger, document())
+    cluster.start("one")
+    ended = [f"1.tool.{position}" for position in (2, 3, 4)]
+    cluster.until(lambda: {*ended} <= {*list_finished(cluster, run)})
+    cluster.kill("one")  # while the slow call, which is the first of the four, still runs
+    cluster.expire_leases()
+    cluster.start("two")
+    row = cluster.until_ended(run)
+
+    assert row["outputs"]["text"] == "noted 4000 noted 1 noted 2 noted 3"
+    counts = Counter(entry["n"] for entry in read_ledger(calls))
+    assert {number: counts[number] for number in quick} == dict.fromkeys(quick, 1)
+    assert counts[slow] == 1
+    cluster.check(run)
+
+
 def test_call_waits_for_a_person_without_a_worker_and_is_made_once(
     cluster: Cluster, cast: Cast, ledger: FakeOpenAI, calls: Path
 ) -> None:
