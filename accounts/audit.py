@@ -85,6 +85,7 @@ AUDIT_ACTIONS: dict[str, Promise] = {
     "run.cancelled": _("stopped a run"),
     "run.resumed": _("resumed a run"),
     "run.answered": _("answered a question of a run"),
+    "run.question_mailed": _("mailed a question of a run"),
     "run.step_edited": _("edited the outputs of a step"),
     "run.memory_kept": _("kept the memory changes of a dry run"),
     "run.memory_dropped": _("discarded the memory changes of a dry run"),

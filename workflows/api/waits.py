@@ -11,6 +11,7 @@ from accounts.principals import Principal, get_current_team_id, get_principal
 from config.http.openapi import Limit, Offset
 from workflows import permissions
 from workflows.api.request_context import find_run
+from workflows.execution.wait_links import sign_wait
 from workflows.models import Run, RunWait
 from workflows.schemas.waits import AnswerIn, WaitOut, WaitPageOut
 from workflows.services.runs import waits
@@ -60,7 +61,7 @@ def serialize_wait(principal: Principal, run: Run, wait: RunWait) -> dict[str, o
     is_open = wait.form is not None and waits.is_open(wait, run)
     link = None
     if is_open and permissions.may_answer(principal, run):
-        link = reverse("workflows:answer", args=[waits.sign_wait(wait.team_id, wait.pk)])
+        link = reverse("workflows:answer", args=[sign_wait(wait.team_id, wait.pk)])
     return {
         "id": wait.pk,
         "run_id": run.pk,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from json import loads
 
 from django.conf import settings
+from django.db import DatabaseError
 
 from config.redaction import Redactor
 from workflows.engine.errors import EngineFault
@@ -47,7 +48,9 @@ from workflows.execution.ports.adapters import (
 )
 from workflows.execution.ports.children import ChildDriver, ChildRuns
 from workflows.execution.ports.workflow_tools import WorkflowTools
+from workflows.execution.question_mail import has_mail, mail_questions
 from workflows.execution.run_setup import Setup, load_setup
+from workflows.execution.threads import run_in_thread
 
 
 log = logging.getLogger(__name__)
@@ -260,6 +263,8 @@ class _Attempt:
             claim, result, self.prepared.document, inserted_count, reason, paused_at
         )
         events = [*run_options.list_paused_events(self.prepared, result, paused_at), event]
+        if has_mail(each.wait.form for each in result.open_waits):
+            await _mail_questions(claim)
         try:
             await self.journal.pause(events, state)
         except EngineFault:
@@ -300,6 +305,13 @@ def _build_failure(start: RunStart, error: str, error_type: str | None = None) -
         conversation=start.conversation,
         untrusted=tuple(start.untrusted),
     )
+
+
+async def _mail_questions(claim: Claim) -> None:
+    try:
+        await run_in_thread(mail_questions, claim.team_id, claim.run_id)
+    except DatabaseError as error:
+        log.warning("questions_not_mailed", extra={"run": str(claim.run_id), "why": str(error)})
 
 
 def _build_final_state(claim: Claim, result: RunResult) -> Mapping[str, Json]:

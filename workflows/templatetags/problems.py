@@ -65,6 +65,8 @@ SENTENCES_BY_CODE: Mapping[str, str | Promise] = {
     "delay.no_time": _("This is not a time"),
     "delay.too_long": _("The delay is too long"),
     "form.duplicate": _("A field or a button has a name that is used twice"),
+    "mail.no_address": _("A question has no address to be mailed to"),
+    "mail.not_configured": _("This server can't send mail"),
     "form.no_field": _("A field of the message is missing in the form"),
     "graph.cycle": _("The nodes form a cycle"),
     "http.authorization": _("The authorization has no API key"),

@@ -22,6 +22,7 @@ from workflows.models import Workflow
 from workflows.services import audit_lines
 from workflows.services.editing import log
 from workflows.services.editor import draft_rows
+from workflows.services.editor.mail_problems import find_mail_problems
 from workflows.services.editor.snapshots import store_snapshot, take_snapshot
 from workflows.services.model_prices import find_price_problems
 from workflows.services.tools.callable_workflows import find_call_problems, refresh_outputs
@@ -78,6 +79,7 @@ def list_problems(workflow: Workflow, document: Document) -> list[Problem]:
         *find_call_problems(workflow.team_id, document, workflow.pk),
         *find_tool_problems(workflow.team_id, document),
         *find_price_problems(workflow.team_id, document),
+        *find_mail_problems(document),
     ]
     return sorted(problems, key=lambda problem: not problem.is_error)
 

@@ -22,6 +22,7 @@ from workflows.engine.nodes.agent.tool_use.approval import REASON_FIELD
 from workflows.engine.runtime.events import RunResumed
 from workflows.engine.runtime.waits import BY_LINK, check_answer, find_reply_field
 from workflows.errors import WaitClosed
+from workflows.execution.wait_links import read_signed_wait, sign_wait
 from workflows.models import Run, RunWait, Workflow
 from workflows.models.run import ENDED, RunStatus
 from workflows.services import audit_lines
@@ -29,7 +30,6 @@ from workflows.services.runs.runs import add_event, resolve_subject
 from workflows.tasks import wake_worker
 
 
-_SALT = "workflows.wait"
 _MAX_AUDITED = 500  # characters of a reason, in the audit trail
 # Why a run is paused that continues with an answer, see ``engine.runtime.waits.get_reason``.
 _WAITING = frozenset({"input", "time"})
@@ -114,18 +114,14 @@ def make_link_token(principal: Principal, wait: RunWait) -> str:
     return sign_wait(wait.team_id, wait.pk)
 
 
-def sign_wait(team_id: UUID, wait_id: UUID) -> str:
-    return signing.dumps([team_id.hex, wait_id.hex], salt=_SALT)
-
-
 def find_linked_wait(token: str) -> RunWait:
     """Return the question of a link, open or not. Raises NotFound for a token that this server has not signed."""
     try:
-        team, wait_id = signing.loads(token, salt=_SALT)
+        team_id, wait_id = read_signed_wait(token)
     except signing.BadSignature:
         raise NotFound from None
-    with tenant([UUID(team)]):
-        wait = RunWait.objects.unscoped().filter(pk=UUID(wait_id), form__isnull=False).first()
+    with tenant([team_id]):
+        wait = RunWait.objects.unscoped().filter(pk=wait_id, form__isnull=False).first()
         if wait is None or not Run.objects.unscoped().filter(pk=wait.run_id).exists():
             raise NotFound
         wait.run = Run.objects.unscoped().get(pk=wait.run_id)

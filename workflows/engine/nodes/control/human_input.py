@@ -26,6 +26,9 @@ from workflows.engine.texts import Phrase, Text, gettext_noop
 TIMEOUT_HANDLE: Final = "__timeout"
 # The handle of a form that has no actions.
 _SENT_HANDLE: Final = "source"
+# In the body of a mail, the place of the link to the form.
+URL_PLACE: Final = "{{#url#}}"
+MAX_ADDRESSES: Final = 20
 _PLACE: Final = re.compile(r"\{\{#\$output\.([A-Za-z_][A-Za-z0-9_]{0,29})#\}\}")
 _IDENTIFIER: Final = r"^[A-Za-z_][A-Za-z0-9_]*$"
 _HOURS: Final = {"hour": 1, "day": 24}
@@ -128,8 +131,10 @@ class HumanInput(NodeKind[HumanInputConfig, Prepared]):
         Field("timeout_unit", gettext_noop("Unit"), Widget.CHOICE, default="hour",
               choices=(("hour", gettext_noop("Hours")), ("day", gettext_noop("Days")))),
         Field("delivery_methods", gettext_noop("Delivery"), Widget.OBJECT, default=[],
-              help=gettext_noop("Kept for Dify. Here the form is on the page “Waiting for you”, and its link can be copied or mailed from the run."),
-              example=[{"type": "webapp", "enabled": True, "config": {}}]),
+              help=gettext_noop("The form is on the page “Waiting for you”. With “email”, its link is mailed, too."),
+              example=[{"type": "email", "enabled": True, "config": {
+                  "recipients": {"items": [{"type": "external", "email": "desk@example.com"}]},
+                  "subject": "A decision is needed", "body": "{{#url#}}"}}]),
     )  # fmt: skip
 
     def summarize(self, data: Data) -> Iterable[Text]:
@@ -208,7 +213,11 @@ class HumanInput(NodeKind[HumanInputConfig, Prepared]):
                 {"id": item.id, "title": item.title or item.id, "style": item.button_style}
                 for item in config.user_actions
             ],
-            "deliveries": [dict(m) for m in config.delivery_methods if m.get("enabled", True)],
+            "deliveries": [
+                _render_delivery(method, pool)
+                for method in config.delivery_methods
+                if method.get("enabled", True)
+            ],
         }
         ctx.record_inputs({"form_content": form["content"]})
         due_at = ctx.ports.clock.now().timestamp() + config.seconds
@@ -241,6 +250,37 @@ def _build_result(
         "__rendered_content": "".join(_interleave(texts, shown)),
     }
     return NodeResult(outputs, handle=handle)
+
+
+def list_mail_addresses(deliveries: Iterable[Mapping[str, Json]]) -> tuple[str, ...]:
+    """Return the addresses to which the form is mailed. Dify's members are ids of its own database, and are left out."""
+    addresses: list[str] = []
+    for method in deliveries:
+        config = method.get("config")
+        recipients = config.get("recipients") if isinstance(config, Mapping) else None
+        items = recipients.get("items") if isinstance(recipients, Mapping) else recipients
+        if method.get("type") != "email" or not isinstance(items, list | tuple):
+            continue
+        for item in items:
+            address = item.get("email") if isinstance(item, Mapping) else item
+            if isinstance(address, str) and address.strip():
+                addresses.append(address.strip())
+    return tuple(dict.fromkeys(addresses))[:MAX_ADDRESSES]
+
+
+def _render_delivery(method: Mapping[str, Json], pool: VariablePool) -> dict[str, Json]:
+    """Return a delivery with the variables of its subject and body filled in; ``{{#url#}}`` stays."""
+    config = method.get("config")
+    if method.get("type") != "email" or not isinstance(config, Mapping):
+        return dict(method)
+    texts = {
+        name: URL_PLACE.join(
+            Template.of(piece).render_text(pool) for piece in config[name].split(URL_PLACE)
+        )
+        for name in ("subject", "body")
+        if isinstance(config.get(name), str)
+    }
+    return {**method, "config": {**config, **texts}}
 
 
 def _build_input(item: FormInput, pool: VariablePool) -> dict[str, Json]:
