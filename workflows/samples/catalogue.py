@@ -193,6 +193,17 @@ SAMPLES = (
         others={"shipping-price": _("Shipping price")},
     ),
     Sample(
+        "merged",
+        _("Two workflows merged"),
+        _("Plans its to-dos, asks what the table contains, and calls another workflow's function."),
+        _("Ask for a table, answer the question, and look at the result of the second to-do."),
+        _("Open the run: the calls are named desktop.create_excel_document."),
+        _("Add a tool to the agent of “desktop” and publish it. This agent can call it at once."),
+        shows=(_("merged workflows"), _("to-dos and notes")),
+        is_chat=True,
+        others={"create_excel_document": _("Create table"), "desktop": _("Desktop")},
+    ),
+    Sample(
         "exchange",
         _("A workflow with conversation memory"),
         _("Recalls relevant memories, answers, and stores the exchange for the next run."),

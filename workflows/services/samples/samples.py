@@ -44,9 +44,10 @@ def copy_sample(
         raise NotFound
     document, _warnings = importing.load_source(sample.source, confirm_newer=False)
     with tenant([team_id]):
+        slugs: dict[str, str] = {}  # of the other workflows; later ones may run those before them
         for name in sample.others:
-            other = _create_other(principal, team_id, sample, name, folder)
-            document = _rename_reference(document, name, other.slug)
+            slugs[name] = _create_other(principal, team_id, sample, name, folder, slugs).slug
+        document = _rename_references(document, slugs)
         workflow = importing.create_from_document(
             principal,
             team_id=team_id,
@@ -63,10 +64,16 @@ def copy_sample(
 
 
 def _create_other(
-    principal: Principal, team_id: UUID, sample: Sample, name: str, folder: Folder | None
+    principal: Principal,
+    team_id: UUID,
+    sample: Sample,
+    name: str,
+    folder: Folder | None,
+    slugs: Mapping[str, str],
 ) -> Workflow:
     """Create a workflow that the sample runs, and publish it as a tool if the principal may publish."""
     document, _warnings = importing.load_source(sample.read_other(name), confirm_newer=False)
+    document = _rename_references(document, slugs)
     workflow = importing.create_from_document(
         principal,
         team_id=team_id,
@@ -80,6 +87,12 @@ def _create_other(
     if permissions.may_publish(principal, workflow):
         publishing.publish(principal, workflow=workflow)
     return workflow
+
+
+def _rename_references(document: Document, slugs: Mapping[str, str]) -> Document:
+    for name, slug in slugs.items():
+        document = _rename_reference(document, name, slug)
+    return document
 
 
 def _rename_reference(document: Document, name: str, slug: str) -> Document:
