@@ -85,6 +85,12 @@ class Coverage:
             self.counts_in_context, slots
         )
 
+    def compute_by_slot(self, slots: Iterable[int]) -> dict[int, tuple[float, float]]:
+        """Return the same by slot, computed for all of them at once."""
+        listed = list(slots)
+        own, in_context = self.compute(np.array(listed, dtype=np.int64))
+        return dict(zip(listed, zip(own.tolist(), in_context.tolist(), strict=True), strict=True))
+
     def _sum_weights(self, counts: Mapping[str, Ints], slots: Ints) -> Floats:
         met = np.zeros(len(slots))
         for term, weight in self.term_weights.weights:
@@ -114,14 +120,20 @@ class SlotScores:
         return scores if self.nearness is None else np.maximum(scores, self.nearness[slots])
 
     def explain(
-        self, slot: int, rank: float, *, literal: bool, recency: float | None
+        self,
+        slot: int,
+        rank: float,
+        covered: tuple[float, float],
+        *,
+        literal: bool,
+        recency: float | None,
     ) -> tuple[float, ScoreParts]:
-        """Return the score of a slot and the parts of the score and of the rank."""
+        """Return the score of a slot and the parts of the score and of the rank. ``covered`` is that of ``Coverage``."""
         scores = (self.words, self.context, self.neighbours)
         words, context, neighbours = (float(values[slot]) for values in scores)
         similarity = None if self.similarity is None else float(self.similarity[slot])
         components = RankComponents(words, context, neighbours, literal, similarity, recency)
-        own, in_context = (float(values[0]) for values in self.coverage.compute(np.array([slot])))
+        own, in_context = covered
         nearness = None if self.nearness is None else float(self.nearness[slot])
         relevance = Relevance(own, in_context, literal, nearness)
         return relevance.score, build_parts(relevance, rank, components.explain(self.scale))

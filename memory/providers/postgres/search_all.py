@@ -74,12 +74,15 @@ def rank_entries(
     ranks = compute_ranks(scores, slots, literal[slots], None)
     page = np.lexsort((-slots, -ranks)).tolist()[offset : offset + limit]
     entries = index.load_entries([int(slots[position]) for position in page])
+    covered = scores.coverage.compute_by_slot(entries)
     hits = []
     for position in page:
         slot = int(slots[position])
         if slot in entries:  # otherwise the entry has just been forgotten
             rank, is_literal = float(ranks[position]), bool(literal[slot])
-            score, parts = scores.explain(slot, rank, literal=is_literal, recency=None)
+            score, parts = scores.explain(
+                slot, rank, covered[slot], literal=is_literal, recency=None
+            )
             hits.append((entries[slot], score, parts))
     return RankedPage(hits, len(slots))
 

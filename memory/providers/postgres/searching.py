@@ -130,13 +130,14 @@ def _build_answer(
 ) -> list[MemoryEntry]:
     ranks = compute_ranks(scores, hits.slots, hits.literal, hits.recency)
     slots, uncompared_rank = _select_slots(namespace, hits.slots, ranks, query.top_k)
+    covered = scores.coverage.compute_by_slot(slots)
     entries, ranked = {}, []
     for row in rows.find_by_numbers(namespace, slots):
         slot = row.number or 0
         index = int(np.searchsorted(hits.slots, slot))
         recency = None if hits.recency is None else float(hits.recency[index])
         rank, literal = float(ranks[index]), bool(hits.literal[index])
-        score, parts = scores.explain(slot, rank, literal=literal, recency=recency)
+        score, parts = scores.explain(slot, rank, covered[slot], literal=literal, recency=recency)
         marked_parts, excerpt = mark_missing_vector(query, parts), row.text[:MAX_EXCERPT_LENGTH]
         entry = rows.build_entry(row, namespace.text)
         entries[entry.id] = entry
