@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any, Final
 
+from config.ids import is_identifier, unescape
+
 
 # A function that lists the prefixes of persons' namespaces, such as ``user`` in ``user:zoe``.
 ListPrefixes = Callable[[], Iterable[str]]
@@ -20,11 +22,11 @@ INVALID_ID: Final = "~-"
 # Fields of a detail that hold prose. The values of other fields are prose if they contain spaces.
 PROSE_FIELDS: Final = ("why", "reason")
 
-_ID = re.compile(r"[!-9;-~]{1,80}")
 # Accounts and API keys are identified by UUIDs of version 7 and need no pseudonym. Ids of external users are mostly
 # UUIDs of version 4; an external UUID of version 7 can't be distinguished from an account's.
 _OWN_UUID = re.compile(r"(?:key-)?[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
 _PSEUDONYM = re.compile(r"~[a-z2-7]{26}(?![a-z2-7])")
+_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _MAX_QUOTED_LENGTH = 100  # characters of an invalid id that a refusal quotes
 _PREFIX_LISTERS: dict[str, ListPrefixes] = {"persons": lambda: ("user",)}
 
@@ -36,12 +38,12 @@ def register_person_prefixes(list_prefixes: ListPrefixes) -> None:
 
 def is_external(person: str) -> bool:
     """Return whether an id may identify an external user."""
-    return bool(_ID.fullmatch(person)) and not _OWN_UUID.fullmatch(person)
+    return is_identifier(person) and not _OWN_UUID.fullmatch(person)
 
 
 def find_external_ids(text: str) -> list[str]:
     """Return the external users' ids in a string such as ``user:zoe``, the name of a person's namespace."""
-    return [person for person in _split_ids(text) if is_external(person)]
+    return [person for part in _split_ids(text) if is_external(person := _unescape(part))]
 
 
 def find_persons(subject: str, detail: Mapping[str, Any]) -> set[str]:
@@ -71,6 +73,8 @@ def replace_ids(
         for person in _split_ids(text)
         if person and not _OWN_UUID.fullmatch(person)
     }
+    # Prose quotes a person's id as it is, too.
+    persons |= {_unescape(person) for person in persons} - {""}
     quotations = _list_quotations(persons)
 
     def replace_in_field(name: str, text: str) -> str:
@@ -100,7 +104,7 @@ def replace_pseudonyms(text: str, label: str) -> str:
 
 
 def _split_ids(text: str) -> list[str]:
-    """Return the ids after a person's prefix, such as ``["zoe"]`` for ``user:zoe``; none without such a prefix."""
+    """Return the escaped ids after a person's prefix: ``["zoe"]`` for ``user:zoe``; none without such a prefix."""
     for prefix in _load_prefixes():
         if text.startswith(f"{prefix}:"):
             return text[len(prefix) + 1 :].split(":")
@@ -115,17 +119,29 @@ def _replace_in_name(text: str, replace_id: ReplaceId) -> str:
     return prefix + ":".join(_replace_if_external(person, replace_id) for person in ids)
 
 
-def _replace_if_external(person: str, replace_id: ReplaceId) -> str:
-    if not person or _OWN_UUID.fullmatch(person):
-        return person
+def _replace_if_external(text: str, replace_id: ReplaceId) -> str:
+    """Return what stands for an id, escaped or as it is, of a person."""
+    if not text or _OWN_UUID.fullmatch(text):
+        return text
+    person = _unescape(text)
+    if not is_external(person) and is_external(text):
+        person = text  # with a percent sign that escapes nothing, in prose
     return replace_id(person) if is_external(person) else INVALID_ID
+
+
+def _unescape(text: str) -> str:
+    """Return the id of an escaped one, or an empty string for a text that is none."""
+    try:
+        return unescape(text)
+    except ValueError:
+        return ""
 
 
 def _replace_in_prose(text: str, quotations: Mapping[str, str], replace_id: ReplaceId) -> str:
     """Replace ids that the entry names elsewhere, wherever they occur, and the word after a person's prefix."""
-    alternatives = "|".join(map(re.escape, sorted(quotations, key=len, reverse=True)))
+    alternatives = "|".join(map(_build_word, sorted(quotations, key=len, reverse=True)))
     prefix = rf"(?<![\w-])(?:{_join_prefixes()}):"
-    quoted = rf"(?:{prefix}|(?<!\w))(?P<known>{alternatives})(?!\w)|" if alternatives else ""
+    quoted = rf"(?:{prefix})?(?P<known>{alternatives})|" if alternatives else ""
 
     def replace_match(match: re.Match[str]) -> str:
         if alternatives and match["known"] is not None:
@@ -137,6 +153,13 @@ def _replace_in_prose(text: str, quotations: Mapping[str, str], replace_id: Repl
         return matched_prefix + _replace_if_external(person, replace_id) + punctuation
 
     return re.sub(rf"{quoted}{prefix}(?P<id>[^\s:]+)", replace_match, text)
+
+
+def _build_word(quoted: str) -> str:
+    """Return the pattern of a quoted id as a whole word. Scripts without spaces have no ends of words."""
+    before = "" if _UNSPACED.match(quoted[0]) else r"(?<!\w)"
+    after = "" if _UNSPACED.match(quoted[-1]) else r"(?!\w)"
+    return f"{before}{re.escape(quoted)}{after}"
 
 
 def _list_quotations(persons: set[str]) -> dict[str, str]:

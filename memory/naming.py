@@ -108,6 +108,6 @@ def name_for_audit_log(
         row = namespace.row
         url = reverse("memory:namespace", args=[row.pk]) if row.pk in visible_ids else ""
         can_show_title = row.pk in visible_ids or parse_namespace(row.text).seen_by is SeenBy.PERSON
-        title = namespace.title if can_show_title else row.text.rpartition(":")[2]
+        title = namespace.title if can_show_title else parse_namespace(row.text).ids[-1]
         names[row.text] = audit.DisplayName(f"{row.get_scope_display()}: {title}", url)
     return names

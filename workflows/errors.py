@@ -15,6 +15,12 @@ if TYPE_CHECKING:
     from workflows.engine.editing import Conflict
 
 
+# For ids of users, groups and conversations; see ``config.ids``.
+INVALID_IDENTIFIER = _(
+    "Use 1 to 80 characters. Colons, percent signs, spaces and invisible characters take more room."
+)
+
+
 class WorkflowFault(Exception):
     """The base class of this app's errors. ``retryable``: whether the same request may succeed later."""
 

@@ -116,7 +116,10 @@ class WorkflowsHost:
         rows_of_person = erasure.match_person(subject)
         conversations = Conversation.objects.unscoped().filter(rows_of_person, team_id=team_id)
         runs = Run.objects.unscoped().filter(rows_of_person, team_id=team_id)
-        namespaces = [f"conv:{key}" for key in conversations.values_list("key", flat=True)]
+        namespaces = [
+            memory_app.resolve_namespace("conversation", {"conversation_id": key})
+            for key in conversations.values_list("key", flat=True)
+        ]
         for run_id in runs.values_list("pk", flat=True):
             namespaces += [f"ai:notes:{run_id}", f"ai:workflow:{run_id}"]
         return namespaces

@@ -9,6 +9,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet, TextField
 from django.db.models.functions import Cast
 from django.utils import timezone
 
+from config.ids import normalize_identifier
 from workflows.models import Run, Step
 
 
@@ -74,6 +75,7 @@ class RunFilter:
 
 
 def _match_user(user: str) -> Q:
+    user = normalize_identifier(user)
     try:
         return Q(subject=user) | Q(subject_user=UUID(user))
     except ValueError:

@@ -12,6 +12,7 @@ from django.db.models import Count, Model, OuterRef, Q, QuerySet, Subquery
 
 from accounts.access import Principal, can
 from accounts.errors import NotFound
+from config.ids import normalize_identifier
 from workflows import permissions
 from workflows.models import (
     Conversation,
@@ -306,7 +307,7 @@ def find_conversation(principal: Principal, conversation_id: UUID) -> Conversati
 
 def find_conversation_by_key(principal: Principal, team_id: UUID, key: str) -> Conversation:
     """Return the conversation with the id that runs and the API use."""
-    return _get_conversation(principal, team_id=team_id, key=key)
+    return _get_conversation(principal, team_id=team_id, key=normalize_identifier(key))
 
 
 def list_credentials(principal: Principal, team_id: UUID) -> QuerySet[Credential]:

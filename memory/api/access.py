@@ -75,7 +75,7 @@ def list_emergency_accesses(
     return _describe_accesses(caller, rows)
 
 
-@router.get("/memory/subjects/{subject}/looks", response=list[access.EmergencyAccessOut])
+@router.get("/memory/subjects/{path:subject}/looks", response=list[access.EmergencyAccessOut])
 def list_subject_accesses(
     request: HttpRequest, subject: str, limit: Limit = 100, offset: Offset = 0
 ) -> list[access.EmergencyAccessOut]:

@@ -210,7 +210,7 @@ def undo_run(request: HttpRequest, run_id: UUID, body: entries.UndoRunIn) -> ent
     return entries.RunUndoneOut(count=result.count, left=result.skipped, change=result.change_id)
 
 
-@router.post("/memory/subjects/{subject}/erase", response=entries.ReceiptOut)
+@router.post("/memory/subjects/{path:subject}/erase", response=entries.ReceiptOut)
 def erase_person(request: HttpRequest, subject: str, body: entries.EraseIn) -> entries.ReceiptOut:
     """Erase a person permanently, including the history. Without ``dry_run: false`` nothing is erased, and the
     receipt is a preview.

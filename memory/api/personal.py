@@ -32,21 +32,21 @@ def resume_me(request: HttpRequest) -> personal.ResumedOut:
     return personal.ResumedOut(resumed=services.resume(build_caller(request)))
 
 
-@router.get("/memory/subjects/{subject}/pause", response=personal.SubjectPauseOut)
+@router.get("/memory/subjects/{path:subject}/pause", response=personal.SubjectPauseOut)
 def read_pause(request: HttpRequest, subject: str) -> personal.SubjectPauseOut:
     """Return the pause of an external user's memory, by the id that your application uses. Requires an API key."""
     state = services.get_subject_pause(build_caller(request), subject=subject)
     return personal.SubjectPauseOut(pause=personal.PauseOut.from_object(state) if state else None)
 
 
-@router.post("/memory/subjects/{subject}/pause", response=personal.PauseOut)
+@router.post("/memory/subjects/{path:subject}/pause", response=personal.PauseOut)
 def pause_subject(request: HttpRequest, subject: str, body: personal.PauseIn) -> personal.PauseOut:
     """Pause an external user's memory, by the id that your application uses. Requires an API key."""
     state = services.pause(build_caller(request), what=body.what, until=body.until, subject=subject)
     return personal.PauseOut.from_object(state)
 
 
-@router.post("/memory/subjects/{subject}/resume", response=personal.ResumedOut)
+@router.post("/memory/subjects/{path:subject}/resume", response=personal.ResumedOut)
 def resume_subject(request: HttpRequest, subject: str) -> personal.ResumedOut:
     """End the pause of an external user's memory now. Requires an API key."""
     return personal.ResumedOut(resumed=services.resume(build_caller(request), subject=subject))

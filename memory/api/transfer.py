@@ -28,7 +28,7 @@ def export_memory(request: HttpRequest, params: Query[schemas.ExportQuery]) -> F
     return FileDownload(export, params.namespace or "team-memory")
 
 
-@router.get("/memory/subjects/{subject}/export")
+@router.get("/memory/subjects/{path:subject}/export")
 def export_person(request: HttpRequest, subject: str) -> FileDownload:
     """Export the memory about a person, with their conversations and the runs that used it. The person and the API key
     that names them get everything, others what they may view.

@@ -6,6 +6,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
+from memory.core.identifiers import normalize_key
+
 
 # A value can be any JSON that the author stored.
 Json = Any
@@ -73,9 +75,12 @@ class StoreParams(EntryContent):
     """The parameters of a ``store`` call."""
 
     namespace: str
-    key: str
+    key: str  # normalized, as every key that is read
     ttl_seconds: float | None = None
     source: Source = Source()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "key", normalize_key(self.key))
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,3 +111,7 @@ class MemoryQuery:
     as_of: datetime | None = None
     meaning: QueryEmbedding | None = None
     min_score: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.key is not None:
+            object.__setattr__(self, "key", normalize_key(self.key))

@@ -1,8 +1,8 @@
 """Scope words and the namespaces that they resolve to.
 
 The author of a workflow chooses a word. Only this module builds the namespace string, from variables that the server
-sets. The grammar is strict: two spellings of one person would be two memories, and one spelling of two people would
-leak memory.
+sets. Ids are any text, normalized and escaped by ``memory.core.identifiers``: two spellings of one person would be two
+memories, and one spelling of two people would leak memory.
 """
 
 import hashlib
@@ -12,13 +12,20 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from memory.core.errors import InvalidInput
+from memory.core.identifiers import (
+    MAX_ID_LENGTH,
+    escape,
+    escape_hidden,
+    normalize_identifier,
+    parse_id,
+    unescape,
+)
 from memory.core.records import Json, Tier
 from memory.core.scope_kinds import ScopeKind, ScopeTable, SeenBy
 
 
-# Visible ASCII without the colon: a reader can't distinguish similar characters of other scripts.
-MAX_ID_LENGTH = 80
-_ID = re.compile(r"[!-9;-~]{1,80}")
+# Visible ASCII without the characters that are escaped: nearly every id, which needs no further work.
+_PLAIN = re.compile(rf"[!-$&-9;-~]{{1,{MAX_ID_LENGTH}}}")
 
 NOTES_LIFETIME = 30 * 60.0  # seconds
 METADATA_LIFETIME = 3 * 24 * 60 * 60.0
@@ -38,14 +45,14 @@ class Scope(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ParsedNamespace:
-    """The parts of a namespace; ``ids`` has one id, or stream and group for a workflow's namespace."""
+    """The parts of a namespace; ``ids`` has one id, or stream and group for a workflow's namespace, unescaped."""
 
     scope: str  # a built-in word is the member of ``Scope``
     ids: tuple[str, ...]
 
     @property
     def text(self) -> str:
-        return ":".join((_TABLE.get_kind(self.scope).prefix, *self.ids))
+        return ":".join((_TABLE.get_kind(self.scope).prefix, *map(_escape, self.ids)))
 
     @property
     def seen_by(self) -> SeenBy:
@@ -58,29 +65,33 @@ class ParsedNamespace:
 def resolve_namespace(scope: str, identity: Mapping[str, Json]) -> str:
     """Return the namespace of a scope for the system variables of a run; raise InvalidInput if one is missing."""
     kind = _TABLE.get_offered_kind(scope)
-    ids = tuple(_check_id(value, f"The {kind.word} scope") for value in kind.ids(identity))
+    ids = tuple(_parse_id(value, f"The {kind.word} scope") for value in kind.ids(identity))
     if len(ids) != kind.arity:
         raise InvalidInput(f"The {kind.word} scope made {len(ids)} ids; it needs {kind.arity}.")
     return ParsedNamespace(kind.word, ids).text
 
 
 def parse_namespace(text: str) -> ParsedNamespace:
-    """Return the parts of a namespace; raise InvalidInput if no scope has its prefix and number of ids."""
+    """Return the parts of a namespace; raise InvalidInput if no scope has its prefix and number of ids.
+
+    The ids are normalized, so ``text`` of the result can differ from the argument, and is the one to use.
+    """
     for kind in _TABLE.list_all():
         if text.startswith(f"{kind.prefix}:"):
-            ids = tuple(text[len(kind.prefix) + 1 :].split(":"))
-            if len(ids) != kind.arity:
+            parts = text[len(kind.prefix) + 1 :].split(":")
+            if len(parts) != kind.arity:
                 break
-            return ParsedNamespace(kind.word, tuple(_check_id(value, text) for value in ids))
+            ids = (_parse_id(_unescape(part, text), text) for part in parts)
+            return ParsedNamespace(kind.word, tuple(ids))
     raise InvalidInput(f"{text!r} is not a namespace.")
 
 
 def build_notes_namespace(run_id: str) -> str:
-    return ParsedNamespace(Scope.RUN, (_check_id(run_id, "A run's notes"),)).text
+    return ParsedNamespace(Scope.RUN, (_parse_id(run_id, "A run's notes"),)).text
 
 
 def build_metadata_namespace(run_id: str) -> str:
-    return ParsedNamespace(Scope.RUN_METADATA, (_check_id(run_id, "What a run is about"),)).text
+    return ParsedNamespace(Scope.RUN_METADATA, (_parse_id(run_id, "What a run is about"),)).text
 
 
 def build_stream_name(names: Sequence[str]) -> str:
@@ -103,10 +114,10 @@ def get_stream_name(identity: Mapping[str, Json]) -> str:
     Merged workflows share a stream: chat + desktop is ``chat-desktop``.
     """
     if stream := identity.get("stream_name"):
-        return _check_id(_to_text(stream), "sys.stream_name")
+        return _parse_id(_to_text(stream), "sys.stream_name")
     names = identity.get("workflow_names")
     if isinstance(names, list | tuple) and names:
-        return build_stream_name([_check_id(_to_text(n), "sys.workflow_names") for n in names])
+        return build_stream_name([_parse_id(_to_text(n), "sys.workflow_names") for n in names])
     return require_variable(Scope.WORKFLOW, "workflow_id", identity)
 
 
@@ -123,7 +134,7 @@ def require_variable(scope: str, variable: str, identity: Mapping[str, Json]) ->
     value = _to_text(identity.get(variable))
     if not value:
         raise InvalidInput(f"sys.{variable} is not set; the {scope} scope needs it.")
-    return _check_id(value, f"sys.{variable}")
+    return _parse_id(value, f"sys.{variable}")
 
 
 def replace_group(identity: Mapping[str, Json], group_id: str | None) -> Mapping[str, Json]:
@@ -131,13 +142,38 @@ def replace_group(identity: Mapping[str, Json], group_id: str | None) -> Mapping
     return identity if group_id is None else {**identity, "group_id": group_id}
 
 
-def _check_id(value: object, field: str) -> str:
-    if isinstance(value, str) and _ID.fullmatch(value):
-        return value
-    raise InvalidInput(
-        f"{field}: {str(value)[:100]!r} is not a valid ID; "
-        "use 1 to 80 visible ASCII characters without a colon."
-    )
+def check_namespace_text(text: str) -> None:
+    """Raise InvalidInput unless the text is a namespace in its one spelling, in which providers take it."""
+    if parse_namespace(text).text != text:
+        raise InvalidInput(f"{text[:200]!r} is not a normalized namespace.")
+
+
+def normalize_namespace(text: str) -> str:
+    """Return the one spelling of a namespace. What is none is returned as it is, and refused where it is used."""
+    try:
+        return parse_namespace(text).text
+    except InvalidInput:
+        return text
+
+
+def _parse_id(value: object, field: str) -> str:
+    is_plain = isinstance(value, str) and _PLAIN.fullmatch(value)
+    return value if is_plain else parse_id(value, field)  # type: ignore[return-value]  # a plain one is a string
+
+
+def _escape(id_: str) -> str:
+    return id_ if _PLAIN.fullmatch(id_) else escape(id_)
+
+
+def _unescape(text: str, namespace: str) -> str:
+    if _PLAIN.fullmatch(text):
+        return text
+    try:
+        return unescape(escape_hidden(normalize_identifier(text)))
+    except ValueError:
+        raise InvalidInput(
+            f"{namespace[:200]!r} is not a namespace: {text[:100]!r} is not escaped."
+        ) from None
 
 
 def _to_text(value: Json) -> str:
@@ -150,7 +186,7 @@ def _require_ids(scope: Scope, variable: str) -> Callable[[Mapping[str, Json]], 
 
 
 def _build_global_ids(identity: Mapping[str, Json]) -> tuple[str, ...]:
-    return (_check_id(_to_text(identity.get("app_id")) or "default", "sys.app_id"),)
+    return (_parse_id(_to_text(identity.get("app_id")) or "default", "sys.app_id"),)
 
 
 def _build_workflow_ids(identity: Mapping[str, Json]) -> tuple[str, ...]:

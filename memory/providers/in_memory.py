@@ -13,6 +13,7 @@ from functools import partial
 from typing import TypeVar
 
 from memory.core.filters import build_filter_document, matches, parse_filter
+from memory.core.identifiers import normalize_key
 from memory.core.policy import (
     NO_LIMITS,
     MemorySecurityPolicy,
@@ -96,7 +97,7 @@ class InMemoryProvider(MemoryProvider):
         with self._lock:
             now = self._clock()
             self._drop_expired(namespace, now)
-            return self._drop(namespace, [key], now) > 0
+            return self._drop(namespace, [normalize_key(key)], now) > 0
 
     def clear_namespace(self, namespace: str) -> int:
         check_namespace(self._policy, namespace)
@@ -109,7 +110,7 @@ class InMemoryProvider(MemoryProvider):
         check_namespace(self._policy, namespace)
         with self._lock:
             self._drop_expired(namespace, self._clock())
-            return deepcopy(self._values.get(namespace, {}).get(key, []))
+            return deepcopy(self._values.get(namespace, {}).get(normalize_key(key), []))
 
     def _compute_cosines(
         self, query: MemoryQuery, candidates: Sequence[MemoryEntry]

@@ -10,6 +10,7 @@ from typing import Final
 from memory.core.entry_codec import ENTRY, from_json, to_json
 from memory.core.errors import Serialization
 from memory.core.filters import build_filter_document, matches, parse_filter
+from memory.core.identifiers import normalize_key
 from memory.core.item_store.store import MemoryFilter, MemoryItem, MemoryStore
 from memory.core.policy import (
     NO_LIMITS,
@@ -158,7 +159,7 @@ class ItemProvider(MemoryProvider):
 
 
 def _build_id(namespace: str, key: str) -> str:
-    return f"{namespace}{SEPARATOR}{key}"
+    return f"{namespace}{SEPARATOR}{normalize_key(key)}"
 
 
 @dataclass(frozen=True, slots=True)

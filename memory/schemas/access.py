@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 
 from config.http.openapi import Body, with_example
 from memory.models import EmergencyAccess
+from memory.schemas.namespaces import NamespaceText
 from memory.services.access.emergency_access import MAX_REASON_LENGTH, ReadSummary
 from memory.services.access.explanation import (
     AccessExplanation,
@@ -88,7 +89,7 @@ class EmergencyAccessIn(Body):
         namespace="user:01900000-0000-7000-8000-000000000001", reason="Case 2031", minutes=15
     )
 
-    namespace: str = Field(max_length=200)
+    namespace: NamespaceText
     reason: str = Field(min_length=1, max_length=MAX_REASON_LENGTH)
     minutes: Literal[15, 60, 240]
 

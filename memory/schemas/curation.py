@@ -13,6 +13,7 @@ from memory.logic.review.review_rules import ReviewMode
 from memory.models import Curation, Proposal
 from memory.models.jobs import JobStatus
 from memory.schemas.entries import Json, Moment
+from memory.schemas.namespaces import NamespaceText
 
 
 class RuleBody(Body):
@@ -104,7 +105,7 @@ class ReviewOut(Body):
 class ReviewQuery(Body):
     state: ReviewState | None = ReviewState.OPEN
     kind: ChangeKind | None = None
-    namespace: str | None = Field(None, max_length=200)
+    namespace: NamespaceText | None = None
     run: str | None = Field(None, max_length=80)
     limit: Limit = 50
     offset: Offset = 0

@@ -14,6 +14,7 @@ from memory.core.provider import MAX_QUERY_LENGTH, MAX_TOP_K
 from memory.core.records import EntryContent, EntryState, MemoryEntry, Tier
 from memory.logic.entries.ingress import list_quarantine_reasons
 from memory.models import Namespace
+from memory.schemas.namespaces import NamespaceText
 from memory.services.entries.preview_forget import ForgetPreview
 
 
@@ -116,7 +117,7 @@ class EntryRevisionOut(Body):
 
 
 class EntriesQuery(Body):
-    namespace: str = Field(max_length=200)
+    namespace: NamespaceText
     text: str = Field("", max_length=500)
     category: str = Field("", max_length=40)
     tier: Tier | None = None
@@ -153,7 +154,7 @@ class StoreIn(Body):
         namespace="global:default", key="opening hours", value="Monday to Friday, nine to five."
     )
 
-    namespace: str = Field(max_length=200)
+    namespace: NamespaceText
     key: str = Field(min_length=1, max_length=400)
     value: Json
     metadata: dict[str, Json] = {}
@@ -170,7 +171,7 @@ class RecallIn(Body):
         namespace="global:default", query_text="When are you open?", top_k=5
     )
 
-    namespace: str = Field(max_length=200)
+    namespace: NamespaceText
     key: str | None = None
     query_text: str | None = Field(None, max_length=MAX_QUERY_LENGTH)
     filter: dict[str, Json] | None = None
@@ -211,7 +212,7 @@ class ForgetIn(Body):
     )
 
     entries: list[UUID] | None = Field(None, min_length=1, max_length=1000)
-    namespace: str | None = Field(None, max_length=200)
+    namespace: NamespaceText | None = None
     key: str | None = None
     filter: dict[str, Json] | None = None
     reason: str = Field("", max_length=500)
@@ -221,13 +222,13 @@ class ForgetIn(Body):
 class ClearIn(Body):
     model_config = with_example(namespace="global:default", reason="start afresh")
 
-    namespace: str = Field(max_length=200)
+    namespace: NamespaceText
     reason: str = Field("", max_length=500)
     dry_run: bool = False
 
 
 class HistoryQuery(Body):
-    namespace: str = Field(max_length=200)
+    namespace: NamespaceText
     key: str = Field(max_length=400)
 
 

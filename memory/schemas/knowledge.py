@@ -14,6 +14,7 @@ from memory.logic.knowledge.page_index import OutdatedReference
 from memory.logic.knowledge.page_requests import PageHit, PageWriteResult
 from memory.logic.knowledge.pages import KnowledgePage
 from memory.schemas.entries import Json, Moment
+from memory.schemas.namespaces import NamespaceText
 from memory.services import HistoryView, KnowledgeBase, PageView
 from memory.services.conversations.conversation import FoldView
 from memory.services.knowledge.bulk_pages import PageEntry
@@ -99,7 +100,7 @@ class WrittenPageOut(Body):
 
 
 class PagesQuery(Body):
-    namespace: str = Field(max_length=200)
+    namespace: NamespaceText
 
 
 class SearchQuery(Body):
@@ -132,7 +133,7 @@ class WriteIn(Body):
         namespace="global:default", pages=[{"title": "Opening hours", "content": "Nine to five."}]
     )
 
-    namespace: str = Field(max_length=200)
+    namespace: NamespaceText
     pages: list[PageIn] = Field(min_length=1, max_length=MAX_PAGES)
     mode: Literal["merge", "replace"] = "merge"
     reason: str = Field("", max_length=500)
@@ -163,7 +164,7 @@ class PagesImportIn(Body):
         namespace="global:default", files={"opening-hours.md": "# Opening hours"}
     )
 
-    namespace: str = Field(max_length=200)
+    namespace: NamespaceText
     files: dict[str, str] = {}
     archive: Base64Bytes | None = None
     reason: str = Field("", max_length=500)

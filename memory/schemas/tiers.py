@@ -7,6 +7,7 @@ from pydantic import Field
 
 from config.http.openapi import Body, Limit, Offset, with_example
 from memory.schemas.entries import EntryOut, entry_out
+from memory.schemas.namespaces import NamespaceText
 from memory.services import MovedEntries, PlannedMove
 from memory.services.entries.forget import MAX_ENTRIES
 
@@ -37,7 +38,7 @@ class MovesIn(EntryMoveIn):
 
 
 class QuarantineQuery(Body):
-    namespace: str = Field(max_length=200)
+    namespace: NamespaceText
     rejected: bool = False
     limit: Limit = 50
     offset: Offset = 0

@@ -5,6 +5,7 @@ from uuid import UUID
 from pydantic import Field
 
 from config.http.openapi import Body, with_example
+from memory.schemas.namespaces import NamespaceText
 from memory.services.transfer.import_report import ConflictRule, ImportReport, ImportTarget
 
 
@@ -14,7 +15,7 @@ _COUNTS = ("new", "overwritten", "same", "kept", "refused", "redacted", "held")
 class ExportQuery(Body):
     """The namespace to export; without it, all namespaces of the team that the caller may see."""
 
-    namespace: str | None = Field(None, max_length=200)
+    namespace: NamespaceText | None = None
 
 
 class MemoryImportIn(Body):

@@ -12,7 +12,7 @@ from django.urls import reverse
 from accounts.principals import get_current_team_id, get_principal
 from memory import naming, permissions, selectors
 from memory.core.errors import MemoryFault
-from memory.core.scopes import parse_namespace
+from memory.core.scopes import parse_namespace, resolve_namespace
 from memory.models import Change, Entry, Namespace
 from memory.naming import NamedNamespace
 from memory.permissions import NamespaceTarget, Verb
@@ -64,7 +64,12 @@ def get_title(request: HttpRequest, row: Namespace) -> str:
 def name_applications(request: HttpRequest, app_ids: Iterable[str]) -> list[str]:
     """Return the titles of the applications in the same order: the titles of their global memories, even of empty ones."""
     team_id = get_current_team_id(request)
-    rows = [Namespace(team_id=team_id, scope="global", text=f"global:{id_}") for id_ in app_ids]
+    rows = [
+        Namespace(
+            team_id=team_id, scope="global", text=resolve_namespace("global", {"app_id": id_})
+        )
+        for id_ in app_ids
+    ]
     return [named.title for named in naming.name_namespaces(rows, reader_id=None)]
 
 

@@ -34,8 +34,12 @@ def swapped(subject: str, **detail: Any) -> tuple[str, dict[str, Any]]:
         (f"user:{ACCOUNT}", f"user:{ACCOUNT}"),
         (f"user:{OUTSIDE}", f"user:<{OUTSIDE}>"),
         (f"user:key-{ACCOUNT}", f"user:key-{ACCOUNT}"),
-        ("user:Zoe Smith", "user:~-"),  # nobody's id can be so
-        ("user:zöe", "user:~-"),
+        ("user:用户甲", "user:<用户甲>"),
+        ("user:Zoe%20Smith", "user:<Zoe Smith>"),
+        ("user:a%3Ab", "user:<a:b>"),
+        ("user:Zoe Smith", "user:<Zoe Smith>"),  # as a refused request wrote it
+        ("user:zoe\x00", "user:~-"),  # nobody's id can be so
+        ("user:" + "z" * 81, "user:~-"),
         ("user:", "user:"),
         ("conv:zoe", "conv:zoe"),
         ("global:default", "global:default"),
@@ -62,9 +66,22 @@ def test_refusal_that_quotes_a_person_is_swapped(why: str, instead: str):
     assert swapped("user:zoe", why=why)[1] == {"why": instead}
 
 
+@pytest.mark.parametrize(
+    ("subject", "why", "instead"),
+    [
+        ("user:用户甲", "user:用户甲的记忆已满。用户甲知道", "user:<用户甲>的记忆已满。<用户甲>知道"),
+        ("user:Zoe%20Smith", "user:Zoe%20Smith is full, Zoe Smith said",
+         "user:<Zoe Smith> is full, <Zoe Smith> said"),
+        ("user:zoe", "user:项目%3A甲 is private", "user:<项目:甲> is private"),
+    ],
+)  # fmt: skip
+def test_refusal_that_quotes_an_id_of_any_script_is_swapped(subject: str, why: str, instead: str):
+    assert swapped(subject, why=why)[1] == {"why": instead}
+
+
 def test_refusal_quotes_no_name_that_cannot_be_an_id():
-    name = "Zoë Smith"
-    told = f"user:{name}: {name!r} is not a valid ID; use 1 to 80 visible ASCII characters."
+    name = "Zoë Smith" * 9
+    told = f"user:{name}: {name[:100]!r} is not a valid ID; use 1 to 80 visible ASCII characters."
 
     subject, detail = swapped(f"user:{name}", why=told)
 
@@ -92,6 +109,6 @@ def test_pseudonyms_turn_back_while_somebody_knows_them():
 
 
 def test_account_is_not_outside():
-    ids = ("zoe", OUTSIDE, ACCOUNT, "", "a b")
-    assert [is_external(one) for one in ids] == [True, True, False, False, False]
+    ids = ("zoe", OUTSIDE, "用户甲", "a b", ACCOUNT, "", " a", "a\x00", "x" * 81)
+    assert [is_external(one) for one in ids] == [True] * 4 + [False] * 5
     assert find_external_ids(f"user:{ACCOUNT}") == []

@@ -9,7 +9,7 @@ from tests.architecture.matrix_memory import CHANGE, PRIVATE, PRIVATE_NAMESPACE
 OBJECTS: dict[str, Maker] = {}
 
 ME = "api/v1/memory/subjects/me"
-THEM = "api/v1/memory/subjects/<subject>"
+THEM = "api/v1/memory/subjects/<path:subject>"
 
 # anonymous, outsider, viewer, editor, admin, other team's key
 ROWS = [

@@ -48,7 +48,7 @@ ROWS = [
     Row("GET", "api/v1/memory/export", "- 200 403 403 200 403"),
     Row(
         "GET",
-        "api/v1/memory/subjects/<subject>/export",
+        "api/v1/memory/subjects/<path:subject>/export",
         "- 404 404 404 404 404",
         {"subject": "subject"},
     ),

@@ -194,7 +194,7 @@ ROWS = [
     Row("GET", "api/v1/memory/entries/<uuid:entry_id>/revisions", "- 404 404 404 404 404", PRIVATE),
     Row(
         "POST",
-        "api/v1/memory/subjects/<subject>/erase",
+        "api/v1/memory/subjects/<path:subject>/erase",
         "- 404 404 404 404 404",
         {"subject": "subject"},
         {},

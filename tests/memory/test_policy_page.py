@@ -143,7 +143,7 @@ def test_application_narrows_the_team_and_follows_it_again(cast: Cast) -> None:
     assert subjects == [f"team:{cast.team_a.pk}", "global:app", "global:app"]
 
 
-@pytest.mark.parametrize("app", ["a:b", "x" * 81, "…"])
+@pytest.mark.parametrize("app", ["x" * 81, " ", ":" * 27])
 def test_application_of_no_name_is_refused(cast: Cast, app: str) -> None:
     body, where = {"max_entries": 1}, "/api/v1/memory/policy"
 

@@ -17,7 +17,7 @@ def start(client: Any, workflow: Any, **body: Any) -> Any:
     return client.post(address, given, content_type="application/json")
 
 
-@pytest.mark.parametrize("odd", ["a:b", "cа", " ", "x\ny", "x\n", "é", "x y"])
+@pytest.mark.parametrize("odd", [" ", ":" * 27, " " * 80])
 def test_conversation_id_that_could_name_no_memory_is_refused(
     odd: str, cast: Cast, api_key: Any
 ) -> None:

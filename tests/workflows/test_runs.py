@@ -91,7 +91,7 @@ def test_account_of_somebody_else_can_not_be_named_as_the_person(cast: Cast) -> 
         )
 
 
-@pytest.mark.parametrize("subject", ["", "a:b", " x", "ä", "x" * 81, "user:alice", "-x", "a\n"])
+@pytest.mark.parametrize("subject", ["", " ", "a\x00", "x" * 81, ":" * 27])
 def test_person_with_an_odd_id_is_refused(cast: Cast, subject: str) -> None:
     workflow = make_workflow(cast.alice)
 

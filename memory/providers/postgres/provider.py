@@ -11,11 +11,12 @@ from django.db import close_old_connections
 
 from accounts.tenancy import tenant
 from memory.core.filters import parse_filter
+from memory.core.identifiers import normalize_key
 from memory.core.policy import NO_LIMITS, MemorySecurityPolicy, check_namespace, check_value
 from memory.core.provider import Clock, check_query, utc_now
 from memory.core.recall.selection import Candidate, answer, is_search, rank_candidates
 from memory.core.records import MemoryEntry, MemoryQuery, StoreParams
-from memory.core.scopes import parse_namespace
+from memory.core.scopes import check_namespace_text
 from memory.core.values import check_params
 from memory.embedding.query_embedding import embed_query
 from memory.models import Namespace, Revision
@@ -69,7 +70,7 @@ class PostgresProvider(MemoryProvider):
             return search(namespace, query, self._clock()) if namespace else []
 
     def delete(self, namespace: str, key: str) -> bool:
-        return self._forget(namespace, key=key) > 0
+        return self._forget(namespace, key=normalize_key(key)) > 0
 
     def clear_namespace(self, namespace: str) -> int:
         return self._forget(namespace)
@@ -79,7 +80,7 @@ class PostgresProvider(MemoryProvider):
         with self._transaction():
             row = self._find(namespace)
             unexpired = row and rows.find_living(row).exclude(expires_at__lte=self._clock())
-            entry_row = unexpired and unexpired.filter(key=key).first()
+            entry_row = unexpired and unexpired.filter(key=normalize_key(key)).first()
             if not entry_row:
                 return []
             entry = rows.build_entry(entry_row, namespace)
@@ -100,7 +101,7 @@ class PostgresProvider(MemoryProvider):
         return rows.find_namespace(self._team_id, namespace)
 
     def _claim(self, namespace: str) -> Namespace:
-        parse_namespace(namespace)
+        check_namespace_text(namespace)
         return rows.claim_namespace(self._team_id, namespace)
 
     def _lock(self, namespace: str) -> Namespace | None:

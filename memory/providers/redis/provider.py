@@ -7,6 +7,7 @@ from typing import Any
 from config.ids import uuid7
 from memory.core.errors import InvalidInput, ProviderError
 from memory.core.filters import build_filter_document, matches, parse_filter
+from memory.core.identifiers import normalize_key
 from memory.core.policy import (
     NO_LIMITS,
     MemorySecurityPolicy,
@@ -17,7 +18,7 @@ from memory.core.policy import (
 from memory.core.provider import Clock, check_query
 from memory.core.recall.selection import answer, is_visible
 from memory.core.records import MemoryEntry, MemoryQuery, StoreParams
-from memory.core.scopes import parse_namespace
+from memory.core.scopes import check_namespace_text
 from memory.core.values import check_params
 from memory.providers.base import MemoryProvider
 from memory.providers.redis.connection import Connection
@@ -70,7 +71,7 @@ class RedisProvider(MemoryProvider):
 
     def store(self, params: StoreParams) -> MemoryEntry:
         check_params(params)
-        parse_namespace(params.namespace)
+        check_namespace_text(params.namespace)
         check_namespace(self._policy, params.namespace)
         size = check_value(self._policy, params.value)
         ttl_ticks = params.ttl_seconds and timedelta(seconds=params.ttl_seconds) // TICK
@@ -115,6 +116,7 @@ class RedisProvider(MemoryProvider):
 
     def delete(self, namespace: str, key: str) -> bool:
         check_namespace(self._policy, namespace)
+        key = normalize_key(key)
         if not key:
             return False  # an empty string would mean every key to the script
         return bool(self._call("delete", namespace, self._get_time(), self._get_retention(), key))
@@ -125,7 +127,7 @@ class RedisProvider(MemoryProvider):
 
     def history(self, namespace: str, key: str) -> Sequence[MemoryEntry]:
         check_namespace(self._policy, namespace)
-        rows = self._call("history", namespace, self._get_time(), key)
+        rows = self._call("history", namespace, self._get_time(), normalize_key(key))
         return [parse_entry(namespace, row) for row in rows]
 
     def close(self) -> None:

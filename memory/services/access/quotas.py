@@ -14,6 +14,7 @@ from accounts import access
 from accounts.errors import NotAllowed
 from accounts.tenancy import tenant
 from memory.core.errors import InvalidInput
+from memory.core.identifiers import escape, parse_id
 from memory.core.scopes import Scope, list_scope_kinds, parse_namespace
 from memory.models import Namespace, Policy
 from memory.policies import DEFAULT, DEFAULT_MAX_NAMESPACES, load_rules
@@ -140,7 +141,7 @@ def list_applications(caller: MemoryCaller) -> list[ApplicationLimits]:
         visible = select_visible(caller, Namespace)
         shared = visible.filter(scope=Scope.GLOBAL).order_by("-byte_count", "text")
         texts = list(shared.values_list("text", flat=True)[:MAX_SHARED_APPS])
-    shared_ids = [text.partition(":")[2] for text in texts]
+    shared_ids = [parse_namespace(text).ids[0] for text in texts]
     return [
         ApplicationLimits(app_id, limits_by_app.get(app_id))
         for app_id in dict.fromkeys([*sorted(limits_by_app), *shared_ids])
@@ -216,7 +217,7 @@ def _record_change(caller: MemoryCaller, app_id: str, before: Any, after: Any) -
 
 
 def _format_subject(caller: MemoryCaller, app_id: str) -> str:
-    return f"global:{app_id[:MAX_APP_LENGTH]}" if app_id else f"team:{caller.team_id}"
+    return f"global:{escape(app_id[:MAX_APP_LENGTH])}" if app_id else f"team:{caller.team_id}"
 
 
 def _find_policy(caller: MemoryCaller, app_id: str, *, lock: bool = False) -> Policy | None:
@@ -257,7 +258,7 @@ def _check_application(limits: Limits, app_id: str) -> None:
         return
     if len(app_id) > MAX_APP_LENGTH:
         raise InvalidInput(_("app: at most %(most)s characters.") % {"most": MAX_APP_LENGTH})
-    parse_namespace(f"global:{app_id}")
+    parse_id(app_id, "app")
     if limits.max_namespaces is not None:
         raise InvalidInput(_("max_namespaces: applies only to the whole team."))
 

@@ -11,7 +11,7 @@ from accounts import access
 from accounts.principals import Principal
 from accounts.tenancy import tenant
 from memory.core.errors import AccessDenied, InvalidInput, NotFound
-from memory.core.scopes import get_scope
+from memory.core.scopes import get_scope, parse_namespace
 from memory.logic.review.review_rules import ReviewMode
 from memory.models import Curation, CurationRule, Namespace
 from memory.services.gateway.audit_lines import record, record_refusal
@@ -95,7 +95,7 @@ def list_learning_applications(caller: MemoryCaller) -> Sequence[LearningApplica
         curated = Curation.objects.unscoped().filter(team_id=caller.team_id).order_by("app_id")
         app_ids = set(curated.values_list("app_id", flat=True).distinct())
         shared = select_visible(caller, Namespace).filter(scope="global")
-        app_ids |= {text.removeprefix("global:") for text in shared.values_list("text", flat=True)}
+        app_ids |= {parse_namespace(text).ids[0] for text in shared.values_list("text", flat=True)}
     apps = sorted((own_rules | app_ids) - {"", "default"})[:MAX_APPLICATIONS]
     return [
         LearningApplication(app, get_learning_rule(caller.team_id, app), has_own=app in own_rules)

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from config.retry import retry_on_conflict
 from memory.core.errors import InvalidInput, NotFound
 from memory.core.filters import parse_filter
+from memory.core.identifiers import normalize_key
 from memory.core.records import Json, MemoryQuery
 from memory.models import Change, Entry
 from memory.models.entries import Operation
@@ -115,7 +116,7 @@ def apply_selection(
     query: QuerySet[Entry], key: str | None, filter_: Mapping[str, Json] | None
 ) -> QuerySet[Entry]:
     if key is not None:
-        query = query.filter(key=key)
+        query = query.filter(key=normalize_key(key))
     return apply_filter(query, parse_filter(filter_))
 
 

@@ -28,6 +28,7 @@ from config.retry import retry_on_conflict
 from config.sql import read_queries
 from memory import permissions
 from memory.core.errors import AccessDenied, MemoryFault, NotFound
+from memory.core.identifiers import escape, normalize_identifier
 from memory.core.policy import NO_LIMITS
 from memory.core.scopes import ParsedNamespace, parse_namespace, resolve_namespace
 from memory.host import get_host
@@ -87,6 +88,7 @@ def erase(
 
     ``cleared`` counts the entries deleted by external providers. Pass it again in a retry, which finds none of them.
     """
+    subject = normalize_identifier(subject)
     return _erase(caller, subject, dry_run, runs, Counter() if cleared is None else cleared)
 
 
@@ -236,13 +238,17 @@ def _count_audit_entries(
     team_id: UUID, namespaces: Iterable[Namespace], person_ids: Iterable[str]
 ) -> int:
     """Count the audit entries about the person. They are kept because they contain no memories."""
-    texts = {row.text for row in namespaces} | {f"user:{person_id}" for person_id in person_ids}
+    texts = {row.text for row in namespaces} | {_build_name(person_id) for person_id in person_ids}
     forms = list(chain.from_iterable(audit.list_written_forms(team_id, sorted(texts)).values()))
     return AuditEntry.objects.unscoped().filter(team_id=team_id, subject__in=forms).count()
 
 
+def _build_name(person_id: str) -> str:
+    return f"user:{escape(person_id)}"
+
+
 def _record(caller: MemoryCaller, receipt: Receipt) -> None:
     tables = {"tables": dict(receipt.tables), "left": dict(receipt.left)}
-    subject = audit.anonymize(f"user:{receipt.subject}")
+    subject = audit.anonymize(_build_name(receipt.subject))
     detail = {"namespaces": receipt.namespaces, **tables}
     record(caller, "memory.erased", subject, detail, is_hidden=True)

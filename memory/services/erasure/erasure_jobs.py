@@ -18,6 +18,7 @@ from accounts.principals import load_user_principal
 from accounts.tenancy import tenant
 from config.retry import retry_on_conflict
 from memory.core.errors import AccessDenied, InvalidInput, MemoryFault, NotFound
+from memory.core.identifiers import normalize_identifier
 from memory.models import Erasure
 from memory.models.jobs import JobStatus
 from memory.services.erasure.erase import Receipt, erase
@@ -41,7 +42,7 @@ def get_confirmation_text(subject: str) -> str:
         account = User.objects.filter(pk=UUID(subject)).first()
     except ValueError:
         account = None
-    return account.email if account else subject
+    return account.email if account else normalize_identifier(subject)
 
 
 def find_subject(caller: MemoryCaller, name: str) -> str:
@@ -63,6 +64,7 @@ def order_erasure(
     """
     if caller.principal.kind != "user" or caller.principal.user_id is None:
         raise AccessDenied(_("API keys can't do this. Sign in instead."))
+    subject = normalize_identifier(subject)
     planned = plan_erasure(caller, subject=subject, runs=runs)
     if confirmation.strip() != get_confirmation_text(subject):
         raise InvalidInput(_("The confirmation text doesn't match."))

@@ -22,6 +22,7 @@ from accounts.tenancy import tenant
 from config.retry import find_conflict
 from memory import permissions
 from memory.core.errors import AccessDenied, InvalidInput, MemoryFault, NotFound, ProviderError
+from memory.core.identifiers import normalize_key
 from memory.core.policy import check_namespace
 from memory.core.scope_kinds import SeenBy
 from memory.core.scopes import (
@@ -127,7 +128,7 @@ def lock_namespaces(team_id: UUID, namespaces: Iterable[str]) -> None:
 
 def hash_key(key: str) -> str:
     """Return a hash that identifies a key in the audit log without revealing it."""
-    return hashlib.sha256(key.encode()).hexdigest()[:16]
+    return hashlib.sha256(normalize_key(key).encode()).hexdigest()[:16]
 
 
 @dataclass(slots=True)

@@ -6,6 +6,7 @@ from typing import Literal, Protocol
 
 from memory.core.entry_codec import ENTRY, from_json, to_json
 from memory.core.filters import build_filter_document, matches, parse_filter
+from memory.core.identifiers import normalize_key
 from memory.core.records import Json, MemoryEntry, MemoryQuery, Source, StoreParams
 from memory.providers.in_memory import InMemoryProvider
 from memory.providers.postgres import rows
@@ -93,14 +94,14 @@ class DryRunStore(InMemoryProvider):
         latest = next((change for change in reversed(changes) if change.key == key), None)
         if latest and latest.entry and origin_key and latest.origin_key == origin_key:
             return entry_from_json(latest.entry)
-        before = self.living(self._access.text).get(key)
+        before = self.living(self._access.text).get(normalize_key(key))
         entry = super().store(params)
         stored = {**entry_to_json(entry), "ttl_seconds": params.ttl_seconds}
         self._add_change(STORE, key, stored, before, origin_key)
         return entry
 
     def delete(self, namespace: str, key: str) -> bool:
-        before = self.living(namespace).get(key)
+        before = self.living(namespace).get(normalize_key(key))
         if before is None:
             return False
         self._written_keys.discard(key)
@@ -121,7 +122,7 @@ class DryRunStore(InMemoryProvider):
             entry
             for entry in self.living(self._access.text).values()
             if not forgotten_before
-            and (key is None or entry.key == key)
+            and (key is None or entry.key == normalize_key(key))
             and matches(condition, build_filter_document(entry))
         ]
         for entry in sorted(selected, key=lambda entry: entry.id):

@@ -25,6 +25,7 @@ from accounts.tenancy import tenant
 from config.retry import retry_on_conflict
 from memory import permissions
 from memory.core.errors import AccessDenied, NotFound
+from memory.core.identifiers import normalize_identifier
 from memory.core.policy import NO_LIMITS
 from memory.core.provider import NamespaceStore
 from memory.core.records import Json, MemoryQuery
@@ -115,6 +116,7 @@ def export_person(caller: MemoryCaller, *, subject: str) -> ExportFile:
     A key needs the scope to read memory, and the scope to read runs for the records of the host.
     """
     with tenant([caller.team_id]):
+        subject = normalize_identifier(subject)
         namespaces = list_namespaces_of_person(caller.team_id, subject)
         parsed = parse_namespace(resolve_namespace("user", {"user_id": subject}))
         target = find_target(caller, parsed)
@@ -153,6 +155,7 @@ def export_all(
     caller = MemoryCaller(_SystemPrincipal(team_id), team_id)
     with tenant([team_id]):
         if subject is not None:
+            subject = normalize_identifier(subject)
             namespaces = list_namespaces_of_person(team_id, subject)
             records = _list_host_records(team_id, subject)
             options = ExportOptions(is_owner=True, reads=True, records=records)

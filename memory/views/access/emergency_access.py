@@ -18,7 +18,7 @@ from accounts.selectors import find_team, list_members
 from accounts.views.pagination import PAGE_SIZE, OffsetPage, read_offset
 from memory.core.errors import InvalidInput, NotFound
 from memory.core.scope_kinds import SeenBy
-from memory.core.scopes import parse_namespace
+from memory.core.scopes import normalize_namespace, parse_namespace
 from memory.models import EmergencyAccess, Entry
 from memory.models.emergency_access import EMERGENCY_VERB
 from memory.naming import NamedNamespace
@@ -190,7 +190,7 @@ def _read_form(request: HttpRequest) -> dict[str, Any]:
         raise InvalidInput(_("Select a member or enter a namespace, not both."))
     minutes = request.POST.get("minutes", "")
     return {
-        "namespace": namespace or f"user:{person}",
+        "namespace": normalize_namespace(namespace or f"user:{person}"),
         "reason": request.POST.get("reason", ""),
         "minutes": int(minutes) if minutes.isdecimal() and len(minutes) < 5 else 0,
     }

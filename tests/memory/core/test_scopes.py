@@ -2,8 +2,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from memory.core.errors import InvalidInput
+from memory.core.identifiers import is_identifier, normalize_identifier
 from memory.core.scope_kinds import ScopeKind, SeenBy
 from memory.core.scopes import (
     ParsedNamespace,
@@ -11,6 +14,7 @@ from memory.core.scopes import (
     build_metadata_namespace,
     build_notes_namespace,
     build_stream_name,
+    check_namespace_text,
     compute_lifetime,
     list_scope_kinds,
     parse_namespace,
@@ -74,14 +78,76 @@ def test_unknown_scope_is_named_with_the_known_ones() -> None:
         resolve_namespace("session", KNOWN)
 
 
-@pytest.mark.parametrize(
-    "hostile", ["a:b", "a b", "аdmin", "admin\u200b", "a\n", "a\x00", "x" * 81, "日本"]
-)
-def test_id_that_could_be_mistaken_is_refused(hostile: str) -> None:
+@pytest.mark.parametrize("hostile", [" ", "a\x00", "x" * 81, ":" * 27, "\ud800"])
+def test_id_that_no_store_could_keep_is_refused(hostile: str) -> None:
     with pytest.raises(InvalidInput, match=r"sys\.user_id"):
         resolve_namespace("user", {"user_id": hostile})
     with pytest.raises(InvalidInput):
         parse_namespace(f"user:{hostile}")
+
+
+@pytest.mark.parametrize(
+    ("user_id", "namespace"),
+    [
+        ("用户甲", "user:用户甲"),
+        ("项目:甲", "user:项目%3A甲"),
+        (" e\u0301\n", "user:é"),
+        ("a:b", "user:a%3Ab"),
+        ("a%3Ab", "user:a%253Ab"),
+        ("a b", "user:a%20b"),
+        ("аdmin", "user:аdmin"),  # of another script, and another person
+        ("admin\u200b", "user:admin%E2%80%8B"),
+    ],
+)
+def test_id_is_any_text(user_id: str, namespace: str) -> None:
+    """issue 11: identifiers are normalised, limited in length, colons escaped."""
+    assert resolve_namespace("user", {"user_id": user_id}) == namespace
+    assert parse_namespace(namespace).text == namespace
+
+
+IDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=20) | (
+    st.text(st.sampled_from(":%25甲 a\té́"), max_size=12)
+)
+
+
+@given(IDS, IDS)
+def test_namespace_is_read_back_as_it_was_built(stream: str, group: str) -> None:
+    identity = {"workflow_id": stream, "group_id": group}
+    if not all(is_identifier(normalize_identifier(one)) for one in (stream, group)):
+        with pytest.raises(InvalidInput):
+            resolve_namespace("workflow", identity)
+        return
+
+    parsed = parse_namespace(resolve_namespace("workflow", identity))
+
+    assert parsed.ids == (normalize_identifier(stream), normalize_identifier(group))
+    assert parse_namespace(parsed.text) == parsed
+
+
+@given(st.lists(IDS, min_size=4, max_size=4))
+def test_two_pairs_of_ids_never_share_a_namespace(ids: list[str]) -> None:
+    first, second = (tuple(map(normalize_identifier, pair)) for pair in (ids[:2], ids[2:]))
+
+    texts = [ParsedNamespace(Scope.WORKFLOW, pair).text for pair in (first, second)]
+
+    assert (texts[0] == texts[1]) == (first == second)
+
+
+@pytest.mark.parametrize("text", ["user:a%b", "user:%41", "user:%3a", "user:a:b", "user:%ED%A0%80"])
+def test_namespace_that_is_not_escaped_is_refused(text: str) -> None:
+    with pytest.raises(InvalidInput, match="is not a namespace"):
+        parse_namespace(text)
+
+
+@pytest.mark.parametrize("text", ["user: Zoë Smith ", "user:Zoe\u0308 Smith", "user:Zoë%20Smith"])
+def test_namespace_that_a_person_types_is_normalized(text: str) -> None:
+    assert parse_namespace(text).text == "user:Zoë%20Smith"
+
+
+def test_provider_takes_a_namespace_in_its_one_spelling() -> None:
+    check_namespace_text("user:é")
+    with pytest.raises(InvalidInput, match="normalized"):
+        check_namespace_text("user:e\u0301")
 
 
 @pytest.mark.parametrize(
@@ -123,7 +189,7 @@ def test_plugged_scope_resolves_and_parses_like_any_other(plugged: None) -> None
         parse_namespace("device:d1")
 
 
-@pytest.mark.parametrize("made", [(), ("a", "b"), ("a:b",), ("",), ("ü",), (7,)])
+@pytest.mark.parametrize("made", [(), ("a", "b"), ("a\x00",), ("",), (" ",), (7,)])
 def test_ids_of_a_plug_in_are_checked(plugged: None, made: tuple[Any, ...]) -> None:
     plug_in([ScopeKind("device", "device", lambda _: made)])
 
@@ -198,7 +264,7 @@ def test_long_merged_stream_still_fits_and_still_differs() -> None:
         assert parse_namespace(f"ai:memory:{name}:g").ids == (name, "g")
 
 
-@pytest.mark.parametrize("names", [["a b"], ["ü"], ["a:b"], [""], [None], ["x" * 81]])
+@pytest.mark.parametrize("names", [["a\x00"], [" "], [""], [None], ["x" * 81]])
 def test_stream_of_names_that_can_name_none_is_refused(names: list[Any]) -> None:
     with pytest.raises(InvalidInput, match=r"sys\.workflow_names"):
         resolve_namespace("workflow", {"workflow_names": names, "group_id": "g"})

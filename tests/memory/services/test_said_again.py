@@ -95,7 +95,7 @@ WORDS = st.lists(
 def test_every_key_a_store_names_is_recalled_at_once(
     alice: Person, said: list[tuple[str, str, str, str]]
 ) -> None:
-    identity = {"run_id": "r-one", "workflow_id": "w", "group_id": "g"}
+    identity: dict[str, Any] = {"run_id": "r-one", "workflow_id": "w", "group_id": "g"}
     for number, (scope, tier, key, value) in enumerate(said):
         step = CallOrigin("r-one", "remember", f"{uuid4()}:{number}")
         caller = replace(in_run(alice, **identity), origin=step)

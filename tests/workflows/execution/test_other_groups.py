@@ -104,7 +104,7 @@ def test_team_mate_without_a_run_in_the_group_gets_nothing_and_it_is_audited(
     )
 
     assert history(asked) == ""
-    assert refusals(asked) == [f"AccessDenied ai:memory:{workflow.pk}:project-1"]
+    assert refusals(asked) == [f"AccessDenied ai:memory:{workflow.stream_name}:project-1"]
 
 
 def test_each_person_of_a_key_is_another_caller(cast: Cast, drive: Drive) -> None:
@@ -139,7 +139,7 @@ def test_group_of_another_workflow_or_of_merged_ones_is_another_memory(
 
 def test_entry_that_the_person_wrote_themselves_opens_a_group(cast: Cast, drive: Drive) -> None:
     workflow = retrieving(cast.alice)
-    namespace = f"ai:memory:{workflow.pk}:written"
+    namespace = f"ai:memory:{workflow.stream_name}:written"
     for person in (cast.alice, cast.bob):
         door = MemoryCaller(person.principal, cast.team_a.pk)
         services.remember(door, namespace=namespace, key=person.user.name, value="Tea is green")
@@ -156,7 +156,11 @@ def test_own_group_is_read_and_never_written_nor_forgotten_from_another(
 ) -> None:
     workflow = retrieving(cast.alice)
     run = drive(workflow, "The tea is green", group="project-1")
-    identity = {"user_id": str(cast.alice.user.pk), "workflow_id": str(workflow.pk)}
+    identity = {
+        "user_id": str(cast.alice.user.pk),
+        "workflow_id": str(workflow.pk),
+        "stream_name": workflow.stream_name,
+    }
     caller = MemoryCaller(
         cast.alice.principal, cast.team_a.pk, {**identity, "group_id": "project-1"},
         reach=frozenset(),

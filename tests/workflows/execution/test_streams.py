@@ -236,12 +236,14 @@ def test_run_without_a_group_fails_naming_it(cast: Cast, drive: Drive) -> None:
     assert "sys.group_id is not set" in run.error
 
 
-@pytest.mark.parametrize("group", ["", "a:b", "ü", "x" * 81, "a b"])
+@pytest.mark.parametrize("group", ["", " ", "a\x00", "x" * 81, ":" * 27])
 def test_group_that_can_name_none_is_refused(cast: Cast, group: str) -> None:
     chat = _talking(cast.alice, "chat")
 
-    with pytest.raises(InvalidValue, match="group"):
+    with pytest.raises(InvalidValue) as refused:
         start_run(cast.alice.principal, workflow=chat, stream=MemoryStream(group), **_say("x"))
+
+    assert refused.value.field == "group_id"
 
 
 def test_merging_needs_the_right_to_run_each(cast: Cast) -> None:
@@ -279,7 +281,7 @@ def test_group_and_merge_come_over_the_api(cast: Cast, api_key: Any) -> None:
     assert system["workflow_names"] == [str(chat.pk), str(desktop.pk)]
     assert ask(merge=[str(foreign.pk)]).status_code == 404
     assert ask(merge=[str(uuid4())]).status_code == 404
-    assert ask(group_id="a:b").status_code == 422
+    assert ask(group_id=":" * 27).status_code == 422
 
 
 # -- notes ------------------------------------------------------------------------------------------

@@ -1,6 +1,5 @@
 """Open, continue, rename and archive conversations."""
 
-import re
 from collections.abc import Mapping
 from datetime import datetime
 from uuid import UUID
@@ -13,17 +12,15 @@ from accounts.access import Principal
 from accounts.errors import NotFound
 from accounts.principals import get_key_id
 from accounts.tenancy import tenant
+from config.ids import is_identifier, normalize_identifier
 from workflows import permissions
 from workflows.engine.language.document import Json
-from workflows.errors import InvalidValue
+from workflows.errors import INVALID_IDENTIFIER, InvalidValue
 from workflows.models import Conversation, Message, Run, Workflow
 from workflows.models.conversation import new_key
 
 
 MAX_NAME_LENGTH = 60
-
-# A key must be valid in the name of a memory namespace, even if memory is switched off; see memory.core.scopes.
-_KEY = re.compile(r"[!-9;-~]{1,80}")
 
 
 def open_conversation(
@@ -41,11 +38,10 @@ def open_conversation(
     conversation would be access to that memory.
     """
     permissions.check_run(principal, workflow)
-    if key is not None and not _KEY.fullmatch(key):
-        raise InvalidValue(
-            _("A conversation ID has 1 to 80 visible ASCII characters and no colon."),
-            field="conversation_id",
-        )
+    if key is not None:
+        key = normalize_identifier(key)
+        if not is_identifier(key):
+            raise InvalidValue(INVALID_IDENTIFIER, field="conversation_id")
     with tenant([workflow.team_id]):
         new = Conversation(
             team_id=workflow.team_id,

@@ -4,7 +4,6 @@ Each workflow has its own stream, and merged workflows have an additional stream
 The names of streams are those of ``execution.memory_streams``.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -13,19 +12,17 @@ from django.utils.translation import gettext as _
 
 from accounts.access import Principal
 from accounts.errors import NotFound
+from config.ids import is_identifier, normalize_identifier
 from workflows import permissions
 from workflows.engine.errors import SubWorkflowUnavailable
 from workflows.engine.language.document import Document, Json
-from workflows.errors import InvalidValue
+from workflows.errors import INVALID_IDENTIFIER, InvalidValue
 from workflows.execution.memory_streams import build_stream_system, find_merged
 from workflows.models import Workflow
 
 
 MAX_MERGED: Final = 8
 STREAM_VARIABLES: Final = ("group_id", "workflow_names", "stream_name")
-
-# A group id must be valid in the name of a memory namespace; see memory.core.scopes.
-_GROUP = re.compile(r"[!-9;-~]{1,80}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +42,10 @@ def build_stream_variables(
     """
     system: dict[str, Json] = {}
     if stream is not None and stream.group is not None:
-        if not _GROUP.fullmatch(stream.group):
-            message = _("A group ID has 1 to 80 visible ASCII characters and no colon.")
-            raise InvalidValue(message, field="group_id")
-        system["group_id"] = stream.group
+        group_id = normalize_identifier(stream.group)
+        if not is_identifier(group_id):
+            raise InvalidValue(INVALID_IDENTIFIER, field="group_id")
+        system["group_id"] = group_id
     merged = _check_merged(principal, workflow, stream.merged if stream else ())
     try:
         merged += [w for w in find_merged(principal, workflow, document) if w not in merged]

@@ -1,6 +1,5 @@
 """Start and cancel runs: check the request, write the row, record it, and wake a worker after the commit."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypedDict, Unpack
@@ -16,6 +15,7 @@ from accounts.models import User
 from accounts.personas import find_key_id, find_player, make_key_subject, make_persona_id
 from accounts.principals import get_key_id
 from accounts.tenancy import tenant
+from config.ids import is_identifier, normalize_identifier
 from workflows import permissions
 from workflows.engine.language.document import Json
 from workflows.engine.language.memory_usage import list_memory_scopes
@@ -24,7 +24,7 @@ from workflows.engine.runtime.events import Event, RunFinished
 from workflows.engine.runtime.step_records import RunStatus as EngineStatus
 from workflows.engine.runtime.step_records import StepRecord
 from workflows.engine.testing.mocks import Mocks
-from workflows.errors import InvalidValue, WorkflowArchived
+from workflows.errors import INVALID_IDENTIFIER, InvalidValue, WorkflowArchived
 from workflows.execution.debugging.reused_steps import copy_steps, insert_typed_values
 from workflows.execution.driver import STOPPED
 from workflows.execution.events.bus import announce_cancel
@@ -42,9 +42,6 @@ from workflows.tasks import wake_worker
 
 
 VersionChoice = Literal["published", "draft"]
-
-# An external user's id becomes part of a namespace; see memory.core.scopes.
-_SUBJECT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+=-]{0,79}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,14 +238,10 @@ def resolve_subject(principal: Principal, user_id: str | None) -> Subject:
 
 
 def check_external_user(user_id: str) -> str:
-    """Return the id unchanged. Raises InvalidValue if it can't be the id of an external user."""
-    if not _SUBJECT.fullmatch(user_id):
-        raise InvalidValue(
-            _(
-                "A user ID has 1 to 80 letters, digits or . _ @ + = - and starts with a letter or digit."
-            ),
-            field="user",
-        )
+    """Return the normalized id. Raises InvalidValue if it can't be the id of an external user."""
+    user_id = normalize_identifier(user_id)
+    if not is_identifier(user_id):
+        raise InvalidValue(INVALID_IDENTIFIER, field="user")
     return user_id
 
 

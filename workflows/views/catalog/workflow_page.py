@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from accounts.errors import NotFound
 from accounts.personas import strip_player
 from accounts.principals import Principal
+from config.ids import normalize_identifier
 from workflows import permissions, selectors
 from workflows.engine.language.document import Document, Json, NodeSpec
 from workflows.engine.language.memory_usage import list_memory_scopes
@@ -142,7 +143,8 @@ def find_conversation(
     if not key:
         return None
     visible = Conversation.objects.visible_to(principal)
-    return visible.filter(workflow=workflow, subject=subject, key=key).first()
+    found = visible.filter(workflow=workflow, subject=subject, key=normalize_identifier(key))
+    return found.first()
 
 
 def read_person(data: Mapping[str, str]) -> str:

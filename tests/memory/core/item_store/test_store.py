@@ -329,7 +329,7 @@ def test_store_needs_nothing_but_python() -> None:
         [sys.executable, "-S", "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
     )
 
-    assert done.stdout.strip() == "['__main__', 'memory']"
+    assert done.stdout.strip() == "['__main__', 'config', 'memory']"
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)

@@ -247,7 +247,7 @@ def test_run_of_a_plain_workflow_has_no_place_in_a_chat(alice: Person, chat: Wor
     assert CANARY not in page_of(alice, chat)
 
 
-@pytest.mark.parametrize("person", ["a b", "../x", "x" * 81, "<script>", ".ben"])
+@pytest.mark.parametrize("person", ["x" * 81, "x" * 44, ":" * 15])
 def test_person_that_could_be_no_id_is_refused_and_never_taken_for_oneself(
     alice: Person, chat: Workflow, person: str
 ):
