@@ -67,7 +67,7 @@ def followed_both_ways(page: Page, lamp: str) -> str:
     page.locator(".page-head a[href*='/memory/knowledge/pages/']").click()
     expect(page.locator("article.prose")).to_contain_text("under the roof")
     knowledge_base = page.locator(".crumbs a").last.get_attribute("href")
-    page.locator("a[href*='/memory/entries/']").click()
+    page.locator("section[aria-labelledby=page-facts] a[href*='/memory/entries/']").click()
     page.locator("section[aria-labelledby=source-title] a[href^='/runs/']").click()
     expect(page.locator("#written .recollection").filter(has_text=lamp).first).to_be_visible()
     return str(knowledge_base)
