@@ -78,9 +78,9 @@ def _send(wait: RunWait, addresses: Iterable[str]) -> int:
 
 def _build_text(wait: RunWait) -> tuple[str, str]:
     form = wait.form or {}
-    url = f"{settings.PUBLIC_URL.rstrip('/')}{reverse('workflows:answer', args=[sign_wait(wait.team_id, wait.pk)])}"
+    url = f"{(settings.PUBLIC_URL or '').rstrip('/')}{reverse('workflows:answer', args=[sign_wait(wait.team_id, wait.pk)])}"
     methods = form.get("deliveries") or ()
-    config = next((m["config"] for m in methods if list_mail_addresses([m])), {})
+    config: Mapping[str, Any] = next((m["config"] for m in methods if list_mail_addresses([m])), {})
     subject = " ".join(str(config.get("subject") or _("Your answer is needed")).split())
     body = str(config.get("body") or "") or _PLACE.sub("", str(form.get("content") or ""))
     body = body[:MAX_BODY]

@@ -120,7 +120,7 @@ class _Translator:
         """Return the settings of a model with the answers of its script translated."""
         settings = model.get("completion_params") if isinstance(model, Mapping) else None
         script = settings.get(_MODEL_SCRIPT) if isinstance(settings, Mapping) else None
-        if not script:
+        if not isinstance(settings, Mapping) or not script:
             return model
         answers = [
             {

@@ -51,7 +51,7 @@ def test_question_is_mailed_once_to_each_address_with_its_link(client, alice):
 
     assert [message.to for message in mail.outbox] == [["desk@example.com"], ["boss@example.com"]]
     assert mail.outbox[0].subject == "Decide, please"
-    link = re.fullmatch(r"Here: https://flow\.example\.com(/\S+)", mail.outbox[0].body)
+    link = re.fullmatch(r"Here: https://flow\.example\.com(/\S+)", str(mail.outbox[0].body))
     assert link is not None
     assert client.get(link[1]).status_code == 200
     with tenant([alice.team.pk]):
