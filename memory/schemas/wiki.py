@@ -20,6 +20,7 @@ from memory.schemas.knowledge import (
     page_out,
     written_page_out,
 )
+from memory.schemas.namespaces import NamespaceText
 from memory.services import Compilation, LintReport, WikiOverview
 from memory.services.wiki.maintain import MAX_PAGES
 
@@ -75,7 +76,7 @@ class IngestIn(Body):
         pages=[{"title": "Coffee", "content": "A coffee costs two euros."}],
     )
 
-    namespace: str = Field(max_length=200)
+    namespace: NamespaceText
     source: SourceIn
     pages: list[PageIn] = Field([], max_length=MAX_PAGES)
     mode: Literal["merge", "replace"] = "merge"
@@ -145,7 +146,7 @@ class CompileIn(Body):
 class CompileStaleIn(CompileIn):
     model_config = with_example(namespace="global:default")
 
-    namespace: str = Field(max_length=200)
+    namespace: NamespaceText
 
 
 class CompiledOut(Body):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from config.retry import retry_on_conflict
+from memory.core.identifiers import unescape
 from memory.host import get_host
 from memory.logic.knowledge.wiki_sources import WikiSource
 from memory.logic.ports import AskModel
@@ -78,7 +79,7 @@ def find_model(
     caller: MemoryCaller, namespace: str
 ) -> tuple[str, AskModel | None, LearningRule | None]:
     """Return the name of the model by which the application's memory is curated, and the function that asks it."""
-    app_id = namespace.removeprefix("global:") if namespace.startswith("global:") else ""
+    app_id = unescape(namespace.removeprefix("global:")) if namespace.startswith("global:") else ""
     learning = get_learning_rule(caller.team_id, app_id)
     ask = get_host().find_model(caller.team_id, learning.provider, learning.model)
     return f"{learning.provider}/{learning.model}".rstrip("/"), ask, learning
