@@ -1,6 +1,6 @@
 """The product as a program uses it: documents and runs through the API, a worker that drives them, memory read back."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -26,7 +26,13 @@ class Product:
     worker: Worker
 
     def call(
-        self, method: str, path: str, body: Json = None, *, status: int = 200, **headers: str
+        self,
+        method: str,
+        path: str,
+        body: Json = None,
+        *,
+        status: int = 200,
+        headers: Mapping[str, str] | None = None,
     ) -> Json:
         options: dict[str, Json] = {"headers": headers}
         if body is not None:

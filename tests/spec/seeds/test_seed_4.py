@@ -61,7 +61,7 @@ def test_messages_of_a_conversation_are_kept_as_its_strategy_says(
 def test_long_tool_result_is_shortened_and_what_the_person_said_is_not(product: Product) -> None:
     question = "When is high water? " * 20
     call = {"id": "t1", "type": "function", "function": {"name": "tides", "arguments": "{}"}}
-    said = [
+    said: list[dict[str, Any]] = [
         {"role": "user", "content": question},
         {"role": "assistant", "content": None, "tool_calls": [call]},
         {"role": "tool", "tool_call_id": "t1", "content": "04:12 " * 2_000},
@@ -89,7 +89,7 @@ def test_page_is_written_changed_and_deleted_and_the_index_keeps_step(product: P
     assert list_index(product) == {"Deployment": "How to ship", "Harbour": "Tides"}
 
     path = f"{PAGES}/{page['entry']}"
-    product.call("patch", path, {"summary": "Ship with the red one"}, **{"If-Match": '"1"'})
+    product.call("patch", path, {"summary": "Ship with the red one"}, headers={"If-Match": '"1"'})
     assert list_index(product)["Deployment"] == "Ship with the red one"
 
     product.call("delete", path)
