@@ -205,7 +205,9 @@ def list_written(
     write_events = [event for event in memory_events if event.name == MemoryWritten.name]
     titles = load_step_titles(principal, run) if write_events else {}
     return [
-        build_memory_row(
+        _build_note_row(event, titles)
+        if event.data.get("scope") == "run"
+        else build_memory_row(
             event.data["entry"],
             event,
             value=format_value(event.data["entry"].get("value")),
@@ -213,6 +215,14 @@ def list_written(
         )
         for event in write_events
     ]
+
+
+def _build_note_row(event: RunEvent, titles: Mapping[str, str]) -> MemoryRow:
+    """Build the row of a note by its content. It has no link, because notes are deleted when their run ends."""
+    value = event.data["entry"].get("value")
+    content = value.get("content", value) if isinstance(value, Mapping) else value
+    row = build_memory_row(event.data["entry"], event, value=format_value(content), titles=titles)
+    return replace(row, url="")
 
 
 def load_step_titles(principal: Principal, run: Run) -> Mapping[str, str]:

@@ -84,3 +84,20 @@ def test_what_was_searched_for_stands_first_though_its_node_was_slower(alice: Pe
     page = shown(alice, recall(None, FACT, top_k=20), recall(QUESTION, found))
 
     assert page.index("I like pears.") < page.index("allergic to peanuts.")
+
+
+def test_note_is_shown_by_its_content_without_a_link_to_what_is_deleted(alice: Person) -> None:
+    note = {"content": "rows unknown", "source": "todo_0", "time": 1, "temporary": True}
+    run = make_run(
+        alice, make_workflow(alice), status=RunStatus.SUCCEEDED, finished_at=timezone.now()
+    )
+    with within(alice):
+        data = {"node": "n", "scope": "run", "entry": {**FACT, "key": "note:1", "value": note}}
+        RunEvent.objects.create(
+            team_id=run.team_id, run=run, seq=1, name="memory_written", data=data
+        )
+
+    page = text_of(alice.client.get(f"/runs/{run.pk}/"))
+
+    assert '<div class="recollection-value">rows unknown</div>' in page
+    assert FACT["id"] not in page
