@@ -28,7 +28,8 @@ _MAX_WORDS: Final = 8  # of a name that is made from a question
 _MAX_NAME: Final = 60
 # A memory in the result of the tool "recall".
 _RECALLED: Final = re.compile(
-    r"^- (?P<key>.+?)(?: \(from outside\))?: (?P<value>.+)$", re.MULTILINE
+    r"^- (?P<key>.+?)(?: \(from outside\))?(?: \(relevance: -?[\d.]+\))?: (?P<value>.+)$",
+    re.MULTILINE,
 )
 # The start of a result in the prompt of a step of the todo loop.
 _STEP_RESULT: Final = re.compile(r"^[\w.-]{1,64}: ", re.MULTILINE)
