@@ -227,6 +227,9 @@ _KEPT = {
     "cron",
     "terms",
     "shipping",
+    # of tools and merged functions
+    *("recall", "remember", "forget", "page", "desktop", "create", "excel", "document"),
+    *("calculator", "run"),
 }
 
 
