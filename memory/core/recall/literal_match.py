@@ -9,11 +9,7 @@ texts would have to be read, none is: a match in so many does not distinguish th
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from memory.core.recall.tokens import (
-    extract_inner_terms,
-    extract_query_terms,
-    weigh_query_terms,
-)
+from memory.core.recall.tokens import parse_query
 
 
 MAX_TEXTS_READ = 2_000
@@ -43,11 +39,12 @@ class Question:
 
 
 def parse_question(text: str, language: str) -> Question:
-    terms = extract_query_terms(text, language)
-    inner_terms = extract_inner_terms(text.strip(), language).intersection(terms)
-    content_weights = weigh_query_terms(text, language)
+    query = parse_query(text, language)
     return Question(
-        text.strip().casefold(), tuple(sorted(set(terms))), inner_terms, content_weights
+        text.strip().casefold(),
+        tuple(sorted(set(query.terms))),
+        query.inner_terms,
+        query.content_weights,
     )
 
 

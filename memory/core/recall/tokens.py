@@ -9,7 +9,8 @@ change here, run ``manage.py memory_reindex``.
 import re
 import threading
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, groupby, pairwise
 
@@ -80,37 +81,42 @@ def extract_terms(text: str, language: str = DEFAULT_LANGUAGE) -> tuple[str, ...
 
 def extract_query_terms(text: str, language: str = DEFAULT_LANGUAGE) -> tuple[str, ...]:
     """Return the terms of a query without stop words, or all of them if it has only stop words."""
-    tokens = list(_tokenize(text, language))
-    content_terms = tuple(term for term, is_stop_word in tokens if not is_stop_word)
-    return content_terms or tuple(term for term, _ in tokens)
+    return _select_query_terms([*_tokenize(text, language)])
 
 
-def weigh_query_terms(text: str, language: str = DEFAULT_LANGUAGE) -> dict[str, float]:
-    """Return how much content each term of a query has: 1 for a word and for a pair of characters, 0 left out.
+@dataclass(frozen=True, slots=True)
+class QueryTerms:
+    """The terms of a query, as ``extract_query_terms`` returns them, and what else is read from its words.
 
+    ``inner_terms`` are those that every string that contains the query has, too: the first and the last word are left
+    out, because they may be parts of longer words in the other string, unless their script has no spaces.
+    ``content_weights`` says how much content each term has: 1 for a word and for a pair of characters, 0 left out.
     Where words have no spaces between them, stop words separate the others. The characters of a longer string weigh
     little, because most of them mean something else alone.
     """
-    weights: dict[str, float] = {}
-    for script, word in _split_words(_normalize(text)):
-        for term, weight in _weigh_word(script, word, language):
-            weights[term] = max(weight, weights.get(term, 0.0))
-    return weights or dict.fromkeys(extract_query_terms(text, language), 1.0)
+
+    terms: tuple[str, ...]
+    inner_terms: frozenset[str]
+    content_weights: Mapping[str, float]
 
 
-def extract_inner_terms(text: str, language: str = DEFAULT_LANGUAGE) -> frozenset[str]:
-    """Return the terms that every string that contains this string has, too.
-
-    The first and the last word are left out, because they may be parts of longer words in the other string, unless
-    their script has no spaces.
-    """
+def parse_query(text: str, language: str = DEFAULT_LANGUAGE) -> QueryTerms:
+    """Split a query once and return everything that a search needs of its words."""
     words = list(_split_words(_normalize(text)))
-    complete_words = [
-        (script, word)
-        for number, (script, word) in enumerate(words)
-        if script in _UNSPACED or 0 < number < len(words) - 1
-    ]
-    return frozenset(term for word in complete_words for term, _ in _tokenize_word(*word, language))
+    tokens_by_word = [[*_tokenize_word(script, word, language)] for script, word in words]
+    terms = _select_query_terms([*chain.from_iterable(tokens_by_word)])
+    inner_terms: set[str] = set()
+    weights: dict[str, float] = {}
+    for number, ((script, word), tokens) in enumerate(zip(words, tokens_by_word, strict=True)):
+        is_unspaced = script in _UNSPACED
+        if is_unspaced or 0 < number < len(words) - 1:
+            inner_terms.update(term for term, _ in tokens)
+        weighed = _weigh_characters(word) if is_unspaced else _weigh_tokens(tokens)
+        for term, weight in weighed:
+            weights[term] = max(weight, weights.get(term, 0.0))
+    return QueryTerms(
+        terms, frozenset(inner_terms.intersection(terms)), weights or dict.fromkeys(terms, 1.0)
+    )
 
 
 def has_latin_words(text: str) -> bool:
@@ -135,6 +141,11 @@ def _tokenize(text: str, language: str) -> Iterator[tuple[str, bool]]:
         yield from _tokenize_word(script, word, language)
 
 
+def _select_query_terms(tokens: Sequence[tuple[str, bool]]) -> tuple[str, ...]:
+    content_terms = tuple(term for term, is_stop_word in tokens if not is_stop_word)
+    return content_terms or tuple(term for term, _ in tokens)
+
+
 def _tokenize_word(script: str, word: str, language: str) -> Iterator[tuple[str, bool]]:
     if script in _UNSPACED:
         yield from _split_unspaced_word(word)
@@ -153,13 +164,12 @@ def _split_unspaced_word(word: str) -> Iterator[tuple[str, bool]]:
         yield first + second, first in STOP_WORDS and second in STOP_WORDS
 
 
-def _weigh_word(script: str, word: str, language: str) -> Iterator[tuple[str, float]]:
-    """Yield the terms of the word that have content, with their weights."""
-    if script not in _UNSPACED:
-        yield from (
-            (term, 1.0) for term, is_stop in _tokenize_word(script, word, language) if not is_stop
-        )
-        return
+def _weigh_tokens(tokens: Iterable[tuple[str, bool]]) -> Iterator[tuple[str, float]]:
+    return ((term, 1.0) for term, is_stop_word in tokens if not is_stop_word)
+
+
+def _weigh_characters(word: str) -> Iterator[tuple[str, float]]:
+    """Yield the terms with content of a word without spaces, with their weights."""
     strings = _ZH_QUESTION_WORDS.split(word)
     for is_stop, characters in chain.from_iterable(map(_group_by_stop_words, strings)):
         if is_stop:

@@ -81,9 +81,10 @@ class Coverage:
 
     def compute(self, slots: Ints) -> tuple[Floats, Floats]:
         """Return the shares that the slots meet alone, and together with their context."""
-        return self._sum_weights(self.counts, slots), self._sum_weights(
-            self.counts_in_context, slots
-        )
+        own = self._sum_weights(self.counts, slots)
+        if self.counts_in_context is self.counts:  # no entry is in a group
+            return own, own
+        return own, self._sum_weights(self.counts_in_context, slots)
 
     def compute_by_slot(self, slots: Iterable[int]) -> dict[int, tuple[float, float]]:
         """Return the same by slot, computed for all of them at once."""
@@ -149,7 +150,8 @@ def score_slots(
     counts = {
         term: _count_term(postings[term], register) for term in question.terms if term in postings
     }
-    words = _normalize_scores(_score_terms(counts, register.lengths, register))
+    frequencies = _count_entries(counts)
+    words = _normalize_scores(_score_terms(counts, frequencies, register.lengths, register))
     counts_in_context = _add_context(counts, register) if register.has_groups else counts
     context = _score_context(counts_in_context, register) if register.has_groups else words
     near = nearness_by_slot or {}
@@ -159,7 +161,6 @@ def score_slots(
     neighbours = _score_neighbours(own, register)
     total = own + neighbours
     scale = scoring.choose_scale(_get_highest(total))
-    frequencies = {term: int(np.count_nonzero(term_counts)) for term, term_counts in counts.items()}
     readable = _select_readable(question, counts, frequencies, register)
     term_weights = weigh_terms(question.content_weights, frequencies, register.total)
     coverage = Coverage(term_weights, counts, counts_in_context)
@@ -188,7 +189,8 @@ def _add_context(counts: Mapping[str, Ints], register: Register) -> dict[str, In
 
 def _score_context(counts_in_context: Mapping[str, Ints], register: Register) -> Floats:
     lengths = _add_preceding(register.lengths, register)
-    return _normalize_scores(_score_terms(counts_in_context, lengths, register))
+    frequencies = _count_entries(counts_in_context)
+    return _normalize_scores(_score_terms(counts_in_context, frequencies, lengths, register))
 
 
 def _add_preceding(values: Ints, register: Register) -> Ints:
@@ -219,18 +221,24 @@ def _count_term(blocks: Sequence[Block], register: Register) -> Ints:
     return counts * register.visible
 
 
-def _score_terms(counts: Mapping[str, Ints], lengths: Ints, register: Register) -> Floats:
+def _count_entries(counts: Mapping[str, Ints]) -> dict[str, int]:
+    """Return in how many entries each term occurs."""
+    return {term: int(np.count_nonzero(term_counts)) for term, term_counts in counts.items()}
+
+
+def _score_terms(
+    counts: Mapping[str, Ints], frequencies: Mapping[str, int], lengths: Ints, register: Register
+) -> Floats:
     scores = np.zeros(len(register.visible))
-    if not register.total:
+    total = register.total
+    if not total:
         return scores
-    mean = scoring.compute_mean_length(int(lengths.sum()), register.total)
+    mean = scoring.compute_mean_length(int(lengths.sum()), total)
     weight: Any = scoring.weigh_length(_as_any(lengths), mean)
     for term in sorted(counts):
-        term_counts = counts[term]
-        frequency = int(np.count_nonzero(term_counts))
-        if frequency:
-            rarity = scoring.compute_rarity(frequency, register.total)
-            saturated: Any = scoring.saturate(_as_any(term_counts), weight)
+        if frequencies[term]:
+            rarity = scoring.compute_rarity(frequencies[term], total)
+            saturated: Any = scoring.saturate(_as_any(counts[term]), weight)
             scores += rarity * saturated
     return scores
 

@@ -8,7 +8,7 @@ from memory.core.recall.ranking import Text, rank_texts
 from memory.core.recall.relevance import BACKGROUND_TEXTS, Relevance, weigh_terms
 from memory.core.recall.scoring import compute_rarity
 from memory.core.recall.similarity import Nearness, map_cosine
-from memory.core.recall.tokens import extract_query_terms, weigh_query_terms
+from memory.core.recall.tokens import extract_query_terms, parse_query
 
 
 quick = settings(max_examples=80, deadline=None)
@@ -101,13 +101,13 @@ CONTENT = [
 
 @pytest.mark.parametrize(("question", "weights"), CONTENT)
 def test_content_of_a_question(question: str, weights: dict[str, float]) -> None:
-    assert weigh_query_terms(question) == weights
+    assert parse_query(question).content_weights == weights
 
 
 @quick
 @given(st.text(max_size=30))
 def test_terms_with_content_are_terms_of_the_question(question: str) -> None:
-    assert weigh_query_terms(question).keys() <= set(extract_query_terms(question))
+    assert parse_query(question).content_weights.keys() <= set(extract_query_terms(question))
 
 
 COSINES = [
