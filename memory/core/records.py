@@ -115,3 +115,7 @@ class MemoryQuery:
     def __post_init__(self) -> None:
         if self.key is not None:
             object.__setattr__(self, "key", normalize_key(self.key))
+
+    @property
+    def is_search(self) -> bool:
+        return self.key is None and bool(self.query_text and self.query_text.strip())

@@ -15,7 +15,6 @@ from typing import Final
 from django.conf import settings
 
 from memory.core.recall.embedding import Embedder, EmbedderFault, Vector, embed_texts
-from memory.core.recall.selection import is_search
 from memory.core.records import MemoryQuery, QueryEmbedding
 from memory.embedding.embedders import get_embedder
 
@@ -34,7 +33,7 @@ def embed_query(query: MemoryQuery, is_allowed: Callable[[], bool] = lambda: Tru
 
     ``is_allowed`` returns whether the query will be answered; it is called before the text is sent to the embedder.
     """
-    if query.meaning is not None or not is_search(query):
+    if query.meaning is not None or not query.is_search:
         return query
     return replace(query, meaning=_find_meaning(query.query_text or "", is_allowed))
 

@@ -24,7 +24,7 @@ from memory.core.policy import (
 from memory.core.provider import Clock, check_query, utc_now
 from memory.core.recall.embedding import Embedder, embed_texts
 from memory.core.recall.groups import get_group
-from memory.core.recall.selection import answer, is_search, is_visible
+from memory.core.recall.selection import answer, is_visible
 from memory.core.recall.similarity import cosine
 from memory.core.records import MemoryEntry, MemoryQuery, QueryEmbedding, StoreParams
 from memory.core.values import build_search_text, check_params, count_bytes
@@ -116,7 +116,7 @@ class InMemoryProvider(MemoryProvider):
         self, query: MemoryQuery, candidates: Sequence[MemoryEntry]
     ) -> tuple[MemoryQuery, dict[str, float]]:
         """Embed the query and all candidates; return the query, and the cosines by id. Nothing is cached."""
-        if self._embedder is None or not candidates or not is_search(query):
+        if self._embedder is None or not candidates or not query.is_search:
             return query, {}
         texts = [build_search_text(entry.key, entry.value) for entry in candidates]
         embed = partial(embed_texts, self._embedder, seconds=60)

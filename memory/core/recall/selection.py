@@ -48,7 +48,7 @@ def answer(
     ``candidates`` are visible and match the filter, in any order. ``cosines`` compares each entry that has a vector with
     the question, by the entry's id.
     """
-    if is_search(query):
+    if query.is_search:
         entries = {entry.id: entry for entry in candidates}
         to_rank = [build_candidate(entry, cosines.get(entry.id)) for entry in candidates]
         return [add_score(entries[hit.id], hit) for hit in rank_candidates(query, to_rank, now)]
@@ -86,10 +86,6 @@ def build_candidate(entry: MemoryEntry, cosine: float | None = None) -> Candidat
 def get_group_position(entry: MemoryEntry) -> GroupPosition | None:
     group = get_group(entry.metadata)
     return (group, entry.position) if group else None
-
-
-def is_search(query: MemoryQuery) -> bool:
-    return query.key is None and bool(query.query_text and query.query_text.strip())
 
 
 def rank_candidates(

@@ -14,7 +14,7 @@ from memory.core.filters import parse_filter
 from memory.core.identifiers import normalize_key
 from memory.core.policy import NO_LIMITS, MemorySecurityPolicy, check_namespace, check_value
 from memory.core.provider import Clock, check_query, utc_now
-from memory.core.recall.selection import Candidate, answer, is_search, rank_candidates
+from memory.core.recall.selection import Candidate, answer, rank_candidates
 from memory.core.records import MemoryEntry, MemoryQuery, StoreParams
 from memory.core.scopes import check_namespace_text
 from memory.core.values import check_params
@@ -127,7 +127,7 @@ def search(namespace: Namespace, query: MemoryQuery, now: datetime) -> list[Memo
     """Return the result of a query, now or as of its moment. The caller has checked the access to the namespace."""
     if query.as_of is not None:
         return snapshots.search(namespace, query, query.as_of)
-    if is_search(query) and searching.has_postings_for(query):
+    if query.is_search and searching.has_postings_for(query):
         return searching.search(namespace, query, now)
     if query.key is not None and not query.filter:
         hit = rows.find_visible_by_key(namespace, query.key, now)
@@ -137,7 +137,7 @@ def search(namespace: Namespace, query: MemoryQuery, now: datetime) -> list[Memo
     if query.key is not None:
         visible_rows = visible_rows.filter(key=query.key)
     visible_rows = apply_filter(visible_rows, parse_filter(query.filter))
-    if is_search(query):
+    if query.is_search:
         return _search_texts(namespace, visible_rows, query, now)
     newest = visible_rows.order_by("-updated_at", "-id")[: query.top_k]
     return answer(query, [rows.build_entry(row, namespace.text) for row in newest], now)

@@ -13,7 +13,7 @@ from tests.support.cast import Person
 pytestmark = pytest.mark.django_db
 
 OURS = ("memory", "accounts", "config", "workflows")
-MOST = 21
+MOST = 20
 PLACE = {"namespace": "user:customer-7"}
 
 

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from memory.core.errors import InvalidInput
-from memory.core.recall.selection import is_search
 from memory.core.records import MemoryQuery
 from tests.spec.providers.conftest import Memory
 from tests.support.score_parts import check_parts
@@ -164,7 +163,7 @@ def test_min_score_leaves_out_nothing_without_a_search(
     memory: Memory, query: dict[str, Any]
 ) -> None:
     fill(memory)
-    assert not is_search(MemoryQuery("user:mia", **query))
+    assert not MemoryQuery("user:mia", **query).is_search
 
     with_min_score = memory.recall(min_score=1.0, **query)
 
