@@ -106,6 +106,13 @@ class ToolConnectionAdmin(ReadOnlyTenantAdmin):
     list_select_related = ("team",)
 
 
+@admin.register(models.StreamName)
+class StreamNameAdmin(ReadOnlyTenantAdmin):
+    verb = "workflow.view"
+    list_display = ("name", "workflow_ids", "team")
+    list_select_related = ("team",)
+
+
 @admin.register(models.Snapshot)
 class SnapshotAdmin(ReadOnlyTenantAdmin):
     list_display = ("hash", "team", "created_at")

@@ -28,7 +28,7 @@ from memory.services.wiki.maintain import MAX_PAGES
 Texts = list[str]
 
 
-class SourceOut(Body):
+class PageSourceOut(Body):
     """A source. ``entry`` is the id of its entry, ``digest`` that of its present text."""
 
     entry: UUID
@@ -52,11 +52,11 @@ class StaleSourceOut(Body):
 
 
 class SourcesOut(Body):
-    sources: list[SourceOut]
+    sources: list[PageSourceOut]
     stale: list[StaleSourceOut]
 
 
-class SourceIn(Body):
+class PageSourceIn(Body):
     """A source. Without an id, its URL or text identifies it. ``person`` is the user whose words it contains."""
 
     id: str = Field("", max_length=300)
@@ -77,7 +77,7 @@ class IngestIn(Body):
     )
 
     namespace: NamespaceText
-    source: SourceIn
+    source: PageSourceIn
     pages: list[PageIn] = Field([], max_length=MAX_PAGES)
     mode: Literal["merge", "replace"] = "merge"
 
@@ -85,7 +85,7 @@ class IngestIn(Body):
 class IngestedOut(Body):
     """The recorded source. ``is_new`` is false if this text was known; ``held_for`` says why it waits for a review."""
 
-    source: SourceOut
+    source: PageSourceOut
     is_new: bool
     held_for: Texts
     pages: list[WrittenPageOut]
@@ -95,7 +95,7 @@ class LintQuery(PagesQuery):
     model: bool = False  # whether the team's model looks for contradictions, too
 
 
-class FindingOut(Body):
+class LintFindingOut(Body):
     """A finding. ``other`` is the other page, the source or the missing name; ``remedy`` is what helps."""
 
     kind: str
@@ -108,7 +108,7 @@ class FindingOut(Body):
 class LintOut(Body):
     """The findings by kind. ``model`` looked for contradictions, too, or ``problem`` says why it could not."""
 
-    findings: list[FindingOut]
+    findings: list[LintFindingOut]
     count: int
     model: str
     problem: str
@@ -140,6 +140,8 @@ class LogOut(Body):
 class CompileIn(Body):
     """How to compile: with the model that curates the memory, if there is one, or by ``rules``."""
 
+    model_config = with_example(by="rules")
+
     by: Literal["model", "rules"] = "model"
 
 
@@ -166,8 +168,8 @@ class LinkIn(Body):
     other: str = Field(min_length=1, max_length=500)
 
 
-def source_out(source: WikiSource, entry_id: str = "") -> SourceOut:
-    return SourceOut.from_object(
+def source_out(source: WikiSource, entry_id: str = "") -> PageSourceOut:
+    return PageSourceOut.from_object(
         source, entry=UUID(source.entry_id or entry_id), kind=str(source.kind)
     )
 
@@ -215,8 +217,8 @@ def _stale_out(stale: StaleSource) -> StaleSourceOut:
     return StaleSourceOut(page=stale.page_id, source=stale.source_id, why=str(stale.reason))
 
 
-def _finding_out(finding: LintFinding) -> FindingOut:
-    return FindingOut(
+def _finding_out(finding: LintFinding) -> LintFindingOut:
+    return LintFindingOut(
         kind=str(finding.kind),
         page=finding.page_id,
         other=finding.other,

@@ -99,7 +99,7 @@ def test_run_without_its_group_goes_on_and_says_why_it_has_no_history(
     assert error["message"] == "sys.group_id is not set; the workflow scope needs it."
 
 
-def test_group_an_author_names_is_refused_unless_it_is_the_runs_own(
+def test_group_a_form_names_is_refused_unless_the_person_has_run_the_workflow_there(
     cluster: Cluster, cast: Cast
 ) -> None:
     """What a person writes into a form must not open another project's memory."""
@@ -109,7 +109,13 @@ def test_group_an_author_names_is_refused_unless_it_is_the_runs_own(
              out=["history", "history_context"]),
     )  # fmt: skip
     cluster.start("one")
-    cluster.until_ended(started(cast, workflow, "secret-of-two words", MemoryStream("project-2")))
+    theirs = start_run(
+        cast.bob.principal,
+        workflow=workflow,
+        inputs={"q": "secret-of-two words"},
+        stream=MemoryStream("project-2"),
+    )
+    cluster.until_ended(theirs)
 
     run = started(cast, workflow, "project-2")
     row = cluster.until_ended(run)

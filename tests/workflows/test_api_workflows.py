@@ -147,7 +147,7 @@ def test_sample_copied_and_duplicated(api):
     twin = post(api, f"{ROOT}/{copy['id']}/duplicate", {"name": "Twin"}).json()
 
     assert slugs[0] == "chatbot"
-    assert len(slugs) == 15  # thirteen, and two building blocks
+    assert len(slugs) == 20  # eighteen, and two building blocks
     assert (copy["sample"], twin["name"], twin["sample"]) == ("chatbot", "Twin", "chatbot")
     assert post(api, f"{ROOT}/samples/none/copy", {}).status_code == 404
 

@@ -6,7 +6,6 @@ sends it again rather than never. A mail that fails is logged, and never fails t
 
 import logging
 import re
-import smtplib
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 from uuid import UUID
@@ -68,8 +67,9 @@ def _send(wait: RunWait, addresses: Iterable[str]) -> int:
     for address in addresses:
         try:
             validate_email(address)
+            # The errors of smtplib are OSErrors.
             sent += EmailMessage(subject, body, to=[address], connection=connection).send()
-        except (ValidationError, OSError, smtplib.SMTPException) as error:
+        except (ValidationError, OSError) as error:
             log.warning(
                 "question_not_mailed", extra={"wait": str(wait.pk), "why": type(error).__name__}
             )

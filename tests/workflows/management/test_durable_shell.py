@@ -59,7 +59,7 @@ def test_second_run_in_a_conversation_names_what_the_first_was_told(
         out, error = tmp_path / "out", tmp_path / "error"
         out.unlink(missing_ok=True)
         process = nurseries.start(command, surroundings, out, error)
-        assert process.wait(120) == 0, error.read_text()
+        assert process.wait(120) == 0, error.read_text() + out.read_text()
         return json.loads(out.read_text())
 
     say("My cat is called Miso.", "c1")

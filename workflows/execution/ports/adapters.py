@@ -5,6 +5,7 @@ Each port loads its data when the run first uses it, so a run without memory nod
 
 import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from uuid import UUID
@@ -185,9 +186,9 @@ def build_identity(run_id: UUID, team_id: UUID, row: Mapping[str, Json]) -> Mapp
     system = row["system"]
     identity = {name: system[name] for name in IDENTITY_NAMES if system.get(name)}
     if "stream_name" not in identity and identity.get("workflow_id"):
-        # A run that was started before streams had names.
+        # A run that was started before streams had names, or by ``run_workflow``, whose workflow has no row.
         ids = identity.get("workflow_names") or [identity["workflow_id"]]
-        with tenant([team_id]):
+        with suppress(ValueError), tenant([team_id]):
             identity["stream_name"] = find_stream_name(team_id, [UUID(str(pk)) for pk in ids])
     return {**identity, "run_id": str(run_id)}
 

@@ -243,6 +243,7 @@ STAYS = {
     "memory_curationrule": "the team's rules",
     "memory_erasure": "the receipt itself: that it was asked for, and done",
     "workflows_workflow": "the team's work, whoever drew it",
+    "workflows_streamname": "names of workflows, whoever drew them",
     "workflows_workflowsecret": "the team's work",
     "workflows_folder": "the team's order",
     "workflows_node": "the team's work",

@@ -69,7 +69,6 @@ def lived(cast: Cast, api_key: Any) -> set[str]:
     services.resume(key, subject=WHO)
     refused: list[tuple[Any, dict[str, Any]]] = [
         (services.recall, {"namespace": f"{OWN}:x"}),
-        (services.recall, {"namespace": f"user:{WHO} the third"}),
         (services.recall, {"namespace": OWN}),
         (services.remember, {"namespace": OWN, "key": "k", "value": "v"}),
     ]
