@@ -164,12 +164,22 @@ def load_run_principal(
 
     A run has no rights if its starter left the team or its key was revoked.
     """
-    starter: UserPrincipal | KeyPrincipal | None = None
+    starter = load_starter(team_id=team_id, user_id=user_id, key_id=key_id)
+    return RunPrincipal(run_id, team_id, starter)
+
+
+def load_starter(
+    *, team_id: UUID, user_id: UUID | None = None, key_id: UUID | None = None
+) -> UserPrincipal | KeyPrincipal | None:
+    """Load the principal of a user or a key with their present rights, for work that they started earlier.
+
+    Return None if the user's account or the key can no longer be used.
+    """
     if user_id is not None:
         user = User.objects.filter(pk=user_id, is_active=True).first()
-        starter = load_user_principal(user) if user else None
-    elif key_id is not None:
-        with tenant([team_id]):
-            key = ApiKey.objects.unscoped().filter(pk=key_id, team_id=team_id).first()
-        starter = KeyPrincipal(key) if key and key.is_usable() else None
-    return RunPrincipal(run_id, team_id, starter)
+        return load_user_principal(user) if user else None
+    if key_id is None:
+        return None
+    with tenant([team_id]):
+        key = ApiKey.objects.unscoped().filter(pk=key_id, team_id=team_id).first()
+    return KeyPrincipal(key) if key and key.is_usable() else None

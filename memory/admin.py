@@ -135,6 +135,13 @@ class CurationAdmin(VisibleAdmin):
     search_fields = ("run_id",)
 
 
+@admin.register(models.WikiJob)
+class WikiJobAdmin(VisibleAdmin):
+    list_display = ("task", "namespace", "status", "problem", "created_at", "finished_at")
+    list_filter = ("status", "task")
+    list_select_related = ("namespace",)
+
+
 @admin.register(models.Proposal)
 class ProposalAdmin(ContentsAdmin):
     list_display = ("kind", "namespace", "state", "reason", "by", "score", "decided_by")

@@ -16,9 +16,11 @@ class MemoryConfig(AppConfig):
         from memory.embedding import embedders, notify, vector_column  # noqa: PLC0415
         from memory.plugins import plug_in_scopes  # noqa: PLC0415
         from memory.services.erasure.erasure_jobs import carry_out_erasure  # noqa: PLC0415
+        from memory.services.wiki.job_worker import carry_out_wiki_job  # noqa: PLC0415
         from memory.tasks import wake_embedding  # noqa: PLC0415
-        from memory.upkeep import erasure  # noqa: PLC0415
+        from memory.upkeep import erasure, wiki_jobs  # noqa: PLC0415
 
+        wiki_jobs.register_wiki_worker(carry_out_wiki_job)
         erasure.register_eraser(carry_out_erasure)
         plug_in_scopes()
         routing.check_rules()

@@ -14,6 +14,7 @@ from memory.upkeep.expiry import expire_all_teams
 from memory.upkeep.folding import fold_all_teams
 from memory.upkeep.promotion import promote_all_teams
 from memory.upkeep.run_notes import sweep_notes
+from memory.upkeep.wiki_jobs import run_wiki_job, sweep_wiki_jobs
 
 
 log = logging.getLogger(__name__)
@@ -29,6 +30,7 @@ BEAT_SCHEDULE: dict[str, dict[str, Any]] = {  # Celery's own open form
     "memory-erase-waiting": {"task": "memory.erase_waiting", "schedule": SWEEP_EVERY_SECONDS},
     "memory-embed-waiting": {"task": "memory.embed_waiting", "schedule": SWEEP_EVERY_SECONDS},
     "memory-curate-waiting": {"task": "memory.curate_waiting", "schedule": SWEEP_EVERY_SECONDS},
+    "memory-wiki-waiting": {"task": "memory.wiki_waiting", "schedule": SWEEP_EVERY_SECONDS},
 }
 
 
@@ -76,6 +78,21 @@ def erase_waiting() -> int:
 
 def wake_erasure(team_id: UUID, erasure_id: UUID) -> None:
     _send(erase_person, str(team_id), str(erasure_id), subject={"erasure": str(erasure_id)})
+
+
+@shared_task(name="memory.wiki_job")
+def carry_out_wiki_job(team_id: str, job_id: str) -> int:
+    """Carry out a wiki job. If the task is delivered twice, the second finds the job claimed."""
+    return run_wiki_job(UUID(team_id), UUID(job_id))
+
+
+@shared_task(name="memory.wiki_waiting")
+def carry_out_waiting_wiki_jobs() -> int:
+    return sweep_wiki_jobs()
+
+
+def wake_wiki_job(team_id: UUID, job_id: UUID) -> None:
+    _send(carry_out_wiki_job, str(team_id), str(job_id), subject={"wiki_job": str(job_id)})
 
 
 @shared_task(name="memory.embed_team")

@@ -5,7 +5,7 @@ from django.urls import include, path
 from memory.views import conversations, curation, erasure, learning, transfer
 from memory.views.access import emergency_access, personal, quotas, sharing
 from memory.views.entries import browsing, changes, entry
-from memory.views.knowledge import editing, importing, pages, wiki
+from memory.views.knowledge import editing, importing, pages, wiki, wiki_jobs
 from memory.views.review import decisions, queue
 
 
@@ -90,6 +90,8 @@ urlpatterns = [
         wiki.compile_stale,
         name="knowledge_compile_stale",
     ),
+    path("memory/knowledge/jobs/<uuid:job_id>/", wiki_jobs.show, name="wiki_job"),
+    path("memory/knowledge/jobs/<uuid:job_id>/retry/", wiki_jobs.retry, name="wiki_job_retry"),
     path("memory/knowledge/pages/<uuid:entry_id>/", include(page_patterns)),
     path(
         "memory/namespaces/<uuid:namespace_id>/conversation/",

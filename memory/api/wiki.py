@@ -1,9 +1,10 @@
 """``/api/v1/knowledge``: the sources of pages, stale pages, the report of what is wrong, and the log."""
 
+from typing import Any
 from uuid import UUID
 
 from django.http import HttpRequest
-from ninja import Query, Router
+from ninja import Query, Router, Status
 
 from accounts.http.auth import api_auth
 from memory import services
@@ -35,12 +36,30 @@ def ingest_source(request: HttpRequest, body: wiki.IngestIn) -> wiki.IngestedOut
     return wiki.ingested_out(result)
 
 
-@router.get("/knowledge/lint", response=wiki.LintOut)
-def lint_pages(request: HttpRequest, params: Query[wiki.LintQuery]) -> wiki.LintOut:
-    """Report lost pages, broken links, twins, contradictions, stale pages and missing sources."""
+@router.get("/knowledge/lint", response={200: wiki.LintOut, 202: wiki.WikiJobOut})
+def lint_pages(request: HttpRequest, params: Query[wiki.LintQuery]) -> Status[Any]:
+    """Report lost pages, broken links, twins, contradictions, stale pages and missing sources.
+
+    With ``model``, the response is 202 with the job that lets the model look for contradictions, if one is set.
+    """
     caller = build_caller(request)
-    report = services.lint_wiki(caller, namespace=params.namespace, use_model=params.model)
-    return wiki.lint_out(report)
+    job = services.order_lint(caller, namespace=params.namespace) if params.model else None
+    if job is not None:
+        return Status(202, wiki.wiki_job_out(job))
+    return Status(200, wiki.lint_out(services.lint_wiki(caller, namespace=params.namespace)))
+
+
+@router.get("/knowledge/jobs/{uuid:job_id}", response=wiki.WikiJobOut)
+def get_wiki_job(request: HttpRequest, job_id: UUID) -> wiki.WikiJobOut:
+    """Read a job: its status, what it compiled or found so far, and the problem if there is one."""
+    return wiki.wiki_job_out(services.get_wiki_job(build_caller(request), job_id=job_id))
+
+
+@router.post("/knowledge/jobs/{uuid:job_id}/retry", response={202: wiki.WikiJobOut})
+def retry_wiki_job(request: HttpRequest, job_id: UUID) -> Status[wiki.WikiJobOut]:
+    """Retry a job that failed, or in which the model did not answer, as a new job; 409 if neither happened."""
+    job = services.retry_wiki_job(build_caller(request), job_id=job_id)
+    return Status(202, wiki.wiki_job_out(job))
 
 
 @router.get("/knowledge/log", response=wiki.LogOut)
@@ -51,22 +70,36 @@ def read_log(request: HttpRequest, params: Query[wiki.LogQuery]) -> wiki.LogOut:
     return wiki.LogOut(log=list(map(wiki.log_line_out, lines)))
 
 
-@router.post("/knowledge/compile", response=list[wiki.CompiledOut])
-def compile_stale_pages(request: HttpRequest, body: wiki.CompileStaleIn) -> list[wiki.CompiledOut]:
-    """Compile the stale pages of a namespace anew, at most twenty at once."""
-    compilations = services.compile_stale_pages(
-        build_caller(request), namespace=body.namespace, use_model=body.by == "model"
-    )
-    return list(map(wiki.compiled_out, compilations))
+@router.post("/knowledge/compile", response={200: list[wiki.CompiledOut], 202: wiki.WikiJobOut})
+def compile_stale_pages(request: HttpRequest, body: wiki.CompileStaleIn) -> Status[Any]:
+    """Compile the stale pages of a namespace anew, at most twenty at once.
+
+    The rules answer 200. With a model, the response is 202 with the job to poll under ``/knowledge/jobs``.
+    """
+    caller, namespace = build_caller(request), body.namespace
+    is_by_model = body.by == "model"
+    job = services.order_compilation(caller, namespace=namespace) if is_by_model else None
+    if job is not None:
+        return Status(202, wiki.wiki_job_out(job))
+    results = services.compile_stale_pages(caller, namespace=namespace, use_model=False)
+    return Status(200, list(map(wiki.compiled_out, results)))
 
 
-@router.post("/knowledge/pages/{uuid:entry_id}/compile", response=wiki.CompiledOut)
-def compile_page(request: HttpRequest, entry_id: UUID, body: wiki.CompileIn) -> wiki.CompiledOut:
-    """Compile the page anew from its present sources. Its earlier version stays as a revision."""
-    compilation = services.compile_page(
-        build_caller(request), entry_id=entry_id, use_model=body.by == "model"
-    )
-    return wiki.compiled_out(compilation)
+@router.post(
+    "/knowledge/pages/{uuid:entry_id}/compile",
+    response={200: wiki.CompiledOut, 202: wiki.WikiJobOut},
+)
+def compile_page(request: HttpRequest, entry_id: UUID, body: wiki.CompileIn) -> Status[Any]:
+    """Compile the page anew from its present sources. Its earlier version stays as a revision.
+
+    The rules answer 200. With a model, the response is 202 with the job to poll under ``/knowledge/jobs``.
+    """
+    caller, is_by_model = build_caller(request), body.by == "model"
+    job = services.order_page_compilation(caller, entry_id=entry_id) if is_by_model else None
+    if job is not None:
+        return Status(202, wiki.wiki_job_out(job))
+    compilation = services.compile_page(caller, entry_id=entry_id, use_model=False)
+    return Status(200, wiki.compiled_out(compilation))
 
 
 @router.post("/knowledge/pages/{uuid:entry_id}/link", response=pages.LinksOut)

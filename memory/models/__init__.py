@@ -8,6 +8,7 @@ from memory.models.erasures import Erasure
 from memory.models.namespaces import Namespace
 from memory.models.policies import Policy
 from memory.models.postings import Group, Posting
+from memory.models.wiki_jobs import WikiJob
 
 
 __all__ = [
@@ -25,4 +26,5 @@ __all__ = [
     "Proposal",
     "Read",
     "Revision",
+    "WikiJob",
 ]

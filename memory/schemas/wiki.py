@@ -7,10 +7,11 @@ from pydantic import Field
 
 from config.http.openapi import Body, with_example
 from memory.logic.knowledge.wiki_sources import MAX_SOURCE_LENGTH, WikiSource
-from memory.logic.wiki.lint import LintFinding
+from memory.logic.wiki.lint import REMEDIES, LintFinding, LintKind
 from memory.logic.wiki.log import LogLine
 from memory.logic.wiki.staleness import StaleSource
 from memory.logic.wiki.wiki import IngestResult
+from memory.models import WikiJob
 from memory.schemas.entries import Moment
 from memory.schemas.knowledge import (
     KnowledgePageOut,
@@ -21,7 +22,7 @@ from memory.schemas.knowledge import (
     written_page_out,
 )
 from memory.schemas.namespaces import NamespaceText
-from memory.services import Compilation, LintReport, WikiOverview
+from memory.services import Compilation, LintReport, WikiOverview, get_problem
 from memory.services.wiki.maintain import MAX_PAGES
 
 
@@ -160,6 +161,35 @@ class CompiledOut(Body):
     held_for: Texts
 
 
+class CompiledPageOut(Body):
+    """A page that a job compiled. ``problem`` says why the rules replaced the model."""
+
+    entry: UUID
+    revision: int
+    by: str
+    problem: str
+    held_for: Texts
+
+
+class WikiJobOut(Body):
+    """A job that asks the model in the background. ``pages`` are those compiled so far.
+
+    ``problem`` says why it failed, or why the rules replaced the model; then it can be retried.
+    """
+
+    id: UUID
+    task: Literal["compile", "compile_page", "lint"]
+    namespace: str
+    entry: UUID | None
+    status: Literal["waiting", "running", "done", "failed"]
+    problem: str
+    created_at: Moment
+    finished_at: Moment | None
+    model: str
+    pages: list[CompiledPageOut]
+    findings: list[FindingOut]
+
+
 class LinkIn(Body):
     """The id, title or alias of the other page."""
 
@@ -210,6 +240,29 @@ def compiled_out(compilation: Compilation) -> CompiledOut:
         by=compilation.by,
         problem=compilation.problem,
         held_for=list(compilation.held_for),
+    )
+
+
+def wiki_job_out(job: WikiJob) -> WikiJobOut:
+    result = job.result
+    findings = [
+        FindingOut(
+            kind=row["kind"],
+            page=row["page_id"],
+            other=row["other"],
+            detail=row["detail"],
+            remedy=str(REMEDIES[LintKind(row["kind"])]),
+        )
+        for row in result.get("findings", ())
+    ]
+    return WikiJobOut.from_object(
+        job,
+        namespace=job.namespace.text,
+        entry=job.entry_id,
+        problem=get_problem(job),
+        model=result.get("model", ""),
+        pages=[CompiledPageOut(**page) for page in result.get("pages", ())],
+        findings=findings,
     )
 
 

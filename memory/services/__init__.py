@@ -54,6 +54,15 @@ from memory.services.transfer.importing import import_file, undo_import
 from memory.services.transfer.page_archive import export_pages, import_pages
 from memory.services.wiki.compiling import Compilation, compile_page, compile_stale_pages
 from memory.services.wiki.inspect import LintReport, WikiOverview, get_overview, lint_wiki
+from memory.services.wiki.jobs import (
+    find_newest_jobs,
+    get_problem,
+    get_wiki_job,
+    order_compilation,
+    order_lint,
+    order_page_compilation,
+    retry_wiki_job,
+)
 from memory.services.wiki.log import read_log
 from memory.services.wiki.maintain import ingest_source, link_pages, merge_twins
 
@@ -87,6 +96,7 @@ __all__ = [
     "export_pages",
     "export_person",
     "export_team",
+    "find_newest_jobs",
     "find_pages",
     "forget",
     "forget_many",
@@ -94,7 +104,9 @@ __all__ = [
     "get_knowledge_base",
     "get_overview",
     "get_own_pause",
+    "get_problem",
     "get_subject_pause",
+    "get_wiki_job",
     "import_file",
     "import_pages",
     "ingest_source",
@@ -112,6 +124,9 @@ __all__ = [
     "merge_twins",
     "move",
     "open_page",
+    "order_compilation",
+    "order_lint",
+    "order_page_compilation",
     "pause",
     "plan_clearing",
     "plan_forgetting",
@@ -124,6 +139,7 @@ __all__ = [
     "remember",
     "restore",
     "resume",
+    "retry_wiki_job",
     "rewrite_page",
     "search_all_namespaces",
     "search_all_pages",

@@ -46,6 +46,7 @@ TABLE_LABELS: dict[str, str | Promise] = {
     "memory_curation": gettext_lazy("Learned from runs"),
     "memory_emergencyaccess": gettext_lazy("Emergency access"),
     "memory_namespace": gettext_lazy("Namespaces"),
+    "memory_wikijob": gettext_lazy("Upkeep of knowledge"),
     "memory_source": gettext_lazy("Sources of knowledge pages"),
     "memory_page": gettext_lazy("Knowledge pages without these sources"),
     "sharing": gettext_lazy("Shares with members"),

@@ -34,6 +34,29 @@ def _private_knowledge_base(person: Person, canary: str) -> Any:
     return _namespace_of(person, _private_page(person, canary))
 
 
+def _wiki_job(person: Person, canary: str) -> Any:
+    return _failed_job(person, canary, _knowledge_base(person, canary))
+
+
+def _private_wiki_job(person: Person, canary: str) -> Any:
+    return _failed_job(person, canary, _private_knowledge_base(person, canary))
+
+
+def _failed_job(person: Person, canary: str, namespace_id: Any) -> Any:
+    from accounts.tenancy import tenant
+    from memory.models import WikiJob
+
+    with tenant([person.team.id]):
+        row, _made = WikiJob.objects.unscoped().get_or_create(
+            team=person.team,
+            namespace_id=namespace_id,
+            task="compile",
+            status="failed",
+            defaults={"problem": canary},
+        )
+    return row.pk
+
+
 def _talk(person: Person, canary: str) -> Any:
     """A conversation of this person alone, with a history."""
     from memory.services import MemoryCaller, converse, list_reachable
@@ -72,6 +95,8 @@ OBJECTS: dict[str, Maker] = {
     "knowledge base": _knowledge_base,
     "private knowledge base": _private_knowledge_base,
     "talk": _talk,
+    "wiki job": _wiki_job,
+    "private wiki job": _private_wiki_job,
 }
 
 PAGE = {"entry_id": "page"}
@@ -83,6 +108,10 @@ BASE = "memory/knowledge/<uuid:namespace_id>"
 KNOWLEDGE_BASE = {"namespace_id": "knowledge base"}
 PRIVATE_KNOWLEDGE_BASE = {"namespace_id": "private knowledge base"}
 TALK = {"namespace_id": "talk"}
+JOB = {"job_id": "wiki job"}
+PRIVATE_JOB = {"job_id": "private wiki job"}
+API_JOB = "api/v1/knowledge/jobs/<uuid:job_id>"
+JOB_PAGE = "memory/knowledge/jobs/<uuid:job_id>"
 WRITING = {"namespace": "global:matrix", "title": "t"}
 CHANGED = {"title": "t", "revision": "1"}
 
@@ -134,6 +163,14 @@ ROWS = [
     Row("POST", f"{ONE}/link", "- 404 404 404 404 404", PRIVATE, {"other": "no page"}),
     Row("POST", f"{ONE}/merge", "- 404 403 404 404 404", PAGE, {"other": "no page"}),
     Row("POST", f"{ONE}/merge", "- 404 404 404 404 404", PRIVATE, {"other": "no page"}),
+    Row("GET", API_JOB, "- 404 200 200 200 404", JOB),
+    Row("GET", API_JOB, "- 404 404 404 404 404", PRIVATE_JOB),
+    Row("POST", f"{API_JOB}/retry", "- 404 403 202 202 404", JOB, {}),
+    Row("POST", f"{API_JOB}/retry", "- 404 404 404 404 404", PRIVATE_JOB, {}),
+    Row("GET", f"{JOB_PAGE}/", "- 404 302 302 302 -", JOB),
+    Row("GET", f"{JOB_PAGE}/", "- 404 404 404 404 -", PRIVATE_JOB),
+    Row("POST", f"{JOB_PAGE}/retry/", "- 404 403 302 302 -", JOB, {}),
+    Row("POST", f"{JOB_PAGE}/retry/", "- 404 404 404 404 -", PRIVATE_JOB, {}),
     # Pages
     Row("GET", "memory/knowledge/", "- 200 200 200 200 -"),
     Row("GET", "memory/knowledge/new/", "- 200 200 200 200 -"),

@@ -51,7 +51,7 @@ QUERIES: Final = read_queries("memory/sql/queries/counts.sql")
 TABLES = (
     "memory_entry", "memory_revision", "memory_read", "memory_change", "memory_posting",
     "memory_embedding", "memory_group", "memory_proposal", "memory_curation", "memory_emergencyaccess",
-    "memory_namespace",
+    "memory_namespace", "memory_wikijob",
 )  # fmt: skip
 
 AUDIT_PERSONS_TABLE = "accounts_auditperson"  # people to whom the audit log refers by a pseudonym
@@ -118,7 +118,8 @@ def _erase(
             _clear_external(team_id, namespaces, cleared)
             tables = {"elsewhere": cleared.total(), "sharing": access.end_sharing(namespaces)}
             tables |= erase_sources(caller, person_ids, erased_ids)
-            tables |= _erase_namespaces(erased_ids) | host_tables
+            wiki_jobs = {"memory_wikijob": _erase_wiki_jobs(erased_ids, person_ids)}
+            tables |= _erase_namespaces(erased_ids) | wiki_jobs | host_tables
             # This comes last, because the audit entries of this erasure still need the person's key.
             audit.forget_persons(team_id, person_ids)
             tables |= {AUDIT_PERSONS_TABLE: person_count}
@@ -206,6 +207,7 @@ def _count_rows(
         "ids": [row.pk for row in namespaces],
         "texts": [row.text for row in namespaces],
         "team": team_id,
+        "people": list(person_ids),
     }
     with connection.cursor() as cursor:
         cursor.execute(QUERIES["of_namespaces"], params)
@@ -224,6 +226,13 @@ def _erase_namespaces(ids: list[UUID]) -> dict[str, int]:
             for name, count in cursor.fetchall():
                 counts[name] += count
     return counts
+
+
+def _erase_wiki_jobs(ids: list[UUID], person_ids: Sequence[str]) -> int:
+    """Delete the wiki jobs of these namespaces, and those that the person asked for elsewhere."""
+    with connection.cursor() as cursor:
+        cursor.execute(QUERIES["delete_wiki_jobs"], {"ids": ids, "people": list(person_ids)})
+        return int(cursor.rowcount)
 
 
 def _clear_external(team_id: UUID, namespaces: list[Namespace], cleared: Counter[str]) -> None:

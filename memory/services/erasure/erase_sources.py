@@ -22,7 +22,7 @@ from memory.logic.knowledge.pages import PAGE_CATEGORY, KnowledgePage, from_entr
 from memory.logic.knowledge.wiki_sources import SOURCE_CATEGORY, list_sources
 from memory.logic.wiki.compilation import compile_by_rules, remove_gone_sources
 from memory.logic.wiki.log import get_text
-from memory.models import Entry, Namespace, Revision
+from memory.models import Entry, Namespace, Revision, WikiJob
 from memory.models.entries import Operation
 from memory.permissions import NamespaceTarget
 from memory.policies import find_namespace_and_rules
@@ -62,6 +62,8 @@ def erase_sources(
         access = _open(caller, entries[0].namespace)
         source_ids = _list_source_ids(entries)
         pages = list(_find_pages(access.claim(), source_ids))
+        # What a model found in the pages may quote the person.
+        WikiJob.objects.unscoped().filter(namespace=entries[0].namespace).delete()
         _erase_entries(access, entries)
         for page in pages:
             _cut_page(access, page, source_ids)

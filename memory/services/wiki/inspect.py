@@ -34,12 +34,16 @@ class WikiOverview:
 
 @dataclass(frozen=True, slots=True)
 class LintReport:
-    """What is wrong in a wiki. ``model`` is the one that looked for contradictions too, or empty; ``problem`` why not."""
+    """What is wrong in a wiki. ``model`` is the one that looked for contradictions too, or empty; ``problem`` why not.
+
+    ``by_model`` are those findings that the model alone has found.
+    """
 
     overview: WikiOverview
     findings: Sequence[LintFinding]
     model: str = ""
     problem: str = ""
+    by_model: Sequence[LintFinding] = ()
 
 
 @retry_on_conflict
@@ -64,8 +68,8 @@ def lint_wiki(caller: MemoryCaller, *, namespace: str, use_model: bool = False) 
         log.warning("wiki_lint_without_model", extra={"why": str(error)})
         return LintReport(overview, findings, problem=f"{type(error).__name__}: {error}"[:500])
     known = {(finding.kind, finding.page_id, finding.other) for finding in findings}
-    findings += [item for item in found if (item.kind, item.page_id, item.other) not in known]
-    return LintReport(overview, findings, model)
+    by_model = [item for item in found if (item.kind, item.page_id, item.other) not in known]
+    return LintReport(overview, [*findings, *by_model], model, by_model=by_model)
 
 
 def load_overview(access: NamespaceAccess) -> WikiOverview:

@@ -15,6 +15,11 @@ UNION ALL SELECT 'memory_curation', count(*) FROM memory_curation
   WHERE team_id = %(team)s AND place = ANY(%(texts)s)
 UNION ALL SELECT 'memory_emergencyaccess', count(*) FROM memory_emergencyaccess WHERE namespace_id = ANY(%(ids)s)
 UNION ALL SELECT 'memory_namespace', count(*) FROM memory_namespace WHERE id = ANY(%(ids)s)
+UNION ALL SELECT 'memory_wikijob', count(*) FROM memory_wikijob
+  WHERE namespace_id = ANY(%(ids)s) OR asked_by::text = ANY(%(people)s)
+
+-- name: delete_wiki_jobs
+DELETE FROM memory_wikijob WHERE namespace_id = ANY(%(ids)s) OR asked_by::text = ANY(%(people)s)
 
 -- name: of_entries
 SELECT 'memory_embedding', count(*) FROM memory_embedding WHERE entry_id = ANY(%(ids)s)

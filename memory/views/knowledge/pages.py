@@ -20,6 +20,7 @@ from memory.views.entries.revisions import REVISIONS_PER_PAGE, find_older_number
 from memory.views.knowledge import presentation
 from memory.views.knowledge.forms import PageSearchForm
 from memory.views.knowledge.locations import list_namespace_choices
+from memory.views.knowledge.wiki_jobs import find_notices
 from memory.views.knowledge.wiki_rows import build_source_rows
 from memory.views.markdown import render_markdown
 from memory.views.request_context import (
@@ -94,6 +95,7 @@ def page(request: HttpRequest, entry_id: UUID) -> HttpResponse:
     entry = find_entry(request, entry_id)
     view = services.open_page(build_caller(request), entry_id=entry_id)
     find_url = presentation.create_finder(view.knowledge_base)
+    notices = find_notices(request, entry.namespace_id, entry.pk)
     context = {
         "namespace": entry.namespace,
         "namespace_title": get_title(request, entry.namespace),
@@ -104,6 +106,8 @@ def page(request: HttpRequest, entry_id: UUID) -> HttpResponse:
         "backlinks": presentation.build_links(view, view.backlinks),
         "outdated": presentation.build_outdated_rows(view),
         "sources": build_source_rows(view),
+        "notices": notices,
+        "is_compiling": any(not notice.job.is_over for notice in notices),
         "is_stale": any(stale.page_id == view.page.id for stale in view.knowledge_base.stale),
         "may_write": is_allowed(request, "write", entry.namespace),
         "may_forget": is_allowed(request, "forget", entry.namespace),

@@ -1,6 +1,7 @@
 """The views of a wiki: its report, sources and log, and the actions that mend what the report finds."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from uuid import UUID
 
 from django.contrib import messages
@@ -14,9 +15,11 @@ from django.views.decorators.http import require_http_methods, require_POST
 from accounts.principals import get_principal
 from memory import services
 from memory.core.errors import AlreadyExists, InvalidInput, NotFound, QuotaExceeded
+from memory.models.wiki_jobs import WikiTask
 from memory.services import Compilation
 from memory.views.knowledge import wiki_rows
 from memory.views.knowledge.forms import SourceForm
+from memory.views.knowledge.wiki_jobs import JobNotice, find_model_findings, find_notices
 from memory.views.request_context import (
     build_caller,
     find_entry,
@@ -32,18 +35,26 @@ MAX_LOG_LINES = 100
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def wiki(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
-    """Show the report, the sources and the log. A POST asks the model for contradictions, too."""
+    """Show the report, the sources and the log. A POST lets a worker ask the model for contradictions, too."""
     row = find_namespace(request, namespace_id)
     caller = build_caller(request)
-    use_model = request.method == "POST"
-    report = services.lint_wiki(caller, namespace=row.text, use_model=use_model)
+    is_asked = request.method == "POST"
+    if is_asked and services.order_lint(caller, namespace=row.text):
+        return redirect("memory:knowledge_wiki", namespace_id=row.pk)
+    report = services.lint_wiki(caller, namespace=row.text)
+    model_findings = find_model_findings(request, row.pk, report.overview.knowledge_base)
+    report = replace(report, findings=[*report.findings, *model_findings])
+    notices = find_notices(request, row.pk)
     lines = services.read_log(caller, namespace=row.text, limit=MAX_LOG_LINES)
     context = {
         "namespace": row,
         "title": get_title(request, row),
         "findings": wiki_rows.build_finding_rows(report),
         "report": report,
-        "is_asked": use_model,
+        "is_without_model": is_asked,
+        "notices": notices,
+        "is_compiling": _is_running(notices, WikiTask.COMPILE),
+        "is_checking": _is_running(notices, WikiTask.LINT),
         "sources": wiki_rows.build_wiki_sources(report.overview),
         "log": wiki_rows.build_log_rows(get_principal(request), lines),
         "form": SourceForm(),
@@ -83,31 +94,38 @@ def add_source(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
 @login_required
 @require_POST
 def compile_stale(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
-    row = find_namespace(request, namespace_id)
+    """Let a worker compile the stale pages with the model, or compile them by rules without one."""
+    row, caller = find_namespace(request, namespace_id), build_caller(request)
+    if services.order_compilation(caller, namespace=row.text):
+        return redirect("memory:knowledge_wiki", namespace_id=row.pk)
     try:
-        results = services.compile_stale_pages(build_caller(request), namespace=row.text)
+        results = services.compile_stale_pages(caller, namespace=row.text, use_model=False)
     except AlreadyExists as fault:
         messages.error(request, str(fault))
     else:
         count = len(results)
         text = ngettext("%(count)s page compiled anew.", "%(count)s pages compiled anew.", count)
         messages.success(request, text % {"count": count})
-        _report_problems(request, results)
+        _report_held(request, results)
     return redirect("memory:knowledge_wiki", namespace_id=row.pk)
 
 
 @login_required
 @require_POST
 def compile_page(request: HttpRequest, entry_id: UUID) -> HttpResponse:
+    """Let a worker compile the page with the model, or compile it by rules without one."""
     find_entry(request, entry_id)
+    caller = build_caller(request)
     try:
-        result = services.compile_page(build_caller(request), entry_id=entry_id)
+        if services.order_page_compilation(caller, entry_id=entry_id):
+            return redirect("memory:knowledge_page", entry_id=entry_id)
+        result = services.compile_page(caller, entry_id=entry_id, use_model=False)
     except (InvalidInput, AlreadyExists) as fault:
         messages.error(request, str(fault))
     else:
-        by = _("by rules") if result.by == "rules" else _("by %(model)s") % {"model": result.by}
+        by = _("by rules")
         messages.success(request, _("Compiled anew %(by)s. Undo it under History.") % {"by": by})
-        _report_problems(request, [result])
+        _report_held(request, [result])
     return redirect("memory:knowledge_page", entry_id=entry_id)
 
 
@@ -137,9 +155,10 @@ def merge(request: HttpRequest, entry_id: UUID) -> HttpResponse:
     return redirect("memory:knowledge_wiki", namespace_id=row.namespace_id)
 
 
-def _report_problems(request: HttpRequest, results: Sequence[Compilation]) -> None:
-    """Say why the rules replaced the model, and what waits for a review."""
-    if problem := next((result.problem for result in results if result.problem), ""):
-        messages.warning(request, _("The model did not answer: %(why)s") % {"why": problem})
+def _is_running(notices: Sequence[JobNotice], task: WikiTask) -> bool:
+    return any(notice.job.task == task and not notice.job.is_over for notice in notices)
+
+
+def _report_held(request: HttpRequest, results: Sequence[Compilation]) -> None:
     if any(result.held_for for result in results):
         messages.warning(request, _("A page waits for a review before it is used."))

@@ -50,6 +50,7 @@ CLASSES = (
         "memory_curation",
         "memory_emergencyaccess",
         "memory_policy",
+        "memory_wikijob",
     ),
     (CHAIN,),
 )

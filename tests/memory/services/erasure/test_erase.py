@@ -15,7 +15,7 @@ from accounts.models import AuditEntry
 from accounts.tenancy import tenant
 from memory import services
 from memory.core.errors import AccessDenied, NotFound
-from memory.models import Curation, EmergencyAccess, Namespace, Proposal
+from memory.models import Curation, EmergencyAccess, Namespace, Proposal, WikiJob
 from memory.services.erasure.erase import TABLES
 from memory.views.erasure import TABLE_LABELS
 from tests.factories.workflows import make_conversation, make_journal, make_run, make_workflow
@@ -49,6 +49,7 @@ def remembered(person: Person, who: str, /, **scopes: Any) -> None:
             Proposal.objects.unscoped().create(
                 team=person.team, namespace=row, kind="forget", targets=["k0"], fingerprint=who
             )
+            WikiJob.objects.unscoped().create(team=person.team, namespace=row, task="lint")
             EmergencyAccess.objects.unscoped().create(
                 team=person.team,
                 namespace=row,
