@@ -31,6 +31,10 @@ ANSWER = json.dumps(
 )
 
 
+class Killed(BaseException):
+    """Ends a worker in the middle of its work."""
+
+
 class Model:
     """Answers with ``answer``, or raises it, after ``seconds``, and keeps the prompts."""
 
@@ -59,7 +63,7 @@ def model() -> Iterator[Model]:
         def find_model(self, *_where: Any) -> Any:
             return model.ask if model.is_set else None
 
-    register_host(Host())  # type: ignore[arg-type]  # all else is the real one's
+    register_host(Host())  # all else is the real one's
     yield model
     register_host(before)
 
@@ -203,8 +207,8 @@ def test_job_of_a_lost_worker_is_swept_and_goes_on_with_the_pages_that_are_left(
     ingest(alice, "Tea is green.", "Tea", "b")
     record(alice, "Tea is black.", "b")
     job = order(alice)
-    model.answer = SystemExit("killed")  # as a process that ends
-    with pytest.raises(SystemExit):
+    model.answer = Killed()
+    with pytest.raises(Killed):
         work(job)
     model.answer, model.prompts = ANSWER, []
     done = {"entry": "00000000-0000-0000-0000-000000000001", "revision": 2, "by": "rules", "problem": "", "held_for": []}  # fmt: skip
