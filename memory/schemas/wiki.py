@@ -187,7 +187,7 @@ class WikiJobOut(Body):
     finished_at: Moment | None
     model: str
     pages: list[CompiledPageOut]
-    findings: list[FindingOut]
+    findings: list[LintFindingOut]
 
 
 class LinkIn(Body):
@@ -246,7 +246,7 @@ def compiled_out(compilation: Compilation) -> CompiledOut:
 def wiki_job_out(job: WikiJob) -> WikiJobOut:
     result = job.result
     findings = [
-        FindingOut(
+        LintFindingOut(
             kind=row["kind"],
             page=row["page_id"],
             other=row["other"],

@@ -53,6 +53,7 @@ def order_compilation(caller: MemoryCaller, *, namespace: str) -> WikiJob | None
     return _order(caller, namespace, WikiTask.COMPILE)
 
 
+@retry_on_conflict
 def order_page_compilation(caller: MemoryCaller, *, entry_id: UUID | str) -> WikiJob | None:
     """Order that the page is compiled with the model, or return the job that is doing it; None without a model.
 
