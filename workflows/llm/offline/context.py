@@ -22,7 +22,10 @@ HISTORY = 2  # from an earlier turn of the conversation
 PROMPT = 1  # written into the prompt
 
 _CONTEXT_HEADING = re.compile(r"^\s*\[memory context\]\s*$", re.IGNORECASE)
-_CONTEXT_LINE = re.compile(r"^\s*[-*]\s+(?:(?P<key>[^:\n]{1,120}):\s+)?(?P<value>.+)$")
+_CONTEXT_LINE = re.compile(
+    r"^\s*[-*]\s+(?:(?P<key>[^:\n]{1,120}?)(?: \(from outside\))?(?: \(relevance: -?[\d.]+\))?:\s+)?"
+    r"(?P<value>.+)$"
+)
 _SPEAKER_PREFIX = re.compile(
     r"^\s*(?:question|query|user|human|q|input|message|问题|用户|提问)\s*[:：]\s*",
     re.IGNORECASE,
