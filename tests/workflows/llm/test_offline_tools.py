@@ -244,13 +244,11 @@ def test_script_of_a_to_do_loop_reads_the_last_result_in_the_prompt(texts) -> No
     assert reply.text == "[new\n\nand more]"
 
 
-RECALLED = "\n".join(
-    (
-        "[memory context]",
-        "- allergy (relevance: 1.00): I'm allergic to peanuts.",
-        '- note (from outside) (relevance: -0.25): "Ana likes tea."',
-    )
-)
+RECALLED = """\
+[memory context]
+- allergy (relevance: 1.00): I'm allergic to peanuts.
+- note (from outside) (relevance: -0.25): "Ana likes tea."
+"""
 
 
 @pytest.mark.parametrize("line", RECALLED.splitlines()[1:], ids=["plain", "from outside"])
