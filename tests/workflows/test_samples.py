@@ -133,22 +133,6 @@ async def test_case_of_a_sample_passes_offline(sample, number, language, service
     assert result.has_passed
 
 
-async def test_research_splits_pages_at_lines_of_hyphens(services):
-    sample = SAMPLES_BY_SLUG["research"]
-    inputs = {
-        "topic": "Colours?",
-        "pages": "Bees see blue.\nNot red.\n---\n# Sky\nIt is grey.\n---\n",
-    }
-    case = Case(name="hyphens", turns=(Turn(inputs=inputs),))
-
-    result = await build_case_runner(services, sample, "en").run(
-        load_document(sample.source).document, case
-    )
-
-    [split] = [s for s in result.turns[0].facts.steps if s.key.node_id == "split"]
-    assert split.outputs["pages"] == {"page1": "Bees see blue.\nNot red.", "page2": "It is grey."}
-
-
 def found_by_recall_nodes(document, facts) -> int | None:
     """How many memories this run's recall nodes and agents found; None where none of them looked."""
     nodes = {node.id for node in document.nodes if node.kind in RECALLS}

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from accounts.tenancy import tenant
 from memory.core.records import Tier
 from memory.logic.entries.texts import list_texts
+from memory.logic.knowledge.pages import PAGE_CATEGORY
 from memory.models import Curation, Entry, Revision
 from memory.services.curation.curate import find_curation
 from memory.services.gateway.caller import MemoryCaller, select_visible
@@ -50,5 +51,9 @@ def summarize_curation(caller: MemoryCaller, *, run_id: str) -> CurationSummary 
 
 
 def _build_entry(entry: Entry) -> CuratedEntry:
-    text = "\n".join(list_texts(entry.value))
+    value = entry.value
+    title = (
+        value.get("title") if entry.category == PAGE_CATEGORY and isinstance(value, dict) else ""
+    )
+    text = title or "\n".join(list_texts(value))
     return CuratedEntry(str(entry.pk), entry.key, text, entry.tier == Tier.QUARANTINE)

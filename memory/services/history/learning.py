@@ -10,12 +10,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from django.db.models import F
+from django.db.models.fields.json import KT
 from django.db.models.functions import Substr
 
 from accounts.tenancy import tenant
 from config.retry import retry_on_conflict
 from memory.logic.entries.duplicates import NEVER_MERGED
 from memory.logic.entries.texts import list_texts
+from memory.logic.knowledge.pages import PAGE_CATEGORY
 from memory.logic.learning.lessons import Learning, Lesson, Use, get_kind
 from memory.models import Namespace, Read, Revision
 from memory.models.entries import Operation
@@ -76,6 +78,8 @@ def _list_writes(namespaces: Any, run_ids: Sequence[str]) -> Rows:
             "entry_id", "number", "run_id", "at",
             key=F("entry__key"),
             text=Substr("entry__text", 1, MAX_TEXT),
+            entry_category=F("entry__category"),
+            title=Substr(KT("entry__value__title"), 1, MAX_TEXT),
             forgotten_at=F("entry__deleted_at"),
             namespace_id=F("entry__namespace_id"),
             namespace=F("entry__namespace__text"),
@@ -121,16 +125,22 @@ def _connect(writes: Rows, reads: Rows) -> Learning:
 
 def _build_lesson(row: Row) -> Lesson:
     is_forgotten = row["forgotten_at"] is not None
-    text = "" if is_forgotten else _to_plain_text(row["text"].removeprefix(row["key"]).strip())
     return Lesson(
         str(row["entry_id"]),
         row["run_id"],
         row["key"],
         get_kind(row["key"]),
-        text,
+        "" if is_forgotten else _get_text(row),
         row["namespace"],
         is_forgotten,
     )
+
+
+def _get_text(row: Row) -> str:
+    """Return the title of a page, or the texts in the value of any other entry."""
+    if row["entry_category"] == PAGE_CATEGORY and row["title"]:
+        return " ".join(row["title"].split())
+    return _to_plain_text(row["text"].removeprefix(row["key"]).strip())
 
 
 def _to_plain_text(text: str) -> str:
