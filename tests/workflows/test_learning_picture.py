@@ -91,6 +91,15 @@ def test_entries_lead_from_the_run_that_wrote_them_to_those_that_used_them(alice
     assert [one["id"] for one in report["runs"]] == [str(run.pk) for run in (third, second, first)]
 
 
+def test_page_is_named_by_its_title(alice: Person):
+    [run] = make_runs(alice, make_workflow(alice), 1)
+    page = {"title": "Red mill", "content": "It stands in Basel. " * 50}
+
+    services.write_pages(in_run(alice, run), namespace=SHARED, pages=[page])
+
+    assert [lesson["text"] for lesson in read_api(alice)["lessons"]] == ["Red mill"]
+
+
 def test_run_that_changed_the_value_is_the_one_that_taught_it(alice: Person):
     first, second, third, fourth = make_runs(alice, make_workflow(alice), 4)
     teach(alice, first, "diet", "No peanuts")

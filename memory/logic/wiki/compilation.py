@@ -32,6 +32,10 @@ BY_RULES: Final = "rules"
 MAX_PASSAGES: Final = 40  # of one source in one page
 _FENCE: Final = "~~~~"
 _JSON: Final = re.compile(r"\{.*\}", re.DOTALL)
+_PRONOUN_START: Final = re.compile(
+    r"(?:it|its|it['’]s|he|his|she|her|they|their|this|that|these|those)\b|[它他她这那其]",
+    re.IGNORECASE,
+)
 
 _PROMPT: Final = """\
 You keep a wiki. Write the page “{title}” anew from its sources below, and from nothing else.
@@ -129,14 +133,33 @@ def build_prompt(page: KnowledgePage, sources: Sequence[WikiSource], *, budget: 
 
 
 def extract_passages(text: str, names: Sequence[str]) -> list[str]:
-    """Return the sentences that begin with or contain one of the names as whole words, in their order."""
+    """Return the sentences that contain one of the names as whole words, in their order.
+
+    A sentence that directly follows one of them and starts with a pronoun ("It costs …") is about the same.
+    """
     wanted = [normalize(name) for name in names if normalize(name)]
-    passages = [
-        sentence
-        for sentence in split_sentences(text)
-        if any(_mentions(normalize(sentence), name) for name in wanted)
-    ]
+    passages: list[str] = []
+    for line in text.splitlines():
+        is_about = False  # a pronoun doesn't reach beyond its line
+        for sentence in split_sentences(line):
+            plain = normalize(sentence)
+            is_about = any(_mentions(plain, name) for name in wanted) or (
+                is_about and _PRONOUN_START.match(sentence) is not None
+            )
+            if is_about:
+                passages.append(sentence)
     return list(dict.fromkeys(passages))[:MAX_PASSAGES]
+
+
+def find_unused_sentences(source: WikiSource, pages: Sequence[KnowledgePage]) -> list[str]:
+    """Return the sentences of the source that none of these pages contains."""
+    texts = [normalize(_remove_links(f"{page.summary}\n{page.content}")) for page in pages]
+    sentences = dict.fromkeys(split_sentences(source.text))
+    return [
+        sentence
+        for sentence in sentences
+        if (plain := normalize(sentence)) and not any(plain in text for text in texts)
+    ]
 
 
 def _list_obsolete(

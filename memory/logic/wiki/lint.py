@@ -21,6 +21,7 @@ from memory.logic.knowledge.pages import KnowledgePage, list_wiki_links
 from memory.logic.knowledge.wiki_sources import WikiSource, get_digests
 from memory.logic.ports import AskModel
 from memory.logic.review.contradictions import find_conflict
+from memory.logic.wiki.compilation import BY_RULES, find_unused_sentences
 from memory.logic.wiki.staleness import find_stale_sources
 
 
@@ -53,6 +54,9 @@ class LintKind(StrEnum):
     STALE = "stale"
     NO_SOURCES = "no_sources"
     UNUSED_SOURCE = "unused_source"  # no page was written from it
+    UNUSED_SENTENCE = (
+        "unused_sentence"  # of a source, in none of the pages compiled from it by rules
+    )
 
 
 class Remedy(StrEnum):
@@ -72,6 +76,7 @@ REMEDIES: Final[Mapping[LintKind, Remedy]] = {
     LintKind.STALE: Remedy.COMPILE,
     LintKind.NO_SOURCES: Remedy.ADD_SOURCE,
     LintKind.UNUSED_SOURCE: Remedy.WRITE_PAGE,
+    LintKind.UNUSED_SENTENCE: Remedy.EDIT,
 }
 
 
@@ -101,6 +106,7 @@ def lint_pages(
         *_find_contradictions(pages, index),
         *_find_stale(pages, sources, index),
         *_find_missing_sources(pages, sources),
+        *_find_unused_sentences(pages, sources),
     ]
     return tuple(findings[:MAX_FINDINGS])
 
@@ -212,6 +218,17 @@ def _find_missing_sources(
     for source in sources:
         if source.id not in cited:
             yield LintFinding(LintKind.UNUSED_SOURCE, "", source.id, source.title)
+
+
+def _find_unused_sentences(
+    pages: Sequence[KnowledgePage], sources: Sequence[WikiSource]
+) -> Iterator[LintFinding]:
+    """Compare sources with the pages compiled from them by rules; a model and people use words of their own."""
+    for source in sources[:_MAX_COMPARED]:
+        citing = [page for page in pages if any(cited.id == source.id for cited in page.sources)]
+        if citing and all(page.compiled_by == BY_RULES for page in citing):
+            for sentence in find_unused_sentences(source, citing)[:_MAX_SENTENCES]:
+                yield LintFinding(LintKind.UNUSED_SENTENCE, citing[0].id, source.id, sentence[:500])
 
 
 def _select_related_pairs(

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from django.db.models import F
-from django.db.models.fields.json import KT
+from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Substr
 
 from accounts.tenancy import tenant
@@ -79,7 +79,7 @@ def _list_writes(namespaces: Any, run_ids: Sequence[str]) -> Rows:
             key=F("entry__key"),
             text=Substr("entry__text", 1, MAX_TEXT),
             entry_category=F("entry__category"),
-            title=Substr(KT("entry__value__title"), 1, MAX_TEXT),
+            title=Substr(KeyTextTransform("title", "entry__value"), 1, MAX_TEXT),
             forgotten_at=F("entry__deleted_at"),
             namespace_id=F("entry__namespace_id"),
             namespace=F("entry__namespace__text"),

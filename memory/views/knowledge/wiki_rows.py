@@ -37,6 +37,7 @@ FINDING_LABELS: Final[Mapping[str, Promise]] = {
     LintKind.STALE: _("Stale"),
     LintKind.NO_SOURCES: _("No sources"),
     LintKind.UNUSED_SOURCE: _("Source without a page"),
+    LintKind.UNUSED_SENTENCE: _("Not in any page"),
 }
 ACTION_LABELS: Final[Mapping[str, Promise]] = {
     LogAction.INGESTED: _("Source added"),

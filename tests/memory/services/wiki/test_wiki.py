@@ -314,3 +314,20 @@ def _host() -> Any:
     register_host(host)
     yield
     register_host(before)
+
+
+def test_compilation_by_rules_keeps_what_follows_with_a_pronoun_and_lint_reports_the_rest(
+    alice: Person,
+) -> None:
+    before = "The red mill stands in Basel. It costs 5 euros."
+    after = "The red mill stands in Zug. It costs 7 euros. Ana paints."
+    ingest(alice, before, {"title": "Red mill", "content": before}, id="a")
+    ingest(alice, after, id="a")
+
+    services.compile_page(at_door(alice), entry_id=entry_id(alice, "red-mill"))
+    findings = services.lint_wiki(at_door(alice), namespace=WIKI).findings
+
+    content = only_page(alice).content
+    assert ("stands in Zug." in content, "It costs 7 euros." in content) == (True, True)
+    unused = [(f.other, f.detail) for f in findings if f.kind == "unused_sentence"]
+    assert unused == [("a", "Ana paints.")]
