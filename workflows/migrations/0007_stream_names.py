@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import re
 from itertools import chain, count
 from uuid import UUID
 
@@ -18,7 +17,6 @@ from accounts.tenancy import enable_rls
 
 # With a role of its own, the owner of the tables sees only the rows of a team, as everybody does.
 READ_TABLES = ("workflows_workflow", "workflows_run", "memory_namespace", "memory_curation")
-STREAM = re.compile(r"[!-9;-~]{1,80}")
 UUID_LENGTH = 36
 
 
@@ -55,8 +53,7 @@ class _Team:
             stem = slugify(row.name, allow_unicode=True)[:48].strip("-_") or "workflow"
             row.slug = self._find_free(stem)
             self.used.add(row.slug)
-        is_valid = STREAM.fullmatch(row.slug)
-        row.stream_name = row.slug if is_valid else self._find_free(f"workflow-{row.pk.hex[-12:]}")
+        row.stream_name = row.slug
         self.workflows.filter(pk=row.pk).update(slug=row.slug, stream_name=row.stream_name)
         self.names[row.pk] = row.stream_name
         self._add(row.stream_name, [row.pk], str(row.pk))

@@ -1,6 +1,5 @@
 """A workflow: people name, list, share and run it. Its draft is the rows of ``draft.py``."""
 
-import re
 from collections.abc import Iterator
 from itertools import chain, count
 from typing import Any, Final
@@ -17,8 +16,6 @@ from workflows.models.authored import Authored
 
 # As long as an id in a memory namespace may be; see memory.core.scopes.
 MAX_STREAM_NAME: Final = 80
-# What a memory namespace accepts as an id; see memory.core.scopes.
-_STREAM: Final = re.compile(r"[!-9;-~]{1,80}")
 
 
 class StreamName(TenantModel):
@@ -180,9 +177,8 @@ class Workflow(Authored, TenantModel):
         return next(slug for slug in iter_names(stem) if slug not in used)
 
     def _find_free_stream_name(self) -> str:
-        stem = self.slug if _STREAM.fullmatch(self.slug) else f"workflow-{self.pk.hex[-12:]}"
-        used = set(self._list_stream_names(stem))
-        return next(name for name in iter_names(stem) if name not in used)
+        used = set(self._list_stream_names(self.slug))
+        return next(name for name in iter_names(self.slug) if name not in used)
 
     def _list_stream_names(self, stem: str) -> Iterator[str]:
         rows = StreamName.objects.unscoped().filter(team_id=self.team_id, name__startswith=stem)

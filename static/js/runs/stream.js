@@ -118,7 +118,11 @@ class RunStream extends HTMLElement {
     const questions = this.#findElement("questions");
     if (!questions) return;
     clearTimeout(this.#questionsTimer);
-    this.#questionsTimer = setTimeout(() => window.htmx.trigger(this.#findElement("questions"), "run-waiting"), 60);
+    this.#questionsTimer = setTimeout(() => {
+      window.htmx.trigger(this.#findElement("questions"), "run-waiting");
+      // The form that was answered may be gone before the event of its answer reaches the number in the navigation.
+      window.htmx.trigger(document.body, "waiting-changed");
+    }, 60);
   }
 
   /** Load the rounds again. What somebody opened or closed stays so. */

@@ -180,11 +180,11 @@ def test_merged_workflows_and_a_workflow_of_that_name_have_different_streams(
     assert "ai:memory:chat-desktop-2:group_123" in spaces
 
 
-def test_chinese_name_has_a_stream_that_a_namespace_may_contain(cast: Cast, drive: Drive) -> None:
+def test_chinese_name_is_the_name_of_the_stream(cast: Cast, drive: Drive) -> None:
     chat = _talking(cast.alice, "聊天")
 
     assert _told(drive(chat, stream=GROUP, **_say("记住")), "after") == ["记住"]
-    assert chat.stream_name == f"workflow-{chat.pk.hex[-12:]}"
+    assert "ai:memory:聊天:group_123" in _spaces(cast.team_a.pk)
 
 
 def test_migration_moves_memory_from_ids_to_names(cast: Cast, drive: Drive, owner_db: Any) -> None:
