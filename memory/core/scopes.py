@@ -80,7 +80,7 @@ def parse_namespace(text: str) -> ParsedNamespace:
         if text.startswith(f"{kind.prefix}:"):
             parts = text[len(kind.prefix) + 1 :].split(":")
             if len(parts) != kind.arity:
-                break
+                raise InvalidInput(f"{text!r} is not a namespace.{_suggest_escaped(kind, parts)}")
             ids = (_parse_id(_unescape(part, text), text) for part in parts)
             return ParsedNamespace(kind.word, tuple(ids))
     raise InvalidInput(f"{text!r} is not a namespace.")
@@ -159,6 +159,13 @@ def normalize_namespace(text: str) -> str:
 def _parse_id(value: object, field: str) -> str:
     is_plain = isinstance(value, str) and _PLAIN.fullmatch(value)
     return value if is_plain else parse_id(value, field)  # type: ignore[return-value]  # a plain one is a string
+
+
+def _suggest_escaped(kind: ScopeKind, parts: Sequence[str]) -> str:
+    """Return a hint if the only id has colons that are not escaped."""
+    if kind.arity != 1 or not all(parts):
+        return ""
+    return f" A colon in an id is written %3A: {kind.prefix}:{'%3A'.join(parts)[:200]}"
 
 
 def _escape(id_: str) -> str:

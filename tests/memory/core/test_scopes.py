@@ -139,6 +139,11 @@ def test_namespace_that_is_not_escaped_is_refused(text: str) -> None:
         parse_namespace(text)
 
 
+def test_colon_in_an_id_gets_a_hint_how_to_escape_it() -> None:
+    with pytest.raises(InvalidInput, match=r"'user:a:b' is not a namespace\. .* user:a%3Ab$"):
+        parse_namespace("user:a:b")
+
+
 @pytest.mark.parametrize("text", ["user: Zoë Smith ", "user:Zoe\u0308 Smith", "user:Zoë%20Smith"])
 def test_namespace_that_a_person_types_is_normalized(text: str) -> None:
     assert parse_namespace(text).text == "user:Zoë%20Smith"
