@@ -233,7 +233,11 @@ def resolve_subject(principal: Principal, user_id: str | None) -> Subject:
     if key is not None and key != get_key_id(principal):
         raise NotFound(field="user")  # another API key
     if principal.user_id is not None and player is None:
-        user_id = check_external_user(make_persona_id(user_id, principal.user_id))
+        user_id = make_persona_id(user_id, principal.user_id)
+        if not is_identifier(user_id):
+            # The id of the member is added to the name, and both together must be an identifier.
+            message = _("user: too long. The name of a test person has 43 characters at most.")
+            raise InvalidValue(message, field="user")
     return Subject(user_id)
 
 
