@@ -338,6 +338,7 @@ class TestPages:
         assert "&lt;b&gt;mail&lt;/b&gt;" in page
         assert "<script>alert" not in page
         assert "Your permission is needed" in page
+        assert "May the agent do this?" not in page  # the facts say it already
 
 
 def test_status_says_what_a_paused_run_waits_for(cast: Cast) -> None:

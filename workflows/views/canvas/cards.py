@@ -24,7 +24,7 @@ KIND_WIDTH = 26
 CHIP_WIDTH = 4
 BOX_WIDTH = 48
 SUMMARY_WIDTH = 33
-REMEMBERS_WIDTH = 12
+REMEMBERS_WIDTH = 15  # the chip with its margins
 
 
 @dataclass(frozen=True, slots=True)

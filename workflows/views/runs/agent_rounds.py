@@ -44,6 +44,12 @@ class AgentRows:
     place: str
     rounds: list[RoundRow] = field(default_factory=list)
     todo_list: TodoList | None = None
+    round_limit: int = 0  # the limit of rounds that ended the agent, or 0
+
+    @property
+    def round_count(self) -> int:
+        """Return the number of rounds without the closing answer."""
+        return sum(row.number != "answer" for row in self.rounds)
 
     @property
     def key(self) -> str:
@@ -96,9 +102,26 @@ def build_agent_rows(
         else ([], [])
     )
     titles = {node.id: node.title for node in nodes}
-    return [
+    agents = [
         _build_agent(run, step, rows, titles, states, notes) for step, rows in _group(calls).items()
     ]
+    ended_at_limit = {
+        (step.node_key, ".".join(str(number + 1) for number in step.rounds))
+        for step in selectors.list_steps(principal, run)
+        if (step.outputs or {}).get("finish_reason") == "max_rounds"
+    }
+    for agent in agents:
+        if (agent.node, agent.place) in ended_at_limit and not agent.todo_list:
+            _mark_limit(agent)
+    return agents
+
+
+def _mark_limit(agent: AgentRows) -> None:
+    """Name the limit of rounds, and the last round as the answer that the model gave after it."""
+    *before, last = agent.rounds
+    if before and all(call.kind == "model" for call in last.calls):
+        last.number = "answer"
+    agent.round_limit = agent.round_count
 
 
 def build_rounds_context(principal: Principal, run: Run) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
+from django.utils.translation import pgettext
 
 from config.http import strict_json
 from workflows.engine.errors import InputRejected
@@ -151,7 +152,7 @@ def _build_fields(
     wait: RunWait, submitted: Mapping[str, str] | None, errors: Mapping[str, str]
 ) -> Iterator[AnswerField]:
     # The engine writes the forms of agents, in English.
-    own_label = {"question": _("Your answer"), "approval": _("Reason")}.get(
+    own_label = {"question": _("Your answer"), "approval": _("Reason (optional)")}.get(
         (wait.form or {}).get("type", "")
     )
     labels = {
@@ -207,7 +208,11 @@ def _build_buttons(form: Mapping[str, Any]) -> tuple[Button, ...]:
 def _list_answers(wait: RunWait) -> tuple[tuple[str, str], ...]:
     titles = list_actions(wait.form or {})
     values = [(name, format_value(value)) for name, value in (wait.values or {}).items()]
-    button = [(_("Answer"), titles[wait.action])] if wait.action in titles else []
+    button = (
+        [(pgettext("to-do", "Answer"), titles[wait.action])]
+        if wait.action in titles
+        else []
+    )
     return (*button, *values)
 
 

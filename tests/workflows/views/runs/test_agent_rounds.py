@@ -122,6 +122,16 @@ def test_page_shows_thoughts_calls_and_results_in_rounds(cast: Cast, run: Run) -
     assert "the secret of the prompt" not in rounds
 
 
+def test_limit_of_rounds_is_named_and_the_closing_answer_is_no_round(cast: Cast, run: Run) -> None:
+    with tenant([run.team_id]):
+        Step.objects.unscoped().filter(run=run).update(outputs={"finish_reason": "max_rounds"})
+
+    rounds = rounds_of(cast, run)
+
+    assert "Stopped at the limit of 1 round<" in rounds
+    assert re.findall(r'class="round-number num"[^>]*>(.)<', rounds) == ["1", "✓"]
+
+
 def test_calls_are_drawn_one_after_the_other_on_the_time_line(cast: Cast, run: Run) -> None:
     bars = re.findall(r'<rect x="([\d.]+)" y="1" width="([\d.]+)"', rounds_of(cast, run))
 
