@@ -208,11 +208,7 @@ def _build_buttons(form: Mapping[str, Any]) -> tuple[Button, ...]:
 def _list_answers(wait: RunWait) -> tuple[tuple[str, str], ...]:
     titles = list_actions(wait.form or {})
     values = [(name, format_value(value)) for name, value in (wait.values or {}).items()]
-    button = (
-        [(pgettext("to-do", "Answer"), titles[wait.action])]
-        if wait.action in titles
-        else []
-    )
+    button = [(pgettext("to-do", "Answer"), titles[wait.action])] if wait.action in titles else []
     return (*button, *values)
 
 
