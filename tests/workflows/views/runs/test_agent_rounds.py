@@ -128,7 +128,7 @@ def test_limit_of_rounds_is_named_and_the_closing_answer_is_no_round(cast: Cast,
 
     rounds = rounds_of(cast, run)
 
-    assert "Stopped at the limit of 1 round<" in rounds
+    assert "Stopped at the limit of rounds: 1<" in rounds
     assert re.findall(r'class="round-number num"[^>]*>(.)<', rounds) == ["1", "✓"]
 
 
