@@ -206,7 +206,7 @@ def test_preview_of_history_by_group_asks_for_one(alice):
 
     assert "Enter a group. This node uses group memory." in without
     assert "No memories found." in with_one
-    assert f"ai:memory:{workflow.pk}:project-1" in with_one
+    assert f"ai:memory:{workflow.stream_name}:project-1" in with_one
 
 
 def test_preview_of_forgetting_shows_what_would_go(alice):
