@@ -92,7 +92,7 @@ def test_rounds_are_rows_of_the_log_and_a_picture_on_the_page_of_the_run(signed_
     expect(calls.nth(0)).to_contain_text("I store it first.")
     expect(calls.nth(1)).to_contain_text("favorite color was stored.")
     expect(calls.nth(2)).to_contain_text("Let me see what else I know.")
-    expect(calls.nth(3)).to_contain_text("favorite color: green")
+    expect(calls.nth(3)).to_contain_text("favorite color (relevance: 1.00): green")
     expect(calls.nth(4)).to_have_attribute("data-state", "failed")
     expect(calls.nth(4)).to_contain_text("There is no tool named")
 

@@ -75,7 +75,7 @@ def fixed_places() -> Places:
         "tools": "/tools/",
         "connect an API": "/tools/connect/openapi/",
         "connect an MCP server": "/tools/connect/mcp_http/",
-        "try a tool": "/tools/built-in/time/",
+        "try a tool": "/tools/local/builtin/time/",
         "team": "/team/",
         "keys": "/team/keys/",
         "profile": "/profile/",

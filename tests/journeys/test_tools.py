@@ -118,7 +118,7 @@ def test_api_is_connected_chosen_and_tried(signed_in: Page):
 
 def test_built_in_tool_answers_in_the_browser(signed_in: Page):
     page = signed_in
-    page.goto("/tools/built-in/calculator/")
+    page.goto("/tools/local/builtin/calculator/")
     shot(page, "try")
     page.locator("form [name^='argument-']").first.fill("6 * 7")
     page.get_by_role("button", name="Call").click()

@@ -202,6 +202,12 @@ def _choose_ticks(runs: Sequence[RunMark], positions: Mapping[str, float]) -> li
     for number, target in enumerate(targets):
         run = min(runs, key=lambda one: (abs(positions[one.id] - target), one.id))
         is_far = all(abs(positions[run.id] - tick.x) > 15 for tick in ticks.values())
-        if is_far:
+        minutes = {_get_minute(tick.at) for tick in ticks.values()}
+        if is_far and _get_minute(run.at) not in minutes:
             ticks[run.id] = Tick(positions[run.id], run.at, number not in (0, TICKS - 1))
     return list(ticks.values())
+
+
+def _get_minute(moment: datetime) -> datetime:
+    """Return the moment as it is written at the axis, without its seconds."""
+    return moment.replace(second=0, microsecond=0)
