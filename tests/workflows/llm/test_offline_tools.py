@@ -244,14 +244,14 @@ def test_script_of_a_to_do_loop_reads_the_last_result_in_the_prompt(texts) -> No
     assert reply.text == "[new\n\nand more]"
 
 
-RECALLED = """\
+MEMORY_TEXT = """\
 [memory context]
 - allergy (relevance: 1.00): I'm allergic to peanuts.
 - note (from outside) (relevance: -0.25): "Ana likes tea."
 """
 
 
-@pytest.mark.parametrize("line", RECALLED.splitlines()[1:], ids=["plain", "from outside"])
+@pytest.mark.parametrize("line", MEMORY_TEXT.splitlines()[1:], ids=["plain", "from outside"])
 def test_script_reads_key_and_value_of_recalled_memory_with_its_relevance(line):
     result = Message("tool", line, tool_call_id="call_1")
     script = [{"text": "-"}, {"text": "{{key}}|{{found}}"}]
@@ -265,7 +265,7 @@ def test_script_reads_key_and_value_of_recalled_memory_with_its_relevance(line):
 
 def test_answer_from_recalled_memory_leaves_out_its_relevance():
     question = Message("user", "What am I allergic to?")
-    result = Message("tool", RECALLED, tool_call_id="call_1")
+    result = Message("tool", MEMORY_TEXT, tool_call_id="call_1")
 
     text = build_reply(build_request(question, CALLED, result, tools=())).text
 
