@@ -43,6 +43,10 @@ class Layout:
     def locks(self) -> Path:
         return self.home / "locks"
 
+    @property
+    def port_memo(self) -> Path:
+        return self.home / "port"
+
     def build_database_url(self, role: str, name: str = "mnemoflow") -> str:
         return f"postgresql://{role}@/{name}?host={self.sockets}"
 

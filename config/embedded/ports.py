@@ -1,29 +1,63 @@
-"""Finds the requested port, or the next free one."""
+"""Opens the requested port, or the next free one."""
 
 import socket
 from contextlib import closing
+from pathlib import Path
 
 from config.embedded.errors import NoFreePort
 
 
 MAX_ATTEMPTS = 50
+BACKLOG = 2048  # connections that wait while the web server starts
 
 
-def find_free_port(host: str, first_port: int) -> int:
-    """Return the first port that can be bound. The server fails to start if another process takes it in between."""
-    for port in range(first_port, min(first_port + MAX_ATTEMPTS, 65_536)):
-        if _is_free(host, port):
-            return port
+def open_listener(host: str, first_port: int, memo: Path) -> socket.socket:
+    """Listen on the requested port, or on the next free one.
+
+    The file ``memo`` keeps which port stood in for the requested one, so that the address is the same after a restart:
+    bookmarks and the commands of API clients go on working.
+    """
+    for port in (read_substitute(memo, first_port), *_list_candidates(first_port)):
+        if port and (listener := _listen(host, port)):
+            memo.parent.mkdir(parents=True, exist_ok=True)
+            memo.write_text(f"{first_port} {port}")
+            return listener
     raise NoFreePort(host, first_port)
 
 
-def _is_free(host: str, port: int) -> bool:
+def find_free_port(host: str, first_port: int) -> int:
+    """Return the first port that can be bound. Another process may take it before it is used: see ``open_listener``."""
+    for port in _list_candidates(first_port):
+        if listener := _listen(host, port):
+            with closing(listener):
+                return port
+    raise NoFreePort(host, first_port)
+
+
+def read_substitute(memo: Path, first_port: int) -> int | None:
+    """Return the port that was used when ``first_port`` was last asked for."""
+    try:
+        requested, used = map(int, memo.read_text().split())
+    except (OSError, ValueError):
+        return None
+    return used if requested == first_port else None
+
+
+def _list_candidates(first_port: int) -> range:
+    return range(first_port, min(first_port + MAX_ATTEMPTS, 65_536))
+
+
+def _listen(host: str, port: int) -> socket.socket | None:
+    """Return a listening socket, or None if the port is taken or the address is not of this machine."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with closing(socket.socket(family, socket.SOCK_STREAM)) as test_socket:
-        # The server sets this as well; a port with a listener still fails.
-        test_socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            test_socket.bind((host, port))
-        except OSError:
-            return False
-    return True
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # The sockets of its connections inherit this; the web server can't set it for a socket that it was given.
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        listener.bind((host, port))
+        listener.listen(BACKLOG)
+    except OSError:
+        listener.close()
+        return None
+    return listener

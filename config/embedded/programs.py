@@ -6,15 +6,20 @@ from config.embedded.supervisor import Program
 from config.env import Env
 
 
-def build_web(settings: Env, port: int) -> Program:
+def build_web(settings: Env, port: int, listener_fd: int | None = None) -> Program:
+    """Describe the web server, which uses the listening socket if it is given one, and opens the port otherwise."""
+    address = ["--host", settings.host, "--port", str(port)]
+    if listener_fd is not None:
+        address = ["--fd", str(listener_fd)]
     return Program(
         name="web",
         command_marker="config.asgi:application",
         stop_timeout=5,
+        inherited_fds=() if listener_fd is None else (listener_fd,),
         environment={"DATABASE_POOL_SIZE": str(settings.database_pool_size or 20)},
         command=[
             sys.executable, "-m", "uvicorn", "config.asgi:application",
-            "--host", settings.host, "--port", str(port),
+            *address,
             # Otherwise open event streams would keep the server from stopping.
             "--timeout-graceful-shutdown", "2",
             "--lifespan", "off", "--no-access-log", "--no-server-header", "--log-level", "warning",

@@ -32,6 +32,7 @@ class Program:
     environment: Mapping[str, str] = field(default_factory=dict)
     stop_timeout: float = 8  # seconds between SIGTERM and SIGKILL
     command_marker: str = ""  # part of its command line that identifies a left-over process
+    inherited_fds: tuple[int, ...] = ()  # open files that the process gets under the same numbers
 
     def build_environment(self) -> dict[str, str]:
         """Return the variables of this process, overridden by those of the program."""
@@ -67,6 +68,7 @@ class Child:
             errors="replace",
             start_new_session=True,
             preexec_fn=build_parent_death_hook(os.getpid()),
+            pass_fds=self.program.inherited_fds,
         )
         self.pid_file.write_text(str(self.process.pid))
         self._relay_thread = threading.Thread(target=self._relay, args=(self.process,), daemon=True)

@@ -18,7 +18,7 @@ from django.db.migrations.executor import MigrationExecutor
 from accounts.services import prepare_first_run
 from config.embedded.errors import AlreadyRunning, EmbeddedFault
 from config.embedded.layout import find_layout
-from config.embedded.ports import find_free_port
+from config.embedded.ports import open_listener, read_substitute
 from config.embedded.programs import build_beat, build_web, build_worker
 from config.embedded.progress import print_step
 from config.embedded.supervisor import Supervisor
@@ -45,10 +45,14 @@ class Command(BaseCommand):
 
     def _run(self, settings: Env, lock_file: IO[str]) -> int:
         """Run all programs until one fails or the end is requested, and return the exit status."""
-        port = find_free_port(settings.host, settings.port)
+        layout = find_layout(settings.mnemoflow_home)
+        # Opened before the migrations and kept open, so that no other program takes the port in between.
+        substitute = read_substitute(layout.port_memo, settings.port)
+        listener = open_listener(settings.host, settings.port, layout.port_memo)
+        port = listener.getsockname()[1]
         migrate_if_needed()
-        programs = [build_web(settings, port), build_worker(settings), build_beat(settings)]
-        supervisor = Supervisor(programs, find_layout(settings.mnemoflow_home).locks)
+        web = build_web(settings, port, listener.fileno())
+        supervisor = Supervisor([web, build_worker(settings), build_beat(settings)], layout.locks)
         base_url = f"http://{_to_browser_host(settings.host)}:{port}"
         try:
             with print_step("Starting the web server"):
@@ -58,11 +62,13 @@ class Command(BaseCommand):
                 is_ready = wait_until_ready(f"{base_url}/healthz", supervisor)
             if is_ready:
                 if port != settings.port:
-                    self.stderr.write(f"Port {settings.port} is in use; using {port}.")
+                    since = "was" if port == substitute else "is"
+                    self.stderr.write(f"Port {settings.port} {since} in use; using {port}.")
                 self._announce(base_url, sign_in_url, lock_file)
             return supervisor.watch()
         finally:
             supervisor.stop()
+            listener.close()
 
     def _announce(self, base_url: str, sign_in_url: str, lock_file: IO[str]) -> None:
         """Write the URL to the lock file, for the message of a second start, and print the link to sign in."""
