@@ -22,7 +22,7 @@ class Migration(migrations.Migration):
             name='ToolConnection',
             fields=[
                 ('id', models.UUIDField(default=config.ids.uuid7, editable=False, primary_key=True, serialize=False)),
-                ('slug', models.SlugField(help_text='Identifies the connection in documents.', max_length=64, verbose_name='name in workflows')),
+                ('slug', models.SlugField(help_text='Identifies the connection in documents.', max_length=64, verbose_name='connection name')),
                 ('name', models.CharField(max_length=255, verbose_name='name')),
                 ('kind', models.CharField(choices=[('openapi', 'OpenAPI'), ('mcp_http', 'MCP server (HTTP)'), ('mcp_stdio', 'MCP server (local process)')], max_length=32, verbose_name='kind')),
                 ('url', models.CharField(help_text="The base URL of the API, or the MCP server's URL.", max_length=2048, verbose_name='URL')),

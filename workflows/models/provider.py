@@ -115,7 +115,7 @@ class ToolConnection(TenantModel):
     """
 
     slug = models.SlugField(
-        _("name in workflows"),
+        _("connection name"),
         max_length=64,
         help_text=_("Identifies the connection in documents."),
     )

@@ -23,7 +23,7 @@ SENTENCES = (
     _("Two fields have the name %(name)s; each needs a name of its own"),
     _("Two buttons have the name %(name)s; each needs a name of its own"),
     _("The team has no connection %(name)s; connect it on the page Tools"),
-    _("Several connections are named %(name)s; use the name in workflows"),
+    _("Several connections are named %(name)s; use the connection name"),
     _("%(tool)s of %(name)s is disabled or does not exist"),
     _("The workflow %(name)s is not published as a tool"),
     _("There is no tool %(name)s; no installed plug-in offers it"),

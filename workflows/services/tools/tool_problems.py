@@ -67,7 +67,7 @@ def _describe_connection_fault(
     if not rows:
         return f"The team has no connection {provider[:100]}; connect it on the page Tools"
     if not exact and len(rows) > 1:
-        return f"Several connections are named {provider[:100]}; use the name in workflows"
+        return f"Several connections are named {provider[:100]}; use the connection name"
     row = (exact or rows)[0]
     if name != ALL_TOOLS and name not in row.enabled_operations:
         return f"{name} of {row.name} is disabled or does not exist"
