@@ -61,6 +61,7 @@ _TABLE = (
     Verb("workflow.run", Role.VIEWER, "runs:write", _("run workflows")),
     Verb("run.view", Role.VIEWER, "runs:read", _("view runs")),
     Verb("run.cancel", Role.VIEWER, "runs:write", _("stop runs")),
+    Verb("usage.view", Role.ADMIN, "runs:read", _("view the usage of all members")),
     Verb("credential.view", Role.EDITOR, None, _("list credentials")),
     Verb("credential.manage", Role.ADMIN, None, _("create, edit, and delete credentials")),
     Verb("memory.view", Role.VIEWER, "memory:read", _("recall and list shared memories")),

@@ -51,7 +51,11 @@ app.conf.update(
     timezone="UTC",
     # Two queues, so that runs and upkeep don't delay each other. Workers are started with
     # --queues mnemoflow,upkeep; without it Celery reads the default queue only.
-    task_routes={"memory.*": {"queue": "upkeep"}, "accounts.*": {"queue": "upkeep"}},
+    task_routes={
+        "memory.*": {"queue": "upkeep"},
+        "accounts.*": {"queue": "upkeep"},
+        "workflows.count_usage": {"queue": "upkeep"},
+    },
 )
 app.autodiscover_tasks()
 

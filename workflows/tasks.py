@@ -10,11 +10,19 @@ from celery.signals import worker_init, worker_ready, worker_shutdown, worker_sh
 from kombu.exceptions import KombuError
 
 from workflows.execution.debugging.test_cases import run_saved_case
+from workflows.execution.usage.counting import count_all_teams
 from workflows.execution.worker import get_worker
 from workflows.llm.registry import preload_openai
 
 
 log = logging.getLogger(__name__)
+
+COUNT_EVERY_SECONDS = 60.0
+
+# Rows for beat; ``config.celery`` merges what the apps offer.
+BEAT_SCHEDULE: dict[str, dict[str, Any]] = {  # Celery's own open form
+    "workflows-count-usage": {"task": "workflows.count_usage", "schedule": COUNT_EVERY_SECONDS},
+}
 
 
 @shared_task(name="workflows.advance_run", ignore_result=True)
@@ -43,6 +51,12 @@ def wake_worker_for_case(team_id: UUID, result_id: UUID) -> None:
         run_case.apply_async((str(team_id), str(result_id)), retry=False)
     except (KombuError, OSError) as error:
         log.warning("wake_up_failed", extra={"case": str(result_id), "why": str(error)})
+
+
+@shared_task(name="workflows.count_usage", ignore_result=True)
+def count_usage() -> int:
+    """Count the runs that have ended into the usage of their day. A run is never counted twice."""
+    return count_all_teams()
 
 
 # The loop starts with the worker process, so that runs are found even while the broker is away.

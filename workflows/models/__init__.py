@@ -12,6 +12,7 @@ from workflows.models.journal import RunEvent, RunPartial, StepIntent, StepPart
 from workflows.models.provider import ConnectionKind, Credential, ModelProvider, ToolConnection
 from workflows.models.run import Run, Step
 from workflows.models.task import Task
+from workflows.models.usage import ModelUsage, RunUsage
 from workflows.models.version import Snapshot, Version
 from workflows.models.waits import RunWait
 from workflows.models.workflow import StreamName, Workflow
@@ -29,12 +30,14 @@ __all__ = [
     "FolderTree",
     "Message",
     "ModelProvider",
+    "ModelUsage",
     "Node",
     "Pin",
     "Revision",
     "Run",
     "RunEvent",
     "RunPartial",
+    "RunUsage",
     "RunWait",
     "Snapshot",
     "Step",

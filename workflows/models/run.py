@@ -116,6 +116,9 @@ class Run(Personal):
     exceptions_count = models.PositiveIntegerField(_("handled failures"), default=0)
     prompt_tokens = models.PositiveBigIntegerField(_("prompt tokens"), default=0)
     completion_tokens = models.PositiveBigIntegerField(_("completion tokens"), default=0)
+    # In USD, with that of its sub-workflows; null if no price is known. ``execution.usage`` writes it after the end.
+    cost = models.FloatField(_("cost"), null=True, blank=True)
+    is_counted = models.BooleanField(_("counted in usage"), default=False, db_default=False)
 
     # The worker that executes it now. ``attempt`` is the fencing token: a write by an older attempt finds no row.
     attempt = models.PositiveIntegerField(_("attempt"), default=0)
@@ -164,6 +167,11 @@ class Run(Personal):
             ),
             models.Index(
                 fields=["wake_at"], condition=models.Q(wake_at__isnull=False), name="run_to_wake"
+            ),
+            models.Index(
+                fields=["team", "finished_at"],
+                condition=models.Q(is_counted=False, finished_at__isnull=False),
+                name="run_to_count",
             ),
         ]
 

@@ -1,0 +1,205 @@
+"""Runs that have ended are counted once, by day, workflow, caller and model."""
+
+from datetime import UTC, date, datetime
+from typing import Any
+
+import pytest
+
+from accounts.tenancy import tenant
+from tests.factories.workflows import make_run, make_workflow
+from tests.support.cast import Cast, Person
+from workflows.execution.usage.counting import count_team
+from workflows.execution.usage.numbers import Numbers, estimate_percentile, get_bucket
+from workflows.models import ModelUsage, Run, RunUsage, RunWait, Step, StepPart, Workflow
+from workflows.services.usage.report import Selection, load_report, select_last_days
+
+
+pytestmark = pytest.mark.django_db
+
+DAY = date(2026, 3, 2)
+MODEL = {"model": {"provider": "acme", "name": "big"}}
+
+
+def make_ended(person: Person, workflow: Workflow, **fields: Any) -> Run:
+    given = {"status": "succeeded", "elapsed": 2.0, "finished_at": datetime(2026, 3, 2, tzinfo=UTC)}
+    run = make_run(person, workflow, **{**given, **fields})
+    with tenant([run.team_id]):
+        Run.objects.unscoped().filter(pk=run.pk).update(
+            created_at=datetime(2026, 3, 2, 23, tzinfo=UTC)
+        )
+    return run
+
+
+def add_step(run: Run, **fields: Any) -> None:
+    given = {
+        "node_key": "llm",
+        "kind": "llm",
+        "status": "succeeded",
+        "inputs": MODEL,
+        "elapsed": 1.0,
+    }
+    with tenant([run.team_id]):
+        Step.objects.create(team_id=run.team_id, run=run, **{**given, **fields})
+
+
+def add_call(run: Run, part: str, cost: float) -> None:
+    with tenant([run.team_id]):
+        StepPart.objects.create(
+            team_id=run.team_id,
+            run=run,
+            node_key="agent",
+            part=part,
+            kind="agent-model",
+            status="succeeded",
+            outputs={"usage": {"cost": cost, "provider": "acme"}},
+            prompt_tokens=10,
+            completion_tokens=2,
+            elapsed=0.5,
+        )
+
+
+def load(person: Person, **filters: Any) -> Any:
+    selection = Selection(person.team.pk, DAY, DAY, **filters)
+    return load_report(person.principal, selection, ("workflow", "key", "person", "model"))
+
+
+def test_runs_are_counted_once_with_their_model_calls(alice: Person) -> None:
+    workflow = make_workflow(alice)
+    run = make_ended(alice, workflow)
+    usage = {"provider": "acme", "cost": 0.25}
+    add_step(run, prompt_tokens=100, completion_tokens=20, outputs={"usage": usage})
+    make_ended(alice, workflow, status="failed", elapsed=8.0)
+    make_ended(alice, workflow, status="stopped", elapsed=90.0)
+    make_run(alice, workflow)  # still queued
+
+    counted = [count_team(alice.team.pk), count_team(alice.team.pk)]
+
+    report = load(alice)
+    total = report.total
+    assert counted == [3, 0]
+    assert (total.count, total.failed, total.stopped, total.error_rate) == (3, 1, 1, 0.5)
+    assert (total.prompt_tokens, total.completion_tokens, total.cost) == (100, 20, 0.25)
+    assert total.average_latency == 5.0
+    assert report.by["workflow"] == {(workflow.pk,): total}
+    assert report.by["person"] == {(str(alice.user.pk),): total}
+    assert list(report.by["model"]) == [("acme", "big")]
+    with tenant([alice.team.pk]):
+        assert Run.objects.unscoped().get(pk=run.pk).cost == 0.25
+
+
+def test_agents_are_counted_by_their_calls_and_sub_workflows_by_their_own(alice: Person) -> None:
+    outer, inner = make_workflow(alice, "Outer"), make_workflow(alice, "Inner")
+    parent = make_ended(alice, outer)
+    child = make_ended(alice, inner, parent=parent, parent_key="k")
+    add_step(parent, node_key="agent", kind="agent", prompt_tokens=99, completion_tokens=9)
+    add_call(parent, "1.model", 0.5)
+    add_call(child, "1.model", 1.0)
+
+    report = load(alice)
+
+    assert (report.total.count, report.total.calls, report.total.tokens) == (1, 2, 24)
+    assert {key[0]: (row.count, row.cost) for key, row in report.by["workflow"].items()} == {
+        outer.pk: (1, 0.5),
+        inner.pk: (0, 1.0),
+    }
+    with tenant([alice.team.pk]):
+        costs = dict(Run.objects.unscoped().values_list("pk", "cost"))
+    assert costs == {parent.pk: 1.5, child.pk: 1.0}
+
+
+def test_cost_of_a_child_that_ends_first_reaches_its_parent(alice: Person) -> None:
+    workflow = make_workflow(alice)
+    parent = make_run(alice, workflow, status="running")
+    child = make_ended(alice, workflow, parent=parent, parent_key="k")
+    add_call(child, "1.model", 0.5)
+
+    count_team(alice.team.pk)
+
+    with tenant([alice.team.pk]):
+        row = Run.objects.unscoped().get(pk=parent.pk)
+    assert (row.cost, row.is_counted) == (0.5, False)
+
+
+def test_what_did_not_call_a_model_is_no_call(alice: Person) -> None:
+    run = make_ended(alice, make_workflow(alice))
+    add_step(run, node_key="a", prompt_tokens=5, reused_from=run.pk)
+    add_step(run, node_key="b", kind="code", prompt_tokens=5)
+    add_step(run, node_key="c")  # mocked
+    add_step(run, node_key="d", status="failed")
+
+    report = load(alice)
+
+    assert (report.total.calls, report.total.tokens) == (1, 0)
+    assert report.by["model"][("offline", "")].failed == 1
+
+
+def test_waiting_is_no_latency(alice: Person) -> None:
+    run = make_ended(alice, make_workflow(alice), elapsed=9000.0)
+    with tenant([alice.team.pk]):
+        RunWait.objects.create(team_id=run.team_id, run=run, node_key="ask", form={})
+
+    assert load(alice).total == Numbers(count=1)
+
+
+def test_usage_outlives_its_runs(alice: Person) -> None:
+    make_ended(alice, make_workflow(alice))
+    count_team(alice.team.pk)
+
+    with tenant([alice.team.pk]):
+        Run.objects.unscoped().delete()
+
+    assert load(alice).total.count == 1
+
+
+def test_members_see_their_own_usage_and_admins_the_teams(cast: Cast) -> None:
+    workflow = make_workflow(cast.alice)
+    make_ended(cast.alice, workflow)
+    make_ended(cast.bob, workflow)
+    make_ended(cast.bob, workflow, subject=f"ben@{cast.bob.user.pk}")
+
+    seen = {
+        person: load(getattr(cast, person)).total.count for person in ("alice", "ada", "bob", "vic")
+    }
+
+    assert seen == {"alice": 3, "ada": 3, "bob": 2, "vic": 0}
+    assert load(cast.ada, is_own=True).total.count == 0
+    assert load(cast.alice, subject=str(cast.bob.user.pk)).total.count == 1
+
+
+def test_filters_by_model_report_calls(alice: Person) -> None:
+    run = make_ended(alice, make_workflow(alice))
+    usage = {"provider": "acme"}
+    add_step(run, prompt_tokens=7, outputs={"usage": usage})
+    add_step(
+        run, node_key="two", prompt_tokens=1, inputs={"model": {"provider": "acme", "name": "b"}}
+    )
+
+    report = load(alice, model=("acme", "big"))
+
+    assert report.is_of_calls
+    assert (report.total.count, report.total.tokens, report.total.unpriced_calls) == (1, 7, 1)
+
+
+def test_every_day_is_reported(alice: Person) -> None:
+    report = load_report(alice.principal, select_last_days(alice.team.pk, 7))
+
+    assert list(report.by_day.values()) == [Numbers()] * 7
+
+
+def test_usage_of_another_team_is_not_shown(cast: Cast) -> None:
+    make_ended(cast.alice, make_workflow(cast.alice))
+    count_team(cast.team_a.pk)
+
+    with tenant([cast.carol.team.pk]):
+        assert not RunUsage.objects.unscoped().exists()
+        assert not ModelUsage.objects.unscoped().exists()
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.01, 0.011, 1.0, 7.3, 1e9])
+def test_percentiles_are_close(seconds: float) -> None:
+    estimate = estimate_percentile({get_bucket(seconds): 3}, 0.5)
+
+    assert estimate is not None
+    if 0.01 < seconds < 1e5:
+        assert abs(estimate - seconds) <= seconds * 0.34
+    assert estimate_percentile({}, 0.5) is None

@@ -1,0 +1,60 @@
+"""Counts runs that have ended into the rows of usage: every minute, and before somebody reads usage.
+
+A run is marked in the statement that counts it, so it is counted once, whoever counts, and however often.
+"""
+
+from typing import Final
+from uuid import UUID
+
+from django.db import connection
+
+from accounts.models import Team
+from accounts.tenancy import tenant
+from config.retry import retry_on_conflict
+from config.sql import read_queries
+from workflows.execution.usage import numbers
+from workflows.llm.config import OFFLINE, normalize_name
+from workflows.models import ModelProvider
+
+
+BATCH_SIZE: Final = 2_000  # runs in one transaction
+_COUNT_RUNS: Final = read_queries("workflows/sql/queries/usage.sql")["count_runs"]
+
+
+def count_all_teams() -> int:
+    """Count the ended runs of every team, and return how many were new."""
+    return sum(map(count_team, Team.objects.values_list("id", flat=True)))
+
+
+def count_team(team_id: UUID) -> int:
+    """Count all ended runs of a team, in batches."""
+    total = 0
+    while counted := count_batch(team_id):
+        total += counted
+        if counted < BATCH_SIZE:
+            break
+    return total
+
+
+@retry_on_conflict
+def count_batch(team_id: UUID) -> int:
+    """Count at most ``BATCH_SIZE`` ended runs of a team, and return how many were new."""
+    with tenant([team_id]):
+        names = ModelProvider.objects.unscoped().filter(team_id=team_id, enabled=True)
+        providers = [normalize_name(name) for name in names.values_list("name", flat=True)]
+        parameters = {
+            "team": team_id,
+            "limit": BATCH_SIZE,
+            "providers": providers,
+            "offline": OFFLINE,
+            "step_kinds": list(numbers.MODEL_STEP_KINDS),
+            "agent_kind": numbers.AGENT_STEP_KIND,
+            "call_kind": numbers.AGENT_CALL_KIND,
+            "first": numbers.FIRST_BUCKET,
+            "growth": numbers.BUCKET_GROWTH,
+            "last": numbers.LAST_BUCKET,
+        }
+        with connection.cursor() as cursor:
+            cursor.execute(_COUNT_RUNS, parameters)
+            (counted,) = cursor.fetchone()
+    return int(counted)
