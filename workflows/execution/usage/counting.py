@@ -3,7 +3,7 @@
 A run is marked in the statement that counts it, so it is counted once, whoever counts, and however often.
 """
 
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 from django.db import connection
@@ -42,7 +42,7 @@ def count_batch(team_id: UUID) -> int:
     with tenant([team_id]):
         names = ModelProvider.objects.unscoped().filter(team_id=team_id, enabled=True)
         providers = [normalize_name(name) for name in names.values_list("name", flat=True)]
-        parameters = {
+        parameters: dict[str, Any] = {  # Any: what a query takes
             "team": team_id,
             "limit": BATCH_SIZE,
             "providers": providers,
