@@ -294,3 +294,22 @@ def test_shell_runs_a_document_with_the_cases_beside_it(tmp_path, capsys):
 
     (report,) = json.loads(capsys.readouterr().out)
     assert report["passed"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_cases_started_by_a_key_run_the_workflows_that_the_document_calls(cast: Cast, api_key):
+    client = api_key(cast.alice)
+    copy = client.post("/api/v1/workflows/samples/shop/copy", {}, content_type="application/json")
+    place = f"/api/v1/workflows/{copy.json()['id']}/tests/run"
+
+    answer = client.post(place, {}, content_type="application/json")
+
+    assert answer.status_code in (200, 202)
+    with tenant([cast.team_a.pk]):
+        queued = list(TestResult.objects.unscoped().values_list("pk", flat=True))
+    for result in queued:
+        run_saved_case(cast.team_a.pk, result)
+    with tenant([cast.team_a.pk]):
+        results = list(TestResult.objects.unscoped().order_by("pk"))
+    assert {result.api_key_id for result in results} == {client.key.pk}
+    assert [result.status for result in results] == ["passed"] * 3, results[0].detail

@@ -62,6 +62,15 @@ class TestResult(TenantModel):
     spec = VerbatimJSONField(_("test case snapshot"), default=dict)
     detail = VerbatimJSONField(_("result details"), default=dict)
     started_by = link_to_user(_("started by"))
+    api_key = models.ForeignKey(
+        "accounts.ApiKey",
+        verbose_name=_("API key"),
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+        db_index=False,
+    )
     queued_at = models.DateTimeField(_("queued at"), default=timezone.now)
     finished_at = models.DateTimeField(_("finished at"), null=True, blank=True)
     elapsed = models.FloatField(_("seconds"), null=True, blank=True)

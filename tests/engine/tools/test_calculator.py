@@ -5,6 +5,7 @@ import time
 import pytest
 
 from tests.engine.tools.conftest import CallTool
+from workflows.engine.tools import calculator
 
 
 @pytest.mark.parametrize(
@@ -107,3 +108,9 @@ async def test_hostile_expression_ends_at_once(call: CallTool, expression: str) 
 
     assert result.is_error
     assert time.perf_counter() - started_at < 0.2
+
+
+def test_description_names_every_function():
+    description = calculator.CALCULATOR.spec.parameters["properties"]["expression"]["description"]
+
+    assert description.endswith("functions: " + ", ".join(calculator._FUNCTIONS))

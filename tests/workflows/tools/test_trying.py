@@ -90,3 +90,15 @@ def test_workflow_that_is_no_tool_is_not_found(client, bob, shipping):
 
     url = reverse("workflows:try_workflow", args=[shipping.pk])
     assert client.get(url).status_code == 404
+
+
+def test_built_in_tools_are_described_in_the_readers_language(client, bob):
+    client.force_login(bob.user)
+    client.cookies["django_language"] = "zh-hans"
+
+    listed = client.get(reverse("workflows:tools")).content.decode()
+    form = client.get(reverse("workflows:try_local_tool", args=["builtin", "time"]))
+
+    assert "精确计算算术表达式" in listed
+    assert "要换算到的时区" in form.content.decode()
+    assert "Time zone to convert to" not in form.content.decode()

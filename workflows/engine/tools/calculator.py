@@ -233,14 +233,17 @@ _FUNCTIONS: Final[Mapping[str, Callable[..., Number]]] = {
 CALCULATOR: Final = LocalTool(
     ToolSpec(
         "calculator",
-        "Calculate an arithmetic expression exactly, such as (2 + 3) * 4 ** 2 or sqrt(2) / 3.",
+        gettext_noop(
+            "Calculate an arithmetic expression exactly, such as (2 + 3) * 4 ** 2 or sqrt(2) / 3."
+        ),
         {
             "type": "object",
             "properties": {
                 "expression": {
                     "type": "string",
-                    "description": "Numbers, + - * / // % **, brackets, pi, e, and functions: "
-                    + ", ".join(_FUNCTIONS),
+                    "description": gettext_noop(
+                        "Numbers, + - * / // % **, brackets, pi, e, and functions: abs, round, floor, ceil, sqrt, exp, ln, log, log10, log2, sin, cos, tan, asin, acos, atan, min, max, sum, factorial, gcd, lcm"
+                    ),
                 }
             },
             "required": ["expression"],

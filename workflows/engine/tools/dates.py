@@ -143,32 +143,43 @@ _AMOUNT: Final[Json] = {"minimum": -_MAX_AMOUNT, "maximum": _MAX_AMOUNT}
 TIME: Final = LocalTool(
     ToolSpec(
         "time",
-        "Tell the current time in a time zone, convert a time to another time zone, add to a date, or tell the time "
-        "between two dates.",
+        gettext_noop(
+            "Tell the current time in a time zone, convert a time to another time zone, add to a date, or tell the time "
+            "between two dates."
+        ),
         {
             "type": "object",
             "properties": {
                 "operation": {
                     "type": "string",
                     "enum": [*_OPERATIONS],
-                    "description": "now: the current time. convert: date in to_time_zone. add: date plus years, "
-                    "months, weeks, days, hours, minutes, seconds. difference: from date to other_date.",
+                    "description": gettext_noop(
+                        "now: the current time. convert: date in to_time_zone. add: date plus years, "
+                        "months, weeks, days, hours, minutes, seconds. difference: from date to other_date."
+                    ),
                     "default": "now",
                 },
                 "time_zone": {
                     "type": "string",
-                    "description": "Time zone of the answer and of dates without one, such as Europe/Berlin",
+                    "description": gettext_noop(
+                        "Time zone of the answer and of dates without one, such as Europe/Berlin"
+                    ),
                     "default": "UTC",
                 },
-                "to_time_zone": {"type": "string", "description": "Time zone to convert to"},
+                "to_time_zone": {
+                    "type": "string",
+                    "description": gettext_noop("Time zone to convert to"),
+                },
                 "date": {
                     "type": "string",
-                    "description": "ISO date or time, unix seconds, now or today",
+                    "description": gettext_noop("ISO date or time, unix seconds, now or today"),
                     "default": "now",
                 },
                 "other_date": {
                     "type": "string",
-                    "description": "End of a difference: ISO date or time, or now or today",
+                    "description": gettext_noop(
+                        "End of a difference: ISO date or time, or now or today"
+                    ),
                 },
                 "years": {"type": "integer", **_AMOUNT},
                 "months": {"type": "integer", **_AMOUNT},

@@ -105,15 +105,26 @@ def _describe(response: HttpResponse) -> ToolResult:
 HTTP_REQUEST: Final = LocalTool(
     ToolSpec(
         "http_request",
-        "Send an HTTP request to a public address and return the status and the body of the response.",
+        gettext_noop(
+            "Send an HTTP request to a public address and return the status and the body of the response."
+        ),
         {
             "type": "object",
             "properties": {
-                "url": {"type": "string", "description": "Starts with http:// or https://"},
+                "url": {
+                    "type": "string",
+                    "description": gettext_noop("Starts with http:// or https://"),
+                },
                 "method": {"type": "string", "enum": [*METHODS], "default": "GET"},
-                "headers": {"type": "object", "description": "Header names and values"},
-                "params": {"type": "object", "description": "Parameters to add to the url"},
-                "body": {"description": "Text, or a value that is sent as JSON"},
+                "headers": {
+                    "type": "object",
+                    "description": gettext_noop("Header names and values"),
+                },
+                "params": {
+                    "type": "object",
+                    "description": gettext_noop("Parameters to add to the url"),
+                },
+                "body": {"description": gettext_noop("Text, or a value that is sent as JSON")},
             },
             "required": ["url"],
             "additionalProperties": False,

@@ -116,12 +116,14 @@ _BUILDERS: Final = frozenset(
 JSON_QUERY: Final = LocalTool(
     ToolSpec(
         "json_query",
-        "Select values from JSON with a JMESPath expression, such as items[?price > `10`].name.",
+        gettext_noop(
+            "Select values from JSON with a JMESPath expression, such as items[?price > `10`].name."
+        ),
         {
             "type": "object",
             "properties": {
-                "data": {"description": "The JSON, as a value or as text"},
-                "query": {"type": "string", "description": "A JMESPath expression"},
+                "data": {"description": gettext_noop("The JSON, as a value or as text")},
+                "query": {"type": "string", "description": gettext_noop("A JMESPath expression")},
             },
             "required": ["data", "query"],
             "additionalProperties": False,

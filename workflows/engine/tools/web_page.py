@@ -76,15 +76,18 @@ def _cut(page: PageText, response: HttpResponse, arguments: Mapping[str, Json]) 
 WEB_PAGE: Final = LocalTool(
     ToolSpec(
         "web_page",
-        "Fetch a web page and return its title and main text.",
+        gettext_noop("Fetch a web page and return its title and main text."),
         {
             "type": "object",
             "properties": {
-                "url": {"type": "string", "description": "Starts with http:// or https://"},
+                "url": {
+                    "type": "string",
+                    "description": gettext_noop("Starts with http:// or https://"),
+                },
                 "start": {
                     "type": "integer",
                     "minimum": 0,
-                    "description": "Where to begin in the text of a long page",
+                    "description": gettext_noop("Where to begin in the text of a long page"),
                     "default": 0,
                 },
                 "max_characters": {

@@ -25,6 +25,7 @@ from workflows.engine.ports import ModelPort
 from workflows.engine.runtime.runner import WorkflowRunner
 from workflows.engine.testing.case_runs import run_case
 from workflows.engine.testing.cases import Case, CaseResult, TurnResult, read_case
+from workflows.engine.tool_calls import ToolPort
 from workflows.engine.tools.port import LocalTools
 from workflows.execution.journal.codec import dump
 from workflows.execution.journal.masking import build_run_redactor, load_secrets
@@ -32,10 +33,11 @@ from workflows.execution.kinds import load_kinds
 from workflows.execution.ports.adapters import Services
 from workflows.execution.ports.children import find_published
 from workflows.execution.ports.models import build_models
+from workflows.execution.threads import run_in_thread
 from workflows.models import TestResult
 from workflows.models.cases import MAX_CASE_TIME, ResultStatus
 from workflows.models.documents import from_json
-from workflows.tools.port import load_local_tools
+from workflows.tools.port import build_team_tools, load_local_tools
 
 
 log = logging.getLogger(__name__)
@@ -75,9 +77,9 @@ def run_saved_case(team_id: UUID, result_id: UUID) -> None:
 def _run_to_result(row: TestResult, secrets: dict[str, str]) -> CaseResult:
     name, seconds = str(row.spec.get("name", "")), MAX_CASE_TIME.total_seconds() - 10
     document = from_json(row.snapshot.document)
-    starter = load_run_principal(run_id=row.pk, team_id=row.team_id, user_id=row.started_by_id)
     try:
-        workflows = load_workflows(document, partial(_find_document, starter, row.team_id))
+        find_document = partial(_find_document, _load_starter(row), row.team_id)
+        workflows = load_workflows(document, find_document)
         return asyncio.run(asyncio.wait_for(_run(row, secrets, workflows), seconds))
     except EngineFault as fault:
         return CaseResult(name, problem=fault.message)
@@ -88,28 +90,37 @@ def _run_to_result(row: TestResult, secrets: dict[str, str]) -> CaseResult:
         return CaseResult(name, problem=f"{type(error).__name__}: {error}")
 
 
+def _load_starter(row: TestResult) -> RunPrincipal:
+    return load_run_principal(
+        run_id=row.pk, team_id=row.team_id, user_id=row.started_by_id, key_id=row.api_key_id
+    )
+
+
 @dataclass(frozen=True)
 class CaseRunner:
     """Runs cases with the given services and models. Each case has its own memory and conversations.
 
-    ``workflows`` are those that the document may run, by the slug or id that it names them by.
+    ``workflows`` are those that the document may run, by the slug or id that it names them by. Without ``tools`` it has
+    the built-in tools and those of plug-ins.
     """
 
     services: Services
     models: ModelPort
     environment: Mapping[str, Json] = field(default_factory=dict, repr=False)
     workflows: Mapping[str, Document] = field(default_factory=dict)
+    tools: ToolPort | None = None
 
     async def run(self, document: Document, case: Case) -> CaseResult:
+        services = self.services
         memory = memory_app.InMemoryProvider() if memory_app.is_on() else None
         make_runner = partial(
             WorkflowRunner,
             memory=memory,
             models=self.models,
-            templates=self.services.templates,
-            code=self.services.code,
-            http=self.services.http,
-            tools=LocalTools(load_local_tools(), self.services.clock, self.services.http),
+            templates=services.templates,
+            code=services.code,
+            http=services.http,
+            tools=self.tools or LocalTools(load_local_tools(), services.clock, services.http),
             workflows=self.workflows,
             plugins=[kind for kind in load_kinds().values() if kind.name not in build_kinds()],
             environment=self.environment,
@@ -123,7 +134,14 @@ async def _run(
 ) -> CaseResult:
     services = get_services()
     models = services.models(row.team_id, row.offline)
-    runner = CaseRunner(services, models, secrets, workflows)
+    tools = build_team_tools(
+        row.team_id,
+        partial(_load_starter, row),
+        run_in_thread,
+        clock=services.clock,
+        http=services.http,
+    )
+    runner = CaseRunner(services, models, secrets, workflows, tools)
     return await runner.run(from_json(row.snapshot.document), read_case(row.spec))
 
 

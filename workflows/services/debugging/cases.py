@@ -116,6 +116,7 @@ def run_cases(
                 spec=case.spec,
                 offline=offline,
                 started_by_id=principal.user_id,
+                api_key=principal.key if principal.kind == "key" else None,
             )
             for case in cases
         )

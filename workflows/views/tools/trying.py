@@ -1,6 +1,7 @@
 """The page that calls a tool once: a form made from its schema, and its result as untrusted text."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Final
 from uuid import UUID
 
@@ -66,7 +67,8 @@ def try_local(request: HttpRequest, source: str, name: str) -> HttpResponse:
         )
 
     back = {"back_url": reverse("workflows:tools"), "back_label": _("Tools")}
-    return _respond(request, tool.spec, call, back)
+    spec = _translate_spec(tool.spec) if source == "builtin" else tool.spec
+    return _respond(request, spec, call, back)
 
 
 @login_required
@@ -102,6 +104,18 @@ def try_workflow(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
         "back_label": _("Tools"),
     }
     return render(request, "tools/try.html", context, status=422 if errors else 200)
+
+
+def _translate_spec(spec: ToolSpec) -> ToolSpec:
+    """Return the spec of a built-in tool with its descriptions in the reader's language; models get them in English."""
+    properties = {
+        name: {**schema, "description": _(schema["description"])}
+        if "description" in schema
+        else schema
+        for name, schema in spec.parameters["properties"].items()
+    }
+    parameters = {**spec.parameters, "properties": properties}
+    return replace(spec, description=_(spec.description), parameters=parameters)
 
 
 def _respond(
