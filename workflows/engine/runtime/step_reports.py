@@ -55,7 +55,12 @@ def _measure_context(node: PlanNode, record: StepRecord) -> int | None:
 
 
 def count_items(outputs: Mapping[str, Json]) -> int | None:
-    return next((len(value) for value in outputs.values() if isinstance(value, list)), None)
+    """Return the length of the first list that has items; 0 if there are only empty lists and no other content."""
+    lists = [value for value in outputs.values() if isinstance(value, list)]
+    if filled := next((value for value in lists if value), None):
+        return len(filled)
+    has_text = any(isinstance(value, str) and value for value in outputs.values())
+    return 0 if lists and not has_text else None
 
 
 def build_retry_event(
