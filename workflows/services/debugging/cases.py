@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 
 from accounts.access import Principal
 from accounts.personas import strip_player
+from accounts.principals import KeyPrincipal
 from accounts.tenancy import tenant
 from workflows import permissions
 from workflows.engine.language.document import Json
@@ -107,6 +108,7 @@ def run_cases(
     permissions.check_edit(principal, workflow)
     permissions.check_run(principal, workflow)
     snapshot = take_snapshot(workflow)
+    key = principal.key if isinstance(principal, KeyPrincipal) else None
     with tenant([workflow.team_id]):
         results = TestResult.objects.bulk_create(
             TestResult(
@@ -116,7 +118,7 @@ def run_cases(
                 spec=case.spec,
                 offline=offline,
                 started_by_id=principal.user_id,
-                api_key=principal.key if principal.kind == "key" else None,
+                api_key=key,
             )
             for case in cases
         )
