@@ -116,3 +116,18 @@ def middle(place: Locator) -> tuple[float, float]:
     box = place.bounding_box()
     assert box
     return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+EDGE_MIDDLE = """(id) => {
+  const path = document.getElementById(`edge-${id}`);
+  const point = path.getPointAtLength(path.getTotalLength() / 2).matrixTransform(path.getScreenCTM());
+  return [point.x, point.y];
+}"""
+
+
+def point_at_edge(page: Page, edge: str) -> None:
+    """With the mouse, at its middle, which is brought into view first."""
+    page.evaluate("(id) => mnemoflow.editor.canvas.reveal(id)", edge)
+    x, y = page.evaluate(EDGE_MIDDLE, edge)
+    page.mouse.move(x, y - 40)
+    page.mouse.move(x, y, steps=3)

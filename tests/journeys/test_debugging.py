@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.journeys.editing import import_workflow, ready
+from tests.journeys.editing import import_workflow, point_at_edge, ready
 
 
 pytestmark = pytest.mark.browser
@@ -180,6 +180,7 @@ def test_what_went_along_an_edge_is_one_press_away(signed_in: Page) -> None:
 
     label = page.locator(".wf-label[data-edge=e2]")
     expect(page.locator(".wf-edge[data-id=e2]")).to_have_attribute("data-taken", "yes")
+    point_at_edge(page, "e2")
     # A label that is drawn again while it is pressed loses the click.
     expect(label).to_have_text("a(tea)")
     label.click()

@@ -232,7 +232,8 @@ def test_variable_of_the_workflow_is_added_and_its_secret_masked(editor: Page) -
 
     assert "very-secret" not in editor.content()
     choose(editor, "llm")
-    editor.get_by_role("tab", name="Input", exact=True).click()
+    editor.get_by_role("tab", name="Last run", exact=True).click()
+    editor.locator("summary", has_text="Available variables").click()
     editor.locator(".insp-source summary", has_text="Environment").click()
     expect(editor.locator("[data-reference='{{#env.TOKEN#}}']")).to_be_visible()
 

@@ -34,8 +34,9 @@ def test_tab_of_outputs_says_what_a_pin_does_and_leads_to_it(draft: Draft):
     page = draft.page
     draft.focus("Generate answer")
     page.keyboard.press("Enter")
-    page.get_by_role("tab", name="Output", exact=True).click()
-    panel = page.locator("#insp-output")
+    page.get_by_role("tab", name="Last run", exact=True).click()
+    panel = page.locator("#insp-last")
+    panel.locator("summary", has_text="Pin").last.click()
 
     expect(panel).to_contain_text("Runs from the editor use pinned outputs")
     panel.get_by_role("button", name="Pin output").click()

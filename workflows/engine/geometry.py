@@ -15,16 +15,16 @@ from workflows.engine.language.failure_policy import FAIL_HANDLE, has_fail_branc
 
 GRID = 8
 
-CARD_WIDTH = 240.0
-HEADER_HEIGHT = 48.0  # of the icon, the title and the kind
-ROW_HEIGHT = 24.0  # of the summary, or of one output handle
+CARD_WIDTH = 256.0
+HEADER_HEIGHT = 64.0  # of the icon, the title and the summary
+ROW_HEIGHT = 24.0  # of one output handle
 FOOTER_HEIGHT = 8.0
-PORT_Y = 24.0  # of the input handle, and of a single output handle
+PORT_Y = 32.0  # of the input handle, and of a single output handle
 
 BOX_WIDTH, BOX_HEIGHT = 560.0, 240.0  # of a container without a size
 BOX_PADDING = 24.0
 NOTE_WIDTH, NOTE_HEIGHT = 240.0, 128.0
-DOT_SIZE = 48.0  # of the start inside a container
+DOT_SIZE = 64.0  # of the start inside a container
 
 SOURCE = "source"
 MIN_SIZES = {"box": (240.0, 120.0), "note": (120.0, 64.0)}
@@ -40,7 +40,6 @@ class Shape:
     width: float
     height: float
     handles: tuple[str, ...]  # its output handles, from the top
-    rows: int = 0  # rows between the heading and the output handles
     has_target_handle: bool = True
     is_box: bool = False
     is_dot: bool = False  # the start inside a container
@@ -48,7 +47,7 @@ class Shape:
     def locate_source(self, handle: str) -> tuple[float, float]:
         """Return the position of a source handle. Edges of an unknown handle are drawn at the first one."""
         index = self.handles.index(handle) if handle in self.handles else 0
-        return self.width, compute_port_y(index, len(self.handles), self.rows)
+        return self.width, compute_port_y(index, len(self.handles))
 
     @property
     def target_position(self) -> tuple[float, float]:
@@ -66,9 +65,8 @@ def compute_shape(node: NodeSpec, kinds: Mapping[str, AnyKind], *, is_box: bool 
         min_width, min_height = MIN_SIZES["box"]
         width = max(node.width or BOX_WIDTH, min_width)
         return Shape(width, max(node.height or BOX_HEIGHT, min_height), handles, is_box=True)
-    rows = 0 if kind is not None and kind.execution is Execution.BRANCH else 1
-    height = compute_card_height(rows, len(handles))
-    return Shape(CARD_WIDTH, height, handles, rows, has_target_handle=not is_root)
+    height = compute_card_height(len(handles))
+    return Shape(CARD_WIDTH, height, handles, has_target_handle=not is_root)
 
 
 def compute_note_shape(note: Note) -> Shape:
@@ -91,22 +89,26 @@ def _list_kind_handles(node: NodeSpec, kind: AnyKind | None) -> tuple[str, ...]:
         return (SOURCE,)  # an unreadable configuration; validation reports it
 
 
-def compute_card_height(rows: int, handle_count: int) -> float:
+def compute_card_height(handle_count: int) -> float:
     """Return the height of a card. A single source handle is in the heading; several have a row each."""
-    lines = rows + (handle_count if handle_count > 1 else 0)
-    return HEADER_HEIGHT + (lines * ROW_HEIGHT + FOOTER_HEIGHT if lines else 0)
+    return HEADER_HEIGHT + (handle_count * ROW_HEIGHT + FOOTER_HEIGHT if handle_count > 1 else 0)
 
 
-def compute_port_y(index: int, handle_count: int, rows: int) -> float:
+def compute_port_y(index: int, handle_count: int) -> float:
     if handle_count <= 1:
         return PORT_Y
-    return HEADER_HEIGHT + ROW_HEIGHT * (rows + index) + ROW_HEIGHT / 2
+    return HEADER_HEIGHT + ROW_HEIGHT * index + ROW_HEIGHT / 2
+
+
+def compute_control_offset(x1: float, x2: float) -> float:
+    """Return how far the control points of an edge lie from its ends."""
+    dx = x2 - x1
+    return max(min(MIN_BEND, dx), dx / 2) if dx >= 0 else max(MIN_BACKWARD_BEND, -dx * BACKWARD_BEND)
 
 
 def build_edge_path(x1: float, y1: float, x2: float, y2: float) -> str:
     """Return the SVG path of an edge from its source handle to its target handle."""
-    dx = x2 - x1
-    bend = max(MIN_BEND, dx / 2) if dx >= 0 else max(MIN_BACKWARD_BEND, -dx * BACKWARD_BEND)
+    bend = compute_control_offset(x1, x2)
     return (
         f"M{format_number(x1)},{format_number(y1)}C{format_number(x1 + bend)},{format_number(y1)} "
         f"{format_number(x2 - bend)},{format_number(y2)} {format_number(x2)},{format_number(y2)}"

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from workflows.engine.language.document import Position
 
 
-GAP_X = 96.0
+GAP_X = 64.0
 GAP_Y = 40.0
 SWEEPS = 8
 

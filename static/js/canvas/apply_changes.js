@@ -3,7 +3,7 @@
 
 import { ROOT } from "./model.js";
 
-const SERVER_OWNS = ["data-kind", "data-title", "data-parent", "data-w", "data-h", "data-outs", "data-rows", "data-no-in", "data-box", "data-disabled", "data-group", "aria-label"];
+const SERVER_OWNS = ["data-kind", "data-title", "data-parent", "data-w", "data-h", "data-outs", "data-no-in", "data-box", "data-disabled", "data-group", "aria-label"];
 
 export class ChangeApplier {
   constructor(canvas) {

@@ -2,11 +2,11 @@
 // workflows/engine/geometry.py; a parity test keeps the two equal.
 
 export const GRID = 8;
-export const CARD_WIDTH = 240;
-export const HEADER_HEIGHT = 48;
+export const CARD_WIDTH = 256;
+export const HEADER_HEIGHT = 64;
 export const ROW_HEIGHT = 24;
 export const FOOTER_HEIGHT = 8;
-export const PORT_Y = 24;
+export const PORT_Y = 32;
 export const BOX_PADDING = 24;
 export const MIN_SIZES = { box: [240, 120], note: [120, 64] };
 
@@ -16,17 +16,14 @@ const BACKWARD_BEND = 0.6;
 
 /** @typedef {{x: number, y: number, w: number, h: number}} Box */
 
-/** @param {number} rows @param {number} outputs */
-export function cardHeight(rows, outputs) {
-  const lines = rows + (outputs > 1 ? outputs : 0);
-  return HEADER_HEIGHT + (lines ? lines * ROW_HEIGHT + FOOTER_HEIGHT : 0);
-}
+/** @param {number} outputs */
+export const cardHeight = (outputs) => HEADER_HEIGHT + (outputs > 1 ? outputs * ROW_HEIGHT + FOOTER_HEIGHT : 0);
 
-/** @param {number} index @param {number} outputs @param {number} rows */
-export const portY = (index, outputs, rows) => (outputs <= 1 ? PORT_Y : HEADER_HEIGHT + ROW_HEIGHT * (rows + index) + ROW_HEIGHT / 2);
+/** @param {number} index @param {number} outputs */
+export const portY = (index, outputs) => (outputs <= 1 ? PORT_Y : HEADER_HEIGHT + ROW_HEIGHT * index + ROW_HEIGHT / 2);
 
 /** Return how far the control points of an edge lie from its ends. */
-export const controlOffset = (x1, x2) => (x2 >= x1 ? Math.max(MIN_BEND, (x2 - x1) / 2) : Math.max(MIN_BACKWARD_BEND, (x1 - x2) * BACKWARD_BEND));
+export const controlOffset = (x1, x2) => (x2 >= x1 ? Math.max(Math.min(MIN_BEND, x2 - x1), (x2 - x1) / 2) : Math.max(MIN_BACKWARD_BEND, (x1 - x2) * BACKWARD_BEND));
 
 export function path(x1, y1, x2, y2) {
   const c = controlOffset(x1, x2);
@@ -34,7 +31,7 @@ export function path(x1, y1, x2, y2) {
 }
 
 /** Round half up to two digits, which gives the same result in JavaScript and Python. */
-const roundCoordinate = (value) => Math.floor(value * 100 + 0.5) / 100;
+export const roundCoordinate = (value) => Math.floor(value * 100 + 0.5) / 100;
 
 /** Return the point of the edge at t, from 0 to 1. */
 export function pointOnEdge(x1, y1, x2, y2, t) {
@@ -57,7 +54,7 @@ export function distanceToEdge(px, py, x1, y1, x2, y2) {
   return shortest;
 }
 
-function distanceToLine(px, py, ax, ay, bx, by) {
+export function distanceToLine(px, py, ax, ay, bx, by) {
   const [dx, dy] = [bx - ax, by - ay];
   const lengthSquared = dx * dx + dy * dy;
   const t = lengthSquared ? clamp(((px - ax) * dx + (py - ay) * dy) / lengthSquared, 0, 1) : 0;

@@ -66,6 +66,7 @@ export class Canvas {
     root.addEventListener("focusin", (e) => e.target.localName === "wf-node" && e.target.dataset.id && this.selection.size === 0 && this.pick([e.target.dataset.id]));
     this.elements.listen();
     this.containers.restore();
+    this.model.routeAll();
     this.firstLook();
     this.farView.begin();
   }
@@ -105,6 +106,11 @@ export class Canvas {
 
   reveal(id) {
     this.navigation.reveal(id);
+  }
+
+  /** Bring all these nodes into view; zoom out only if they don't fit. */
+  revealAll(ids) {
+    this.navigation.revealAll(ids);
   }
 
   centre(id, k) {
@@ -252,11 +258,12 @@ export class Canvas {
       this.stale = 0;
       this.edges.countJoins();
       if (this.pointers.gesture) return this.scheduleUpdate(); // The layout must not change during a gesture.
+      this.model.routeAll();
       this.viewport.grow(this.bounds());
       this.minimap.invalidate();
       this.farView.invalidate();
       this.culling.update(true);
-      this.labels.placeAll();
+      this.labels.update();
     });
   }
 
@@ -279,7 +286,8 @@ export class Canvas {
     if (e.target.closest("button, a, .wf-minimap, .wf-tools")) return;
     const { node, edge, scope, y } = this.at(e.clientX, e.clientY);
     const isInside = node?.isBox && node.id === scope && y > HEADER_HEIGHT; // the free area of a container accepts new nodes
-    if (node && !(isInside && this.canEdit)) this.open(node.id);
+    if (node && this.canEdit && e.target.closest(".wf-names > b")) this.emit("edit-title", { id: node.id });
+    else if (node && !(isInside && this.canEdit)) this.open(node.id);
     else if (!edge && (e.target === this.root || e.target.closest(".wf-pane"))) this.emit("open-void", { ...this.at(e.clientX, e.clientY), clientX: e.clientX, clientY: e.clientY });
   }
 }

@@ -1,7 +1,8 @@
 // The graph as the browser holds it: positions, sizes, ports, and the edges of each node. It is read from the HTML of the
 // server and is not a second copy of the document.
 
-import { HEADER_HEIGHT, PORT_Y, CARD_WIDTH, boundingBox, path, portY } from "./geometry.js";
+import { MAX_ROUTED_NODES, findDetour, routeBox, routePath } from "./edge_routes.js";
+import { HEADER_HEIGHT, PORT_Y, CARD_WIDTH, boundingBox, portY } from "./geometry.js";
 
 export const ROOT = "root";
 
@@ -9,7 +10,8 @@ export const ROOT = "root";
  * @typedef {{name: string, y: number}} Port
  * @typedef {{id: string, kind: string, x: number, y: number, w: number, h: number, scope: string, el: HTMLElement,
  *   ins: Port[], outs: Port[], isBox: boolean, isNote: boolean, isEntry: boolean, folded: boolean, full: {w: number, h: number}, off: boolean}} Node
- * @typedef {{id: string, from: string, fp: string, to: string, tp: string, scope: string, el: SVGPathElement, off: boolean}} Edge
+ * @typedef {{id: string, from: string, fp: string, to: string, tp: string, scope: string, el: SVGPathElement, off: boolean,
+ *   detour: [number, number, number] | null}} Edge
  */
 
 const PLAIN_INS = [{ name: "target", y: PORT_Y }];
@@ -41,7 +43,7 @@ export class Model {
 
   /** Read size and ports after the server rendered them. */
   readShape(node) {
-    const { kind, w, h, outs, rows } = node.el.dataset;
+    const { kind, w, h, outs } = node.el.dataset;
     node.kind = kind;
     node.family = undefined; // view/colors.js reads it from the card when it is needed
     node.isBox = "box" in node.el.dataset;
@@ -51,11 +53,11 @@ export class Model {
     node.w = node.folded ? CARD_WIDTH : +w;
     node.h = node.folded ? HEADER_HEIGHT : +h;
     node.ins = "noIn" in node.el.dataset ? [] : PLAIN_INS;
-    node.outs = outs ? this.#ports(JSON.parse(outs), rows === undefined ? 1 : +rows, node.isBox) : PLAIN_OUTS;
+    node.outs = outs ? this.#ports(JSON.parse(outs), node.isBox) : PLAIN_OUTS;
   }
 
-  #ports(names, rows, isBox) {
-    return names.map((name, i) => ({ name, y: isBox ? PORT_Y : portY(i, names.length, rows) }));
+  #ports(names, isBox) {
+    return names.map((name, i) => ({ name, y: isBox ? PORT_Y : portY(i, names.length) }));
   }
 
   addEdge(el) {
@@ -64,7 +66,7 @@ export class Model {
     if (old) this.#unlink(old);
     old?.label?.remove(); // painted again when there is something to show
     const scope = el.closest(".wf-scope")?.dataset.scope ?? ROOT;
-    const edge = { id, from, fp, to, tp, scope, el, off: false };
+    const edge = { id, from, fp, to, tp, scope, el, off: false, detour: null };
     this.edges.set(id, edge);
     this.recount.add(to);
     for (const end of [from, to]) {
@@ -160,8 +162,31 @@ export class Model {
   }
 
   route(edge) {
+    const d = this.findPath(edge);
+    if (d && d !== edge.el.getAttribute("d")) edge.el.setAttribute("d", d);
+  }
+
+  /** Lead an edge around the cards and return its path; an empty one when an end is missing. */
+  findPath(edge) {
     const ends = this.ends(edge);
-    if (ends) edge.el.setAttribute("d", path(...ends));
+    if (!ends) return "";
+    edge.detour = this.nodes.size < MAX_ROUTED_NODES ? findDetour(ends, this.#obstacles(edge.scope), [edge.from, edge.to]) : null;
+    return routePath(ends, edge.detour);
+  }
+
+  #obstacles(scope) {
+    return [...this.nodes.values()].filter((node) => node.scope === scope && !node.isNote);
+  }
+
+  /** Lead all edges around the cards where they lie now. */
+  routeAll() {
+    if (this.nodes.size < MAX_ROUTED_NODES) for (const edge of this.edges.values()) this.route(edge);
+  }
+
+  /** Return the box around an edge, or null when an end is missing. */
+  edgeBox(edge) {
+    const ends = this.ends(edge);
+    return ends && routeBox(ends, edge.detour);
   }
 
   reroute(ids) {

@@ -23,6 +23,7 @@ export class Selection extends Set {
       this.#mark(id, true);
     }
     this.#canvas.farView.mark();
+    this.#canvas.labels.update();
     this.#canvas.emit("selection", { ids: [...this] });
   }
 

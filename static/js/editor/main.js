@@ -30,6 +30,7 @@ import * as runs from "./debugging/runs.js";
 import * as selectionCommands from "./canvas/selection_commands.js";
 import * as shortcuts from "./commands/shortcuts.js";
 import * as start from "./start.js";
+import * as titles from "./titles.js";
 import * as topbar from "./topbar.js";
 import { Commands } from "./commands/commands.js";
 import { Edits } from "./collaboration/edits.js";
@@ -38,7 +39,7 @@ import { Panels } from "./panels.js";
 // In the order of installation: a feature comes after those it depends on.
 const FEATURES = [
   topbar, keyboard, palette, picker, clipboard, find, commandPalette, shortcuts, outline,
-  contextMenu, align, notes, selectionCommands, containers, fileImport, announcements, problems, inspector,
+  contextMenu, align, notes, selectionCommands, titles, containers, fileImport, announcements, problems, inspector,
   history, runs, pins, runForm, edgeData, cases, liveUpdates, presence, comments, conflicts, checklist, start,
 ];
 

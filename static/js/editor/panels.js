@@ -27,8 +27,8 @@ export class Panels {
     this.root.addEventListener("pointerdown", (event) => this.#startResize(event));
   }
 
-  /** Open a panel by name ("node", "run", "log", …), wherever it lies. */
-  open(name) {
+  /** Open a panel by name ("node", "run", "log", …), wherever it lies. Only what this person opened is remembered. */
+  open(name, { isRemembered = false } = {}) {
     const panel = this.root.querySelector(`#panel-${CSS.escape(name)}`);
     const place = panel?.closest("[data-place]");
     if (!place) return;
@@ -39,7 +39,8 @@ export class Panels {
       tab.tabIndex = isSelected ? 0 : -1;
     }
     place.dataset.shown = name;
-    this.#close(place.dataset.place, false);
+    if (isRemembered) this.#close(place.dataset.place, false);
+    else this.#openForNow(place.dataset.place);
     this.view(name);
     this.editor.emit("panel", { name, place: place.dataset.place });
   }
@@ -90,18 +91,28 @@ export class Panels {
     this.editor.emit("layout", { place });
   }
 
+  /** Open a side because something happens there, unless this person closed it. */
+  offer(place) {
+    if (!isNarrow() && this.isClosed(place) && !this.#stored[place]?.closed) this.#openForNow(place);
+  }
+
+  #openForNow(place) {
+    this.#show(place, false);
+    this.editor.emit("layout", { place });
+  }
+
   #restore(place) {
     const stored = this.#stored[place];
     if (stored?.size) this.#setSize(place, stored.size);
     // At the first visit the drawing comes first, so that the left side stays closed.
     if (place === "left" && !wasShownBefore(this.root) && !matchMedia(ROOMY).matches) return this.#show(place, true);
-    if (stored && this.root.dataset.keep !== "no") this.#close(place, stored.closed);
+    if (stored?.closed !== undefined && this.root.dataset.keep !== "no") this.#close(place, stored.closed);
     else if (this.root.dataset[place] === "auto") this.#show(place, !matchMedia(ROOMY).matches);
   }
 
   #onClick(event) {
     const tab = event.target.closest("[role=tab][data-panel]");
-    if (tab) return this.open(tab.dataset.panel);
+    if (tab) return this.open(tab.dataset.panel, { isRemembered: true });
     const toggle = event.target.closest("[data-toggle]");
     if (toggle) return this.toggle(toggle.dataset.toggle);
     const view = event.target.closest("[data-view]");
@@ -128,7 +139,7 @@ export class Panels {
     const index = tabs.indexOf(tab);
     const nextIndex = { ArrowLeft: index - 1, ArrowRight: index + 1, Home: 0, End: tabs.length - 1 }[event.key];
     const next = tabs[(nextIndex + tabs.length) % tabs.length];
-    this.open(next.dataset.panel);
+    this.open(next.dataset.panel, { isRemembered: true });
     next.focus();
   }
 

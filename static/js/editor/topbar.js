@@ -18,8 +18,9 @@ export function install(editor) {
 
   function showState() {
     if (!editor.canEdit) return;
-    status.textContent = (SAVED[edits.state] ?? SAVED.saved)();
-    status.dataset.state = edits.state;
+    const state = edits.state === "saved" && !navigator.onLine ? "offline" : edits.state;
+    status.textContent = (SAVED[state] ?? SAVED.saved)();
+    status.dataset.state = state;
     showOffline();
   }
 
@@ -59,6 +60,7 @@ export function install(editor) {
   }
 
   edits.addEventListener("state", showState);
+  for (const name of ["online", "offline"]) window.addEventListener(name, showState);
   edits.addEventListener("waiting", showOffline);
   editor.addEventListener("change", (event) => showName(event.detail));
   editor.addEventListener("change", (event) => showUndo(event.detail));

@@ -1,15 +1,22 @@
 // The guided tour shows one bubble at a time beside its subject. It continues when the step was done, without a "next"
-// button; its position is stored on the server and survives a reload.
+// button. Steps may be taken in any order: one that was taken before its turn is not asked for again. The position is stored
+// on the server, the steps taken in this browser, so that both survive a reload.
+
+import { loadValue, storeValue } from "../common/storage.js";
 
 const GAP = 12;
+const OWN_STEPS = new Set(["tell", "look", "anew", "ask", "cite", "forget", "undo"]);
 
 export class Tour {
   #bubbles;
   #index = -1;
-  #completed = new Set();
+  #completed = new Set(); // what happened in the present run, and what was forgotten or restored
+  #taken; // names of the bubbles whose step was taken
 
   constructor(editor, root, storePosition) {
     this.editor = editor;
+    this.key = `tour-taken:${editor.root.dataset.workflow}`;
+    this.#taken = new Set(loadValue(this.key, []));
     this.root = root;
     this.storePosition = storePosition;
     this.#bubbles = [...document.getElementById("tour-bubbles").content.children];
@@ -28,8 +35,11 @@ export class Tour {
     return this.#index >= 0;
   }
 
-  begin(anchorBox = "") {
-    const index = this.#bubbles.findIndex((bubble) => bubble.dataset.place === anchorBox);
+  /** Begin at a bubble, by its name; without one, from the start. */
+  begin(name = "") {
+    const index = this.#bubbles.findIndex((bubble) => bubble.dataset.place === name);
+    if (index <= 0) this.#taken.clear();
+    for (const bubble of this.#bubbles.slice(0, Math.max(index, 0))) this.#taken.add(bubble.dataset.place);
     this.#goTo(Math.max(index, 0));
   }
 
@@ -45,15 +55,18 @@ export class Tour {
     return this.#bubbles[this.#index];
   }
 
-  /** Return the newest visible anchor: a conversation has one "recalled" per turn. */
   get #anchor() {
-    const all = document.querySelectorAll(`[data-tour="${this.#bubble.dataset.anchor}"]`);
+    return this.#findAnchor(this.#bubble);
+  }
+
+  /** Return the newest visible anchor: a conversation has one "recalled" per turn. */
+  #findAnchor(bubble) {
+    const all = document.querySelectorAll(`[data-tour="${bubble.dataset.anchor}"]`);
     return [...all].filter((element) => element.checkVisibility()).at(-1);
   }
 
   #goTo(index) {
     this.#index = index;
-    this.#completed.clear();
     if (!this.#bubble) {
       this.#index = -1;
       this.root.hidden = true;
@@ -72,6 +85,7 @@ export class Tour {
   }
 
   #onRunEvent({ name, data }) {
+    if (name === "run_started") for (const event of ["written", "recalled", "finished"]) this.#completed.delete(event);
     if (name === "memory_written") this.#completed.add("written");
     if (name === "memory_recalled" && data.entries?.length) this.#completed.add("recalled");
   }
@@ -88,31 +102,55 @@ export class Tour {
     }
   }
 
-  /** Continue when the step is done, or nothing is left to do it with. */
+  /** Note which steps were taken, and continue with the first one that was not and that can be. */
   #update() {
     if (!this.isOn) return;
-    const anchor = this.#anchor;
-    const until = this.#bubble.dataset.until;
-    if (this.#isDone(until, anchor) || (!anchor && ["opened", "undone"].includes(until))) this.#goTo(this.#index + 1);
-    else this.#place();
+    const before = this.#taken.size;
+    for (const bubble of this.#bubbles) if (this.#isDone(bubble)) this.#taken.add(bubble.dataset.place);
+    if (this.#taken.size !== before) storeValue(this.key, [...this.#taken]);
+    const next = this.#chooseNext();
+    if (next === this.#index) this.#place();
+    else this.#goTo(next < 0 ? this.#bubbles.length : next);
   }
 
-  #isDone(until, anchor) {
-    const person = document.querySelector("#chat-place [name=person]")?.value;
+  /** Return the index of the first step that can be taken now; what concerns one's own memory needs oneself. */
+  #chooseNext() {
+    const next = this.#bubbles.findIndex((bubble, index) => !this.#taken.has(bubble.dataset.place) && (index > this.#index || !this.#isPointless(bubble)));
+    if (!this.#person || !OWN_STEPS.has(this.#bubbles[next]?.dataset.place)) return next;
+    const way = this.#taken.has("same") ? "back" : "same";
+    return this.#bubbles.findIndex((bubble) => bubble.dataset.place === way);
+  }
+
+  /** Return the user that one talks as, or nothing as oneself. */
+  get #person() {
+    return document.querySelector("#chat-place [name=person]")?.value;
+  }
+
+  /** Return whether a step that waits for something on the page has nothing to be done with. */
+  #isPointless(bubble) {
+    return ["opened", "undone"].includes(bubble.dataset.until) && !this.#findAnchor(bubble);
+  }
+
+  #isDone(bubble) {
+    const { until, place } = bubble.dataset;
+    const person = this.#person;
+    const happened = (event) => this.#completed.has(event) && this.#completed.has("finished");
     switch (until) {
       case "opened":
-        return Boolean(anchor?.closest("details")?.open);
-      case "empty":
-        return !document.querySelector("#chat-log .bubble");
+        return Boolean(this.#findAnchor(bubble)?.closest("details")?.open);
+      case "empty": // an empty chat is a new conversation only after there was another
+        return this.#taken.has("tell") && !document.querySelector("#chat-log .bubble");
       case "other":
         return Boolean(person);
       case "oneself":
-        return !person;
+        return !person && this.#taken.has("other");
+      case "finished": // asked as somebody else
+        return Boolean(person) && this.#completed.has("finished");
       case "published":
         return Boolean(document.querySelector("#published.pill-ok"));
       case "written":
       case "recalled":
-        return this.#completed.has(until) && this.#completed.has("finished");
+        return happened(until) && !(place === "ask" && !this.#taken.has("tell"));
       default:
         return this.#completed.has(until);
     }

@@ -24,6 +24,7 @@ import * as templateEditor from "./template_editor.js";
 
 const RELOAD_DELAY = 350; // ms after an edit before the form is fetched again
 const MAX_WAIT = 600; // ms
+const RETRY_DELAY = 4000; // ms between two attempts to reach the server
 const ENHANCERS = [templateEditor, code, conditions, schema, authorization, lists, tools, subWorkflow];
 // Operations that no form shows.
 const POSITION_OPS = new Set(["move", "resize"]);
@@ -38,6 +39,7 @@ class Inspector {
   #rendered = Promise.resolve();
   #blocks = new Map(); // field → the last HTML of the server for it
   #reloadTimer = null;
+  #seen = new Map(); // target → its last HTML, for times without the server
   #isForeign = false; // whether fields may have changed, or only problems and variables
 
   constructor(editor) {
@@ -99,7 +101,7 @@ class Inspector {
     clearTimeout(this.#reloadTimer);
     const target = this.#target;
     const html = await this.#fetch(target);
-    if (html === null || target !== this.#target) return;
+    if (html == null || target !== this.#target) return;
     if (this.form?.isBusy) return this.#reloadLater(RELOAD_DELAY, this.#isForeign);
     if (redrawn) return this.#draw(html);
     const page = new DOMParser().parseFromString(html, "text/html");
@@ -142,11 +144,43 @@ class Inspector {
     if (this.#request !== request) return;
     this.#request = null;
     if (this.#target !== target) return;
+    if (html === undefined) return this.#drawWithoutServer(target);
     if (html === null) {
       this.#target = null;
       return;
     }
+    this.#seen.set(target, html);
     this.#draw(html);
+  }
+
+  /** Show the settings as they were last seen, or say that they need the server; they are fetched when it is back. */
+  #drawWithoutServer(target) {
+    if (this.#seen.has(target)) {
+      this.#draw(this.#seen.get(target));
+      return this.#fetchWhenOnline(target);
+    }
+    const message = document.createElement("div");
+    message.className = "empty";
+    message.append(Object.assign(document.createElement("p"), { textContent: t("These settings need the server. They appear when you are online again.") }));
+    this.root.replaceChildren(message);
+    this.form = null;
+    this.current = {};
+    return this.#fetchWhenOnline(target);
+  }
+
+  #fetchWhenOnline(target) {
+    const { edits } = this.editor;
+    const fetchAgain = () => {
+      if (this.#target !== target) return stop.abort();
+      if (edits.state === "offline" || !navigator.onLine) return;
+      stop.abort();
+      this.#fetchAndDraw(target);
+    };
+    const stop = new AbortController();
+    const timer = this.form ? 0 : setInterval(fetchAgain, RETRY_DELAY); // a form in use is not replaced without need
+    stop.signal.addEventListener("abort", () => clearInterval(timer));
+    window.addEventListener("online", fetchAgain, { signal: stop.signal });
+    edits.addEventListener("state", fetchAgain, { signal: stop.signal });
   }
 
   /** Save pending input first, since another node may read it, and wait a moment for it; a dead network is not waited for. */
@@ -159,6 +193,7 @@ class Inspector {
     }
   }
 
+  /** Return the HTML for a target; null when the server refused, undefined when it could not be reached. */
   async #fetch(target, signal) {
     if (target === null) return null;
     const [kind, ...rest] = target.split(":");
@@ -170,7 +205,7 @@ class Inspector {
       return await previews.fetchFragment(url, signal);
     } catch (error) {
       if (error.name !== "AbortError") console.warn("inspector", error);
-      return null;
+      return undefined;
     }
   }
 
@@ -275,7 +310,7 @@ class Inspector {
     this.#isForeign = false;
     const title = this.root.querySelector(".insp-title");
     if (title !== document.activeElement) title.value = values.title;
-    for (const tab of ["output", "docs"]) this.#swapTab(page, tab);
+    for (const part of ["outputs", "docs"]) this.#swapPart(page, part);
     for (const button of this.root.querySelectorAll(".insp-variable")) paintVariable(button, this.variables);
     templateEditor.repaint(this.root, this.variables);
     this.problems.show(values.problems);
@@ -293,8 +328,8 @@ class Inspector {
     this.#blocks = blocks;
   }
 
-  #swapTab(page, name) {
-    const select = `[data-tab-body="${name}"]`;
+  #swapPart(page, name) {
+    const select = `[data-redraw="${name}"]`;
     const body = this.root.querySelector(select);
     if (body.hidden || !body.contains(document.activeElement)) body.replaceChildren(...page.querySelector(select).childNodes);
   }

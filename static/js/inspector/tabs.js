@@ -1,4 +1,4 @@
-// The tabs of a node: settings, inputs, outputs, last run, and the documentation of its kind.
+// The tabs of a node: settings, last run, and the documentation of its kind.
 
 import { t } from "../common/translations.js";
 import { fetchFragment, setContent } from "./previews.js";
@@ -45,7 +45,7 @@ export class Tabs {
       tab.tabIndex = isSelected ? 0 : -1;
     }
     for (const body of root.querySelectorAll("[data-tab-body]")) body.hidden = body.dataset.tabBody !== name;
-    if (["input", "output", "last"].includes(name)) this.#showLast();
+    if (name === "last") this.#showLast();
   }
 
   refresh() {
@@ -71,7 +71,7 @@ export class Tabs {
     next.focus();
   }
 
-  /** One fragment serves three tabs: inputs, outputs, and all of the run. */
+  /** Show the last run of the node: its inputs and outputs, and what happened between them. */
   async #showLast() {
     const address = this.inspector.panel.dataset.last;
     const run = this.inspector.editor.runs?.run; // the run on the canvas, otherwise the newest
@@ -81,12 +81,8 @@ export class Tabs {
     const html = await fetchFragment(url).catch(() => null);
     if (!html || this.#shownUrl !== url) return;
     const { root } = this.inspector;
-    setContent(root.querySelector('[data-last-part="all"]'), html);
+    setContent(root.querySelector("[data-last-run]"), html);
     root.querySelector("[data-last-none]").hidden = true;
-    for (const name of ["inputs", "outputs"]) {
-      const part = root.querySelector(`[data-last-part="all"] [data-part="${name}"]`);
-      if (part) root.querySelector(`[data-last-part="${name}"]`).replaceChildren(part.cloneNode(true));
-    }
   }
 
   #listVariables() {

@@ -22,12 +22,12 @@ def test_pasted_node_covers_no_other():
 
     first, second = pasted(store, 10, 10), pasted(store, 10, 10)
 
-    # the start node stands at 0, 0 and is 80 high
-    assert first == [(10, 106)]
-    assert second == [(10, 202)]
+    # the start node stands at 0, 0 and is 64 high
+    assert first == [(10, 74)]
+    assert second == [(10, 138)]
 
 
 def test_pasted_group_keeps_its_distances():
     two = NODE[:-1] + ", {id: b, type: custom, position: {x: 400, y: 40}, data: {type: answer}}]"
 
-    assert pasted(InMemoryStore(DOCUMENT), 10, 10, two) == [(10, 266), (410, 306)]
+    assert pasted(InMemoryStore(DOCUMENT), 10, 10, two) == [(10, 234), (410, 274)]

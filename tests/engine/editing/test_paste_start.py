@@ -21,6 +21,7 @@ edges:
   - {id: e, source: s, target: a, sourceHandle: source, targetHandle: target}
 """
 EMPTY = replace(DOCUMENT, nodes=(), edges=())
+BARE = replace(EMPTY, nodes=tuple(node for node in DOCUMENT.nodes if node.kind == "start"))
 ALONE = WHOLE.replace("type: start, title: Begin", "type: answer, title: Begin")
 
 
@@ -28,8 +29,19 @@ def start_of(store: InMemoryStore) -> str:
     return next(item.id for item in store.items.values() if item.kind == "start")
 
 
-def test_what_followed_the_pasted_start_follows_the_one_there():
+def test_copy_is_not_connected_to_a_start_that_leads_somewhere():
     store = InMemoryStore(DOCUMENT)
+    start, before = start_of(store), set(store.items)
+
+    perform(store, read_ops([{"op": "paste", "text": WHOLE}]), context())
+
+    [new] = set(store.items) - before
+    assert store.list_node_edges(new) == []
+    assert store.items[new].data["answer"] == f"{{{{#{start}.question#}}}} and {{{{#sys.query#}}}}"
+
+
+def test_what_followed_the_pasted_start_follows_an_idle_one():
+    store = InMemoryStore(BARE)
     start, before = start_of(store), set(store.items)
 
     performed = perform(store, read_ops([{"op": "paste", "text": WHOLE}]), context())
@@ -39,7 +51,7 @@ def test_what_followed_the_pasted_start_follows_the_one_there():
     assert edges == [(start, new)]
     assert store.items[new].data["answer"] == f"{{{{#{start}.question#}}}} and {{{{#sys.query#}}}}"
     apply_all(store, performed.inverse)
-    assert store.build_document() == InMemoryStore(DOCUMENT).build_document()
+    assert store.build_document() == InMemoryStore(BARE).build_document()
 
 
 def test_nothing_leads_into_a_container_from_the_start_outside():

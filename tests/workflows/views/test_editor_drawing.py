@@ -153,7 +153,7 @@ def test_positions_are_rules_with_escaped_names():
 
     drawing = draw(Document(Mode.WORKFLOW, (spec,), ()), (), KINDS)
 
-    assert "#node-a\\20 b\\2e c{left:8px;top:16.5px;height:80px}" in drawing.rules
+    assert "#node-a\\20 b\\2e c{left:8px;top:16.5px;height:64px}" in drawing.rules
     assert "style=" not in drawing.html
     assert escape_css_name("记忆-1_x") == "记忆-1_x" or escape_css_name("记忆-1_x").startswith("\\")
 
@@ -182,10 +182,34 @@ def test_edge_runs_from_port_to_port(everything):
     html = html_of(everything)
 
     [path] = re.findall(r'data-from="choose" data-fp="false" data-to="each"[^>]* d="([^"]+)"', html)
-    y = 80 + geometry.compute_port_y(1, 2, 0)
-    assert path == geometry.build_edge_path(
-        640 + geometry.CARD_WIDTH, y, 640, 320 + geometry.PORT_Y
+    y = 80 + geometry.compute_port_y(1, 2)
+    assert path.startswith(f"M{640 + geometry.CARD_WIDTH:g},{y:g}L")
+    assert path.endswith(f"L640,{320 + geometry.PORT_Y:g}")
+
+
+def test_edge_is_led_around_a_card_between_its_ends():
+    nodes = tuple(
+        NodeSpec(id_, "llm", {}, id_, position=Position(x, 0))
+        for id_, x in (("a", 0), ("between", 320), ("b", 640))
     )
+    edges = (EdgeSpec("over", "a", "b"), EdgeSpec("near", "a", "between"))
+
+    html = html_of(Document(Mode.WORKFLOW, nodes, edges))
+
+    paths = dict(re.findall(r'id="edge-(\w+)".*? d="([^"]+)"', html))
+    assert "C" not in paths["over"]
+    assert " 304," in paths["over"].replace("Q", " ")  # it turns before the card
+    assert paths["near"] == geometry.build_edge_path(256, 32, 320, 32)
+
+
+def test_line_below_a_title_never_says_it_again():
+    def line(kind: str, title: str, **data) -> str:
+        html = html_of(Document(Mode.WORKFLOW, (NodeSpec("n", kind, data, title),), ()))
+        return str(re.findall(r"<small>(.*?)</small>", html)[0])
+
+    assert line("start", "Question") == "Start"
+    assert line("start", "Start").startswith("Starts the workflow")
+    assert line("llm", "LLM", model={"name": "small"}) == "small"
 
 
 def test_change_costs_what_it_touches(everything):

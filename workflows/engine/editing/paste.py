@@ -29,8 +29,8 @@ MARGIN: Final = 8.0
 def expand_paste(store: Store, op: Paste, context: Context) -> Iterator[Op]:
     """Yield additions of the nodes, the edges between them, and missing variables.
 
-    A start is left out if the workflow has one already, or if the target is a container. At the top level, its edges
-    then leave the existing start; in a container they are dropped.
+    A start is left out if the workflow has one already, or if the target is a container. Its edges are dropped, unless
+    the existing start leads nowhere yet, as in a new workflow: then they leave that one.
     """
     pasted = InMemoryStore(read_fragment(op.text))
     parent = guards.get_container(store, "", op.parent, context)
@@ -44,10 +44,9 @@ def expand_paste(store: Store, op: Paste, context: Context) -> Iterator[Op]:
     shift = _find_free_shift(store, op, parent, outermost_items, context)
     for item in items:
         yield Add(_copy_item(item, ids, names, shift, parent))
+    joined_starts = _list_idle_starts(store, replaced_starts) if parent is None else {}
     for edge in sorted(pasted.edges.values(), key=lambda edge: (edge.rank, edge.id)):
-        source = ids.get(edge.source) or (
-            replaced_starts.get(edge.source) if parent is None else None
-        )
+        source = ids.get(edge.source) or joined_starts.get(edge.source)
         if source and edge.target in ids:
             extra = rename_references(edge.extra, names)
             copy = EdgeRecord("", source, ids[edge.target], edge.handle, edge.target_handle, extra)
@@ -130,6 +129,15 @@ def _select_items(
         else:
             items.append(item)
     return items, replaced_starts
+
+
+def _list_idle_starts(store: Store, replaced_starts: Mapping[str, str]) -> dict[str, str]:
+    """Return the starts that were left out whose replacement has no edges."""
+    return {
+        pasted: existing
+        for pasted, existing in replaced_starts.items()
+        if not store.list_node_edges(existing)
+    }
 
 
 def _create_id(store: Store, item: Item, context: Context) -> str:

@@ -19,12 +19,10 @@ from workflows.views.canvas.summaries import LabelledHandle, clip, label_handles
 
 # Widths on a card, in columns: a letter is one wide, a Chinese character two. Texts are cut here, not by the
 # browser, because every element that clips its overflow is a separate paint chunk.
-TITLE_WIDTH = 25
-KIND_WIDTH = 26
+TITLE_WIDTH = 21
+LINE_WIDTH = 28
 CHIP_WIDTH = 4
 BOX_WIDTH = 48
-SUMMARY_WIDTH = 33
-REMEMBERS_WIDTH = 15  # the chip with its margins
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +58,9 @@ class CardView:
     y: str
     width: str
     height: str
-    summary: str
+    line: str  # below the title
     handles: tuple[LabelledHandle, ...]
     handle_names: str  # as JSON; empty for a single unlabelled handle
-    rows: int
     has_target_handle: bool
     is_box: bool
     is_dot: bool
@@ -77,14 +74,18 @@ class CardView:
 
     @property
     def short_title(self) -> str:
-        chips = sum((bool(self.badge), self.is_disabled, self.is_pinned, bool(self.mark)))
-        return clip(self.title, BOX_WIDTH if self.is_box else TITLE_WIDTH - CHIP_WIDTH * chips)
+        return clip(self.title, self._cut_for_chips(TITLE_WIDTH))
 
     @property
-    def line(self) -> str:
-        """Return the line below the title."""
-        words = (self.kind_title, self.summary) if self.is_box else (self.kind_title,)
-        return clip(" · ".join(filter(None, words)), BOX_WIDTH if self.is_box else KIND_WIDTH)
+    def short_line(self) -> str:
+        return clip(self.line, self._cut_for_chips(LINE_WIDTH))
+
+    def _cut_for_chips(self, width: int) -> int:
+        """Return the columns that the marks at the right of the card leave to a text."""
+        if self.is_box:
+            return BOX_WIDTH
+        marks = (self.badge, self.is_disabled, self.is_pinned, self.mark, self.remembers)
+        return width - CHIP_WIDTH * sum(map(bool, marks))
 
     @property
     def has_rows(self) -> bool:
@@ -108,10 +109,11 @@ def build_card(
     kind_title = get_kind_title(node.kind, kinds)
     badge = _build_badge(problems)
     position = position or node.position
+    title = node.title or kind_title
     return CardView(
         id=node.id,
         kind=node.kind,
-        title=node.title or kind_title,
+        title=title,
         kind_title=kind_title,
         icon=appearance.icon,
         family=appearance.family,
@@ -120,14 +122,9 @@ def build_card(
         y=format_number(position.y),
         width=format_number(shape.width),
         height=format_number(shape.height),
-        summary=clip(
-            summarize_node(node, kinds), SUMMARY_WIDTH - REMEMBERS_WIDTH * _uses_memory(node)
-        )
-        if shape.rows or shape.is_box
-        else "",
+        line=summarize_node(node, kinds, title),
         handles=label_handles(node, kinds, shape.handles),
         handle_names=_encode_handles(shape),
-        rows=shape.rows,
         has_target_handle=shape.has_target_handle,
         is_box=shape.is_box,
         is_dot=shape.is_dot,

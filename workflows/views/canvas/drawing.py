@@ -22,7 +22,7 @@ from workflows.views.canvas.rendering import load_macros
 from workflows.views.canvas.styles import build_icon_rules, build_position_rule, build_scale_rules
 
 
-CHIP_ICONS = ("warning", "pin", "stop")
+CHIP_ICONS = ("warning", "pin", "stop", "memory")
 # With as many nodes in view, the cards are too small to read and a painted picture is shown.
 MIN_FAR_NODES = 260
 

@@ -8,7 +8,14 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from workflows.engine.geometry import Shape, build_edge_path, compute_note_shape, compute_shape
+from workflows.engine.edge_routes import (
+    MAX_ROUTED_NODES,
+    Ends,
+    Obstacle,
+    build_route_path,
+    find_detour,
+)
+from workflows.engine.geometry import Shape, compute_note_shape, compute_shape
 from workflows.engine.kinds import AnyKind
 from workflows.engine.language.document import Document, EdgeSpec, NodeSpec, Note, Position
 from workflows.engine.layout import Box, arrange_in_layers
@@ -102,15 +109,35 @@ class GraphLayout:
 
     def build_path(self, edge: EdgeSpec, corner: Position = ORIGIN) -> str:
         """Return the path of an edge relative to its scope, or to the top scope if ``corner`` is the scope's corner."""
+        ends = self.locate_ends(edge)
+        detour = find_detour(ends, self.list_obstacles(edge), (edge.source, edge.target))
+        x, y = corner.x, corner.y
+        moved_ends = Ends(ends.x1 + x, ends.y1 + y, ends.x2 + x, ends.y2 + y)
+        return build_route_path(moved_ends, detour and detour.shift(x, y))
+
+    def locate_ends(self, edge: EdgeSpec) -> Ends:
+        """Return the ends of an edge, relative to its scope."""
         source, target = self.positions[edge.source], self.positions[edge.target]
         out_x, out_y = self.shapes[edge.source].locate_source(edge.handle)
         in_x, in_y = self.shapes[edge.target].target_position
-        return build_edge_path(
-            corner.x + source.x + out_x,
-            corner.y + source.y + out_y,
-            corner.x + target.x + in_x,
-            corner.y + target.y + in_y,
-        )
+        return Ends(source.x + out_x, source.y + out_y, target.x + in_x, target.y + in_y)
+
+    def list_obstacles(self, edge: EdgeSpec) -> list[Obstacle]:
+        """Return the cards that an edge is led around: those of its scope, and none in a large graph."""
+        return self._obstacles[self.get_scope(self.nodes[edge.source])]
+
+    @cached_property
+    def _obstacles(self) -> dict[str, list[Obstacle]]:
+        """Return the cards of each scope."""
+        obstacles: dict[str, list[Obstacle]] = defaultdict(list)
+        if len(self.nodes) + len(self.document.notes) >= MAX_ROUTED_NODES:
+            return obstacles
+        for scope, ids in self.children.items():
+            for id_ in ids:
+                at, shape = self.positions[id_], self.shapes[id_]
+                box = Obstacle(id_, at.x, at.y, at.x + shape.width, at.y + shape.height)
+                obstacles[scope].append(box)
+        return obstacles
 
     @cached_property
     def frame(self) -> Frame:

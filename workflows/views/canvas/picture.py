@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from workflows.engine.geometry import GRID, HEADER_HEIGHT, PORT_Y, ROW_HEIGHT, Shape, format_number
+from workflows.engine.geometry import GRID, PORT_Y, ROW_HEIGHT, Shape, format_number
 from workflows.engine.kinds import AnyKind
 from workflows.engine.language.document import Document, NodeSpec, Note, Position
 from workflows.views.canvas.cards import CardView, build_card
@@ -14,7 +14,7 @@ from workflows.views.canvas.summaries import LabelledHandle, count_columns, cut
 
 MARGIN = 32.0
 # Characters that fit, also in a viewer without the application's fonts; wide characters count double.
-TITLE_COLUMNS, TEXT_COLUMNS, NOTE_COLUMNS_PER_PIXEL = 24, 32, 0.16
+TITLE_COLUMNS, LINE_COLUMNS, TEXT_COLUMNS, NOTE_COLUMNS_PER_PIXEL = 22, 28, 32, 0.16
 MAX_NOTE_LINES = 40
 
 
@@ -38,8 +38,7 @@ class PictureCard:
     x: str
     y: str
     title: TextLine
-    kind: TextLine
-    summary: TextLine | None
+    line: TextLine
     handles: tuple[PictureHandle, ...]
     target_handle: tuple[str, str] | None
 
@@ -98,11 +97,8 @@ def _build_card(layout: GraphLayout, node: NodeSpec) -> PictureCard:
         view=view,
         x=format_number(x),
         y=format_number(y),
-        title=_build_line(view.title, x + 44, y + 21, TITLE_COLUMNS),
-        kind=_build_line(view.kind_title, x + 44, y + 37, TEXT_COLUMNS),
-        summary=_build_line(view.summary, x + 14, y + HEADER_HEIGHT + 16, TEXT_COLUMNS)
-        if shape.rows
-        else None,
+        title=_build_line(view.title, x + 60, y + 28, TITLE_COLUMNS),
+        line=_build_line(view.line, x + 60, y + 46, LINE_COLUMNS),
         handles=tuple(_build_handle(handle, shape, x, y) for handle in view.handles),
         target_handle=(format_number(x), format_number(y + PORT_Y))
         if shape.has_target_handle

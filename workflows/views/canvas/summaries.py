@@ -35,8 +35,11 @@ class LabelledHandle(NamedTuple):
     text: str = ""
 
 
-def summarize_node(node: NodeSpec, kinds: Mapping[str, AnyKind]) -> str:
-    """Return the summary of the node's data by its kind, or the kind's description if the summary is empty."""
+def summarize_node(node: NodeSpec, kinds: Mapping[str, AnyKind], title: str = "") -> str:
+    """Return the summary of the node's settings by its kind.
+
+    Without one, the line says what kind of node it is; below a title that says this already, what the kind does.
+    """
     try:
         parts = [
             translate_text(part) for part in find_appearance(node.kind, kinds).summarize(node.data)
@@ -45,7 +48,9 @@ def summarize_node(node: NodeSpec, kinds: Mapping[str, AnyKind]) -> str:
         parts = []
     text = REFERENCE.sub(_shorten_reference, " · ".join(filter(None, parts)))
     kind = kinds.get(node.kind)
-    return text or (_(kind.description) if kind and kind.description else "")
+    if text or kind is None:
+        return text or (node.kind if node.kind != title else "")
+    return _(kind.description) if _(kind.title) == title and kind.description else _(kind.title)
 
 
 def _shorten_reference(reference: re.Match[str]) -> str:

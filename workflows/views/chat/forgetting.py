@@ -22,10 +22,16 @@ from workflows.views.request_context import find_workflow, is_htmx, read_text
 def forget_last(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     """Forget the newest memory of the person that a run of the workflow wrote."""
     principal, workflow = _get_workflow_with_memory(request, workflow_id)
-    memory = forgetting.forget_last(principal, workflow=workflow, person=read_person(request.POST))
-    message = (
-        _("Forgotten: “%(text)s”") % {"text": memory.text} if memory else _("Nothing to forget.")
-    )
+    person = read_person(request.POST)
+    memory = forgetting.forget_last(principal, workflow=workflow, person=person)
+    if memory:
+        message = _("Forgotten: “%(text)s”") % {"text": memory.text}
+    elif person:
+        message = _(
+            "%(person)s has no memory here. Switch back to yourself to forget one of yours."
+        ) % {"person": person}
+    else:
+        message = _("Nothing to forget.")
     return _render_toast(request, workflow, message, "forgotten" if memory else "", memory)
 
 

@@ -47,6 +47,7 @@ export class Connect {
     const nodeBelow = hitTester.port(point.x, point.y, { out: !out, accept: (candidate) => candidate.id !== node })?.node ?? hitTester.node(point.x, point.y, (candidate) => !candidate.isNote);
     const reason = nodeBelow && nodeBelow.id !== node ? this.refusals.get(nodeBelow.id) : "";
     const isBoxAround = nodeBelow?.isBox && (nodeBelow.id === origin.scope || model.ancestors(origin.scope).includes(nodeBelow));
+    this.reason = isBoxAround ? "" : reason;
     this.#snapTo(nodeBelow && nodeBelow.id !== node && !reason && !isBoxAround ? nodeBelow : null, point);
     this.tip.show(isBoxAround ? "" : reason, point);
     this.#draw(origin, fp, out, point);
@@ -82,6 +83,7 @@ export class Connect {
     this.#cleanUp();
     const { canvas, start, target } = this;
     if (target) return this.#plug(target);
+    if (this.reason) return canvas.say(this.reason); // a refused drop does nothing else
     if (!this.looseEnd) return;
     const [ox, oy] = canvas.model.offset(this.scope);
     const position = { x: this.looseEnd[0] + ox, y: this.looseEnd[1] + oy };

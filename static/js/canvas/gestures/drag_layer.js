@@ -2,7 +2,6 @@
 // edges.
 
 import { ROOT } from "../model.js";
-import { path } from "../geometry.js";
 
 const MAX_LAYERS = 40; // with more cards than this, no layers are made and the cards are moved in place
 const SVG = "http://www.w3.org/2000/svg";
@@ -53,8 +52,8 @@ export class DragLayer {
     if (farView.isOn) return farView.mark(ids);
     if (!this.#nodes.size) return model.reroute(ids);
     for (const [edge, copy] of this.#edges) {
-      const ends = model.ends(edge);
-      if (ends) copy.setAttribute("d", path(...ends));
+      const d = model.findPath(edge);
+      if (d) copy.setAttribute("d", d);
     }
   }
 

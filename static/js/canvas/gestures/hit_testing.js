@@ -1,7 +1,8 @@
 // Finds what is under the pointer in the model: this needs no hit testing against thousands of elements and no layout, and
 // targets have a generous size at each zoom.
 
-import { distanceToEdge, edgeBox, expandBox, containsPoint } from "../geometry.js";
+import { distanceToRoute, routeBox } from "../edge_routes.js";
+import { expandBox, containsPoint } from "../geometry.js";
 
 const PORT_REACH = 14; // pixels, for a target of 28
 const MAX_PORT_REACH = 20; // in graph units, so that a card is not all port when zoomed out
@@ -80,8 +81,8 @@ export class HitTester {
       const ends = this.model.ends(edge);
       if (!ends) continue;
       const [ox, oy] = this.model.offset(edge.scope);
-      if (!containsPoint(expandBox(edgeBox(...ends), reach), x - ox, y - oy)) continue;
-      const distance = distanceToEdge(x - ox, y - oy, ...ends);
+      if (!containsPoint(expandBox(routeBox(ends, edge.detour), reach), x - ox, y - oy)) continue;
+      const distance = distanceToRoute(x - ox, y - oy, ends, edge.detour);
       if (distance <= shortest) [best, shortest] = [{ type: "edge", edge, end: this.#end(ends, x - ox, y - oy) }, distance];
     }
     return best;

@@ -1,8 +1,8 @@
 // Resolves the design tokens to colours for a bitmap: a custom property holds `light-dark(…)`, which only an element
 // resolves.
 
-const NAMES = ["page", "panel", "panel-2", "line", "line-strong", "ink", "ink-2", "ink-3", "accent", "run", "warn", "memory", "ok", "bad"];
-const OF_FAMILY = { flow: "accent", model: "run", logic: "warn", memory: "memory" };
+const NAMES = ["page", "panel", "panel-2", "line", "line-strong", "ink", "ink-2", "ink-3", "accent", "run", "warn", "memory", "data", "ok", "bad"];
+const OF_FAMILY = { flow: "accent", model: "run", logic: "warn", memory: "memory", data: "data" };
 
 export class Palette extends EventTarget {
   #colours = null;
@@ -32,7 +32,7 @@ export class Palette extends EventTarget {
 
   /** Return the colour of a card's family, the same as its icon. */
   colourOf(node) {
-    node.family ??= node.el.querySelector(":scope > .wf-card")?.className.match(/wf-(flow|model|logic|memory)/)?.[1] ?? "data";
+    node.family ??= node.el.querySelector(":scope > .wf-card")?.className.match(/wf-(flow|model|logic|memory|data)/)?.[1] ?? "none";
     return this.colours[OF_FAMILY[node.family] ?? "ink-3"];
   }
 }

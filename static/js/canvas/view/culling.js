@@ -1,7 +1,7 @@
 // In large graphs, nodes more than a screen outside the view are not displayed. They stay in the document, so that swaps
 // find them; focus() and reveal() display them first.
 
-import { edgeBox, overlaps } from "../geometry.js";
+import { overlaps } from "../geometry.js";
 import { ROOT } from "../model.js";
 
 const MIN_NODES = 300; // from this number of nodes on
@@ -30,7 +30,7 @@ export class Culling {
     const { model } = this.canvas;
     const [from, to] = [model.nodes.get(edge.from), model.nodes.get(edge.to)];
     if (!from || !to) return;
-    set(edge, from.off && to.off && !overlaps(box, edgeBox(...model.ends(edge))));
+    set(edge, from.off && to.off && !overlaps(box, model.edgeBox(edge)));
   }
 
   show(node) {

@@ -1,7 +1,8 @@
-// Places the labels on edges, such as a preview of the data, so that they cover no card, port or state badge. An edge
-// without enough room has no label; a click on it still opens the data.
+// Shows a preview of the data beside an edge while the edge is hovered or selected. The label covers no card, port or state
+// badge; an edge without enough room has none, and its menu still opens the data.
 
-import { pointOnEdge, clamp } from "../geometry.js";
+import { pointOnRoute } from "../edge_routes.js";
+import { clamp, containsPoint, expandBox } from "../geometry.js";
 
 const HEIGHT = 24; // px of a label with padding
 const [MAX_WIDTH, GOOD_WIDTH, MIN_WIDTH] = [200, 72, 40]; // px: the longest label, a sufficient one, and the shortest that can be read
@@ -9,21 +10,61 @@ const [LETTER_WIDTH, CAPITAL_WIDTH] = [6.5, 8.8]; // px on average, and the padd
 const PADDING = 20;
 const PORT_MARGIN = 6; // px at the sides of a card for its ports
 const BADGE_HEIGHT = 28; // px below a card or above a container for its state
-const JOIN_BADGE = { x: -30, y: 12, w: 30, h: 24 }; // the badge with the number of incoming edges, from the corner of the card
-const COLUMN_WIDTH = 512; // px of the graph in one column of the lookup table
+const JOIN_BADGE = { x: -30, y: 20, w: 30, h: 24 }; // the badge with the number of incoming edges, from the corner of the card
+const LINGER = 300; // ms after the pointer left the edge, so that it can reach the label
 
 // Positions to try, best first: how far along the edge, and how far off it.
-const SPOTS = [[0.5, 0], [0.4, 0], [0.6, 0], [0.3, 0], [0.7, 0], [0.5, -40], [0.5, 40], [0.2, 0], [0.8, 0], [0.35, -40], [0.65, -40]];
+const SPOTS = [[0.5, 0], [0.4, 0], [0.6, 0], [0.3, 0], [0.7, 0], [0.5, -40], [0.5, 40], [0.2, 0], [0.8, 0], [0.35, -40], [0.65, -40], [0.35, 40], [0.65, 40]];
 
 export class Labels {
-  #columns = null; // scope → column → boxes, built again after a change
+  #texts = new Map(); // id of an edge → [text, title]
+  #hovered = null; // id
+  #timer = 0;
 
   constructor(canvas) {
     this.canvas = canvas;
   }
 
-  show(edge, text, title = "") {
-    if (!text) {
+  /** Set what the label of an edge says, or nothing. */
+  set(edge, text, title = "") {
+    if (text) this.#texts.set(edge.id, [text, title]);
+    else this.#texts.delete(edge.id);
+    this.#update(edge);
+  }
+
+  /** Show the label of the edge under the pointer; null when it left the edge. */
+  hover(edge) {
+    clearTimeout(this.#timer);
+    if (edge) this.#setHovered(edge.id);
+    else if (this.#hovered) this.#timer = setTimeout(() => this.#leave(), LINGER);
+  }
+
+  /** The pointer or the focus on the label keeps it, and so does the data that it opened. */
+  #leave() {
+    const label = this.canvas.model.edges.get(this.#hovered)?.label;
+    if (label?.matches(":hover, :focus, [aria-expanded=true]")) this.#timer = setTimeout(() => this.#leave(), LINGER);
+    else this.#setHovered(null);
+  }
+
+  #setHovered(id) {
+    if (id === this.#hovered) return;
+    const { edges } = this.canvas.model;
+    const previous = edges.get(this.#hovered);
+    this.#hovered = id;
+    for (const edge of [previous, edges.get(id)]) if (edge) this.#update(edge);
+  }
+
+  /** Update the labels after the selection changed, or cards were moved, added or removed. */
+  update() {
+    for (const id of this.#texts.keys()) {
+      const edge = this.canvas.model.edges.get(id);
+      if (edge) this.#update(edge);
+    }
+  }
+
+  #update(edge) {
+    const [text, title] = this.#texts.get(edge.id) ?? [];
+    if (!text || !(edge.id === this.#hovered || this.canvas.selection.has(edge.id))) {
       edge.label?.remove();
       edge.label = null;
       return;
@@ -32,12 +73,6 @@ export class Labels {
     edge.label.textContent = text;
     edge.label.title = title;
     this.#place(edge);
-  }
-
-  /** Place all labels again after cards were moved, added or removed. */
-  placeAll() {
-    this.#columns = null;
-    for (const edge of this.canvas.model.edges.values()) if (edge.label) this.#place(edge);
   }
 
   /** Insert the label before the cards, so that a card moved over it covers it. */
@@ -50,10 +85,11 @@ export class Labels {
   }
 
   #place(edge) {
-    const ends = this.canvas.model.ends(edge);
+    const { model } = this.canvas;
+    const ends = model.ends(edge);
     if (!ends) return;
     const { label } = edge;
-    const spot = findSpot(ends, Math.min(MAX_WIDTH, estimateWidth(label.textContent)), this.#boxesNear(edge.scope, ends));
+    const spot = findSpot((t) => pointOnRoute(ends, edge.detour, t), Math.min(MAX_WIDTH, estimateWidth(label.textContent)), this.#listBoxes(edge));
     label.hidden = !spot;
     if (!spot) return;
     label.style.setProperty("--room", `${spot.w}px`);
@@ -61,33 +97,13 @@ export class Labels {
     label.style.top = `${spot.y}px`;
   }
 
-  /** Return the boxes near an edge. */
-  #boxesNear(scope, [x1, , x2]) {
-    this.#columns ??= buildColumns(this.canvas.model);
-    const columns = this.#columns.get(scope) ?? new Map();
-    const boxes = new Set();
-    const last = getColumn(Math.max(x1, x2) + MAX_WIDTH);
-    for (let at = getColumn(Math.min(x1, x2) - MAX_WIDTH); at <= last; at++) for (const box of columns.get(at) ?? []) boxes.add(box);
-    return boxes;
+  /** Return what a label must not cover: the cards near the edge with their ports and states. */
+  #listBoxes(edge) {
+    const { model } = this.canvas;
+    const area = expandBox(model.edgeBox(edge), MAX_WIDTH);
+    const isNear = ({ x, y, w, h }) => containsPoint(expandBox(area, Math.max(w, h)), x + w / 2, y + h / 2);
+    return [...model.nodes.values()].filter((node) => node.scope === edge.scope && !node.isNote && isNear(node)).flatMap(getBoxes);
   }
-}
-
-const getColumn = (x) => Math.floor(x / COLUMN_WIDTH);
-
-function buildColumns(model) {
-  const scopes = new Map();
-  for (const node of model.nodes.values()) {
-    if (node.isNote) continue; // notes lie behind everything
-    if (!scopes.has(node.scope)) scopes.set(node.scope, new Map());
-    const columns = scopes.get(node.scope);
-    for (const box of getBoxes(node)) {
-      for (let at = getColumn(box.x); at <= getColumn(box.x + box.w); at++) {
-        if (!columns.has(at)) columns.set(at, []);
-        columns.get(at).push(box);
-      }
-    }
-  }
-  return scopes;
 }
 
 /**
@@ -107,10 +123,10 @@ function estimateWidth(text) {
 }
 
 /** @returns {{x: number, y: number, w: number} | null} the middle and the width of a label that covers none of the boxes */
-function findSpot(ends, desired, boxes) {
+function findSpot(pointAt, desired, boxes) {
   let best = null;
   for (const [fraction, offset] of SPOTS) {
-    const [x, y] = pointOnEdge(...ends, fraction);
+    const [x, y] = pointAt(fraction);
     const [from, to] = findFreeInterval(x, y + offset, boxes);
     const w = Math.min(desired, to - from);
     if (w >= Math.min(desired, MIN_WIDTH) && w > (best?.w ?? 0)) best = { x: clamp(x, from + w / 2, to - w / 2), y: y + offset, w };

@@ -2,7 +2,7 @@
 
 import { overlaps } from "../geometry.js";
 
-const PAD = 48;
+const PAD = 36;
 const MARGIN = 16; // px between floating elements and the graph
 const MIN_SCALE_RATIO = 0.7; // the least acceptable part of the full scale; below it, the graph may lie under the overview
 

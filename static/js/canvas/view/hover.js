@@ -32,6 +32,7 @@ export class Hover {
 
   #highlight(hit) {
     const el = this.#elementOf(hit);
+    this.canvas.labels.hover(hit?.type === "edge" ? hit.edge : null);
     this.cursor = hit && hit.type !== "node" ? hit.type + (hit.end ? "-end" : "") : "";
     this.canvas.cover();
     if (el === this.#highlighted) return;

@@ -1,16 +1,17 @@
 // Moves the view: fit, reveal, centre, and restore the last view.
 
-import { overlaps } from "../geometry.js";
+import { boundingBox, overlaps } from "../geometry.js";
 import { ROOT } from "../model.js";
 import { findClearMove, findInsets } from "./free_area.js";
 import { storeSetting, loadSetting } from "./view_tools.js";
 import { isNarrow } from "../../editor/panels.js";
 
-const READABLE = 0.45; // the least scale at which a small graph is first shown
+const READABLE = 0.8; // the least scale at which a graph is first shown
+const START_INSET = 40; // px between the corner of the canvas and the beginning of a graph that is too large for it
+const SIZE_TOLERANCE = 0.15; // the part of its size that a window may have changed by since its view was stored
 const FLOATING = ".wf-tools, .wf-minimap, .wf-crumbs, .steps-corner > :not([hidden])";
 const MARGIN = 24; // px from the edge of the view that count as badly visible
 const TOLERANCE = 2; // px that a view may differ and still count as the fitted one
-const LARGE_GRAPH = 60; // the number of nodes from which the whole graph is shown first
 
 export class Navigation {
   constructor(canvas) {
@@ -45,6 +46,18 @@ export class Navigation {
     const [x, y] = [v.x - dx * v.k, v.y - dy * v.k];
     const [right, down] = findClearMove({ x: x + box.x * v.k, y: y + box.y * v.k, w: box.w * v.k, h: box.h * v.k }, [v.width, v.height], this.#getFloatingBoxes());
     if (dx || dy || right || down) v.set(x + right, y + down);
+  }
+
+  revealAll(ids) {
+    const { model, viewport: v } = this.canvas;
+    const nodes = ids.map((id) => model.nodes.get(id)).filter(Boolean);
+    if (!nodes.length) return;
+    const box = boundingBox(nodes.map((node) => model.box(node)));
+    const visible = v.visibleBox();
+    const isVisible = box.x >= visible.x && box.y >= visible.y && box.x + box.w <= visible.x + visible.w && box.y + box.h <= visible.y + visible.h;
+    if (isVisible) return;
+    if (box.w > visible.w || box.h > visible.h) this.fit(ids);
+    else v.set(v.width / 2 - (box.x + box.w / 2) * v.k, v.height / 2 - (box.y + box.h / 2) * v.k);
   }
 
   centre(id, k = this.canvas.viewport.k) {
@@ -94,41 +107,61 @@ export class Navigation {
 
   /** Store the view, except on narrow screens, whose view would not fit a wide one. */
   store() {
-    const { x, y, k, width } = this.canvas.viewport;
+    const { x, y, k, width, height } = this.canvas.viewport;
     if (!width || isNarrow()) return;
-    storeSetting(this.key, JSON.stringify([x, y, k].map((n) => Math.round(n * 1000) / 1000)));
+    storeSetting(this.key, JSON.stringify([x, y, k, width, height].map((n) => Math.round(n * 1000) / 1000)));
   }
 
   /**
-   * Restore the last view of this person, otherwise show the whole graph, or its beginning if it would be too small to
-   * read.
+   * Restore the last view of this person if it was stored in a window of about this size. Otherwise show the whole graph if
+   * it can be read, and else its beginning.
    */
   showFirst() {
-    const { viewport, model } = this.canvas;
+    const { viewport } = this.canvas;
     if (!viewport.width) return; // on a narrow screen another panel is shown first
     this.isNarrow = isNarrow();
-    let view = null;
-    try {
-      view = JSON.parse(loadSetting(this.key));
-    } catch {
-      // no stored view
-    }
     this.fit();
-    if (isNarrow()) return;
-    if (viewport.k < READABLE && model.nodes.size < LARGE_GRAPH) this.#begin();
-    if (!Array.isArray(view) || !view.every(Number.isFinite)) return;
-    const [x, y, k] = view;
-    const visible = { x: -x / k, y: -y / k, w: viewport.width / k, h: viewport.height / k };
-    if (!overlaps(visible, this.canvas.bounds())) return;
-    Object.assign(viewport, { x, y, k });
+    if (viewport.k < READABLE && !this.canvas.farView.isFar) this.#begin();
+    const view = isNarrow() ? null : this.#loadView();
+    if (!view) return;
+    Object.assign(viewport, view);
     viewport.rest();
   }
 
+  /** Return the stored view if it fits the window and shows a part of the graph. */
+  #loadView() {
+    const { viewport: v } = this.canvas;
+    let numbers = null;
+    try {
+      numbers = JSON.parse(loadSetting(this.key));
+    } catch {
+      return null; // no stored view
+    }
+    if (!Array.isArray(numbers) || numbers.length < 5 || !numbers.every(Number.isFinite)) return null;
+    const [x, y, k, width, height] = numbers;
+    const isSimilar = (stored, current) => Math.abs(stored - current) <= SIZE_TOLERANCE * current;
+    if (!isSimilar(width, v.width) || !isSimilar(height, v.height)) return null;
+    const visible = { x: -x / k, y: -y / k, w: v.width / k, h: v.height / k };
+    return overlaps(visible, this.canvas.bounds()) ? { x, y, k } : null;
+  }
+
+  /** Show the beginning of the graph: its first node at the left, in the middle if the graph is higher than the window. */
   #begin() {
-    const { viewport } = this.canvas;
-    const b = this.canvas.bounds();
-    Object.assign(viewport, { k: READABLE, x: 32 - b.x * READABLE, y: (viewport.height - b.h * READABLE) / 2 - b.y * READABLE });
-    viewport.rest();
+    const { canvas } = this;
+    const { viewport: v, model } = canvas;
+    const b = canvas.bounds();
+    const k = READABLE;
+    const first = [...model.nodes.values()].filter((node) => node.scope === canvas.stage && !node.isNote).sort((one, other) => one.x - other.x)[0];
+    const room = v.height - 2 * START_INSET;
+    const x = b.w * k <= v.width - 2 * START_INSET ? (v.width - b.w * k) / 2 - b.x * k : START_INSET - b.x * k;
+    let y = (v.height - b.h * k) / 2 - b.y * k;
+    if (b.h * k > room && first) {
+      // As near to the middle of the first node as the graph's upper and lower ends allow.
+      const middle = v.height / 2 - (first.y + first.h / 2) * k;
+      y = Math.min(START_INSET - b.y * k, Math.max(v.height - START_INSET - (b.y + b.h) * k, middle));
+    }
+    Object.assign(v, { k, x, y });
+    v.rest();
   }
 }
 

@@ -13,6 +13,7 @@ const STATES = {
   paused: ["pause", () => t("Paused")],
   retrying: ["loop", () => t("Retrying")],
 };
+const ENDED = new Set(["completed", "failed", "skipped"]);
 const SVG = "http://www.w3.org/2000/svg";
 
 const AWAITED = {
@@ -30,12 +31,13 @@ export function describeWait({ status, waits_for: awaited, due_at: dueAt }) {
 }
 
 /**
- * Show the state of a node, or none when it is idle.
+ * Show the state of a node, or none when it is idle. The text is for screen readers and for a state that goes on: what is
+ * done has its output in the log.
  * @param {HTMLElement} el the node's element
- * @param {{state?: string, word?: string, time?: string, size?: string, text?: string}} shown ``word`` replaces that of the state
+ * @param {{state?: string, word?: string, time?: string, text?: string}} shown ``word`` replaces that of the state
  * @param {string} icons the address of the icons
  */
-export function showState(el, { state = "idle", word = "", time = "", size = "", text = "" }, icons) {
+export function showState(el, { state = "idle", word = "", time = "", text = "" }, icons) {
   const label = STATES[state];
   if (label) el.dataset.state = state;
   else delete el.dataset.state;
@@ -45,7 +47,7 @@ export function showState(el, { state = "idle", word = "", time = "", size = "",
   if (!label) return el.removeAttribute("aria-description");
   const [icon, getWord] = label;
   strip.querySelector("use").setAttribute("href", `${icons}#${icon}`);
-  const parts = { word: word || getWord(), time, size, text };
+  const parts = { word: word || getWord(), time, text: ENDED.has(state) ? "" : text };
   for (const [slot, value] of Object.entries(parts)) strip.querySelector(`[data-${slot}]`).textContent = value ?? "";
   el.setAttribute("aria-description", [parts.word, time, text].filter(Boolean).join(", "));
 }
@@ -58,7 +60,7 @@ function makeStrip() {
   icon.setAttribute("aria-hidden", "true");
   icon.append(document.createElementNS(SVG, "use"));
   strip.append(icon);
-  for (const slot of ["word", "time", "size", "text"]) {
+  for (const slot of ["word", "time", "text"]) {
     const span = document.createElement("span");
     span.dataset[slot] = "";
     strip.append(span);

@@ -38,7 +38,7 @@ export class Painter {
     const { taken, text } = merged;
     if (taken === true || taken === false) edge.el.dataset.taken = taken ? "yes" : "no";
     else delete edge.el.dataset.taken;
-    this.canvas.labels.show(edge, text, merged.title);
+    this.canvas.labels.set(edge, text, merged.title);
   }
 
   /** Paint a node again after a swap. */

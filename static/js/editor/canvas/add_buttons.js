@@ -1,6 +1,6 @@
 // Shows a + at a free output of the node under the mouse, and in the middle of the edge under it.
 
-import { pointOnEdge } from "../../canvas/geometry.js";
+import { pointOnRoute } from "../../canvas/edge_routes.js";
 import { getOutgoingEdges, isNote } from "../graph_queries.js";
 import { t } from "../../common/translations.js";
 
@@ -77,7 +77,7 @@ export function installAddButton(editor, actions) {
     const ends = editor.model.ends(edge);
     if (!ends) return null;
     const [ox, oy] = editor.model.offset(edge.scope);
-    const [x, y] = pointOnEdge(...ends, 0.5);
+    const [x, y] = pointOnRoute(ends, edge.detour, 0.5);
     return [x + ox, y + oy];
   }
 

@@ -4,13 +4,13 @@ import { BOX_PADDING, CARD_WIDTH, HEADER_HEIGHT, cardHeight, overlaps, snap } fr
 import { ROOT, getOutgoingEdges, createNodeId, getNodesInScope, isNote, getKindName, getNodeName, findOffer, getOutputs, getParent, collectReachable, getScope } from "../graph_queries.js";
 import { t } from "../../common/translations.js";
 
-const GAP = 96;
+const GAP = 64;
 const STEP = 32; // distance of one attempt to find room
 const MARGIN = 16; // distance from obstacles near a position the user pointed at
 const MAX_NEIGHBOURS = 40; // the number of nearby nodes whose sides are tried
 
 const getDefaultOutput = (editor, kind) => findOffer(editor, kind)?.way ?? "source";
-const getSize = (editor, kind) => (findOffer(editor, kind)?.holds ? { w: 400, h: 200 } : { w: CARD_WIDTH, h: cardHeight(1, 1) });
+const getSize = (editor, kind) => (findOffer(editor, kind)?.holds ? { w: 400, h: 200 } : { w: CARD_WIDTH, h: cardHeight(1) });
 
 /** Return a free position at the given one or below it. */
 export function findFreePlace(editor, scope, position, size, excluded = new Set()) {

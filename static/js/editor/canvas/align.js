@@ -110,7 +110,7 @@ function restorePreferences(editor) {
   const preferences = loadValue(STORAGE_KEY, {});
   if (preferences.wheel) editor.canvas.wheelZooms = preferences.wheel === "zoom";
   editor.canvas.viewport.addEventListener("rest", () => editor.canvas.grid && positionGrid(editor));
-  showGrid(editor, preferences.grid ?? false);
+  showGrid(editor, preferences.grid ?? true);
 }
 
 function showGrid(editor, on) {

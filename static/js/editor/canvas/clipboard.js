@@ -110,6 +110,7 @@ async function insertFragment(editor, text, { x, y }, scope, label) {
   // The focus moves to the pasted nodes, so that Ctrl+Z undoes the paste.
   if (top.length) editor.canvas.focus(top[0]);
   editor.canvas.pick(top);
+  editor.canvas.revealAll(top);
   const message = label ?? t("Pasted nodes: {n}", { n: top.length });
   const note = change.left_start ? t("Start node skipped (only one allowed)") : "";
   editor.say([message, note].filter(Boolean).join(". "));
@@ -122,6 +123,7 @@ async function duplicate(editor) {
   const nodes = getSelectedNodes(editor);
   const scope = getScope(nodes[0]);
   const position = { x: Math.min(...nodes.map((n) => n.x)) + OFFSET, y: Math.min(...nodes.map((n) => n.y)) + OFFSET };
-  const text = await fetchFragment(editor, "yaml");
+  const text = await fetchFragment(editor, "yaml").catch(() => null);
+  if (text === null) return editor.say(t("Duplicating needs the server. Try again when you are online."));
   await insertFragment(editor, text, position, scope, t("Duplicated nodes: {n}", { n: nodes.length }));
 }

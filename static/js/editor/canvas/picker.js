@@ -3,7 +3,7 @@
 
 import { askForText } from "../prompt.js";
 import { goTo } from "../commands/keyboard.js";
-import { ROOT, getOutgoingEdges, getNodesInScope, isNote, getKindName, getNodeName, getOnlySelectedNode, getOutputs, getPortName, getScope, getWorkScope } from "../graph_queries.js";
+import { ROOT, findOffer, getOutgoingEdges, getNodesInScope, isNote, getKindName, getNodeName, getOnlySelectedNode, getOutputs, getPortName, getScope, getWorkScope } from "../graph_queries.js";
 import { addBetween, addNode } from "./add_nodes.js";
 import { storeValue, loadValue } from "../../common/storage.js";
 import { findRefusal } from "../../canvas/connection_rules.js";
@@ -305,7 +305,7 @@ async function pickKind(editor, { at, scope = ROOT, after = false, before = fals
 const storeRecent = (kind, recent) => storeValue(RECENT_KEY, [kind, ...recent.filter((other) => other !== kind)].slice(0, 4));
 
 function pickNode(editor, { title, nodes, at }) {
-  const choices = nodes.map((node) => ({ id: node.id, name: getNodeName(editor, node.id), hint: getKindName(editor, node.kind), icon: node.el.querySelector(".icon"), words: [node.id] }));
+  const choices = nodes.map((node) => ({ id: node.id, name: getNodeName(editor, node.id), hint: getKindName(editor, node.kind), icon: findOffer(editor, node.kind)?.icon, family: findOffer(editor, node.kind)?.family, words: [node.id] }));
   return editor.choose({ title, placeholder: t("Search by name…"), choices, at });
 }
 

@@ -1,6 +1,7 @@
 // Selects nodes and changes the selected ones: delete, rename, switch off, move by keys.
 
 import { getSelectedEdges, getSelectedNodes, getOutgoingEdges, getNodesInScope, isNote, getNodeName, getOnlySelectedNode, filterOutermost, collectReachable, getWorkScope } from "../graph_queries.js";
+import { renameNode } from "../titles.js";
 import { t } from "../../common/translations.js";
 
 const NUDGES = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
@@ -21,7 +22,7 @@ export function install(editor) {
     { id: "select-invert", label: t("Invert selection"), keys: "Mod+I", group: "select", run: invertSelection },
     { id: "delete", label: t("Delete"), keys: ["Delete", "Backspace"], group: "edit", edits: true, menu: ["node", "edge"], when: hasSelection, words: t("remove"), run: (e) => remove(e, true) },
     { id: "delete-only", label: t("Delete without reconnecting"), keys: "Shift+Delete", group: "edit", edits: true, when: hasSelectedNodes, run: (e) => remove(e, false) },
-    { id: "rename", label: t("Rename…"), keys: "F2", group: "edit", edits: true, menu: ["node"], when: (e) => Boolean(getOnlySelectedNode(e)) && !isNote(getOnlySelectedNode(e)), run: rename },
+    { id: "rename", label: t("Rename…"), keys: "F2", group: "edit", edits: true, menu: ["node"], when: (e) => Boolean(getOnlySelectedNode(e)) && !isNote(getOnlySelectedNode(e)), run: (e) => renameNode(e, getOnlySelectedNode(e)) },
     { id: "toggle-disabled", label: () => (areAllDisabled(editor) ? t("Enable") : t("Disable")), keys: "D", group: "edit", edits: true, menu: ["node"], words: t("disable enable bypass skip"), when: canToggle, run: toggleDisabled },
     ...Object.entries(NUDGES).flatMap(([key, by]) => [
       { id: `nudge-${key}`, label: t("Move 8 px"), keys: `Alt+${key}`, group: "move", edits: true, quiet: true, when: hasSelectedNodes, run: (e) => nudge(e, by, COARSE_STEP) },
@@ -73,15 +74,6 @@ function describeDeletion(editor, nodes, edges) {
   if (nodes.length) return t("Deleted nodes: {n}", { n: nodes.length });
   if (edges.length > 1) return t("Deleted connections: {n}", { n: edges.length });
   return t("Disconnected {from} from {to}", { from: getNodeName(editor, edges[0].from), to: getNodeName(editor, edges[0].to) });
-}
-
-async function rename(editor) {
-  const node = getOnlySelectedNode(editor);
-  const name = getNodeName(editor, node.id);
-  const title = await editor.ask({ title: t("Rename {name}", { name }), label: t("Name"), value: name, at: node.el });
-  if (!title?.trim() || title.trim() === name) return;
-  const label = t("Renamed {old} to {name}", { old: name, name: title.trim() });
-  if (await editor.edits.send([{ op: "rename", id: node.id, title: title.trim() }], { label })) editor.say(label);
 }
 
 // The mark lies on the card, since the server swaps cards only.

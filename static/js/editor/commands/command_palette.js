@@ -2,7 +2,8 @@
 
 import { goTo } from "./keyboard.js";
 import { GROUPS } from "./commands.js";
-import { isNote, getKindName, getNodeName } from "../graph_queries.js";
+import { createCommandIcon } from "./command_icons.js";
+import { findOffer, isNote, getKindName, getNodeName } from "../graph_queries.js";
 import { storeValue, loadValue } from "../../common/storage.js";
 import { t } from "../../common/translations.js";
 
@@ -41,6 +42,7 @@ function listCommands(editor) {
       group: recent.includes(command.id) ? t("Recently used") : (groups[command.group] ?? groups.other),
       place: recent.includes(command.id) ? recent.indexOf(command.id) : 100 + getRank(command.group),
       keys: editor.commands.keysOf(command).slice(0, 1),
+      icon: createCommandIcon(editor, command),
       words: [command.words ?? "", command.id.replaceAll("-", " ")],
     }))
     .sort((a, b) => a.place - b.place);
@@ -50,7 +52,7 @@ function listNodes(editor) {
   return [...editor.model.nodes.values()]
     .filter((node) => !isNote(node) && !node.isEntry)
     .sort((a, b) => a.x - b.x || a.y - b.y)
-    .map((node) => ({ id: `go:${node.id}`, name: getNodeName(editor, node.id), hint: t("Go to · {kind}", { kind: getKindName(editor, node.kind) }), group: t("Go to"), icon: node.el.querySelector(".icon"), words: [node.id, t("go to {name}", { name: getNodeName(editor, node.id) })] }));
+    .map((node) => ({ id: `go:${node.id}`, name: getNodeName(editor, node.id), hint: t("Go to · {kind}", { kind: getKindName(editor, node.kind) }), group: t("Go to"), icon: findOffer(editor, node.kind)?.icon, family: findOffer(editor, node.kind)?.family, words: [node.id, t("go to {name}", { name: getNodeName(editor, node.id) })] }));
 }
 
 const loadRecent = () => loadValue(RECENT_KEY, []);

@@ -16,6 +16,7 @@ export function install(editor) {
     if (box.hidden) return;
     box.hidden = true;
     opener?.focus?.({ preventScroll: true });
+    opener?.removeAttribute("aria-expanded");
     opener = null;
   }
 
@@ -23,6 +24,7 @@ export function install(editor) {
     const run = editor.runs?.run;
     if (!run) return;
     opener = label;
+    opener.setAttribute("aria-expanded", "true"); // the label of an open box stays
     const name = getNodeName(editor, edge.from);
     box.setAttribute("aria-label", t("Output of {name}", { name }));
     const head = document.createElement("div");

@@ -339,6 +339,7 @@ class Runs {
     this.view.pinned = new Set(getPinned(turn));
     this.view.status = "queued";
     this.isOld = false;
+    this.editor.panels.offer("dock");
     this.#showWarnings([]);
     this.#showState();
   }

@@ -46,7 +46,7 @@ def test_container_grows_around_what_came_into_it(op):
 
     gesture(store, op)
 
-    assert size(store, "it") == (300 + 240 + 24, 260 + 80 + 24)
+    assert size(store, "it") == (300 + 256 + 24, 260 + 64 + 24)
 
 
 def test_container_grows_around_what_is_pasted_into_it():
@@ -63,13 +63,13 @@ def test_container_grows_around_what_is_pasted_into_it():
         },
     )
 
-    assert size(store, "it") == (564, 156 + 80 + 24)  # below the node that is there
+    assert size(store, "it") == (580, 156 + 64 + 24)  # below the node that is there
 
 
 def test_container_that_has_room_stays_as_it_is():
     store = opened()
 
-    performed = gesture(store, {"op": "move", "id": "in", "x": 130, "y": 70})
+    performed = gesture(store, {"op": "move", "id": "in", "x": 110, "y": 70})
 
     assert [type(op).__name__ for op in performed.ops] == ["Move"]
     assert size(store, "it") == (400, 200)
@@ -80,8 +80,8 @@ def test_what_would_be_covered_moves_aside_by_as_much():
 
     gesture(store, {"op": "move", "id": "in", "x": 300, "y": 70})
 
-    assert size(store, "it") == (564, 200)
-    assert place(store, "e") == (1300 + 164, 0)
+    assert size(store, "it") == (580, 200)
+    assert place(store, "e") == (1300 + 180, 0)
     assert place(store, "c") == (600, 0)
 
 
@@ -90,7 +90,7 @@ def test_what_lies_clear_of_the_larger_frame_stays():
 
     gesture(store, {"op": "move", "id": "in", "x": 80, "y": 70})
 
-    assert size(store, "it") == (344, 200)
+    assert size(store, "it") == (360, 200)
     assert place(store, "e") == (1300, 0)
 
 
@@ -106,8 +106,8 @@ def test_container_in_a_container_makes_both_grow():
         {"op": "add", "node": {"id": "new", "kind": "answer", "x": 500, "y": 60, "parent": "lp"}},
     )
 
-    assert size(store, "lp") == (764, 200)
-    assert size(store, "it") == (100 + 764 + 24, 284)
+    assert size(store, "lp") == (780, 200)
+    assert size(store, "it") == (100 + 780 + 24, 284)
 
 
 def test_growth_is_taken_back_with_the_gesture():

@@ -69,7 +69,7 @@ class ParameterExtractor(NodeKind[ExtractorConfig, ExtractorConfig]):
     description = gettext_noop("Extracts values from a text with a model")
     group = "ai"
     palette_order = 30
-    icon = "template"
+    icon = "extract"
     family = "model"
     dialects = ("dify", "xworkflow")
     config_model = ExtractorConfig

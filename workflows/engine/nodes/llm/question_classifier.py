@@ -57,7 +57,7 @@ class QuestionClassifier(NodeKind[ClassifierConfig, ClassifierConfig]):
     description = gettext_noop("Takes the branch of the class that a model chooses")
     group = "ai"
     palette_order = 20
-    icon = "branch"
+    icon = "classify"
     family = "model"
     dialects = ("dify", "xworkflow")
     config_model = ClassifierConfig

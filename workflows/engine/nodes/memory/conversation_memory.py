@@ -1,4 +1,4 @@
-"""Conversation history: appends, reads, clears and summarizes the messages of a conversation."""
+"""Conversation messages: appends, reads, clears and summarizes the messages of a conversation."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -74,13 +74,13 @@ class Prepared:
 
 class ConversationMemory(NodeKind[HistoryConfig, Prepared]):
     name = "conversation-memory"
-    title = gettext_noop("Conversation history")
+    title = gettext_noop("Conversation messages")
     description = gettext_noop(
         "Stores the messages of a conversation and keeps them within the context window"
     )
     group = "memory"
     palette_order = 50
-    icon = "chat"
+    icon = "messages"
     family = "memory"
     config_model = HistoryConfig
     has_effect = True

@@ -60,7 +60,7 @@ class KnowledgeRetrieval(NodeKind[KnowledgeConfig, KnowledgeConfig]):
     description = gettext_noop("Searches the knowledge base")
     group = "memory"
     palette_order = 60
-    icon = "search"
+    icon = "book"
     family = "memory"
     dialects = ("dify",)
     config_model = KnowledgeConfig

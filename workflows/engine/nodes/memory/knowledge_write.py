@@ -81,7 +81,7 @@ class KnowledgeWrite(NodeKind[WriteConfig, Prepared]):
     )
     group = "memory"
     palette_order = 70
-    icon = "edit"
+    icon = "book-edit"
     family = "memory"
     config_model = WriteConfig
     has_effect = True

@@ -1,4 +1,4 @@
-"""Memory retrieval: long-term memory on a topic and the newest working memory, as one text for a prompt.
+"""Memory context: long-term memory on a topic and the newest working memory, as one text for a prompt.
 
 Memory is optional here: if it fails or is missing, the text is empty, an event reports it, and the run continues.
 """
@@ -73,13 +73,13 @@ class RetrievalConfig(NodeConfig):
 
 class MemoryRetrieval(NodeKind[RetrievalConfig, RetrievalConfig]):
     name = "memory-retrieval"
-    title = gettext_noop("Memory retrieval")
+    title = gettext_noop("Memory context")
     description = gettext_noop(
         "Retrieves memories on a topic as text for a prompt; continues without memory"
     )
     group = "memory"
     palette_order = 30
-    icon = "clock"
+    icon = "context"
     family = "memory"
     config_model = RetrievalConfig
     leak_check_settings = tuple(
