@@ -1,6 +1,7 @@
 """Geometry in Python and in JavaScript is the same geometry."""
 
 import random
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page
@@ -23,11 +24,7 @@ def test_paths_ports_and_sizes_agree(signed_in: Page):
         [100, 5, 99.99, 5],
         [-1e6, 1e6, 1e6, -1e6],
     ]
-    rows = [
-        [index, ways]
-        for ways in range(5)
-        for index in range(max(1, ways))
-    ]
+    rows = [[index, ways] for ways in range(5) for index in range(max(1, ways))]
 
     signed_in.goto("/workflows/")
     found = signed_in.evaluate(
@@ -45,8 +42,7 @@ def test_paths_ports_and_sizes_agree(signed_in: Page):
 
     assert found["paths"] == [geometry.build_edge_path(*each) for each in ends]
     assert found["ports"] == [
-        [geometry.compute_port_y(*row), geometry.compute_card_height(row[1])]
-        for row in rows
+        [geometry.compute_port_y(*row), geometry.compute_card_height(row[1])] for row in rows
     ]
     assert found["constants"] == {
         name: {key: list(size) for key, size in value.items()} if isinstance(value, dict) else value
@@ -57,10 +53,16 @@ def test_paths_ports_and_sizes_agree(signed_in: Page):
 
 def test_detours_agree(signed_in: Page):
     dice = random.Random(7)
-    graphs = []
+    graphs: list[Any] = []
     for _ in range(150):
-        boxes = [
-            [f"n{i}", dice.randrange(0, 1600, 8), dice.randrange(0, 800, 8), 256, dice.choice((64, 120))]
+        boxes: list[Any] = [
+            [
+                f"n{i}",
+                dice.randrange(0, 1600, 8),
+                dice.randrange(0, 800, 8),
+                256,
+                dice.choice((64, 120)),
+            ]
             for i in range(dice.randrange(2, 14))
         ]
         (_, x1, y1, w, _), (_, x2, y2, *_) = boxes[:2]
@@ -95,6 +97,4 @@ def test_detours_agree(signed_in: Page):
         for (ends, _), detour in zip(graphs, detours, strict=True)
     ]
     assert 30 < sum(detour is not None for detour in detours) < len(graphs)
-    assert found["constants"] == {
-        name: getattr(edge_routes, name) for name in found["constants"]
-    }
+    assert found["constants"] == {name: getattr(edge_routes, name) for name in found["constants"]}

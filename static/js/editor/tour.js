@@ -5,6 +5,8 @@
 import { loadValue, storeValue } from "../common/storage.js";
 
 const GAP = 12;
+// Steps that mean something only after another one.
+const AFTER = { look: "tell", anew: "tell", ask: "anew", cite: "ask", back: "other", undo: "forget" };
 const OWN_STEPS = new Set(["tell", "look", "anew", "ask", "cite", "forget", "undo"]);
 
 export class Tour {
@@ -133,24 +135,25 @@ export class Tour {
 
   #isDone(bubble) {
     const { until, place } = bubble.dataset;
+    if (place in AFTER && !this.#taken.has(AFTER[place])) return false;
     const person = this.#person;
     const happened = (event) => this.#completed.has(event) && this.#completed.has("finished");
     switch (until) {
       case "opened":
         return Boolean(this.#findAnchor(bubble)?.closest("details")?.open);
-      case "empty": // an empty chat is a new conversation only after there was another
-        return this.#taken.has("tell") && !document.querySelector("#chat-log .bubble");
+      case "empty":
+        return !document.querySelector("#chat-log .bubble");
       case "other":
         return Boolean(person);
       case "oneself":
-        return !person && this.#taken.has("other");
+        return !person;
       case "finished": // asked as somebody else
         return Boolean(person) && this.#completed.has("finished");
       case "published":
         return Boolean(document.querySelector("#published.pill-ok"));
       case "written":
       case "recalled":
-        return happened(until) && !(place === "ask" && !this.#taken.has("tell"));
+        return happened(until);
       default:
         return this.#completed.has(until);
     }

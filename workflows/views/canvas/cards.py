@@ -19,7 +19,7 @@ from workflows.views.canvas.summaries import LabelledHandle, clip, label_handles
 
 # Widths on a card, in columns: a letter is one wide, a Chinese character two. Texts are cut here, not by the
 # browser, because every element that clips its overflow is a separate paint chunk.
-TITLE_WIDTH = 21
+TITLE_WIDTH = 20
 LINE_WIDTH = 28
 CHIP_WIDTH = 4
 BOX_WIDTH = 48
