@@ -286,7 +286,8 @@ export class Canvas {
     if (e.target.closest("button, a, .wf-minimap, .wf-tools")) return;
     const { node, edge, scope, y } = this.at(e.clientX, e.clientY);
     const isInside = node?.isBox && node.id === scope && y > HEADER_HEIGHT; // the free area of a container accepts new nodes
-    if (node && this.canEdit && e.target.closest(".wf-names > b")) this.emit("edit-title", { id: node.id });
+    const below = document.elementFromPoint(e.clientX, e.clientY); // the press was captured by the canvas
+    if (node && this.canEdit && below?.closest(".wf-names > b")) this.emit("edit-title", { id: node.id });
     else if (node && !(isInside && this.canEdit)) this.open(node.id);
     else if (!edge && (e.target === this.root || e.target.closest(".wf-pane"))) this.emit("open-void", { ...this.at(e.clientX, e.clientY), clientX: e.clientX, clientY: e.clientY });
   }

@@ -5,7 +5,7 @@ import { pointOnRoute } from "../edge_routes.js";
 import { clamp, containsPoint, expandBox } from "../geometry.js";
 
 const HEIGHT = 24; // px of a label with padding
-const [MAX_WIDTH, GOOD_WIDTH, MIN_WIDTH] = [200, 72, 40]; // px: the longest label, a sufficient one, and the shortest that can be read
+const [MAX_WIDTH, GOOD_WIDTH, MIN_WIDTH] = [240, 140, 40]; // px: the longest label, a sufficient one, and the shortest that can be read
 const [LETTER_WIDTH, CAPITAL_WIDTH] = [6.5, 8.8]; // px on average, and the padding around them
 const PADDING = 20;
 const PORT_MARGIN = 6; // px at the sides of a card for its ports
@@ -14,7 +14,7 @@ const JOIN_BADGE = { x: -30, y: 20, w: 30, h: 24 }; // the badge with the number
 const LINGER = 300; // ms after the pointer left the edge, so that it can reach the label
 
 // Positions to try, best first: how far along the edge, and how far off it.
-const SPOTS = [[0.5, 0], [0.4, 0], [0.6, 0], [0.3, 0], [0.7, 0], [0.5, -40], [0.5, 40], [0.2, 0], [0.8, 0], [0.35, -40], [0.65, -40], [0.35, 40], [0.65, 40]];
+const SPOTS = [[0.5, 0], [0.4, 0], [0.6, 0], [0.3, 0], [0.7, 0], [0.5, -40], [0.5, 40], [0.2, 0], [0.8, 0], [0.35, -40], [0.65, -40], [0.35, 40], [0.65, 40], [0.5, -52], [0.5, 84], [0.5, -72], [0.5, 104], [0.5, -96]];
 
 export class Labels {
   #texts = new Map(); // id of an edge → [text, title]
@@ -37,6 +37,14 @@ export class Labels {
     clearTimeout(this.#timer);
     if (edge) this.#setHovered(edge.id);
     else if (this.#hovered) this.#timer = setTimeout(() => this.#leave(), LINGER);
+  }
+
+  /** Return whether the label of the hovered edge is at a point of the canvas. */
+  isAt({ px, py }) {
+    const label = this.canvas.model.edges.get(this.#hovered)?.label;
+    if (!label || label.hidden) return false;
+    const [box, corner] = [label.getBoundingClientRect(), this.canvas.root.getBoundingClientRect()];
+    return containsPoint({ x: box.left - corner.left, y: box.top - corner.top, w: box.width, h: box.height }, px, py);
   }
 
   /** The pointer or the focus on the label keeps it, and so does the data that it opened. */

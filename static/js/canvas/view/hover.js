@@ -25,9 +25,16 @@ export class Hover {
       this.#frame = 0;
       const { canvas } = this;
       if (canvas.viewport.isZooming || canvas.pointers.gesture) return;
+      if (target.closest?.(".plus, .wf-label") || canvas.labels.isAt(point)) return this.#keep(); // they belong to the edge
       const isOver = target.closest?.(".wf-pane") && !target.closest("button, a");
       this.#highlight(isOver ? canvas.hitTester.at(point.x, point.y, { ports: canvas.canEdit }) : null);
     });
+  }
+
+  /** Keep the highlight, without the shield, so that the button over the edge can be pressed. */
+  #keep() {
+    this.cursor = "";
+    this.canvas.cover();
   }
 
   #highlight(hit) {
