@@ -103,7 +103,9 @@ def compute_port_y(index: int, handle_count: int) -> float:
 def compute_control_offset(x1: float, x2: float) -> float:
     """Return how far the control points of an edge lie from its ends."""
     dx = x2 - x1
-    return max(min(MIN_BEND, dx), dx / 2) if dx >= 0 else max(MIN_BACKWARD_BEND, -dx * BACKWARD_BEND)
+    return (
+        max(min(MIN_BEND, dx), dx / 2) if dx >= 0 else max(MIN_BACKWARD_BEND, -dx * BACKWARD_BEND)
+    )
 
 
 def build_edge_path(x1: float, y1: float, x2: float, y2: float) -> str:
