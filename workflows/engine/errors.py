@@ -86,6 +86,14 @@ class ModelFailed(EngineFault):
         self.status = status
 
 
+class UnofferedToolCall(ModelFailed):
+    """The model called a tool, although the request offered none."""
+
+    @property
+    def error_type(self) -> str:
+        return ModelFailed.__name__
+
+
 class TemplateFailed(EngineFault):
     """The template couldn't be rendered."""
 

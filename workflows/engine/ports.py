@@ -183,13 +183,18 @@ class ModelRequest:
 
 @dataclass(frozen=True, slots=True)
 class ModelChunk:
-    """A piece of a streamed answer. The last piece has ``finish_reason``, ``usage`` and ``tool_calls``."""
+    """A piece of a streamed answer. The last piece has ``finish_reason``, ``usage``, ``tool_calls`` and ``label``.
+
+    ``label`` tells people about the answer, for example that no model wrote it. It is no part of the text, which a
+    program may read; whoever shows the text to people adds it at the end.
+    """
 
     text: str = ""
     reasoning: str = ""
     tool_calls: tuple[ToolCall, ...] = ()
     finish_reason: str | None = None
     usage: Usage | None = None
+    label: str = ""
 
 
 class ModelPort(Protocol):

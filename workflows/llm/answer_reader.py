@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable
 from typing import Any, Final
 
-from workflows.engine.errors import ModelFailed
+from workflows.engine.errors import ModelFailed, UnofferedToolCall
 from workflows.engine.ports import ModelChunk, ModelRequest, Usage
 from workflows.engine.tool_calls import ToolCall
 from workflows.llm.failures import CUT_OFF, FILTERED
@@ -81,7 +81,7 @@ class AnswerReader:
     def _check_calls(self, calls: tuple[ToolCall, ...]) -> None:
         if not self._request.tools or self._request.tool_choice == "none":
             message = _NOT_OFFERED.format(provider=self._provider, tool=calls[0].name[:80])
-            raise ModelFailed(message, retryable=True)
+            raise UnofferedToolCall(message, retryable=True)
         if self._finish_reason == "length" and not _is_json(calls[-1].arguments):
             raise ModelFailed(_CALL_CUT_OFF.format(provider=self._provider))
 

@@ -44,13 +44,14 @@ class OfflineModels:
             tool_calls=reply.tool_calls,
             finish_reason="tool_calls" if reply.tool_calls else "stop",
             usage=Usage(estimate_request(request), sum(map(estimate_text, written))),
+            label=reply.label,
         )
 
 
 def build_reply(request: ModelRequest) -> Reply:
     """Return the whole answer, which depends on the request alone. Raises ModelFailed for an invalid script."""
     if scripted := play_script(request, lambda: _list_memories(request)):
-        return replace(scripted, text=_label_scripted_text(scripted, request))
+        return replace(scripted, label=_choose_label(scripted, request))
     if solution := solve_task(request):
         return solution
     material = context.collect_material(request)
@@ -67,8 +68,9 @@ def build_reply(request: ModelRequest) -> Reply:
 
 
 def build_answer(request: ModelRequest) -> str:
-    """Return the text of the whole answer."""
-    return build_reply(request).text
+    """Return the whole answer as people read it."""
+    reply = build_reply(request)
+    return reply.text + reply.label
 
 
 def _get_language(text: str) -> str:
@@ -81,11 +83,11 @@ def _list_memories(request: ModelRequest) -> str:
     return "\n".join(recalled[:_MAX_QUOTED])
 
 
-def _label_scripted_text(reply: Reply, request: ModelRequest) -> str:
-    """Return the text with the label of this provider, unless a program reads the text: JSON, or what ends with it."""
+def _choose_label(reply: Reply, request: ModelRequest) -> str:
+    """Return the label of a scripted answer, or an empty text for JSON, which no person reads."""
     text = reply.text.rstrip()
     is_for_program = bool(request.json_schema) or text.endswith(_ENDS_OF_DATA)
-    return reply.text if is_for_program or not text else reply.text + LABELS[_get_language(text)]
+    return "" if is_for_program or not text else LABELS[_get_language(text)]
 
 
 def _compose_answer(

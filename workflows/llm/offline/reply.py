@@ -15,6 +15,7 @@ class Reply:
     text: str = ""
     reasoning: str = ""
     tool_calls: tuple[ToolCall, ...] = ()
+    label: str = ""  # see ``ports.ModelChunk``
 
 
 def build_call_ids(request: ModelRequest) -> Iterator[str]:

@@ -8,8 +8,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from workflows.engine.errors import ModelFailed
+from workflows.engine.errors import ModelFailed, UnofferedToolCall
 from workflows.engine.language.document import Json
+from workflows.engine.nodes.agent.react_text import OBSERVATION_LABEL
 from workflows.engine.nodes.agent.todo_prompts import CHINESE, ENGLISH
 from workflows.engine.nodes.agent.tool_use.tool_results import UNTRUSTED_NOTE
 from workflows.engine.ports import Message, ModelRequest
@@ -79,8 +80,8 @@ def _find_tool_result(messages: Sequence[Message]) -> str:
     last = next(
         (message for message in reversed(messages) if message.role in ("tool", "user")), None
     )
-    if last is None or last.role == "tool":
-        return _unquote(last.text) if last else ""
+    if last is None or last.role == "tool" or last.text.startswith(OBSERVATION_LABEL):
+        return _unquote(last.text.removeprefix(OBSERVATION_LABEL)) if last else ""
     for texts in (ENGLISH, CHINESE):
         _before, _heading, rest = last.text.rpartition(f"\n\n{texts.results}\n")
         results, end, _after = rest.partition(f"\n\n{texts.functions}\n")
@@ -115,11 +116,19 @@ def _build_name(question: str) -> str:
 
 
 def _split_messages(messages: Sequence[Message]) -> tuple[str, Sequence[Message]]:
-    """Return the text of the user's last message, and the messages after it."""
+    """Return the text of the user's last message, and the messages after it.
+
+    An observation of ReAct, which answers a message of the assistant, is the result of a tool and no question.
+    """
     for index in range(len(messages) - 1, -1, -1):
-        if messages[index].role == "user":
+        if messages[index].role == "user" and not _is_observation(messages, index):
             return messages[index].text, messages[index + 1 :]
     return "", messages
+
+
+def _is_observation(messages: Sequence[Message], index: int) -> bool:
+    is_answer = index > 0 and messages[index - 1].role == "assistant"
+    return is_answer and messages[index].text.startswith(OBSERVATION_LABEL)
 
 
 def _select_answers(script: Sequence[Any], question: str) -> list[Mapping[str, Any]]:
@@ -155,7 +164,7 @@ def _build_calls(
 ) -> tuple[ToolCall, ...]:
     if calls and not request.tools:
         name = str(calls[0]["name"])[:80]
-        raise ModelFailed(f"{SCRIPT} calls the tool {name!r}, but the request offers no tool")
+        raise UnofferedToolCall(f"{SCRIPT} calls the tool {name!r}, but the request offers no tool")
     ids = build_call_ids(request)
     schemas = {tool.name: tool.parameters for tool in request.tools}
     return tuple(

@@ -1,6 +1,7 @@
 """Agent: a model that calls tools in rounds until it has done its task. Every call is recorded and never repeated."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Final
 
 from pydantic import ValidationError
@@ -133,6 +134,9 @@ class Agent(NodeKind[AgentConfig, AgentConfig]):
         session = AgentSession(prepared, ctx, prompt.messages, prompt.memories)
         await session.open_tools()
         answer = await strategy.run(session)
+        if session.label and answer.text.strip():
+            ctx.stream("text", session.label)
+            answer = replace(answer, text=answer.text + session.label)
         return NodeResult(_build_outputs(session, answer), usage=session.total_usage)
 
     async def preview_inputs(self, prepared: AgentConfig, ctx: NodeContext) -> dict[str, Json]:

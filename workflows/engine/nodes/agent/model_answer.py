@@ -7,7 +7,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
 
-from workflows.engine.errors import ModelFailed
+from workflows.engine.errors import ModelFailed, UnofferedToolCall
 from workflows.engine.language.document import Json
 from workflows.engine.nodes.llm.model_calls import describe_usage
 from workflows.engine.nodes.llm.reasoning import ReasoningSplitter
@@ -24,6 +24,7 @@ class ModelAnswer:
     finish_reason: str | None = None
     usage: Usage = field(default_factory=Usage)
     seconds: float = 0.0
+    label: str = ""  # what people are told about the answer, beside its text
 
     @property
     def is_cut_off(self) -> bool:
@@ -43,6 +44,7 @@ class ModelAnswer:
             "finish_reason": self.finish_reason,
             "usage": describe_usage(self.usage),
             "seconds": self.seconds,
+            **({"label": self.label} if self.label else {}),
         }
 
 
@@ -62,6 +64,7 @@ def read_answer(outputs: Mapping[str, Any]) -> ModelAnswer:
         outputs["finish_reason"],
         Usage(usage["prompt_tokens"], usage["completion_tokens"], usage.get("cost")),
         outputs["seconds"],
+        outputs.get("label", ""),
     )
 
 
@@ -71,10 +74,12 @@ async def receive_answer(
     clock: ClockPort,
     seconds: float | None,
     stop_pattern: re.Pattern[str] | None = None,
+    *,
+    ignores_calls: bool = False,
 ) -> ModelAnswer:
     """Receive an answer to its end, to a match of ``stop_pattern``, or until the time is up.
 
-    Raises ModelFailed if the model broke off.
+    With ``ignores_calls``, an answer that calls a tool is only its text. Raises ModelFailed if the model broke off.
     """
     started = clock.monotonic()
     receiver = _Receiver(emit, stop_pattern)
@@ -87,6 +92,12 @@ async def receive_answer(
         if not scope.expired():
             raise
         receiver.finish_reason = "timeout"
+        receiver.tool_calls = ()
+    except UnofferedToolCall:
+        if not ignores_calls:
+            raise
+        receiver.finish_reason = "stop"
+    if ignores_calls:
         receiver.tool_calls = ()
     receiver.end()
     if receiver.finish_reason == "error":
@@ -103,6 +114,7 @@ class _Receiver:
         self.tool_calls: tuple[ToolCall, ...] = ()
         self.finish_reason: str | None = None
         self._usage: Usage | None = None
+        self._label = ""
 
     def add(self, chunk: ModelChunk) -> bool:
         """Add a chunk, and return whether the rest of the answer is not needed."""
@@ -110,6 +122,7 @@ class _Receiver:
             self._emit(text)
         self.tool_calls = chunk.tool_calls or self.tool_calls
         self._usage = chunk.usage or self._usage
+        self._label = chunk.label or self._label
         self.finish_reason = chunk.finish_reason or self.finish_reason
         if not text or self._stop_pattern is None:
             return False
@@ -128,7 +141,8 @@ class _Receiver:
             ToolCall(call.id or f"call_{number}", call.name, call.arguments)
             for number, call in enumerate(self.tool_calls, start=1)
         )
-        return ModelAnswer(text, reasoning, calls, self.finish_reason, usage, seconds)
+        label = self._label
+        return ModelAnswer(text, reasoning, calls, self.finish_reason, usage, seconds, label)
 
 
 def describe_messages(messages: Sequence[Message], previous: Sequence[Message]) -> list[Json]:

@@ -8,6 +8,7 @@ from workflows.engine.language.values import to_json
 from workflows.engine.nodes.agent.answer_stream import AnswerStream
 from workflows.engine.nodes.agent.react_text import (
     OBSERVATION,
+    OBSERVATION_LABEL,
     STOP_WORDS,
     FinalAnswerStream,
     parse_step,
@@ -59,7 +60,7 @@ class React:
             messages = [
                 *messages,
                 Message("assistant", step.text),
-                Message("user", f"Observation: {observation}"),
+                Message("user", f"{OBSERVATION_LABEL}{observation}"),
             ]
         return await session.give_last_answer(number + 1, messages, limit)
 

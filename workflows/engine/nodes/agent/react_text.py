@@ -17,6 +17,8 @@ from workflows.engine.nodes.http.json_repair import NotJson, read_json
 from workflows.engine.tool_calls import ToolCall, ToolSpec
 
 
+# The start of the message that gives the model the result of its action.
+OBSERVATION_LABEL: Final = "Observation: "
 STOP_WORDS: Final = ("\nObservation:", "\n观察：", "\n观察:")
 
 

@@ -5,6 +5,7 @@ recorded results of the calls before it, so that a repeated attempt makes the sa
 """
 
 import asyncio
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -112,6 +113,7 @@ class AgentSession:
         self.rounds: list[Round] = []
         self.usage = Usage()
         self.seconds = 0.0  # of all calls, without the time in which the run was paused
+        self.label = ""  # of the last answer of the model
         self._parts: StepParts = ctx.parts
         self._model = ctx.ports.model
         self._has_read_untrusted = UNTRUSTED_KEYS in ctx.recorded_inputs or has_untrusted_source(
@@ -160,8 +162,12 @@ class AgentSession:
         params: Mapping[str, Json] | None = None,
         stop_pattern: Any = None,  # a compiled regular expression, after whose match the answer ends
         seconds: float | None = None,
+        ignores_calls: bool = False,
     ) -> ModelAnswer:
-        """Call the model, or return what it answered in an earlier attempt. ``part`` is the name of the call."""
+        """Call the model, or return what it answered in an earlier attempt. ``part`` is the name of the call.
+
+        With ``ignores_calls``, a call that the model makes although it was offered no tool is no error.
+        """
         stream = stream or SilentStream()
         messages = self._fit(messages, tools)
         is_recorded = True
@@ -173,7 +179,12 @@ class AgentSession:
             request = self._build_request(messages, tools, origin, params or {})
             chunks = self._model.stream(request)
             answer = await receive_answer(
-                chunks, stream.add, self.ctx.ports.clock, limit, stop_pattern
+                chunks,
+                stream.add,
+                self.ctx.ports.clock,
+                limit,
+                stop_pattern,
+                ignores_calls=ignores_calls,
             )
             if tools:
                 answer = read_text_calls(answer, messages)
@@ -192,6 +203,7 @@ class AgentSession:
             stream.add(answer.text)
         self.usage += answer.usage
         self.seconds += answer.seconds
+        self.label = answer.label
         return answer
 
     async def call_tool(self, part: str, call: ToolCall) -> ToolResult:
@@ -245,21 +257,31 @@ class AgentSession:
         return None
 
     async def give_last_answer(
-        self, number: int, messages: Sequence[Message], limit: str
+        self, number: int, messages: Sequence[Message], limit: str, *, known: str = ""
     ) -> AgentAnswer:
-        """Ask the model to answer with what it knows, without tools, because a limit is reached."""
+        """Ask the model to answer with what it knows, without tools, because a limit is reached.
+
+        If it writes no text, such as a model that calls a tool all the same, the answer names the limit, and says what
+        is ``known``, or else what the model wrote last.
+        """
         request = Message("system", _LAST_ANSWER[limit])
         seconds = self.get_seconds_left()
+        stream = self.open_stream(holds=False)
         answer = await self.call_model(
             f"{number}.model",
             [*messages, request],
-            stream=self.open_stream(holds=False),
+            stream=stream,
             seconds=None if seconds is None else max(seconds, LAST_ANSWER_SECONDS),
+            ignores_calls=True,
         )
         if self.tools:  # a small model may write a call although it is offered no tool
             answer = replace(answer, text=split_blocks(answer.text)[0])
+        text = answer.text
+        if not text.strip():
+            text = self._describe_limit(limit, known)
+            stream.add(text)
         self.begin_round(answer)
-        return AgentAnswer(answer.text, limit, answer.reasoning)
+        return AgentAnswer(text, limit, answer.reasoning)
 
     def open_stream(self, *, holds: bool = True) -> AnswerStream:
         """Return the stream that shows users the text of a message, if it is the answer."""
@@ -271,6 +293,13 @@ class AgentSession:
         return CallHidingStream(stream) if self.tools else stream
 
     # ---------------------------------------------------------------------------------------------
+
+    def _describe_limit(self, limit: str, known: str) -> str:
+        """Return the answer to the person of an agent that reached a limit and got no answer of its model."""
+        task = next((m.text for m in reversed(self.messages) if m.role == "user"), "")
+        sentences = _LIMIT_REACHED["zh" if _CHINESE.search(task[:2000]) else "en"]
+        last = next((each.thought for each in reversed(self.rounds) if each.thought.strip()), "")
+        return "\n\n".join(filter(None, (sentences[limit], known or last.strip())))
 
     def _fit(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Sequence[Message]:
         """Return the messages as they fit into the context window of the model."""
@@ -370,6 +399,24 @@ _LAST_ANSWER: Final[Mapping[str, str]] = {
     "max_cost": "You have spent all your money and can call no more tools. Answer now, briefly, with what you know.",
     "timeout": "Your time is up and you can call no more tools. Answer now, briefly, with what you know.",
 }
+
+
+# For the person, if the model gives no answer.
+_LIMIT_REACHED: Final[Mapping[str, Mapping[str, str]]] = {
+    "en": {
+        "max_rounds": "The agent used all its rounds before it had an answer.",
+        "max_tokens": "The agent used all its tokens before it had an answer.",
+        "max_cost": "The agent reached its cost limit before it had an answer.",
+        "timeout": "The agent ran out of time before it had an answer.",
+    },
+    "zh": {
+        "max_rounds": "智能体用完了所有轮次，还没有得到答案。",
+        "max_tokens": "智能体用完了所有 Token，还没有得到答案。",
+        "max_cost": "智能体达到了费用上限，还没有得到答案。",
+        "timeout": "智能体的时间已用完，还没有得到答案。",
+    },
+}
+_CHINESE: Final = re.compile("[\u4e00-\u9fff]")
 
 
 async def _call_in_time(

@@ -40,6 +40,14 @@ _ITEM: Final = re.compile(
 _NUMBER: Final = re.compile(
     r"(-?\d{1,9}(?:\.\d{0,9})?|\.\d{1,9})[ ]?(?:(%)|/[ ]?(\d{1,9}(?:\.\d{0,9})?))?"
 )
+# Bold and italics. What is between letters or digits, as in 2**3 or __init__.py, is none.
+_EMPHASIS: Final = tuple(
+    re.compile(rf"(?<![A-Za-z0-9{edge}]){mark}(?=\S)({inside}{{1,500}})(?<=\S){mark}(?![A-Za-z0-9{edge}]|\.\w)")
+    for mark, inside, edge in (
+        (r"\*\*", r"[^*]", "*"), ("__", "[^_]", "_"), (r"\*", r"[^*]", "*"), ("_", "[^_]", "_")
+    )
+)  # fmt: skip
+_MAX_LINE: Final = 2 * MAX_TODO_LENGTH
 _DECORATION: Final = " \t#*-_`【】[]"
 
 
@@ -53,19 +61,35 @@ class StepReport:
     note: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class _Item:
+    """A line of a list."""
+
+    text: str
+    indent: int
+    is_numbered: bool
+
+
 def parse_todos(text: str) -> tuple[str, ...]:
-    """Return the todos of a decision, or none if the model decided that the task needs no todos."""
+    """Return the todos of a decision, or none if the model decided that the task needs no todos.
+
+    What stands below an item, such as an indented list, is its detail and stays with it.
+    """
     lines = (line for line in _split_lines(text) if not _is_quoted(line))
     if not any(_is_header(line) for line in lines):
         return ()
     todos: list[str] = []
+    first: _Item | None = None
     for line in lines:
         item = _read_item(line)
-        if item:
-            todos.append(item[:MAX_TODO_LENGTH])
-        elif line.strip() and todos:
-            break
-    return tuple(todos[:MAX_TODOS])
+        if item is not None and (first is None or _is_sibling(item, first)):
+            first = first or item
+            todos.append(item.text)
+        elif line.strip() and first is not None:
+            if item is None and not _is_indented(line, first):
+                break
+            todos[-1] = f"{todos[-1]}\n- {item.text if item else _remove_emphasis(line.strip())}"
+    return tuple(todo[:MAX_TODO_LENGTH] for todo in todos[:MAX_TODOS])
 
 
 def parse_report(text: str) -> StepReport | None:
@@ -129,15 +153,41 @@ def _is_header(line: str) -> bool:
     return name in _HEADERS
 
 
-def _read_item(line: str) -> str:
-    """Return the text of a numbered or bulleted line, or an empty text."""
-    stripped = line.strip()
-    head = unicodedata.normalize("NFKC", stripped[:12])
-    match = _ITEM.match(stripped if stripped[:1].isascii() else head + stripped[12:])
+def _read_item(line: str) -> _Item | None:
+    """Return a numbered or bulleted line as an item, or None."""
+    stripped = line.strip()[:_MAX_LINE].lstrip("#").lstrip()
+    opening = stripped[:2] if stripped.startswith(("**", "__")) else ""
+    stripped = stripped.removeprefix(opening)  # of a whole line in bold: **1. Ask**
+    if not stripped[:1].isascii():
+        stripped = unicodedata.normalize("NFKC", stripped[:12]) + stripped[12:]
+    match = _ITEM.match(stripped)
     if match is None or not match[0]:
-        return ""
-    source = stripped if stripped[:1].isascii() else head + stripped[12:]
-    return source[match.end() :].strip().strip("*").strip()
+        return None
+    text = _remove_emphasis(opening + stripped[match.end() :].strip())
+    return _Item(text, _measure_indent(line), match[1] is not None) if text else None
+
+
+def _is_sibling(item: _Item, first: _Item) -> bool:
+    """Return whether the item belongs to the same list as the first one, and not to a list below an item."""
+    is_deeper = item.indent > first.indent + 1
+    return not is_deeper and (item.is_numbered or not first.is_numbered)
+
+
+def _is_indented(line: str, first: _Item) -> bool:
+    return _measure_indent(line) > first.indent
+
+
+def _measure_indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _remove_emphasis(text: str) -> str:
+    """Return the text without Markdown's bold and italics, also if a model forgot to close it."""
+    for pattern in _EMPHASIS:
+        text = pattern.sub(r"\1", text)
+    for mark in ("**", "__"):
+        text = text.removeprefix(mark).removesuffix(mark)
+    return text.strip()
 
 
 def _read_label(line: str) -> tuple[str, str]:

@@ -60,7 +60,7 @@ async def call_model(
     if ctx.ports.model is None:
         raise PortMissing("model")
     reasoning = ReasoningSplitter(tagged=has_tagged_reasoning)
-    usage, finish_reason = Usage(), None
+    usage, finish_reason, label = Usage(), None, ""
     tool_calls: tuple[ToolCall, ...] = ()
     # Always close the stream, or the connection of a cancelled run would stay open until garbage collection.
     async with aclosing(ctx.ports.model.stream(request)) as chunks:  # type: ignore[type-var]
@@ -71,13 +71,14 @@ async def call_model(
             usage = chunk.usage or usage
             finish_reason = chunk.finish_reason or finish_reason
             tool_calls = chunk.tool_calls or tool_calls
-    rest = reasoning.end()
+            label = chunk.label or label
+    rest = reasoning.end() + label
     if rest and output:
         ctx.stream(output, rest)
     if finish_reason == "error":
         raise ModelFailed("The model's answer was cut off", retryable=True)
     return ModelAnswer(
-        text="".join(reasoning.text),
+        text="".join(reasoning.text) + label,
         reasoning="".join(reasoning.reasoning).strip(),
         tool_calls=tool_calls,
         usage=usage,
