@@ -20,6 +20,7 @@ class TodoStatus(StrEnum):
     RUNNING = "running"
     COMPLETED = "completed"
     FAILED = "failed"
+    SKIPPED = "skipped"  # a limit ended the run's agent before the to-do was done
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +28,16 @@ class Todo:
     id: str
     content: str
     status: TodoStatus = TodoStatus.PENDING
+    reason: str = ""  # of a skipped to-do
 
     def to_json(self) -> dict[str, Json]:
-        return {"id": self.id, "content": self.content, "status": self.status.value}
+        reason = {"reason": self.reason} if self.reason else {}
+        return {"id": self.id, "content": self.content, "status": self.status.value, **reason}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Json]) -> "Todo":
-        return cls(str(value["id"]), str(value["content"]), TodoStatus(value["status"]))
+        status, reason = TodoStatus(value["status"]), str(value.get("reason") or "")
+        return cls(str(value["id"]), str(value["content"]), status, reason)
 
 
 @dataclass(frozen=True, slots=True)

@@ -140,7 +140,15 @@ def found_by_recall_nodes(document, facts) -> int | None:
     rounds = [each for step in facts.steps for each in step.outputs.get("rounds") or ()]
     if any(call["name"] == "recall" for each in rounds for call in each["calls"]):
         counts.append(len(facts.recalled))
+    elif any(has_todo_memory(node) for node in document.nodes):
+        counts.append(len(facts.recalled))
     return sum(counts) if counts else None
+
+
+def has_todo_memory(node) -> bool:
+    """Whether the node is an agent whose to-dos recall from the memory of its workflow."""
+    memory = node.data.get("enhanced_memory") or {}
+    return bool(memory.get("enabled")) and node.data.get("strategy") == "todo"
 
 
 SUGGESTING = [s for s in REMEMBERING if load_document(s.source).document.features.get(SUGGESTED)]
@@ -152,12 +160,15 @@ async def test_suggested_question_of_a_sample_finds_a_memory(sample, language, s
     document, _cases, memories = spoken(sample, language)
     person = next((seed.person for seed in memories), "ana")
     approve = FormAnswer(action="approve")  # in the sample that asks a person
+    if any(map(has_todo_memory, document.nodes)):
+        approve = FormAnswer(values={"answer": "Ada 36 London"})
     said = [
-        Turn(say=text, person=person, answers=(approve,)) for text in document.features[SUGGESTED]
+        Turn(say=text, person=person, group="kitchen", answers=(approve,))
+        for text in document.features[SUGGESTED]
     ]
     case = Case(name="as suggested", turns=tuple(said), memories=tuple(memories))
 
-    result = await CaseRunner(services, OfflineModels()).run(document, case)
+    result = await build_case_runner(services, sample, language).run(document, case)
 
     found = {
         turn.say: found_by_recall_nodes(document, done.facts)
@@ -177,7 +188,7 @@ async def test_case_that_claims_a_recall_has_one_by_its_recall_node(sample, lang
     found, claimed = [], []
 
     for case in cases:
-        result = await CaseRunner(services, OfflineModels()).run(document, case)
+        result = await build_case_runner(services, sample, language).run(document, case)
         for turn, done in zip(case.turns, result.turns, strict=True):
             count = found_by_recall_nodes(document, done.facts)
             found.append(count or 0)

@@ -5,7 +5,7 @@ from django.utils.translation import gettext_lazy as _
 from workflows.samples.sample import Sample
 
 
-CONVERSATION, PERSON, EVERYONE = "conversation", "user", "global"
+CONVERSATION, PERSON, EVERYONE, GROUP = "conversation", "user", "global", "workflow"
 
 # In the order of the gallery; a newcomer should begin with the first one. The texts after the slug are the sample's
 # title, purpose, trial, observation and change.
@@ -197,9 +197,10 @@ SAMPLES = (
         _("Two workflows merged"),
         _("Plans its to-dos, asks what the table contains, and calls another workflow's function."),
         _("Ask for a table, answer the question, and look at the result of the second to-do."),
-        _("Open the run: the calls are named desktop.create_excel_document."),
+        _("Open the run: your reply is stored in the group's memory, and a to-do recalls it."),
         _("Add a tool to the agent of “desktop” and publish it. This agent can call it at once."),
         shows=(_("merged workflows"), _("to-dos and notes")),
+        scopes=(GROUP,),
         is_chat=True,
         others={"create_excel_document": _("Create table"), "desktop": _("Desktop")},
     ),

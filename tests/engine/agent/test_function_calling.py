@@ -18,7 +18,7 @@ from tests.engine.agent.scripted import (
     tool_entries,
 )
 from tests.support.documents import answer, document, node, start
-from workflows.engine.errors import ModelFailed, ToolFailed
+from workflows.engine.errors import ModelFailed, ToolFailed, UnofferedToolCall
 from workflows.engine.language.document import Mode
 from workflows.engine.ports import Message, ModelChunk, ModelRequest, Usage
 from workflows.engine.runtime.run_request import RunResult
@@ -315,3 +315,29 @@ async def test_data_and_files_of_tools_are_outputs() -> None:
 async def test_strategy_that_does_not_exist_is_a_problem_of_its_field() -> None:
     with pytest.raises(Exception, match="Strategy 'magic' is not known"):
         WorkflowRunner(agent_document(strategy="magic"))
+
+
+@pytest.mark.parametrize(
+    ("reply", "question", "sentence"),
+    [
+        (("", [call("add", a=1, b=2)]), "What is 2 + 2?", "The agent used all its rounds before it had an answer."),
+        (UnofferedToolCall("no tool", retryable=True), "2加2等于几？", "智能体用完了所有轮次，还没有得到答案。"),
+    ],
+)  # fmt: skip
+async def test_call_instead_of_the_last_answer_loses_no_round(
+    reply: Any, question: str, sentence: str
+) -> None:
+    model = ScriptedModel(*[("Let me add.", [call("add", a=1, b=2)])] * 2, reply)
+    runner = build_runner(model, calculator(), max_rounds=2, strategy="function_calling")
+
+    handle = runner.start(inputs={"q": question})
+    result = await handle.result()
+
+    assert result.status is RunStatus.SUCCEEDED, result.error
+    assert result.outputs["finish_reason"] == "max_rounds"
+    assert result.outputs["text"] == f"{sentence}\n\nLet me add."
+    assert [len(each["calls"]) for each in result.outputs["rounds"]] == [1, 1, 0]
+    assert list_results(result) == ["3", "3"]
+    assert len(model.requests) == 3
+    chunks = await collect(handle, "text_chunk")
+    assert result.outputs["text"] in "".join(chunk.text for chunk in chunks)

@@ -159,6 +159,57 @@ async def test_rounds_end_a_loop_that_never_completes() -> None:
     assert len(model.requests) == 6
 
 
+async def test_todos_that_a_limit_left_undone_are_skipped_in_outputs_and_metadata() -> None:
+    provider = InMemoryProvider()
+    model = ScriptedModel(
+        "Todos:\n1. Ask\n2. Make\n3. Check",
+        "Completion: 1",
+        "Completion: 0.2\nNext step: go on",
+        ("", [call("look")]),  # the last answer is a call, although no tool is offered
+    )
+    runner = build(model, Tools(look=lambda: ""), provider, max_rounds=3)
+
+    handle = runner.start(inputs={"q": "Go"})
+    result = await handle.result()
+
+    assert result.status is RunStatus.SUCCEEDED, result.error
+    assert [(each["status"], each.get("reason")) for each in result.outputs["todos"]] == [
+        ("completed", None),
+        ("skipped", "limit"),
+        ("skipped", "limit"),
+    ]
+    assert result.outputs["finish_reason"] == "max_rounds"
+    assert result.outputs["text"] == (
+        "The agent used all its rounds before it had an answer.\n\n"
+        "1. Ask: completed\n2. Make: skipped\n3. Check: skipped"
+    )
+    [metadata] = provider.recall(MemoryQuery(f"ai:workflow:{handle.run_id}"))
+    assert [each["status"] for each in metadata.value["todos"]] == [
+        "completed", "skipped", "skipped",
+    ]  # fmt: skip
+    assert metadata.value["todos"][1]["reason"] == "limit"
+
+
+async def test_default_rounds_are_enough_for_the_longest_plan() -> None:
+    todos = "\n".join(f"{number}. Part {number}" for number in range(1, 21))
+    model = ScriptedModel(f"Todos:\n{todos}", *["Completion: 0.5", "Completion: 1"] * 20, "Done.")
+
+    result = await build(model, Tools(), max_rounds=None).run(inputs={"q": "Go"})
+
+    assert result.outputs["finish_reason"] == "stop"
+    assert {each["status"] for each in result.outputs["todos"]} == {"completed"}
+    assert len(model.requests) == 42
+
+
+async def test_simple_task_keeps_the_default_of_ten_rounds() -> None:
+    model = ScriptedModel(*[("", [call("look")])] * 10, "I looked ten times.")
+
+    result = await build(model, Tools(look=lambda: ""), max_rounds=None).run(inputs={"q": "Look"})
+
+    assert result.outputs["finish_reason"] == "max_rounds"
+    assert len(model.requests) == 11
+
+
 async def test_answer_that_cannot_be_read_is_asked_for_again() -> None:
     model = ScriptedModel("Todos:\n1. Write", "I did it!", "Completion: 1", "Done.")
 

@@ -24,11 +24,25 @@ from workflows.engine.tool_calls import ToolSpec
         ("**TODO列表：**\n```\n1) 询问\n2) 创建\n```\n完。", ("询问", "创建")),
         ("Decision: todos\nTodos:\n1. Ask\n\n2. Make it", ("Ask", "Make it")),
         ("## TODO list\n- [ ] Ask\n- Make", ("Ask", "Make")),
+        ("Todos:\n1. **Compute** 2+3\n   - with the calculator\n2. Report it",
+         ("Compute 2+3\n- with the calculator", "Report it")),
+        ("Todos:\n1. Compute\n- quickly\n- well\n2. Report", ("Compute\n- quickly\n- well", "Report")),
+        ("Todos:\n**1. Compute the sum**\n**2. Report**: now\n3. *Tell* them __all__ of it",
+         ("Compute the sum", "Report: now", "Tell them all of it")),
+        ("Todos:\n* **Ask**\n  why\n* Make **it", ("Ask\n- why", "Make it")),
+        ("Todos:\n### 1. Ask\n### 2. Make", ("Ask", "Make")),
+        ("Todos:\n  1. Ask\n  2. Make", ("Ask", "Make")),
+        ("Todos:\n1. 2**3 + 4**2 in __init__.py of my_big_file",
+         ("2**3 + 4**2 in __init__.py of my_big_file",)),
+        ("TODO列表:\n1. 计算**总和**并报告\n   - 用计算器\n2. **报告**结果",
+         ("计算总和并报告\n- 用计算器", "报告结果")),
+        ("TODO列表：\n**１、询问用户**\n  - 行数\n  - 列数\n**２、创建表格**",
+         ("询问用户\n- 行数\n- 列数", "创建表格")),
         ("Todos:\nnone needed", ()),
         ("This is simple: 4.\n1. not a todo", ()),
         ("", ()),
     ],
-)
+)  # fmt: skip
 def test_todos_of_a_decision(text: str, todos: tuple[str, ...]) -> None:
     assert parse_todos(text) == todos
 
@@ -118,7 +132,8 @@ def test_action_that_cannot_be_read_is_an_error_for_the_model(text: str) -> None
     "text",
     ["[" * 50_000, "{" * 50_000, "[{" * 25_000, "[{}]" * 12_000, "a" * 50_000, "a(" * 25_000,
      "完成度评估:" * 10_000, "1. x\n" * 10_000, '"\\' * 25_000, "(" * 10_000 + ")" * 10_000,
-     "[" * 10_000 + "]" * 10_000, "[{" * 5_000 + "}]" * 5_000, "9" * 50_000],
+     "[" * 10_000 + "]" * 10_000, "[{" * 5_000 + "}]" * 5_000, "9" * 50_000,
+     "*a " * 16_000, "**a " * 12_000, "1. **a\n" * 7_000, "_a _b" * 10_000, "**" * 25_000],
 )  # fmt: skip
 def test_hostile_answer_is_read_in_linear_time(text: str) -> None:
     started = time.process_time()

@@ -12,7 +12,7 @@ from workflows.engine.nodes.agent.tool_use.tool_results import ToolOutcome, rend
 from workflows.engine.ports import Message, ModelChunk, ModelRequest, Origin
 from workflows.engine.tool_calls import ToolCall, ToolResult, ToolSpec
 from workflows.llm.offline import LABELS, OfflineModels
-from workflows.llm.offline.provider import build_reply
+from workflows.llm.offline.provider import build_answer, build_reply
 from workflows.llm.offline.reply import Reply
 
 
@@ -45,7 +45,7 @@ def test_script_answers_by_the_number_of_answers_since_the_question() -> None:
 
     arguments = json.dumps({"city": [QUESTION.text]})
     assert first == Reply("", "I look.", (ToolCall("call_1", "get_weather", arguments),))
-    assert second == Reply(f"It says: {RESULT.text}{LABEL}")  # a placeholder in a result is text
+    assert second == Reply(f"It says: {RESULT.text}", label=LABEL)  # a placeholder in a result is text
     assert build_reply(next_turn).tool_calls == (ToolCall("call_2", "get_weather", arguments),)
 
 
@@ -58,7 +58,8 @@ def test_script_streams_reasoning_text_and_calls_at_the_end() -> None:
     chunks = asyncio.run(read())
 
     assert [chunk.reasoning for chunk in chunks if chunk.reasoning] == ["Hm."]
-    assert "".join(chunk.text for chunk in chunks) == f"One two{LABEL}"
+    assert "".join(chunk.text for chunk in chunks) == "One two"
+    assert chunks[-1].label == LABEL
     assert chunks[-1].tool_calls == (ToolCall("call_1", "clock", "{}"),)
     assert [chunk.finish_reason for chunk in chunks if chunk.finish_reason] == ["tool_calls"]
     assert chunks[-1].usage is not None
@@ -80,7 +81,7 @@ def test_answers_with_when_are_for_the_questions_that_contain_it() -> None:
     plan = Message("user", "Make a plan.")
 
     texts = [
-        build_reply(build_request(*messages, script=script)).text
+        build_answer(build_request(*messages, script=script))
         for messages in ((QUESTION,), (plan,), (plan, Message("assistant", "one")))
     ]
 
@@ -93,14 +94,14 @@ def test_memory_in_a_script_is_what_was_recalled() -> None:
         metadata: dict[str, Any] = {}
         value = "My cat is called Miso."
 
-    reply = build_reply(build_request(script=[{"text": "You said: {{memory}}"}], memories=(Hit(),)))
+    answer = build_answer(build_request(script=[{"text": "You said: {{memory}}"}], memories=(Hit(),)))
 
-    assert reply.text == f"You said: My cat is called Miso.{LABEL}"
+    assert answer == f"You said: My cat is called Miso.{LABEL}"
 
 
 @pytest.mark.parametrize("text", ['{"action": "clock"}', "Action:\n```json\n{}\n```", "[1]"])
 def test_text_that_a_program_reads_has_no_label(text: str) -> None:
-    assert build_reply(build_request(script=[{"text": text}])).text == text
+    assert build_answer(build_request(script=[{"text": text}])) == text
 
 
 def test_arguments_that_are_a_text_stay_as_they_are() -> None:
@@ -201,7 +202,7 @@ RECALLED = Message("tool", "[Memory Context]\n- pet: Miso the cat\n- home (from 
 def test_script_quotes_the_memories_of_a_result_and_names_the_first(messages, text) -> None:
     script = [{}, {"text": "{{found}}|{{key}}"}]
 
-    assert build_reply(build_request(*messages, script=script)).text == text + LABEL
+    assert build_answer(build_request(*messages, script=script)) == text + LABEL
 
 
 def test_script_names_a_question_by_its_first_words() -> None:
@@ -227,9 +228,9 @@ def test_script_repeats_an_untrusted_result_without_its_quotation() -> None:
     outcome = ToolOutcome(ToolResult("Sunny.\nWarm."), is_untrusted=True)
     result = Message("tool", render_for_model(outcome), tool_call_id="call_1")
 
-    reply = build_reply(build_request(QUESTION, CALLED, result, script=SCRIPT))
+    answer = build_answer(build_request(QUESTION, CALLED, result, script=SCRIPT))
 
-    assert reply.text == f"It says: Sunny.\nWarm.{LABEL}"
+    assert answer == f"It says: Sunny.\nWarm.{LABEL}"
 
 
 @pytest.mark.parametrize("texts", [ENGLISH, CHINESE])
@@ -271,3 +272,13 @@ def test_answer_from_recalled_memory_leaves_out_its_relevance():
 
     assert "I'm allergic to peanuts." in text
     assert "1.00" not in text
+
+
+def test_script_goes_on_under_react_whose_observations_are_messages_of_the_user() -> None:
+    script = [{"text": "Action: clock\nAction Input: {}"}, {"text": "Final Answer: {{tool}}"}]
+    observation = Message("user", "Observation: It is noon.")
+
+    first = build_reply(build_request(QUESTION, script=script))
+    second = build_reply(build_request(QUESTION, Message("assistant", first.text), observation, script=script))  # fmt: skip
+
+    assert (first.text, second.text) == (script[0]["text"], "Final Answer: It is noon.")

@@ -112,6 +112,8 @@ class _CaseRun:
         )
         exchanges = conversation.history.exchanges
         system = self._build_identity(turn.person, turn.conversation)
+        if turn.group:
+            system["group_id"] = turn.group
         if turn.say is not None:
             system |= {"query": turn.say, "dialogue_count": len(exchanges) + 1}
         mocks = Mocks(self.case.pins) if self.case.pins else None

@@ -97,6 +97,7 @@ class Turn(_CaseModel):
     inputs: dict[str, Json] = Field(default_factory=dict)
     person: str = Field(PERSON, max_length=80)
     conversation: str = Field(CONVERSATION, max_length=80)
+    group: str = Field("", max_length=80)  # whose memory of the workflow the run shares
     answers: tuple[FormAnswer, ...] = ()
     checks: tuple[Check, ...] = ()
 

@@ -9,6 +9,7 @@ from accounts.principals import Principal
 from workflows import selectors
 from workflows.engine.nodes.agent.first_prompt import PROMPT_KIND
 from workflows.engine.nodes.agent.todo import STATE_KIND
+from workflows.engine.nodes.agent.todo_memory import MEMORY_KIND
 from workflows.engine.nodes.agent.todo_notes import NOTE_KIND
 from workflows.engine.runtime.events import StepPartChange
 from workflows.models import Run, StepPart
@@ -27,7 +28,7 @@ from workflows.views.runs.todo_list import RoundRow, TodoList, build_todo_list
 
 _MIN_WIDTH: Final = 0.6  # percent of the time line, so that a quick call can be seen
 # Parts that are no calls: the first prompt, which is shown with the step, and what the todo loop records.
-_NO_CALLS: Final = frozenset({PROMPT_KIND, STATE_KIND, NOTE_KIND})
+_NO_CALLS: Final = frozenset({PROMPT_KIND, STATE_KIND, NOTE_KIND, MEMORY_KIND})
 _TODO_PART: Final = re.compile(r"todo\.(\d+)\.(\d+)\.")
 _SIMPLE_PART: Final = re.compile(r"simple\.(\d+)\.")
 

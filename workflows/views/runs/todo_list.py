@@ -20,8 +20,11 @@ _STATES: Final[Mapping[str, tuple[Promise, str]]] = {
     "waiting": (_("Waits for an answer"), "pill-warn"),
     "done": (_("Done"), "pill-ok"),
     "failed": (_("Failed"), "pill-bad"),
+    "skipped": (_("Skipped: limit reached"), "pill-warn"),
     "unfinished": (_("Not finished"), "pill-warn"),
 }
+# What a to-do in this state adds to the completion of all, whatever the model reported.
+_COUNTED_AS: Final = {"done": 1.0, "failed": 0.0}
 _OF_STATUS: Final = {"running": "working", "completed": "done"}
 
 
@@ -73,7 +76,7 @@ class TodoRow:
     @property
     def is_open(self) -> bool:
         """Return whether the steps are shown without a click."""
-        return self.state in ("working", "retrying", "waiting", "failed", "unfinished")
+        return self.state in ("working", "retrying", "waiting", "failed", "skipped", "unfinished")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +96,7 @@ class TodoList:
     @property
     def completion(self) -> float:
         """Return how much of all to-dos is done, from 0 to 1."""
-        shares = [1.0 if todo.state == "done" else todo.completion for todo in self.todos]
+        shares = [_COUNTED_AS.get(todo.state, todo.completion) for todo in self.todos]
         return sum(shares) / len(shares) if shares else 0.0
 
     @property
@@ -156,10 +159,10 @@ def _count_failures(notes: Iterable[StepPart]) -> dict[int, int]:
 
 def _find_state(todo: TodoRow, run: Run) -> str:
     state = _OF_STATUS.get(todo.status, todo.status)
+    if run.has_ended and state in ("working", "pending"):
+        return "unfinished"
     if state != "working":
         return state if state in _STATES else "pending"
-    if run.has_ended:
-        return "unfinished"
     if run.status == "paused" and (run.pause or {}).get("reason") == "input":
         return "waiting"
     return "retrying" if todo.retries else "working"

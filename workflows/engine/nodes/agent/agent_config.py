@@ -35,6 +35,8 @@ MemoryToolName = Literal[
 ]
 
 DEFAULT_ROUNDS: Final = 10
+# With a to-do list, each to-do adds these to the default: a step, its retries, and one more.
+DEFAULT_ROUNDS_PER_TODO: Final = 4
 MAX_ROUNDS: Final = 100
 DEFAULT_WINDOW: Final = 32_000  # tokens
 MIN_WINDOW: Final = 1_000
@@ -95,7 +97,8 @@ class AgentConfig(NodeConfig):
     memory_tools: dict[MemoryToolName, tuple[str, ...]] = {}  # the scopes of each allowed tool
     memory: WindowConfig | None = None
     enhanced_memory: EnhancedMemory | None = None
-    max_rounds: int = Field(default=DEFAULT_ROUNDS, ge=1, le=MAX_ROUNDS)
+    # None: ``DEFAULT_ROUNDS``, and more with a to-do list.
+    max_rounds: Annotated[int | None, Limit] = Field(default=None, ge=1, le=MAX_ROUNDS)
     max_tokens: Annotated[int | None, Limit] = Field(default=None, ge=1)
     max_cost: Annotated[float | None, Limit] = Field(default=None, gt=0)  # USD
     timeout_seconds: Annotated[float | None, Limit] = Field(default=None, gt=0)

@@ -14,7 +14,7 @@ from workflows.engine.errors import NodeFailed, PortMissing
 from workflows.engine.kinds import UNTRUSTED_KEYS, NodeContext
 from workflows.engine.language.document import Json
 from workflows.engine.language.untrusted import has_untrusted_source
-from workflows.engine.nodes.agent.agent_config import AgentConfig
+from workflows.engine.nodes.agent.agent_config import DEFAULT_ROUNDS, AgentConfig
 from workflows.engine.nodes.agent.answer_stream import AnswerStream, HoldingStream, SilentStream
 from workflows.engine.nodes.agent.model_answer import (
     ModelAnswer,
@@ -113,6 +113,7 @@ class AgentSession:
         self.rounds: list[Round] = []
         self.usage = Usage()
         self.seconds = 0.0  # of all calls, without the time in which the run was paused
+        self.max_rounds = DEFAULT_ROUNDS if config.max_rounds is None else config.max_rounds
         self.label = ""  # of the last answer of the model
         self._parts: StepParts = ctx.parts
         self._model = ctx.ports.model
@@ -163,6 +164,7 @@ class AgentSession:
         stop_pattern: Any = None,  # a compiled regular expression, after whose match the answer ends
         seconds: float | None = None,
         ignores_calls: bool = False,
+        memories: Sequence[MemoryHit] = (),  # in the messages, in addition to those of the first prompt
     ) -> ModelAnswer:
         """Call the model, or return what it answered in an earlier attempt. ``part`` is the name of the call.
 
@@ -176,7 +178,7 @@ class AgentSession:
         async def call(origin: Origin) -> PartResult:
             nonlocal is_recorded
             is_recorded = False
-            request = self._build_request(messages, tools, origin, params or {})
+            request = self._build_request(messages, tools, origin, params or {}, memories)
             chunks = self._model.stream(request)
             answer = await receive_answer(
                 chunks,
@@ -246,7 +248,7 @@ class AgentSession:
     def find_limit(self, rounds: int) -> str | None:
         """Return the name of the limit that the agent has reached, if any."""
         config = self.config
-        if rounds >= config.max_rounds:
+        if rounds >= self.max_rounds:
             return "max_rounds"
         if config.max_tokens is not None and self.usage.total_tokens >= config.max_tokens:
             return "max_tokens"
@@ -377,6 +379,7 @@ class AgentSession:
         tools: Sequence[ToolSpec],
         origin: Origin,
         params: Mapping[str, Json],
+        memories: Sequence[MemoryHit],
     ) -> ModelRequest:
         model = self.config.model
         if model.is_completion:
@@ -386,7 +389,7 @@ class AgentSession:
             messages,
             self.ctx,
             origin=origin,
-            memories=self.memories,
+            memories=(*self.memories, *memories),
             tools=tuple(tools),
             tool_choice="auto" if tools else "none",
         )

@@ -11,9 +11,15 @@ from typing import Any, Final
 from workflows.engine.kinds import NodeContext
 from workflows.engine.language.document import Json
 from workflows.engine.memory_ports import RunMetadataPort
+from workflows.engine.nodes.agent.agent_config import (
+    DEFAULT_ROUNDS,
+    DEFAULT_ROUNDS_PER_TODO,
+    MAX_ROUNDS,
+)
 from workflows.engine.nodes.agent.model_answer import ModelAnswer
 from workflows.engine.nodes.agent.session import AgentAnswer, AgentSession
 from workflows.engine.nodes.agent.todo_actions import Action, build_arguments, parse_actions
+from workflows.engine.nodes.agent.todo_memory import TodoMemory
 from workflows.engine.nodes.agent.todo_notes import TodoNotes
 from workflows.engine.nodes.agent.todo_prompts import (
     Texts,
@@ -30,7 +36,7 @@ from workflows.engine.nodes.agent.todo_text import (
     parse_todos,
 )
 from workflows.engine.nodes.memory.quoting import quote_block
-from workflows.engine.ports import Message, Origin
+from workflows.engine.ports import MemoryHit, Message, Origin
 from workflows.engine.runtime.step_parts import PartResult
 from workflows.engine.runtime.waits import BY_LINK, Wait
 from workflows.engine.text_rendering import remove_unstorable
@@ -48,7 +54,10 @@ _MAX_ERROR: Final = 300
 
 @dataclass(slots=True)
 class Todo:
-    """``status``: pending, running, completed or failed. ``failures`` counts the steps with a failed action."""
+    """``status``: pending, running, completed, failed or skipped. ``failures`` counts the steps with a failed action.
+
+    ``reason`` says why a todo was skipped: a limit ended the agent before the todo was done.
+    """
 
     number: int
     content: str
@@ -57,6 +66,8 @@ class Todo:
     step: str = ""  # what the next step is to do
     steps: list[dict[str, Json]] = field(default_factory=list)
     failures: int = 0
+    reason: str = ""
+    memories: list[MemoryHit] = field(default_factory=list)  # that are relevant to it
 
     @property
     def id(self) -> str:
@@ -64,7 +75,9 @@ class Todo:
 
     def describe(self) -> dict[str, Json]:
         names = ("id", "content", "status", "completion")
-        return {**{name: getattr(self, name) for name in names}, "steps": list(self.steps)}
+        reason = {"reason": self.reason} if self.reason else {}
+        values = {name: getattr(self, name) for name in names}
+        return {**values, **reason, "steps": list(self.steps)}
 
 
 class TodoLoop:
@@ -86,6 +99,7 @@ class _Loop:
         self.goal = remove_unstorable(goal)
         self.texts: Texts = choose_texts(self.goal)
         self.notes = TodoNotes(session.ctx)
+        self.workflow_memory = TodoMemory(session)
         self.todos: list[Todo] = []
         self.results: list[str] = []
         self.memory = render_memory(self.texts, session.ctx.run_id, session.ctx.identity)
@@ -96,11 +110,13 @@ class _Loop:
         if isinstance(answer, AgentAnswer):
             return answer
         self.todos = [Todo(number, text) for number, text in enumerate(answer, start=1)]
+        self._raise_default_rounds()
         await self._save("plan")
         limit: str | None = None
         for todo in self.todos:  # a finished todo may add another one
             limit = await self._work(todo)
             if limit is not None:
+                await self._skip_unfinished()
                 break
         final = await self._summarize(limit)
         values = [note.value for note in await self.notes.read()]
@@ -134,6 +150,9 @@ class _Loop:
         """Work on a todo until it is completed or has failed. Return the limit that ended the agent, if any."""
         todo.status = "running"
         await self._save(f"todo.{todo.number}.begin")
+        todo.memories = await self.workflow_memory.recall(
+            f"todo.{todo.number}.memory", todo.content
+        )
         while todo.status == "running":
             limit = self.session.find_limit(self.number)
             if limit is not None:
@@ -174,10 +193,16 @@ class _Loop:
             results=self.results[-MAX_RESULTS:],
             specs=session.tools,
             memory=self.memory,
+            memories=todo.memories,
         )
         system = [message for message in session.messages if message.role == "system"]
         self.number += 1
-        return await session.call_model(f"{part}.model", [*system, Message("user", prompt)])
+        return await session.call_model(
+            f"{part}.model",
+            [*system, Message("user", prompt)],
+            ignores_calls=True,
+            memories=todo.memories,
+        )
 
     async def _act(self, part: str, todo: Todo, report: StepReport) -> tuple[list[str], list[str]]:
         """Take the actions of a step. Return their results, and the errors of those that failed."""
@@ -222,10 +247,17 @@ class _Loop:
             part, QUESTION_KIND, call, title=self.texts.ask, inputs={"question": question}
         )
         reply = str(recorded["answer"])
-        if recorded["by"] == BY_LINK:  # anybody may have it
+        is_anybody = recorded["by"] == BY_LINK
+        if is_anybody:
             self.session.mark_untrusted(("answer",))
-            return f"\n{quote_block(reply)}"
-        return reply
+        await self.workflow_memory.store_reply(
+            f"{part}.memory",
+            self.texts.remembered_reply.format(question=question, text=reply),
+            question=question,
+            # The question is the model's, which may repeat what it has read.
+            is_untrusted=self.session.has_read_untrusted,
+        )
+        return f"\n{quote_block(reply)}" if is_anybody else reply
 
     def _record(
         self, todo: Todo, report: StepReport, results: Sequence[str], errors: Sequence[str]
@@ -257,6 +289,20 @@ class _Loop:
     def _add_todo(self, content: str) -> None:
         if len(self.todos) < MAX_TODOS:
             self.todos.append(Todo(len(self.todos) + 1, content))
+            self._raise_default_rounds()
+
+    def _raise_default_rounds(self) -> None:
+        """Raise the limit of rounds with the number of todos, unless the author has set one."""
+        if self.session.config.max_rounds is None:
+            rounds = DEFAULT_ROUNDS + DEFAULT_ROUNDS_PER_TODO * len(self.todos)
+            self.session.max_rounds = min(rounds, MAX_ROUNDS)
+
+    async def _skip_unfinished(self) -> None:
+        """Mark the todos that a limit ended, so that nobody takes them for those of a run that goes on."""
+        for todo in self.todos:
+            if todo.status in ("pending", "running"):
+                todo.status, todo.reason = "skipped", "limit"
+        await self._save("limit")
 
     async def _add_note(self, part: str, content: str, todo: Todo) -> None:
         is_untrusted = self.session.has_read_untrusted
@@ -270,12 +316,14 @@ class _Loop:
         async def call(origin: Origin) -> PartResult:
             memory: object = ctx.ports.memory  # only some memories keep the metadata of runs
             if isinstance(memory, RunMetadataPort):
-                fields = ("id", "content", "status")
+                fields = ("id", "content", "status", "reason")
                 await memory.save_todos(
                     identity=ctx.identity,
                     origin=origin,
                     goal=self.goal,
-                    todos=[{name: todo[name] for name in fields} for todo in todos],
+                    todos=[
+                        {name: todo[name] for name in fields if name in todo} for todo in todos
+                    ],
                 )
             return PartResult({"goal": self.goal, "todos": todos})
 
@@ -290,10 +338,13 @@ class _Loop:
             lines.append(render_notes(self.texts, self.notes.written))
         messages = [*session.messages, Message("user", "\n".join(lines))]
         if limit is not None:
-            return await session.give_last_answer(self.number + 1, messages, limit)
+            known = "\n".join(lines)
+            return await session.give_last_answer(self.number + 1, messages, limit, known=known)
         stream = session.open_stream(holds=False)
         request = Message("system", self.texts.summary)
-        answer = await session.call_model("answer.model", [*messages, request], stream=stream)
+        answer = await session.call_model(
+            "answer.model", [*messages, request], stream=stream, ignores_calls=True
+        )
         session.begin_round(answer)
         return AgentAnswer(answer.text, answer.finish_reason or "stop", answer.reasoning)
 

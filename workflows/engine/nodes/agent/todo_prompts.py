@@ -7,7 +7,8 @@ from typing import Final
 
 from workflows.engine.language.document import Json
 from workflows.engine.nodes.agent.todo_notes import Note
-from workflows.engine.nodes.memory.quoting import quote_block
+from workflows.engine.nodes.memory.quoting import quote_block, render_memories
+from workflows.engine.ports import MemoryHit
 from workflows.engine.tool_calls import ToolSpec
 
 
@@ -32,6 +33,7 @@ class Texts:
     action_results: str
     failed: str
     reply: str
+    remembered_reply: str
     ask: str
     summary: str
 
@@ -65,6 +67,7 @@ To ask the person something: [ask the person:your question]""",
     action_results="[Results of your actions]",
     failed="Failed: {name}: {error}",
     reply="The person answered: {text}",
+    remembered_reply="Asked “{question}”, the person answered: {text}",
     ask="ask the person",
     summary="All todos have been worked on. Write the answer for the person now: what was achieved, and what failed.",
 )
@@ -97,6 +100,7 @@ TODO列表:
     action_results="【动作结果】",
     failed="失败: {name}: {error}",
     reply="用户回复: {text}",
+    remembered_reply="问:“{question}” 用户回复: {text}",
     ask="询问用户",
     summary="所有TODO都已处理。现在写出给用户的最终回答:完成了什么,哪些失败了。",
 )
@@ -131,6 +135,7 @@ def render_step(
     results: Sequence[str],
     specs: Sequence[ToolSpec],
     memory: str,
+    memories: Sequence[MemoryHit] = (),
 ) -> str:
     """Return the prompt of one step of a todo."""
     sections = [f"{texts.task}\n{todo}", f"{texts.goal}\n{goal}"]
@@ -142,6 +147,7 @@ def render_step(
     sections += [
         f"{texts.functions}\n{render_functions(texts, specs)}",
         memory,
+        *([render_memories(memories)] if memories else []),
         texts.output_format,
     ]
     return "\n\n".join(sections)

@@ -47,6 +47,7 @@ _EMPHASIS: Final = tuple(
         (r"\*\*", r"[^*]", "*"), ("__", "[^_]", "_"), (r"\*", r"[^*]", "*"), ("_", "[^_]", "_")
     )
 )  # fmt: skip
+_UNCLOSED: Final = re.compile(r"(?<!\S)\*\*(?=\S)|(?<=\S)\*\*(?!\S)")
 _MAX_LINE: Final = 2 * MAX_TODO_LENGTH
 _DECORATION: Final = " \t#*-_`【】[]"
 
@@ -185,9 +186,7 @@ def _remove_emphasis(text: str) -> str:
     """Return the text without Markdown's bold and italics, also if a model forgot to close it."""
     for pattern in _EMPHASIS:
         text = pattern.sub(r"\1", text)
-    for mark in ("**", "__"):
-        text = text.removeprefix(mark).removesuffix(mark)
-    return text.strip()
+    return _UNCLOSED.sub("", text).strip()
 
 
 def _read_label(line: str) -> tuple[str, str]:

@@ -11,7 +11,7 @@ from workflows.engine.language.document import Json, Selector
 from workflows.engine.language.memory_usage import DEFAULT_SCOPE, SCOPES
 from workflows.engine.language.untrusted import is_untrusted_memory
 from workflows.engine.memory_ports import KnowledgePort, WikiPort
-from workflows.engine.ports import MemoryHit, MemoryPort
+from workflows.engine.ports import MemoryHit, MemoryPort, Origin
 from workflows.engine.runtime.events import MemoryKeptOut, MemoryRecalled, MemoryWritten
 from workflows.engine.text_rendering import as_text
 from workflows.engine.texts import gettext_noop
@@ -101,13 +101,14 @@ async def recall_entries(
     injected: bool = False,
     recency_days: float | None = None,
     min_score: float | None = None,
+    origin: Origin | None = None,  # of one of several calls of the step
 ) -> tuple[list[MemoryHit], MemoryRecalled]:
     """Return the entries that memory recalls, and the event that reports it."""
     memory = get_memory(ctx, scope)
     hits = await memory.recall(
         scope=scope,
         identity=ctx.identity,
-        origin=ctx.origin,
+        origin=origin or ctx.origin,
         key=key,
         query_text=query,
         filter=filter,
