@@ -138,9 +138,8 @@ def found_by_recall_nodes(document, facts) -> int | None:
     nodes = {node.id for node in document.nodes if node.kind in RECALLS}
     counts = [step.outputs["count"] for step in facts.steps if step.key.node_id in nodes]
     rounds = [each for step in facts.steps for each in step.outputs.get("rounds") or ()]
-    if any(call["name"] == "recall" for each in rounds for call in each["calls"]):
-        counts.append(len(facts.recalled))
-    elif any(has_todo_memory(node) for node in document.nodes):
+    has_recalled = any(call["name"] == "recall" for each in rounds for call in each["calls"])
+    if has_recalled or any(map(has_todo_memory, document.nodes)):
         counts.append(len(facts.recalled))
     return sum(counts) if counts else None
 

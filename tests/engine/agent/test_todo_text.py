@@ -38,6 +38,11 @@ from workflows.engine.tool_calls import ToolSpec
          ("计算总和并报告\n- 用计算器", "报告结果")),
         ("TODO列表：\n**１、询问用户**\n  - 行数\n  - 列数\n**２、创建表格**",
          ("询问用户\n- 行数\n- 列数", "创建表格")),
+        ("Decision: todos\n1. Ask\n2. Make", ("Ask", "Make")),
+        ("决策：需要TODO工作流\n1. 询问\n2. 创建", ("询问", "创建")),
+        ("Decision: no todos\n1. Ask\n2. Make", ()),
+        ("决策：不需要TODO工作流\n1. 询问\n2. 创建", ()),
+        ("Decision: simple\n1. Ask\n2. Make", ()),
         ("Todos:\nnone needed", ()),
         ("This is simple: 4.\n1. not a todo", ()),
         ("", ()),
@@ -45,6 +50,16 @@ from workflows.engine.tool_calls import ToolSpec
 )  # fmt: skip
 def test_todos_of_a_decision(text: str, todos: tuple[str, ...]) -> None:
     assert parse_todos(text) == todos
+
+
+def test_list_without_its_header_is_one_of_todos_only_if_it_repeats_the_task() -> None:
+    answer = "1. Ask for the rows\n2. **Create** the file"
+
+    assert parse_todos(answer, "Work so:\n1. Ask for the rows\n2. Create  the file") == (
+        "Ask for the rows",
+        "Create the file",
+    )
+    assert parse_todos(answer, "Which two steps make a table?") == ()
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,7 @@ SEED_1 = "spec/seeds/test_seed_1.py::"
 SEED_4 = "spec/seeds/test_seed_4.py::"
 STREAMS = "workflows/execution/test_streams.py::"
 MERGED = "engine/agent/test_merged_workflows.py::"
+TODO_MEMORY = "engine/agent/test_todo_memory.py::"
 DURABLY_MERGED = "workflows/execution/test_merged_workflows.py::"
 LEARNING = "durability/test_learning.py::"
 TIERS = "durability/test_tiers.py::"
@@ -290,6 +291,13 @@ ROWS = (
     row(3, "Step 3", "The prompt lists the functions of merged workflows, as workflow.function",
         MERGED + "test_walk_of_the_original_design", MERGED + "test_function_of_a_merged_workflow_has_a_name_that_model_apis_accept",
         MERGED + "test_react_names_functions_as_people_do", MERGED + "test_merged_workflow_itself_is_a_function"),
+    row(3, "Step 7", "The person's reply is stored in the stream's memory, ai:memory:{stream}:{group}",
+        TODO_MEMORY + "test_reply_is_stored_in_the_stream_and_recalled_for_the_todo_that_needs_it",
+        DURABLY_MERGED + "test_reply_is_in_the_merged_memory_and_recalled_with_a_worker"),
+    row(3, "Step 8", "Each to-do retrieves the memory that is relevant to it",
+        TODO_MEMORY + "test_reply_is_stored_in_the_stream_and_recalled_for_the_todo_that_needs_it",
+        TODO_MEMORY + "test_later_run_of_the_group_recalls_the_reply_and_another_group_does_not",
+        DURABLY_MERGED + "test_reply_is_in_the_merged_memory_and_recalled_with_a_worker"),
     row(3, "Step 8", "A command finds its function by title, alias or name",
         MERGED + "test_command_finds_a_function_by_any_of_its_names"),
     row(3, "Step 5", "The format of a step's answer, in Chinese and English",

@@ -6,13 +6,14 @@ from typing import Any
 import pytest
 
 from accounts.tenancy import tenant
+from memory.models import Entry
 from memory.services.entries.run_notes import get_run_metadata
 from tests.factories.workflows import make_version, make_workflow
 from tests.support.cast import Cast
 from tests.workflows.execution.test_streams import GROUP, _document, _node, _spaces, drive
 from workflows.errors import InvalidValue
 from workflows.execution.worker import Worker
-from workflows.models import Run, RunWait, Workflow
+from workflows.models import Run, RunWait, StepPart, Workflow
 from workflows.services.editor.drafts import load_draft
 from workflows.services.runs.runs import start_run
 from workflows.services.runs.waits import answer_wait
@@ -112,6 +113,35 @@ def test_walk_of_the_original_design_with_a_worker(
     assert [todo.status for todo in metadata.todos] == ["completed"] * 3
     assert metadata.notes == ()  # they end with the run
     assert "ai:memory:chat-desktop:group_123" in _spaces(run.team_id)
+
+
+def test_reply_is_in_the_merged_memory_and_recalled_with_a_worker(
+    cast: Cast, chat: Workflow, drive: Callable[..., Run]
+) -> None:
+    document = load_draft(chat).document.model_dump(mode="json")
+    [agent] = [node for node in document["nodes"] if node["id"] == "agent"]
+    agent["data"]["enhanced_memory"] = {
+        "enabled": True, "scope": "workflow", "query_selector": ["start", "text"],
+    }  # fmt: skip
+    remembering = make_workflow(cast.alice, "table", document)
+    run = drive(remembering, stream=GROUP, inputs={"text": "帮我做一个表格"}, offline=True)
+    assert run.status == "paused", run.error
+    with tenant([run.team_id]):
+        wait = RunWait.objects.unscoped().get(run=run)
+    answer_wait(cast.alice.principal, run, wait_id=wait.pk, values={"answer": REPLY}, action="")
+
+    worker = Worker(capacity=1)
+    worker.execute_run(run.pk)
+    worker.stop(0)
+
+    with tenant([run.team_id]):
+        run.refresh_from_db()
+        stored = Entry.objects.unscoped().get(namespace__text="ai:memory:table-desktop:group_123", key__startswith="reply:")  # fmt: skip
+        recalled = StepPart.objects.unscoped().get(run=run, part="todo.3.memory")
+    assert run.status == "succeeded", run.error
+    assert REPLY in stored.value
+    assert stored.metadata["origin"] == "person"
+    assert [each["key"] for each in recalled.outputs["memories"]] == [stored.key]
 
 
 def test_person_who_may_not_run_a_merged_workflow_may_not_merge_it(

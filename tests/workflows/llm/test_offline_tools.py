@@ -45,7 +45,9 @@ def test_script_answers_by_the_number_of_answers_since_the_question() -> None:
 
     arguments = json.dumps({"city": [QUESTION.text]})
     assert first == Reply("", "I look.", (ToolCall("call_1", "get_weather", arguments),))
-    assert second == Reply(f"It says: {RESULT.text}", label=LABEL)  # a placeholder in a result is text
+    assert second == Reply(
+        f"It says: {RESULT.text}", label=LABEL
+    )  # a placeholder in a result is text
     assert build_reply(next_turn).tool_calls == (ToolCall("call_2", "get_weather", arguments),)
 
 
@@ -94,7 +96,9 @@ def test_memory_in_a_script_is_what_was_recalled() -> None:
         metadata: dict[str, Any] = {}
         value = "My cat is called Miso."
 
-    answer = build_answer(build_request(script=[{"text": "You said: {{memory}}"}], memories=(Hit(),)))
+    answer = build_answer(
+        build_request(script=[{"text": "You said: {{memory}}"}], memories=(Hit(),))
+    )
 
     assert answer == f"You said: My cat is called Miso.{LABEL}"
 

@@ -164,7 +164,9 @@ class AgentSession:
         stop_pattern: Any = None,  # a compiled regular expression, after whose match the answer ends
         seconds: float | None = None,
         ignores_calls: bool = False,
-        memories: Sequence[MemoryHit] = (),  # in the messages, in addition to those of the first prompt
+        memories: Sequence[
+            MemoryHit
+        ] = (),  # in the messages, in addition to those of the first prompt
     ) -> ModelAnswer:
         """Call the model, or return what it answered in an earlier attempt. ``part`` is the name of the call.
 

@@ -137,7 +137,7 @@ class _Loop:
             if answer.is_cut_off:
                 continue
             session.begin_round(answer)
-            todos = () if answer.tool_calls else parse_todos(answer.text)
+            todos = () if answer.tool_calls else parse_todos(answer.text, self.goal)
             stream.end(is_answer=not answer.tool_calls and not todos)
             if todos:
                 return todos
@@ -321,9 +321,7 @@ class _Loop:
                     identity=ctx.identity,
                     origin=origin,
                     goal=self.goal,
-                    todos=[
-                        {name: todo[name] for name in fields if name in todo} for todo in todos
-                    ],
+                    todos=[{name: todo[name] for name in fields if name in todo} for todo in todos],
                 )
             return PartResult({"goal": self.goal, "todos": todos})
 

@@ -39,9 +39,7 @@ class TodoMemory:
         is_on = settings is not None and settings.enabled and settings.scope == SCOPE
         self._settings = settings if is_on else None
 
-    async def store_reply(
-        self, part: str, text: str, *, question: str, is_untrusted: bool
-    ) -> None:
+    async def store_reply(self, part: str, text: str, *, question: str, is_untrusted: bool) -> None:
         """Store what a person replied. What memory refuses, such as a secret, is reported and ends nothing."""
         if self._settings is None:
             return

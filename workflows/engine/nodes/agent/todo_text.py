@@ -7,7 +7,7 @@ neither labels nor actions nor todos, because a model quotes what a tool returne
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -34,6 +34,8 @@ _HEADERS: Final = (
     *("todo列表", "todo 列表", "todo list", "todos", "todo"),
     *("待办列表", "待办事项", "任务列表"),
 )
+# "Decision: todos" begins the list as well, if the model forgets the line after it.
+_DECISIONS: Final = frozenset({"decision", "决策"})
 _ITEM: Final = re.compile(
     r"(?:[-*+][ \t]{0,4})?(?:\[[ xX]?\][ \t]{0,4})?(\d{1,3}[ \t]?[.)、::][ \t]{0,4})?"
 )
@@ -71,14 +73,23 @@ class _Item:
     is_numbered: bool
 
 
-def parse_todos(text: str) -> tuple[str, ...]:
+def parse_todos(text: str, task: str = "") -> tuple[str, ...]:
     """Return the todos of a decision, or none if the model decided that the task needs no todos.
 
-    What stands below an item, such as an indented list, is its detail and stays with it.
+    What stands below an item, such as an indented list, is its detail and stays with it. A small model may forget the
+    line above the list; a list that repeats the steps of its ``task`` is a list of todos all the same.
     """
-    lines = (line for line in _split_lines(text) if not _is_quoted(line))
-    if not any(_is_header(line) for line in lines):
-        return ()
+    lines = [line for line in _split_lines(text) if not _is_quoted(line)]
+    start = next((index for index, line in enumerate(lines) if _is_header(line)), None)
+    if start is not None:
+        return _read_list(lines[start + 1 :])
+    todos = _read_list(lines)
+    steps = " ".join(task[:_MAX_TEXT].split())
+    is_repeated = len(todos) > 1 and all(" ".join(todo.split()) in steps for todo in todos)
+    return todos if is_repeated else ()
+
+
+def _read_list(lines: Sequence[str]) -> tuple[str, ...]:
     todos: list[str] = []
     first: _Item | None = None
     for line in lines:
@@ -150,6 +161,10 @@ def _is_quoted(line: str) -> bool:
 
 def _is_header(line: str) -> bool:
     plain = unicodedata.normalize("NFKC", line[:80]).strip(_DECORATION).lower()
+    label, _colon, rest = plain.partition(":")
+    if label.strip(_DECORATION) in _DECISIONS:
+        answer = rest.strip(_DECORATION)
+        return answer in _HEADERS or answer.startswith("需要todo")
     name = plain.rstrip(" :*").rstrip()
     return name in _HEADERS
 
