@@ -138,16 +138,15 @@ def found_by_recall_nodes(document, facts) -> int | None:
     nodes = {node.id for node in document.nodes if node.kind in RECALLS}
     counts = [step.outputs["count"] for step in facts.steps if step.key.node_id in nodes]
     rounds = [each for step in facts.steps for each in step.outputs.get("rounds") or ()]
-    has_recalled = any(call["name"] == "recall" for each in rounds for call in each["calls"])
-    if has_recalled or any(map(has_todo_memory, document.nodes)):
+    called = {call["name"] for each in rounds for call in each["calls"]}
+    if "recall" in called or any(map(has_todo_memory, document.nodes)):
         counts.append(len(facts.recalled))
     return sum(counts) if counts else None
 
 
 def has_todo_memory(node) -> bool:
     """Whether the node is an agent whose to-dos recall from the memory of its workflow."""
-    memory = node.data.get("enhanced_memory") or {}
-    return bool(memory.get("enabled")) and node.data.get("strategy") == "todo"
+    return node.data.get("strategy") == "todo" and bool(node.data.get("enhanced_memory"))
 
 
 SUGGESTING = [s for s in REMEMBERING if load_document(s.source).document.features.get(SUGGESTED)]
@@ -158,13 +157,10 @@ SUGGESTING = [s for s in REMEMBERING if load_document(s.source).document.feature
 async def test_suggested_question_of_a_sample_finds_a_memory(sample, language, services):
     document, _cases, memories = spoken(sample, language)
     person = next((seed.person for seed in memories), "ana")
-    approve = FormAnswer(action="approve")  # in the sample that asks a person
-    if any(map(has_todo_memory, document.nodes)):
-        approve = FormAnswer(values={"answer": "Ada 36 London"})
-    said = [
-        Turn(say=text, person=person, group="kitchen", answers=(approve,))
-        for text in document.features[SUGGESTED]
-    ]
+    asks = any(map(has_todo_memory, document.nodes))
+    approve = FormAnswer(values={"answer": "Ada 36"}) if asks else FormAnswer(action="approve")
+    turn = Turn(person=person, group="kitchen", answers=(approve,))
+    said = [turn.model_copy(update={"say": text}) for text in document.features[SUGGESTED]]
     case = Case(name="as suggested", turns=tuple(said), memories=tuple(memories))
 
     result = await build_case_runner(services, sample, language).run(document, case)

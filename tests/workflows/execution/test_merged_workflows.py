@@ -72,14 +72,17 @@ def chat(cast: Cast) -> Workflow:
     }
     agent = _node("agent", "agent", model=model([]), query="{{#start.text#}}", tools=[entry])
     make_version(cast.alice, make_workflow(cast.alice, "desktop", _document(agent, _end("text"))))
-    merging = _node(
-        "agent", "agent", model=model(SCRIPT), query="{{#start.text#}}", strategy="todo",
-        merge=["desktop"], max_rounds=20,
-    )  # fmt: skip
     store = _node(
         "store", "memory-store", scope="workflow", key="said", value_selector=["start", "text"]
     )
-    return make_workflow(cast.alice, "chat", _document(merging, store, _end("text")))
+    return make_workflow(cast.alice, "chat", _document(merge_desktop(), store, _end("text")))
+
+
+def merge_desktop(**more: Any) -> dict[str, Any]:
+    return _node(
+        "agent", "agent", model=model(SCRIPT), query="{{#start.text#}}", strategy="todo",
+        merge=["desktop"], max_rounds=20, **more,
+    )  # fmt: skip
 
 
 def _end(output: str) -> dict[str, Any]:
@@ -118,12 +121,9 @@ def test_walk_of_the_original_design_with_a_worker(
 def test_reply_is_in_the_merged_memory_and_recalled_with_a_worker(
     cast: Cast, chat: Workflow, drive: Callable[..., Run]
 ) -> None:
-    document = load_draft(chat).document.model_dump(mode="json")
-    [agent] = [node for node in document["nodes"] if node["id"] == "agent"]
-    agent["data"]["enhanced_memory"] = {
-        "enabled": True, "scope": "workflow", "query_selector": ["start", "text"],
-    }  # fmt: skip
-    remembering = make_workflow(cast.alice, "table", document)
+    memory = {"enabled": True, "scope": "workflow", "query_selector": ["start", "text"]}
+    agent = merge_desktop(enhanced_memory=memory)
+    remembering = make_workflow(cast.alice, "table", _document(agent, _end("text")))
     run = drive(remembering, stream=GROUP, inputs={"text": "帮我做一个表格"}, offline=True)
     assert run.status == "paused", run.error
     with tenant([run.team_id]):
@@ -139,7 +139,7 @@ def test_reply_is_in_the_merged_memory_and_recalled_with_a_worker(
         stored = Entry.objects.unscoped().get(namespace__text="ai:memory:table-desktop:group_123", key__startswith="reply:")  # fmt: skip
         recalled = StepPart.objects.unscoped().get(run=run, part="todo.3.memory")
     assert run.status == "succeeded", run.error
-    assert REPLY in stored.value
+    assert REPLY in str(stored.value)
     assert stored.metadata["origin"] == "person"
     assert [each["key"] for each in recalled.outputs["memories"]] == [stored.key]
 
