@@ -159,10 +159,10 @@ def _count_failures(notes: Iterable[StepPart]) -> dict[int, int]:
 
 def _find_state(todo: TodoRow, run: Run) -> str:
     state = _OF_STATUS.get(todo.status, todo.status)
-    if run.has_ended and state in ("working", "pending"):
-        return "unfinished"
     if state != "working":
         return state if state in _STATES else "pending"
+    if run.has_ended:
+        return "unfinished"
     if run.status == "paused" and (run.pause or {}).get("reason") == "input":
         return "waiting"
     return "retrying" if todo.retries else "working"

@@ -219,3 +219,17 @@ def test_nobody_else_sees_the_metadata(cast: Cast, run: Run, who: str) -> None:
     ]
 
     assert [client.get(address).status_code for address in addresses] == [404, 404]
+
+
+def test_todos_that_a_limit_left_undone_are_shown_as_skipped_and_a_failed_one_has_no_bar(
+    cast: Cast, alice: Person
+) -> None:
+    run = build_run(alice, status="succeeded", finished_at=timezone.now())
+    add_todos(run, "completed", "failed", "skipped")
+
+    markup = get_rounds(cast, run)
+
+    assert [each[0] for each in list_todos(markup)] == ["done", "failed", "skipped"]
+    assert "Skipped: limit reached" in markup
+    done, failed, skipped = markup.split('<li class="todo"')[1:]
+    assert ["<progress" in each for each in (done, failed, skipped)] == [True, False, True]
