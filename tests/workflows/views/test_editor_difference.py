@@ -77,7 +77,7 @@ def test_difference_shows_titles_of_kinds_where_a_node_has_none(alice: Person):
 
     assert 'data-id="start" data-kind="start" data-title="Two"' in page
     assert re.search(r'<wf-node id="node-start"[^>]*data-mark="changed"', page)
-    assert "<b>End</b><small>End</small>" in page
+    assert "<b>End</b><small>" in page
 
 
 @pytest.mark.django_db

@@ -46,7 +46,7 @@ def test_document_that_was_placed_is_drawn_where_it_was_placed():
     drawn = document([at(start(), 40, 140), at(end(), 340, 60)], ["start -> end"])
 
     assert places(drawn) == {"start": (40, 140), "end": (340, 60)}
-    assert layout_of(drawn).frame == Frame(40, 60, 540, 160)
+    assert layout_of(drawn).frame == Frame(40, 60, 556, 144)
 
 
 def test_document_nobody_placed_is_laid_out_in_the_order_of_its_edges():
@@ -108,8 +108,8 @@ def test_edge_inside_a_container_runs_from_the_corner_of_its_scope_or_of_the_pic
 
     html = str(draw(drawn, (), KINDS).html)
 
-    assert 'd="M240,24C' in html
-    assert [path[:9] for path in build_picture(drawn, KINDS).edges] == ["M340,74C3"]
+    assert 'd="M256,32C' in html
+    assert [path[:9] for path in build_picture(drawn, KINDS).edges] == ["M356,82C3"]
 
 
 def test_document_without_nodes_has_a_frame():

@@ -14,7 +14,7 @@ from workflows.views.canvas.summaries import LabelledHandle, count_columns, cut
 
 MARGIN = 32.0
 # Characters that fit, also in a viewer without the application's fonts; wide characters count double.
-TITLE_COLUMNS, LINE_COLUMNS, TEXT_COLUMNS, NOTE_COLUMNS_PER_PIXEL = 22, 28, 32, 0.16
+TITLE_COLUMNS, LINE_COLUMNS, TEXT_COLUMNS, NOTE_COLUMNS_PER_PIXEL = 24, 30, 32, 0.16
 MAX_NOTE_LINES = 40
 
 
