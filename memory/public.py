@@ -45,6 +45,7 @@ from memory.services.recall.recall import recall
 from memory.services.sandbox.dry_run import SandboxChange
 from memory.services.sandbox.sandbox import SandboxMemory
 from memory.services.wiki.maintain import ingest_source
+from memory.short_rows import ShortRow, list_newest_rows, search_rows
 
 
 __all__ = [
@@ -65,6 +66,7 @@ __all__ = [
     "RunMemory",
     "SandboxChange",
     "SandboxMemory",
+    "ShortRow",
     "Source",
     "WorkStatus",
     "clear_run_notes",
@@ -79,6 +81,7 @@ __all__ = [
     "get_run_metadata",
     "ingest_source",
     "list_entries",
+    "list_newest_rows",
     "list_plugged_scopes",
     "list_reachable",
     "list_recalled_texts",
@@ -91,6 +94,7 @@ __all__ = [
     "resolve_namespace",
     "retry_curation",
     "save_run_metadata",
+    "search_rows",
     "set_learning_rule",
     "summarize_curation",
     "undo",

@@ -24,6 +24,7 @@ from workflows.views.publishing import page_updates, tool_settings
 from workflows.views.runs import compare, learning, undo
 from workflows.views.runs import pages as runs
 from workflows.views.samples import first_steps
+from workflows.views.search import page as search_page
 from workflows.views.tools import pages as tool_pages
 from workflows.views.tools import trying
 from workflows.views.waits import pages as waits
@@ -101,6 +102,7 @@ run_pages = [
     path("compare/<uuid:other_id>/", compare.compare, name="compare_runs"),
 ]
 pages: list[URLPattern | URLResolver] = [
+    path("search/", search_page.search, name="search"),
     path("samples/", home.gallery, name="samples"),
     path("samples/<slug:slug>/copy/", home.copy_sample, name="copy_sample"),
     path("first-steps/", first_steps.steps, name="first_steps"),

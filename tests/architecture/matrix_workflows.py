@@ -205,6 +205,7 @@ ROWS: list[Row] = [
     # Pages: samples and workflows
     Row("GET", "", "- 200 200 200 200 -"),
     Row("GET", "samples/", "- 200 200 200 200 -"),
+    Row("GET", "search/", "- 200 200 200 200 -"),
     Row("POST", "samples/<slug:slug>/copy/", "- 302 403 302 302 -", SAMPLE, {}, foreign=302),
     Row("GET", "workflows/", "- 200 200 200 200 -"),
     Row("GET", "workflows/new/", "- 200 403 200 200 -"),

@@ -105,4 +105,7 @@ def _build_published_context(
 def _build_urls(workflow: Workflow) -> dict[str, str]:
     urls = {name: reverse(f"workflows:{name}", args=[workflow.pk]) for name in ROUTES}
     # The scripts put the id of a new run into this URL template.
-    return urls | {"run_place": reverse("workflows:run", args=[UUID(int=0)])}
+    return urls | {
+        "run_place": reverse("workflows:run", args=[UUID(int=0)]),
+        "search": reverse("workflows:search"),
+    }

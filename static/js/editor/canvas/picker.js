@@ -22,6 +22,7 @@ const GAP = 8;
  * @property {string} name
  * @property {string} [hint]
  * @property {string} [group]
+ * @property {boolean} [isGrouped] the heading of the group is shown in search results too
  * @property {string[]} [keys] key caps
  * @property {string[]} [words] further texts to search
  * @property {Element | null} [icon] cloned
@@ -84,14 +85,14 @@ class Picker {
     this.#show(matches.slice(0, MAX_OPTIONS), !query.trim());
     if (!this.searchMore || !query.trim()) return;
     const moreMatches = await this.searchMore(query);
-    if (query === this.input.value && this.#resolve) this.#show([...matches.slice(0, MAX_OPTIONS), ...moreMatches], false);
+    if (query === this.input.value && this.#resolve) this.#show([...matches.slice(0, MAX_OPTIONS), ...moreMatches], false, this.#selected);
   }
 
-  #show(choices, grouped) {
+  #show(choices, grouped, selected = 0) {
     const rows = [];
     let group = null;
     this.#options = choices.map((choice, at) => {
-      if (grouped && choice.group && choice.group !== group) {
+      if ((grouped || choice.isGrouped) && choice.group && choice.group !== group) {
         group = choice.group;
         const head = this.head.cloneNode(true);
         head.textContent = group;
@@ -104,7 +105,7 @@ class Picker {
     this.list.replaceChildren(...rows);
     this.none.hidden = choices.length > 0;
     this.count.textContent = t("{n} results", { n: choices.length });
-    this.#mark(choices.length ? 0 : -1);
+    this.#mark(choices.length ? Math.max(0, selected) : -1);
   }
 
   #option(choice, at) {

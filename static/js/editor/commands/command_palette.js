@@ -1,4 +1,4 @@
-// The command palette (Ctrl+K) offers all available commands and all nodes to go to.
+// The command palette (Ctrl+K) offers all available commands, all nodes to go to, and what the search of every page finds.
 
 import { goTo } from "./keyboard.js";
 import { GROUPS } from "./commands.js";
@@ -6,6 +6,7 @@ import { createCommandIcon } from "./command_icons.js";
 import { findOffer, isNote, getKindName, getNodeName } from "../graph_queries.js";
 import { storeValue, loadValue } from "../../common/storage.js";
 import { t } from "../../common/translations.js";
+import { fetchResults } from "../../search/results.js";
 
 const RECENT_KEY = "editor-recent-commands";
 
@@ -15,9 +16,10 @@ export function install(editor) {
 
 async function openPalette(editor) {
   const previousFocus = document.activeElement;
-  const selected = await editor.choose({ title: t("Search and commands"), placeholder: t("Run a command or go to a node…"), choices: [...listCommands(editor), ...listNodes(editor)] });
+  const selected = await editor.choose({ title: t("Search and commands"), placeholder: t("Run a command or go to a node…"), choices: [...listCommands(editor), ...listNodes(editor)], again: (query) => searchEverything(editor, query) });
   if (!selected) return;
   const [kind, id] = [selected.slice(0, selected.indexOf(":")), selected.slice(selected.indexOf(":") + 1)];
+  if (kind === "open") return location.assign(id);
   if (kind === "go") {
     editor.panels?.view?.("canvas");
     return goTo(editor, id);
@@ -25,6 +27,14 @@ async function openPalette(editor) {
   storeRecent(id);
   if (previousFocus?.isConnected && previousFocus !== document.body) previousFocus.focus({ preventScroll: true });
   editor.commands.run(id);
+}
+
+/** Find workflows, runs, memories, people and pages. This draft's own nodes and the editor's commands are there already. */
+async function searchEverything(editor, query) {
+  const results = await fetchResults(editor.urls.search, query);
+  return results
+    .filter(({ href }) => href && !href.startsWith(`${location.pathname}?node=`))
+    .map(({ href, name, detail, group, icon }) => ({ id: `open:${href}`, name, hint: detail, group, isGrouped: true, icon }));
 }
 
 function listCommands(editor) {

@@ -1,0 +1,101 @@
+"""Memories in one line each, for the pages of other apps: the newest ones, and the matches of a search while typing."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+from django.utils import timezone
+
+from accounts.tenancy import tenant
+from memory import naming
+from memory.core.records import Tier
+from memory.logic.entries.tiers import TierAction
+from memory.models import Entry, Namespace
+from memory.models.entries import TierChoice
+from memory.personal import format_value
+from memory.providers.postgres import search_all
+from memory.providers.postgres.newest import fetch_newest
+from memory.services.gateway.caller import MemoryCaller, select_visible
+from memory.services.recall.search_all import list_searchable_namespaces
+
+
+PAGE_CATEGORY: Final = "page"
+# Parts of words are searched in the newest entries only, so that typing stays quick in a large memory.
+MAX_SEARCHED: Final = 3_000
+
+
+@dataclass(frozen=True, slots=True)
+class ShortRow:
+    """A memory with its value in one line and the title of its namespace for the reader."""
+
+    entry_id: UUID
+    text: str
+    namespace: str
+    changed_at: datetime
+    is_page: bool  # of a knowledge base
+    is_pending: bool  # quarantined without a decision
+
+
+def list_newest_rows(caller: MemoryCaller, *, limit: int) -> list[ShortRow]:
+    """Return the newest memories of all namespaces that the caller may view."""
+    with tenant([caller.team_id]):
+        namespaces = select_visible(caller, Namespace).filter(entry_count__gt=0)
+        entries = fetch_newest(namespaces, caller.team_id, timezone.now(), limit)
+        return _build_rows(caller, entries)
+
+
+def search_rows(caller: MemoryCaller, text: str, *, limit: int) -> list[ShortRow]:
+    """Return memories for a text that a person is typing.
+
+    The newest ones that contain it as it is come first, then those that a search for its words ranks best.
+    """
+    with tenant([caller.team_id]):
+        namespaces, _is_all = list_searchable_namespaces(caller, None)
+        entries = _find_containing(namespaces, caller.team_id, text, limit)
+        if len(entries) < limit:
+            found = {entry.pk for entry in entries}
+            page = search_all.rank_entries(namespaces, text, timezone.now(), limit=limit, offset=0)
+            entries += [entry for entry, _score, _parts in page.hits if entry.pk not in found]
+        entries = entries[:limit]
+        loaded = Namespace.objects.unscoped().in_bulk({entry.namespace_id for entry in entries})
+        for entry in entries:
+            entry.namespace = loaded[entry.namespace_id]
+        return _build_rows(caller, entries)
+
+
+def _find_containing(namespaces: Any, team_id: UUID, text: str, limit: int) -> list[Entry]:
+    living = Entry.objects.unscoped().living().filter(team_id=team_id)  # type: ignore[attr-defined]
+    newest = living.filter(namespace__in=namespaces.order_by()).order_by("-updated_at", "-id")
+    recent_ids = newest.values("pk")[:MAX_SEARCHED]
+    matching = Entry.objects.unscoped().filter(pk__in=recent_ids, text__icontains=text)
+    return list(matching.order_by("-updated_at", "-id")[:limit])
+
+
+def _build_rows(caller: MemoryCaller, entries: Sequence[Entry]) -> list[ShortRow]:
+    distinct = {entry.namespace_id: entry.namespace for entry in entries}.values()
+    named = naming.name_namespaces(list(distinct), reader_id=caller.principal.user_id)
+    titles = {item.row.pk: item.title for item in named}
+    return [
+        ShortRow(
+            entry_id=entry.pk,
+            text=_format_line(entry.value),
+            namespace=titles[entry.namespace_id],
+            changed_at=entry.updated_at,
+            is_page=entry.category == PAGE_CATEGORY,
+            is_pending=_is_pending(entry),
+        )
+        for entry in entries
+    ]
+
+
+def _format_line(value: Any) -> str:  # Any: JSON
+    if isinstance(value, dict) and isinstance(value.get("title"), str):
+        return " ".join(value["title"].split())
+    return " ".join(format_value(value).split())
+
+
+def _is_pending(entry: Entry) -> bool:
+    is_held = TierChoice(entry.tier).value == str(Tier.QUARANTINE)
+    return is_held and entry.metadata.get("review") != TierAction.REJECT
