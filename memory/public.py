@@ -42,6 +42,7 @@ from memory.services.history.undo import undo
 from memory.services.history.undo_run import undo_run
 from memory.services.knowledge.pages import write_pages
 from memory.services.recall.recall import recall
+from memory.services.review.review_queue import count_queue
 from memory.services.sandbox.dry_run import SandboxChange
 from memory.services.sandbox.sandbox import SandboxMemory
 from memory.services.wiki.maintain import ingest_source
@@ -70,6 +71,7 @@ __all__ = [
     "Source",
     "WorkStatus",
     "clear_run_notes",
+    "count_queue",
     "curate",
     "errors",
     "find_curation",

@@ -97,6 +97,6 @@ function storeClosed(value) {
   }
 }
 
-// On pages other than the editor, which creates its own.
+// On pages other than the editor, which creates its own. It opens by itself only where it covers nothing.
 const root = document.getElementById("steps-corner");
-if (root && !document.getElementById("editor")) new Corner(root, { open: innerWidth > 900 }).refresh(); // it would cover the page on a phone
+if (root && !document.getElementById("editor")) new Corner(root, { open: innerWidth > 900 && !("folded" in root.dataset) }).refresh();

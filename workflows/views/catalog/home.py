@@ -8,31 +8,20 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.principals import get_current_team_id, get_principal
-from workflows import permissions, selectors
+from workflows import permissions
 from workflows.services.samples import samples
+from workflows.views.catalog.dashboard import build_dashboard
 from workflows.views.catalog.folder_location import get_location
 from workflows.views.catalog.gallery import build_gallery
-
-
-MAX_RECENT = 6  # workflows, and runs
 
 
 @login_required
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
-    principal, team_id = get_principal(request), get_current_team_id(request)
-    runs = selectors.list_runs(principal).filter(team_id=team_id, parent_id=None)
     offered_samples = samples.list_offered()
-    return render(
-        request,
-        "workflows/home.html",
-        {
-            "workflows": selectors.list_workflows(principal, team_id=team_id)[:MAX_RECENT],
-            "runs": runs[:MAX_RECENT],
-            "first_sample": offered_samples[0].slug if offered_samples else "",
-            "can_create": permissions.may_create(principal, team_id),
-        },
-    )
+    context = build_dashboard(get_principal(request), get_current_team_id(request))
+    context["first_sample"] = offered_samples[0].slug if offered_samples else ""
+    return render(request, "workflows/home.html", context)
 
 
 @login_required

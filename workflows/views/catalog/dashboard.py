@@ -1,0 +1,161 @@
+"""What the home page shows: numbers of the last days, what needs attention, recent work, and what was learned."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from django.utils.formats import date_format
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+
+from accounts.access import Principal, can
+from workflows import memory_app, permissions, selectors
+from workflows.execution.usage.numbers import Numbers
+from workflows.models import ModelProvider
+from workflows.services.runs import waits
+from workflows.services.usage.report import load_report, sees_team, select_last_days
+from workflows.views.charts import BarChart, Point, build_bar_chart
+
+
+if TYPE_CHECKING:
+    from workflows.models import RunWait
+
+DAYS: Final = 14
+MAX_RECENT: Final = 6  # workflows, runs and memories
+MAX_WAITING: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """A number of the last days with its plot. ``detail`` puts it into relation."""
+
+    label: str | Promise
+    value: str
+    chart: BarChart
+    detail: str = ""
+    is_bad: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    tiles: tuple[Tile, ...]
+    is_of_team: bool
+    has_runs: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Attention:
+    """What waits for the person, at most ``MAX_WAITING`` shown, and the number of memories to review."""
+
+    waiting: Sequence["RunWait"]
+    has_more_waiting: bool
+    review_count: int
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.waiting and not self.review_count
+
+
+def build_dashboard(principal: Principal, team_id: UUID) -> dict[str, Any]:
+    """Return the template context of the page for a person who may see workflows and runs of the team."""
+    runs = selectors.list_runs(principal).filter(team_id=team_id, parent_id=None)
+    return {
+        "usage": build_usage(principal, team_id),
+        "workflows": selectors.list_workflows(principal, team_id=team_id)[:MAX_RECENT],
+        "runs": runs[:MAX_RECENT],
+        "attention": load_attention(principal, team_id),
+        "memories": _list_memories(principal, team_id),
+        "providers": _list_providers(principal, team_id),
+        "can_create": permissions.may_create(principal, team_id),
+        "days": DAYS,
+    }
+
+
+def build_usage(principal: Principal, team_id: UUID) -> Usage:
+    """Return the numbers of the team, or the person's own without the right to see all."""
+    report = load_report(principal, select_last_days(team_id, DAYS))
+    total, days = report.total, report.by_day
+    tiles = (
+        Tile(
+            _("Runs"),
+            f"{total.count:,}",
+            _plot(_("Runs per day"), days, lambda day: day.count, _format_count),
+        ),
+        Tile(
+            _("Errors"),
+            f"{total.failed:,}",
+            _plot(_("Failed runs per day"), days, lambda day: day.failed, _format_count),
+            "" if total.error_rate is None else _format_share(total.error_rate),
+            is_bad=bool(total.failed),
+        ),
+        Tile(
+            _("Latency (median)"),
+            "–" if total.median_latency is None else format_seconds(total.median_latency),
+            _plot(
+                _("Median latency per day"), days, lambda day: day.median_latency, format_seconds
+            ),
+            ""
+            if total.p95_latency is None
+            else _("95%%: %(time)s") % {"time": format_seconds(total.p95_latency)},
+        ),
+        Tile(
+            _("Tokens"),
+            _format_short(total.tokens),
+            _plot(_("Tokens per day"), days, lambda day: day.tokens, _format_count),
+            f"${total.cost:,.2f}" if total.cost else "",
+        ),
+    )
+    return Usage(tiles, sees_team(principal, team_id), bool(total.count))
+
+
+def load_attention(principal: Principal, team_id: UUID) -> Attention:
+    waiting = list(waits.list_waiting(principal, team_id=team_id)[: MAX_WAITING + 1])
+    count = 0
+    if _sees_memory(principal, team_id):
+        count = memory_app.count_queue(memory_app.MemoryCaller(principal, team_id))
+    return Attention(waiting[:MAX_WAITING], len(waiting) > MAX_WAITING, count)
+
+
+def format_seconds(seconds: float) -> str:
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    return f"{seconds:.1f} s" if seconds < 60 else f"{seconds / 60:.1f} min"
+
+
+def _plot(title: str, days: dict[date, Numbers], read: Any, format_value: Any) -> BarChart:
+    points = [Point(date_format(day, "MONTH_DAY_FORMAT"), read(day_)) for day, day_ in days.items()]
+    return build_bar_chart(title, points, format_value)
+
+
+def _format_count(value: float) -> str:
+    return f"{value:,.0f}"
+
+
+def _format_share(share: float) -> str:
+    return f"{share:.1%}" if share < 0.1 else f"{share:.0%}"
+
+
+def _format_short(value: int) -> str:
+    if value < 10_000:
+        return f"{value:,}"
+    return f"{value / 1_000:.1f}k" if value < 1_000_000 else f"{value / 1_000_000:.1f}M"
+
+
+def _sees_memory(principal: Principal, team_id: UUID) -> bool:
+    return memory_app.is_on() and can(principal, "memory.view", team_id)
+
+
+def _list_memories(principal: Principal, team_id: UUID) -> Sequence["memory_app.ShortRow"]:
+    if not _sees_memory(principal, team_id):
+        return ()
+    caller = memory_app.MemoryCaller(principal, team_id)
+    return memory_app.list_newest_rows(caller, limit=MAX_RECENT)
+
+
+def _list_providers(principal: Principal, team_id: UUID) -> Sequence[ModelProvider] | None:
+    """Return the connected providers; None for people who may not see them."""
+    if not permissions.may_view_credentials(principal, team_id):
+        return None
+    return list(selectors.list_providers(principal, team_id).filter(enabled=True)[:4])
