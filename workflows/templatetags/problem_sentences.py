@@ -18,6 +18,7 @@ from workflows.engine.language.config_errors import build_field_label
 SENTENCES = (
     _("The model %(model)s has no price, so the cost isn't limited; set it on the page Models"),
     _("The tool %(tool)s isn't connected; select another one, or connect it on the page Tools"),
+    _("This is a file of %(product)s. Only documents of Dify and of Mnemoflow can be imported"),
     _("The question is not mailed: this server has no EMAIL_URL or no PUBLIC_URL"),
     _("The question is not mailed: no address is entered"),
     _("Two fields have the name %(name)s; each needs a name of its own"),

@@ -14,6 +14,7 @@ from workflows.engine.appearance import Appearance
 from workflows.engine.language.document import Dialect, Document, Json
 from workflows.engine.language.dsl.dify import read_dify
 from workflows.engine.language.dsl.emit import to_yaml
+from workflows.engine.language.dsl.foreign_formats import check_format
 from workflows.engine.language.dsl.loading import load_tree
 from workflows.engine.language.dsl.reading import Loaded
 from workflows.engine.language.dsl.write_dify import find_unsupported_by_dify, write_dify
@@ -50,6 +51,7 @@ def load_document(
 ) -> Loaded:
     """Read a document of either dialect. Raises DocumentInvalid with every problem found."""
     tree = load_tree(source)
+    check_format(tree)
     if "nodes" in tree and "workflow" not in tree and "app" not in tree:
         return read_xworkflow(tree)
     return read_dify(tree, confirm_newer=confirm_newer)
