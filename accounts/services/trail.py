@@ -6,7 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final, Literal
 from uuid import UUID
@@ -23,6 +23,7 @@ from accounts.tenancy import TenantQuerySet, tenant
 
 PAGE_SIZE: Final = 50
 BATCH_SIZE: Final = 1000
+READ_ACTIONS: Final = ("memory.listed", "memory.recalled")
 MAX_CLOCK_STEP: Final = timedelta(hours=1)  # how far the clock may be set back between entries
 
 Format = Literal["jsonl", "csv"]
@@ -47,10 +48,12 @@ class AuditFilter:
     since: datetime | None = None
     until: datetime | None = None
     success: bool | None = None
+    # The actor whose own reads are left out: opening pages fills the trail without changing anything.
+    hidden_reader: str = ""
 
     @property
     def is_active(self) -> bool:
-        return self != AuditFilter()
+        return replace(self, hidden_reader="") != AuditFilter()
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +212,8 @@ def _apply_filters(
     rows = rows.filter(**set_conditions)
     if filters.run:
         rows = rows.filter(detail__has_key="run")  # the partial index covers only these rows
+    if filters.hidden_reader:
+        rows = rows.exclude(actor=filters.hidden_reader, action__in=READ_ACTIONS, success=True)
     rows = _limit_by_time(team_id, rows, filters)
     if filters.action.endswith("."):
         family = [name for name in audit.AUDIT_ACTIONS if name.startswith(filters.action)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import datetime
 from typing import cast
 
@@ -138,6 +139,9 @@ def _render_page(
     request: HttpRequest, team: Team, *, report: chain.ChainReport | None = None
 ) -> HttpResponse:
     principal, filters = get_principal(request), parse_filters(request.GET)
+    shows_reads = "reads" in request.GET or _asks_for_reads(filters)
+    if not shows_reads:
+        filters = replace(filters, hidden_reader=principal.actor)
     before = request.GET.get("before", "")
     before_seq = int(before) if before.isdecimal() and len(before) < 19 else None
     page = services.read_page(principal, team=team, filters=filters, before=before_seq)
@@ -162,11 +166,17 @@ def _render_page(
         "older": query.urlencode() if page.older else "",
         "newest": newest_query,
         "is_first": not before,
+        "shows_reads": shows_reads,
         "report": report,
         "reason": REASONS[broken_link.reason] if broken_link else "",
         "head": chain.read_head(team.pk),
     }
     return render(request, "accounts/audit.html", context)
+
+
+def _asks_for_reads(filters: AuditFilter) -> bool:
+    """Return whether the filters name something whose reads matter: an action, an actor, a target or a run."""
+    return bool(filters.action or filters.actor or filters.subject or filters.run or filters.node)
 
 
 def _list_actions() -> list[tuple[str, str, list[tuple[str, str]]]]:
