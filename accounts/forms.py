@@ -10,6 +10,8 @@ from django import forms
 from django.conf import settings
 from django.contrib.auth import password_validation
 from django.utils import timezone
+from django.utils.functional import Promise
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
@@ -18,13 +20,22 @@ from accounts.models.users import normalise_email
 from accounts.roles import SCOPES, SERVICE_SCOPES
 
 
+def is_local_path(path: str) -> bool:
+    """Return whether the text is a path of this site, to which a page may link."""
+    return path.startswith("/") and url_has_allowed_host_and_scheme(path, allowed_hosts=None)
+
+
 class SignUpForm(SignupForm):  # type: ignore[misc]  # allauth ships no types
     """The sign-up form, which also asks for a name."""
 
     name = forms.CharField(
         label=_("Name"), max_length=120, widget=forms.TextInput(attrs={"autocomplete": "name"})
     )
-    field_order = ("name", "email", "password1", "password2")
+    field_order = ("name", "email", "password1")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # Any: allauth's signature
+        super().__init__(*args, **kwargs)
+        self.fields["password1"].help_text = _("At least 8 characters, and not a common password.")
 
 
 class ProfileForm(forms.Form):
@@ -78,12 +89,38 @@ class InvitationForm(RoleForm):
     email = forms.EmailField(label=_("Only for this email (optional)"), required=False)
 
 
+# What keys are mostly for. The last one leaves the choice of permissions to the form.
+CUSTOM_PRESET = "custom"
+KEY_PRESETS: dict[str, tuple[Promise, tuple[str, ...]]] = {
+    "run": (
+        _("Run workflows: start and stop runs, and read their results"),
+        ("workflows:read", "runs:read", "runs:write"),
+    ),
+    "memory": (
+        _("Run workflows and use memory: also recall, store and forget memories"),
+        ("workflows:read", "runs:read", "runs:write", "memory:read", "memory:write"),
+    ),
+    CUSTOM_PRESET: (_("Custom permissions"), ()),
+}
+
+
 class KeyForm(forms.Form):
+    """A new key: its name, and a preset of permissions or permissions one by one."""
+
     name = forms.CharField(label=_("Name"), max_length=120)
+    preset = forms.ChoiceField(
+        label=_("What is it for?"),
+        choices=[(name, label) for name, (label, _scopes) in KEY_PRESETS.items()],
+        widget=forms.RadioSelect,
+        initial="run",
+        required=False,
+    )
     scopes = forms.MultipleChoiceField(
         label=pgettext_lazy("a key", "Permissions"),
         choices=[*SCOPES.items(), *SERVICE_SCOPES.items()],
         widget=forms.CheckboxSelectMultiple,
+        required=False,
+        initial=KEY_PRESETS["run"][1],
     )
     days = forms.TypedChoiceField(
         label=_("Expires"),
@@ -98,6 +135,21 @@ class KeyForm(forms.Form):
         ],
         initial=90,
     )
+
+    # The page to return to, such as the workflow that was just published.
+    back = forms.CharField(required=False, max_length=300, widget=forms.HiddenInput)
+
+    def clean_back(self) -> str:
+        back: str = self.cleaned_data["back"]
+        return back if is_local_path(back) else ""
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        _label, scopes = KEY_PRESETS[cleaned.get("preset") or CUSTOM_PRESET]
+        cleaned["scopes"] = list(scopes) or cleaned.get("scopes", [])
+        if not cleaned["scopes"] and "scopes" not in self.errors:
+            self.add_error("scopes", _("Select at least one permission."))
+        return cleaned
 
     def get_expires_at(self) -> dt.datetime | None:
         days = self.cleaned_data["days"]

@@ -12,7 +12,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts import selectors, services
-from accounts.forms import KeyForm
+from accounts.forms import KeyForm, is_local_path
 from accounts.principals import get_current_team_id, get_principal
 from accounts.roles import SCOPES, SERVICE_SCOPES
 
@@ -23,7 +23,13 @@ def keys(request: HttpRequest) -> HttpResponse:
     """List the keys; a POST creates a key and shows its secret once."""
     principal = get_principal(request)
     team = selectors.find_team(principal, "key.manage", get_current_team_id(request))
-    form, secret, status = KeyForm(request.POST if request.method == "POST" else None), "", 200
+    back = request.GET.get("back", "")
+    offered = {
+        "name": request.GET.get("name", "")[:120],
+        "back": back if is_local_path(back) else "",
+    }
+    form = KeyForm(request.POST if request.method == "POST" else None, initial=offered)
+    secret, status = "", 200
     if request.method == "POST":
         status = 422
         if form.is_valid():
@@ -34,12 +40,14 @@ def keys(request: HttpRequest) -> HttpResponse:
                 scopes=form.cleaned_data["scopes"],
                 expires_at=form.get_expires_at(),
             )
-            form, status = KeyForm(), 200
+            offered = {"back": form.cleaned_data["back"]}
+            form, status = KeyForm(initial=offered), 200
     context = {
         "team": team,
         "keys": selectors.list_keys(principal, team),
         "form": form,
         "secret": secret,
+        "back": offered["back"],
         "scopes": {**SCOPES, **SERVICE_SCOPES},
     }
     return render(request, "accounts/keys.html", context, status=status)
