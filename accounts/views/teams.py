@@ -20,7 +20,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from accounts import selectors, services
 from accounts.access import can
 from accounts.errors import InvalidChoice
-from accounts.forms import InvitationForm, RoleForm, TeamForm
+from accounts.forms import InvitationForm, RoleForm, SignUpForm, TeamForm
 from accounts.http.adapter import INVITATION_IN_SESSION
 from accounts.models import Role, Team, User
 from accounts.principals import TEAM_IN_SESSION, Principal, get_current_team_id, get_principal
@@ -113,7 +113,12 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
         request.session.pop(INVITATION_IN_SESSION, None)
         return redirect("/")
     request.session[INVITATION_IN_SESSION] = token
-    context = {"invitation": invitation_row, "role": Role(invitation_row.role).label}
+    context: dict[str, object] = {
+        "invitation": invitation_row,
+        "role": Role(invitation_row.role).label,
+    }
+    if not request.user.is_authenticated:
+        context["form"] = SignUpForm(initial={"email": invitation_row.email})
     return render(request, "accounts/invitation.html", context)
 
 
