@@ -31,18 +31,22 @@ function toggleMenu(button) {
 
 async function copyToClipboard(button) {
   const source = document.getElementById(button.dataset.copy);
-  await navigator.clipboard.writeText(source.value ?? source.textContent.trim());
+  await navigator.clipboard.writeText(button.dataset.copyText ?? source.value ?? source.textContent.trim());
   const label = button.querySelector("[data-copy-label]") ?? button;
   const previousLabel = label.textContent;
   label.textContent = button.dataset.copied;
-  setTimeout(() => (label.textContent = previousLabel), 1600);
+  button.classList.add("is-copied");
+  setTimeout(() => {
+    label.textContent = previousLabel;
+    button.classList.remove("is-copied");
+  }, 1600);
 }
 
 const CLICKS = {
   "[data-theme-toggle]": switchTheme,
   "[data-menu-toggle]": toggleMenu,
   "[data-toast-close]": (button) => button.closest("[data-toast]").remove(),
-  "[data-copy]": copyToClipboard,
+  "[data-copy], [data-copy-text]": copyToClipboard,
 };
 
 document.addEventListener("click", (event) => {
