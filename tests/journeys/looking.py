@@ -10,6 +10,49 @@ OVERFLOW = """() => {
   return scrollWidth > clientWidth ? [`${scrollWidth} px of content in ${clientWidth} px`] : [];
 }"""
 
+# Text that is cut at the side, or that sticks out of its card: by the box of each text, not of its element. What ends in an
+# ellipsis, or can be scrolled to, is neither.
+CUT = """() => {
+  const found = new Set();
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const range = document.createRange();
+  while (walker.nextNode()) {
+    const e = walker.currentNode.parentElement;
+    if (!walker.currentNode.textContent.trim() || !e.checkVisibility({ opacityProperty: true, visibilityProperty: true })) continue;
+    if (e.closest(".visually-hidden, .skip, template, option, svg, [data-canvas], [aria-hidden=true], .table-stack > thead")) continue;
+    range.selectNodeContents(walker.currentNode);
+    const text = range.getBoundingClientRect();
+    if (!text.width || !text.height) continue;
+    for (let box = e; box; box = box.parentElement) {
+      const style = getComputedStyle(box);
+      if (["auto", "scroll"].includes(style.overflowX)) break;
+      const cuts = ["hidden", "clip"].includes(style.overflowX);
+      if (cuts && style.textOverflow === "ellipsis") break;
+      const { left, right } = box.getBoundingClientRect();
+      if ((cuts || box.matches(".card, .page")) && (text.right > right + 1 || text.left < left - 1)) {
+        found.add(`cut or sticking out of ${box.tagName}.${box.className}: ${walker.currentNode.textContent.trim().slice(0, 40)}`);
+        break;
+      }
+    }
+  }
+  return [...found];
+}"""
+
+# All pages begin and end at the same places: the content of the main part, up to one width. The chat fills all of it.
+GUTTER = """() => {
+  const page = document.querySelector(".main > .page:not(.page-talk)");
+  if (!page) return [];
+  const main = page.parentElement;
+  const style = getComputedStyle(main);
+  const box = main.getBoundingClientRect();
+  const left = box.left + parseFloat(style.paddingLeft);
+  const right = box.right - parseFloat(style.paddingRight);
+  const width = Math.min(1240, right - left);
+  const expected = [(left + right - width) / 2, (left + right + width) / 2].map(Math.round);
+  const { left: from, right: to } = page.getBoundingClientRect();
+  return Math.abs(from - expected[0]) > 1 || Math.abs(to - expected[1]) > 1 ? [`${from} to ${to} instead of ${expected.join(" to ")}`] : [];
+}"""
+
 HEADINGS = """() => {
   const found = [...document.querySelectorAll("h1")].filter((h) => h.checkVisibility());
   return found.length === 1 ? [] : [`${found.length} first headings`];

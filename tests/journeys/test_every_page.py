@@ -14,6 +14,8 @@ from tests.journeys.editing import ready
 from tests.journeys.looking import (
     COLOURS,
     CONTRAST,
+    CUT,
+    GUTTER,
     HEADINGS,
     IDS,
     NAMELESS,
@@ -55,6 +57,9 @@ def filled(signed_in: Page, places: Places, session_of_owner: dict[str, StorageS
 def fixed_places() -> Places:
     return {
         "home": "/",
+        "search": "/search/?q=memory",
+        "search dialog": "/runs/#search",
+        "keyboard shortcuts": "/runs/#shortcuts",
         "first steps": "/first-steps/",
         "new workflow": "/workflows/new/",
         "new folder": "/workflows/folders/new/",
@@ -77,6 +82,14 @@ def fixed_places() -> Places:
         "connect an MCP server": "/tools/connect/mcp_http/",
         "try a tool": "/tools/local/builtin/time/",
         "team": "/team/",
+        "groups": "/team/groups/",
+        "audit trail": "/team/audit/",
+        "quotas": "/memory/policy/",
+        "about me": "/memory/about/",
+        "import and export": "/memory/exchange/",
+        "emergency access": "/memory/emergency-access/",
+        "waiting": "/waiting/",
+        "tasks": "/tasks/",
         "keys": "/team/keys/",
         "profile": "/profile/",
         "sign out": "/accounts/logout/",
@@ -116,7 +129,7 @@ def places_of_rows(page: Page) -> Places:
         "difference": f"{exchange}versions/1/diff/draft/",
         "comparison": f"/runs/{older}/compare/{newer}/",
         "node": f"{exchange}?node=llm1",
-        **{f"editor: {panel}": f"{exchange}#{panel}" for panel in PANELS},
+        **{f"editor: {panel}": f"{exchange}#{panel}" for panel in EDITOR_PANELS},
     }
 
 
@@ -161,6 +174,8 @@ def version_and_change(page: Page) -> None:
 
 # What stands open in the editor, by how one gets there: a selector pressed after another.
 PANELS = {
+    "search": ["[data-search-open]"],
+    "shortcuts": ["[data-search-open]", "#search [data-shortcuts]"],
     "add": [".ed-top [data-command=search-palette]"],
     "run": ["#tab-run", ".run-past > summary", "[data-open-run]"],
     "log": ["#tab-run", ".run-past > summary", "[data-open-run]", "#tab-log"],
@@ -170,6 +185,7 @@ PANELS = {
     "history": ["#tab-history"],
     "comments": ["#tab-comments"],
 }
+EDITOR_PANELS = [panel for panel in PANELS if panel not in {"search", "shortcuts"}]
 
 
 def go(page: Page, address: str) -> None:
@@ -255,7 +271,8 @@ def fitted_into(page: Page, schemes: Sequence[Scheme]) -> Found:
     for width, scheme in zip(WIDTHS, cycle(schemes), strict=False):
         page.set_viewport_size({"width": width, "height": 900})
         page.emulate_media(color_scheme=scheme)
-        yield f"{scheme} at {width}", complaints(page, OVERFLOW, NAMELESS, STATES)
+        yield f"gutter at {width}", complaints(page, GUTTER)
+        yield f"{scheme} at {width}", complaints(page, OVERFLOW, CUT, NAMELESS, STATES)
 
 
 @pytest.mark.parametrize(
@@ -270,7 +287,9 @@ def test_page_for_strangers_fits_and_names_what_it_offers(
     wrong: dict[object, list[str]] = {"axe": found} if (found := shut_out(page)) else {}
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 900})
-        if found := complaints(page, OVERFLOW, HEADINGS, NAMELESS, IDS, CONTRAST, UNSEEN_FOCUS):
+        if found := complaints(
+            page, OVERFLOW, CUT, HEADINGS, NAMELESS, IDS, CONTRAST, UNSEEN_FOCUS
+        ):
             wrong[width] = found
     context.close()
 
@@ -283,13 +302,14 @@ def speak(context: BrowserContext, live_stack: LiveStack, language: str) -> None
 
 BAD = """<!doctype html><html lang="en"><body style="background:#fff; margin:0">
 <h1>One</h1><h1>Two</h1><div style="width:3000px">wide</div>
+<main class="main"><div class="page" style="max-width:300px; margin-left:9px"><p style="overflow:hidden; white-space:nowrap; width:20px">Cut off</p></div></main>
 <p style="color:#ccc">faint</p><button></button><button><i hidden>Run</i></button><input id="same"><a id="same" href="/">link</a>
 <div role="tablist"><span role="tab">Not chosen</span></div>
 <style>a:focus { outline: none }</style></body></html>"""
 
 
 @pytest.mark.parametrize(
-    "check", [OVERFLOW, HEADINGS, NAMELESS, STATES, IDS, CONTRAST, UNSEEN_FOCUS]
+    "check", [OVERFLOW, CUT, HEADINGS, NAMELESS, STATES, IDS, CONTRAST, UNSEEN_FOCUS, GUTTER]
 )
 def test_check_finds_what_is_wrong_with_a_bad_page(chromium: Browser, check: str):
     page = chromium.new_page()
