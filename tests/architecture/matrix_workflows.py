@@ -209,7 +209,7 @@ ROWS: list[Row] = [
     Row("POST", "samples/<slug:slug>/copy/", "- 302 403 302 302 -", SAMPLE, {}, foreign=302),
     Row("GET", "workflows/", "- 200 200 200 200 -"),
     Row("GET", "workflows/new/", "- 200 403 200 200 -"),
-    Row("POST", "workflows/new/", "- 302 403 302 302 -", body={"mode": "workflow"}),
+    Row("POST", "workflows/new/", "- 302 403 302 302 -", body={"mode": "workflow", "name": "x"}),
     Row("GET", "workflows/import/", "- 200 403 200 200 -"),
     Row("POST", "workflows/import/", "- 302 403 302 302 -", body=PASTED),
     Row("GET", "workflows/<uuid:workflow_id>/", "- 404 200 200 200 -", WORKFLOW),

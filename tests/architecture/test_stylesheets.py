@@ -8,7 +8,7 @@ import pytest
 from django.conf import settings
 
 
-SHEETS = sorted((Path(settings.STATICFILES_DIRS[0]) / "css").glob("*.css"))
+SHEETS = sorted((Path(settings.STATICFILES_DIRS[0]) / "css").rglob("*.css"))
 
 # "* + *", "> * ~ *": who comes after whom, whoever they are. Adding an element then restyles all that follow it with
 # all that is in them, which in the editor is the whole graph.
