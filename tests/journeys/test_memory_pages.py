@@ -130,5 +130,5 @@ def bring_back_what_was(page: Page) -> None:
     page.locator(".mem-happened li").nth(1).locator("a[aria-label]").click()
     was = page.locator("tbody tr").filter(has_text="The kettle is new.")
     was.locator("form button").click()
-    expect(page.locator("h1")).to_have_text("kept")
+    expect(page.locator("h1")).to_have_text("The kettle is new.")
     expect(page.locator("main")).to_contain_text("The kettle is new.")
