@@ -1,0 +1,93 @@
+"""A new key's presets and its way back; the trail without one's own reads; joining with one form."""
+
+import pytest
+from django.urls import reverse
+
+from accounts import audit
+from accounts.models import ApiKey
+from accounts.services import create_invitation
+from accounts.tenancy import tenant
+from tests.support.cast import Cast, Person
+
+
+KEYS, TRAIL = reverse("accounts:keys"), reverse("accounts:audit")
+
+
+def scopes(person: Person) -> list[str]:
+    with tenant([person.team.pk]):
+        return ApiKey.objects.unscoped().latest("created_at").scopes
+
+
+def test_preset_gives_the_permissions_to_run_workflows(alice: Person):
+    answer = alice.client.post(KEYS, {"name": "Bot", "preset": "run", "days": "30"})
+
+    assert answer.status_code == 200
+    assert scopes(alice) == ["runs:read", "runs:write", "workflows:read"]
+
+
+def test_custom_permissions_are_those_that_are_ticked(alice: Person):
+    body = {"name": "Bot", "preset": "custom", "scopes": ["team:read"], "days": "30"}
+
+    assert alice.client.post(KEYS, body).status_code == 200
+    assert scopes(alice) == ["team:read"]
+
+
+def test_custom_permissions_without_one_are_refused(alice: Person):
+    answer = alice.client.post(KEYS, {"name": "Bot", "preset": "custom", "days": "30"})
+
+    assert answer.status_code == 422
+    assert "Select at least one permission." in answer.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("back", "offered"),
+    [("/workflows/x/", "/workflows/x/"), ("//evil.example/", ""), ("https://evil.example", "")],
+)
+def test_key_leads_back_to_a_page_of_this_site_only(alice: Person, back: str, offered: str):
+    body = {"name": "Bot", "preset": "run", "days": "30", "back": back}
+
+    answer = alice.client.post(KEYS, body)
+
+    assert answer.context["back"] == offered
+    assert alice.client.get(KEYS, {"back": back}).context["back"] == offered
+
+
+def actions(person: Person, **query: str) -> set[str]:
+    page = person.client.get(TRAIL, query).context["page"]
+    return {line.entry.action for line in page.lines}
+
+
+@pytest.fixture
+def trail(cast: Cast) -> Cast:
+    for person in (cast.alice, cast.bob):
+        actor = person.principal.actor
+        for action, success in (("memory.listed", True), ("memory.stored", True)):
+            audit.record(
+                team_id=cast.team_a.pk, actor=actor, action=action, subject="x", success=success
+            )
+    return cast
+
+
+def test_trail_hides_ones_own_reads_and_shows_those_of_others(trail: Cast):
+    page = trail.alice.client.get(TRAIL).context["page"]
+    readers = [line.entry.actor for line in page.lines if line.entry.action == "memory.listed"]
+
+    assert readers == [trail.bob.principal.actor]
+    assert "memory.listed" in actions(trail.alice, reads="1")
+    assert "memory.listed" in actions(trail.alice, actor=trail.alice.principal.actor)
+
+
+def test_export_of_the_trail_leaves_nothing_out(trail: Cast):
+    answer = trail.alice.client.post(reverse("accounts:export_audit"), {"format": "csv"})
+
+    assert b"".join(answer).count(b"memory.listed") == 2  # type: ignore[arg-type]
+
+
+def test_invitation_asks_for_an_account_on_its_own_page(cast: Cast, client):
+    _row, token = create_invitation(cast.ada.principal, team=cast.team_a, role="viewer")
+
+    page = client.get(reverse("accounts:invitation", args=[token])).content.decode()
+
+    assert f'action="{reverse("account_signup")}"' in page
+    assert "password2" not in page
+    assert "Create account and join" in page

@@ -1,0 +1,90 @@
+"""Home: numbers of the last days, what needs attention, what was learned, and the models."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts.tenancy import tenant
+from memory.services import MemoryCaller, remember
+from tests.factories.workflows import make_run, make_workflow
+from tests.support.cast import Cast, Person
+from workflows.models import ModelProvider, RunWait
+from workflows.views.catalog.dashboard import format_seconds
+
+
+HOME = reverse("home")
+
+
+def ended(person: Person, **fields: Any) -> Any:
+    given = {"status": "succeeded", "elapsed": 0.4, "finished_at": timezone.now(), **fields}
+    return make_run(person, make_workflow(person), **given)
+
+
+def context_of(person: Person) -> Any:
+    response = person.client.get(HOME)
+    assert response.status_code == 200
+    return response.context
+
+
+def values(person: Person) -> dict[str, str]:
+    return {str(tile.label): tile.value for tile in context_of(person)["usage"].tiles}
+
+
+def test_numbers_are_the_teams_for_its_admins_and_ones_own_for_others(cast: Cast):
+    ended(cast.alice)
+    ended(cast.bob, status="failed")
+
+    assert values(cast.ada)["Runs"] == "2"
+    assert values(cast.ada)["Errors"] == "1"
+    assert (values(cast.bob)["Runs"], values(cast.bob)["Latency (median)"][-2:]) == ("1", "ms")
+    assert values(cast.vic)["Runs"] == "0"
+
+
+def test_each_plot_has_a_bar_for_each_day_and_a_text_alternative(alice: Person):
+    ended(alice)
+
+    page = alice.client.get(HOME).content.decode()
+    tiles = context_of(alice)["usage"].tiles
+    assert [len(tile.chart.bars) for tile in tiles] == [14] * 4
+    assert page.count('role="img"') == 4
+    assert "Runs per day." in page
+
+
+def test_attention_names_the_questions_of_ones_own_runs(cast: Cast):
+    run = make_run(cast.bob, make_workflow(cast.bob, "Holiday request"), status="paused")
+    with tenant([run.team_id]):
+        RunWait.objects.create(team_id=run.team_id, run=run, node_key="ask", form={})
+
+    assert [wait.run for wait in context_of(cast.bob)["attention"].waiting] == [run]
+    assert context_of(cast.alice)["attention"].is_empty
+
+
+def test_attention_counts_the_memories_to_review(alice: Person):
+    identity = {"user_id": str(alice.user.pk)}
+    caller = MemoryCaller(alice.principal, alice.team.pk, identity=identity)
+    remember(caller, scope="user", key="k", value="Likes tea", tier="quarantine")
+
+    context = context_of(alice)
+    assert context["attention"].review_count == 1
+    assert [(row.text, row.is_pending) for row in context["memories"]] == [("Likes tea", True)]
+
+
+def test_models_are_shown_to_people_who_may_use_them(cast: Cast):
+    with tenant([cast.team_a.pk]):
+        ModelProvider.objects.create(
+            team=cast.team_a, name="acme", kind="openai_compatible", base_url="https://a.example/v1"
+        )
+
+    assert [row.name for row in context_of(cast.bob)["providers"]] == ["acme"]
+    assert context_of(cast.vic)["providers"] is None
+    assert list(context_of(cast.carol)["providers"]) == []
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0.0414, "41 ms"), (2.04, "2.0 s"), (150, "2.5 min")]
+)
+def test_durations_are_short(seconds: float, text: str):
+    assert format_seconds(timedelta(seconds=seconds).total_seconds()) == text
