@@ -55,13 +55,15 @@ def search_rows(caller: MemoryCaller, text: str, *, limit: int) -> list[ShortRow
         namespaces, _is_all = list_searchable_namespaces(caller, None)
         entries = _find_containing(namespaces, caller.team_id, text, limit)
         if len(entries) < limit:
-            found = {entry.pk for entry in entries}
+            known_ids = {entry.pk for entry in entries}
             page = search_all.rank_entries(namespaces, text, timezone.now(), limit=limit, offset=0)
-            entries += [entry for entry, _score, _parts in page.hits if entry.pk not in found]
+            entries += [entry for entry, _score, _parts in page.hits if entry.pk not in known_ids]
         entries = entries[:limit]
-        loaded = Namespace.objects.unscoped().in_bulk({entry.namespace_id for entry in entries})
+        namespaces_by_id = Namespace.objects.unscoped().in_bulk(
+            {entry.namespace_id for entry in entries}
+        )
         for entry in entries:
-            entry.namespace = loaded[entry.namespace_id]
+            entry.namespace = namespaces_by_id[entry.namespace_id]
         return _build_rows(caller, entries)
 
 
@@ -75,8 +77,8 @@ def _find_containing(namespaces: Any, team_id: UUID, text: str, limit: int) -> l
 
 def _build_rows(caller: MemoryCaller, entries: Sequence[Entry]) -> list[ShortRow]:
     distinct = {entry.namespace_id: entry.namespace for entry in entries}.values()
-    named = naming.name_namespaces(list(distinct), reader_id=caller.principal.user_id)
-    titles = {item.row.pk: item.title for item in named}
+    named_rows = naming.name_namespaces(list(distinct), reader_id=caller.principal.user_id)
+    titles = {item.row.pk: item.title for item in named_rows}
     return [
         ShortRow(
             entry_id=entry.pk,

@@ -114,7 +114,7 @@ def test_people_and_test_persons_are_named_in_words(alice: Person, entry: Entry)
     services.remember(in_run(alice, user_id=ben, outside=True), scope="user", key="k", value="v")
     page = markup_of(alice.client.get("/memory/"))
 
-    assert re.search(r">You</a>\s*<span class=\"under mono break\">user:", page)
+    assert re.search(r">You</a>\s*<button[^>]*data-copy-text=\"user:", page)
     assert re.search(r">ben \(test user\)</a>\s*<span[^>]*>user:ben@", page)
 
 

@@ -80,7 +80,7 @@ def test_trail_hides_ones_own_reads_and_shows_those_of_others(trail: Cast):
 def test_export_of_the_trail_leaves_nothing_out(trail: Cast):
     answer = trail.alice.client.post(reverse("accounts:export_audit"), {"format": "csv"})
 
-    assert b"".join(answer).count(b"memory.listed") == 2  # type: ignore[arg-type]
+    assert b"".join(answer).count(b"memory.listed") == 2
 
 
 def test_invitation_asks_for_an_account_on_its_own_page(cast: Cast, client):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 DAYS: Final = 14
 MAX_RECENT: Final = 6  # workflows, runs and memories
-MAX_WAITING: Final = 3
+MAX_QUESTIONS: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +47,15 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Attention:
-    """What waits for the person, at most ``MAX_WAITING`` shown, and the number of memories to review."""
+    """What waits for the person, at most ``MAX_QUESTIONS`` shown, and the number of memories to review."""
 
-    waiting: Sequence["RunWait"]
-    has_more_waiting: bool
+    questions: Sequence["RunWait"]
+    has_more_questions: bool
     review_count: int
 
     @property
     def is_empty(self) -> bool:
-        return not self.waiting and not self.review_count
+        return not self.questions and not self.review_count
 
 
 def build_dashboard(principal: Principal, team_id: UUID) -> dict[str, Any]:
@@ -111,11 +111,11 @@ def build_usage(principal: Principal, team_id: UUID) -> Usage:
 
 
 def load_attention(principal: Principal, team_id: UUID) -> Attention:
-    waiting = list(waits.list_waiting(principal, team_id=team_id)[: MAX_WAITING + 1])
+    questions = list(waits.list_waiting(principal, team_id=team_id)[: MAX_QUESTIONS + 1])
     count = 0
     if _sees_memory(principal, team_id):
         count = memory_app.count_queue(memory_app.MemoryCaller(principal, team_id))
-    return Attention(waiting[:MAX_WAITING], len(waiting) > MAX_WAITING, count)
+    return Attention(questions[:MAX_QUESTIONS], len(questions) > MAX_QUESTIONS, count)
 
 
 def format_seconds(seconds: float) -> str:

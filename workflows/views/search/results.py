@@ -108,11 +108,11 @@ def _find_workflows(search: Search) -> Iterator[Result]:
 def _find_nodes(search: Search) -> Iterator[Result]:
     kinds = load_kinds()
     workflows = selectors.list_workflows(search.principal, team_id=search.team_id)
-    named = [
+    kind_names = [
         name for name in kinds if search.query.casefold() in get_kind_title(name, kinds).casefold()
     ]
     rows: QuerySet[Node] = Node.objects.visible_to(search.principal).filter(
-        Q(title__icontains=search.query) | Q(kind__in=named),
+        Q(title__icontains=search.query) | Q(kind__in=kind_names),
         workflow__in=workflows.order_by(),
         is_note=False,
     )
@@ -181,10 +181,10 @@ def _find_actions(search: Search) -> Iterator[Result]:
 
 
 def _find_destinations(search: Search, offered: tuple[Destination, ...]) -> Iterator[Result]:
-    found: Iterable[Destination] = destinations.find_destinations(
+    matches: Iterable[Destination] = destinations.find_destinations(
         offered, search.principal, search.team_id, search.query
     )
-    for item in found:
+    for item in matches:
         url = "" if item.action else item.url
         yield Result(item.label, url, item.icon, action=item.action)
 

@@ -58,7 +58,7 @@ def test_attention_names_the_questions_of_ones_own_runs(cast: Cast):
     with tenant([run.team_id]):
         RunWait.objects.create(team_id=run.team_id, run=run, node_key="ask", form={})
 
-    assert [wait.run for wait in context_of(cast.bob)["attention"].waiting] == [run]
+    assert [wait.run for wait in context_of(cast.bob)["attention"].questions] == [run]
     assert context_of(cast.alice)["attention"].is_empty
 
 
