@@ -115,7 +115,7 @@ def test_people_and_test_persons_are_named_in_words(alice: Person, entry: Entry)
     page = markup_of(alice.client.get("/memory/"))
 
     assert re.search(r">You</a>\s*<button[^>]*data-copy-text=\"user:", page)
-    assert re.search(r">ben \(test user\)</a>\s*<span[^>]*>user:ben@", page)
+    assert re.search(r">ben \(test user\)</a>\s*<button[^>]*data-copy-text=\"user:ben@", page)
 
 
 def test_forgetting_a_choice_is_asked_first_and_undone_as_one(alice: Person) -> None:
