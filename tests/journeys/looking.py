@@ -25,7 +25,8 @@ CUT = """() => {
     if (!text.width || !text.height) continue;
     for (let box = e; box; box = box.parentElement) {
       const style = getComputedStyle(box);
-      if (["auto", "scroll"].includes(style.overflowX)) break;
+      // What lies above the page, or is there for screen readers only, is in no box of the page.
+      if (["auto", "scroll"].includes(style.overflowX) || style.position === "fixed" || style.clipPath !== "none") break;
       const cuts = ["hidden", "clip"].includes(style.overflowX);
       if (cuts && style.textOverflow === "ellipsis") break;
       const { left, right } = box.getBoundingClientRect();
