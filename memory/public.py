@@ -41,6 +41,7 @@ from memory.services.gateway.gateway import lock_namespaces
 from memory.services.history.undo import undo
 from memory.services.history.undo_run import undo_run
 from memory.services.knowledge.pages import write_pages
+from memory.services.recall.embedding_status import explain_words_only
 from memory.services.recall.recall import recall
 from memory.services.review.review_queue import count_queue
 from memory.services.sandbox.dry_run import SandboxChange
@@ -74,6 +75,7 @@ __all__ = [
     "count_queue",
     "curate",
     "errors",
+    "explain_words_only",
     "find_curation",
     "find_curations",
     "forget",

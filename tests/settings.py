@@ -18,6 +18,8 @@ os.environ |= {
     "SECRET_KEY": "tests-only-" + "0" * 40,
     "SECRET_KEYS_AT_REST": "dGVzdHMtb25seS10ZXN0cy1vbmx5LXRlc3RzLW9ubHk=",
     "LOG_LEVEL": "WARNING",
+    # Tests of search by meaning name their embedder; the others needn't load a model.
+    "MEMORY_EMBEDDER": "none",
 }
 
 # A shell may ask for no compiled files; then each of a hundred processes would compile all of ours again.

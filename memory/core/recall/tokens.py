@@ -28,6 +28,9 @@ MAX_WORD_LENGTH = 64
 # The content of one character of a string without spaces, if a pair of them has 1.
 _CHARACTER_WEIGHT = 0.2
 
+# The part of its content with which a light word counts in a rank that also knows the similarity in meaning.
+_LIGHT_SHARE = 0.3
+
 # Longer texts are not cached: they would fill the memory, and are rare.
 _MAX_CACHED_LENGTH = 2_000
 
@@ -62,6 +65,20 @@ _RU_STOP_WORDS = (
     "а в во и из к как кто ли мне мой моя мы на не но о он она оно по с со то ты у что это я"
 )
 
+# Words of everyday speech that hardly distinguish one text from another, however rare they are in a small memory.
+_EN_LIGHT_WORDS = """
+again ago all also always another anybody anyone anything back become becomes been before begin best better big both
+bring call called came come comes day days different each easily easy else enough even ever every everyone
+everything feel feels few find first found gave get gets getting give given gives go goes going gone good got great
+happen happened happens help here kind keep keeps kept knew know knows last later least less let lets like likes
+little long look looks lot lots made make makes making many maybe mean means more most much must name need needs
+never new next nobody nothing now often old one only other others own part people person place put puts quite rather
+really right said same saw see seen seem seems several since somebody someone something sometimes soon sort start
+still such sure take taken takes talk tell thing things think thinks thought time times today told took try two
+type use used uses using usual usually want wanted wants way ways well went while work works year years yes yet
+"""
+LIGHT_WORDS = frozenset(_EN_LIGHT_WORDS.split())
+
 # Longer words of questions whose characters mean something else alone. They have no content, but queries keep them.
 _ZH_QUESTION_WORDS = re.compile(
     "什么时候|怎么样|为什么|有没有|哪里|那里|这里|怎样|多少|如何|是否|何时|几点|能否|可否"
@@ -92,12 +109,14 @@ class QueryTerms:
     out, because they may be parts of longer words in the other string, unless their script has no spaces.
     ``content_weights`` says how much content each term has: 1 for a word and for a pair of characters, 0 left out.
     Where words have no spaces between them, stop words separate the others. The characters of a longer string weigh
-    little, because most of them mean something else alone.
+    little, because most of them mean something else alone. ``rank_weights`` are the same, except that light words have
+    less.
     """
 
     terms: tuple[str, ...]
     inner_terms: frozenset[str]
     content_weights: Mapping[str, float]
+    rank_weights: Mapping[str, float]
 
 
 def parse_query(text: str, language: str = DEFAULT_LANGUAGE) -> QueryTerms:
@@ -107,6 +126,7 @@ def parse_query(text: str, language: str = DEFAULT_LANGUAGE) -> QueryTerms:
     terms = _select_query_terms([*chain.from_iterable(tokens_by_word)])
     inner_terms: set[str] = set()
     weights: dict[str, float] = {}
+    light_terms: set[str] = set()
     for number, ((script, word), tokens) in enumerate(zip(words, tokens_by_word, strict=True)):
         is_unspaced = script in _UNSPACED
         if is_unspaced or 0 < number < len(words) - 1:
@@ -114,9 +134,14 @@ def parse_query(text: str, language: str = DEFAULT_LANGUAGE) -> QueryTerms:
         weighed = _weigh_characters(word) if is_unspaced else _weigh_tokens(tokens)
         for term, weight in weighed:
             weights[term] = max(weight, weights.get(term, 0.0))
-    return QueryTerms(
-        terms, frozenset(inner_terms.intersection(terms)), weights or dict.fromkeys(terms, 1.0)
-    )
+        if word in LIGHT_WORDS:
+            light_terms.update(term for term, _ in tokens)
+    weights = weights or dict.fromkeys(terms, 1.0)
+    rank_weights = {
+        term: weight * (_LIGHT_SHARE if term in light_terms else 1.0)
+        for term, weight in weights.items()
+    }
+    return QueryTerms(terms, frozenset(inner_terms.intersection(terms)), weights, rank_weights)
 
 
 def has_latin_words(text: str) -> bool:

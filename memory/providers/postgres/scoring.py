@@ -5,7 +5,7 @@ sentinel, stands for no entry and is always empty.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,11 @@ class Register:
     predecessors: Ints
     successors: Ints
     has_groups: bool
+
+    @property
+    def has_neighbours(self) -> bool:
+        """Return whether any visible entry stands after another visible one in its group."""
+        return bool(np.any(self.visible & self.visible[self.predecessors]))
 
     @property
     def sentinel(self) -> int:
@@ -113,6 +118,14 @@ class SlotScores:
     coverage: Coverage
     similarity: Floats | None = None  # in meaning, if it was queried
     nearness: Floats | None = None  # the same, of each text alone
+    similarity_weight: float = scoring.SIMILARITY_WEIGHT
+
+    def find_matches(self) -> Flags:
+        """Return which slots match by words, by neighbours, or by more meaning than unrelated texts share."""
+        if self.nearness is None:
+            return self.total > 0
+        by_words = self.words + self.context + self.neighbours
+        return (by_words > 0) | (self.nearness > 0)
 
     def compute_scores(self, slots: Ints, literal: Flags) -> Floats:
         """Return the scores of the slots, as ``memory.core.recall.relevance.Relevance`` does for one text."""
@@ -133,7 +146,9 @@ class SlotScores:
         scores = (self.words, self.context, self.neighbours)
         words, context, neighbours = (float(values[slot]) for values in scores)
         similarity = None if self.similarity is None else float(self.similarity[slot])
-        components = RankComponents(words, context, neighbours, literal, similarity, recency)
+        components = RankComponents(
+            words, context, neighbours, literal, similarity, recency, self.similarity_weight
+        )
         own, in_context = covered
         nearness = None if self.nearness is None else float(self.nearness[slot])
         relevance = Relevance(own, in_context, literal, nearness)
@@ -157,15 +172,19 @@ def score_slots(
     near = nearness_by_slot or {}
     similarity = _spread({slot: n.among_texts for slot, n in near.items()}, register)
     nearness = _spread({slot: n.to_question for slot, n in near.items()}, register)
-    own: Any = scoring.combine_scores(_as_any(words), _as_any(context), _as_any(similarity))
+    term_weights = weigh_terms(question.content_weights, frequencies, register.total)
+    coverage = Coverage(term_weights, counts, counts_in_context)
+    if similarity is not None:
+        rank_weights = weigh_terms(question.rank_weights, frequencies, register.total)
+        words, context = _discount(words, context, replace(coverage, term_weights=rank_weights))
+    weight = scoring.choose_similarity_weight(register.has_neighbours)
+    own: Any = scoring.combine_scores(_as_any(words), _as_any(context), _as_any(similarity), weight)
     neighbours = _score_neighbours(own, register)
     total = own + neighbours
     scale = scoring.choose_scale(_get_highest(total))
     readable = _select_readable(question, counts, frequencies, register)
-    term_weights = weigh_terms(question.content_weights, frequencies, register.total)
-    coverage = Coverage(term_weights, counts, counts_in_context)
     return SlotScores(
-        words, context, neighbours, total, scale, readable, coverage, similarity, nearness
+        words, context, neighbours, total, scale, readable, coverage, similarity, nearness, weight
     )
 
 
@@ -197,6 +216,16 @@ def _add_preceding(values: Ints, register: Register) -> Ints:
     first, second = register.predecessors, register.predecessors[register.predecessors]
     sums: Ints = (values + values[first] + values[second]) * register.visible
     return sums
+
+
+def _discount(words: Floats, context: Floats, coverage: Coverage) -> tuple[Floats, Floats]:
+    """Return the scores of words for a rank that also knows the similarity, as ``scoring.discount`` says."""
+    own, in_context = coverage.compute(np.arange(len(words)))
+    discounted: Any = (
+        scoring.discount(_as_any(words), _as_any(own)),
+        scoring.discount(_as_any(context), _as_any(in_context)),
+    )
+    return discounted  # type: ignore[no-any-return]
 
 
 def _spread(values_by_slot: Mapping[int, float], register: Register) -> Floats | None:

@@ -2,11 +2,12 @@
 
 Each namespace numbers its entries from 0. Here each namespace gets its own range of slots, and the scores are
 computed over all ranges together, so that the rarity of a word and the score of a hit mean the same in every
-namespace. Only namespaces with a word of the question are read, or all of them if they have few entries in sum.
+namespace. Only namespaces with a word of the question or an entry near in meaning are read, or all of them if they have
+few entries in sum.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -15,16 +16,20 @@ from uuid import UUID
 import numpy as np
 from django.core.exceptions import EmptyResultSet
 from django.db.models import QuerySet
+from pgvector import HalfVector
 
 from config.sql import read_queries
 from memory.core.recall.literal_match import MAX_TEXTS_READ, Question, parse_question
 from memory.core.recall.scoring import ScoreParts
 from memory.core.recall.selection import MAX_EXCERPT_LENGTH
+from memory.core.recall.similarity import MAX_SIMILAR, compute_nearness
+from memory.core.records import QueryEmbedding
 from memory.models import Entry, Namespace
 from memory.providers.postgres.fixed_queries import fetch_rows
 from memory.providers.postgres.postings import BLOCK_SIZE, REGISTER
 from memory.providers.postgres.scoring import (
     Block,
+    Register,
     compute_ranks,
     read_register,
     score_slots,
@@ -34,6 +39,12 @@ from memory.providers.postgres.scoring import (
 QUERIES: Final = read_queries("memory/sql/queries/search_all.sql")
 
 MAX_QUARANTINED: Final = 1_000
+# In more entries, nothing is searched by meaning: every vector would be compared with the query's.
+MAX_COMPARED: Final = 50_000
+# Some of the nearest entries may be filtered out afterwards.
+MAX_NEAREST: Final = 3 * MAX_SIMILAR
+
+Cosines = Mapping[tuple[UUID, int], float]  # by namespace and number
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,18 +68,24 @@ def rank_entries(
     min_score: float = 0.0,
     limit: int,
     offset: int,
+    meaning: QueryEmbedding | None = None,
 ) -> RankedPage:
-    """Return a page of the entries that match the words, best first. The caller has checked the access."""
+    """Return a page of the entries that match the words or are near in meaning, best first. The caller has checked the
+    access.
+    """
     question = parse_question(words, "english")
-    index = _load_index(namespaces, question, now)
+    nearest = _find_nearest(namespaces, meaning)
+    index = _load_index(namespaces, question, now, {namespace_id for namespace_id, _ in nearest})
     if not index.first_slots:
         return EMPTY_PAGE
     matching = index.list_matching_slots(category, tier) if category or tier else None
     register = read_register(index.register, included=matching, excluded=index.expired)
-    scores = score_slots(question, index.postings, register)
+    unrelated_cosine = meaning.unrelated_cosine if meaning else 0.0
+    nearness = compute_nearness(index.select_visible(nearest, register), unrelated_cosine)
+    scores = score_slots(question, index.postings, register, nearness)
     literal = np.zeros(len(register.visible), dtype=bool)
     literal[_find_literal_matches(index, question, scores.readable)] = True
-    slots = np.flatnonzero(register.visible & ((scores.total > 0) | literal))
+    slots = np.flatnonzero(register.visible & (scores.find_matches() | literal))
     if min_score:
         slots = slots[scores.compute_scores(slots, literal[slots]) >= min_score]
     ranks = compute_ranks(scores, slots, literal[slots], None)
@@ -108,11 +125,14 @@ def list_quarantined(
 
 
 def build_postings_query(
-    namespaces: QuerySet[Namespace], question: Question, now: datetime
+    namespaces: QuerySet[Namespace],
+    question: Question,
+    now: datetime,
+    near_ids: Iterable[UUID] = (),
 ) -> tuple[str, tuple[Any, ...]]:
     """Return the SQL of the query for postings and its parameters."""
     sql, ids_params = namespaces.order_by().values("id", "entry_count").query.sql_with_params()
-    params = (*ids_params, [*question.terms], MAX_TEXTS_READ, REGISTER, now)
+    params = (*ids_params, [*question.terms], [*near_ids], MAX_TEXTS_READ, REGISTER, now)
     return QUERIES["postings"].format(namespaces=sql), params
 
 
@@ -124,6 +144,19 @@ class _SearchIndex:
     register: Sequence[Block]
     postings: Mapping[str, Sequence[Block]]
     expired: Sequence[int]
+
+    def select_visible(self, nearest: Cosines, register: Register) -> dict[int, float]:
+        """Return the cosines of the visible entries, by slot."""
+        slots = {
+            self.first_slots[namespace_id] + number: cosine
+            for (namespace_id, number), cosine in nearest.items()
+            if namespace_id in self.first_slots
+        }
+        return {
+            slot: cosine
+            for slot, cosine in slots.items()
+            if slot < register.sentinel and register.visible[slot]
+        }
 
     def list_matching_slots(self, category: str, tier: str) -> list[int]:
         rows = Entry.objects.unscoped().filter(
@@ -154,10 +187,27 @@ class _SearchIndex:
         return {row.slot: row for row in entries}
 
 
-def _load_index(namespaces: QuerySet[Namespace], question: Question, now: datetime) -> _SearchIndex:
+def _find_nearest(namespaces: QuerySet[Namespace], meaning: QueryEmbedding | None) -> Cosines:
+    """Return the cosines of the entries nearest to the query's meaning."""
+    if meaning is None or not meaning.vector:
+        return {}
+    try:
+        sql, ids_params = namespaces.order_by().values("id", "entry_count").query.sql_with_params()
+    except EmptyResultSet:
+        return {}
+    vector, limit = HalfVector(list(meaning.vector)).to_text(), MAX_NEAREST
+    model = (vector, meaning.embedder, len(meaning.vector))
+    params = (*ids_params, *model, limit, MAX_COMPARED, limit)
+    rows = fetch_rows(QUERIES["nearest"].format(namespaces=sql), params)
+    return {(namespace_id, number): cosine for namespace_id, number, cosine in rows}
+
+
+def _load_index(
+    namespaces: QuerySet[Namespace], question: Question, now: datetime, near_ids: Set[UUID]
+) -> _SearchIndex:
     """Load the postings and registers of the namespaces, and move each namespace to its range of slots."""
     try:
-        sql, params = build_postings_query(namespaces, question, now)
+        sql, params = build_postings_query(namespaces, question, now, near_ids)
     except EmptyResultSet:  # the caller sees no namespace
         return _SearchIndex({}, [], {}, [])
     rows = fetch_rows(sql, params)

@@ -1,4 +1,4 @@
-"""The state of a team's embeddings, for its administrators."""
+"""The state of a team's embeddings, for its administrators, and what the other pages say where there are none."""
 
 import re
 from dataclasses import dataclass
@@ -62,6 +62,19 @@ class EmbeddingState:
     @property
     def percent(self) -> int:
         return 100 if not self.entries else self.embedded * 100 // self.entries
+
+
+def explain_words_only() -> str:
+    """Return why search matches words only and how to change that, or an empty string if it also finds by meaning."""
+    if get_configured_embedder() is None:
+        return _(
+            "Search by meaning is off: only words match. To turn it on, your operator sets MEMORY_EMBEDDER=local."
+        )
+    if not vector_column.exists():
+        return _(
+            "The database has no pgvector extension, so search matches words only. Your operator can install it."
+        )
+    return ""
 
 
 def load_embedding_state(team_id: UUID) -> EmbeddingState | None:

@@ -11,23 +11,29 @@ from enum import StrEnum
 from typing import Any, Final
 from uuid import UUID
 
+from django.conf import settings
 from django.db.models import F, Q, QuerySet
 
 from config.retry import retry_on_conflict
 from memory.core.filters import build_filter_document, matches, parse_filter
-from memory.core.records import Json, MemoryEntry, MemoryQuery, Tier
+from memory.core.records import Json, MemoryEntry, MemoryQuery, QueryEmbedding, Tier
 from memory.core.values import build_search_text
+from memory.embedding.query_embedding import embed_query
 from memory.models import Namespace, Revision
 from memory.providers.postgres import rows
 from memory.providers.postgres.filters import apply_filter
 from memory.providers.postgres.provider import search
 from memory.services.entries.listing import MAX_PAGE_SIZE, EntryPage
 from memory.services.gateway.caller import MemoryCaller
-from memory.services.gateway.gateway import open_namespace
+from memory.services.gateway.gateway import authorize, open_namespace
 from memory.services.gateway.namespace_access import NamespaceAccess
 
 
 MAX_RANKED: Final = 1_000
+# The parts of a rank that don't come from the similarity in meaning.
+_NOT_BY_MEANING: Final = frozenset(
+    {"rank_words", "rank_context", "rank_neighbours", "rank_literal"}
+)
 
 
 class Sort(StrEnum):
@@ -55,6 +61,7 @@ class EntrySearch:
     until: datetime | None = None
     sort: Sort = Sort.BEST
     min_score: float = 0.0
+    meaning: QueryEmbedding | None = None  # of the text, if entries are also searched by meaning
 
 
 ORDERS: Final[Mapping[Sort, tuple[Any, ...]]] = {  # arguments of order_by
@@ -85,6 +92,7 @@ def search_entries(
     caller: MemoryCaller, *, namespace: str, search: EntrySearch, limit: int = 50, offset: int = 0
 ) -> EntryPage:
     """Return a page of the entries that match, including quarantined ones, which recall leaves out."""
+    search = _embed_search(caller, namespace, search)
     with open_namespace(caller, "view", "memory.listed", namespace=namespace) as access:
         page = search_page(access, search, min(limit, MAX_PAGE_SIZE), offset)
         access.detail["keys"] = page.total
@@ -96,6 +104,7 @@ def search_by_tier(
     caller: MemoryCaller, *, namespace: str, search: EntrySearch, limit: int = 20
 ) -> dict[Tier, EntryPage]:
     """Return the first entries that match of each tier."""
+    search = _embed_search(caller, namespace, search)
     with open_namespace(caller, "view", "memory.listed", namespace=namespace) as access:
         pages = {
             tier: search_page(access, replace(search, tier=str(tier)), limit, 0)
@@ -126,11 +135,12 @@ def search_page(
 
 
 def match_entries(namespace: Namespace, criteria: EntrySearch, now: datetime) -> rows.Entries:
-    """Return the query for all entries that match, for an action on them."""
+    """Return the query for all entries that match by words, for an action on them."""
     query = filter_entries(namespace, criteria, now)
     if not criteria.text:
         return query
-    hits = [UUID(hit.id) for hit in _search_hits(namespace, criteria, now)]
+    by_words = replace(criteria, meaning=None)
+    hits = [UUID(hit.id) for hit in _search_hits(namespace, by_words, now)]
     return query.filter(Q(pk__in=hits) | Q(text__icontains=criteria.text))
 
 
@@ -212,5 +222,25 @@ def _search_hits(namespace: Namespace, criteria: EntrySearch, now: datetime) -> 
         filter=criteria.filter,
         top_k=MAX_RANKED,
         min_score=criteria.min_score,
+        meaning=criteria.meaning,
     )
-    return search(namespace, query, now)
+    hits = search(namespace, query, now)
+    if criteria.meaning is None:
+        return hits
+    # Recall ranks the nearest entries however far they are; a page lists what has something to do with the text.
+    return [hit for hit in hits if hit.score or _NOT_BY_MEANING & hit.explain.keys()]
+
+
+def _embed_search(caller: MemoryCaller, namespace: str, search: EntrySearch) -> EntrySearch:
+    """Return the search with the embedding of its text. It is embedded before the transaction, because that is slow, and
+    only if the caller may view the namespace.
+    """
+    if not search.text or not settings.MEMORY_EMBEDDER:
+        return search
+
+    def may_embed() -> bool:
+        access = authorize(caller, "view", "memory.listed", namespace=namespace)
+        return access.target.row is not None and access.external is None
+
+    query = embed_query(MemoryQuery("", query_text=search.text), may_embed)
+    return replace(search, meaning=query.meaning)

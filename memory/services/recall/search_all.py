@@ -16,8 +16,9 @@ from config.retry import retry_on_conflict
 from memory.core.errors import AccessDenied, InvalidInput
 from memory.core.policy import MemorySecurityPolicy, check_namespace
 from memory.core.provider import MAX_QUERY_LENGTH, check_min_score
-from memory.core.records import MemoryEntry, Tier
+from memory.core.records import MemoryEntry, MemoryQuery, QueryEmbedding, Tier
 from memory.core.scopes import get_scope
+from memory.embedding.query_embedding import embed_query
 from memory.models import Entry, Namespace, Policy
 from memory.models.namespaces import PauseChoice
 from memory.policies import load_policies
@@ -54,7 +55,7 @@ def search_all_namespaces(
     limit: int = 50,
     offset: int = 0,
 ) -> SearchResults:
-    """Return the entries with words of the query, ranked as by a recall, with a score of at least ``min_score``.
+    """Return the entries with words of the query or near in meaning, ranked as by a recall, with a score of at least ``min_score``.
 
     People find quarantined entries, too. Keys find them only with that tier, because their results may be put into a
     prompt.
@@ -63,9 +64,11 @@ def search_all_namespaces(
         raise InvalidInput(f"q: from 1 to {MAX_QUERY_LENGTH} characters.")
     check_min_score(min_score)
     page_size = min(limit, MAX_PAGE_SIZE)
+    # Before the transaction, because embedders are slow.
+    meaning = embed_query(MemoryQuery("", query_text=query)).meaning
     with tenant([caller.team_id]):
         visible, is_all = list_searchable_namespaces(caller, scope)
-        pages = _Pages(visible, query, category or "", min_score or 0.0, offset, page_size)
+        pages = _Pages(visible, query, meaning, category or "", min_score or 0.0, offset, page_size)
         hits, total = pages.rank_entries(tier or "") if tier != Tier.QUARANTINE else ([], 0)
         if tier == Tier.QUARANTINE or (not tier and caller.principal.kind == "user"):
             start, limit = offset - total, page_size - len(hits)
@@ -90,6 +93,7 @@ class _Pages:
 
     namespaces: Any  # namespaces; the manager's queryset is untyped
     query: str
+    meaning: QueryEmbedding | None
     category: str
     min_score: float
     offset: int
@@ -105,6 +109,7 @@ class _Pages:
             min_score=self.min_score,
             limit=self.limit,
             offset=self.offset,
+            meaning=self.meaning,
         )
         hits = [
             (row, replace(rows.build_entry(row, ""), score=score, explain=parts))

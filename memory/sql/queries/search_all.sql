@@ -2,8 +2,8 @@
 -- (and, for postings, the entry counts) of the namespaces that the caller may see.
 
 -- name: postings
--- The postings of a query's terms, the registers of the namespaces that have one of them, and which of their entries have
--- expired but are not swept yet. If all namespaces together are small, all of them are searched. OFFSET 0 keeps the
+-- The postings of a query's terms, the registers of the namespaces that have one of them or an entry near in meaning, and
+-- which of their entries have expired but are not swept yet. If all namespaces together are small, all of them are searched. OFFSET 0 keeps the
 -- planner from merging the subqueries: each namespace costs one walk of an index and no more.
 WITH place AS MATERIALIZED (
     SELECT wanted.id, wanted.entry_count FROM ({namespaces}) AS wanted (id, entry_count)
@@ -14,7 +14,7 @@ WITH place AS MATERIALIZED (
     ) AS posting
 ), searched AS MATERIALIZED (
     SELECT DISTINCT namespace_id AS id FROM hit
-    UNION SELECT id FROM place WHERE (SELECT sum(entry_count) FROM place) <= %s
+    UNION SELECT id FROM place WHERE id = ANY(%s) OR (SELECT sum(entry_count) FROM place) <= %s
 )
 SELECT namespace_id, term, block, packed FROM hit
 UNION ALL
@@ -28,6 +28,19 @@ SELECT expired.* FROM searched CROSS JOIN LATERAL (
     WHERE namespace_id = searched.id AND deleted_at IS NULL AND expires_at <= %s
       AND number IS NOT NULL OFFSET 0
 ) AS expired
+
+-- name: nearest
+-- The entries nearest to the query's meaning, exact over the vectors of these namespaces unless they have too many.
+WITH place AS MATERIALIZED (
+    SELECT wanted.id, wanted.entry_count FROM ({namespaces}) AS wanted (id, entry_count)
+)
+SELECT near.* FROM place CROSS JOIN LATERAL (
+    SELECT namespace_id, number, -(vector <#> %s::halfvec) AS cosine FROM memory_embedding
+    WHERE namespace_id = place.id AND model = %s AND dimensions = %s AND embedded_at IS NOT NULL
+    ORDER BY cosine DESC LIMIT %s
+) AS near
+WHERE (SELECT sum(entry_count) FROM place) <= %s
+ORDER BY near.cosine DESC LIMIT %s
 
 -- name: by_slots
 -- {columns} of entries by the slots that they have in this search. Lists are one text each, with commas.

@@ -94,6 +94,7 @@ def recall_preview(request: HttpRequest, workflow_id: UUID, node_key: str) -> Ht
         "by_group": config["scope"] == "workflow",
         "group": group,
         "forgets": config["forgets"],
+        "words_only": memory_app.explain_words_only() if query_variable else "",
     }
     identity = _build_identity(principal, workflow, document)
     context |= _build_recall_context(
