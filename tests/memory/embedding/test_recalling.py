@@ -48,7 +48,7 @@ def test_question_finds_what_means_the_same_in_other_words(harbour: Person) -> N
     assert (hit.key, hit.explain["words"]) == ("a", 0.0)
     assert hit.explain["vector"] == pytest.approx(hit.score)
     assert (hit.score or 0.0) > 0.9
-    assert hit.explain["rank"] == hit.explain["rank_vector"] == pytest.approx(1 / 3)
+    assert hit.explain["rank"] == hit.explain["rank_vector"] == pytest.approx(1 / 2)
 
 
 def test_question_in_another_language_finds_it_too(harbour: Person) -> None:

@@ -102,7 +102,7 @@ def test_vector_is_a_part_like_the_others():
     hits = rank_texts("boat", texts)
 
     assert positions(hits) == [0, 1, 2]
-    assert hits[1].parts["rank_vector"] == hits[1].rank == pytest.approx(1 / 3)
+    assert hits[1].parts["rank_vector"] == hits[1].rank == pytest.approx(1 / 2)
     assert [hit.score for hit in hits] == [1.0, 0.6, 0.2]
     assert [hit.parts["vector"] for hit in hits] == [0.0, 0.6, 0.2]
 
