@@ -48,8 +48,9 @@ def exists() -> bool:
         if not _cache.column_exists and time.monotonic() >= _cache.check_at:
             _cache.column_exists = _has_column(DEFAULT_DB_ALIAS)
             _cache.check_at = time.monotonic() + CHECK_INTERVAL
-            if not _cache.column_exists:
-                log.error("embedder_without_pgvector", extra={"why": MISSING})
+            if not _cache.column_exists and not _cache.is_reported:
+                log.warning("embedder_without_pgvector", extra={"why": MISSING})
+                _cache.is_reported = True
         return _cache.column_exists
 
 
@@ -62,12 +63,13 @@ def can_exist(using: str) -> bool:
 
 def reset_cache() -> None:
     """Forget whether the column exists, after it was added or for tests, which have many databases."""
-    _cache.column_exists, _cache.check_at = False, 0.0
+    _cache.column_exists, _cache.check_at, _cache.is_reported = False, 0.0, False
 
 
 class _Cache:
     column_exists = False
     check_at = 0.0
+    is_reported = False
 
 
 _cache = _Cache()
