@@ -90,6 +90,12 @@ class QueryEmbedding:
     embedder: str
     vector: tuple[float, ...] = ()
     unrelated_cosine: float = 0.0
+    same_cosine: float = 1.0
+
+
+def get_cosine_range(meaning: QueryEmbedding | None) -> tuple[float, float]:
+    """Return the cosines of unrelated texts and of texts with the same meaning."""
+    return (meaning.unrelated_cosine, meaning.same_cosine) if meaning else (0.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True)

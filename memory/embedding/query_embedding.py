@@ -56,7 +56,7 @@ def _find_meaning(text: str, is_allowed: Callable[[], bool]) -> QueryEmbedding |
 
 
 def _build_embedding(embedder: Embedder, vector: Vector) -> QueryEmbedding:
-    return QueryEmbedding(embedder.name, vector, embedder.unrelated_cosine)
+    return QueryEmbedding(embedder.name, vector, embedder.unrelated_cosine, embedder.same_cosine)
 
 
 def clear_cache() -> None:

@@ -127,7 +127,9 @@ class InMemoryProvider(MemoryProvider):
         pairs = zip(candidates, vectors, strict=True)
         cosines = {entry.id: cosine(question, vector) for entry, vector in pairs}
         embedder = self._embedder
-        meaning = QueryEmbedding(embedder.name, question, embedder.unrelated_cosine)
+        meaning = QueryEmbedding(
+            embedder.name, question, embedder.unrelated_cosine, embedder.same_cosine
+        )
         return replace(query, meaning=meaning), cosines
 
     def adopt(self, entries: Iterable[MemoryEntry]) -> None:

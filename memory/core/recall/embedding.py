@@ -45,6 +45,8 @@ class Embedder(ABC):
       ``seconds`` if it waits for a service. It raises ``EmbedderFault``; any other exception is treated as one.
     - ``unrelated_cosine`` is the cosine of two texts that have nothing to do with each other. Many models give 0.7 and
       more; nearness in meaning, which scores report, starts from it.
+    - ``same_cosine`` is the cosine from which two texts count as the same in meaning. A model that hardly ever gives a question
+      and its answer 1.0 may name less.
     - ``batch`` is the preferred number of texts in one call.
     """
 
@@ -52,6 +54,7 @@ class Embedder(ABC):
     dimensions: int | None = None
     batch: int = 64
     unrelated_cosine: float = 0.0
+    same_cosine: float = 1.0
 
     @abstractmethod
     def embed(

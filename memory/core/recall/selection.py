@@ -14,7 +14,7 @@ from memory.core.recall.groups import GroupPosition, get_group
 from memory.core.recall.ranking import Text, rank_texts
 from memory.core.recall.scoring import ScoreParts, compute_recency
 from memory.core.recall.similarity import Nearness, compute_nearness
-from memory.core.records import Json, MemoryEntry, MemoryQuery, Tier
+from memory.core.records import Json, MemoryEntry, MemoryQuery, Tier, get_cosine_range
 from memory.core.values import build_search_text
 
 
@@ -93,9 +93,8 @@ def rank_candidates(
 ) -> list[RankedEntry]:
     """Return the candidates that match the query, best first, at most ``top_k``."""
     half_life = query.recency_days
-    unrelated_cosine = query.meaning.unrelated_cosine if query.meaning else 0.0
     cosines = {c.id: c.cosine for c in candidates if c.cosine is not None}
-    nearness = compute_nearness(cosines, unrelated_cosine)
+    nearness = compute_nearness(cosines, *get_cosine_range(query.meaning))
     texts = [
         Text(
             candidate.text,

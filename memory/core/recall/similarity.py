@@ -23,18 +23,18 @@ class Nearness:
 
 
 def compute_nearness(
-    cosines: Mapping[TextId, float], unrelated_cosine: float
+    cosines: Mapping[TextId, float], unrelated_cosine: float, same_cosine: float = 1.0
 ) -> dict[TextId, Nearness]:
     """Return the nearness of the ``MAX_SIMILAR`` most similar texts."""
     return {
-        text: Nearness(similarity, map_cosine(cosines[text], unrelated_cosine))
+        text: Nearness(similarity, map_cosine(cosines[text], unrelated_cosine, same_cosine))
         for text, similarity in scale_cosines(cosines).items()
     }
 
 
-def map_cosine(cosine: float, unrelated_cosine: float) -> float:
-    """Return the nearness of two texts: 0 up to the cosine of unrelated texts, 1 for the same meaning."""
-    return min(1.0, max(0.0, (cosine - unrelated_cosine) / (1.0 - unrelated_cosine)))
+def map_cosine(cosine: float, unrelated_cosine: float, same_cosine: float = 1.0) -> float:
+    """Return the nearness of two texts: 0 up to the cosine of unrelated texts, 1 from that of the same meaning on."""
+    return min(1.0, max(0.0, (cosine - unrelated_cosine) / (same_cosine - unrelated_cosine)))
 
 
 def scale_cosines(cosines: Mapping[TextId, float]) -> dict[TextId, float]:

@@ -23,7 +23,7 @@ from memory.core.recall.literal_match import MAX_TEXTS_READ, Question, parse_que
 from memory.core.recall.scoring import ScoreParts
 from memory.core.recall.selection import MAX_EXCERPT_LENGTH
 from memory.core.recall.similarity import MAX_SIMILAR, compute_nearness
-from memory.core.records import QueryEmbedding
+from memory.core.records import QueryEmbedding, get_cosine_range
 from memory.models import Entry, Namespace
 from memory.providers.postgres.fixed_queries import fetch_rows
 from memory.providers.postgres.postings import BLOCK_SIZE, REGISTER
@@ -80,8 +80,8 @@ def rank_entries(
         return EMPTY_PAGE
     matching = index.list_matching_slots(category, tier) if category or tier else None
     register = read_register(index.register, included=matching, excluded=index.expired)
-    unrelated_cosine = meaning.unrelated_cosine if meaning else 0.0
-    nearness = compute_nearness(index.select_visible(nearest, register), unrelated_cosine)
+    cosines = index.select_visible(nearest, register)
+    nearness = compute_nearness(cosines, *get_cosine_range(meaning))
     scores = score_slots(question, index.postings, register, nearness)
     literal = np.zeros(len(register.visible), dtype=bool)
     literal[_find_literal_matches(index, question, scores.readable)] = True

@@ -23,7 +23,7 @@ from memory.core.recall.selection import (
 )
 from memory.core.recall.similarity import compute_nearness
 from memory.core.recall.tokens import DEFAULT_LANGUAGE, has_latin_words
-from memory.core.records import MemoryEntry, MemoryQuery
+from memory.core.records import MemoryEntry, MemoryQuery, get_cosine_range
 from memory.models import Namespace
 from memory.providers.postgres import rows, vectors
 from memory.providers.postgres.filters import apply_filter
@@ -57,8 +57,7 @@ def search(namespace: Namespace, query: MemoryQuery, now: datetime) -> list[Memo
     matching = _list_matching_numbers(namespace, query, now) if query.filter else None
     register = read_register(postings.pop(REGISTER, []), included=matching, excluded=expired)
     cosines = vectors.compute_cosines(namespace, query.meaning, included=matching, excluded=expired)
-    unrelated_cosine = query.meaning.unrelated_cosine if query.meaning else 0.0
-    nearness = compute_nearness(cosines, unrelated_cosine)
+    nearness = compute_nearness(cosines, *get_cosine_range(query.meaning))
     scores = score_slots(question, postings, register, nearness)
     matches = _find_literal_matches(namespace, question, scores.readable)
     hits = _collect_hits(scores, register, matches, query.min_score)

@@ -18,7 +18,7 @@ from pgvector import HalfVector
 from config.ids import uuid7
 from config.sql import read_queries
 from memory.core.recall.similarity import MAX_SIMILAR, Nearness, compute_nearness
-from memory.core.records import MemoryEntry, QueryEmbedding
+from memory.core.records import MemoryEntry, QueryEmbedding, get_cosine_range
 from memory.core.scopes import Scope
 from memory.core.values import build_search_text
 from memory.embedding import notify
@@ -108,7 +108,7 @@ def compute_nearness_by_key(
     keys = dict(living.filter(category=category).values_list("number", "key"))
     numbers = [number for number in keys if number is not None]
     cosines = compute_cosines(namespace, meaning, included=numbers)
-    nearness = compute_nearness(cosines, meaning.unrelated_cosine)
+    nearness = compute_nearness(cosines, *get_cosine_range(meaning))
     return {keys[number]: near for number, near in nearness.items()}
 
 
