@@ -26,11 +26,11 @@ class Paraphrases:
 
     language: str
     pairs: tuple[Pair, ...]
-    others: tuple[str, ...]
+    distractors: tuple[str, ...]
 
     @property
     def memories(self) -> list[str]:
-        return [*(pair.memory for pair in self.pairs), *self.others]
+        return [*(pair.memory for pair in self.pairs), *self.distractors]
 
 
 @dataclass(frozen=True)
@@ -66,10 +66,8 @@ def find_positions(
 
 
 def count_share(positions: Sequence[int | None]) -> Share:
-    found = [position for position in positions if position is not None]
-    return Share(
-        len(positions), sum(place == 0 for place in found), sum(place < 5 for place in found)
-    )
+    ranks = [position for position in positions if position is not None]
+    return Share(len(positions), sum(rank == 0 for rank in ranks), sum(rank < 5 for rank in ranks))
 
 
 def split_halves(positions: Sequence[int | None]) -> dict[str, Sequence[int | None]]:

@@ -220,9 +220,9 @@ def _add_preceding(values: Ints, register: Register) -> Ints:
 
 def _discount(words: Floats, context: Floats, coverage: Coverage) -> tuple[Floats, Floats]:
     """Return the scores of words for a rank that also knows the similarity, as ``scoring.discount`` says."""
-    own, in_context = coverage.compute(np.arange(len(words)))
+    alone, in_context = coverage.compute(np.arange(len(words)))
     discounted: Any = (
-        scoring.discount(_as_any(words), _as_any(own)),
+        scoring.discount(_as_any(words), _as_any(alone)),
         scoring.discount(_as_any(context), _as_any(in_context)),
     )
     return discounted  # type: ignore[no-any-return]

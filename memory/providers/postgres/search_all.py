@@ -7,7 +7,7 @@ few entries in sum.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -128,12 +128,17 @@ def build_postings_query(
     namespaces: QuerySet[Namespace],
     question: Question,
     now: datetime,
-    near_ids: Iterable[UUID] = (),
+    near_ids: Set[UUID] = frozenset(),
 ) -> tuple[str, tuple[Any, ...]]:
     """Return the SQL of the query for postings and its parameters."""
     sql, ids_params = namespaces.order_by().values("id", "entry_count").query.sql_with_params()
-    params = (*ids_params, [*question.terms], [*near_ids], MAX_TEXTS_READ, REGISTER, now)
-    return QUERIES["postings"].format(namespaces=sql), params
+    near_params = [[*near_ids]] if near_ids else []
+    params = (
+        *(*ids_params, [*question.terms], MAX_TEXTS_READ, *near_params),
+        *(REGISTER, now),
+    )
+    near = QUERIES["near"] if near_ids else ""
+    return QUERIES["postings"].format(namespaces=sql, near=near), params
 
 
 @dataclass(frozen=True, slots=True)

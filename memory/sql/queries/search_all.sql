@@ -14,7 +14,8 @@ WITH place AS MATERIALIZED (
     ) AS posting
 ), searched AS MATERIALIZED (
     SELECT DISTINCT namespace_id AS id FROM hit
-    UNION SELECT id FROM place WHERE id = ANY(%s) OR (SELECT sum(entry_count) FROM place) <= %s
+    UNION SELECT id FROM place WHERE (SELECT sum(entry_count) FROM place) <= %s
+    {near}
 )
 SELECT namespace_id, term, block, packed FROM hit
 UNION ALL
@@ -28,6 +29,10 @@ SELECT expired.* FROM searched CROSS JOIN LATERAL (
     WHERE namespace_id = searched.id AND deleted_at IS NULL AND expires_at <= %s
       AND number IS NOT NULL OFFSET 0
 ) AS expired
+
+-- name: near
+-- The part of the query above for namespaces with an entry near in meaning; left out if there is none.
+UNION SELECT id FROM place WHERE id = ANY(%s)
 
 -- name: nearest
 -- The entries nearest to the query's meaning, exact over the vectors of these namespaces unless they have too many.

@@ -3,7 +3,9 @@
 from typing import Any
 
 import pytest
+from django.urls import reverse
 
+from accounts.tenancy import tenant
 from memory import services
 from memory.models import Namespace
 from memory.services.recall.search import EntrySearch, search_entries
@@ -25,11 +27,18 @@ def store(person: Person, namespace: str, key: str, value: str, **more: Any) -> 
 
 @pytest.fixture
 def harbour(alice: Person, tiny: Tiny) -> Person:
+    tiny.unrelated_cosine = 0.1
     store(alice, "global:harbour", "a", "a boat lies at the pier")
     store(alice, "global:harbour", "b", "the kitten sleeps")
     store(alice, "global:bakery", "c", "a loaf of rye")
     assert embed_team(alice.team.pk) == 3
     return alice
+
+
+def find_namespace(person: Person) -> Namespace:
+    with tenant([person.team.pk]):
+        row: Namespace = Namespace.objects.unscoped().get(text="global:harbour")
+    return row
 
 
 def search_all(person: Person, query: str, **more: Any) -> list[str]:
@@ -54,8 +63,8 @@ def test_search_in_all_memory_explains_its_scores(harbour: Person) -> None:
     assert (entry.score or 0.0) > 0.9
 
 
-def test_search_in_all_memory_finds_nothing_of_strangers(harbour: Person, bob: Person) -> None:
-    assert search_all(bob, "vessel") == []
+def test_search_in_all_memory_finds_nothing_of_strangers(harbour: Person, carol: Person) -> None:
+    assert search_all(carol, "vessel") == []
 
 
 def test_what_is_forgotten_or_filtered_is_not_found_by_meaning(harbour: Person) -> None:
@@ -73,8 +82,10 @@ def test_page_of_a_namespace_searches_by_meaning_but_acts_go_by_words(harbour: P
 
     assert find("vessel") == ["a"]
     assert find("kitten") == ["b"]
-    row = Namespace.objects.unscoped().get(text="global:harbour")
-    text = markup_of(harbour.client.get(f"/memory/{row.pk}/", {"q": "vessel"}))
+    row = find_namespace(harbour)
+    text = markup_of(
+        harbour.client.get(reverse("memory:namespace", args=[row.pk]), {"q": "vessel"})
+    )
     assert "a boat lies at the pier" in text
     assert "Select all entries that match the words" in text
     assert IS_OFF not in text
@@ -99,7 +110,7 @@ def test_search_pages_say_that_search_by_meaning_is_off(alice: Person, path: str
 
 def test_page_of_a_namespace_says_that_search_by_meaning_is_off(alice: Person) -> None:
     store(alice, "global:harbour", "a", "a boat lies at the pier")
-    row = Namespace.objects.unscoped().get(text="global:harbour")
+    url = reverse("memory:namespace", args=[find_namespace(alice).pk])
 
-    assert IS_OFF in markup_of(alice.client.get(f"/memory/{row.pk}/", {"q": "vessel"}))
-    assert IS_OFF not in markup_of(alice.client.get(f"/memory/{row.pk}/"))
+    assert IS_OFF in markup_of(alice.client.get(url, {"q": "vessel"}))
+    assert IS_OFF not in markup_of(alice.client.get(url))
