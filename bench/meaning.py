@@ -45,19 +45,24 @@ def main() -> int:
 def _measure(options: argparse.Namespace) -> int:
     operator = create_operator()
     shares: dict[str, Share] = {}
-    everything: list[int | None] = []
+    all_positions: list[int | None] = []
     for paraphrases in read_paraphrases():
         positions = find_positions(paraphrases, _store_memories(operator, paraphrases))
-        everything += positions
+        all_positions += positions
         for name, half in split_halves(positions).items():
             shares[f"{paraphrases.language}, {name}"] = count_share(half)
-    shares["all"] = whole = count_share(everything)
+    shares["all"] = total_share = count_share(all_positions)
     sys.stdout.write(f"{options.embedder:24}{'questions':>10}{'first':>8}{'in five':>8}\n")
     for name, share in shares.items():
         sys.stdout.write(f"{name:24}{share.format_columns()}\n")
     bars = [
-        Bar("in the first five", whole.in_five / whole.questions, MIN_IN_FIVE, at_least=True),
-        Bar("first", whole.first / whole.questions, MIN_FIRST, at_least=True),
+        Bar(
+            "in the first five",
+            total_share.in_five / total_share.questions,
+            MIN_IN_FIVE,
+            at_least=True,
+        ),
+        Bar("first", total_share.first / total_share.questions, MIN_FIRST, at_least=True),
     ]
     return report(bars, {name: asdict(share) for name, share in shares.items()}, options.json)
 
