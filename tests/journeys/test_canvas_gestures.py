@@ -78,6 +78,7 @@ def test_connection_that_makes_no_sense_is_dimmed_with_its_reason(board: Board, 
 
     assert board.edges() == before
     expect(board.page.locator("wf-node.refused")).to_have_count(0)
+    expect(board.page.locator("#picker")).to_be_hidden()
 
 
 def test_edge_taken_off_its_port_and_put_on_another(board: Board):

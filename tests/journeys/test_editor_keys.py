@@ -98,6 +98,12 @@ def test_rename_switch_off_and_nudge_are_one_step_each(draft: Draft):
     page.keyboard.press("Enter")
     draft.heard("Renamed Recall relevant memories to Look it up")
     expect(draft.node("Look it up")).to_be_focused()
+    page.locator("#workflow-name").press("F2")
+    page.get_by_label("Workflow name").fill("Mine")
+    page.keyboard.press("Enter")
+    draft.heard("Renamed the workflow to Mine")
+    expect(page.locator("#workflow-name")).to_have_text("Mine")
+    draft.focus("Look it up")
     page.keyboard.press("d")
     draft.heard("Disabled Look it up. Runs skip it.")
     assert draft.data("Look it up")["disabled"] is True

@@ -149,7 +149,7 @@ def with_new_run(page: Page, button: Locator) -> None:
 
 def last_of(page: Page, node: str) -> Locator:
     """What the node did last, opened on the canvas."""
-    page.locator(f"wf-node[data-id='{node}'] b").first.dblclick()
+    page.locator(f"wf-node[data-id='{node}'] small").first.dblclick()
     expect(page.locator(f"#panel-node [data-inspector=node][data-node='{node}']")).to_be_visible()
     page.locator("#insp-tab-last").click()
     shown = page.locator(f"#insp-last [data-run-step='{node}']")

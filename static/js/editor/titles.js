@@ -34,6 +34,7 @@ async function renameWorkflow(editor, heading) {
   const title = await editInPlace(editor, heading, { value: current, label: t("Workflow name") });
   if (document.activeElement === document.body) heading.focus();
   if (!title || title === current) return;
+  document.title = document.title.replace(current, title);
   heading.textContent = title;
   const label = t("Renamed the workflow to {name}", { name: title });
   const change = await editor.edits.send([{ op: "header", field: "name", value: title }], { label });
@@ -46,7 +47,7 @@ export async function renameNode(editor, node) {
   const current = getNodeName(editor, node.id);
   const shown = node.el.querySelector(":scope > .wf-card .wf-names > b");
   const isOnCanvas = shown && !isNarrow() && !document.activeElement?.closest("#outline") && !editor.canvas.farView.isOn;
-  if (isOnCanvas) editor.canvas.reveal(node.id);
+  if (isOnCanvas) await showNode(editor, node);
   const title = isOnCanvas
     ? await editInPlace(editor, shown, { value: current, label: t("Name"), scale: editor.canvas.viewport.k })
     : await editor.ask({ title: t("Rename {name}", { name: current }), label: t("Name"), value: current, at: node.el });
@@ -54,6 +55,12 @@ export async function renameNode(editor, node) {
   if (!title?.trim() || title.trim() === current) return;
   const label = t("Renamed {old} to {name}", { old: current, name: title.trim() });
   if (await editor.edits.send([{ op: "rename", id: node.id, title: title.trim() }], { label })) editor.say(label);
+}
+
+/** Scroll to a node and wait for it, since a move of the view ends the editing of a title. */
+function showNode(editor, node) {
+  editor.canvas.reveal(node.id);
+  return new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
 }
 
 /**
