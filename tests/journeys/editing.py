@@ -50,7 +50,7 @@ class Draft:
         expect(self.page.locator("#saved")).to_have_text("Saved")
 
     def node(self, title: str) -> Locator:
-        return self.page.locator(f'wf-node:has(> .wf-card b:text-is("{title}"))')
+        return self.page.locator(f'wf-node[data-title="{title}"]')
 
     def focus(self, title: str) -> None:
         """As somebody who has walked there."""
