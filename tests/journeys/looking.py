@@ -105,37 +105,6 @@ STATES = """() => {
   return wrong;
 }"""
 
-# Text that an element cuts off without an ellipsis: it can neither be read nor scrolled to. Cards of the canvas cut nothing
-# themselves, so that their texts are compared with their frames.
-CLIPPED = """() => {
-  const wrong = new Set();
-  const ends = (style) => style.textOverflow === "ellipsis" || style.webkitLineClamp !== "none";
-  const cuts = (style) => [style.overflowX, style.overflowY].some((value) => ["hidden", "clip"].includes(value));
-  const sticksOut = (a, b) => a.right > b.right + 2 || a.left < b.left - 2 || a.bottom > b.bottom + 2 || a.top < b.top - 2;
-  const range = document.createRange();
-  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  while (walker.nextNode()) {
-    const e = walker.currentNode.parentElement;
-    if (!walker.currentNode.textContent.trim() || !e?.checkVisibility({ opacityProperty: true, visibilityProperty: true })) continue;
-    if (e.closest(".visually-hidden, .skip, [aria-hidden=true], option, textarea, template, script, style")) continue;
-    range.selectNodeContents(walker.currentNode);
-    const box = range.getBoundingClientRect();
-    if (!box.width || !box.height) continue;
-    const say = (at) => wrong.add(`cut off by ${at.tagName}.${at.className}: ${walker.currentNode.textContent.trim().slice(0, 60)}`);
-    const card = e.closest(".wf-card");
-    if (card && sticksOut(box, card.getBoundingClientRect())) say(card);
-    for (let at = e; at && at !== document.body; at = at.parentElement) {
-      const style = getComputedStyle(at);
-      if (ends(style) || style.clipPath !== "none" || style.position === "fixed") break;
-      if ([style.overflowX, style.overflowY].some((value) => ["auto", "scroll"].includes(value))) break;
-      if (!cuts(style)) continue;
-      if (sticksOut(box, at.getBoundingClientRect())) say(at);
-      break;
-    }
-  }
-  return [...wrong];
-}"""
-
 IDS = """() => {
   const ids = [...document.querySelectorAll("[id]")].map((e) => e.id);
   return ids.filter((id, at) => ids.indexOf(id) !== at).map((id) => `#${id} twice`);
