@@ -1,7 +1,5 @@
 // Behaviour of every page: theme, menus, toasts, copy buttons. Events are delegated, so that swapped fragments work.
 
-import "./search/dialog.js";
-
 const THEMES = ["auto", "light", "dark"];
 
 const root = document.documentElement;
