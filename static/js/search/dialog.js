@@ -26,10 +26,13 @@ const listOptions = () => [...dialog.querySelectorAll("[role=option]")];
 const getSelected = () => dialog.querySelector("[role=option][aria-selected=true]");
 
 let timer = 0;
+let shownQuery = null; // the query of the results that are shown
 
 async function load(query) {
   const html = await fetchHtml(dialog.dataset.address, query);
-  if (html) show(html);
+  if (!html) return;
+  show(html);
+  shownQuery = query;
 }
 
 function show(html) {
@@ -66,8 +69,18 @@ function onKey(event) {
     move(STEPS[event.key]);
   } else if (event.key === "Enter") {
     event.preventDefault();
-    open(getSelected(), event.ctrlKey || event.metaKey);
+    openSelected(event.ctrlKey || event.metaKey);
   }
+}
+
+/** Open the selected result; somebody who typed faster than the results came gets the first of what was typed. */
+async function openSelected(inNewTab) {
+  const query = getInput().value.trim();
+  if (query !== shownQuery) {
+    clearTimeout(timer);
+    await load(query);
+  }
+  if (query === shownQuery) open(getSelected(), inNewTab);
 }
 
 function open(option, inNewTab) {
