@@ -103,7 +103,8 @@ def build_body(error: Exception) -> dict[str, Any]:
         "retryable": bool(getattr(error, "retryable", False)),
     }
     if problems := getattr(error, "problems", None):
-        body["problems"] = [_to_json(problem) for problem in problems]
+        titles = getattr(error, "titles", {})
+        body["problems"] = [_to_json(problem, titles) for problem in problems]
     elif field := getattr(error, "field", None):
         problem = {"code": body["type"], "message": body["message"], "field": field}
         node = getattr(error, "node", None)
@@ -205,7 +206,8 @@ def handle_http_error(request: HttpRequest, error: Any) -> HttpResponse:
     return JsonResponse({"error": body}, status=error.status_code)
 
 
-def _to_json(problem: Any) -> dict[str, Any]:
+def _to_json(problem: Any, titles: Mapping[str, str]) -> dict[str, Any]:
     names = ("code", "message", "node", "field", "edge", "severity")
     values = {name: getattr(problem, name, None) for name in names}
+    values["title"] = titles.get(values["node"] or "")
     return {name: str(value) for name, value in values.items() if value is not None}

@@ -3,7 +3,7 @@
 A fail branch receives a fault's ``error_type``; ``retryable`` says whether a retry may succeed.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from workflows.engine.language.problems import Problem
 
@@ -29,11 +29,18 @@ class EngineFault(Exception):
 
 
 class DocumentInvalid(EngineFault):
-    """The document can't be used."""
+    """The document can't be used. With ``titles`` the message names nodes by their title and not by their id."""
 
-    def __init__(self, problems: Iterable[Problem]) -> None:
+    def __init__(
+        self, problems: Iterable[Problem], titles: Mapping[str, str] | None = None
+    ) -> None:
         self.problems: tuple[Problem, ...] = tuple(problems)
-        super().__init__("; ".join(str(problem) for problem in self.problems))
+        self.titles: Mapping[str, str] = titles or {}
+        super().__init__("; ".join(self._describe(problem) for problem in self.problems))
+
+    def _describe(self, problem: Problem) -> str:
+        title = self.titles.get(problem.node or "")
+        return f"{title}: {problem.message}" if title else str(problem)
 
 
 class InputRejected(EngineFault):

@@ -1,4 +1,7 @@
-// The chat form: Enter sends, the field is cleared when the turn appears, and the focus stays in it.
+// The chat form: Enter sends, the field is cleared when the turn appears, and the focus stays in it. Text that was not sent
+// is kept in this browser, per workflow and person.
+
+import { loadValue, removeValue, storeValue } from "../common/storage.js";
 
 const form = document.querySelector("[data-chat-form]");
 const box = form?.querySelector("textarea");
@@ -32,6 +35,18 @@ box?.addEventListener("keydown", (event) => {
 // Clear the field when the turn appears, but keep text that was typed since.
 let sent = null;
 let draft = ""; // input at the time when a suggestion was pressed
+const draftKey = form?.dataset.draftKey && `chat-draft:${form.dataset.draftKey}`;
+if (draftKey) {
+  box.value ||= loadValue(draftKey, "");
+  box.addEventListener("input", storeDraft);
+}
+
+function storeDraft() {
+  if (!draftKey) return;
+  if (box.value) storeValue(draftKey, box.value);
+  else removeValue(draftKey);
+}
+
 form?.addEventListener("submit", () => (sent = box.value));
 
 if (log && box) {
@@ -39,6 +54,7 @@ if (log && box) {
     if (sent !== null && box.value === sent) box.value = draft;
     if (sent !== null) draft = "";
     sent = null;
+    storeDraft();
     log.scrollTop = log.scrollHeight;
   }).observe(log, { childList: true });
 }

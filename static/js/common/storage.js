@@ -17,3 +17,11 @@ export function storeValue(key, value) {
     // The value holds until the page is closed.
   }
 }
+
+export function removeValue(key) {
+  try {
+    localStorage.removeItem(key);
+  } catch {
+    // There was nothing to remove.
+  }
+}

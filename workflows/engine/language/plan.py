@@ -124,7 +124,7 @@ def compile_plan(document: Document, kinds: Kinds, *, root: str | None = None) -
     top_nodes = [graph.nodes[name] for name in graph.list_children(None)]
     start = _choose_root(top_nodes, kinds, root, problems)
     if start is None or select_errors(problems):
-        raise DocumentInvalid(select_errors(problems))
+        raise DocumentInvalid(select_errors(problems), list_node_titles(document, kinds))
     types, flow = _collect_variable_types(document, kinds), ContentFlow(document.nodes, kinds)
     plan = _Compiler(document, graph, kinds, types, flow).compile_scope(None, start)
     return replace(plan, unreached=plan.unreached | disabled)
@@ -223,6 +223,12 @@ class _Compiler:
             return None
         entry = self.graph.find_entry(spec.id)
         return self.compile_scope(spec.id, entry) if entry is not None else None
+
+
+def list_node_titles(document: Document, kinds: Kinds) -> dict[str, str]:
+    """Return the titles of the nodes by id; a node without a title has the title of its kind."""
+    names = {name: kind.title for name, kind in kinds.items()}
+    return {node.id: node.title or names.get(node.kind, node.kind) for node in document.nodes}
 
 
 def _find_problems(document: Document, graph: Graph, kinds: Kinds) -> list[Problem]:

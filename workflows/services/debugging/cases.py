@@ -17,8 +17,10 @@ from workflows.engine.language.document import Json
 from workflows.engine.testing.cases import PERSON, Case, Check, Seed, Turn, read_case
 from workflows.errors import InvalidValue, NameTaken
 from workflows.models import Run, RunEvent, TestCase, TestResult, Workflow
+from workflows.models.documents import from_json
 from workflows.services import audit_lines
 from workflows.services.editor.snapshots import take_snapshot
+from workflows.services.runs.document_checks import check_document
 from workflows.tasks import wake_worker_for_case
 
 
@@ -104,12 +106,16 @@ def _build_memory_seeds(run: Run, person: str) -> tuple[Seed, ...]:
 def run_cases(
     principal: Principal, *, workflow: Workflow, cases: Iterable[TestCase], offline: bool = False
 ) -> list[TestResult]:
-    """Queue the cases to run against the current draft, and return their unfinished results."""
+    """Queue the cases to run against the current draft, and return their unfinished results.
+
+    Raises DocumentInvalid if the draft can't run.
+    """
     permissions.check_edit(principal, workflow)
     permissions.check_run(principal, workflow)
     snapshot = take_snapshot(workflow)
     key = principal.key if isinstance(principal, KeyPrincipal) else None
     with tenant([workflow.team_id]):
+        check_document(workflow, snapshot, from_json(snapshot.document))
         results = TestResult.objects.bulk_create(
             TestResult(
                 team_id=workflow.team_id,

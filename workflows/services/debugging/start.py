@@ -32,6 +32,7 @@ from workflows.services.debugging.options import NodeNeedsValues, RunOptions, Va
 from workflows.services.debugging.pins import load_pins
 from workflows.services.debugging.previous_run import PreviousRun
 from workflows.services.runs import runs
+from workflows.services.runs.document_checks import check_document, check_part
 from workflows.services.runs.memory_streams import (
     MemoryStream,
     build_stream_variables,
@@ -66,7 +67,8 @@ def start_debug_run(
 ) -> Run:
     """Start a debug run as ``services.runs.runs.start_run`` does. A partial run of a chat adds no turn to it.
 
-    Raises NodeNeedsValues with the values that a single node reads and no earlier run has produced.
+    Raises DocumentInvalid with the errors of what would run, and NodeNeedsValues with the values that a single node
+    reads and no earlier run has produced.
     """
     runs.check_startable(principal, workflow)
     if options.memory == "sandbox" and not memory_app.is_on():
@@ -75,6 +77,10 @@ def start_debug_run(
         snapshot, selected = runs.select_snapshot(principal, workflow, version)
         document = from_json(snapshot.document)
         check_options(options, document, load_kinds())
+        if options.part.is_whole:
+            check_document(workflow, snapshot, document)
+        else:
+            check_part(document, options.part)
         previous = previous_run.load_previous_run(principal, workflow, options.reuse)
         partial = _PartialRun(document, options, previous)
         pins = _select_pins(workflow, options) if selected is None else {}

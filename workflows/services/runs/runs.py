@@ -37,6 +37,7 @@ from workflows.services import audit_lines
 from workflows.services.chat.conversations import add_message, open_conversation
 from workflows.services.editor.snapshots import take_snapshot
 from workflows.services.runs.child_runs import lock_parent, settle_relatives
+from workflows.services.runs.document_checks import check_document
 from workflows.services.runs.memory_streams import MemoryStream, build_stream_variables
 from workflows.tasks import wake_worker
 
@@ -94,8 +95,9 @@ def start_run(
 ) -> Run:
     """Queue a run of the published version, or of the draft if there is none.
 
-    Without a ``conversation``, a chat or a workflow that remembers by conversation opens a new one. Raises InputRejected
-    with the invalid fields, or NotFound for a conversation that the principal may not use.
+    Without a ``conversation``, a chat or a workflow that remembers by conversation opens a new one. Raises DocumentInvalid
+    for a workflow with errors, InputRejected with the invalid fields, or NotFound for a conversation that the principal
+    may not use.
     """
     check_startable(principal, workflow)
     with tenant([workflow.team_id]):
@@ -123,8 +125,12 @@ def check_request(
     offline: bool = False,
     stream: MemoryStream | None = None,
 ) -> RunRequest:
-    """Check the arguments, open the conversation, and return the request with them, in the caller's transaction."""
+    """Check the document and the arguments, open the conversation, and return the request with them.
+
+    Runs in the caller's transaction. Raises DocumentInvalid with every error of the document.
+    """
     workflow, document = request.workflow, from_json(request.snapshot.document)
+    check_document(workflow, request.snapshot, document)
     checked_inputs = check_start_inputs(document, inputs or {})
     if mocks:
         Mocks(mocks)  # raises NodeFailed for an invalid mock

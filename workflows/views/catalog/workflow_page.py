@@ -27,6 +27,7 @@ from workflows.views.chat.failure_texts import (
     list_failure_texts,
     load_failed_titles,
 )
+from workflows.views.chat.pane_memories import PaneMemories, load_pane_memories
 from workflows.views.request_context import read_text
 
 
@@ -49,6 +50,8 @@ class PaneTurn:
     is_live: bool
     failed: bool
     end_texts: Mapping[str, str]
+    status: str = ""
+    memories: PaneMemories | None = None
     in_sandbox: bool = False
     pinned: str = ""  # ids of the pinned nodes, separated by spaces
     has_questions: bool = False  # the run has paused, perhaps for an answer
@@ -74,7 +77,12 @@ def build_workflow_context(
     }
     if workflow.is_chat:
         return context | build_pane_context(request.GET, principal, workflow, document)
+    person = read_person(request.GET)
+    subject = resolve_subject(principal, person).id if person else None
+    last_run = find_last_run(principal, workflow, subject) if context["can_run"] else None
     return context | {
+        "last_run": last_run,
+        "started": last_run,
         "fields": build_input_fields(document, last_inputs=_find_last_inputs(principal, runs)),
         "by_conversation": "conversation" in list_memory_scopes(document, load_kinds()),
         **build_group_context(request.GET, document),
@@ -111,11 +119,18 @@ def get_node(document: Document, node_id: str) -> NodeSpec:
 def build_pane_context(
     query: Mapping[str, str], principal: Principal, workflow: Workflow, document: Document
 ) -> dict[str, Any]:
-    """Build the context of the pane with the requested conversation, or an empty one if it isn't the person's own."""
+    """Build the context of the pane with the requested conversation, by default that of the person's last run.
+
+    It is empty with ``new``, and if the conversation isn't the person's own.
+    """
     person = read_person(query)
     subject = resolve_subject(principal, person or None).id
     conversation = find_conversation(principal, workflow, subject, read_text(query, "conversation"))
+    last_run = find_last_run(principal, workflow, subject, conversation)
+    if conversation is None and last_run and not {"conversation", "new"} & query.keys():
+        conversation = last_run.conversation
     return {
+        "last_run": last_run,
         "person": person,
         **build_group_context(query, document),
         "people": list_recent_people(principal, workflow),
@@ -145,6 +160,23 @@ def find_conversation(
     visible = Conversation.objects.visible_to(principal)
     found = visible.filter(workflow=workflow, subject=subject, key=normalize_identifier(key))
     return found.first()
+
+
+def find_last_run(
+    principal: Principal,
+    workflow: Workflow,
+    subject: str | None = None,
+    conversation: Conversation | None = None,
+) -> Run | None:
+    """Return the last run that the caller started on a page, for this person, and in this conversation if there is one."""
+    runs = Run.objects.visible_to(principal).filter(
+        workflow=workflow, started_by_id=principal.user_id, api_key=None, parent=None
+    )
+    if subject is not None:
+        runs = runs.filter(subject=subject)
+    if conversation is not None:
+        runs = runs.filter(conversation=conversation)
+    return runs.select_related("conversation").order_by("-created_at", "-id").first()
 
 
 def read_person(data: Mapping[str, str]) -> str:
@@ -185,6 +217,7 @@ def build_pane_turns(
     can_edit = permissions.may_edit(principal, workflow)
     end_texts = list_failure_texts(can_edit=can_edit)
     titles = load_failed_titles(principal, runs)
+    memories = load_pane_memories(principal, runs)
     return [
         PaneTurn(
             run_id=run.pk,
@@ -195,6 +228,8 @@ def build_pane_turns(
             is_live=not run.has_ended,
             failed=_has_failed(run),
             end_texts=end_texts,
+            status=run.status,
+            memories=memories.get(run.pk),
             in_sandbox=(run.debug or {}).get("memory") == "sandbox",
             pinned=" ".join(run.mocks or {}),
             has_questions=run.pause is not None,

@@ -11,16 +11,21 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
+from workflows.engine.errors import DocumentInvalid
 from workflows.services.runs.waits import answer_with_message
 from workflows.views.catalog.workflow_page import GROUP_FIELD, build_pane_turns, read_person
 from workflows.views.request_context import find_workflow, is_htmx, read_text
 from workflows.views.runs.options import start_run_from_form
+from workflows.views.runs.refusals import render_refusal
 
 
 @login_required
 @require_POST
 def send_message(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
-    """Start a run with the message; return the turn for HTMX, or redirect to the conversation."""
+    """Start a run with the message; return the turn for HTMX, or redirect to the conversation.
+
+    A workflow with errors starts no run: htmx gets the list of its errors.
+    """
     principal, workflow = find_workflow(request, workflow_id)
     query, person = read_text(request.POST, "query"), read_person(request.POST)
     if not query:
@@ -32,7 +37,14 @@ def send_message(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
         message=query,
         subject=person or None,
     )
-    run = answered_run or start_run_from_form(request, principal, workflow, inputs={}, query=query)
+    try:
+        run = answered_run or start_run_from_form(
+            request, principal, workflow, inputs={}, query=query
+        )
+    except DocumentInvalid as invalid:
+        if not is_htmx(request):
+            raise
+        return render_refusal(request, invalid)
     conversation_key = run.conversation.key if run.conversation else ""
     page_url = reverse("workflows:detail", args=[workflow.pk])
     group = read_text(request.POST, GROUP_FIELD)

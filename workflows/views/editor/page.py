@@ -21,6 +21,7 @@ from workflows.views.canvas.drawing import draw
 from workflows.views.catalog.archive import render_archived_page
 from workflows.views.catalog.workflow_page import build_workflow_context
 from workflows.views.editor import outline, palette
+from workflows.views.editor.debugging.run_actions import build_run_links
 from workflows.views.publishing.page_updates import build_published_context
 from workflows.views.request_context import find_workflow
 from workflows.views.samples.tour import get_tour
@@ -78,11 +79,18 @@ def build_page_context(
         # Whether there is only a start node, so that the canvas explains the first step.
         "is_bare": context["can_edit"]
         and len(context["document"].nodes) + len(context["document"].notes) <= 1,
+        "last_run_links": _build_last_run_links(request, context),
         **_build_embedding_flags(request),
         "me": str(principal.user_id or ""),
         "pins": pins,
         **_build_published_context(request, workflow, context),
     }
+
+
+def _build_last_run_links(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the run whose states and log the page shows again; none in a frame."""
+    run = context.get("last_run")
+    return build_run_links(run) if run is not None and "embed" not in request.GET else None
 
 
 def _build_embedding_flags(request: HttpRequest) -> dict[str, Any]:

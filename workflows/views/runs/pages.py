@@ -18,7 +18,7 @@ from accounts.principals import Principal, get_current_team_id, get_principal
 from accounts.views.ignored_filters import IgnoredFilter, list_ignored_filters
 from accounts.views.pagination import paginate_by_time
 from workflows import memory_app, selectors
-from workflows.engine.errors import InputRejected
+from workflows.engine.errors import DocumentInvalid, InputRejected
 from workflows.engine.language.document import Document
 from workflows.engine.language.memory_usage import list_memory_scopes
 from workflows.errors import InvalidValue
@@ -34,6 +34,7 @@ from workflows.views.request_context import find_run, find_workflow, is_htmx, pa
 from workflows.views.runs.agent_rounds import build_rounds_context
 from workflows.views.runs.detail import build_run_context
 from workflows.views.runs.options import start_run_from_form
+from workflows.views.runs.refusals import describe_refusal, render_refusal
 from workflows.views.runs.undo import find_undone_change
 from workflows.views.waits.pages import list_questions
 
@@ -130,6 +131,10 @@ def start(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     try:
         inputs = read_inputs(document, request.POST)
         run = start_run_from_form(request, principal, workflow, inputs=inputs)
+    except DocumentInvalid as invalid_document:
+        if is_htmx(request):
+            return render_refusal(request, invalid_document)
+        message = describe_refusal(invalid_document)
     except InputRejected as rejected:
         message = str(rejected)
         errors = {p.field: describe_problem(p) for p in rejected.problems if p.field}

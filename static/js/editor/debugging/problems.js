@@ -10,7 +10,7 @@ export function install(editor) {
   const panel = root.querySelector("#panel-problems");
   const button = root.querySelector("#problems-button");
 
-  panel.addEventListener("click", (event) => {
+  root.addEventListener("click", (event) => {
     const target = event.target.closest("[data-jump]")?.dataset;
     if (!target?.jump) return;
     editor.canvas.pick([target.jump]);
@@ -48,6 +48,20 @@ export function install(editor) {
       count.textContent = String(pills.length);
     }
     if (hadFocus) panel.querySelector("[data-jump]")?.focus();
+    if (errors === 0) refusal?.replaceChildren(); // a run would start now
+  }
+
+  // A run that was not started lists the errors above the run's buttons, and the first one is shown on the canvas.
+  const refusal = root.querySelector("#run-refused");
+  if (refusal) {
+    new MutationObserver(() => {
+      const first = refusal.querySelector("[data-jump]");
+      if (!first) return;
+      editor.panel("run");
+      editor.say(refusal.textContent.trim().replaceAll(/\s+/g, " "));
+      if (editor.model.nodes.has(first.dataset.jump)) editor.canvas.reveal(first.dataset.jump);
+      first.focus();
+    }).observe(refusal, { childList: true });
   }
 
   // After an edit, once typing pauses, fetch the whole list.

@@ -39,6 +39,7 @@ export class RunView {
     this.began = 0;
     this.pinned = new Set(); // nodes with pinned outputs
     this.longest = 0.001;
+    this.failedNode = "";
     this.steps = new Map();
     this.texts = new Map();
     this.sizes = new Map(); // node → label data of its edges before a preview is known
@@ -104,6 +105,8 @@ export class RunView {
 
   on_run_finished(data) {
     this.status = data.status;
+    this.failedNode = data.error_node ?? "";
+    if (this.failedNode) this.editor.canvas.paintNode(this.failedNode, { state: "failed", text: data.error });
   }
 
   // ——— canvas
@@ -221,8 +224,9 @@ export class RunView {
     }
   }
 
-  /** Return the step that made the answer: the last model that answered, otherwise the last node that ran. */
+  /** Return the node that failed the run, or the one that made the answer: the last model that answered, or the last that ran. */
   findAnswerStep() {
+    if (this.failedNode) return this.failedNode;
     const all = [...this.steps.values()].filter(({ el }) => ["completed", "failed"].includes(el.dataset.state));
     return all.findLast(({ kind }) => getFamily(this.editor, kind) === "model")?.node ?? all.at(-1)?.node;
   }

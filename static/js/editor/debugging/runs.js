@@ -10,6 +10,7 @@ import { t } from "../../common/translations.js";
 
 const LIVE = new Set(["queued", "running", "paused"]);
 const QUESTIONS_DELAY = 60; // ms in which further events load nothing again
+const RESTORE_DELAY = 150; // ms until the page is interactive
 const MEMORY_DELAY = 400; // ms to wait for further memory events
 
 export function install(editor) {
@@ -43,6 +44,7 @@ class Runs {
     this.isOld = false;
     this.#commands();
     this.#listen();
+    this.#showLastRun();
     const pins = document.getElementById("pins");
     for (const id of pins ? JSON.parse(pins.textContent) : []) editor.canvas.paintNode(id, { pinned: true });
   }
@@ -118,6 +120,10 @@ class Runs {
   }
 
   #showError(error) {
+    if (error?.html) {
+      this.panel.querySelector("#run-refused")?.replaceChildren(document.createRange().createContextualFragment(error.html));
+      return;
+    }
     const fieldProblem = error?.problems?.find((problem) => problem.field);
     const message = fieldProblem ? `${fieldProblem.field}: ${fieldProblem.message}` : (error?.message ?? t("The run did not start."));
     this.editor.panel("run");
@@ -126,6 +132,13 @@ class Runs {
   }
 
   // ——— following
+
+  /** Show the last run again, with its states and its log, unless a stream in the panel does so by itself. */
+  #showLastRun() {
+    const run = JSON.parse(document.getElementById("last-run")?.textContent ?? "null");
+    if (!run || this.panel.querySelector("run-stream")) return;
+    setTimeout(() => this.run || this.open(run, { focus: null }), RESTORE_DELAY);
+  }
 
   /** Show a run on the canvas from its first event on. */
   open(run, { warnings = [], focus = "log" } = {}) {
@@ -142,6 +155,7 @@ class Runs {
   #begin(id, page) {
     this.view.reset();
     this.panel.querySelector("[data-run-questions]")?.replaceChildren();
+    this.panel.querySelector("#run-refused")?.replaceChildren();
     this.view.run = id;
     this.#lastId = id;
     this.root.dataset.runId = id;
@@ -192,16 +206,16 @@ class Runs {
   /** Explain an answer: show the steps of its run and focus the node that made it. */
   why(run) {
     const showAnswer = () => {
-      const node = this.view.findAnswerStep();
-      if (!node) return;
-      this.editor.canvas.focus(node);
-      this.editor.emit("open", { id: node, tab: "last" });
       this.editor.panel("log");
       this.#refreshMemory(true);
+      const node = this.view.findAnswerStep();
+      if (!node) return this.editor.say(this.message || t("No step of this run was executed."));
+      this.editor.canvas.focus(node);
+      return this.editor.emit("open", { id: node, tab: "last" });
     };
     if (this.run === run.id && !this.isLive) return showAnswer();
     this.editor.addEventListener("run-over", showAnswer, { once: true });
-    return this.open({ status: "succeeded", ...run });
+    return this.open({ ...run, status: run.status || "succeeded" });
   }
 
   // ——— resuming
@@ -255,6 +269,7 @@ class Runs {
   }
 
   #showMessage(text) {
+    this.message = text;
     for (const el of this.root.querySelectorAll("[data-run-words]")) {
       el.textContent = text;
       el.title = text;
@@ -337,9 +352,9 @@ class Runs {
     this.#begin(run, page);
     const turn = this.panel.querySelector(`[data-why="${CSS.escape(run)}"]`) ?? event.target;
     this.view.pinned = new Set(getPinned(turn));
-    this.view.status = "queued";
-    this.isOld = false;
-    this.editor.panels.offer("dock");
+    this.view.status = event.target.dataset.status || "queued";
+    this.isOld = !this.isLive; // the page shows an ended run again
+    if (!this.isOld) this.editor.panels.offer("dock");
     this.#showWarnings([]);
     this.#showState();
   }
@@ -371,8 +386,8 @@ class Runs {
     const why = event.target.closest("[data-why]");
     if (why && !event.metaKey && !event.ctrlKey) {
       event.preventDefault();
-      const { why: id, events } = why.dataset;
-      this.why({ id, events, page: why.href, pinned: getPinned(why) });
+      const { why: id, events, status } = why.dataset;
+      this.why({ id, events, status, page: why.href, pinned: getPinned(why) });
       return;
     }
     const decide = event.target.closest("[data-decide]");

@@ -35,7 +35,10 @@ def run_tests(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     selected_cases = selectors.list_cases(principal, workflow.pk)
     if case_id := read_text(request.POST, "case"):
         selected_cases = selected_cases.filter(pk=parse_id(case_id))
-    cases.run_cases(principal, workflow=workflow, cases=list(selected_cases))
+    try:
+        cases.run_cases(principal, workflow=workflow, cases=list(selected_cases))
+    except DocumentInvalid as invalid:
+        return _render_list(request, principal, workflow, invalid)
     return _render_list(request, principal, workflow)
 
 
@@ -126,7 +129,13 @@ def _render_form(
     return render(request, "editor/debugging/_case_form.html", context, status=status)
 
 
-def _render_list(request: HttpRequest, principal: Principal, workflow: Workflow) -> HttpResponse:
+def _render_list(
+    request: HttpRequest,
+    principal: Principal,
+    workflow: Workflow,
+    invalid: DocumentInvalid | None = None,
+) -> HttpResponse:
+    """Show the list; with ``invalid`` above it the errors of the draft, which keep the cases from running."""
     all_cases = list(selectors.list_cases(principal, workflow.pk))
     results = cases.find_newest_results(all_cases)
     rows = [(case, results.get(case.pk)) for case in all_cases]
@@ -137,5 +146,8 @@ def _render_list(request: HttpRequest, principal: Principal, workflow: Workflow)
         "ran": any(result for _case, result in rows),
         "passed": sum(bool(result and result.status == "passed") for _case, result in rows),
         "can_edit": permissions.may_edit(principal, workflow),
+        "problems": invalid.problems if invalid else (),
+        "titles": invalid.titles if invalid else {},
     }
-    return render(request, "editor/debugging/_cases.html", context)
+    status = 422 if invalid else 200
+    return render(request, "editor/debugging/_cases.html", context, status=status)

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from accounts.errors import NotFound
 from workflows import memory_app, selectors
-from workflows.engine.errors import InputRejected, NodeFailed
+from workflows.engine.errors import DocumentInvalid, InputRejected, NodeFailed
 from workflows.errors import InvalidValue, RunNotPaused, WorkflowFault
 from workflows.forms import read_inputs
 from workflows.models import Run
@@ -28,6 +28,7 @@ from workflows.views.editor.debugging.step_page import (
 from workflows.views.request_context import find_run, find_workflow, read_text
 from workflows.views.runs.memory import build_memory_context
 from workflows.views.runs.options import read_outputs, start_run_from_form
+from workflows.views.runs.refusals import serialize_refusal
 
 
 @login_required
@@ -47,6 +48,8 @@ def try_out(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     except NodeNeedsValues as error:
         # The editor asks for the values, so this is not a failure.
         return JsonResponse({"error": _serialize_error(error)})
+    except DocumentInvalid as invalid:
+        return JsonResponse({"error": serialize_refusal(request, invalid)}, status=422)
     except (InputRejected, InvalidValue, NodeFailed) as error:
         return JsonResponse({"error": _serialize_error(error)}, status=422)
     return JsonResponse(build_run_links(run), status=201)

@@ -1,0 +1,64 @@
+"""The memories under the ended turns of the chat pane; a live turn gets them from its events."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from accounts.principals import Principal
+from workflows import memory_app
+from workflows.engine.runtime.events import MemoryRecalled, MemoryWritten
+from workflows.models import Run, RunEvent
+from workflows.views.request_context import parse_id_or_none
+
+
+@dataclass(frozen=True, slots=True)
+class PaneMemory:
+    """A memory of a turn; ``percent`` is how well it matched the query, if there was one."""
+
+    text: str
+    entry_id: UUID | None
+    percent: int | None = None
+
+
+@dataclass(slots=True)
+class PaneMemories:
+    """The memories that a turn recalled, each once, and those that it wrote."""
+
+    recalled: dict[str, PaneMemory] = field(default_factory=dict)
+    written: list[PaneMemory] = field(default_factory=list)
+
+
+def load_pane_memories(principal: Principal, runs: Sequence[Run]) -> dict[UUID, PaneMemories]:
+    """Load the memories of all ended runs in one query; the caller may see the runs."""
+    ended = [run.pk for run in runs if run.has_ended]
+    if not ended or not memory_app.is_on():
+        return {}
+    events = RunEvent.objects.visible_to(principal).filter(
+        run__in=ended, name__in=(MemoryRecalled.name, MemoryWritten.name)
+    )
+    memories: dict[UUID, PaneMemories] = defaultdict(PaneMemories)
+    for event in events.order_by("run_id", "seq"):
+        _add_event(memories[event.run_id], event)
+    return memories
+
+
+def _add_event(memories: PaneMemories, event: RunEvent) -> None:
+    if event.name == MemoryWritten.name:
+        memories.written.append(_build_memory(event.data["entry"]))
+        return
+    for entry in event.data.get("entries", ()):
+        memory = _build_memory(entry)
+        earlier = memories.recalled.get(str(entry.get("id")))
+        if earlier is None or earlier.percent is None:
+            memories.recalled[str(entry.get("id") or len(memories.recalled))] = memory
+
+
+def _build_memory(entry: dict[str, Any]) -> PaneMemory:  # Any: JSON
+    score = entry.get("score")
+    return PaneMemory(
+        memory_app.format_value(entry.get("value")),
+        parse_id_or_none(entry.get("id")),
+        None if score is None else round(score * 100),
+    )
