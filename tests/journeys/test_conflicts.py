@@ -162,15 +162,19 @@ def test_short_texts_of_two_tabs_can_both_stand(both: Pair):
     bob.page.get_by_role("tab", name="Docs").click()
     dialog = bob.page.locator("#conflicts")
     expect(dialog).to_contain_text("Changed in another tab")
-    expect(dialog.locator(".tg-offer b")).to_have_text(["This tab", "Other tab", "Keep both"])
+    expect(dialog.locator(".tg-offer b")).to_have_text(
+        ["Keep this tab's", "Keep the other tab's", "Keep both, one below the other"]
+    )
     twin.page.locator("#reported").click()
     told = twin.page.locator("#conflicts .tg-offer b")
-    expect(told).to_have_text(["Not saved", "Saved", "Keep both"])
+    expect(told).to_have_text(
+        ["Keep the unsaved value", "Keep the saved value", "Keep both, one below the other"]
+    )
     twin.page.keyboard.press("Escape")
     dialog.locator("input[value=both]").check()
     dialog.get_by_role("button", name="Apply").click()
 
-    stood = "<<<<<<< Bob\nC1\n=======\nC2\n>>>>>>>"
+    stood = "C1\nC2"
     both.until(lambda: template_of(both, "t1") == stood)
     bob.page.get_by_role("tab", name="Settings").click()
     expect(here).to_have_value(stood)
@@ -197,13 +201,12 @@ def test_decision_left_open_is_asked_of_the_next_page_with_what_holds_by_then(bo
     open_editor(bob, both.workflow)
 
     dialog = bob.page.locator("#conflicts")
-    expect(dialog).to_be_visible()
-    expect(dialog.locator(".tg-offer:has([value=yours]) pre")).to_have_text("C2 x")
-    expect(dialog.locator(".tg-offer:has([value=theirs]) pre")).to_have_text("C1 again")
-    bob.page.keyboard.press("Escape")
     field = template_in(bob, "t1")
     expect(field).to_have_value("C2 x")
+    expect(dialog).to_be_hidden()  # it waits behind its button, and does not interrupt
     bob.page.locator("#reported").click()
+    expect(dialog.locator(".tg-offer:has([value=yours]) pre")).to_have_text("C2 x")
+    expect(dialog.locator(".tg-offer:has([value=theirs]) pre")).to_have_text("C1 again")
     dialog.locator("input[value=yours]").check()
     dialog.get_by_role("button", name="Apply").click()
     both.until(lambda: template_of(both, "t1") == "C2 x")

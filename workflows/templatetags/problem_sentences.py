@@ -87,6 +87,7 @@ SENTENCES = (
     _("A Start node can't be disabled; it still runs"),
     # references
     _("%(reference)s is not a valid reference and is kept as text"),
+    _("%(reference)s is not closed with #}} and is kept as text"),
     _("%(reference)s is never available: %(node)s is disabled"),
     _("%(reference)s is unknown: there is no node %(node)s; did you mean %(close)s?"),
     _("%(reference)s is unknown: there is no node %(node)s"),

@@ -105,6 +105,7 @@ SENTENCES_BY_CODE: Mapping[str, str | Promise] = {
     "reference.disabled_node": _("A variable comes from a disabled node"),
     "reference.inside_container": _("A variable is inside a container"),
     "reference.malformed": _("Invalid reference, kept as text"),
+    "reference.unclosed": _("A reference is not closed, and kept as text"),
     "reference.not_upstream": _("A variable comes from a node that doesn't run before this one"),
     "reference.unknown_node": _("A variable comes from a node that doesn't exist"),
     "reference.unknown_variable": _("Unknown variable"),

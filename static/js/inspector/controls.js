@@ -78,8 +78,18 @@ const READERS = {
 
 const showText = (el, value) => {
   const write = value === undefined || value === null ? "" : typeof value === "string" ? value : JSON.stringify(value);
-  if (el.value !== write) el.value = write;
+  if (el.value === write) return;
+  if (el.tagName === "SELECT") return showOption(el, write);
+  el.value = write;
 };
+
+/** Select an option. A choice that nobody made is the first one, and a value that is not offered gets an option. */
+function showOption(el, value) {
+  const isOffered = [...el.options].some((option) => option.value === value);
+  if (!isOffered && value !== "") el.append(new Option(value, value));
+  if (isOffered || value !== "") el.value = value;
+  else el.selectedIndex = 0;
+}
 
 const WRITERS = {
   argument: (el, value) => showText(el, formatArgument(value)),

@@ -143,7 +143,7 @@ export class Form extends EventTarget {
     const op = ownValue === undefined ? { ...this.op, path, remove: true } : { ...this.op, path, value: ownValue };
     const { author } = change;
     const isOwn = Boolean(author) && String(author.id) === root.dataset.me;
-    const conflict = { op, node: this.op.id ?? null, field: path.join("."), yours: ownValue ?? MISSING, theirs, by: author?.name ?? "", own: isOwn, isText: isText(el) };
+    const conflict = { op, node: this.op.id ?? null, field: path.join("."), label: getLabel(el, path), yours: ownValue ?? MISSING, theirs, by: author?.name ?? "", own: isOwn, isText: isText(el) };
     const message = t("Someone else changed this too");
     const label = getLabel(el, path);
     // Earlier input may have been refused in the meantime and wait already: a field has only one decision.

@@ -26,7 +26,10 @@ const LANGUAGES = {
     ["tag", String.raw`\{%[\s\S]*?(?:%\}|$)`],
     ["expression", String.raw`\{\{[\s\S]*?(?:\}\}|$)`],
   ],
-  template: [["reference", String.raw`\{\{#[^#{}\n]{0,200}#\}\}`]],
+  template: [
+    ["reference", String.raw`\{\{#[^#{}\n]{1,200}#\}\}`],
+    ["unclosed", String.raw`\{\{#[\w.]*`],
+  ],
 };
 
 const COMPILED = new Map(Object.entries(LANGUAGES).map(([name, rules]) => [name, new RegExp(rules.map(([, pattern]) => `(${pattern})`).join("|"), "g")]));

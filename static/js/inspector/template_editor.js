@@ -1,13 +1,16 @@
-// Texts with references: highlighted in a layer behind the text and completed after "{{#". The text stays in a native
-// textarea, so that undo, spelling and input methods work as usual.
+// Texts with references: shown as pills in a layer behind the text and completed after "/", "{{" and "{{#". The text stays in
+// a native textarea, so that undo, spelling and input methods work as usual.
 
 import { t } from "../common/translations.js";
 import { getPath } from "./controls.js";
 import { VariableList, pickVariable } from "./variable_picker.js";
 import { tokenize } from "./highlighting.js";
-import { SPECIAL, buildReference } from "./variables.js";
+import { createPill, describePills, findPills, installPillKeys } from "./pills.js";
+import { buildReference } from "./variables.js";
 
-const OPEN_REFERENCE = /\{\{#([\w.]*)$/;
+const OPEN_REFERENCE = /\{\{#?([\w.]*)$/;
+// A slash opens the list at the start of a text or line and after a space, a CJK character or their punctuation, not in "and/or".
+const SLASH = /(?<=^|[\s\p{Script=Han}，。；：！？、（])\/([^\s/]{0,30})$/u;
 
 export function enhance(part, inspector) {
   for (const box of queryAll(part, "[data-writing]")) setUp(box, inspector);
@@ -26,8 +29,11 @@ function setUp(box, inspector) {
   area.addEventListener("input", draw);
   area.addEventListener("shown", draw);
   if (box.dataset.writing === "template") {
-    new Completion(area, inspector);
+    new Completion(area, inspector, { hasSlash: true });
     acceptDrops(area);
+    installPillKeys(area);
+    area.addEventListener("keydown", (event) => event.key === "Enter" && replaceSelectedPill(event, area, inspector));
+    describeBy(area, box.querySelector("[data-pill-words]"));
   }
   box.querySelector("[data-insert-variable]")?.addEventListener("click", (event) => insertFromList(event.currentTarget, area, inspector));
   draw();
@@ -45,23 +51,36 @@ function paint(box, variables) {
   const area = box.querySelector("textarea");
   const pieces = tokenize(area.value, box.dataset.writing).map(([text, kind]) => {
     if (!kind) return text;
+    if (kind === "reference") return createPill(text, variables);
     const mark = document.createElement("mark");
     mark.textContent = text;
-    mark.className = kind === "reference" ? getReferenceClass(text, variables) : `is-${kind}`;
+    mark.className = `is-${kind}`;
     return mark;
   });
   box.querySelector("pre").replaceChildren(...pieces, "\n");
-  const unknown = [...box.querySelectorAll("mark.is-unknown")].map((mark) => mark.textContent);
-  area.classList.toggle("has-unknown", unknown.length > 0);
-  area.title = unknown.length ? t("Not available here: {names}", { names: unknown.join(", ") }) : "";
+  area.classList.toggle("has-unknown", box.querySelector("mark.is-unknown") !== null);
+  const words = box.querySelector("[data-pill-words]");
+  if (!words) return;
+  words.textContent = describePills(area.value, variables);
+  area.title = words.textContent;
 }
 
-function getReferenceClass(text, variables) {
-  const content = text.slice(3, -3);
-  if (SPECIAL.has(content)) return "is-resolved";
-  if (!/^\w{1,50}(\.[A-Za-z_]\w{0,29}){1,10}$/.test(content)) return "is-literal";
-  const selector = content.split(".");
-  return variables.find(selector) ? "is-resolved" : "is-unknown";
+/** Let screen readers read the variables of the text after its other descriptions. */
+function describeBy(area, words) {
+  if (!words) return;
+  words.id = `pills-${++serial}`;
+  area.setAttribute("aria-describedby", [area.getAttribute("aria-describedby"), words.id].filter(Boolean).join(" "));
+}
+
+let serial = 0;
+
+/** Enter on a selected pill opens the list to replace it. */
+function replaceSelectedPill(event, area, inspector) {
+  const { selectionStart: start, selectionEnd: end } = area;
+  if (event.defaultPrevented || event.isComposing || area.readOnly || !findPills(area.value).some((pill) => pill.start === start && pill.end === end)) return;
+  event.preventDefault();
+  event.stopPropagation();
+  insertFromList(area, area, inspector);
 }
 
 /** Insert a text as if it were typed, so that native undo works. */
@@ -100,10 +119,14 @@ function acceptDrops(area) {
 }
 
 class Completion {
-  constructor(area, inspector) {
+  #dismissed = -1; // start of the trigger whose list was closed with Escape
+
+  constructor(area, inspector, { hasSlash = false } = {}) {
     this.area = area;
     this.inspector = inspector;
+    this.hasSlash = hasSlash;
     this.list = new VariableList();
+    this.list.onClose = () => (this.#dismissed = this.start);
     area.setAttribute("aria-autocomplete", "list");
     area.addEventListener("input", (event) => !event.isComposing && this.#update());
     area.addEventListener("compositionend", () => this.#update());
@@ -115,8 +138,11 @@ class Completion {
   #update() {
     const { area } = this;
     const textBefore = area.value.slice(0, area.selectionStart);
-    const open = area.selectionStart === area.selectionEnd && OPEN_REFERENCE.exec(textBefore);
-    if (!open || area.readOnly) return this.list.close();
+    const slash = this.hasSlash && SLASH.exec(textBefore);
+    const open = area.selectionStart === area.selectionEnd && (OPEN_REFERENCE.exec(textBefore) ?? slash);
+    if (!open) this.#dismissed = -1;
+    this.start = open?.index;
+    if (!open || area.readOnly || open.index === this.#dismissed) return this.list.close();
     const textAfter = area.value.slice(area.selectionStart);
     const onPick = (variable) => {
       // Replace the part of the reference that was typed, and an existing end of it.
@@ -128,6 +154,7 @@ class Completion {
     this.list.onPick = onPick;
     this.list.setOwner(area);
     this.list.filter(open[1]);
+    if (open === slash && this.list.isEmpty) this.list.close(); // a path or a fraction
   }
 }
 

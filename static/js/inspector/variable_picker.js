@@ -1,4 +1,4 @@
-// The list of variables, for a field that takes one and for completion after "{{#". Both use one popover, driven from the
+// The list of variables, for a field that takes one and for completion in a text. Both use one popover, driven from the
 // focused control.
 
 import { t } from "../common/translations.js";
@@ -26,6 +26,10 @@ export class VariableList {
 
   get isOpen() {
     return this.el.isConnected && this.el.matches(":popover-open");
+  }
+
+  get isEmpty() {
+    return this.#rows.length === 0;
   }
 
   /** @param {{x: number, y: number, height: number, width?: number}} anchor in the window */

@@ -32,6 +32,11 @@ export class Variables {
     return null;
   }
 
+  /** Return the title of a node or group of variables by its id, also if it can't be used here. */
+  getTitle(head) {
+    return this.#heads.get(head)?.title ?? null;
+  }
+
   knowsHead(head) {
     return this.#heads.has(head);
   }

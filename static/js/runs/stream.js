@@ -174,6 +174,11 @@ class RunStream extends HTMLElement {
     return failed ?? event.error ?? "";
   }
 
+  /** Return whether the outputs are shown apart, each with its name. */
+  #hasNamedOutputs({ outputs }) {
+    return "namedOutputs" in this.dataset && Object.keys(outputs ?? {}).length > 1;
+  }
+
   /** Show the outputs of a run that streamed nothing; without outputs no empty bubble stays. */
   #showOutputs(text, outputs) {
     if (typeof outputs.answer === "string" && outputs.answer) return text.append(outputs.answer);
@@ -185,9 +190,10 @@ class RunStream extends HTMLElement {
     }
     text.hidden = outputsWithValue.length === 0;
     for (const [name, value] of outputsWithValue) {
-      const line = document.createElement("div");
-      line.append(Object.assign(document.createElement("b"), { textContent: name }), " ", typeof value === "string" ? value : JSON.stringify(value));
-      text.append(line);
+      const part = Object.assign(document.createElement("div"), { className: "output" });
+      const shown = typeof value === "string" ? value.trim() : JSON.stringify(value, null, 2);
+      part.append(Object.assign(document.createElement("b"), { textContent: name }), Object.assign(document.createElement("div"), { textContent: shown }));
+      text.append(part);
     }
   }
 
@@ -204,7 +210,10 @@ class RunStream extends HTMLElement {
         errorBubble.textContent = this.#getErrorMessage(event);
         text.after(errorBubble);
         if (!text.textContent) text.remove();
-      } else if (!text.textContent) this.#showOutputs(text, event.outputs ?? {});
+      } else if (!text.textContent || this.#hasNamedOutputs(event)) {
+        text.textContent = ""; // several outputs streamed one after the other, without their names
+        this.#showOutputs(text, event.outputs ?? {});
+      }
       this.#scrollToEnd(text);
     }
     this.dispatchEvent(new CustomEvent("run-finished", { bubbles: true, detail: event }));

@@ -38,8 +38,9 @@ export function install(editor) {
     close.addEventListener("click", () => dialog.close());
     const selectedValues = new Map([...dialog.querySelectorAll("input:checked")].map(({ name, value }) => [name, value]));
     const { name, value } = dialog.contains(document.activeElement) ? document.activeElement : {};
+    const intro = createElement("p", { className: "hint", textContent: t("Choose the value to keep for each setting. Nothing is lost until you decide.") });
     const forms = unsavedChanges.conflicts.map((entry) => createConflictForm(editor, entry, selectedValues));
-    dialog.replaceChildren(title, ...forms, ...createReports(editor, unsavedChanges), close);
+    dialog.replaceChildren(title, ...(forms.length ? [intro] : []), ...forms, ...createReports(editor, unsavedChanges), close);
     const radios = [...dialog.querySelectorAll("input[type=radio]")];
     radios.find((radio) => radio.name === name && radio.value === value)?.focus();
   }
@@ -73,10 +74,8 @@ export function install(editor) {
     if (event.detail?.kind === "conflict") openAfterTyping();
   });
   show();
-  takeOverConflicts(editor, (count) => {
-    editor.say(t("Earlier conflicts: {n}", { n: count }));
-    openAfterTyping();
-  });
+  // Decisions that an earlier page left open wait behind the button: they don't interrupt at each visit.
+  takeOverConflicts(editor, (count) => editor.say(t("Earlier conflicts: {n}", { n: count })));
 }
 
 function getHeading(entries) {
@@ -136,13 +135,13 @@ function buildOffers(editor, entry) {
   const isFromThisPage = !isFromOtherPage(editor, entry);
   return (conflict) => {
     const [ownLabel, otherLabel] = !conflict.own
-      ? [t("Yours"), t("{who}'s", { who: conflict.by || t("Someone") })]
-      : isFromThisPage ? [t("This tab"), t("Other tab")] : [t("Not saved"), t("Saved")];
+      ? [t("Keep yours"), t("Keep {who}'s", { who: conflict.by || t("Someone") })]
+      : isFromThisPage ? [t("Keep this tab's"), t("Keep the other tab's")] : [t("Keep the unsaved value"), t("Keep the saved value")];
     const offers = [
       ["yours", isMissing(conflict.theirs) ? t("Restore with your changes") : ownLabel, formatValue(conflict.yours)],
       ["theirs", otherLabel, formatValue(conflict.theirs)],
     ];
-    return canCombine(conflict) ? [...offers, ["both", t("Keep both"), formatValue(buildDecision(conflict, "both").value)]] : offers;
+    return canCombine(conflict) ? [...offers, ["both", t("Keep both, one below the other"), formatValue(buildDecision(conflict, "both").value)]] : offers;
   };
 }
 

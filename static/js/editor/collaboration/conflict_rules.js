@@ -49,7 +49,5 @@ function mergeLists(theirs, yours) {
   return [...theirs, ...yours.filter((item) => !existing.has(JSON.stringify(item)))];
 }
 
-/** Combine two texts with conflict markers, so that nothing is lost and the need to tidy up is visible. */
-function mergeTexts({ yours, theirs, by }) {
-  return `<<<<<<< ${by}\n${theirs}\n=======\n${yours}\n>>>>>>>`;
-}
+/** Combine two texts, ours below theirs, so that nothing is lost. */
+const mergeTexts = ({ yours, theirs }) => `${theirs}\n${yours}`;

@@ -58,7 +58,6 @@ export function install(editor) {
       const first = refusal.querySelector("[data-jump]");
       if (!first) return;
       editor.panel("run");
-      editor.say(refusal.textContent.trim().replaceAll(/\s+/g, " "));
       if (editor.model.nodes.has(first.dataset.jump)) editor.canvas.reveal(first.dataset.jump);
       first.focus();
     }).observe(refusal, { childList: true });

@@ -137,7 +137,8 @@ class Runs {
   #showLastRun() {
     const run = JSON.parse(document.getElementById("last-run")?.textContent ?? "null");
     if (!run || this.panel.querySelector("run-stream")) return;
-    setTimeout(() => this.run || this.open(run, { focus: null }), RESTORE_DELAY);
+    const show = () => this.run || this.open(run, { focus: null });
+    customElements.whenDefined("run-stream").then(() => setTimeout(show, RESTORE_DELAY));
   }
 
   /** Show a run on the canvas from its first event on. */

@@ -33,6 +33,7 @@ SYSTEM_VARIABLES: Final = frozenset(
 )
 ERROR_OUTPUTS: Final = ("error_message", "error_type")
 _REFERENCE_LIKE: Final = re.compile(r"\{\{#([^#{}\n]{1,200})#\}\}")
+_UNCLOSED: Final = re.compile(r"\{\{#(?![^#{}\n]{0,200}#\}\})([\w.]*)")
 _SPECIAL: Final = frozenset({"context", "url", "histories", "query"})  # Dify's own placeholders
 
 
@@ -55,6 +56,9 @@ def find_reference_problems(
         for field, text in _iter_malformed(node, kinds):
             message = f"{{{{#{text}#}}}} is not a valid reference and is kept as text"
             yield build_warning("reference.malformed", message, node=node.id, field=field)
+        for field, text in _iter_unclosed(node, kinds):
+            message = f"{{{{#{text} is not closed with #}}}} and is kept as text"
+            yield build_warning("reference.unclosed", message, node=node.id, field=field)
 
 
 @dataclass
@@ -176,6 +180,12 @@ def _iter_malformed(node: NodeSpec, kinds: Mapping[str, AnyKind]) -> Iterator[tu
             content = match[1]
             if not REFERENCE.fullmatch(match[0]) and content not in _SPECIAL and content[0] != "$":
                 yield field, content
+
+
+def _iter_unclosed(node: NodeSpec, kinds: Mapping[str, AnyKind]) -> Iterator[tuple[str, str]]:
+    for field, text in _iter_texts(node, kinds):
+        for match in _UNCLOSED.finditer(text):
+            yield field, match[1]
 
 
 def _find_field(node: NodeSpec, selector: Selector) -> str | None:
