@@ -14,6 +14,7 @@ from workflows.views.editor.debugging import (
     cases,
     code_check,
     edge_previews,
+    known_memory,
     recall_preview,
     run_actions,
     template_preview,
@@ -79,6 +80,7 @@ workflow_pages = [
     path("check-code/", code_check.check_code, name="check_code"),
     path("try/", run_actions.try_out, name="try"),
     path("run-list/", run_actions.run_list, name="run_list"),
+    path("memory/", known_memory.known_memory, name="known_memory"),
     path("nodes/<str:node_key>/last/", run_actions.last_step, name="last_step"),
     path("nodes/<str:node_key>/pin/", run_actions.pin, name="pin"),
 ]

@@ -79,6 +79,7 @@ STEP = "runs/<uuid:run_id>/steps/<str:node_key>"
 API_STEP = "api/v1/runs/<uuid:run_id>/steps/<path:node>"
 API_PARTS = "api/v1/runs/<uuid:run_id>/steps/<str:node>/parts"
 API_PIN = "api/v1/workflows/<uuid:workflow_id>/pins/<path:node>"
+NO_ENTRY = "00000000-0000-0000-0000-000000000000"
 PAGE = "workflows/<uuid:workflow_id>"
 
 
@@ -111,6 +112,8 @@ ROWS: list[Row] = [
     # Pages
     Row("POST", f"{PAGE}/try/", "- 404 201 201 201 -", PINNED, {}),
     Row("GET", f"{PAGE}/run-list/", "- 404 200 200 200 -", PINNED),
+    Row("GET", f"{PAGE}/memory/", "- 404 200 200 200 -", PINNED),
+    Row("POST", f"{PAGE}/memory/", "- 404 404 404 404 -", PINNED, {"act": "forget", "entry": NO_ENTRY}),
     Row("GET", f"{PAGE}/nodes/<str:node_key>/last/", "- 404 200 200 200 -", {**PINNED, **NODE_KEY}, foreign=only_the_run(200)),
     Row("POST", f"{PAGE}/nodes/<str:node_key>/pin/", "- 404 403 200 200 -", {**PINNED, **NODE_KEY}, {"outputs": "{}"}, foreign=only_the_run(200)),
     Row("POST", "runs/<uuid:run_id>/resume/", "- 404 404 404 404 -", RUN, {"mode": "step"}),

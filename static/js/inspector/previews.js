@@ -29,6 +29,8 @@ export function watch(inspector) {
     if (larger) toggleLarge(larger);
   });
   inspector.root.addEventListener("change", (event) => {
+    const values = event.target.closest("[data-preview-values]");
+    if (values) return showPreview(inspector, values.closest("[data-writing]"), event.target);
     const form = event.target.closest("[data-recall-form]");
     if (form) showRecall(inspector, form.closest("[data-recall]"), event.target);
   });
@@ -59,14 +61,20 @@ function togglePreview(inspector, button) {
   if (!container.hidden) showPreview(inspector, box);
 }
 
-async function showPreview(inspector, box) {
+/** Show the text with the values of the last run; values that were typed below it take their place. */
+async function showPreview(inspector, box, changedValue = null) {
   await inspector.form.flush();
   const container = box.querySelector("[data-preview-place]");
   const url = new URL(inspector.panel.dataset.rendered, location.href);
   url.searchParams.set("path", getPathText(box));
+  for (const area of container.querySelectorAll("[data-preview-values] textarea")) {
+    if (area === changedValue || "changed" in area.dataset) url.searchParams.set(area.name, area.value);
+  }
+  const changed = [...url.searchParams.keys()];
   const html = await fetchFragment(url);
   setContent(container, html ?? `<p class="hint"></p>`);
   if (html === null) container.firstElementChild.textContent = t("No data yet.");
+  for (const area of container.querySelectorAll("[data-preview-values] textarea")) if (changed.includes(area.name)) area.dataset.changed = "";
 }
 
 function toggleRecall(inspector, button) {

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -158,6 +160,33 @@ def list_mentionable_names(principal: Principal, workflow: Workflow) -> list[str
     permissions.check_view(principal, workflow)
     return sorted(
         {_get_mention_name(user) for user in _list_members(workflow.team_id)}, key=str.casefold
+    )
+
+
+def list_open_mentions(principal: Principal, *, team_id: UUID | None = None) -> QuerySet[Comment]:
+    """Return the comments of others that mention the person in open threads, newest first.
+
+    A mention is done when its thread is resolved, or when the person answers in it.
+    """
+    teams = principal.team_ids if team_id is None else {team_id} & principal.team_ids
+    comments = Comment.objects.visible_to(principal).filter(team_id__in=teams, deleted_at=None)
+    answers = comments.filter(
+        author_id=principal.user_id,
+        thread_id=OuterRef("first_id"),
+        created_at__gt=OuterRef("created_at"),
+    )
+    return (
+        comments.annotate(first_id=Coalesce("thread_id", "id"))
+        .filter(
+            ~Exists(answers),
+            mentions__contains=[principal.user_id],
+            resolved_at=None,
+            thread__resolved_at=None,
+            workflow__archived_at=None,
+        )
+        .exclude(author_id=principal.user_id)
+        .select_related("workflow")
+        .order_by("-created_at", "-id")
     )
 
 

@@ -32,7 +32,7 @@ from workflows.views.script_texts import translate_texts
 ROUTES = (
     *("draft", "undo", "redo", "changes", "live", "presence", "comments", "outline", "problems"),
     *("find", "copy", "note", "replace", "export", "picture", "history", "published_chip"),
-    *("try", "run_list", "tests"),
+    *("try", "run_list", "tests", "known_memory"),
 )
 
 

@@ -17,6 +17,7 @@ from workflows import permissions
 from workflows.engine.errors import InputRejected
 from workflows.errors import WaitClosed
 from workflows.models import Run, RunWait
+from workflows.services.editor.comments import list_open_mentions
 from workflows.services.runs import waits
 from workflows.views.request_context import find_run, is_htmx
 from workflows.views.waits.forms import (
@@ -28,23 +29,30 @@ from workflows.views.waits.forms import (
 )
 
 
+MAX_MENTIONS = 20
+
+
 @login_required
 @require_safe
 def index(request: HttpRequest) -> HttpResponse:
-    """List the open questions of the caller's runs in the current team."""
-    principal = get_principal(request)
-    rows = waits.list_waiting(principal, team_id=get_current_team_id(request))
+    """List the open questions of the caller's runs in the current team, and the comments that mention the caller."""
+    principal, team_id = get_principal(request), get_current_team_id(request)
+    rows = waits.list_waiting(principal, team_id=team_id)
     page = paginate_by_time(request, rows)
     questions = [(wait.run, build_member_question(wait.run, wait)) for wait in page.items]
-    return render(request, "waits/list.html", {"questions": questions, "page": page})
+    mentions = list_open_mentions(principal, team_id=team_id)[:MAX_MENTIONS]
+    context = {"questions": questions, "page": page, "mentions": mentions}
+    return render(request, "waits/list.html", context)
 
 
 @login_required
 @require_safe
 def count(request: HttpRequest) -> HttpResponse:
-    """Show the number of open questions, which the navigation loads after the page."""
-    rows = waits.list_waiting(get_principal(request), team_id=get_current_team_id(request))
-    return render(request, "waits/_count.html", {"count": rows.count()})
+    """Show the number of open questions and mentions, which the navigation loads after the page."""
+    principal, team_id = get_principal(request), get_current_team_id(request)
+    questions = waits.list_waiting(principal, team_id=team_id)
+    mentions = list_open_mentions(principal, team_id=team_id)
+    return render(request, "waits/_count.html", {"count": questions.count() + mentions.count()})
 
 
 @login_required

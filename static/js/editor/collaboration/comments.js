@@ -13,6 +13,7 @@ export function install(editor) {
   editor.addEventListener("change", () => comments.updateBadges());
   editor.commands.add({ id: "comment", label: t("Comment on selected node"), keys: "Mod+Alt+M", group: "panels", run: () => comments.startComment() });
   comments.refresh();
+  comments.openLinked();
 }
 
 class Comments {
@@ -45,6 +46,16 @@ class Comments {
     this.#showsAll = false;
     this.editor.panel("comments");
     this.refresh().then(() => this.panel.querySelector("#comment-new")?.focus());
+  }
+
+  /** Show the comment that the address names, as the list of mentions does. */
+  openLinked() {
+    const id = /^#(comment-[\w-]+)$/.exec(location.hash)?.[1];
+    if (!id) return;
+    this.#showsAll = true;
+    this.editor.panels.open("comments");
+    this.#showsAll = true;
+    this.refresh().then(() => document.getElementById(id)?.scrollIntoView({ block: "center" }));
   }
 
   onComment({ what, by, mentions, node }) {
@@ -144,6 +155,7 @@ class Comments {
   }
 
   #onKey(event) {
+    if (this.#onMentionKey(event)) return event.preventDefault();
     if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
     const form = event.target.closest("form[data-comment-form]");
     if (!form) return;
@@ -161,8 +173,12 @@ class Comments {
     const matches = people.filter((name) => name.toLowerCase().startsWith(typed.toLowerCase()) && name !== typed).slice(0, 5);
     if (!matches.length) return;
     const list = Object.assign(document.createElement("div"), { className: "tg-mentions row" });
+    list.setAttribute("role", "listbox");
+    list.setAttribute("aria-label", t("Team members"));
     for (const name of matches) {
-      const pick = Object.assign(document.createElement("button"), { type: "button", className: "button button-s", textContent: `@${name}` });
+      const pick = Object.assign(document.createElement("button"), { type: "button", className: "button button-s", textContent: `@${name}`, tabIndex: -1 });
+      pick.setAttribute("role", "option");
+      pick.setAttribute("aria-selected", String(name === matches[0]));
       pick.addEventListener("click", () => {
         const from = area.selectionStart - typed.length;
         area.setRangeText(`${name} `, from, area.selectionStart, "end");
@@ -172,6 +188,25 @@ class Comments {
       list.append(pick);
     }
     area.after(list);
+  }
+
+  /** Choose a name with the arrows, take it with Enter or Tab, close the list with Escape. */
+  #onMentionKey(event) {
+    const list = event.target.form?.querySelector(".tg-mentions");
+    if (!list || event.isComposing || event.ctrlKey || event.metaKey) return false;
+    const options = [...list.children];
+    const index = options.findIndex((option) => option.ariaSelected === "true");
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step) {
+      const next = (index + step + options.length) % options.length;
+      options.forEach((option, position) => (option.ariaSelected = String(position === next)));
+      this.editor.say(options[next].textContent);
+    } else if (event.key === "Enter" || event.key === "Tab") options[index].click();
+    else if (event.key === "Escape") {
+      list.remove();
+      event.stopPropagation();
+    } else return false;
+    return true;
   }
 
   /** Show the number of comments on each card; the badge lies beside the card, which belongs to the server. */

@@ -167,7 +167,7 @@ class Runs {
       link.hidden = !page;
     }
     for (const button of this.panel.querySelectorAll("[data-save-case]")) button.dataset.saveCase = id;
-    this.#refreshMemory(true);
+    this.#refreshMemory();
     this.editor.emit("run", { id });
   }
 
@@ -208,7 +208,7 @@ class Runs {
   why(run) {
     const showAnswer = () => {
       this.editor.panel("log");
-      this.#refreshMemory(true);
+      this.#refreshMemory();
       const node = this.view.findAnswerStep();
       if (!node) return this.editor.say(this.message || t("No step of this run was executed."));
       this.editor.canvas.focus(node);
@@ -295,20 +295,26 @@ class Runs {
     list.hidden = !warnings.length;
   }
 
-  /** Fetch the memory panel when it is visible, and again after memory events. */
-  #refreshMemory(isForced = false) {
+  /** Fetch the memory of the run and what the workflow knows when the panel is visible, and again after memory events. */
+  #refreshMemory() {
     const panel = this.root.querySelector("#panel-memory");
-    if (!panel || !this.run) return;
-    if (isForced) panel.dataset.run = "";
+    if (!panel) return;
     clearTimeout(this.#memoryTimer);
     this.#memoryTimer = setTimeout(() => {
-      if (this.editor.panels.getVisiblePanel("dock") !== "memory") {
-        panel.dataset.run = "";
-        return;
-      }
-      panel.dataset.run = this.run;
-      window.htmx.ajax("GET", this.#address("memory"), { target: panel, swap: "innerHTML" });
+      if (this.editor.panels.getVisiblePanel("dock") !== "memory") return;
+      if (this.run) window.htmx.ajax("GET", this.#address("memory"), { target: panel.querySelector("[data-run-memory]"), swap: "innerHTML" });
+      window.htmx.ajax("GET", this.#knownAddress, { target: panel.querySelector("[data-known-memory]"), swap: "innerHTML" });
     }, MEMORY_DELAY);
+  }
+
+  /** Return the address of what the workflow knows about the person, conversation and group that the panel shows. */
+  get #knownAddress() {
+    const query = new URLSearchParams();
+    for (const name of ["person", "conversation", "sys.group_id"]) {
+      const value = this.form?.elements[name]?.value;
+      if (value) query.set(name, value);
+    }
+    return `${this.editor.urls.known_memory}?${query}`;
   }
 
   /** Show what the run asks, unless the chat or the run's own card beside it shows it already. */
@@ -338,7 +344,7 @@ class Runs {
     this.panel.addEventListener("submit", (event) => this.#onSubmit(event), true);
     this.log?.addEventListener("input", () => this.#filter());
     this.log?.addEventListener("change", () => this.#filter());
-    this.editor.addEventListener("panel", ({ detail }) => detail.name === "memory" && this.#refreshMemory(true));
+    this.editor.addEventListener("panel", ({ detail }) => detail.name === "memory" && this.#refreshMemory());
     this.panel.querySelector("[data-sandbox]")?.addEventListener("change", (event) => {
       this.panel.querySelector("[data-sandbox-hint]").hidden = !event.target.checked;
     });

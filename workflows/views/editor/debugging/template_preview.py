@@ -8,6 +8,7 @@ from asgiref.sync import async_to_sync
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from accounts.errors import NotFound
@@ -16,14 +17,16 @@ from workflows import selectors
 from workflows.engine.errors import EngineFault
 from workflows.engine.kinds import Field, Widget
 from workflows.engine.language.document import Document, Json, NodeSpec, VariableSpec
-from workflows.engine.language.templating import render_text
+from workflows.engine.language.templating import list_references, render_text
 from workflows.engine.language.variables import VariablePool
 from workflows.execution.kinds import load_kinds
 from workflows.models import Run, Workflow
 from workflows.models.documents import is_secret
 from workflows.sandbox.templates import TemplatePool
+from workflows.templatetags.problems import list_titles
 from workflows.views.catalog.workflow_page import get_document, get_node
 from workflows.views.request_context import find_workflow, read_text
+from workflows.views.value_text import format_value
 
 
 MAX_LENGTH = 20_000
@@ -35,7 +38,10 @@ _PROMPT_FIELDS = frozenset({"jinja2_text", "format_template"})
 @login_required
 @require_safe
 def preview_template(request: HttpRequest, workflow_id: UUID, node_key: str) -> HttpResponse:
-    """Render the text at ``path``, which is dotted and inside the node's data."""
+    """Render the text at ``path``, which is dotted and inside the node's data.
+
+    ``value.<selector>`` is a test value, which takes the place of that of the last run.
+    """
     principal, workflow = find_workflow(request, workflow_id)
     document = get_document(principal, workflow)
     spec = get_node(document, node_key)
@@ -47,10 +53,35 @@ def preview_template(request: HttpRequest, workflow_id: UUID, node_key: str) -> 
     context: dict[str, Json] = {"run": run}
     try:
         pool = build_variable_pool(principal, workflow, document, run)
+        context["values"] = _apply_test_values(request.GET, text, pool)
+        context["sources"] = {"sys": _("System"), **list_titles(document, load_kinds())}
+        context["is_tested"] = any(name.startswith("value.") for name in request.GET)
         context["text"] = _render_template(spec, path, text, pool)[:MAX_LENGTH]
     except EngineFault as fault:
         context["error"] = fault.message
     return render(request, "inspector/_rendered_template.html", context)
+
+
+def _apply_test_values(
+    query: Mapping[str, str], text: str, pool: VariablePool
+) -> list[dict[str, Json]]:
+    """Put the test values of the query into the pool. Return the variables of the text with their values."""
+    rows: list[dict[str, Json]] = []
+    for selector in dict.fromkeys(list_references(text)):
+        name = f"value.{'.'.join(selector)}"
+        if name in query and len(selector) == 2:
+            pool.set(selector, query[name])
+        value = pool.get_or_none(selector)
+        rows.append(
+            {
+                "name": name,
+                "node": selector[0],
+                "variable": ".".join(selector[1:]),
+                "text": "" if value is None else format_value(value),
+                "is_fixed": len(selector) > 2,
+            }
+        )
+    return rows
 
 
 def build_variable_pool(
