@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from django.urls import reverse
 
 from accounts import audit
 from accounts.errors import NotAllowed, NotFound
@@ -159,6 +160,24 @@ def test_mentions_are_members_of_the_team_alone(cast: Cast, workflow: Workflow):
         "Bob",
         "Vic",
     ]
+
+
+def test_mention_is_open_until_it_is_answered_or_resolved(cast: Cast, workflow: Workflow):
+    bob = cast.bob
+    first = said(cast.alice, workflow, "@Bob and @Carol, look")
+    second = said(cast.alice, workflow, "Hm @Bob")
+    said(bob, workflow, "I, @Bob, say so")
+    page = reverse("workflows:waiting")
+
+    assert [*comments.list_open_mentions(bob.principal)] == [second, first]
+    assert "Hm @Bob" in markup_of(bob.client.get(page))
+    assert ">2<" in markup_of(bob.client.get(reverse("workflows:waiting_count")))
+    assert "Hm @Bob" not in markup_of(cast.vic.client.get(page))
+
+    said(bob, workflow, "I saw it", answers=first)
+    comments.resolve(bob.principal, comment=second)
+
+    assert [*comments.list_open_mentions(bob.principal)] == []
 
 
 def test_every_change_is_audited_without_its_words(cast: Cast, workflow: Workflow):

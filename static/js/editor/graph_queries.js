@@ -17,6 +17,11 @@ export function getNodeName(editor, id) {
   return node?.el.dataset.title || node?.el.getAttribute("aria-label") || id;
 }
 
+/** Replace the ids of nodes in an engine's message by their titles: "llm.text" becomes "Model › text". */
+export function nameNodes(editor, message) {
+  return message.replace(/(?<![\w.])(\w{1,50})\.(?=[A-Za-z_])/g, (all, id) => (editor.model.nodes.has(id) ? `${getNodeName(editor, id)} › ` : all));
+}
+
 export const getSelectedNodes = (editor) => [...editor.selection].map((id) => editor.model.nodes.get(id)).filter(Boolean);
 export const getSelectedEdges = (editor) => [...editor.selection].map((id) => editor.model.edges.get(id)).filter(Boolean);
 

@@ -1,7 +1,6 @@
 // Texts with references: shown as pills in a layer behind the text and completed after "/", "{{" and "{{#". The text stays in
 // a native textarea, so that undo, spelling and input methods work as usual.
 
-import { t } from "../common/translations.js";
 import { getPath } from "./controls.js";
 import { VariableList, pickVariable } from "./variable_picker.js";
 import { tokenize } from "./highlighting.js";

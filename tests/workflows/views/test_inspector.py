@@ -296,6 +296,17 @@ def test_rendered_text_holds_the_last_runs_values(alice):
     assert "s3cr3t" not in html
 
 
+def test_rendered_text_takes_test_values(alice):
+    workflow = make_workflow(alice, "w", document("answer", answer="Dear {{#start.text#}}!"))
+
+    url = reverse("workflows:rendered", args=[workflow.pk, "n1"])
+    html = markup_of(alice.client.get(url, {"path": "answer", "value.start.text": "Ben"}))
+
+    assert "Dear Ben!" in html
+    assert "Begin › text" in html
+    assert ">Ben</textarea>" in html.replace("\n", "")
+
+
 def test_rendered_jinja_uses_the_nodes_own_names(alice):
     variables = [{"variable": "x", "value_selector": ["conversation", "seen"]}]
     data = {"template": "{% if x %}{{ x|upper }}{% endif %}", "variables": variables}

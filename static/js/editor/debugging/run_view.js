@@ -2,6 +2,7 @@
 
 import { getFamily, getOfferName } from "../canvas/node_offers.js";
 import { Previews, createLabel } from "./edge_previews.js";
+import { nameNodes } from "../graph_queries.js";
 import { formatBytes, formatSeconds } from "../../common/format.js";
 import { describeWait } from "../../canvas/view/node_state.js";
 import { t } from "../../common/translations.js";
@@ -189,7 +190,7 @@ export class RunView {
     put("marks", [this.pinned.has(data.node) && t("Pinned"), data.reused && t("Reused"), data.attempt > 1 && t("Attempt {n}", { n: data.attempt })].filter(Boolean).join(" · "));
     const error = el.querySelector("[data-error]");
     error.hidden = !data.error;
-    error.textContent = data.error ?? "";
+    error.textContent = nameNodes(this.editor, data.error ?? "");
     this.#drawLine(step, data);
   }
 

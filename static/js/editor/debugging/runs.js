@@ -3,7 +3,7 @@
 
 import { buildAddress } from "../../common/urls.js";
 import { Breakpoints } from "./breakpoints.js";
-import { getSelectedNodes, getNodeName, getOnlySelectedNode } from "../graph_queries.js";
+import { getSelectedNodes, getNodeName, getOnlySelectedNode, nameNodes } from "../graph_queries.js";
 import { askForValues } from "./missing_inputs.js";
 import { RunView, getEndMessage, getStateLabel } from "./run_view.js";
 import { t } from "../../common/translations.js";
@@ -194,7 +194,8 @@ class Runs {
   }
 
   #onFinished(data) {
-    this.#showMessage(data.error ? `${data.error_node ? `${getNodeName(this.editor, data.error_node)}: ` : ""}${data.error}` : "");
+    const error = nameNodes(this.editor, data.error ?? "");
+    this.#showMessage(error && data.error_node ? `${getNodeName(this.editor, data.error_node)}: ${error}` : error);
     this.#refreshMemory();
     if (!this.isOld) {
       this.editor.say(getEndMessage(data.status));
