@@ -1,6 +1,7 @@
 """The panel of a node in a real browser: what is typed is kept, completed, checked, previewed, and undone."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +116,22 @@ def test_prompt_is_completed_checked_previewed_and_undone(editor: Page) -> None:
     editor.keyboard.press("Enter")
     expect(text).to_have_value("About {{#start.topic#}}")
     expect(editor.locator(".insp-paper mark.is-resolved")).to_have_count(1)
+    expect(editor.locator(".pill-label")).to_have_attribute("data-title", "Begin")
+    expect(text).to_have_accessible_description(re.compile("Variables: Begin › topic"))
+
+    editor.keyboard.type(" and/or /top")
+    editor.keyboard.press("Tab")
+    expect(text).to_have_value("About {{#start.topic#}} and/or {{#start.topic#}}")
+    editor.keyboard.press("Backspace")  # a pill is one character
+    expect(text).to_have_value("About {{#start.topic#}} and/or ")
+    editor.keyboard.press("Control+z")
+    expect(text).to_have_value("About {{#start.topic#}} and/or {{#start.topic#}}")
+    editor.keyboard.type(" {{#to")
+    editor.keyboard.press("Escape")
+    expect(editor.get_by_role("option", name="topic")).to_be_hidden()
+    expect(editor.locator("[data-problems='prompt_template'] li")).to_contain_text("not closed")
+    text.fill("About {{#start.topic#}}")
+    text.press("End")
 
     editor.keyboard.type(" and {{#ghost.x#}}")
     expect(editor.locator(".insp-paper mark.is-unknown")).to_have_count(1)

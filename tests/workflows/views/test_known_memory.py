@@ -21,9 +21,7 @@ def build_source(*scopes: str) -> dict[str, Any]:
     for number, scope in enumerate(scopes):
         data = {"type": "memory-recall", "scope": scope, "query_selector": ["start", "text"]}
         source["nodes"].append({"id": f"recall{number}", "data": data})
-        source["edges"].append(
-            {"id": f"r{number}", "source": "start", "target": f"recall{number}"}
-        )
+        source["edges"].append({"id": f"r{number}", "source": "start", "target": f"recall{number}"})
     return source
 
 

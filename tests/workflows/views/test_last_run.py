@@ -55,7 +55,9 @@ def test_page_without_runs_shows_none(alice: Person, chat: Workflow):
     assert find_shown_run(page_of(alice, chat)) == ""
 
 
-def test_page_of_a_chat_opens_the_last_conversation_with_its_memories(alice: Person, chat: Workflow):
+def test_page_of_a_chat_opens_the_last_conversation_with_its_memories(
+    alice: Person, chat: Workflow
+):
     make_turn(alice, chat)
     run = make_turn(alice, chat)
 

@@ -18,7 +18,10 @@ from workflows.services.runs.runs import start_run
 pytestmark = pytest.mark.django_db
 
 PROBLEM = "Remember: Value is missing"
-SPEC = {"name": "A case", "turns": [{"inputs": {"text": "x"}, "checks": [{"of": "status"}]}]}
+SPEC = {
+    "name": "A case",
+    "turns": [{"inputs": {"text": "x"}, "checks": [{"of": "status", "operator": "not empty"}]}],
+}
 
 
 def build_source() -> dict[str, Any]:
@@ -57,7 +60,11 @@ def test_api_names_node_title_and_field(
     )
 
     error = answer.json()["error"]
-    assert (answer.status_code, error["type"], error["message"]) == (422, "DocumentInvalid", PROBLEM)
+    assert (answer.status_code, error["type"], error["message"]) == (
+        422,
+        "DocumentInvalid",
+        PROBLEM,
+    )
     [problem] = error["problems"]
     assert (problem["node"], problem["title"], problem["field"]) == (
         "memory_store_etnx",
