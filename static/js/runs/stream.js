@@ -190,7 +190,7 @@ class RunStream extends HTMLElement {
     }
     text.hidden = outputsWithValue.length === 0;
     for (const [name, value] of outputsWithValue) {
-      const part = Object.assign(document.createElement("div"), { className: "output" });
+      const part = Object.assign(document.createElement("div"), { className: "run-output" });
       const shown = typeof value === "string" ? value.trim() : JSON.stringify(value, null, 2);
       part.append(Object.assign(document.createElement("b"), { textContent: name }), Object.assign(document.createElement("div"), { textContent: shown }));
       text.append(part);
@@ -209,6 +209,7 @@ class RunStream extends HTMLElement {
         errorBubble.setAttribute("role", "alert");
         errorBubble.textContent = this.#getErrorMessage(event);
         text.after(errorBubble);
+        if ("namedOutputs" in this.dataset) text.textContent = text.textContent.trim();
         if (!text.textContent) text.remove();
       } else if (!text.textContent || this.#hasNamedOutputs(event)) {
         text.textContent = ""; // several outputs streamed one after the other, without their names
