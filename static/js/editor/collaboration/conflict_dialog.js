@@ -71,7 +71,8 @@ export function install(editor) {
   });
   unsavedChanges.addEventListener("change", (event) => {
     show();
-    if (event.detail?.kind === "conflict") openAfterTyping();
+    const { kind, wasElsewhere } = event.detail ?? {};
+    if (kind === "conflict" && !wasElsewhere) openAfterTyping();
   });
   show();
   // Decisions that an earlier page left open wait behind the button: they don't interrupt at each visit.
