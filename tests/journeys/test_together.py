@@ -218,7 +218,7 @@ def test_comment_arrives_live_with_its_count_and_a_mention(both: Pair):
 
     area = bob.page.locator("#comment-new")
     area.fill("What is this for, @Ali")
-    bob.page.get_by_role("button", name="@Alice").click()
+    bob.page.get_by_role("option", name="@Alice").click()
     area.press("Control+Enter")
     expect(bob.page.locator(".cm-thread")).to_be_visible()  # sent, and nothing run by the same keys
     expect(bob.page.locator("#tab-comments")).to_have_attribute("aria-selected", "true")
