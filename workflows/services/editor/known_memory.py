@@ -30,7 +30,7 @@ class KnownScope:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class MemoryOwner:
     """The person, the conversation and the group whose memories are meant; without a person those of the caller."""
 
     person: str = ""
@@ -39,12 +39,12 @@ class Place:
 
 
 def list_known(
-    principal: Principal, *, workflow: Workflow, document: Document, place: Place
+    principal: Principal, *, workflow: Workflow, document: Document, owner: MemoryOwner
 ) -> list[KnownScope]:
     """Return the scopes in a fixed order, without those that the caller may not see."""
     permissions.check_view(principal, workflow)
     used = list_memory_scopes(document, load_kinds())
-    identity = _build_identity(principal, workflow, document, place)
+    identity = _build_identity(principal, workflow, document, owner)
     caller = memory_app.MemoryCaller(principal, workflow.team_id, identity=identity)
     scopes = (_load_scope(caller, scope) for scope in SCOPES if scope in used)
     return [scope for scope in scopes if scope is not None]
@@ -70,13 +70,13 @@ def _load_scope(caller: "memory_app.MemoryCaller", scope: str) -> KnownScope | N
 
 
 def _build_identity(
-    principal: Principal, workflow: Workflow, document: Document, place: Place
+    principal: Principal, workflow: Workflow, document: Document, owner: MemoryOwner
 ) -> dict[str, Json]:
-    stream = MemoryStream(place.group) if place.group else None
+    stream = MemoryStream(owner.group) if owner.group else None
     identity: dict[str, Json] = {
-        "user_id": resolve_subject(principal, place.person or None).id,
+        "user_id": resolve_subject(principal, owner.person or None).id,
         "app_id": str(workflow.pk),
         "workflow_id": str(workflow.pk),
         **build_stream_variables(principal, workflow, document, stream),
     }
-    return identity | ({"conversation_id": place.conversation} if place.conversation else {})
+    return identity | ({"conversation_id": owner.conversation} if owner.conversation else {})

@@ -24,10 +24,10 @@ class PaneMemory:
 
 @dataclass(slots=True)
 class PaneMemories:
-    """The memories that a turn recalled, each once, and those that it wrote."""
+    """The memories that a turn recalled, each once, and those that it stored."""
 
     recalled: dict[str, PaneMemory] = field(default_factory=dict)
-    written: list[PaneMemory] = field(default_factory=list)
+    stored: list[PaneMemory] = field(default_factory=list)
 
 
 def load_pane_memories(principal: Principal, runs: Sequence[Run]) -> dict[UUID, PaneMemories]:
@@ -46,7 +46,7 @@ def load_pane_memories(principal: Principal, runs: Sequence[Run]) -> dict[UUID, 
 
 def _add_event(memories: PaneMemories, event: RunEvent) -> None:
     if event.name == MemoryWritten.name:
-        memories.written.append(_build_memory(event.data["entry"]))
+        memories.stored.append(_build_memory(event.data["entry"]))
         return
     for entry in event.data.get("entries", ()):
         memory = _build_memory(entry)

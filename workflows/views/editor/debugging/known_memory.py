@@ -14,7 +14,7 @@ from accounts.principals import Principal
 from workflows import memory_app
 from workflows.models import Workflow
 from workflows.services.chat.forgetting import undo_forget
-from workflows.services.editor.known_memory import KnownScope, Place, forget_known, list_known
+from workflows.services.editor.known_memory import KnownScope, MemoryOwner, forget_known, list_known
 from workflows.views.catalog.workflow_page import GROUP_FIELD, get_document, read_person
 from workflows.views.request_context import find_workflow, read_text
 from workflows.views.runs.recalled_memory import SCOPE_LABELS
@@ -28,13 +28,13 @@ def known_memory(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     if not memory_app.is_on():
         raise NotFound
     context = _apply(request, principal, workflow) if request.method == "POST" else {}
-    place = Place(
+    owner = MemoryOwner(
         read_person(request.GET),
         read_text(request.GET, "conversation"),
         read_text(request.GET, GROUP_FIELD),
     )
     document = get_document(principal, workflow)
-    scopes = list_known(principal, workflow=workflow, document=document, place=place)
+    scopes = list_known(principal, workflow=workflow, document=document, owner=owner)
     context |= {
         "workflow": workflow,
         "scopes": [_build_row(scope) for scope in scopes],
@@ -62,14 +62,13 @@ def _apply(request: HttpRequest, principal: Principal, workflow: Workflow) -> di
             raise InvalidChoice(field="act")
 
 
-def _build_row(known: KnownScope) -> dict[str, Any]:
+def _build_row(row: KnownScope) -> dict[str, Any]:
     return {
-        "scope": known.scope,
-        "label": SCOPE_LABELS[known.scope],
-        "namespace": known.namespace,
-        "total": known.total,
+        "scope": row.scope,
+        "label": SCOPE_LABELS[row.scope],
+        "namespace": row.namespace,
+        "total": row.total,
         "entries": [
-            {"entry": entry, "text": memory_app.format_value(entry.value)}
-            for entry in known.entries
+            {"entry": entry, "text": memory_app.format_value(entry.value)} for entry in row.entries
         ],
     }
