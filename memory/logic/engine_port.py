@@ -83,6 +83,7 @@ class StoreRequest:
     metadata: Mapping[str, Json]
     tier: str
     ttl_seconds: float | None
+    once: bool = False  # unless the namespace has the statement already; then its entry is returned
 
 
 class EnginePort(ABC):
@@ -136,6 +137,26 @@ class EnginePort(ABC):
         key, value, metadata = map(self._redact, (key, value, metadata or {}))
         request = StoreRequest(key, value, metadata, tier, ttl_seconds)
         return await self.run(lambda: self._store(step, request))
+
+    async def store_fact(
+        self,
+        *,
+        scope: str,
+        identity: Mapping[str, Json],
+        origin: StepOrigin,
+        key: str,
+        value: Json,
+        metadata: Mapping[str, Json] | None = None,
+        tier: str = "long_term",
+        ttl_seconds: float | None = None,
+    ) -> tuple[MemoryEntry, bool]:
+        """Store a statement unless it is known. A repeated step is told again that it stored its own entry."""
+        step = Step(scope, identity, origin)
+        key, value, metadata = map(self._redact, (key, value, metadata or {}))
+        request = StoreRequest(key, value, metadata, tier, ttl_seconds, once=True)
+        entry = await self.run(lambda: self._store(step, request))
+        source = entry.source
+        return entry, (source.run_id, source.node_id) == (origin.run_id, origin.node_id)
 
     async def delete(
         self,

@@ -24,6 +24,7 @@ from memory.logic.conversations.conversation_requests import (
 from memory.logic.engine_port import EnginePort, RunnableStore, Step, StepOrigin, StoreRequest
 from memory.logic.entries.held_entries import hold_entry
 from memory.logic.entries.ingress import get_origin, screen_params
+from memory.logic.entries.known_statements import find_known
 from memory.logic.knowledge.knowledge_base import list_page_entries
 from memory.logic.knowledge.page_requests import (
     PageHit,
@@ -85,6 +86,8 @@ class ProviderPort(EnginePort):
         if params.tier is Tier.QUARANTINE:
             existing_entries = self._entries.recall(MemoryQuery(params.namespace, key=params.key))
             params = hold_entry(params.key, params) if existing_entries else params
+        elif request.once and (known := find_known(params, self._entries)) is not None:
+            return known
         requested_ttl = None if params.tier is Tier.QUARANTINE else request.ttl_seconds
         ttl = compute_lifetime(step.scope, requested_ttl, str(params.tier))
         if step.scope == Scope.RUN:

@@ -41,6 +41,9 @@ class Widget(StrEnum):
     SELECTORS = "selectors"
     SELECTOR_MAP = "selector_map"  # name → variable, as an object
     OBJECT = "object"  # JSON
+    METADATA = "metadata"  # an object of plain values, in rows; others as JSON
+    METADATA_FILTER = "metadata_filter"  # conditions on metadata, in rows; others as JSON
+    DURATION = "duration"  # seconds, shown with a unit that fits
     SCHEMA = "schema"  # a JSON schema, next to its switch
     STRINGS = "strings"  # a list of strings
     TYPE = "type"  # the type of a value
@@ -93,4 +96,7 @@ class Field:
     high: float | None = None
     example: Json = None  # for the documentation
     alternatives: tuple[str, ...] = ()  # older keys; with one of them the field is not missing
+    initial: Json = None  # the value in new nodes, if it isn't the default
+    presets_message: bool = False  # new nodes have the variable with the person's message here
+    is_folded: bool = False  # a section whose details are folded while it is on
     empty_warning: str = ""  # the warning while it is empty, because the node has no use then

@@ -17,6 +17,7 @@ from workflows.engine.appearance import Appearance, Data
 from workflows.engine.configuration import Field as Field
 from workflows.engine.configuration import NodeConfig as NodeConfig
 from workflows.engine.configuration import Widget as Widget
+from workflows.engine.initial_values import Surroundings
 from workflows.engine.language.config_errors import build_config_problems
 from workflows.engine.language.document import Json, Mode, NodeSpec, Selector
 from workflows.engine.language.failure_policy import Retry
@@ -229,6 +230,11 @@ class NodeKind(Appearance, Generic[ConfigT, PreparedT]):
     def build_initial_data(self, text: Selector) -> Data:
         """Return the data of a new node after a node whose text output has the selector ``text``."""
         return {}
+
+    def build_surrounding_data(self, surroundings: Surroundings) -> Data:
+        """Return the data of a new node that depends on its place, besides the initial values of its fields."""
+        text = surroundings.text
+        return self.build_initial_data(text) if text else {}
 
     def list_handles(self, spec: NodeSpec) -> tuple[str, ...]:
         return ("source",)

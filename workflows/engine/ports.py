@@ -7,7 +7,7 @@ The in-process runner has plain implementations, the durable execution those of
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, Protocol, runtime_checkable
+from typing import Final, Literal, Protocol, runtime_checkable
 
 from workflows.engine.language.document import Json
 from workflows.engine.runtime.events import Event
@@ -17,6 +17,8 @@ from workflows.engine.tool_calls import ToolCall, ToolPort, ToolSpec
 
 
 Role = Literal["system", "user", "assistant", "tool"]
+# The task of a request that asks for the facts in its ``subject``.
+FACTS_TASK: Final = "facts"
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +137,26 @@ class MemoryPort(Protocol):
 
 
 @runtime_checkable
+class FactPort(Protocol):
+    """A memory that stores a statement once, however often it is made."""
+
+    async def store_fact(
+        self,
+        *,
+        scope: str,
+        identity: Mapping[str, Json],
+        origin: Origin,
+        key: str,
+        value: Json,
+        metadata: Mapping[str, Json] | None = None,
+        tier: str = "long_term",
+        ttl_seconds: float | None = None,
+    ) -> tuple[MemoryHit, bool]:
+        """Return the entry, and whether this step stored it; otherwise an older entry has the same content."""
+        ...
+
+
+@runtime_checkable
 class RunScopedMemory(Protocol):
     """A memory that keeps some data for one run only. ``end_run`` deletes them when the run has ended, and never raises."""
 
@@ -176,6 +198,7 @@ class ModelRequest:
     memories: tuple[MemoryHit, ...] = ()
     # The text that the task is about, if the messages have other texts, too; the offline provider reads only this one.
     subject: str | None = None
+    task: str = ""  # what is to be done with the subject, if its schema alone does not say it
     tools: tuple[ToolSpec, ...] = ()
     # Whether the model may, must or must not call a tool.
     tool_choice: Literal["auto", "required", "none"] = "auto"

@@ -8,9 +8,10 @@ from typing import Any
 from config.retry import retry_on_conflict
 from memory.core.policy import check_value
 from memory.core.recall.selection import get_category
-from memory.core.records import Json, MemoryEntry, Source, StoreParams
+from memory.core.records import Json, MemoryEntry, Source, StoreParams, Tier
 from memory.core.scopes import compute_lifetime, parse_tier
 from memory.core.values import check_params
+from memory.logic.entries.known_statements import find_known
 from memory.models.entries import Operation
 from memory.permissions import get_guest_key_id
 from memory.providers.postgres import rows
@@ -34,12 +35,14 @@ def remember(
     reason: str = "",
     source: Source | None = None,
     raw: bool = False,
+    once: bool = False,
     **content: Any,  # the other fields of EntryContent
 ) -> MemoryEntry:
     """Store an entry after the content filter has checked it, and return it as it was stored.
 
     ``source`` is trusted, so interfaces for untrusted callers must not pass it. ``raw`` skips the filter, for callers
-    that have their own. Raise NotAdmitted if the filter rejects the content.
+    that have their own. With ``once`` a statement that is known already is not stored again, and its entry is returned.
+    Raise NotAdmitted if the filter rejects the content.
     """
     raw = raw or get_guest_key_id(caller.principal) is not None
     with open_namespace(
@@ -67,6 +70,11 @@ def remember(
             admission = ingress_gate.check_ingress(params, load, ingress_gate.get_writer(caller))
             params = admission.params
             access.detail.update(admission.detail)
+        if once and params.tier is not Tier.QUARANTINE:
+            known = find_known(params, access.open_store())
+            if known is not None:
+                access.detail.update(key=hash_key(known.key), keys=0, known=known.id)
+                return known
         size = check_value(access.policy, params.value)
         access.detail.update(key=hash_key(params.key), bytes=size, keys=1)
         if access.external is not None:

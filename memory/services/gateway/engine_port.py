@@ -105,6 +105,7 @@ class RunMemory(EnginePort):
             metadata=request.metadata,
             tier=request.tier,
             ttl_seconds=compute_lifetime(step.scope, request.ttl_seconds, request.tier),
+            once=request.once,
         )
 
     def _delete(self, step: Step, key: str | None, filter_: Mapping[str, Json] | None) -> int:

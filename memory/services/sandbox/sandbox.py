@@ -24,6 +24,7 @@ from memory.logic.conversations.conversation_requests import (
     perform_request,
 )
 from memory.logic.engine_port import Redact, Step, StoreRequest, keep_unchanged
+from memory.logic.entries.known_statements import find_known
 from memory.logic.entries.tiers import is_rejected
 from memory.logic.knowledge.knowledge_base import list_page_entries
 from memory.logic.knowledge.page_requests import (
@@ -96,6 +97,11 @@ class SandboxMemory(RunMemory):
             load = partial(_load_contents, access, copy)
             admission = ingress_gate.check_ingress(params, load, ingress_gate.Writer.RUN)
             params = admission.params
+            if request.once and params.tier is not Tier.QUARANTINE:
+                known = find_known(params, copy)
+                if known is not None:
+                    access.detail.update(admission.detail, key=hash_key(known.key), keys=0)
+                    return known
             size = check_value(access.policy, params.value)
             access.detail.update(admission.detail, key=hash_key(params.key), bytes=size)
             return copy.store(params)

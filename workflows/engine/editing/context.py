@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from workflows.engine.editing.records import Item
-from workflows.engine.kinds import AnyKind, Execution, Field
+from workflows.engine.kinds import AnyKind, Execution
 from workflows.engine.language.containers import CONTAINERS, get_content_markers
 from workflows.engine.language.document import Json
 from workflows.engine.layout import Box
@@ -37,22 +37,6 @@ class Context:
     def get_title(self, kind: str) -> str:
         node_kind = self.kinds.get(kind)
         return node_kind.title if node_kind else kind
-
-    def get_defaults(self, kind: str) -> dict[str, Json]:
-        node_kind = self.kinds.get(kind)
-        return _collect_defaults(node_kind.fields) if node_kind else {}
-
-
-def _collect_defaults(fields: tuple[Field, ...]) -> dict[str, Json]:
-    """Return the default values of fields by name. A section has one if a field in it has one."""
-    defaults: dict[str, Json] = {}
-    for field in fields:
-        value = field.default
-        if value is None and field.fields:
-            value = _collect_defaults(field.fields) or None
-        if value is not None:
-            defaults[field.name] = value
-    return defaults
 
 
 def build_markers(parent: Item | None) -> dict[str, Json]:

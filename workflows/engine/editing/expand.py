@@ -43,7 +43,7 @@ def _add(store: Store, op: ops.Add, context: Context) -> PlainOps:
         return
     guards.check_root(store, item)
     title = item.title or context.get_title(item.kind)
-    data = {**context.get_defaults(item.kind), **item.data, **build_markers(parent)}
+    data = {**item.data, **build_markers(parent)}
     data |= {"type": item.kind, "title": title}
     has_entry = item.kind in CONTAINERS and not data.get("start_node_id")
     if has_entry:

@@ -1,23 +1,18 @@
 """Performs one gesture: expands, applies and checks its operations as a whole."""
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
 
 from workflows.engine.editing import guards
 from workflows.engine.editing.apply import AppliedOp, apply
 from workflows.engine.editing.context import Context
 from workflows.engine.editing.errors import EditRefused
 from workflows.engine.editing.expand import expand
+from workflows.engine.editing.initial_data import add_initial_data
 from workflows.engine.editing.layout.container_growth import grow_containers
 from workflows.engine.editing.ops import Add, Connect, Delete, Disconnect, Op, Reparent
 from workflows.engine.editing.records import EdgeRecord
 from workflows.engine.editing.store import Store
-from workflows.engine.language.document import Selector
-from workflows.engine.language.templating import REFERENCE
-
-
-PLAIN_HANDLE: Final = "source"  # the handle behind which the text of a model is available
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +34,7 @@ def perform(
     moved_ids = frozenset(op.id for op in requested if isinstance(op, Reparent))
     pairs: list[AppliedOp] = []
     origins: list[int] = []
-    for index, op in enumerate(_add_initial_data(store, requested, context)):
+    for index, op in enumerate(add_initial_data(store, requested, context)):
         try:
             # Lazily, so that each plain operation is applied before the next is expanded.
             plain_ops = expand(store, op, context, moved_ids)
@@ -92,33 +87,3 @@ def _add_index(refusal: EditRefused, index: int) -> EditRefused:
             for problem in refusal.problems
         )
     )
-
-
-def _add_initial_data(store: Store, ops: Sequence[Op], context: Context) -> Sequence[Op]:
-    """Return the operations, with initial data for each added node that uses the text of the node before it."""
-    return [
-        _fill_initial_data(store, op, ops, context) if isinstance(op, Add) else op for op in ops
-    ]
-
-
-def _fill_initial_data(store: Store, op: Add, ops: Sequence[Op], context: Context) -> Add:
-    kind = context.kinds.get(op.item.kind)
-    text = next(_iter_preceding_texts(store, op.item.id, ops, context), None)
-    data = kind.build_initial_data(text) if kind and text else {}
-    if not data or not op.item.data.keys().isdisjoint(data):
-        return op
-    return replace(op, item=replace(op.item, data={**data, **op.item.data}))
-
-
-def _iter_preceding_texts(
-    store: Store, id_: str, ops: Sequence[Op], context: Context
-) -> Iterator[Selector]:
-    """Yield the selectors of the texts of the nodes behind which the operations add this node."""
-    for op in ops:
-        if isinstance(op, Connect) and op.edge.target == id_ and op.edge.handle == PLAIN_HANDLE:
-            source = store.get_item(op.edge.source)
-            kind = context.kinds.get(source.kind) if source else None
-            for name in sorted(kind.streams) if kind else ():
-                selector = (op.edge.source, name)
-                if REFERENCE.fullmatch(f"{{{{#{'.'.join(selector)}#}}}}"):
-                    yield selector

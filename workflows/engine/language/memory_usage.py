@@ -10,7 +10,8 @@ from workflows.engine.texts import Phrase, Text
 RECALL_FIELD = "enhanced_memory"  # the field of a node that recalls into its prompt
 TOOLS_FIELD = "memory_tools"  # the field of a node whose model may use memory by itself
 MEMORY_FIELDS = (RECALL_FIELD, TOOLS_FIELD)
-DEFAULT_SCOPE = "conversation"  # of enhanced_memory, as in the original application
+DEFAULT_SCOPE = "conversation"  # of enhanced_memory without a scope, as in the original application
+INITIAL_SCOPE = "user"  # of new nodes
 
 # The memory scopes that a form offers. A workflow's memory needs a group, which the form of a run asks for.
 SCOPES = (
@@ -40,6 +41,16 @@ MIN_SCORE = Field(
     high=1,
     help=gettext_noop(
         "From 0 to 1. Leaves out memories that match less of the query: 0.5 requires half of it. Leave empty to keep every match."
+    ),
+)
+
+INCLUDE_RECENT = Field(
+    "include_recent",
+    gettext_noop("Add recent memories"),
+    Widget.SWITCH,
+    initial=True,
+    help=gettext_noop(
+        "If the search finds fewer than the maximum, the most recent memories are added, so that a small memory is used as a whole."
     ),
 )
 

@@ -61,6 +61,11 @@ def render_text(source: str, pool: VariablePool) -> str:
     return _compile(source).render_text(pool)
 
 
+def format_reference(selector: Selector) -> str:
+    """Return the text that refers to a variable."""
+    return f"{{{{#{'.'.join(selector)}#}}}}"
+
+
 def list_references(source: str) -> tuple[Selector, ...]:
     """Return the variables that a text refers to, in order, with repeats."""
     return _compile(source).references

@@ -22,8 +22,10 @@ HISTORY = 2  # from an earlier turn of the conversation
 PROMPT = 1  # written into the prompt
 
 _CONTEXT_HEADING = re.compile(r"^\s*\[memory context\]\s*$", re.IGNORECASE)
+_CONTEXT_NOTE = re.compile(r"^\s*\(.*\)\s*$")
 _CONTEXT_LINE = re.compile(
-    r"^\s*[-*]\s+(?:(?P<key>[^:\n]{1,120}?)(?: \(from outside\))?(?: \(relevance: -?[\d.]+\))?:\s+)?"
+    r"^\s*[-*]\s+(?:(?P<key>[^:\n]{1,120}?)(?: \(\d{4}-\d\d-\d\d\))?(?: \(from outside\))?"
+    r"(?: \(relevance: -?[\d.]+\))?:\s+)?"
     r"(?P<value>.+)$"
 )
 _SPEAKER_PREFIX = re.compile(
@@ -153,11 +155,22 @@ def _split_memory(text: str) -> tuple[str, list[Memory]]:
         if _CONTEXT_HEADING.match(line):
             is_in_context = True
         elif is_in_context and (match := _CONTEXT_LINE.match(line)):
-            hits.append((match["key"] or "", match["value"], 0.0))
+            hits.append((match["key"] or "", _unquote(match["value"]), 0.0))
+        elif is_in_context and _CONTEXT_NOTE.match(line):
+            continue
         else:
             is_in_context = is_in_context and not line.strip()
             lines.append(line)
     return "\n".join(lines).strip(), hits
+
+
+def _unquote(value: str) -> str:
+    """Return the text of a value that is quoted as a JSON string."""
+    try:
+        text = json.loads(value) if value.startswith('"') else value
+    except ValueError:
+        return value
+    return text if isinstance(text, str) else value
 
 
 def _extract_literals(text: str) -> tuple[str, list[Memory]]:

@@ -1,4 +1,5 @@
-"""Solves the tasks about one text, without a model: chooses a class by its words, and extracts values by their names.
+"""Solves the tasks about one text, without a model: chooses a class by its words, extracts values by their names, and
+lists the facts that it states.
 
 It finds only what the text says in so many words, such as “city: Paris”, “the price is 3” or one of the options.
 """
@@ -8,7 +9,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from workflows.engine.ports import ModelRequest
+from workflows.engine.ports import FACTS_TASK, ModelRequest
+from workflows.engine.sentences import list_statements
 from workflows.engine.tool_calls import ToolCall
 from workflows.llm.offline import words
 from workflows.llm.offline.filling import Schema, find_schema
@@ -33,6 +35,9 @@ def solve_task(request: ModelRequest) -> Reply | None:
     """Return the answer to a request about one text, or None for any other request."""
     if request.subject is None:
         return None
+    if request.task == FACTS_TASK:
+        facts = list_statements(request.subject)
+        return Reply(json.dumps({"facts": facts}, ensure_ascii=False))
     tool = request.tools[0] if request.tools and request.tool_choice != "none" else None
     schema = tool.parameters if tool else find_schema(request)
     if schema is None:

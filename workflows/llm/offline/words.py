@@ -1,4 +1,4 @@
-"""Language rules that tell a question from a statement and find sentences about the same subject.
+"""Language rules that find sentences about the same subject; those for questions are ``workflows.engine.sentences``.
 
 They cover English and Chinese. The tables are small on purpose, because the offline provider must be predictable.
 """
@@ -9,11 +9,16 @@ from itertools import pairwise
 
 import Stemmer
 
+from workflows.engine.sentences import is_chinese as is_chinese
+from workflows.engine.sentences import is_command as is_command
+from workflows.engine.sentences import is_greeting as is_greeting
+from workflows.engine.sentences import is_question as is_question
+from workflows.engine.sentences import split_sentences as split_sentences
+
 
 _CJK = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]")
 _CJK_RUN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]+")
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|\d+(?:[.:]\d+)*")
-_SENTENCE_END = re.compile(r"(?<=[.!?。！？])(?:\s+|(?<=[。！？]))|\n+")
 
 
 def _split_words(text: str) -> frozenset[str]:
@@ -52,63 +57,6 @@ _CONCEPTS = {
     "妻子 丈夫 儿子 女儿 孩子 妈妈 爸爸",
 }
 _CONCEPT_WEIGHT = 0.6
-
-_GREETINGS = _split_words(
-    """
-    hello hi hey greetings good morning evening afternoon there 你好 您好 嗨 早上好 晚上好
-    """
-)
-_QUESTION_STARTS = _split_words(
-    """
-    what what's who who's whom whose where where's when when's why which how how's is are am was
-    were do does did can could should would will shall may have has
-    """
-)
-# "Tell me my cat's name" asks for a fact, as a question does.
-_QUESTION_START_PATTERN = re.compile(
-    r"^(?:please\s+)?(?:tell me|remind me|show me|list|name|recall|give me|what|describe)\b",
-    re.IGNORECASE,
-)
-_CHINESE_QUESTION = re.compile(
-    r"什么|谁|哪[里儿个些]?|吗|呢|多少|几[个点岁]|怎么|怎样|为什么|为何|如何|是否|告诉我"
-)
-_COMMANDS = re.compile(
-    r"^(?:please\s+)?(?:summari[sz]e|write|translate|rewrite|classify|extract|generate|create|compose|"
-    r"answer|explain|draft|convert|improve|analy[sz]e|count)\b|^请?(?:总结|概括|写|翻译|改写|分类|提取|生成|解释|分析)",
-    re.IGNORECASE,
-)
-
-
-def is_chinese(text: str) -> bool:
-    """Return whether the text is mostly Chinese."""
-    cjk = len(_CJK.findall(text))
-    return cjk > 0 and cjk * 2 >= len(_WORD.findall(text))
-
-
-def split_sentences(text: str) -> list[str]:
-    return [part.strip() for part in _SENTENCE_END.split(text) if part and part.strip()]
-
-
-def is_question(sentence: str) -> bool:
-    """Return whether the sentence asks for a fact, also without a question mark."""
-    text = sentence.strip().strip("\"'“”’）) ")
-    if text.endswith(("?", "？")):
-        return True
-    if is_chinese(text):
-        return bool(_CHINESE_QUESTION.search(text)) and not text.endswith(("。", "！"))
-    first_word = text.split(maxsplit=1)[0].lower() if text else ""
-    starts_like_question = first_word in _QUESTION_STARTS and not text.endswith((".", "!"))
-    return starts_like_question or bool(_QUESTION_START_PATTERN.match(text))
-
-
-def is_command(sentence: str) -> bool:
-    """Return whether the sentence asks for work that only a real model can do."""
-    return bool(_COMMANDS.match(sentence.strip()))
-
-
-def is_greeting(text: str) -> bool:
-    words = [word.lower() for word in re.findall(r"\w+", text)]
-    return bool(words) and len(words) <= 3 and all(word in _GREETINGS for word in words)
 
 
 @lru_cache(maxsize=4096)

@@ -1,16 +1,26 @@
 """LLM: asks a model, with injected memory and earlier messages of the conversation, and streams its answer."""
 
 from collections.abc import Iterable
+from typing import Final
 
 from pydantic import ValidationError
 
 from workflows.engine.appearance import Data, get_model_name
 from workflows.engine.configuration import Field, Widget
 from workflows.engine.errors import EngineFault
+from workflows.engine.initial_values import Surroundings
 from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.failure_policy import Retry
-from workflows.engine.language.memory_usage import DEFAULT_SCOPE, MIN_SCORE, RECENCY, SCOPES
+from workflows.engine.language.memory_usage import (
+    DEFAULT_SCOPE,
+    INCLUDE_RECENT,
+    INITIAL_SCOPE,
+    MIN_SCORE,
+    RECENCY,
+    SCOPES,
+)
+from workflows.engine.language.templating import format_reference
 from workflows.engine.nodes.llm.llm_config import LlmConfig
 from workflows.engine.nodes.llm.llm_fields import MODEL_FIELD, VISION_FIELD, WINDOW_FIELD
 from workflows.engine.nodes.llm.model_calls import (
@@ -22,6 +32,10 @@ from workflows.engine.nodes.llm.model_calls import (
 from workflows.engine.nodes.llm.prompt_messages import build_prompt
 from workflows.engine.nodes.llm.structured_output import call_for_object
 from workflows.engine.texts import Text, gettext_noop
+
+
+# The prompt of a new node behind one that recalls memories.
+MEMORY_PROMPT: Final = "You are a friendly assistant. Use what you remember about this person where it helps."
 
 
 class Llm(NodeKind[LlmConfig, LlmConfig]):
@@ -62,15 +76,17 @@ class Llm(NodeKind[LlmConfig, LlmConfig]):
                   help=gettext_noop("Available under these names in Jinja2 messages.")),
         )),
         Field("enhanced_memory", gettext_noop("Memory"), Widget.SECTION,
-              help=gettext_noop("Recalls memories before the call and adds them to the prompt."),
-              fields=(
+              help=gettext_noop("Recalls what this person said before, and adds it to the prompt."),
+              is_folded=True, fields=(
             Field("enabled", gettext_noop("Enable"), Widget.SWITCH),
             Field("scope", gettext_noop("Scope"), Widget.CHOICE, default=DEFAULT_SCOPE,
-                  choices=SCOPES),
+                  initial=INITIAL_SCOPE, choices=SCOPES),
             Field("query_selector", gettext_noop("Query variable"), Widget.SELECTOR,
+                  presets_message=True,
                   help=gettext_noop("Without a variable, the most recent entries are returned.")),
             Field("top_k", gettext_noop("Max results (Top K)"), Widget.NUMBER, default=10, low=1, high=100),
-            Field("filter", gettext_noop("Metadata filter"), Widget.OBJECT,
+            INCLUDE_RECENT,
+            Field("filter", gettext_noop("Metadata filter"), Widget.METADATA_FILTER,
                   example={"category": "fact"}),
             MIN_SCORE,
             RECENCY,
@@ -100,6 +116,16 @@ class Llm(NodeKind[LlmConfig, LlmConfig]):
                   ("separated", gettext_noop("Separate")),
               )),
     )  # fmt: skip
+
+    def build_surrounding_data(self, surroundings: Surroundings) -> Data:
+        """Answer the person's message, with the memories that the node before recalls."""
+        message = format_reference(surroundings.message) if surroundings.message else ""
+        context = format_reference(surroundings.context) if surroundings.context else ""
+        if not message and not context:
+            return {}
+        system = f"{MEMORY_PROMPT}\n{context}" if context else ""
+        prompt = [{"role": "system", "text": system}, {"role": "user", "text": message}]
+        return {"prompt_template": prompt}
 
     def summarize(self, data: Data) -> Iterable[Text]:
         return [get_model_name(data.get("model"))]

@@ -195,6 +195,7 @@ async def _add_memory(config: EnhancedMemory, ctx: NodeContext, messages: list[M
         injected=True,
         recency_days=config.recency_days,
         min_score=config.min_score,
+        include_recent=config.include_recent,
     )
     if not hits:
         return Prompt(tuple(messages), events=(event,))

@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from workflows.engine.configuration import Field, Widget
 from workflows.engine.errors import MemoryUnavailable, NodeFailed
 from workflows.engine.kinds import NodeContext
 from workflows.engine.language.document import Json, Selector
-from workflows.engine.language.memory_usage import DEFAULT_SCOPE, SCOPES
+from workflows.engine.language.memory_usage import INITIAL_SCOPE, SCOPES
 from workflows.engine.language.untrusted import is_untrusted_memory
 from workflows.engine.memory_ports import KnowledgePort, WikiPort
 from workflows.engine.ports import MemoryHit, MemoryPort, Origin
@@ -32,7 +33,7 @@ SCOPE_FIELD: Final = Field(
     gettext_noop("Scope"),
     Widget.CHOICE,
     required=True,
-    default=DEFAULT_SCOPE,
+    default=INITIAL_SCOPE,
     choices=SCOPES,
 )
 TRUSTS_OUTSIDE_FIELD: Final = Field(
@@ -102,21 +103,26 @@ async def recall_entries(
     recency_days: float | None = None,
     min_score: float | None = None,
     origin: Origin | None = None,  # of one of several calls of the step
+    include_recent: bool = False,
 ) -> tuple[list[MemoryHit], MemoryRecalled]:
-    """Return the entries that memory recalls, and the event that reports it."""
+    """Return the entries that memory recalls, and the event that reports it.
+
+    With ``include_recent`` the most recent entries follow those that match the query, up to ``top_k``.
+    """
     memory = get_memory(ctx, scope)
-    hits = await memory.recall(
+    recall = partial(
+        memory.recall,
         scope=scope,
         identity=ctx.identity,
         origin=origin or ctx.origin,
-        key=key,
-        query_text=query,
         filter=filter,
-        top_k=top_k,
         injected=injected,
-        recency_days=recency_days,
-        min_score=min_score,
     )
+    hits = await recall(
+        key=key, query_text=query, top_k=top_k, recency_days=recency_days, min_score=min_score
+    )
+    if include_recent and key is None and query and top_k and len(hits) < top_k:
+        hits = _extend(hits, await recall(top_k=top_k), top_k)
     record_untrusted_hits(ctx, hits)
     event = build_recalled_event(ctx, scope, query, hits, injected=injected)
     search: dict[str, Json] = {
@@ -124,9 +130,25 @@ async def recall_entries(
         "filter": dict(filter) if filter else None,
         "top_k": top_k,
     }
-    optional = {"recency_days": recency_days, "min_score": min_score}
+    optional = {
+        "recency_days": recency_days,
+        "min_score": min_score,
+        "include_recent": include_recent or None,
+    }
     search |= {name: value for name, value in optional.items() if value is not None}
     return list(hits), replace(event, sought=search)
+
+
+def _extend(
+    hits: Sequence[MemoryHit], recent: Sequence[MemoryHit], limit: int
+) -> Sequence[MemoryHit]:
+    """Return the hits and, up to the limit, the recent entries that are not among them.
+
+    Without any, the hits stay what they are, since memory may say with them why it withholds entries.
+    """
+    ids = {hit.id for hit in hits}
+    others = [hit for hit in recent if hit.id not in ids]
+    return [*hits, *others][:limit] if others else hits
 
 
 def record_untrusted_hits(ctx: NodeContext, hits: Sequence[MemoryHit]) -> None:

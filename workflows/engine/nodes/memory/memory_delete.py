@@ -55,7 +55,7 @@ class MemoryDelete(NodeKind[DeleteConfig, Prepared]):
         SCOPE_FIELD,
         Field("key", gettext_noop("Key"), Widget.TEMPLATE, example="name",
               help=gettext_noop("Forgets the entry with this key. If empty, all entries that match the metadata filter.")),
-        Field("filter", gettext_noop("Metadata filter"), Widget.OBJECT,
+        Field("filter", gettext_noop("Metadata filter"), Widget.METADATA_FILTER,
               help=gettext_noop("Without a key, all matching entries are forgotten.")),
     )  # fmt: skip
 

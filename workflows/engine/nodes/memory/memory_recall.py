@@ -1,15 +1,16 @@
-"""Recall: returns memories as a list of entries."""
+"""Recall: returns memories as a list of entries, and as text for a prompt."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 from pydantic import Field as Bounded
 
 from workflows.engine.appearance import Data, get_variable_name
 from workflows.engine.configuration import Field, NodeConfig, Widget
 from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
-from workflows.engine.language.document import NodeSpec, Selector
+from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.memory_usage import (
+    INCLUDE_RECENT,
     MAX_RECENCY_DAYS,
     MIN_SCORE,
     RECENCY,
@@ -21,8 +22,12 @@ from workflows.engine.nodes.memory.memory_access import (
     recall_entries,
     to_entry,
 )
+from workflows.engine.nodes.memory.quoting import render_quotes
 from workflows.engine.text_rendering import as_text
 from workflows.engine.texts import Text, gettext_noop
+
+
+TEXT_OUTPUT: Final = "text"
 
 
 class RecallConfig(NodeConfig):
@@ -33,6 +38,7 @@ class RecallConfig(NodeConfig):
     filter: dict[str, Any] | None = None
     min_score: float | None = Bounded(default=None, ge=0, le=1)
     recency_days: float | None = Bounded(default=None, gt=0, le=MAX_RECENCY_DAYS)
+    include_recent: bool = False
 
 
 class MemoryRecall(NodeKind[RecallConfig, RecallConfig]):
@@ -52,14 +58,17 @@ class MemoryRecall(NodeKind[RecallConfig, RecallConfig]):
     )
     needs_memory = True
     memory_preview = "recall"
+    context_output = TEXT_OUTPUT
     fields = (
         SCOPE_FIELD,
         Field("query_selector", gettext_noop("Query variable"), Widget.SELECTOR,
+              presets_message=True,
               help=gettext_noop("Without a variable, the most recent entries are returned.")),
         Field("key", gettext_noop("Key (exact match)"),
               help=gettext_noop("Looks up one key instead of searching.")),
         Field("top_k", gettext_noop("Max results (Top K)"), Widget.NUMBER, default=5, low=1, high=100),
-        Field("filter", gettext_noop("Metadata filter"), Widget.OBJECT,
+        INCLUDE_RECENT,
+        Field("filter", gettext_noop("Metadata filter"), Widget.METADATA_FILTER,
               example={"category": "fact"}),
         MIN_SCORE,
         RECENCY,
@@ -70,9 +79,13 @@ class MemoryRecall(NodeKind[RecallConfig, RecallConfig]):
         return [get_scope_label(data.get("scope")), key]
 
     def list_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
+        text = gettext_noop("Memories as quoted lines with their dates, for a prompt; or empty")
         results = gettext_noop("Entries, most relevant first: key, value, score…")
-        count = gettext_noop("Number of results")
-        return (Output("results", "array[object]", results), Output("count", "number", count))
+        return (
+            Output(TEXT_OUTPUT, "string", text),
+            Output("results", "array[object]", results),
+            Output("count", "number", gettext_noop("Number of results")),
+        )
 
     def list_reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
         selector = self.configure(spec).query_selector
@@ -90,6 +103,11 @@ class MemoryRecall(NodeKind[RecallConfig, RecallConfig]):
             top_k=prepared.top_k,
             recency_days=prepared.recency_days,
             min_score=prepared.min_score,
+            include_recent=prepared.include_recent,
         )
-        outputs = {"results": [to_entry(hit) for hit in hits], "count": len(hits)}
+        outputs: dict[str, Json] = {
+            TEXT_OUTPUT: render_quotes(hits),
+            "results": [to_entry(hit) for hit in hits],
+            "count": len(hits),
+        }
         return NodeResult(outputs, events=(event,))

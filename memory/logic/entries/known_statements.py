@@ -1,0 +1,41 @@
+"""Finds out whether memory has a statement already, so that it is not stored again."""
+
+from typing import Final
+
+from memory.core.provider import NamespaceStore
+from memory.core.records import MemoryEntry, MemoryQuery, StoreParams
+from memory.logic.entries.duplicates import Likeness, compare_values, stem_words
+from memory.logic.entries.texts import list_texts
+
+
+MAX_COMPARED: Final = 10  # the entries that resemble the statement most
+MAX_QUERY_LENGTH: Final = 2_000
+
+
+def find_known(params: StoreParams, store: NamespaceStore) -> MemoryEntry | None:
+    """Return an entry of the same category that says all that the value says, or None if the value is new."""
+    text = " ".join(list_texts(params.value))
+    queries = (
+        MemoryQuery(params.namespace, key=params.key),
+        MemoryQuery(
+            params.namespace, query_text=text[:MAX_QUERY_LENGTH] or params.key, top_k=MAX_COMPARED
+        ),
+    )
+    hits = (hit for query in queries for hit in store.recall(query))
+    return next((hit for hit in hits if _covers(hit, params)), None)
+
+
+def _covers(entry: MemoryEntry, params: StoreParams) -> bool:
+    if entry.category != params.category:
+        return False
+    match compare_values(entry.value, params.value):
+        case Likeness.SAME:
+            return True
+        case Likeness.NEAR:
+            return _count_words(entry.value) >= _count_words(params.value)
+        case _:
+            return False
+
+
+def _count_words(value: object) -> int:
+    return sum(len(stem_words(text)) for text in list_texts(value))
