@@ -42,6 +42,9 @@ class Way(Protocol):
 
     def write(self, control: Locator, text: str) -> None: ...
 
+    def choose(self, control: Locator, value: str) -> None:
+        """An option of a list."""
+
 
 def wanted() -> Document:
     source = (ROOT / "workflows" / "samples" / "exchange" / "workflow.yml").read_text()
@@ -80,6 +83,7 @@ def fill_in(way: Way) -> None:
     kept(page)
 
     way.open(RECALL)
+    way.choose(page.locator("#f-scope"), "conversation")
     choose_variable(way, field(page, "query_selector").locator(".insp-variable"), "query")
 
     way.open(THINK)
@@ -91,9 +95,15 @@ def fill_in(way: Way) -> None:
     kept(page)
 
     way.open(STORE)
-    way.write(page.locator("#f-key"), "exchange_{{#sys.execution_id#}}")
+    way.choose(page.locator("#f-scope"), "conversation")
+    way.choose(page.locator("#f-source"), "variable")
     choose_variable(way, field(page, "value_selector").locator(".insp-variable"), "text")
-    way.write(page.locator("#f-metadata"), '{"type": "qa_exchange"}')
+    way.write(page.locator("#f-key"), "exchange_{{#sys.execution_id#}}")
+    way.press(page.locator("#panel-node [data-group=advanced] > summary"))
+    metadata = field(page, "metadata")
+    way.press(metadata.locator("[data-metadata-add]"))
+    way.write(metadata.locator("[data-metadata-name]"), "type")
+    way.write(metadata.locator("[data-metadata-value]"), "qa_exchange")
     kept(page)
 
     way.open(END)

@@ -63,8 +63,13 @@ class Mouse:
         control.click()
 
     def write(self, control: Locator, text: str) -> None:
-        control.click(click_count=3)
+        control.click()
+        self.draft.page.keyboard.press("Control+a")
         type_in(self.draft.page, text)
+
+    def choose(self, control: Locator, value: str) -> None:
+        control.select_option(value)
+        kept(self.draft.page)
 
     def _call(self, id_: str, title: str) -> None:
         page = self.draft.page
@@ -155,6 +160,15 @@ class Keyboard:
         if control.evaluate("(control) => Boolean(control.closest('[data-code]'))"):
             self.draft.page.keyboard.press("Escape")  # there the tab key indents until Escape
 
+    def choose(self, control: Locator, value: str) -> None:
+        self._reach(control)
+        self.draft.page.keyboard.press("Home")
+        for _ in range(MANY):
+            if control.input_value() == value:
+                return kept(self.draft.page)
+            self.draft.page.keyboard.press("ArrowDown")
+        raise AssertionError(f"{control} has no {value}")
+
     def _reach(self, control: Locator) -> None:
         page = self.draft.page
         expect(control).to_be_visible()
@@ -220,8 +234,13 @@ class Outline:
         control.click()
 
     def write(self, control: Locator, text: str) -> None:
-        control.click(click_count=3)
+        control.click()
+        self.draft.page.keyboard.press("Control+a")
         type_in(self.draft.page, text)
+
+    def choose(self, control: Locator, value: str) -> None:
+        control.select_option(value)
+        kept(self.draft.page)
 
     def _row(self, title: str) -> Locator:
         return self.draft.page.locator(f'#outline [data-row]:has(b:text-is("{title}"))')

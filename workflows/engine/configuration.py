@@ -98,5 +98,6 @@ class Field:
     alternatives: tuple[str, ...] = ()  # older keys; with one of them the field is not missing
     initial: Json = None  # the value in new nodes, if it isn't the default
     presets_message: bool = False  # new nodes have the variable with the person's message here
+    is_advanced: bool = False  # shown below the others, folded
     is_folded: bool = False  # a section whose details are folded while it is on
     empty_warning: str = ""  # the warning while it is empty, because the node has no use then

@@ -67,6 +67,7 @@ const READERS = {
   argument: readArgument,
   text: readText,
   number: (el) => (el.value === "" ? undefined : Number(el.value)),
+  duration: (el) => (el.value === "" ? undefined : Number(el.value) * getUnit(el).value),
   switch: (el) => el.checked,
   selector: (el) => parseJson(el.dataset.value, []) ?? [],
   json: (el) => (el.value.trim() === "" ? undefined : JSON.parse(el.value)),
@@ -91,7 +92,18 @@ function showOption(el, value) {
   else el.selectedIndex = 0;
 }
 
+const getUnit = (el) => el.closest("[data-duration]").querySelector("[data-duration-unit]");
+
+/** Show seconds in the largest unit in which they are a whole number. */
+function showDuration(el, seconds) {
+  const unit = getUnit(el);
+  const fitting = [...unit.options].reverse().find(({ value }) => seconds % value === 0);
+  if (seconds && fitting) unit.value = fitting.value;
+  showText(el, typeof seconds === "number" ? seconds / unit.value : seconds);
+}
+
 const WRITERS = {
+  duration: showDuration,
   argument: (el, value) => showText(el, formatArgument(value)),
   switch: (el, value) => (el.checked = Boolean(value)),
   selector: (el, value) => (el.dataset.value = JSON.stringify(value ?? [])),

@@ -61,7 +61,7 @@ export class Form extends EventTarget {
     }
     if (el.validity && !el.validity.valid) return this.#showError(el, el.validationMessage);
     this.#showError(el, "");
-    if (el.dataset.turns && value) return this.#enableSection(el);
+    if (el.dataset.turns) return this.#switchSection(el, value);
     const foreign = this.#foreignValues.get(el);
     this.#foreignValues.delete(el);
     if (foreign && !isEqual(foreign.value, value ?? MISSING)) return this.#reportConflict(el, value, foreign);
@@ -217,11 +217,13 @@ export class Form extends EventTarget {
     if (this.#foreignValues.delete(target)) showValue(target, this.getValue(getPath(target)));
   }
 
-  #enableSection(el) {
-    const section = el.closest("[data-section]");
-    const path = getPath(section);
-    const values = this.getValue(path) ?? {};
-    return this.save(path, { ...parseJson(el.dataset.turns, {}), ...dropNull(values), [el.dataset.key]: true }, { el });
+  /** Turn a section on with the values of new nodes, or off. Some that are off and unchanged are not stored at all. */
+  #switchSection(el, isOn) {
+    const path = getPath(el.closest("[data-section]"));
+    const initial = parseJson(el.dataset.turns, {});
+    const { [el.dataset.key]: _switch, ...values } = dropNull(this.getValue(path) ?? {});
+    if (isOn) return this.save(path, { ...initial, ...values, [el.dataset.key]: true }, { el });
+    return "drops" in el.dataset && isEqual({ ...initial, ...values }, initial) ? this.save(path, undefined, { el }) : this.save(getPath(el), false, { el });
   }
 
   #showError(el, message) {

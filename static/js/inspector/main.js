@@ -9,6 +9,7 @@ import { CONTROL, getPath, showValue } from "./controls.js";
 import { Form } from "./form.js";
 import * as authorization from "./authorization.js";
 import * as lists from "./lists.js";
+import * as metadata from "./metadata.js";
 import * as previews from "./previews.js";
 import { installOverview, setUpOverview } from "./selection_overview.js";
 import { pickVariable } from "./variable_picker.js";
@@ -25,7 +26,7 @@ import * as templateEditor from "./template_editor.js";
 const RELOAD_DELAY = 350; // ms after an edit before the form is fetched again
 const MAX_WAIT = 600; // ms
 const RETRY_DELAY = 4000; // ms between two attempts to reach the server
-const ENHANCERS = [templateEditor, code, conditions, schema, authorization, lists, tools, subWorkflow];
+const ENHANCERS = [templateEditor, code, conditions, schema, authorization, lists, metadata, tools, subWorkflow];
 // Operations that no form shows.
 const POSITION_OPS = new Set(["move", "resize"]);
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Final
+from typing import Final, TypeVar
 
 from workflows.engine.configuration import Field, Widget
 from workflows.engine.errors import MemoryUnavailable, NodeFailed
@@ -17,6 +17,8 @@ from workflows.engine.runtime.events import MemoryKeptOut, MemoryRecalled, Memor
 from workflows.engine.text_rendering import as_text
 from workflows.engine.texts import gettext_noop
 
+
+H = TypeVar("H", bound=MemoryHit)
 
 # Scope → the system variable that it requires; the other scopes have a default or come from the run itself.
 _REQUIRED_VARIABLES = {"conversation": "conversation_id", "user": "user_id"}
@@ -40,6 +42,7 @@ TRUSTS_OUTSIDE_FIELD: Final = Field(
     "trusts_outside",
     gettext_noop("Skip quarantine for external content"),
     Widget.SWITCH,
+    is_advanced=True,
     help=gettext_noop(
         "By default, text from the web or a tool in user or global scope stays in quarantine until it is approved. Turn this on to store it directly."
     ),
@@ -122,7 +125,7 @@ async def recall_entries(
         key=key, query_text=query, top_k=top_k, recency_days=recency_days, min_score=min_score
     )
     if include_recent and key is None and query and top_k and len(hits) < top_k:
-        hits = _extend(hits, await recall(top_k=top_k), top_k)
+        hits = extend_hits(hits, await recall(top_k=top_k), top_k)
     record_untrusted_hits(ctx, hits)
     event = build_recalled_event(ctx, scope, query, hits, injected=injected)
     search: dict[str, Json] = {
@@ -139,9 +142,7 @@ async def recall_entries(
     return list(hits), replace(event, sought=search)
 
 
-def _extend(
-    hits: Sequence[MemoryHit], recent: Sequence[MemoryHit], limit: int
-) -> Sequence[MemoryHit]:
+def extend_hits(hits: Sequence[H], recent: Sequence[H], limit: int) -> Sequence[H]:
     """Return the hits and, up to the limit, the recent entries that are not among them.
 
     Without any, the hits stay what they are, since memory may say with them why it withholds entries.

@@ -1,6 +1,7 @@
 """Recall: returns memories as a list of entries, and as text for a prompt."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, Final
 
 from pydantic import Field as Bounded
@@ -64,14 +65,15 @@ class MemoryRecall(NodeKind[RecallConfig, RecallConfig]):
         Field("query_selector", gettext_noop("Query variable"), Widget.SELECTOR,
               presets_message=True,
               help=gettext_noop("Without a variable, the most recent entries are returned.")),
-        Field("key", gettext_noop("Key (exact match)"),
+        Field("key", gettext_noop("Key (exact match)"), is_advanced=True,
               help=gettext_noop("Looks up one key instead of searching.")),
         Field("top_k", gettext_noop("Max results (Top K)"), Widget.NUMBER, default=5, low=1, high=100),
         INCLUDE_RECENT,
         Field("filter", gettext_noop("Metadata filter"), Widget.METADATA_FILTER,
+              is_advanced=True,
               example={"category": "fact"}),
-        MIN_SCORE,
-        RECENCY,
+        replace(MIN_SCORE, is_advanced=True),
+        replace(RECENCY, is_advanced=True),
     )  # fmt: skip
 
     def summarize(self, data: Data) -> Iterable[Text]:

@@ -7,6 +7,7 @@ records the access.
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -31,9 +32,9 @@ from workflows.engine.nodes.memory.history_context import (
     merge_hits,
     render_markdown,
 )
-from workflows.engine.nodes.memory.memory_access import to_entry
+from workflows.engine.nodes.memory.memory_access import extend_hits, to_entry
 from workflows.engine.nodes.memory.memory_retrieval import QUERY_FIELDS
-from workflows.engine.nodes.memory.quoting import render_memories
+from workflows.engine.nodes.memory.quoting import render_memories, render_quotes
 from workflows.engine.text_rendering import as_text
 from workflows.execution.kinds import load_kinds
 from workflows.execution.memory_streams import build_stream_system, find_merged
@@ -132,6 +133,8 @@ def _read_config(spec: NodeSpec) -> dict[str, Any]:
         "position": str(config.get("injection_position") or "after_system"),
         "format": config.get("format_template") or "",
         "injects": isinstance(memory_settings, Mapping),
+        "include_recent": config.get("include_recent") is True,
+        "is_recall": preview == "recall",
     }
 
 
@@ -189,16 +192,19 @@ def _build_recall_context(
 def _recall_entries(
     caller: "memory_app.MemoryCaller", config: Mapping[str, Any], query: str | None
 ) -> "list[memory_app.MemoryEntry]":
-    return memory_app.recall(
-        caller,
-        scope=config["scope"],
-        key=config["key"] or None,
+    key, limit = config["key"] or None, config["top_k"]
+    recall = partial(
+        memory_app.recall, caller, scope=config["scope"], filter=config["filter"], top_k=limit
+    )
+    entries = recall(
+        key=key,
         query_text=query or None,
-        filter=config["filter"],
-        top_k=config["top_k"],
         recency_days=config["recency_days"],
         min_score=config["min_score"],
     )
+    if config["include_recent"] and query and key is None and len(entries) < limit:
+        return [*extend_hits(entries, recall(), limit)]
+    return entries
 
 
 def _recall_records(
@@ -243,7 +249,7 @@ def _explain_missing_selection(config: Mapping[str, Any]) -> str:
 
 
 def _get_position_label(config: Mapping[str, Any]) -> str:
-    if config["retrieves"]:
+    if config["retrieves"] or config["is_recall"]:
         return _("Text for the prompt:")
     return str(POSITION_LABELS.get(config["position"], POSITION_LABELS["after_system"]))
 
@@ -272,7 +278,9 @@ def _serialize_entry(entry: "memory_app.MemoryEntry") -> dict[str, Any]:
 def _render_injection(
     config: Mapping[str, Any], recalled_entries: "Sequence[memory_app.MemoryEntry]"
 ) -> str:
-    """Return the message that a model would get, which is empty if there are no entries."""
+    """Return the message that a model would get, or the text for a prompt; empty if there are no entries."""
+    if config["is_recall"]:
+        return render_quotes(recalled_entries)
     if not recalled_entries or not config["injects"]:
         return ""
     if config["format"]:

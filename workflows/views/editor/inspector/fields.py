@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from workflows.engine.kinds import Field, Widget
+from workflows.engine.initial_values import collect_initial_data
+from workflows.engine.kinds import Field, Widget, gettext_noop
 from workflows.engine.language.comparisons import OPERATORS, UNARY, get_operator_label
 from workflows.engine.language.document import Json
 from workflows.engine.language.values import FILE_ATTRIBUTES, ValueType, parse_type
@@ -96,14 +97,46 @@ class Control:
         return isinstance(self.value, dict) and any(self.value.values())
 
     @property
+    def is_changed(self) -> bool:
+        """Return whether the field has a value that is not its default."""
+        return bool(self.value) and self.value != self.field.default
+
+    @property
     def remaining_parts(self) -> tuple["Control", ...]:
         return self.parts[1:] if self.switch else self.parts
 
     @property
     def defaults(self) -> dict[str, Json]:
-        """Return the values that are shown before any is stored, and stored when the section is turned on."""
-        fields = self.field.fields
-        return {field.name: field.default for field in fields if field.default is not None}
+        """Return the values that are stored when the section is turned on."""
+        fields = self.remaining_fields
+        return collect_initial_data(fields)
+
+    @property
+    def remaining_fields(self) -> tuple[Field, ...]:
+        return self.field.fields[1:] if self.switch else self.field.fields
+
+    @property
+    def amount(self) -> float | None:
+        """Return a duration as the number of the unit that fits."""
+        seconds = self.value if isinstance(self.value, int | float) else None
+        return None if seconds is None else shorten_number(seconds / self.unit)
+
+    @property
+    def unit(self) -> int:
+        """Return the seconds of the largest unit in which a duration is a whole number, by default a day."""
+        if not isinstance(self.value, int | float) or not self.value:
+            return DAY
+        return next((unit for unit, _name in UNITS[::-1] if self.value % unit == 0), UNITS[0][0])
+
+    @property
+    def units(self) -> list[tuple[int, str]]:
+        """Return the units to choose from; seconds are offered only if the duration needs them."""
+        return [(unit, name) for unit, name in UNITS if unit > 1 or self.unit == 1]
+
+
+def shorten_number(number: float) -> float:
+    """Return a whole number as an int, so that it is shown without decimals."""
+    return int(number) if float(number).is_integer() else number
 
 
 def build_controls(
@@ -242,6 +275,25 @@ _OPERATORS_BY_TYPE: Final[Mapping[ValueType, tuple[str, ...]]] = {
     ValueType.ARRAY_FILE: ("contains", "not contains", "all of", "empty", "not empty"),
 }
 
+DAY: Final = 86_400
+UNITS: Final = (
+    (1, gettext_noop("seconds")),
+    (60, gettext_noop("minutes")),
+    (3_600, gettext_noop("hours")),
+    (DAY, gettext_noop("days")),
+)
+METADATA_OPERATORS: Final = (
+    ("is", gettext_noop("is")),
+    ("$ne", gettext_noop("is not")),
+    ("$in", gettext_noop("is one of")),
+    ("$gt", ">"),
+    ("$gte", "≥"),
+    ("$lt", "<"),
+    ("$lte", "≤"),
+    ("exists", gettext_noop("exists")),
+    ("missing", gettext_noop("doesn't exist")),
+)
+
 _BLANK_SELECTOR: list[str] = []
 BLANK_CONDITION: dict[str, Json] = {
     "variable_selector": _BLANK_SELECTOR,
@@ -273,6 +325,7 @@ _VALUE_TYPES: Final[Mapping[Widget, type | tuple[type, ...]]] = {
     Widget.TEMPLATE: str,
     Widget.JINJA: str,
     Widget.NUMBER: (int, float, str),
+    Widget.DURATION: (int, float),
 }
 
 _TYPED_ROWS: Final = frozenset({Widget.TYPED_OUTPUTS, Widget.PARAMETERS})
@@ -281,6 +334,7 @@ _GROUP_WIDGETS: Final = frozenset(
         *(Widget.SELECTOR_MAP, Widget.SCHEMA, Widget.MODEL, Widget.MESSAGES, Widget.GROUPS),
         *(Widget.TYPED_OUTPUTS, Widget.KEY_VALUES, Widget.AUTHORIZATION, Widget.BODY),
         *(Widget.MEMORY_TOOLS, Widget.WORKFLOW_INPUTS, Widget.TOOL_ARGUMENTS),
+        *(Widget.METADATA, Widget.METADATA_FILTER),
     }
 )
 
@@ -301,6 +355,9 @@ WIDGET_STYLES: Final[Mapping[Widget, WidgetStyle]] = {
     Widget.SELECTOR_MAP: WidgetStyle("lists/_selector_map", _BLANK_SELECTOR),
     Widget.STRINGS: WidgetStyle("lists/_strings", "", is_list=True),
     Widget.OBJECT: JSON_STYLE,
+    Widget.METADATA: WidgetStyle("fields/_metadata"),
+    Widget.METADATA_FILTER: WidgetStyle("fields/_metadata"),
+    Widget.DURATION: WidgetStyle("fields/_duration"),
     Widget.TOOLS: WidgetStyle(
         "agents/_tools", {"source": "builtin", "provider": "", "name": ""}, is_list=True
     ),

@@ -19,10 +19,11 @@ from accounts.principals import Principal
 from workflows import memory_app, permissions, selectors
 from workflows.engine.appearance import Appearance
 from workflows.engine.geometry import SOURCE
+from workflows.engine.initial_values import fill_in_message, find_message
 from workflows.engine.kind_examples import build_example_data, list_outputs
 from workflows.engine.kinds import AnyKind, Field, NodeKind, Output
 from workflows.engine.language.dependencies import Source, Variable, list_node_outputs, list_sources
-from workflows.engine.language.document import Document, Json, NodeSpec
+from workflows.engine.language.document import Document, Json, NodeSpec, Selector
 from workflows.engine.language.memory_usage import MEMORY_FIELDS
 from workflows.engine.language.problems import Problem
 from workflows.engine.language.validation import validate_node
@@ -124,7 +125,12 @@ def _build_node_context(
     appearance = find_appearance(spec.kind, kinds)
     problems = [*validate_node(document, kinds, spec.id), *call_problems]
     # Without the memory app, the language has no such fields.
-    fields = [f for f in kind.fields if f.name not in MEMORY_FIELDS or memory_app.is_on()]
+    fields = fill_in_message(
+        (f for f in kind.fields if f.name not in MEMORY_FIELDS or memory_app.is_on()),
+        _find_message(document),
+    )
+    controls = form_fields.build_controls(fields, spec.data)
+    advanced_controls = [control for control in controls if control.field.is_advanced]
     policy = build_policy_controls(kind, spec)
     outputs = list_node_outputs(document, kinds, spec.id)
     return {
@@ -133,7 +139,9 @@ def _build_node_context(
         "is_unknown": spec.kind not in kinds,
         "icon": appearance.icon,
         "family": appearance.family,
-        "controls": form_fields.build_controls(fields, spec.data),
+        "controls": [control for control in controls if not control.field.is_advanced],
+        "advanced_controls": advanced_controls,
+        "advanced_open": any(control.is_changed for control in advanced_controls),
         "description": form_fields.build_control(DESCRIPTION, spec.data),
         "policy": policy,
         "outputs": outputs,
@@ -141,6 +149,7 @@ def _build_node_context(
         "policy_open": any(spec.data.get(control.key) for control in policy),
         "roles": ROLES,
         "operators": form_fields.list_operator_choices(),
+        "metadata_operators": form_fields.METADATA_OPERATORS,
         "condition_blank": form_fields.BLANK_CONDITION,
         "empty_list": [],
         "types": form_fields.TYPES,
@@ -149,6 +158,11 @@ def _build_node_context(
         "file_keys": form_fields.FILE_KEYS,
         "script_data": _build_script_data(document, spec, kind, problems, revision),
     }
+
+
+def _find_message(document: Document) -> Selector | None:
+    starts = [(spec.id, spec.data) for spec in document.nodes if spec.kind == "start"]
+    return find_message(document.mode, starts)
 
 
 def _build_script_data(
