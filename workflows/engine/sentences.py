@@ -9,7 +9,9 @@ from typing import Final
 
 
 MAX_STATEMENTS: Final = 20
-MAX_STATEMENT_LENGTH: Final = 500  # characters; longer sentences are rarely facts, and cost tokens in each prompt
+MAX_STATEMENT_LENGTH: Final = (
+    500  # characters; longer sentences are rarely facts, and cost tokens in each prompt
+)
 
 _CJK = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]")
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|\d+(?:[.:]\d+)*")

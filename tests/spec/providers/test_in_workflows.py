@@ -42,6 +42,27 @@ edges:
   - {source: of_run, target: end}
 """
 
+# A chat's turn: what is remembered of the person, and what the message adds to it.
+TURN = """
+version: "0.1.0"
+nodes:
+  - {id: start, data: {type: start, title: Start, variables: [{variable: text, type: string, required: true}]}}
+  - id: recall
+    data: {type: memory-recall, title: a, scope: user, query_selector: [start, text], include_recent: true}
+  - {id: keep, data: {type: memory-store, title: b, scope: user, source: facts, value_selector: [start, text]}}
+  - id: end
+    data:
+      type: end
+      title: End
+      outputs:
+        - {variable: known, value_selector: [recall, text]}
+        - {variable: stored, value_selector: [keep, entries]}
+edges:
+  - {source: start, target: recall}
+  - {source: recall, target: keep}
+  - {source: keep, target: end}
+"""
+
 
 def ask(provider: MemoryProvider, source: str, inputs: dict[str, Any], **system: Any) -> Any:
     runner = WorkflowRunner(source, memory=provider, models=OfflineModels())
@@ -72,3 +93,20 @@ def test_every_scope_is_kept_where_its_namespace_says(memory: Memory, streams: l
     assert places["run"].startswith("ai:notes:")
     assert [entry.value for entry in memory.recall(places["flow"])] == ["tea"]
     assert memory.recall(places["run"]) == []  # the run has ended
+
+
+def test_facts_of_a_turn_are_stored_once_and_known_in_every_conversation(memory: Memory) -> None:
+    def say(text: str, **system: Any) -> tuple[list[str], str]:
+        result = ask(memory.provider, TURN, {"text": text}, **system)
+        assert result.is_successful, result.error
+        return [each["value"] for each in result.outputs["stored"]], result.outputs["known"]
+
+    told, _ = say("I'm allergic to peanuts. What can I cook?")
+    repeated, _ = say("I am allergic to peanuts!", conversation_id="second")
+    asked, known = say("What should I avoid?", conversation_id="third")
+    _, unknown = say("What should I avoid?", user_id="someone-else")
+
+    assert (told, repeated, asked) == (["I'm allergic to peanuts."], [], [])
+    assert '"I\'m allergic to peanuts."' in known
+    assert unknown == ""
+    assert len(memory.recall("user:user-456")) == 1

@@ -37,13 +37,9 @@ def _fill_initial_data(store: Store, op: Add, ops: Sequence[Op], context: Contex
     return replace(op, item=replace(op.item, data=data)) if data != given else op
 
 
-def _find_surroundings(
-    store: Store, id_: str, ops: Sequence[Op], context: Context
-) -> Surroundings:
+def _find_surroundings(store: Store, id_: str, ops: Sequence[Op], context: Context) -> Surroundings:
     sources = [*_iter_sources(store, id_, ops, context)]
-    texts = (
-        (source_id, name) for source_id, kind in sources for name in sorted(kind.streams)
-    )
+    texts = ((source_id, name) for source_id, kind in sources for name in sorted(kind.streams))
     contexts = (
         (source_id, kind.context_output) for source_id, kind in sources if kind.context_output
     )

@@ -68,12 +68,7 @@ def test_required_field_that_is_absent_is_a_problem_without_a_word_of_pydantic(k
     [
         ("iteration", {}, "iterator_selector", "List is missing"),
         ("iteration", {"iterator_selector": []}, "iterator_selector", "List is missing"),
-        (
-            "memory-store",
-            {"scope": "user", "value_selector": ["start", "q"]},
-            "key",
-            "Key is missing",
-        ),
+        ("memory-store", {"scope": "user"}, "value_selector", "Variable is missing"),
         ("loop", {"loop_count": 0}, "loop_count", "Max rounds must be at least 1"),
         ("answer", {"answer": " "}, "answer", "Answer is empty"),
         ("end", {"outputs": 5}, "outputs", "Outputs must be a list"),

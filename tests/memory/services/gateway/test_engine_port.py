@@ -10,7 +10,7 @@ import pytest
 from accounts.tenancy import tenant
 from memory.core.errors import AccessDenied, InvalidInput
 from memory.logic.provider_port import ProviderPort
-from memory.models import Read
+from memory.models import Entry, Read
 from memory.providers.in_memory import InMemoryProvider
 from memory.services.gateway.engine_port import RunMemory
 from tests.memory.services.conftest import in_run
@@ -70,3 +70,34 @@ def test_provider_handed_to_the_runner_offers_a_port_that_deletes_by_filter() ->
         return deleted, [e.key for e in await port.recall(scope="user", **at)]
 
     assert asyncio.run(work()) == (2, ["k0"])
+
+
+@pytest.mark.django_db(transaction=True)
+def test_fact_is_stored_once_and_a_repeated_step_is_told_that_it_stored_it() -> None:
+    alice = make_cast().alice
+    port = RunMemory(in_run(alice, user_id="mia", conversation_id="c1", outside=True))
+
+    async def say(value: str, origin: Step) -> tuple[str, str, bool]:
+        entry, is_new = await port.store_fact(
+            scope="user", identity={}, origin=origin, key=f"k-{value[:9]}", value=value
+        )
+        return entry.key, entry.value, is_new
+
+    async def work() -> list[tuple[str, str, bool]]:
+        first, later = Step(node_id="a"), Step("r10", "a", "r10:a:")
+        return [
+            await say("I live in Lyon", first),
+            await say("I live in Lyon", first),
+            await say("i live in lyon!", later),
+            await say("I don't live in Lyon", later),
+        ]
+
+    assert asyncio.run(work()) == [
+        ("k-I live in", "I live in Lyon", True),
+        ("k-I live in", "I live in Lyon", True),
+        ("k-I live in", "I live in Lyon", False),
+        ("k-I don't l", "I don't live in Lyon", True),
+    ]
+    with tenant([alice.team.id]):
+        entries = Entry.objects.unscoped().order_by("key").values_list("key", "revision")
+        assert [*entries] == [("k-I don't l", 1), ("k-I live in", 1)]

@@ -35,7 +35,9 @@ from workflows.engine.texts import Text, gettext_noop
 
 
 # The prompt of a new node behind one that recalls memories.
-MEMORY_PROMPT: Final = "You are a friendly assistant. Use what you remember about this person where it helps."
+MEMORY_PROMPT: Final = (
+    "You are a friendly assistant. Use what you remember about this person where it helps."
+)
 
 
 class Llm(NodeKind[LlmConfig, LlmConfig]):

@@ -1,5 +1,6 @@
 """Takes the facts worth remembering out of a message: with a model or, without one, by rules for sentences."""
 
+import json
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,13 +9,16 @@ from typing import Final
 from workflows.engine.errors import EngineFault
 from workflows.engine.kinds import NodeContext
 from workflows.engine.language.document import Json
+from workflows.engine.language.json_schema import list_schema_errors
 from workflows.engine.language.values import to_json
-from workflows.engine.nodes.llm.llm_config import ModelChoice
-from workflows.engine.nodes.llm.model_calls import build_request
-from workflows.engine.nodes.llm.structured_output import call_for_object
-from workflows.engine.nodes.llm.task_prompts import choose_language
+from workflows.engine.nodes.memory.model_text import HelperModel, ask_model
 from workflows.engine.ports import FACTS_TASK, Message, Usage
-from workflows.engine.sentences import MAX_STATEMENT_LENGTH, MAX_STATEMENTS, list_statements
+from workflows.engine.sentences import (
+    MAX_STATEMENT_LENGTH,
+    MAX_STATEMENTS,
+    is_chinese,
+    list_statements,
+)
 
 
 log = logging.getLogger(__name__)
@@ -23,6 +27,8 @@ BY_MODEL: Final = "model"
 BY_RULES: Final = "rules"
 MAX_TEXT_LENGTH: Final = 20_000  # characters of the message, and of the answer
 
+_END_OF_REASONING: Final = "</think>"
+_DECODER: Final = json.JSONDecoder(strict=False)  # models write line breaks into strings
 FACTS_SCHEMA: Final[Mapping[str, Json]] = {
     "type": "object",
     "properties": {"facts": {"type": "array", "items": {"type": "string"}}},
@@ -64,7 +70,7 @@ class Extraction:
 
 
 async def extract_facts(
-    message: str, answer: str, model: ModelChoice, ctx: NodeContext
+    message: str, answer: str, model: HelperModel, ctx: NodeContext
 ) -> Extraction:
     """Return the facts that the message states, each once.
 
@@ -75,20 +81,21 @@ async def extract_facts(
         return Extraction()
     if ctx.ports.model is None:
         return Extraction(tuple(list_statements(message)))
-    request = build_request(
-        model,
-        _build_messages(message, answer),
-        ctx,
-        subject=message,
-        task=FACTS_TASK,
-        json_schema=FACTS_SCHEMA,
-    )
+    usage: Usage | None = None
     try:
-        reply, value = await call_for_object(request, ctx)
-    except EngineFault as fault:
+        reply, usage = await ask_model(
+            model,
+            _build_messages(message, answer),
+            ctx,
+            subject=message,
+            task=FACTS_TASK,
+            json_schema=FACTS_SCHEMA,
+        )
+        facts = _read_facts(reply)
+    except (EngineFault, ValueError) as fault:
         log.warning("facts_by_rules", exc_info=fault, extra={"node": ctx.node_id})
-        return Extraction(tuple(list_statements(message)))
-    return Extraction(_clean_facts(value["facts"]), BY_MODEL, reply.usage)
+        return Extraction(tuple(list_statements(message)), usage=usage)
+    return Extraction(_clean_facts(facts), BY_MODEL, usage)
 
 
 def _build_messages(message: str, answer: str) -> list[Message]:
@@ -96,9 +103,18 @@ def _build_messages(message: str, answer: str) -> list[Message]:
     if answer.strip():
         turn["answer"] = answer[:MAX_TEXT_LENGTH]
     return [
-        Message("system", _INSTRUCTIONS[choose_language(message)]),
+        Message("system", _INSTRUCTIONS["zh" if is_chinese(message) else "en"]),
         Message("user", to_json(turn)),
     ]
+
+
+def _read_facts(reply: str) -> list[str]:
+    """Return the facts in a model's answer. Raises ValueError if it has no object of the schema."""
+    text = reply.rsplit(_END_OF_REASONING, 1)[-1]
+    value, _end = _DECODER.raw_decode(text, max(text.find("{"), 0))
+    if errors := list_schema_errors(value, FACTS_SCHEMA):
+        raise ValueError("; ".join(errors))
+    return [*value["facts"]]
 
 
 def _clean_facts(facts: Sequence[str]) -> tuple[str, ...]:

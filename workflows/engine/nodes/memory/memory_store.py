@@ -17,7 +17,6 @@ from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.memory_usage import get_scope_label
 from workflows.engine.language.templating import Template
 from workflows.engine.language.untrusted import WEB, has_untrusted_source, needs_scope_review
-from workflows.engine.nodes.llm.llm_config import ModelChoice
 from workflows.engine.nodes.memory.entry_keys import build_key
 from workflows.engine.nodes.memory.facts import Extraction, extract_facts
 from workflows.engine.nodes.memory.memory_access import (
@@ -28,6 +27,7 @@ from workflows.engine.nodes.memory.memory_access import (
     build_written_event,
     get_memory,
 )
+from workflows.engine.nodes.memory.model_text import HelperModel
 from workflows.engine.ports import FactPort, MemoryHit
 from workflows.engine.runtime.events import Event
 from workflows.engine.text_rendering import as_text
@@ -46,7 +46,7 @@ class StoreConfig(NodeConfig):
     key: str = ""
     value_selector: tuple[str, ...] = Bounded(min_length=2)
     answer_selector: tuple[str, ...] | None = None
-    model: ModelChoice | None = None
+    model: HelperModel | None = None
     metadata: dict[str, Any] | None = None
     metadata_selectors: dict[str, tuple[str, ...]] | None = None
     tier: str = "long_term"
@@ -184,7 +184,9 @@ class MemoryStore(NodeKind[StoreConfig, PreparedStore]):
         if config.takes_facts:
             return await _store_facts(config, metadata, tier, ctx)
         value = ctx.pool.get_or_none(config.value_selector)
-        key = prepared.key_template.render_text(ctx.pool) if config.key.strip() else build_key(value)
+        key = (
+            prepared.key_template.render_text(ctx.pool) if config.key.strip() else build_key(value)
+        )
         ctx.record_inputs({"scope": config.scope, "key": key, "metadata": metadata, "value": value})
         draft = Draft(key, ctx.pool.require(config.value_selector))
         stored = await _store(draft, config, metadata, tier, ctx)
@@ -204,7 +206,7 @@ async def _store_facts(
     inputs: dict[str, Json] = {"scope": config.scope, "metadata": metadata, "message": message}
     ctx.record_inputs(inputs)
     get_memory(ctx, config.scope)  # before the model is paid for
-    extraction = await extract_facts(message, answer, config.model or ModelChoice(), ctx)
+    extraction = await extract_facts(message, answer, config.model or HelperModel(), ctx)
     ctx.record_inputs({**inputs, **_describe_extraction(extraction)})
     results = [
         await _store(Draft(build_key(fact), fact), config, metadata, tier, ctx)

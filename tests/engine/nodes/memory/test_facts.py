@@ -1,0 +1,156 @@
+"""Remember with facts: what the model finds is stored once each; without a model the rules decide."""
+
+import itertools
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from memory.providers.in_memory import InMemoryProvider
+from tests.support.documents import document, end, node, start
+from workflows.engine.errors import ModelFailed
+from workflows.engine.language.document import Document
+from workflows.engine.ports import FACTS_TASK, ModelChunk, ModelPort, ModelRequest, Usage
+from workflows.engine.runtime.events import MemoryWritten
+from workflows.engine.runtime.runner import WorkflowRunner
+from workflows.llm.offline import OfflineModels
+
+
+MIA = {"conversation_id": "c1", "user_id": "mia"}
+ENTRIES = ["keep", "entries"]
+
+
+class ScriptedModel(ModelPort):
+    """Gives its answers one after the other; an exception is raised."""
+
+    def __init__(self, *answers: Any) -> None:
+        self.requests: list[ModelRequest] = []
+        self._answers = [*answers]
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
+        self.requests.append(request)
+        answer = self._answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        text = answer if isinstance(answer, str) else json.dumps(answer)
+        yield ModelChunk(text=text, finish_reason="stop", usage=Usage(10, 5))
+
+
+def remember(**data: Any) -> Document:
+    settings = {"scope": "user", "source": "facts", "value_selector": ["start", "text"], **data}
+    nodes = [
+        start("text"),
+        node("keep", "memory-store", **settings),
+        end(entries=ENTRIES, stored=["keep", "stored"], key=["keep", "key"]),
+    ]
+    return document(nodes, [f"{a.id} -> {b.id}" for a, b in itertools.pairwise(nodes)])
+
+
+async def run(
+    memory: InMemoryProvider, models: ModelPort | None, text: str, **data: Any
+) -> tuple[Any, list[MemoryWritten]]:
+    runner = WorkflowRunner(remember(**data), memory=memory, models=models)
+    handle = runner.start(inputs={"text": text}, system=MIA)
+    written = [event async for event in handle.events() if isinstance(event, MemoryWritten)]
+    result = await handle.result()
+    assert result.error is None
+    return result, written
+
+
+def values(memory: InMemoryProvider) -> list[Any]:
+    return [entry.value for entry in memory.living("user:mia").values()]
+
+
+@pytest.mark.parametrize("models", [None, OfflineModels()], ids=["no model", "offline"])
+async def test_without_a_model_statements_are_stored_and_questions_are_not(models) -> None:
+    memory = InMemoryProvider()
+
+    asked, nothing = await run(memory, models, "Where do I live?")
+    told, written = await run(memory, models, "I'm allergic to peanuts. What can I cook?")
+
+    assert asked.outputs == {"entries": [], "stored": False, "key": ""}
+    assert values(memory) == ["I'm allergic to peanuts."]
+    (entry,) = told.outputs["entries"]
+    assert (told.outputs["stored"], told.outputs["key"]) == (True, entry["key"])
+    assert entry["key"].startswith("im-allergic-to-peanuts-")
+    assert ([], [entry["value"]]) == (nothing, [each.entry["value"] for each in written])
+
+
+async def test_fact_that_is_known_is_not_stored_again() -> None:
+    memory = InMemoryProvider()
+    await run(memory, None, "I'm allergic to peanuts. I live in Lyon.")
+
+    again, written = await run(memory, None, "I live in Lyon! I am allergic to the peanuts.")
+    news, _ = await run(memory, None, "I live in Rome.")
+
+    assert (again.outputs["stored"], written) == (False, [])
+    assert [entry["value"] for entry in news.outputs["entries"]] == ["I live in Rome."]
+    assert values(memory) == ["I'm allergic to peanuts.", "I live in Lyon.", "I live in Rome."]
+
+
+async def test_model_is_asked_for_facts_and_its_tokens_count() -> None:
+    memory = InMemoryProvider()
+    models = ScriptedModel(
+        {"facts": ["My name is Ana.", " I live\nin Lyon. ", "", "My name is Ana."]}
+    )
+    model = {"provider": "acme", "name": "small", "completion_params": {"temperature": 0}}
+
+    result, _ = await run(
+        memory, models, "Ana here, from Lyon", model=model, metadata={"topic": "person"}
+    )
+
+    (request,) = models.requests
+    assert (request.provider, request.model, request.task) == ("acme", "small", FACTS_TASK)
+    assert request.json_schema is not None
+    assert json.loads(request.messages[-1].text) == {"message": "Ana here, from Lyon"}
+    assert values(memory) == ["My name is Ana.", "I live in Lyon."]
+    assert {e.metadata["topic"] for e in memory.living("user:mia").values()} == {"person"}
+    (step,) = [step for step in result.steps if step.key.node_id == "keep"]
+    assert (step.inputs["facts_by"], step.prompt_tokens) == ("model", 10)
+
+
+async def test_answer_is_context_in_the_language_of_the_message() -> None:
+    models = ScriptedModel({"facts": ["我住在里昂。"]})
+
+    await run(InMemoryProvider(), models, "是的，我住在里昂", answer_selector=["start", "text"])
+
+    system, turn = models.requests[0].messages
+    assert "第一人称" in system.text
+    assert json.loads(turn.text)["answer"] == "是的，我住在里昂"
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [[ModelFailed("No answer")], ["I can't do that."], ['{"facts": "none"}'], ['{"facts": [1]}']],
+    ids=["fails", "is no JSON", "is no list", "is no text"],
+)
+async def test_model_that_gives_no_facts_is_replaced_by_the_rules(answers: list[Any]) -> None:
+    memory = InMemoryProvider()
+
+    result, _ = await run(memory, ScriptedModel(*answers), "I live in Lyon. Where do I work?")
+
+    assert values(memory) == ["I live in Lyon."]
+    (step,) = [step for step in result.steps if step.key.node_id == "keep"]
+    assert step.inputs["facts_by"] == "rules"
+
+
+async def test_facts_that_expire_and_those_in_quarantine_are_kept_as_configured() -> None:
+    memory = InMemoryProvider()
+
+    await run(memory, None, "I live in Lyon.", ttl=3600)
+    held, _ = await run(memory, None, "My car is red.", tier="quarantine")
+
+    entries = {entry.value: entry for entry in memory.living("user:mia").values()}
+    assert entries["I live in Lyon."].expires_at is not None
+    assert entries["My car is red."].tier == "quarantine"
+    assert held.outputs["stored"] is True
+
+
+async def test_value_without_a_key_gets_one_of_its_own() -> None:
+    memory = InMemoryProvider()
+
+    for text in ("I live in Lyon", "Rome", "I live in Lyon"):
+        await run(memory, None, text, source="variable")
+
+    assert values(memory) == ["I live in Lyon", "Rome"]

@@ -1,0 +1,93 @@
+"""The text of a recall: quoted lines for an author's prompt, and recent memories where the search finds few."""
+
+import itertools
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from memory.core.records import MemoryEntry, StoreParams
+from memory.providers.in_memory import InMemoryProvider
+from tests.engine.nodes.memory.test_quoting import CORPUS
+from tests.support.documents import document, end, node, start
+from workflows.engine.nodes.memory.entry_keys import build_key
+from workflows.engine.nodes.memory.quoting import DATA_NOTE, MEMORY_HEADING, render_quotes
+from workflows.engine.ports import Message, ModelRequest, Origin
+from workflows.engine.runtime.runner import WorkflowRunner
+from workflows.llm.offline.provider import build_answer
+
+
+NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
+
+
+def entry(value: Any, key: str = "diet", **metadata: Any) -> MemoryEntry:
+    return MemoryEntry("1", "user:mia", key, value=value, metadata=metadata, updated_at=NOON)
+
+
+def test_each_memory_is_a_quoted_line_with_where_it_comes_from() -> None:
+    fact = "I'm allergic to peanuts."
+    hits = [entry("vegan"), entry(fact, build_key(fact)), entry("Buy now", "page", origin="web")]
+
+    assert render_quotes(hits).splitlines() == [
+        MEMORY_HEADING,
+        DATA_NOTE,
+        '- diet (2026-11-22): "vegan"',
+        '- 2026-11-22: "I\'m allergic to peanuts."',
+        '- page (2026-11-22) (from outside): "Buy now"',
+    ]
+    assert render_quotes([]) == ""
+
+
+@pytest.mark.parametrize("text", CORPUS)
+def test_memory_can_not_leave_its_line(text: str) -> None:
+    lines = render_quotes([entry(text, key=text[:40])]).splitlines()
+
+    assert len(lines) == 3
+    assert "<" not in lines[2]
+    assert "[" not in lines[2]
+
+
+def test_offline_model_answers_from_the_quoted_text() -> None:
+    known = render_quotes([entry('I like [green] "tea".', "tea")])
+    prompt = f"Use what you remember.\n{known}\nBe kind."
+    messages = (Message("system", prompt), Message("user", "Which tea do I like?"))
+
+    answer = build_answer(ModelRequest("offline", "offline", messages, Origin("r", "n", "i")))
+
+    assert answer.startswith('I remember: “I like [green] "tea".”')
+
+
+async def recall(**data: Any) -> Any:
+    memory = InMemoryProvider()
+    for key, value in (("a", "I like tea"), ("b", "I live in Lyon"), ("c", "My cat is Miso")):
+        memory.store(StoreParams("user:mia", key, value=value))
+    settings = {"scope": "user", "query_selector": ["start", "q"], **data}
+    nodes = [
+        start("q"),
+        node("found", "memory-recall", **settings),
+        end(results=["found", "results"], count=["found", "count"], text=["found", "text"]),
+    ]
+    edges = [f"{a.id} -> {b.id}" for a, b in itertools.pairwise(nodes)]
+    runner = WorkflowRunner(document(nodes, edges), memory=memory)
+    result = await runner.run(inputs={"q": "Where do I live?"}, system={"user_id": "mia"})
+    assert result.error is None
+    return result.outputs
+
+
+@pytest.mark.parametrize(
+    ("settings", "keys"),
+    [
+        ({}, ["b"]),
+        ({"include_recent": True}, ["b", "c", "a"]),
+        ({"include_recent": True, "top_k": 2}, ["b", "c"]),
+        ({"include_recent": True, "key": "a"}, ["a"]),
+    ],
+)
+async def test_recent_memories_follow_the_matches_if_asked_for(
+    settings: dict[str, Any], keys: list[str]
+) -> None:
+    outputs = await recall(**settings)
+
+    assert [hit["key"] for hit in outputs["results"]] == keys
+    assert outputs["count"] == len(keys)
+    assert outputs["text"].count("\n- ") == len(keys)
