@@ -3,7 +3,7 @@
 They differ from the defaults of fields, which apply to documents that lack the value.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -22,6 +22,7 @@ class Surroundings:
     message: Selector | None = None
     text: Selector | None = None
     context: Selector | None = None
+    translate: Callable[[str], str] = str
 
 
 def find_message(mode: Mode, starts: Sequence[tuple[str, Mapping[str, Json]]]) -> Selector | None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from django.utils.functional import Promise
 
 from workflows.engine.language.containers import ENTRY_KINDS
+from workflows.engine.language.document import Json
 from workflows.engine.language.dsl import load_document
 from workflows.engine.language.dsl.yaml_reading import read_yaml
 from workflows.engine.testing.cases import Case, Seed, read_cases
@@ -45,6 +46,12 @@ class Sample:
     @property
     def cases(self) -> list[Case]:
         return read_cases(translate_tree(read_yaml(self._read_file("tests"))))
+
+    @property
+    def trial_inputs(self) -> Mapping[str, Json]:
+        """Return the inputs with which its first test case begins: a run with them shows what the sample does."""
+        turns = [turn for case in self.cases for turn in case.turns]
+        return turns[0].inputs if turns else {}
 
     @property
     def memories(self) -> list[Seed]:

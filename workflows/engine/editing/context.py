@@ -23,10 +23,14 @@ def compute_box(item: Item) -> Box:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The installed kinds, and ``create_id``, which returns a new id for a node of a kind."""
+    """The installed kinds, and ``create_id``, which returns a new id for a node of a kind.
+
+    ``translate`` returns a text of the engine in the language of the person who edits.
+    """
 
     kinds: Mapping[str, AnyKind]
     create_id: Callable[[str], str]
+    translate: Callable[[str], str] = str
 
     def is_container(self, item: Item) -> bool:
         if item.kind in CONTAINERS:
@@ -36,7 +40,7 @@ class Context:
 
     def get_title(self, kind: str) -> str:
         node_kind = self.kinds.get(kind)
-        return node_kind.title if node_kind else kind
+        return self.translate(node_kind.title) if node_kind else kind
 
 
 def build_markers(parent: Item | None) -> dict[str, Json]:

@@ -47,6 +47,7 @@ def _find_surroundings(store: Store, id_: str, ops: Sequence[Op], context: Conte
         message=_find_message(store),
         text=next(filter(_can_be_referenced, texts), None),
         context=next(filter(_can_be_referenced, contexts), None),
+        translate=context.translate,
     )
 
 

@@ -4,6 +4,8 @@ import re
 import secrets
 from typing import Final
 
+from django.utils.translation import gettext
+
 from workflows.engine.editing import Context
 from workflows.execution.kinds import load_kinds
 
@@ -13,7 +15,7 @@ _ID_CHARACTERS: Final = "bcdfghjkmnpqrstvwxz0123456789"
 
 
 def build_context() -> Context:
-    return Context(load_kinds(), generate_id)
+    return Context(load_kinds(), generate_id, gettext)
 
 
 def generate_id(kind: str) -> str:

@@ -19,6 +19,7 @@ from workflows.execution.kinds import load_kinds
 from workflows.forms import build_input_fields
 from workflows.models import Conversation, Run, Workflow
 from workflows.models.documents import from_json
+from workflows.samples import SAMPLES_BY_SLUG
 from workflows.services.editor.drafts import list_problems, load_draft
 from workflows.services.runs.memory_streams import MemoryStream
 from workflows.services.runs.runs import VersionChoice, check_external_user, resolve_subject
@@ -83,7 +84,10 @@ def build_workflow_context(
     return context | {
         "last_run": last_run,
         "started": last_run,
-        "fields": build_input_fields(document, last_inputs=_find_last_inputs(principal, runs)),
+        "fields": build_input_fields(
+            document,
+            last_inputs=_find_last_inputs(principal, runs) or _get_trial_inputs(workflow),
+        ),
         "by_conversation": "conversation" in list_memory_scopes(document, load_kinds()),
         **build_group_context(request.GET, document),
     }
@@ -93,6 +97,12 @@ def _find_last_inputs(principal: Principal, runs: Sequence[Run]) -> Mapping[str,
     """Return the inputs of the last run that the caller started from a page, to prefill the form."""
     own_runs = (r for r in runs if r.started_by_id == principal.user_id and r.api_key_id is None)
     return next((run.inputs for run in own_runs), {})
+
+
+def _get_trial_inputs(workflow: Workflow) -> Mapping[str, Json]:
+    """Return the inputs of a sample's first test case, so that a copy that nobody has run yet can be run at once."""
+    sample = SAMPLES_BY_SLUG.get(workflow.sample or "")
+    return sample.trial_inputs if sample else {}
 
 
 def choose_version(principal: Principal, workflow: Workflow) -> VersionChoice | None:

@@ -125,7 +125,7 @@ class Llm(NodeKind[LlmConfig, LlmConfig]):
         context = format_reference(surroundings.context) if surroundings.context else ""
         if not message and not context:
             return {}
-        system = f"{MEMORY_PROMPT}\n{context}" if context else ""
+        system = f"{surroundings.translate(MEMORY_PROMPT)}\n{context}" if context else ""
         prompt = [{"role": "system", "text": system}, {"role": "user", "text": message}]
         return {"prompt_template": prompt}
 
