@@ -31,7 +31,7 @@ def test_chat_tells_forgets_and_knows_again(signed_in: Page):
 def told(page: Page) -> None:
     """Nodes light up, the answer streams in, what was remembered can be seen; a reload finds it again."""
     say(page, FACT)
-    for name in ("start", "recall", "llm", "answer", "question", "remember"):
+    for name in ("start", "recall", "llm", "answer", "remember"):
         expect(node(page, name)).to_have_attribute("data-state", "completed")
     page.locator(".chat-note summary", has_text="remembered").click()
     expect(page.locator(".chat-note")).to_contain_text(FACT)
@@ -49,7 +49,8 @@ def recalled_in_another_conversation(page: Page) -> None:
     page.locator(".chat-note summary", has_text="recalled").click()
     recollection = page.locator(".recollection").filter(has_text=FACT)
     expect(recollection.first.locator(".score").first).to_have_text(re.compile(r"\d+% match"))
-    expect(node(page, "remember")).to_have_attribute("data-state", "skipped")
+    expect(node(page, "remember")).to_have_attribute("data-state", "completed")
+    expect(page.locator(".chat-note summary", has_text="remembered")).to_have_count(0)
 
     why = page.get_by_role("link", name="Why?").last
     long_after = str(why.get_attribute("href"))

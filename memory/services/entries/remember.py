@@ -12,12 +12,14 @@ from memory.core.records import Json, MemoryEntry, Source, StoreParams, Tier
 from memory.core.scopes import compute_lifetime, parse_tier
 from memory.core.values import check_params
 from memory.logic.entries.known_statements import find_known
+from memory.models import Namespace
 from memory.models.entries import Operation
 from memory.permissions import get_guest_key_id
 from memory.providers.postgres import rows
 from memory.services.gateway import ingress_gate
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import hash_key, open_namespace
+from memory.services.gateway.namespace_access import NamespaceAccess
 
 
 @retry_on_conflict
@@ -66,15 +68,9 @@ def remember(
         context = access.build_context(Operation.STORE, reason)
         row, state = access.claim_to_write(params.key, context)
         if not raw:
-            load = partial(ingress_gate.load_contents, access, row)
-            admission = ingress_gate.check_ingress(params, load, ingress_gate.get_writer(caller))
-            params = admission.params
-            access.detail.update(admission.detail)
-        if once and params.tier is not Tier.QUARANTINE:
-            known = find_known(params, access.open_store())
-            if known is not None:
-                access.detail.update(key=hash_key(known.key), keys=0, known=known.id)
-                return known
+            params = _admit(access, row, params)
+        if once and (known := _find_known(access, params)) is not None:
+            return known
         size = check_value(access.policy, params.value)
         access.detail.update(key=hash_key(params.key), bytes=size, keys=1)
         if access.external is not None:
@@ -85,6 +81,25 @@ def remember(
         entry, before = rows.write(row, params, context, access.policy, state)
         access.detail.update(entry=str(entry.pk), before=before, after=entry.revision)
         return rows.build_entry(entry, access.text)
+
+
+def _admit(access: NamespaceAccess, row: Namespace, params: StoreParams) -> StoreParams:
+    """Return the parameters that the content filter lets through. Raise NotAdmitted if it rejects them."""
+    load = partial(ingress_gate.load_contents, access, row)
+    writer = ingress_gate.get_writer(access.caller)
+    admission = ingress_gate.check_ingress(params, load, writer)
+    access.detail.update(admission.detail)
+    return admission.params
+
+
+def _find_known(access: NamespaceAccess, params: StoreParams) -> MemoryEntry | None:
+    """Return the entry that has the statement already, and note it in the audit entry."""
+    if params.tier is Tier.QUARANTINE:
+        return None
+    known = find_known(params, access.open_store())
+    if known is not None:
+        access.detail.update(key=hash_key(known.key), keys=0, known=known.id)
+    return known
 
 
 def _complete_source(source: Source, caller: MemoryCaller) -> Source:

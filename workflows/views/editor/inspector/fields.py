@@ -355,8 +355,8 @@ WIDGET_STYLES: Final[Mapping[Widget, WidgetStyle]] = {
     Widget.SELECTOR_MAP: WidgetStyle("lists/_selector_map", _BLANK_SELECTOR),
     Widget.STRINGS: WidgetStyle("lists/_strings", "", is_list=True),
     Widget.OBJECT: JSON_STYLE,
-    Widget.METADATA: WidgetStyle("fields/_metadata"),
-    Widget.METADATA_FILTER: WidgetStyle("fields/_metadata"),
+    Widget.METADATA: WidgetStyle("conditions/_metadata"),
+    Widget.METADATA_FILTER: WidgetStyle("conditions/_metadata"),
     Widget.DURATION: WidgetStyle("fields/_duration"),
     Widget.TOOLS: WidgetStyle(
         "agents/_tools", {"source": "builtin", "provider": "", "name": ""}, is_list=True
