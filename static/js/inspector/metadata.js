@@ -1,7 +1,7 @@
 // Rows for metadata (key, value) and for conditions on it (key, operator, value). The JSON text beside them is the control of
 // the form; the rows write it and are painted from it, and what rows can't show stays JSON.
 
-import { isEqual, parseJson } from "../common/json_paths.js";
+import { isEqual } from "../common/json_paths.js";
 
 const OPERATORS = ["$ne", "$in", "$gt", "$gte", "$lt", "$lte"];
 const PRESENCE = { exists: true, missing: false };
@@ -38,14 +38,14 @@ function write(box, rows, json, isFinal) {
   for (const row of list(rows)) showValueField(row);
   const value = read(box, rows);
   const text = Object.keys(value).length ? JSON.stringify(value, null, 2) : "";
-  if (isEqual(parseJson(json.value || "{}", undefined), value)) return;
+  if (isEqual(parse(json.value || "{}"), value)) return;
   json.value = text;
   json.dispatchEvent(new CustomEvent("input", { bubbles: true, detail: { fromRows: true } }));
   if (isFinal) json.dispatchEvent(new Event("change", { bubbles: true }));
 }
 
 function paint(box, rows, json) {
-  const value = json.value.trim() === "" ? {} : parseJson(json.value, undefined);
+  const value = json.value.trim() === "" ? {} : parse(json.value);
   if (value === undefined) return; // half-written JSON
   const entries = box.dataset.metadata === "metadata" ? splitMetadata(value) : splitFilter(value);
   const note = box.querySelector("[data-metadata-note]");
@@ -128,12 +128,21 @@ function formatOperand(operator, operand) {
 
 /** Return a number, a boolean or null as what it is, and a text as it was typed; a text that looks like a number is quoted. */
 function parsePlain(text) {
-  const value = parseJson(text.trim(), undefined);
+  const value = parse(text.trim());
   return value === undefined || (typeof value === "object" && value !== null) ? text : value;
 }
 
 function format(value) {
   return typeof value === "string" && parsePlain(value) === value ? value : JSON.stringify(value);
+}
+
+/** Return the JSON in a text, or undefined if it is none; JSON may be null. */
+function parse(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 const splitList = (text) => text.split(/[,，]/).map((item) => item.trim()).filter(Boolean);
