@@ -85,7 +85,7 @@ def test_document_of_a_newer_version_waits_for_a_yes(alice: Person):
     with within(alice):
         assert not Workflow.objects.visible_to(alice.principal).exists()
     assert alice.client.post(IMPORT, {**newer, "confirm": "yes"}).status_code == 302
-    assert len(load_draft(the_only(alice)).nodes) == 7
+    assert len(load_draft(the_only(alice)).nodes) == 5
 
 
 def test_what_is_not_understood_is_said_after_the_import(alice: Person):

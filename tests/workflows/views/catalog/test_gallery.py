@@ -89,7 +89,7 @@ def test_card_draws_its_nodes_from_left_to_right_and_counts_the_rest():
     long = next(card for card in build_gallery("").cards if card.sample.slug == "forget-me")
 
     assert [node.icon for node in card.nodes] == [
-        *("start", "recall", "recall", "model", "chat", "branch", "store"),
+        *("start", "recall", "model", "chat", "store"),
     ]
     assert (card.hidden_count, len(long.nodes)) == (0, MAX_NODES)
     assert long.hidden_count > 0
