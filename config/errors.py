@@ -76,6 +76,8 @@ STATUS: Mapping[type[Exception], int] = {
     workflow_errors.WorkflowFault: 400,
     workflow_errors.NewerDocument: 409,
     workflow_errors.NothingToPublish: 409,
+    workflow_errors.NoModelConnected: 409,
+    workflow_errors.DraftingFailed: 502,
     workflow_errors.WorkflowArchived: 409,
     workflow_errors.RunNotPaused: 409,
     workflow_errors.WaitClosed: 409,

@@ -53,6 +53,19 @@ class NewerDocument(WorkflowFault):
         self.version = version
 
 
+class NoModelConnected(WorkflowFault):
+    """A workflow can't be drafted from a description, because the team has no model with a default."""
+
+    sentence = _("Connect a model first, with a default model: it drafts the workflow.")
+
+
+class DraftingFailed(WorkflowFault):
+    """The model gave no answer that could be turned into a workflow, even after one repair."""
+
+    retryable = True
+    sentence = _("The workflow could not be drafted.")
+
+
 class NothingToPublish(WorkflowFault):
     """The draft equals the published version."""
 

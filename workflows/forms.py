@@ -188,9 +188,39 @@ class ImportForm(PageForm):
             raise forms.ValidationError(_("The file is not UTF-8 text.")) from error
 
 
-class NewWorkflowForm(forms.Form):
+class NewWorkflowForm(PageForm):
+    """A new workflow: its name and type, and what it begins with."""
+
+    READY, BLANK, DESCRIPTION = "ready", "blank", "description"
+
+    name = forms.CharField(label=_("Name"), max_length=255)
+    start = forms.ChoiceField(
+        label=_("Start with"),
+        required=False,
+        choices=[
+            (READY, _("A working workflow: it asks a model and remembers what people say")),
+            (DESCRIPTION, _("A description: a model drafts the workflow, and you edit the draft")),
+            (BLANK, _("A blank canvas")),
+        ],
+        widget=forms.RadioSelect,
+        initial=READY,
+    )
+    description = forms.CharField(
+        label=_("What should it do?"),
+        required=False,
+        max_length=2_000,
+        widget=forms.Textarea(
+            attrs={
+                "rows": 4,
+                "placeholder": _(
+                    "A chatbot that helps new employees and remembers their questions"
+                ),
+            }
+        ),
+    )
     mode = forms.ChoiceField(
         label=_("Type"),
+        required=False,
         choices=[
             ("advanced-chat", _("Chat: replies to messages and remembers the conversation")),
             ("workflow", _("Workflow: takes input values and returns output values")),
@@ -198,7 +228,14 @@ class NewWorkflowForm(forms.Form):
         widget=forms.RadioSelect,
         initial="advanced-chat",
     )
-    name = forms.CharField(label=_("Name"), max_length=255, required=False)
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        cleaned["start"] = cleaned.get("start") or self.READY
+        cleaned["mode"] = cleaned.get("mode") or "advanced-chat"
+        if cleaned["start"] == self.DESCRIPTION and not cleaned.get("description", "").strip():
+            self.add_error("description", _("Describe the workflow in a sentence or two."))
+        return cleaned
 
 
 class RenameForm(PageForm):

@@ -4,7 +4,7 @@ from django.urls import URLPattern, URLResolver, include, path
 
 from workflows import sse
 from workflows.views import providers, tasks
-from workflows.views.catalog import archive, folders, home, workflows
+from workflows.views.catalog import archive, folders, home, new_workflow, workflows
 from workflows.views.chat import forgetting, messages, page
 from workflows.views.editor import edits, export, outline_page, search
 from workflows.views.editor import page as editor_page
@@ -109,7 +109,7 @@ pages: list[URLPattern | URLResolver] = [
     path("samples/<slug:slug>/copy/", home.copy_sample, name="copy_sample"),
     path("first-steps/", first_steps.steps, name="first_steps"),
     path("workflows/", workflows.index, name="list"),
-    path("workflows/new/", workflows.new, name="new"),
+    path("workflows/new/", new_workflow.new, name="new"),
     path("workflows/import/", workflows.import_, name="import"),
     path("workflows/archived/", archive.index, name="archived"),
     path("workflows/archive/", archive.archive_selected, name="archive_chosen"),

@@ -53,6 +53,7 @@ def wanted() -> Document:
 
 def new_workflow(page: Page) -> Draft:
     page.goto("/workflows/new/")
+    page.locator("input[name=start][value=blank]").check()
     page.locator("input[name=mode][value=workflow]").check()
     page.locator("main form button[type=submit]").first.click()
     ready(page)

@@ -14,7 +14,7 @@ from workflows import selectors
 from workflows.errors import InvalidValue, NameTaken, WorkflowArchived
 from workflows.models import Folder, FolderTree, Workflow
 from workflows.models import folder as folder_module
-from workflows.services.catalog import blank_workflow, folders, importing
+from workflows.services.catalog import folders, importing, new_workflow
 from workflows.services.editor import drafts
 from workflows.services.samples import samples
 
@@ -184,7 +184,7 @@ def test_new_ones_land_in_the_folder_and_a_copy_beside_its_first(bob: Person):
     folder, team_id = make_folder(bob), bob.team.pk
     place = {"team_id": team_id, "folder": folder}
     made = [
-        blank_workflow.create_blank(bob.principal, mode=Mode.CHAT, **place),
+        new_workflow.create_blank(bob.principal, mode=Mode.CHAT, **place),
         importing.import_document(bob.principal, source=_echo(), **place).workflow,
         samples.copy_sample(bob.principal, slug="chatbot", **place),
     ]
@@ -269,7 +269,7 @@ def test_folder_of_another_team_is_not_found_and_takes_nothing_in(cast: Cast):
 def blank_in(person: Person, folder: Folder) -> Workflow:
     from workflows.engine.language.document import Mode
 
-    return blank_workflow.create_blank(
+    return new_workflow.create_blank(
         person.principal, team_id=person.team.pk, mode=Mode.CHAT, folder=folder
     )
 

@@ -19,12 +19,12 @@ from accounts.principals import get_current_team_id, get_principal
 from accounts.views.pagination import paginate_by_offset
 from workflows import permissions, selectors
 from workflows.engine.errors import DocumentInvalid
-from workflows.engine.language.document import Dialect, Mode
+from workflows.engine.language.document import Dialect
 from workflows.errors import NewerDocument, NothingToPublish
-from workflows.forms import ImportForm, NewWorkflowForm, PublishForm, RenameForm
+from workflows.forms import ImportForm, PublishForm, RenameForm
 from workflows.models import Folder, Workflow
 from workflows.services import publishing
-from workflows.services.catalog import blank_workflow, importing
+from workflows.services.catalog import importing
 from workflows.services.editor import drafts
 from workflows.templatetags.problems import describe_with_location
 from workflows.views.catalog.folder_location import get_location
@@ -70,29 +70,6 @@ def index(request: HttpRequest) -> HttpResponse:
         "can_arrange": permissions.may_arrange(principal, team_id),
     }
     return render(request, "workflows/catalog/list.html", context)
-
-
-@login_required
-@require_http_methods(["GET", "POST"])
-def new(request: HttpRequest) -> HttpResponse:
-    """Create a blank workflow; its mode and name can be given."""
-    principal, team_id = get_principal(request), get_current_team_id(request)
-    permissions.check_create(principal, team_id)
-    location = get_location(request)
-    form = NewWorkflowForm(get_form_data(request))
-    if form.is_valid():
-        workflow = blank_workflow.create_blank(
-            principal,
-            team_id=team_id,
-            mode=Mode(form.cleaned_data["mode"]),
-            name=form.cleaned_data["name"] or None,
-            folder=location.folder,
-        )
-        return redirect("workflows:detail", workflow.pk)
-    context = {"form": form, "location": location}
-    return render(
-        request, "workflows/catalog/new.html", context, status=422 if form.errors else 200
-    )
 
 
 @login_required

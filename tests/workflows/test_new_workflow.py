@@ -1,0 +1,195 @@
+"""A new workflow can be run at once, and a description becomes a draft that can be run."""
+
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from django.urls import reverse
+
+from accounts.tenancy import tenant
+from tests.support.cast import Person
+from workflows.engine.language.document import Document, Mode
+from workflows.engine.language.problems import select_errors
+from workflows.engine.language.validation import validate
+from workflows.engine.ports import ModelChunk, ModelRequest
+from workflows.execution.kinds import load_kinds
+from workflows.models import ModelProvider, Workflow
+from workflows.services.catalog import drafting, new_workflow
+from workflows.services.catalog.workflow_plan import (
+    PlannedInput,
+    PlannedStep,
+    WorkflowPlan,
+    build_document,
+)
+from workflows.services.editor import drafts
+from workflows.services.samples.closest import find_closest_sample
+
+
+pytestmark = pytest.mark.django_db
+
+NEW = reverse("workflows:new")
+PLAN = {
+    "name": "Onboarding helper",
+    "description": "Helps new employees.",
+    "kind": "chat",
+    "remembers": True,
+    "steps": [{"title": "Answer", "instructions": "Help the new employee. Never use {{#x.y#}}."}],
+    "opening": "Welcome!",
+    "questions": ["Where is the coffee?"],
+}
+
+
+class Models:
+    """A model that gives these answers one after the other, and keeps what it was asked."""
+
+    def __init__(self, *answers: str) -> None:
+        self.answers = list(answers)
+        self.requests: list[ModelRequest] = []
+
+    def __call__(self, configs: object, **options: object) -> "Models":
+        return self
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
+        self.requests.append(request)
+        yield ModelChunk(text=self.answers.pop(0))
+
+
+@pytest.fixture
+def connected(alice: Person) -> Person:
+    with tenant([alice.team.pk]):
+        ModelProvider.objects.create(
+            team=alice.team,
+            name="acme",
+            kind="openai_compatible",
+            base_url="https://models.example/v1",
+            default_model="big",
+        )
+    return alice
+
+
+def answer_with(monkeypatch: pytest.MonkeyPatch, *answers: str) -> Models:
+    models = Models(*answers)
+    monkeypatch.setattr(drafting, "TeamModels", models)
+    return models
+
+
+def errors_of(document: Document) -> list[Any]:
+    return select_errors(validate(document, load_kinds()))
+
+
+def newest(person: Person) -> tuple[Workflow, Document]:
+    with tenant([person.team.pk]):
+        workflow = Workflow.objects.unscoped().latest("created_at")
+        return workflow, drafts.load_draft(workflow)
+
+
+@pytest.mark.parametrize(
+    ("mode", "kinds"),
+    [
+        (Mode.CHAT, ["start", "llm", "answer", "memory-store"]),
+        (Mode.WORKFLOW, ["start", "llm", "end", "memory-store"]),
+    ],
+)
+def test_ready_workflow_has_no_errors_and_remembers(mode: Mode, kinds: list[str]):
+    document = build_document(WorkflowPlan(mode=mode, name="Mine"))
+
+    by_id = {node.id: node.data for node in document.nodes}
+    assert [node.kind for node in document.nodes] == kinds
+    assert errors_of(document) == []
+    assert by_id["llm"]["enhanced_memory"]["enabled"] is True
+    assert by_id["llm"]["enhanced_memory"]["scope"] == by_id["remember"]["scope"] == "user"
+
+
+def test_steps_of_a_plan_read_from_each_other_and_inputs_from_the_form():
+    plan = WorkflowPlan(
+        mode=Mode.WORKFLOW,
+        steps=(
+            PlannedStep("Summarize", "Summarize it."),
+            PlannedStep("Translate", "Translate it."),
+        ),
+        inputs=(PlannedInput("text", "Text"), PlannedInput("language", "Language")),
+        remembers=False,
+    )
+
+    document = build_document(plan)
+
+    prompts: dict[str, Any] = {node.id: node.data.get("prompt_template") for node in document.nodes}
+    assert errors_of(document) == []
+    assert "{{#start.language#}}" in prompts["llm"][1]["text"]
+    assert prompts["llm2"][1]["text"] == "{{#llm.text#}}"
+
+
+def test_page_creates_a_ready_workflow_with_the_suggested_name(alice: Person):
+    page = alice.client.get(NEW)
+
+    answer = alice.client.post(NEW, {"name": page.context["form"]["name"].value()})
+
+    workflow, document = newest(alice)
+    assert answer.status_code == 302
+    assert (workflow.name, workflow.mode, len(document.nodes)) == ("My chatbot", "advanced-chat", 4)
+    assert new_workflow.suggest_name(alice.team.pk) == "My chatbot 2"
+
+
+def test_page_requires_a_name(alice: Person):
+    assert alice.client.post(NEW, {"name": " "}).status_code == 422
+
+
+def test_blank_workflow_has_a_start_only(alice: Person):
+    alice.client.post(NEW, {"name": "Empty", "start": "blank", "mode": "workflow"})
+
+    assert [node.kind for node in newest(alice)[1].nodes] == ["start"]
+
+
+def test_description_becomes_a_draft(connected: Person, monkeypatch: pytest.MonkeyPatch):
+    models = answer_with(monkeypatch, f"```json\n{json.dumps(PLAN)}\n```")
+    body = {"name": "My chatbot", "start": "description", "description": "a bot for new employees"}
+
+    answer = connected.client.post(NEW, body)
+
+    workflow, document = newest(connected)
+    assert answer.status_code == 302
+    assert (workflow.name, workflow.published_version) == ("Onboarding helper", None)
+    assert document.features["suggested_questions"] == ["Where is the coffee?"]
+    assert errors_of(document) == []
+    assert models.requests[0].model == "big"
+    assert models.requests[0].messages[1].text == "a bot for new employees"
+
+
+def test_bad_answer_is_repaired_once(connected: Person, monkeypatch: pytest.MonkeyPatch):
+    models = answer_with(monkeypatch, "Sure! {", json.dumps(PLAN))
+
+    document = drafting.draft_plan(connected.team.pk, "a bot", name="Named by me")
+
+    assert document.name == "Named by me"
+    assert "Repair this" in models.requests[1].messages[-1].text
+
+
+def test_second_bad_answer_is_reported_with_the_closest_sample(
+    connected: Person, monkeypatch: pytest.MonkeyPatch
+):
+    answer_with(monkeypatch, "{}", json.dumps({**PLAN, "steps": []}))
+    body = {"name": "x", "start": "description", "description": "study coach for my exam"}
+
+    answer = connected.client.post(NEW, body)
+
+    assert answer.status_code == 422
+    assert "could not be turned into a workflow" in answer.content.decode()
+    assert answer.context["closest_sample"].slug == "study"
+
+
+def test_without_a_model_the_page_says_so_and_offers_the_closest_sample(alice: Person):
+    body = {"name": "x", "start": "description", "description": "a handbook for my team"}
+
+    answer = alice.client.post(NEW, body)
+
+    assert "No model is connected" in alice.client.get(NEW).content.decode()
+    assert answer.status_code == 422
+    assert answer.context["closest_sample"].slug == "handbook"
+
+
+def test_closest_sample_of_no_words_is_the_first():
+    closest = find_closest_sample("")
+
+    assert closest is not None
+    assert closest.slug == "chatbot"
