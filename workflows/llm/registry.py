@@ -48,7 +48,7 @@ class TeamModels:
         self._ports: dict[str, ModelPort] = {}
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
-        config = self._configs.get(normalize_name(request.provider))
+        config = self._find_config(request.provider)
         if config and not request.model:
             request = replace(request, model=config.default_model)
         price = config.find_price(request.model) if config else None
@@ -69,8 +69,13 @@ class TeamModels:
             self._ports[name] = self._build_port(name, provider)
         return self._ports[name]
 
+    def _find_config(self, provider: str) -> ProviderConfig | None:
+        """Return the provider of that name. A node that names none gets the first one that is connected."""
+        name = normalize_name(provider)
+        return self._configs.get(name) if name else next(iter(self._configs.values()), None)
+
     def _build_port(self, name: str, provider: str) -> ModelPort:
-        config = self._configs.get(name)
+        config = self._find_config(provider)
         if config is None and (name == OFFLINE or self._fallback == "offline"):
             return OfflineModels()
         if config is None:

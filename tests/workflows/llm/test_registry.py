@@ -101,3 +101,14 @@ def test_plugin_adds_a_kind() -> None:
 def test_kind_of_a_plugin_that_is_gone_says_so() -> None:
     with pytest.raises(ModelFailed, match="type 'gone'"):
         answer(TeamModels([ProviderConfig("mine", kind="gone")]), "mine")
+
+
+def test_request_that_names_no_provider_goes_to_a_connected_one(server: FakeOpenAI) -> None:
+    config = ProviderConfig("acme", base_url=server.base_url, default_model="tiny")
+
+    connected = answer(TeamModels([config]), provider="", model="")
+    offline = answer(TeamModels([]), provider="", model="")
+
+    assert "offline" in offline
+    assert "offline" not in connected
+    assert server.requests[-1].body["model"] == "tiny"
