@@ -186,7 +186,8 @@ def _tell_settings(late: Mapping[str, str]) -> None:
     env.cache_clear()
     for name in late:
         if hasattr(settings, name):
-            setattr(settings, name, getattr(env(), name.lower()))
+            value = getattr(env(), name.lower())
+            setattr(settings, name, None if value == "none" else value)  # as in config.settings
 
 
 def _run(command: list[str]) -> NoReturn:
