@@ -126,6 +126,11 @@ class Env(BaseSettings):
     net_allow: Words = ()
     """internal hosts or networks that workflows may call, comma-separated CIDRs or names; link-local addresses are
     never allowed"""
+    local_models: bool | None = None
+    """whether model providers may be on this machine, such as Ollama, and local ones are offered on the page Models;
+    empty: only in `manage.py up` without PUBLIC_URL, if HOST is an address of this machine"""
+    ollama_host: str = "127.0.0.1:11434"
+    """address of a local Ollama, as in its own variable of this name"""
     mcp_stdio_commands: Words = ()
     """MCP servers that teams may start as processes on this machine, comma-separated name=command, e.g.
     git=/usr/local/bin/mcp-server-git --repository /srv/repo; empty: none"""
@@ -175,6 +180,14 @@ class Env(BaseSettings):
         if value is not None and not value.startswith(schemes):
             raise ValueError(f"must start with one of {', '.join(schemes)}")
         return value
+
+    @property
+    def suggests_local_models(self) -> bool:
+        """Return whether ``manage.py up`` allows models on this machine: unless others may reach the site."""
+        if self.local_models is not None:
+            return self.local_models
+        is_private = self.host in ("127.0.0.1", "localhost", "::1")
+        return is_private and not self.public_url
 
     @property
     def embedded_database(self) -> bool:

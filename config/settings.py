@@ -206,6 +206,8 @@ CONTENT_SECURITY_POLICY = {
 EMBED_ORIGINS = ENV.embed_origins
 METRICS_TOKEN = ENV.metrics_token
 NET_ALLOW = ENV.net_allow
+LOCAL_MODELS = bool(ENV.local_models)
+OLLAMA_HOST = ENV.ollama_host
 MCP_STDIO_COMMANDS = ENV.mcp_stdio_commands
 
 # Languages, files, mail, log

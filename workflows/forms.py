@@ -1,8 +1,9 @@
 """Forms of the workflow pages. The run form is built from the start node's variables."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, count
 from typing import Any
 
 from django import forms
@@ -12,6 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from config.http import strict_json
 from workflows.engine.language.document import Document, Json
+from workflows.llm.presets import Preset
 from workflows.models import Workflow
 
 
@@ -292,12 +294,14 @@ class PublishForm(PageForm):
 
 
 class ProviderForm(PageForm):
-    """An OpenAI-compatible endpoint. The API key can be set but is never shown."""
+    """An OpenAI-compatible endpoint. The API key can be set but is never shown.
+
+    A ``preset`` fills in the name and the address.
+    """
 
     name = forms.RegexField(
         r"^[A-Za-z0-9._-]{1,80}$",
         label=_("Provider name"),
-        initial="openai",
         help_text=_("The name that nodes use for this provider, for example openai."),
         error_messages={
             "invalid": _("Use letters, digits, dots, dashes and underscores, up to 80 characters.")
@@ -315,4 +319,63 @@ class ProviderForm(PageForm):
         widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
         help_text=_("Stored encrypted and never shown again."),
     )
-    default_model = forms.CharField(label=_("Model"), required=False, max_length=200)
+    default_model = forms.CharField(
+        label=_("Model"),
+        required=False,
+        max_length=200,
+        help_text=_("Empty: selected from the models that the provider lists."),
+    )
+
+    def __init__(
+        self, data: Any = None, *, preset: Preset | None = None, taken_names: Iterable[str] = ()
+    ) -> None:
+        initial = {}
+        if preset is not None:
+            name = _find_free_name(preset.name, set(taken_names))
+            initial = {"name": name, "base_url": preset.base_url}
+        super().__init__(data, initial=initial)
+        if preset is not None and preset.example_url:
+            self.fields["base_url"].widget.attrs["placeholder"] = preset.example_url
+        if preset is not None and preset.key_page:
+            self.fields["api_key"].required = True
+            self.fields["api_key"].widget.attrs["autofocus"] = True
+
+    @property
+    def main_fields(self) -> list[forms.BoundField]:
+        """Return the fields that a person has to fill in: for a preset, the key and an address that it doesn't know."""
+        names = ["api_key"] if self.initial.get("name") else ["name", "base_url", "api_key"]
+        if self.initial.get("name") and not self.initial["base_url"]:
+            names.insert(0, "base_url")
+        return [self[name] for name in names]
+
+    @property
+    def other_fields(self) -> list[forms.BoundField]:
+        main = {field.name for field in self.main_fields}
+        return [field for field in self if field.name not in main]
+
+    @property
+    def has_other_errors(self) -> bool:
+        return any(field.errors for field in self.other_fields)
+
+
+def _find_free_name(name: str, taken_names: set[str]) -> str:
+    names = chain([name], (f"{name}-{number}" for number in count(2)))
+    return next(name for name in names if name not in taken_names)
+
+
+class ProviderLimitsForm(PageForm):
+    """The limits of a provider's calls. An empty field means the application's default."""
+
+    timeout_seconds = forms.IntegerField(
+        label=_("Time limit (seconds)"), required=False, min_value=1, max_value=3600
+    )
+    idle_seconds = forms.IntegerField(
+        label=_("Time until the first word (seconds)"), required=False, min_value=1, max_value=3600
+    )
+    max_concurrency = forms.IntegerField(
+        label=_("Calls at the same time"), required=False, min_value=1, max_value=1000
+    )
+    max_tokens = forms.IntegerField(
+        label=_("Default max tokens"), required=False, min_value=1, max_value=1_000_000
+    )
+    max_retries = forms.IntegerField(label=_("Retries"), required=False, min_value=0, max_value=10)

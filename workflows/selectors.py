@@ -14,6 +14,7 @@ from accounts.access import Principal, can
 from accounts.errors import NotFound
 from config.ids import normalize_identifier
 from workflows import permissions
+from workflows.llm.config import DEFAULT
 from workflows.models import (
     Conversation,
     Credential,
@@ -21,6 +22,7 @@ from workflows.models import (
     Folder,
     FolderTree,
     Message,
+    ModelMapping,
     ModelProvider,
     Pin,
     Revision,
@@ -327,6 +329,30 @@ def list_providers(principal: Principal, team_id: UUID) -> QuerySet[ModelProvide
     permissions.check_view_credentials(principal, team_id)
     rows = ModelProvider.objects.visible_to(principal).filter(team_id=team_id)
     return rows.select_related("credential").defer("credential__secret")
+
+
+def find_provider_by_name(principal: Principal, team_id: UUID, name: str) -> ModelProvider:
+    """Return the provider of a team's model, for somebody who may change the team's models."""
+    permissions.check_manage(principal, team_id)
+    return _get(ModelProvider.objects.visible_to(principal), team_id=team_id, name=name)
+
+
+def list_mappings(principal: Principal, team_id: UUID) -> QuerySet[ModelMapping]:
+    """Return which models of a team answer for others, without the team's default."""
+    permissions.check_view_credentials(principal, team_id)
+    rows = ModelMapping.objects.visible_to(principal).filter(team_id=team_id)
+    return rows.exclude(provider=DEFAULT).select_related("target").order_by("provider", "model")
+
+
+def read_default_model(principal: Principal, team_id: UUID) -> dict[str, str]:
+    """Return the names of the team's default provider and model; both are empty if it has none."""
+    permissions.check_view_credentials(principal, team_id)
+    rows = ModelMapping.objects.visible_to(principal).filter(team_id=team_id, provider=DEFAULT)
+    default = rows.select_related("target").first()
+    if default is None:
+        return {"provider": "", "model": ""}
+    model = default.target_model or default.target.default_model
+    return {"provider": default.target.name, "model": model}
 
 
 def find_provider(

@@ -3,7 +3,7 @@
 from django.urls import URLPattern, URLResolver, include, path
 
 from workflows import sse
-from workflows.views import providers, tasks
+from workflows.views import model_choices, providers, tasks
 from workflows.views.catalog import archive, folders, home, new_workflow, workflows
 from workflows.views.chat import forgetting, messages, page
 from workflows.views.editor import edits, export, outline_page, search
@@ -146,6 +146,10 @@ pages: list[URLPattern | URLResolver] = [
     path("tools/<uuid:connection_id>/delete/", tool_pages.delete, name="disconnect_tools"),
     path("tools/<uuid:connection_id>/try/<slug:name>/", trying.try_operation, name="try_tool"),
     path("models/", providers.index, name="providers"),
+    path("models/local/", providers.find_local, name="local_models"),
+    path("models/default/", model_choices.set_default, name="set_default_model"),
+    path("models/mapping/", model_choices.set_mapping, name="set_model_mapping"),
+    path("models/<uuid:provider_id>/limits/", providers.set_limits, name="set_limits"),
     path("models/<uuid:provider_id>/test/", providers.test, name="test_provider"),
     path("models/<uuid:provider_id>/prices/", providers.set_prices, name="set_prices"),
     path("models/<uuid:provider_id>/delete/", providers.delete, name="delete_provider"),

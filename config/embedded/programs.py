@@ -16,7 +16,10 @@ def build_web(settings: Env, port: int, listener_fd: int | None = None) -> Progr
         command_marker="config.asgi:application",
         stop_timeout=5,
         inherited_fds=() if listener_fd is None else (listener_fd,),
-        environment={"DATABASE_POOL_SIZE": str(settings.database_pool_size or 20)},
+        environment={
+            "DATABASE_POOL_SIZE": str(settings.database_pool_size or 20),
+            **_pass_local_models(settings),
+        },
         command=[
             sys.executable, "-m", "uvicorn", "config.asgi:application",
             *address,
@@ -35,6 +38,7 @@ def build_worker(settings: Env) -> Program:
             "DATABASE_POOL_SIZE": str(settings.database_pool_size or settings.worker_threads + 16),
             # Celery warns root because pickle is unsafe, but this worker accepts JSON only.
             "PYTHONWARNINGS": "ignore:You're running the worker",
+            **_pass_local_models(settings),
         },
         command=[
             sys.executable, "-m", "celery", "--quiet", "-A", "config.celery", "worker",
@@ -57,3 +61,10 @@ def build_beat(settings: Env) -> Program:
             "--schedule", str(schedule), "--pidfile", "", "--loglevel", "WARNING",
         ],
     )  # fmt: skip
+
+
+def _pass_local_models(settings: Env) -> dict[str, str]:
+    """Return the decision of ``manage.py up`` as an environment variable."""
+    return (
+        {} if settings.local_models is None else {"LOCAL_MODELS": str(int(settings.local_models))}
+    )

@@ -37,16 +37,21 @@ def build_client(
     connect: float = CONNECT_SECONDS,
     max_body: int = MAX_BODY,
     verify: bool = True,
+    for_models: bool = False,
     allow: Iterable[str] | None = None,
     resolver: Resolver | None = None,
 ) -> httpx.AsyncClient:
     """Build an asynchronous client.
 
     ``timeout`` limits a whole exchange in seconds, including redirects and body; ``idle`` limits a single wait.
-    ``verify=False`` accepts any certificate, but the address is still checked. ``allow`` replaces NET_ALLOW and
-    ``resolver`` the system's name lookup, both for tests.
+    ``verify=False`` accepts any certificate, but the address is still checked. ``for_models`` allows addresses of this
+    machine if LOCAL_MODELS does. ``allow`` replaces NET_ALLOW and ``resolver`` the system's name lookup, both for
+    tests.
     """
-    rules = Rules(_get_allow_list(allow), timeout, max_body, resolver, verify)
+    allowed = _get_allow_list(allow)
+    if for_models and env().local_models:
+        allowed = _add_this_machine(allowed)
+    rules = Rules(allowed, timeout, max_body, resolver, verify)
     return _AsyncClient(
         transport=AsyncGuardedTransport(rules),
         **_build_options(timeout, idle, follow_redirects, connect),
@@ -76,6 +81,15 @@ def _get_allow_list(allow: Iterable[str] | None) -> AllowList:
 @cache
 def _load_allow_list() -> AllowList:
     return parse_allowed(env().net_allow)
+
+
+@cache
+def _load_this_machine() -> AllowList:
+    return parse_allowed(("127.0.0.0/8:*", "[::1]:*", "127.0.0.0/8", "[::1]"))
+
+
+def _add_this_machine(allowed: AllowList) -> AllowList:
+    return AllowList((*allowed.entries, *_load_this_machine().entries))
 
 
 def _build_options(

@@ -7,6 +7,7 @@ value and what it switches, as JSON. One function a setting, under the setting's
 import json
 import logging
 import sys
+import threading
 import time
 import urllib.request
 import uuid
@@ -260,6 +261,34 @@ def net_allow() -> object:
         except net.NetFault as fault:
             return [allowed, type(fault).__name__]
     return [allowed, ""]
+
+
+def local_models() -> object:
+    """Return whether the client of models reaches another port of this machine, and the other client doesn't."""
+    import asyncio
+    from http.server import BaseHTTPRequestHandler, HTTPServer
+
+    from config import net
+
+    with HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as server:
+        threading.Thread(target=server.handle_request, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}/v1"
+
+        async def call(*, for_models: bool) -> str:
+            async with net.build_client(timeout=5, for_models=for_models) as client:
+                try:
+                    await client.get(url)
+                except net.NetFault as fault:
+                    return type(fault).__name__
+            return "connected"
+
+        return [asyncio.run(call(for_models=True)), asyncio.run(call(for_models=False))]
+
+
+def ollama_host() -> object:
+    from workflows.services.models.local_servers import list_candidates
+
+    return next(url for preset, url in list_candidates() if preset.name == "ollama")
 
 
 def mcp_stdio_commands() -> object:

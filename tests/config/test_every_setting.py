@@ -78,6 +78,8 @@ SETTINGS: Mapping[str, Row] = {
     "mfa_enabled": Row("true", True, "/accounts/2fa/"),
     "signup_open": Row("yes", True, True),
     "net_allow": Row("{address}, 10.1.0.0/16", ["{address}", "10.1.0.0/16"], [200, "AddressRefused"]),
+    "local_models": Row("1", True, ["connected", "AddressRefused"]),
+    "ollama_host": Row("0.0.0.0:4711", "0.0.0.0:4711", "http://127.0.0.1:4711/v1"),
     "mcp_stdio_commands": Row(
         "git=/bin/mcp-git --repository /srv", ["git=/bin/mcp-git --repository /srv"],
         {"git": "/bin/mcp-git --repository /srv"},

@@ -176,6 +176,8 @@ def _stack(
         "BROKER_URL": f"redis+socket://{socket}?virtual_host={number}",
         "REDIS_URL": f"unix://{socket}?db={number}",
         "LOG_LEVEL": "INFO",
+        "LOCAL_MODELS": "1",
+        "OLLAMA_HOST": f"127.0.0.1:{find_free_port('127.0.0.1', port + 100)}",
     }
     stack = LiveStack(
         f"http://127.0.0.1:{port}", environment, tmp_path_factory.mktemp("stack"), port, nurseries

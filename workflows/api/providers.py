@@ -9,9 +9,10 @@ from ninja import Router, Status
 from accounts.http.auth import api_auth
 from accounts.principals import get_current_team_id, get_principal
 from workflows import selectors
-from workflows.models import Credential, ModelProvider
+from workflows.models import Credential, ModelMapping, ModelProvider
 from workflows.schemas import workflows
 from workflows.services import credentials
+from workflows.services.models import connecting, mappings
 
 
 router = Router(auth=api_auth(), tags=["providers"])
@@ -55,6 +56,61 @@ def delete_provider(request: HttpRequest, provider_id: UUID) -> Status[None]:
     principal = get_principal(request)
     provider = selectors.find_provider(principal, provider_id, change=True)
     credentials.delete_provider(principal, provider=provider)
+    return Status(204, None)
+
+
+@router.post(
+    "/providers/{uuid:provider_id}/test", response=workflows.TestOut, summary="Test a provider"
+)
+def test_provider(request: HttpRequest, provider_id: UUID) -> connecting.TestResult:
+    """Test a model provider by listing its models; nothing else is sent. The result is stored."""
+    principal = get_principal(request)
+    provider = selectors.find_provider(principal, provider_id, change=True)
+    return connecting.test_provider(principal, provider=provider)
+
+
+@router.get("/models/default", response=workflows.DefaultModel, summary="Read the default model")
+def read_default_model(request: HttpRequest) -> dict[str, str]:
+    """Return the model that new nodes and samples of your current team use."""
+    return selectors.read_default_model(get_principal(request), get_current_team_id(request))
+
+
+@router.put("/models/default", response=workflows.DefaultModel, summary="Set the default model")
+def set_default_model(request: HttpRequest, body: workflows.DefaultModel) -> dict[str, str]:
+    """Set the model that new nodes and samples use, or remove it with an empty ``provider``."""
+    principal, team_id = get_principal(request), get_current_team_id(request)
+    provider = None
+    if body.provider:
+        provider = selectors.find_provider_by_name(principal, team_id, body.provider)
+    mappings.set_default(principal, team_id=team_id, provider=provider, model=body.model)
+    return selectors.read_default_model(principal, team_id)
+
+
+@router.get("/models/mappings", response=list[workflows.MappingOut], summary="List mappings")
+def list_mappings(request: HttpRequest) -> QuerySet[ModelMapping]:
+    """Return the models of your current team that answer for others."""
+    return selectors.list_mappings(get_principal(request), get_current_team_id(request))
+
+
+@router.put("/models/mappings", response=workflows.MappingOut, summary="Map a model")
+def set_mapping(request: HttpRequest, body: workflows.MappingIn) -> ModelMapping:
+    """Let a model of your current team answer for one that documents name."""
+    principal, team_id = get_principal(request), get_current_team_id(request)
+    target = selectors.find_provider_by_name(principal, team_id, body.target)
+    return mappings.set_mapping(
+        principal,
+        name=body.provider,
+        model=body.model,
+        target=target,
+        target_model=body.target_model,
+    )
+
+
+@router.delete("/models/mappings", response={204: None}, summary="Delete a mapping")
+def delete_mapping(request: HttpRequest, body: workflows.MappingKey) -> Status[None]:
+    """Delete a mapping; documents that name its model get the team's default again."""
+    principal, team_id = get_principal(request), get_current_team_id(request)
+    mappings.delete_mapping(principal, team_id=team_id, name=body.provider, model=body.model)
     return Status(204, None)
 
 

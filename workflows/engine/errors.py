@@ -4,6 +4,7 @@ A fail branch receives a fault's ``error_type``; ``retryable`` says whether a re
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from workflows.engine.language.problems import Problem
 
@@ -86,6 +87,9 @@ class OperationInvalid(EngineFault):
 class ModelFailed(EngineFault):
     """The model did not respond."""
 
+    # The ``ports.ModelSource`` of the model that was asked, if it is known.
+    source: Any = None
+
     def __init__(
         self, message: str = "", *, retryable: bool = False, status: int | None = None
     ) -> None:
@@ -99,6 +103,10 @@ class UnofferedToolCall(ModelFailed):
     @property
     def error_type(self) -> str:
         return ModelFailed.__name__
+
+
+class ModelNeeded(ModelFailed):
+    """This task needs a language model. Connect one under Models."""
 
 
 class TemplateFailed(EngineFault):

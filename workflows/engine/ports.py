@@ -205,6 +205,16 @@ class ModelRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class ModelSource:
+    """The provider and the model that answered a request, which may not be those that the document names."""
+
+    provider: str
+    model: str
+    # The exact model that the endpoint names in its answer, if it is another name.
+    version: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ModelChunk:
     """A piece of a streamed answer. The last piece has ``finish_reason``, ``usage``, ``tool_calls`` and ``label``.
 
@@ -218,6 +228,7 @@ class ModelChunk:
     finish_reason: str | None = None
     usage: Usage | None = None
     label: str = ""
+    source: ModelSource | None = None
 
 
 class ModelPort(Protocol):

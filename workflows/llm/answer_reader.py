@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from workflows.engine.errors import ModelFailed, UnofferedToolCall
-from workflows.engine.ports import ModelChunk, ModelRequest, Usage
+from workflows.engine.ports import ModelChunk, ModelRequest, ModelSource, Usage
 from workflows.engine.tool_calls import ToolCall
-from workflows.llm.failures import CUT_OFF, FILTERED
+from workflows.llm.failures import CUT_OFF, EMPTY, FILTERED, NO_ROOM
 from workflows.llm.tokens import estimate_request, estimate_text
 from workflows.llm.tool_call_deltas import ToolCallAssembler
 
@@ -29,15 +29,19 @@ class AnswerReader:
         self._finish_reason: str | None = None
         self._token_count = 0
         self._assembler: ToolCallAssembler | None = None
+        self._has_text = False
+        self._model = ""
 
     def read(self, event: Any) -> Iterable[ModelChunk]:
         """Yield the text and the reasoning of an event. Raises ModelFailed if its tool calls are too large."""
         if usage := getattr(event, "usage", None):
             self._usage = _parse_usage(usage)
+        self._model = _to_text(getattr(event, "model", None))[:255] or self._model
         for choice in (getattr(event, "choices", None) or [])[:1]:
             self._finish_reason = _read_finish_reason(choice) or self._finish_reason
             text, reasoning = self._read_delta(choice)
             if text or reasoning:
+                self._has_text = self._has_text or bool(text.strip())
                 self._token_count += estimate_text(text + reasoning)
                 yield ModelChunk(text=text, reasoning=reasoning)
 
@@ -50,11 +54,20 @@ class AnswerReader:
         calls = self._assembler.build() if self._assembler else ()
         if calls:
             self._check_calls(calls)
+        elif not self._has_text:
+            self._raise_empty()
         reason = self._finish_reason
         if calls or reason in _CALL_REASONS:  # the calls decide; not every server names them
             reason = "tool_calls" if calls else "stop"
         usage = self._usage or self._estimate_usage(calls)
-        return ModelChunk(tool_calls=calls, finish_reason=reason, usage=usage)
+        version = self._model if self._model != self._request.model else ""
+        source = ModelSource(self._provider, self._request.model, version)
+        return ModelChunk(tool_calls=calls, finish_reason=reason, usage=usage, source=source)
+
+    def _raise_empty(self) -> NoReturn:
+        if self._finish_reason == "length":
+            raise ModelFailed(NO_ROOM.format(provider=self._provider))
+        raise ModelFailed(EMPTY.format(provider=self._provider), retryable=True)
 
     def _read_delta(self, choice: Any) -> tuple[str, str]:
         """Return an event's text and reasoning, and keep its pieces of tool calls."""

@@ -5,21 +5,23 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from workflows.engine.ports import Usage
+from workflows.llm.presets import PRESETS
 
 
 OPENAI_COMPATIBLE: Final = "openai_compatible"
 OFFLINE: Final = "offline"
+# In a document: the team's default model.
+DEFAULT: Final = "default"
+
+TOTAL_SECONDS: Final = 600.0
+IDLE_SECONDS: Final = 90.0  # the time that a model may take before its first word
+MAX_RETRIES: Final = 2
 
 # The addresses of well-known providers; any other provider needs a configured address.
 BASE_URLS: Final[Mapping[str, str]] = {
-    "openai": "https://api.openai.com/v1",
-    "deepseek": "https://api.deepseek.com/v1",
+    **{preset.name: preset.base_url for preset in PRESETS if preset.base_url},
     "groq": "https://api.groq.com/openai/v1",
-    "mistral": "https://api.mistral.ai/v1",
-    "openrouter": "https://openrouter.ai/api/v1",
     "together": "https://api.together.xyz/v1",
-    "ollama": "http://127.0.0.1:11434/v1",
-    "lmstudio": "http://127.0.0.1:1234/v1",
 }
 
 
@@ -49,6 +51,14 @@ class ProviderConfig:
     api_key: str = field(default="", repr=False)
     default_model: str = ""
     prices: Mapping[str, Price] = field(default_factory=dict)
+    id: str = ""
+    is_unreachable: bool = False  # at its last test
+    total_seconds: float = TOTAL_SECONDS
+    idle_seconds: float = IDLE_SECONDS
+    # How often a request is repeated that failed before its first word, for a reason that may pass.
+    max_retries: int = 0
+    max_concurrency: int | None = None
+    max_tokens: int | None = None  # for requests that name no limit
 
     def find_price(self, model: str) -> Price | None:
         """Return the price of a model, or None if it is not known."""

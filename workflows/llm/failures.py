@@ -53,6 +53,10 @@ _OTHER_STATUS: Final = ("{provider} rejected the request (status {status}).", Fa
 TOO_LONG: Final = "The prompt is too long for the model {model!r}."
 FILTERED: Final = "The content filter of {provider} stopped the answer."
 CUT_OFF: Final = "The response of {provider} was cut off."
+EMPTY: Final = "{provider} sent an empty answer."
+NO_ROOM: Final = (
+    "The answer of {provider} reached its length limit before its first word. Raise max_tokens."
+)
 UNREADABLE: Final = "{provider} sent a response that is not OpenAI-compatible."
 NO_TOOLS: Final = (
     "The model {model!r} of {provider} can't call tools. "

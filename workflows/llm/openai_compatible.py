@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 import openai
 from openai import AsyncOpenAI
@@ -23,10 +24,9 @@ from workflows.llm.response_formats import (
 )
 
 
-TOTAL_SECONDS: Final = 600.0
-IDLE_SECONDS: Final = 90.0  # the time that a model may take before its first word
 TEST_SECONDS: Final = 15.0
 _MAX_MODELS: Final = 1000
+_ANTHROPIC_HOST: Final = "api.anthropic.com"  # lists its models in its own protocol
 
 _REFUSALS = (openai.BadRequestError, openai.UnprocessableEntityError)
 # RecursionError is what JSON that is nested too deeply raises.
@@ -48,13 +48,14 @@ class OpenAICompatible:
         self,
         config: ProviderConfig,
         *,
-        total_seconds: float = TOTAL_SECONDS,
-        idle_seconds: float = IDLE_SECONDS,
+        total_seconds: float | None = None,
+        idle_seconds: float | None = None,
         allow: Iterable[str] | None = None,
         resolver: Resolver | None = None,
     ) -> None:
         self._config = config
-        self._total_seconds, self._idle_seconds = total_seconds, idle_seconds
+        self._total_seconds = total_seconds or config.total_seconds
+        self._idle_seconds = idle_seconds or config.idle_seconds
         self._network_options: dict[str, Any] = {"allow": allow, "resolver": resolver}
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
@@ -76,7 +77,8 @@ class OpenAICompatible:
     async def list_models(self) -> list[str]:
         """Return the ids of the provider's models, sorted. Raises ModelFailed."""
         try:
-            async with self._open_client(TEST_SECONDS, TEST_SECONDS) as client:
+            seconds = min(TEST_SECONDS, self._total_seconds)
+            async with self._open_client(seconds, seconds) as client:
                 page = await client.models.list()
                 names = {str(model.id) for model in page.data[:_MAX_MODELS]}
         except Exception as error:
@@ -89,7 +91,9 @@ class OpenAICompatible:
     ) -> AsyncIterator[AsyncOpenAI]:
         if not self._config.address:
             raise ModelFailed(NO_ADDRESS.format(provider=self._config.name))
-        http = net.build_client(timeout=total_seconds, idle=idle_seconds, **self._network_options)
+        http = net.build_client(
+            timeout=total_seconds, idle=idle_seconds, for_models=True, **self._network_options
+        )
         client = AsyncOpenAI(
             base_url=self._config.address,
             api_key=self._config.api_key or "none",  # local servers need none
@@ -99,9 +103,15 @@ class OpenAICompatible:
         )
         # The package would take these from the process's environment, which is not the team's.
         client.organization = client.project = client.admin_api_key = None
-        client._custom_headers = {}
+        client._custom_headers = self._build_headers()
         async with client:
             yield client
+
+    def _build_headers(self) -> dict[str, str]:
+        """Return the headers that an endpoint needs besides those of the protocol."""
+        if urlsplit(self._config.address).hostname == _ANTHROPIC_HOST:
+            return {"x-api-key": self._config.api_key, "anthropic-version": "2023-06-01"}
+        return {}
 
     async def _open_stream(self, client: AsyncOpenAI, request: ModelRequest, model: str) -> Any:
         """Open the stream, in the strictest format of answers that the endpoint accepts."""

@@ -1,22 +1,41 @@
 """Selects the provider that answers a request: the team's provider of that name, or the offline provider."""
 
+import asyncio
+import logging
 import threading
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from dataclasses import replace
 from importlib import import_module
-from typing import Literal
+from typing import Final, Literal
 
 from config import plugins
 from config.redaction import Redactor, StreamRedactor, build_redactor
 from workflows.engine.errors import ModelFailed
-from workflows.engine.ports import ModelChunk, ModelPort, ModelRequest
+from workflows.engine.ports import ModelChunk, ModelPort, ModelRequest, ModelSource
 from workflows.engine.tool_calls import ToolCall
 from workflows.llm.config import OFFLINE, OPENAI_COMPATIBLE, ProviderConfig, normalize_name
+from workflows.llm.directory import Mapping as ModelMapping
+from workflows.llm.directory import ModelDirectory, Resolution
 from workflows.llm.offline import OfflineModels
 
 
+log = logging.getLogger(__name__)
+
 Fallback = Literal["offline", "error"]
 Factory = Callable[[ProviderConfig], ModelPort]
+# Waits until the provider may be called once more, and counts the call while the context is open.
+OpenSlot = Callable[[ProviderConfig], AbstractAsyncContextManager[None]]
+
+_RETRY_SECONDS: Final = 0.5  # before the first retry; each further one waits twice as long
+# A request isn't repeated if the provider asks for a longer wait.
+_MAX_RETRY_SECONDS: Final = 60.0
+
+
+@asynccontextmanager
+async def open_any_slot(config: ProviderConfig) -> AsyncIterator[None]:
+    """Allow any number of calls at once."""
+    yield
 
 
 def list_factories() -> dict[str, Factory]:
@@ -34,59 +53,110 @@ def preload_openai() -> None:
 
 
 class TeamModels:
-    """The ``ModelPort`` of a team, which passes each request to the provider that it names.
+    """The ``ModelPort`` of a team, which passes each request to the model that answers for the one it names.
 
-    With ``fallback="offline"`` the offline provider answers requests to providers that the team hasn't connected. It
-    says so in every answer. In a new installation it answers all requests.
+    With ``fallback="offline"`` the offline provider answers requests for which the team has no model. It says so in
+    every answer. In a new installation it answers all requests.
     """
 
     def __init__(
-        self, configs: Iterable[ProviderConfig] = (), *, fallback: Fallback = "offline"
+        self,
+        configs: Iterable[ProviderConfig] = (),
+        *,
+        mappings: Iterable[ModelMapping] = (),
+        fallback: Fallback = "offline",
+        open_slot: OpenSlot = open_any_slot,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        self._configs = {normalize_name(config.name): config for config in configs}
+        self.directory = ModelDirectory(configs, mappings)
         self._fallback = fallback
+        self._open_slot, self._sleep = open_slot, sleep
         self._ports: dict[str, ModelPort] = {}
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
-        config = self._find_config(request.provider)
-        if config and not request.model:
-            request = replace(request, model=config.default_model)
-        price = config.find_price(request.model) if config else None
+        resolution = self.directory.resolve(request.provider, request.model)
+        config = resolution.config
+        source = ModelSource(resolution.provider, resolution.model)
+        port = self._find_port(resolution, request.provider)
+        price = config.find_price(resolution.model) if config else None
         redactor = build_redactor([config.api_key] if config else [])
         text_redactor, reasoning_redactor = redactor.stream(), redactor.stream()
-        async for chunk in self.get_port(request.provider).stream(request):
-            if redactor:
-                chunk = _redact_key(chunk, redactor, text_redactor, reasoning_redactor)
-            if price is not None and chunk.usage is not None:
-                usage = replace(chunk.usage, cost=price.compute_cost(chunk.usage))
-                chunk = replace(chunk, usage=usage)
-            yield chunk
+        if config is None:
+            chunks = port.stream(request)
+        else:
+            request = _address_request(request, resolution.model, config)
+            chunks = self._stream_with_retries(port, request, config)
+        try:
+            async with aclosing(chunks):  # type: ignore[type-var]
+                async for chunk in chunks:
+                    if redactor:
+                        chunk = _redact_key(chunk, redactor, text_redactor, reasoning_redactor)
+                    if price is not None and chunk.usage is not None:
+                        usage = replace(chunk.usage, cost=price.compute_cost(chunk.usage))
+                        chunk = replace(chunk, usage=usage)
+                    version = chunk.source.version if chunk.source else ""
+                    yield replace(chunk, source=replace(source, version=version))
+        except ModelFailed as failure:
+            failure.source = source
+            raise
 
     def get_port(self, provider: str) -> ModelPort:
         """Return the provider's port. Raises ModelFailed if the team has no such provider and no fallback is allowed."""
-        name = normalize_name(provider)
-        if name not in self._ports:
-            self._ports[name] = self._build_port(name, provider)
-        return self._ports[name]
+        return self._find_port(self.directory.resolve(provider, ""), provider)
 
-    def _find_config(self, provider: str) -> ProviderConfig | None:
-        """Return the provider of that name. A node that names none gets the first one that is connected."""
-        name = normalize_name(provider)
-        return self._configs.get(name) if name else next(iter(self._configs.values()), None)
-
-    def _build_port(self, name: str, provider: str) -> ModelPort:
-        config = self._find_config(provider)
-        if config is None and (name == OFFLINE or self._fallback == "offline"):
-            return OfflineModels()
-        if config is None:
+    def _find_port(self, resolution: Resolution, provider: str) -> ModelPort:
+        config, name = resolution.config, resolution.provider
+        if config is None and normalize_name(provider) != OFFLINE and self._fallback == "error":
             raise ModelFailed(
                 f"The model provider {provider[:80]!r} is not connected. "
                 "Connect it under Models, or select another one in the node."
             )
-        factory = list_factories().get(config.kind)
-        if factory is None:
-            raise ModelFailed(f"No installed plug-in supports providers of type {config.kind!r}.")
-        return factory(config)
+        if name not in self._ports:
+            self._ports[name] = OfflineModels() if config is None else _build_port(config)
+        return self._ports[name]
+
+    async def _stream_with_retries(
+        self, port: ModelPort, request: ModelRequest, config: ProviderConfig
+    ) -> AsyncIterator[ModelChunk]:
+        """Stream an answer. A request that fails before its first word, for a reason that may pass, is repeated."""
+        tries = 0
+        while True:
+            has_begun = False
+            try:
+                async with self._open_slot(config), aclosing(port.stream(request)) as chunks:  # type: ignore[type-var]
+                    async for chunk in chunks:
+                        has_begun = True
+                        yield chunk
+            except ModelFailed as failure:
+                tries += 1
+                if has_begun or not failure.retryable or tries > config.max_retries:
+                    raise
+                seconds = max(_RETRY_SECONDS * 2 ** (tries - 1), failure.retry_after or 0)
+                if seconds > _MAX_RETRY_SECONDS:
+                    raise
+                log.info(
+                    "model_retried",
+                    extra={"provider": config.name, "tries": tries, "seconds": seconds},
+                )
+                await self._sleep(seconds)
+            else:
+                return
+
+
+def _address_request(request: ModelRequest, model: str, config: ProviderConfig) -> ModelRequest:
+    """Return the request to the model that answers, with the provider's length limit if it has none."""
+    params = request.params
+    has_limit = any(params.get(name) for name in ("max_tokens", "max_completion_tokens"))
+    if config.max_tokens and not has_limit:
+        params = {**params, "max_tokens": config.max_tokens}
+    return replace(request, model=model, params=params)
+
+
+def _build_port(config: ProviderConfig) -> ModelPort:
+    factory = list_factories().get(config.kind)
+    if factory is None:
+        raise ModelFailed(f"No installed plug-in supports providers of type {config.kind!r}.")
+    return factory(config)
 
 
 def _redact_key(

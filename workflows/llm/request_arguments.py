@@ -1,5 +1,6 @@
 """Translates a model request into the arguments of the openai package. Unknown settings are never sent."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -18,6 +19,8 @@ _EXTRA_PARAMETERS: Final = frozenset(
     {"top_k", "min_p", "repetition_penalty", "repeat_penalty", "enable_thinking", "thinking_budget"}
 )
 _CHAT_PARAMETERS: Final = frozenset({"reasoning_effort", "verbosity", "max_completion_tokens"})
+# Models that refuse ``max_tokens`` and want its newer name.
+_NEW_LIMIT: Final = re.compile(r"(openai/)?(o[1-9]|gpt-5)")
 _NO_PARAMETERS: Final[Mapping[str, Any]] = {"type": "object", "properties": {}}
 
 
@@ -25,7 +28,7 @@ def build_arguments(
     request: ModelRequest, model: str, answer_format: AnswerFormat
 ) -> dict[str, Any]:
     """Return the arguments for ``chat.completions.create``, or for ``completions.create`` in completion mode."""
-    arguments: dict[str, Any] = {"model": model, "stream": True, **_build_settings(request)}
+    arguments: dict[str, Any] = {"model": model, "stream": True, **_build_settings(request, model)}
     messages: Sequence[Message] = request.messages
     is_completion = request.mode == "completion"
     if request.json_schema and (is_completion or answer_format is not AnswerFormat.JSON_SCHEMA):
@@ -42,9 +45,11 @@ def build_arguments(
     return arguments
 
 
-def _build_settings(request: ModelRequest) -> dict[str, Any]:
+def _build_settings(request: ModelRequest, model: str) -> dict[str, Any]:
     params = {name: value for name, value in request.params.items() if value is not None}
     settings = {name: params[name] for name in _STANDARD_PARAMETERS & params.keys()}
+    if _NEW_LIMIT.match(model) and "max_tokens" in settings:
+        settings.setdefault("max_completion_tokens", settings.pop("max_tokens"))
     if request.mode == "completion":
         for name in _CHAT_PARAMETERS & settings.keys():
             del settings[name]

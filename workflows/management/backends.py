@@ -8,6 +8,7 @@ from workflows.engine.errors import ModelFailed
 from workflows.engine.ports import ModelChunk, ModelPort, ModelRequest
 from workflows.engine.testing.backends import Backend, InProcessBackend
 from workflows.execution.ports.http import GuardedHttp
+from workflows.llm.config import DEFAULT, OFFLINE
 from workflows.llm.offline import OfflineModels
 from workflows.sandbox.code_pool import CodePool
 from workflows.sandbox.templates import TemplatePool
@@ -22,7 +23,7 @@ class OfflineOnly:
     """Implements ``engine.ports.ModelPort`` for runs without a database, which can use only the offline provider."""
 
     def stream(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
-        if request.provider != "offline":
+        if request.provider not in (OFFLINE, DEFAULT):
             raise ModelFailed(
                 f"No credential for the provider {request.provider!r}: "
                 "use --offline, --mocks or --durable"

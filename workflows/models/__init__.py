@@ -9,7 +9,14 @@ from workflows.models.editing import Revision
 from workflows.models.first_steps import FirstSteps
 from workflows.models.folder import Folder, FolderTree
 from workflows.models.journal import RunEvent, RunPartial, StepIntent, StepPart
-from workflows.models.provider import ConnectionKind, Credential, ModelProvider, ToolConnection
+from workflows.models.provider import (
+    ConnectionKind,
+    Credential,
+    ModelCall,
+    ModelMapping,
+    ModelProvider,
+    ToolConnection,
+)
 from workflows.models.run import Run, Step
 from workflows.models.task import Task
 from workflows.models.usage import ModelUsage, RunUsage
@@ -29,6 +36,8 @@ __all__ = [
     "Folder",
     "FolderTree",
     "Message",
+    "ModelCall",
+    "ModelMapping",
     "ModelProvider",
     "ModelUsage",
     "Node",

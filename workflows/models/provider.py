@@ -14,6 +14,12 @@ class ProviderKind(models.TextChoices):
     OPENAI_COMPATIBLE = "openai_compatible", _("OpenAI-compatible endpoint")
 
 
+class ProviderStatus(models.TextChoices):
+    CONNECTED = "connected", _("Connected")
+    UNREACHABLE = "unreachable", _("Not reachable")
+    UNTESTED = "untested", _("Not tested")
+
+
 class ConnectionKind(models.TextChoices):
     OPENAPI = "openapi", _("OpenAPI")  # the operations of an HTTP API
     MCP_HTTP = "mcp_http", _("MCP server (HTTP)")
@@ -84,6 +90,20 @@ class ModelProvider(TenantModel):
     # Name of a model, or "*" for all others → {"input", "output"}, in USD per million tokens.
     prices = models.JSONField(_("prices"), default=dict, blank=True, db_default={})
     enabled = models.BooleanField(_("enabled"), default=True)
+    # The result of the last test: when it was, why it failed, and the names of the models.
+    checked_at = models.DateTimeField(_("last check"), null=True, blank=True)
+    check_error = models.CharField(_("error of the last check"), max_length=1000, blank=True)
+    model_names = models.JSONField(_("models"), default=list, blank=True, db_default=[])
+    # Limits of its calls; empty: the application's.
+    timeout_seconds = models.PositiveIntegerField(_("time limit (seconds)"), null=True, blank=True)
+    idle_seconds = models.PositiveIntegerField(
+        _("time until the first word (seconds)"), null=True, blank=True
+    )
+    max_concurrency = models.PositiveIntegerField(
+        _("calls at the same time"), null=True, blank=True
+    )
+    max_tokens = models.PositiveIntegerField(_("max tokens"), null=True, blank=True)
+    max_retries = models.PositiveSmallIntegerField(_("retries"), default=2, db_default=2)
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)
     updated_at = models.DateTimeField(_("updated at"), auto_now=True)
 
@@ -105,6 +125,60 @@ class ModelProvider(TenantModel):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def status(self) -> ProviderStatus:
+        """Return the result of the last test."""
+        if self.kind == ProviderKind.OFFLINE:
+            return ProviderStatus.CONNECTED
+        if self.checked_at is None:
+            return ProviderStatus.UNTESTED
+        return ProviderStatus.UNREACHABLE if self.check_error else ProviderStatus.CONNECTED
+
+
+class ModelMapping(TenantModel):
+    """A model of the team that answers for one that documents name. Under ``default`` it is the team's default model."""
+
+    provider = models.CharField(_("provider"), max_length=255)
+    model = models.CharField(
+        _("model"), max_length=255, blank=True, help_text=_("Empty: all models of the provider.")
+    )
+    target = models.ForeignKey(
+        ModelProvider,
+        verbose_name=_("target provider"),
+        on_delete=models.CASCADE,
+        related_name="mappings",
+    )
+    target_model = models.CharField(_("target model"), max_length=255, blank=True)
+    updated_at = models.DateTimeField(_("updated at"), auto_now=True)
+
+    class Meta:
+        verbose_name = _("model mapping")
+        verbose_name_plural = _("model mappings")
+        ordering = ["provider", "model", "id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["team", "provider", "model"], name="model_mapping_once"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.provider}/{self.model}".rstrip("/")
+
+
+class ModelCall(TenantModel):
+    """A call that a provider answers now. Only those of providers with a limit of calls at the same time are counted."""
+
+    provider = models.ForeignKey(ModelProvider, on_delete=models.CASCADE, related_name="calls")
+    expires_at = models.DateTimeField(_("expires at"))  # after the end of a worker that was killed
+
+    class Meta:
+        verbose_name = _("model call")
+        verbose_name_plural = _("model calls")
+        ordering = ["expires_at", "id"]
+
+    def __str__(self) -> str:
+        return str(self.id)
 
 
 class ToolConnection(TenantModel):

@@ -178,6 +178,24 @@ class PriceIn(Body):
     output: float = Field(ge=0, le=1_000_000, allow_inf_nan=False)
 
 
+class LimitsIn(Body):
+    """Limits of a provider's calls. Those that are left out get the application's defaults."""
+
+    timeout_seconds: int | None = Field(None, ge=1, le=3600, description="For the whole answer.")
+    idle_seconds: int | None = Field(
+        None, ge=1, le=3600, description="Until the first word, and between two."
+    )
+    max_concurrency: int | None = Field(
+        None, ge=1, le=1000, description="Calls at the same time, of all workers together."
+    )
+    max_tokens: int | None = Field(
+        None, ge=1, le=1_000_000, description="For requests that name no limit."
+    )
+    max_retries: int | None = Field(
+        None, ge=0, le=10, description="Of requests that failed for a reason that may pass."
+    )
+
+
 class ProviderIn(Body):
     name: Name = Field(description="The name in a document's model.provider, such as openai.")
     kind: Kind = "openai_compatible"
@@ -190,6 +208,7 @@ class ProviderIn(Body):
     prices: dict[str, PriceIn] = Field(
         {}, max_length=200, description="By name of the model; * stands for all others."
     )
+    limits: LimitsIn | None = None
 
 
 class ProviderPatch(Body):
@@ -198,6 +217,7 @@ class ProviderPatch(Body):
     secret: str | None = Field(None, min_length=1, max_length=4096)
     enabled: bool | None = None
     prices: dict[str, PriceIn] | None = Field(None, max_length=200)
+    limits: LimitsIn | None = None
 
 
 class ProviderOut(Schema):
@@ -208,6 +228,18 @@ class ProviderOut(Schema):
     default_model: str
     enabled: bool
     prices: dict[str, dict[str, float]] = Field(description="USD per million tokens, by model.")
+    status: Literal["connected", "unreachable", "untested"] = Field(
+        description="The result of the last test."
+    )
+    check_error: str = Field(description="Why the last test failed.")
+    models: list[str] = Field(
+        alias="model_names", description="Those that the provider listed at the last test."
+    )
+    timeout_seconds: int | None
+    idle_seconds: int | None
+    max_concurrency: int | None
+    max_tokens: int | None
+    max_retries: int
     has_secret: bool
     hint: str = Field(description="The last characters of the secret.")
 
@@ -218,6 +250,41 @@ class ProviderOut(Schema):
     @staticmethod
     def resolve_hint(provider: ModelProvider) -> str:
         return provider.credential.hint if provider.credential else ""
+
+
+class TestOut(Schema):
+    """The result of a test: the models that the provider lists, or why it could not be reached."""
+
+    models: list[str]
+    error: str
+
+
+class DefaultModel(Body):
+    """The model that new nodes and samples use; both are empty if the team has none."""
+
+    provider: str = Field("", max_length=255, description="The name of a provider of the team.")
+    model: str = Field("", max_length=255, description="Empty: the provider's own default model.")
+
+
+class MappingIn(Body):
+    """A model of the team that answers for one that documents name."""
+
+    provider: str = Field(min_length=1, max_length=255, examples=["openai"])
+    model: str = Field("", max_length=255, description="Empty: all models of the provider.")
+    target: str = Field(min_length=1, max_length=255, description="A provider of the team.")
+    target_model: str = Field("", max_length=255)
+
+
+class MappingKey(Body):
+    provider: str = Field(min_length=1, max_length=255)
+    model: str = Field("", max_length=255)
+
+
+class MappingOut(Schema):
+    provider: str
+    model: str
+    target: str = Field(alias="target.name")
+    target_model: str
 
 
 class CredentialIn(Body):

@@ -3,11 +3,11 @@
 No function here returns a secret; the code that sends a secret decrypts it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Final
 from urllib.parse import urlsplit
 from uuid import UUID
 
-from asgiref.sync import async_to_sync
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -17,15 +17,23 @@ from accounts.tenancy import tenant
 from config.encryption.crypto import encrypt, rotate
 from workflows import permissions
 from workflows.errors import InvalidValue, NameTaken
-from workflows.execution.ports.models import load_config
 from workflows.llm import registry
+from workflows.llm.config import DEFAULT, MAX_RETRIES
 from workflows.models import Credential, ModelProvider, WorkflowSecret
 from workflows.models.provider import ProviderKind
 from workflows.services import audit_lines
 from workflows.services.model_prices import Prices, clean_prices
-from workflows.services.samples import first_steps
 
 
+Limits = Mapping[str, int | None]
+# Field of a provider → the lowest and the highest value.
+LIMITS: Final = {
+    "timeout_seconds": (1, 3600),
+    "idle_seconds": (1, 3600),
+    "max_concurrency": (1, 1000),
+    "max_tokens": (1, 1_000_000),
+    "max_retries": (0, 10),
+}
 TOOL_KIND = "tool"  # the kind of a credential for a tool connection
 HINT_LENGTH = 4  # characters of a secret that its hint gives away
 HINT_MIN_SECRET_LENGTH = 16  # a shorter one gives away nothing
@@ -87,6 +95,7 @@ def create_provider(
     secret: str | None = None,
     enabled: bool = True,
     prices: Prices | None = None,
+    limits: Limits | None = None,
 ) -> ModelProvider:
     """Create a provider. ``prices`` are in USD per million tokens, by model. With a ``secret``, also create its credential under the provider's name."""
     permissions.check_manage(principal, team_id)
@@ -100,6 +109,7 @@ def create_provider(
         enabled=enabled,
         prices=clean_prices(prices or {}),
     )
+    _set_limits(provider, limits or {})
     with tenant([team_id]):
         _save_new(principal, provider, "credential.created")
         if secret:
@@ -116,6 +126,7 @@ def update_provider(
     enabled: bool | None = None,
     secret: str | None = None,
     prices: Prices | None = None,
+    limits: Limits | None = None,
 ) -> ModelProvider:
     """Change the values that aren't None. A URL on another host drops the secret, unless a new one is given."""
     permissions.check_manage(principal, provider)
@@ -129,12 +140,16 @@ def update_provider(
             provider.enabled = enabled
         if prices is not None:
             provider.prices = clean_prices(prices)
+        if limits is not None:
+            _set_limits(provider, limits)
         provider.save()
         if secret:
             _set_secret(principal, provider, secret)
         detail = {"secret_withdrawn": True} if is_secret_dropped else {}
         if prices is not None:
             detail["prices_changed"] = True
+        if limits is not None:
+            detail["limits_changed"] = True
         audit_lines.record(
             principal, provider, "credential.changed", provider=provider.name, **detail
         )
@@ -155,19 +170,6 @@ def delete_provider(principal: Principal, *, provider: ModelProvider) -> None:
             deleted.append((credential, {"name": credential.name}))
         for row, detail in deleted:
             audit_lines.record(principal, row, "credential.deleted", **detail)
-
-
-def list_models(principal: Principal, *, provider: ModelProvider) -> list[str]:
-    """Request the names of the models that the provider offers. Raises ModelFailed with a message for people."""
-    permissions.check_manage(principal, provider)
-    if provider.kind == ProviderKind.OFFLINE:
-        return ["offline"]
-    # Inline import: see workflows.llm.registry.
-    from workflows.llm.openai_compatible import OpenAICompatible  # noqa: PLC0415
-
-    models = async_to_sync(OpenAICompatible(load_config(provider)).list_models)()
-    first_steps.mark_done(principal, first_steps.Step.MODEL)
-    return models
 
 
 def rotate_secrets(team_ids: Iterable[UUID]) -> int:
@@ -211,12 +213,26 @@ def _delete(row: Credential | ModelProvider) -> None:
 
 def _change_url(provider: ModelProvider, base_url: str) -> bool:
     """Change the URL, and drop the secret if the host is another one. Return whether it was dropped."""
+    if base_url != provider.base_url:
+        provider.checked_at, provider.check_error = None, ""
     is_same_host = urlsplit(base_url).netloc == urlsplit(provider.base_url).netloc
     provider.base_url = base_url
     if not is_same_host and provider.credential:
         provider.credential = None
         return True
     return False
+
+
+def _set_limits(provider: ModelProvider, limits: Limits) -> None:
+    """Set all limits; those that are left out get their defaults."""
+    for name, (lowest, highest) in LIMITS.items():
+        value = limits.get(name)
+        if value is not None and not lowest <= value <= highest:
+            text = _("Enter a number from %(lowest)s to %(highest)s.")
+            raise InvalidValue(text % {"lowest": lowest, "highest": highest}, field=name)
+        if name == "max_retries" and value is None:
+            value = MAX_RETRIES
+        setattr(provider, name, value)
 
 
 def _set_secret(principal: Principal, provider: ModelProvider, secret: str) -> None:
@@ -257,6 +273,8 @@ def _clean_secret(secret: str) -> str:
 
 def _clean_name(name: str) -> str:
     name = " ".join(name.split())
+    if name.lower() == DEFAULT:
+        raise InvalidValue(_("This name stands for the team's default model."), field="name")
     if not 0 < len(name) <= 255:
         raise InvalidValue(_("The name must have 1 to 255 characters."))
     return name

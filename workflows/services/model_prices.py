@@ -7,13 +7,11 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 
-from accounts.tenancy import tenant
 from workflows.engine.language.document import Document, NodeSpec
 from workflows.engine.language.problems import Problem, build_warning
 from workflows.errors import InvalidValue
-from workflows.execution.ports.models import read_prices
-from workflows.llm.config import OFFLINE, ProviderConfig, normalize_name
-from workflows.models import ModelProvider
+from workflows.execution.ports.models import load_directory
+from workflows.llm.config import OFFLINE, normalize_name
 
 
 MAX_PRICES: Final = 200
@@ -48,11 +46,12 @@ def find_price_problems(team_id: UUID, document: Document) -> Iterator[Problem]:
     limited = [node for node in document.nodes if node.kind == _AGENT and node.data.get("max_cost")]
     if not limited:
         return
-    configs = _load_prices(team_id)
+    directory = load_directory(team_id)
     for node in limited:
         provider, model = _read_model(node)
-        config = configs.get(normalize_name(provider))
-        if normalize_name(provider) == OFFLINE or (config and config.find_price(model)):
+        resolution = directory.resolve(provider, model)
+        config = resolution.config
+        if normalize_name(provider) == OFFLINE or (config and config.find_price(resolution.model)):
             continue
         message = f"The model {model or provider} has no price, so the cost isn't limited; set it on the page Models"
         yield build_warning("agent.price", message, node=node.id, field="max_cost")
@@ -62,14 +61,3 @@ def _read_model(node: NodeSpec) -> tuple[str, str]:
     model = node.data.get("model")
     values = model if isinstance(model, Mapping) else {}
     return str(values.get("provider") or ""), str(values.get("name") or "")
-
-
-def _load_prices(team_id: UUID) -> dict[str, ProviderConfig]:
-    with tenant([team_id]):
-        rows = list(ModelProvider.objects.unscoped().filter(team_id=team_id, enabled=True))
-    return {
-        normalize_name(row.name): ProviderConfig(
-            row.name, default_model=row.default_model, prices=read_prices(row.prices)
-        )
-        for row in rows
-    }

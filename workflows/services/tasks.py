@@ -20,6 +20,8 @@ from workflows.engine.language.document import Json
 from workflows.engine.language.dsl import load_document
 from workflows.engine.language.start_form import TEXT_FIELDS, list_fields
 from workflows.errors import InvalidValue
+from workflows.execution.ports.models import load_directory
+from workflows.llm.config import DEFAULT
 from workflows.models import ModelProvider, Run, Task, Workflow
 from workflows.models.documents import from_json
 from workflows.models.run import ENDED
@@ -103,8 +105,8 @@ def get_or_create_team_workflow(principal: Principal, team_id: UUID) -> Workflow
         if workflow is not None:
             return workflow
         permissions.check_create(principal, team_id)
-        provider = _find_provider(team_id)
-        document = load_document(_build_document(provider)).document
+        provider, model = _find_model(team_id)
+        document = load_document(_build_document(provider, model)).document
         new_workflow = importing.create_from_document(
             principal,
             team_id=team_id,
@@ -115,7 +117,7 @@ def get_or_create_team_workflow(principal: Principal, team_id: UUID) -> Workflow
         )
         publishing.publish(principal, workflow=new_workflow)
         if memory_app.is_on():
-            _enable_learning(principal, new_workflow, provider)
+            _enable_learning(principal, new_workflow, provider, model)
     return new_workflow
 
 
@@ -144,18 +146,12 @@ def _build_inputs(
     return next(({field.name: task_text} for field in fields if field.type in TEXT_FIELDS), {})
 
 
-def _enable_learning(
-    principal: Principal, workflow: Workflow, provider: ModelProvider | None
-) -> None:
+def _enable_learning(principal: Principal, workflow: Workflow, provider: str, model: str) -> None:
     """Turn learning on for the workflow, unless it is on for all workflows or the principal may not write memories."""
     if memory_app.get_learning_rule(workflow.team_id, "").auto_memory:
         return
     caller = memory_app.MemoryCaller(principal, workflow.team_id)
-    learning = memory_app.LearningRule(
-        auto_memory=True,
-        provider=provider.name if provider else "",
-        model=provider.default_model if provider else "",
-    )
+    learning = memory_app.LearningRule(auto_memory=True, provider=provider, model=model)
     try:
         memory_app.set_learning_rule(caller, app_id=str(workflow.pk), learning=learning)
     except memory_app.MemoryFault:
@@ -171,16 +167,22 @@ def _lock_team(team_id: UUID) -> None:
         )
 
 
-def _find_provider(team_id: UUID) -> ModelProvider | None:
-    """Return the team's oldest enabled provider with a default model; without a provider the offline model is used."""
+def _find_model(team_id: UUID) -> tuple[str, str]:
+    """Return the provider and the model for tasks: the team's default, or else that of its oldest provider.
+
+    Both are empty if the team has connected no model.
+    """
+    if default := load_directory(team_id).default:
+        return default.provider, default.model
     rows = ModelProvider.objects.unscoped().filter(team_id=team_id, enabled=True)
-    return rows.exclude(default_model="").order_by("created_at", "id").first()
+    provider = rows.exclude(default_model="").order_by("created_at", "id").first()
+    return (provider.name, provider.default_model) if provider else ("", "")
 
 
-def _build_document(provider: ModelProvider | None) -> Mapping[str, Json]:
+def _build_document(provider: str, model_name: str) -> Mapping[str, Json]:
     model: dict[str, Json] = {
-        "provider": provider.name if provider else "offline",
-        "name": provider.default_model if provider else "offline",
+        "provider": provider or DEFAULT,
+        "name": model_name or DEFAULT,
         "mode": "chat",
         "completion_params": {},
     }

@@ -17,6 +17,8 @@ from workflows.engine.language.config_errors import build_field_label
 # The first match is used, so more specific patterns come before more general ones.
 SENTENCES = (
     _("The model %(model)s has no price, so the cost isn't limited; set it on the page Models"),
+    _("The model %(model)s is not connected; select a model for it on the page Models"),
+    _("The provider %(provider)s could not be reached; test it on the page Models"),
     _("The tool %(tool)s isn't connected; select another one, or connect it on the page Tools"),
     _("This is a file of %(product)s. Only documents of Dify and of Mnemoflow can be imported"),
     _("The question is not mailed: this server has no EMAIL_URL or no PUBLIC_URL"),

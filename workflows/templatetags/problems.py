@@ -82,6 +82,8 @@ SENTENCES_BY_CODE: Mapping[str, str | Promise] = {
     "loop.variable": _("Invalid loop variable"),
     "memory.no_turns": _("The memory window adds nothing"),
     "memory.waits": _("External content needs review"),
+    "model.missing": _("The model is not connected"),
+    "model.unreachable": _("The model provider could not be reached"),
     "mode.answer": _("An Answer node may be ignored here"),
     "mode.end": _("An End node may be ignored here"),
     "mode.no_answer": _("There is no answer node, so the workflow has no output"),

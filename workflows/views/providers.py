@@ -1,46 +1,71 @@
-"""The page where a team connects its models."""
+"""The page where a team connects its models, tests them, and sets their prices and limits."""
 
 from collections.abc import Sequence
+from typing import Any
 from uuid import UUID
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.principals import get_current_team_id, get_principal
+from accounts.principals import Principal, get_current_team_id, get_principal
 from workflows import permissions, selectors
-from workflows.engine.errors import EngineFault
 from workflows.errors import InvalidValue
-from workflows.forms import ProviderForm
+from workflows.forms import ProviderForm, ProviderLimitsForm
+from workflows.llm.presets import PRESETS, find_preset
+from workflows.models import ModelProvider
 from workflows.services import credentials
-from workflows.views.request_context import find_provider, get_form_data
+from workflows.services.models import connecting, local_servers
+from workflows.views.model_choices import build_choice_context
+from workflows.views.request_context import find_provider, get_form_data, is_htmx
 
 
 @login_required
 @require_http_methods(["GET", "POST"])
 def index(request: HttpRequest) -> HttpResponse:
-    """List the team's model providers and add one."""
+    """List the team's model providers, and connect one after a test."""
     principal, team_id = get_principal(request), get_current_team_id(request)
-    providers = selectors.list_providers(principal, team_id)
-    form = ProviderForm(get_form_data(request))
+    preset = find_preset(request.POST.get("preset", "") or request.GET.get("preset", ""))
+    page = _build_page(principal, team_id)
+    names = {row.name for row in page["providers"]}
+    form = ProviderForm(get_form_data(request), preset=preset, taken_names=names)
+    error = ""
     if request.method == "POST" and form.is_valid():
-        values = form.cleaned_data
-        credentials.create_provider(
+        provider, result = connecting.connect_provider(
             principal,
             team_id=team_id,
-            name=values["name"],
-            base_url=values["base_url"],
-            default_model=values["default_model"],
-            secret=values["api_key"] or None,
+            name=form.cleaned_data["name"],
+            base_url=form.cleaned_data["base_url"],
+            secret=form.cleaned_data["api_key"] or None,
+            default_model=form.cleaned_data["default_model"],
+            saves_unreachable="save_anyway" in request.POST,
         )
-        messages.success(request, _("Connected. Select Test to check the connection."))
-        return redirect("workflows:providers")
-    can_edit = permissions.may_manage(principal, team_id)
-    context = {"form": form, "providers": providers, "can_edit": can_edit}
-    return render(request, "providers/list.html", context, status=422 if form.errors else 200)
+        if provider is not None:
+            _announce(request, provider, result)
+            return _go_to_page(request)
+        error = result.error
+        if is_htmx(request):
+            # The form stays as it is, with the key, which no page can show again.
+            return render(request, "providers/_refused.html", {"error": error})
+    context = page | {"form": form, "preset": preset, "error": error}
+    return render(
+        request, "providers/list.html", context, status=422 if form.errors or error else 200
+    )
+
+
+@login_required
+@require_safe
+def find_local(request: HttpRequest) -> HttpResponse:
+    """Show the model servers on this machine that are not connected yet."""
+    principal, team_id = get_principal(request), get_current_team_id(request)
+    own_port = int(request.get_port() or 0)
+    servers = local_servers.find_local_servers(principal, team_id, own_port=own_port)
+    return render(request, "providers/_local_servers.html", {"servers": servers})
 
 
 @login_required
@@ -48,12 +73,9 @@ def index(request: HttpRequest) -> HttpResponse:
 def test(request: HttpRequest, provider_id: UUID) -> HttpResponse:
     """Test the connection to a provider by listing its models."""
     principal, provider = find_provider(request, provider_id)
-    context: dict[str, object] = {}
-    try:
-        context["models"] = credentials.list_models(principal, provider=provider)
-    except EngineFault as fault:
-        context["error"] = str(fault)
-    return render(request, "providers/_test.html", context)
+    result = connecting.test_provider(principal, provider=provider)
+    context = {"provider": provider, "can_edit": True, "tested": result}
+    return render(request, "providers/_provider.html", context)
 
 
 @login_required
@@ -65,17 +87,39 @@ def set_prices(request: HttpRequest, provider_id: UUID) -> HttpResponse:
     try:
         credentials.update_provider(principal, provider=provider, prices=read_prices(rows))
     except InvalidValue as invalid:
-        team_id = get_current_team_id(request)
         context = {
             "form": ProviderForm(),
-            "providers": selectors.list_providers(principal, team_id),
-            "can_edit": permissions.may_manage(principal, team_id),
             "rejected": provider.pk,
             "rejected_rows": rows,
             "price_error": str(invalid),
         }
+        context |= _build_page(principal, provider.team_id)
         return render(request, "providers/list.html", context, status=422)
     messages.success(request, _("Saved the prices of “%(name)s”.") % {"name": provider.name})
+    return redirect("workflows:providers")
+
+
+@login_required
+@require_POST
+def set_limits(request: HttpRequest, provider_id: UUID) -> HttpResponse:
+    """Set the limits of a provider's calls; show the page again if they are rejected (status 422)."""
+    principal, provider = find_provider(request, provider_id)
+    form = ProviderLimitsForm(request.POST)
+    if not form.is_valid():
+        context = {"form": ProviderForm(), "rejected_limits": provider.pk, "limits_form": form}
+        context |= _build_page(principal, provider.team_id)
+        return render(request, "providers/list.html", context, status=422)
+    credentials.update_provider(principal, provider=provider, limits=form.cleaned_data)
+    messages.success(request, _("Saved the limits of “%(name)s”.") % {"name": provider.name})
+    return redirect("workflows:providers")
+
+
+@login_required
+@require_POST
+def delete(request: HttpRequest, provider_id: UUID) -> HttpResponse:
+    principal, provider = find_provider(request, provider_id)
+    credentials.delete_provider(principal, provider=provider)
+    messages.success(request, _("Removed “%(name)s” and its key.") % {"name": provider.name})
     return redirect("workflows:providers")
 
 
@@ -101,10 +145,27 @@ def read_prices(rows: Sequence[tuple[str, str, str]]) -> dict[str, dict[str, flo
     return prices
 
 
-@login_required
-@require_POST
-def delete(request: HttpRequest, provider_id: UUID) -> HttpResponse:
-    principal, provider = find_provider(request, provider_id)
-    credentials.delete_provider(principal, provider=provider)
-    messages.success(request, _("Removed “%(name)s” and its key.") % {"name": provider.name})
+def _build_page(principal: Principal, team_id: UUID) -> dict[str, Any]:
+    can_edit = permissions.may_manage(principal, team_id)
+    providers = list(selectors.list_providers(principal, team_id))
+    return {
+        "providers": providers,
+        "can_edit": can_edit,
+        "presets": PRESETS,
+        "finds_local": can_edit and settings.LOCAL_MODELS,
+        **build_choice_context(principal, team_id, providers),
+    }
+
+
+def _announce(request: HttpRequest, provider: ModelProvider, result: connecting.TestResult) -> None:
+    values = {"name": provider.name, "model": provider.default_model}
+    if result.error:
+        messages.warning(request, _("Saved “%(name)s”, which could not be reached.") % values)
+    else:
+        messages.success(request, _("Connected “%(name)s”. Its model is %(model)s.") % values)
+
+
+def _go_to_page(request: HttpRequest) -> HttpResponse:
+    if is_htmx(request):
+        return HttpResponse(status=204, headers={"HX-Redirect": reverse("workflows:providers")})
     return redirect("workflows:providers")

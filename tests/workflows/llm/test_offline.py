@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from workflows.engine.errors import ModelNeeded
 from workflows.engine.ports import Message, ModelChunk, ModelRequest, Origin, Role
 from workflows.llm.offline import LABELS, OfflineModels
 from workflows.llm.offline.provider import build_answer
@@ -190,11 +191,19 @@ def test_structured_value_is_searched_through() -> None:
     assert "Miso" in build_answer(ask("What is my cat called?", Hit(value)))
 
 
-def test_command_gives_the_input_and_says_what_is_missing() -> None:
-    text = build_answer(ask("Summarize: The shop opens at nine and closes at five."))
+@pytest.mark.parametrize(
+    "task",
+    [
+        "Summarize: The shop opens at nine and closes at five.",
+        "Write a haiku about memory",
+        "写一首诗",
+    ],
+)
+def test_work_for_a_language_model_fails_and_says_what_is_missing(task: str) -> None:
+    with pytest.raises(ModelNeeded, match="Connect one under Models") as failed:
+        build_answer(ask(task))
 
-    assert "real model" in text
-    assert "The shop opens at nine" in text
+    assert (failed.value.error_type, failed.value.retryable) == ("ModelNeeded", False)
 
 
 def test_stream_comes_word_by_word_and_ends_with_usage() -> None:

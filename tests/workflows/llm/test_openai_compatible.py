@@ -22,7 +22,7 @@ from tests.fakes.openai_server import (
     completion_frames,
 )
 from workflows.engine.errors import ModelFailed
-from workflows.engine.ports import Message, ModelChunk, ModelRequest, Origin, Usage
+from workflows.engine.ports import Message, ModelChunk, ModelRequest, ModelSource, Origin, Usage
 from workflows.llm.config import ProviderConfig
 from workflows.llm.failures import ModelRateLimited
 from workflows.llm.openai_compatible import OpenAICompatible
@@ -71,7 +71,9 @@ def test_answer_streams_piece_by_piece_with_usage(server: FakeOpenAI) -> None:
 
     assert [chunk.text for chunk in chunks if chunk.text] == ["Hello ", "there ", "Ana."]
     assert [chunk.reasoning for chunk in chunks if chunk.reasoning] == ["She said hi."]
-    assert chunks[-1] == ModelChunk(finish_reason="stop", usage=Usage(11, 7))
+    assert chunks[-1] == ModelChunk(
+        finish_reason="stop", usage=Usage(11, 7), source=ModelSource("acme", "gpt-4")
+    )
 
 
 def test_first_piece_arrives_before_the_last_is_sent(server: FakeOpenAI) -> None:

@@ -10,7 +10,15 @@ import pytest
 
 from tests.fakes.openai_server import Answer, Call, Failure, FakeOpenAI
 from workflows.engine.errors import ModelFailed
-from workflows.engine.ports import ImagePart, Message, ModelChunk, ModelRequest, Origin, Usage
+from workflows.engine.ports import (
+    ImagePart,
+    Message,
+    ModelChunk,
+    ModelRequest,
+    ModelSource,
+    Origin,
+    Usage,
+)
 from workflows.engine.tool_calls import ToolCall, ToolSpec
 from workflows.llm.config import ProviderConfig
 from workflows.llm.openai_compatible import OpenAICompatible
@@ -97,6 +105,7 @@ def test_last_chunk_has_the_complete_calls_and_the_reason(server: FakeOpenAI) ->
         tool_calls=(ToolCall("a", "get_weather", PARIS), ToolCall("b", "clock", "{}")),
         finish_reason="tool_calls",
         usage=Usage(11, 7),
+        source=ModelSource("acme", "m"),
     )
 
 

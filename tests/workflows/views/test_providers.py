@@ -1,24 +1,59 @@
 """The page of models never says a key again."""
 
+import re
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
 from django.urls import reverse
 
+from accounts.tenancy import tenant
 from config.encryption.crypto import decrypt
-from tests.factories.workflows import make_provider, within
+from tests.factories.workflows import document, make_provider, make_workflow, within
+from tests.fakes.openai_server import Failure, FakeOpenAI
 from tests.support.cast import Cast, Person
 from tests.workflows.views.conftest import text_of
+from workflows.execution.ports.models import load_directory
+from workflows.llm.presets import PRESETS
 from workflows.models import ModelProvider
-from workflows.services.credentials import update_provider
+from workflows.models.provider import ProviderStatus
+from workflows.selectors import read_default_model
+from workflows.services.samples.first_steps import Step, get_progress
 
 
 PAGE = reverse("workflows:providers")
 CANARY = "sk-canary-4a7f9c2e51"
-GOOD = {
-    "name": "openai",
-    "base_url": "https://models.example.org/v1",
-    "api_key": CANARY,
-    "default_model": "small",
-}
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeOpenAI]:
+    """An Ollama-like server on this machine, whose address the operator allows."""
+    from config.net import allow, clients
+
+    with FakeOpenAI(models=("nomic-embed-text", "small", "tiny")) as fake:
+        monkeypatch.setattr(clients, "_load_allow_list", lambda: allow.parse_allowed((fake.allow,)))
+        yield fake
+
+
+@pytest.fixture
+def good(server: FakeOpenAI) -> dict[str, str]:
+    return {"name": "openai", "base_url": server.base_url, "api_key": CANARY}
+
+
+def read_default(person: Person) -> dict[str, str]:
+    with within(person):
+        return read_default_model(person.principal, person.team.pk)
+
+
+def build_llm_document(provider: str, model: str) -> dict[str, Any]:
+    llm = {
+        "type": "llm",
+        "model": {"provider": provider, "name": model, "mode": "chat"},
+        "prompt_template": [{"role": "user", "text": "Hello"}],
+    }
+    made = document()
+    made["nodes"].append({"id": "llm", "data": llm})
+    return made
 
 
 def provider(person: Person) -> ModelProvider:
@@ -27,8 +62,10 @@ def provider(person: Person) -> ModelProvider:
         return rows.get()
 
 
-def test_connected_provider_keeps_the_key_and_shows_only_its_end(ada: Person):
-    answer = ada.client.post(PAGE, GOOD, follow=True)
+def test_provider_that_answers_is_connected_with_its_key_and_becomes_the_default(
+    ada: Person, server: FakeOpenAI, good: dict[str, str]
+):
+    answer = ada.client.post(PAGE, good, follow=True)
 
     made = provider(ada)
     page = text_of(answer)
@@ -36,7 +73,69 @@ def test_connected_provider_keeps_the_key_and_shows_only_its_end(ada: Person):
     assert made.credential is not None
     assert decrypt(bytes(made.credential.secret)) == CANARY
     assert CANARY not in page
-    assert ["openai" in page, "small" in page, CANARY[-4:] in page] == [True, True, True]
+    assert "Connected “openai”. Its model is small." in page
+    assert CANARY[-4:] in page
+    assert (made.status, made.default_model, made.model_names) == (
+        ProviderStatus.CONNECTED,
+        "small",  # the first that writes texts
+        ["nomic-embed-text", "small", "tiny"],
+    )
+    assert [request.path for request in server.requests] == ["/v1/models"]
+    assert read_default(ada) == {
+        "provider": "openai",
+        "model": "small",
+    }
+    assert Step.MODEL in get_progress(ada.principal).completed
+
+
+def test_dead_address_is_refused_and_nothing_is_saved(ada: Person):
+    dead = {"name": "ollama", "base_url": "http://127.0.0.1:9/v1"}
+
+    answer = ada.client.post(PAGE, dead)
+
+    assert answer.status_code == 422
+    assert "Save anyway" in text_of(answer)
+    with within(ada):
+        assert not ModelProvider.objects.unscoped().exists()
+    assert Step.MODEL not in get_progress(ada.principal).completed
+
+
+def test_dead_address_that_is_saved_anyway_does_not_count_as_connected(ada: Person):
+    dead = {"name": "ollama", "base_url": "http://127.0.0.1:9/v1", "save_anyway": "1"}
+
+    page = text_of(ada.client.post(PAGE, dead, follow=True))
+
+    assert "Not reachable" in page
+    assert provider(ada).status is ProviderStatus.UNREACHABLE
+    assert read_default(ada) == {"provider": "", "model": ""}
+    assert Step.MODEL not in get_progress(ada.principal).completed
+
+
+def test_wrong_key_is_said_beside_the_form_which_keeps_what_was_entered(
+    ada: Person, server: FakeOpenAI, good: dict[str, str]
+):
+    server.api_key = "sk-another"
+
+    answer = ada.client.post(PAGE, good, headers={"HX-Request": "true"})
+
+    assert "openai rejected the credential. Check the API key." in text_of(answer)
+    assert "<form" not in text_of(answer)
+
+
+def test_page_asks_only_for_the_key_of_a_known_provider(ada: Person):
+    page = text_of(ada.client.get(PAGE, {"preset": "mistral"}))
+
+    main, _details, others = page.partition("More settings")
+    assert ['id="id_api_key"' in main, 'id="id_base_url"' in main] == [True, False]
+    assert "https://api.mistral.ai/v1" in others
+    assert "https://console.mistral.ai/api-keys" in main
+    assert [preset.title for preset in PRESETS if preset.title not in main] == []
+
+
+def test_second_provider_of_a_kind_gets_a_name_of_its_own(ada: Person):
+    make_provider(ada, name="openai")
+
+    assert 'value="openai-2"' in text_of(ada.client.get(PAGE, {"preset": "openai"}))
 
 
 @pytest.mark.parametrize(
@@ -49,9 +148,9 @@ def test_connected_provider_keeps_the_key_and_shows_only_its_end(ada: Person):
     ],
 )
 def test_form_that_does_not_fit_names_the_field_and_forgets_the_key(
-    ada: Person, wrong: dict[str, str], field: str
+    ada: Person, good: dict[str, str], wrong: dict[str, str], field: str
 ):
-    answer = ada.client.post(PAGE, {**GOOD, **wrong})
+    answer = ada.client.post(PAGE, {**good, **wrong})
 
     page = text_of(answer)
     assert answer.status_code == 422
@@ -64,15 +163,16 @@ def test_form_that_does_not_fit_names_the_field_and_forgets_the_key(
     [
         ({"base_url": "https://user:pass@models.example.org/v1"}, 422),
         ({"api_key": "sk\x07bell"}, 422),
+        ({"name": "default"}, 422),
         ({"name": "taken"}, 409),
     ],
 )
 def test_what_the_service_refuses_is_said_without_the_key(
-    ada: Person, wrong: dict[str, str], status: int
+    ada: Person, good: dict[str, str], wrong: dict[str, str], status: int
 ):
     make_provider(ada, name="taken")
 
-    answer = ada.client.post(PAGE, {**GOOD, **wrong})
+    answer = ada.client.post(PAGE, {**good, **wrong})
 
     assert answer.status_code == status
     assert CANARY not in text_of(answer)
@@ -111,15 +211,98 @@ def test_page_with_one_and_with_three_providers_asks_as_often(
         client.get(PAGE)
 
 
-def test_provider_that_can_not_be_reached_says_why(ada: Person):
-    made = make_provider(ada, secret=CANARY)
-    update_provider(ada.principal, provider=made, base_url="http://127.0.0.1:9/v1")
+def test_test_shows_its_result_in_the_row_at_once(
+    ada: Person, server: FakeOpenAI, good: dict[str, str]
+):
+    ada.client.post(PAGE, good)
+    made = provider(ada)
+    address = reverse("workflows:test_provider", args=[made.pk])
 
-    answer = ada.client.post(reverse("workflows:test_provider", args=[made.pk]))
+    first = text_of(ada.client.post(address))
+    server.script(Failure(500))
+    second = text_of(ada.client.post(address))
 
-    assert answer.status_code == 200
-    assert "field-error" in text_of(answer)
-    assert CANARY not in text_of(answer)
+    assert "3 models available" in first
+    assert ["Connected" in first, "Not reachable" in first] == [True, False]
+    assert ["Not reachable" in second, "server error" in second] == [True, True]
+    assert CANARY not in first + second
+    assert provider(ada).status is ProviderStatus.UNREACHABLE
+
+
+def test_limits_are_saved_and_wrong_ones_shown(ada: Person):
+    made = make_provider(ada)
+    address = reverse("workflows:set_limits", args=[made.pk])
+
+    ada.client.post(address, {"timeout_seconds": "30", "max_concurrency": "2", "max_tokens": ""})
+    refused = ada.client.post(address, {"max_retries": "11"})
+
+    row = provider(ada)
+    assert (row.timeout_seconds, row.max_concurrency, row.max_tokens, row.max_retries) == (
+        30,
+        2,
+        None,
+        2,
+    )
+    assert (refused.status_code, "Retries:" in text_of(refused)) == (422, True)
+
+
+def test_local_server_is_found_and_connected_by_one_click(
+    ada: Person, server: FakeOpenAI, settings: Any
+):
+    settings.LOCAL_MODELS, settings.OLLAMA_HOST = True, f"0.0.0.0:{server.port}"
+    address = reverse("workflows:local_models")
+
+    found = text_of(ada.client.get(address))
+    fields = dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]+)"', found))
+    page = text_of(ada.client.post(PAGE, fields, follow=True))
+
+    assert "Ollama is running on this machine" in found
+    assert "Connected “ollama”. Its model is small." in page
+    assert "Ollama is running" not in text_of(ada.client.get(address))
+
+
+def test_nothing_on_this_machine_is_called_unless_the_operator_allows_it(
+    ada: Person, server: FakeOpenAI, settings: Any
+):
+    settings.LOCAL_MODELS, settings.OLLAMA_HOST = False, f"127.0.0.1:{server.port}"
+
+    page = text_of(ada.client.get(PAGE))
+
+    assert reverse("workflows:local_models") not in page
+    assert "Ollama is running" not in text_of(ada.client.get(reverse("workflows:local_models")))
+    assert server.requests == []
+
+
+def test_default_model_is_changed_by_one_choice(
+    ada: Person, server: FakeOpenAI, good: dict[str, str]
+):
+    ada.client.post(PAGE, good)
+    choice = {"choice": f"{provider(ada).pk}:tiny"}
+
+    changed = ada.client.post(
+        reverse("workflows:set_default_model"), choice, headers={"HX-Request": "true"}
+    )
+
+    assert "Saved" in text_of(changed)
+    assert read_default(ada)["model"] == "tiny"
+
+
+def test_model_that_documents_name_is_offered_and_mapped(
+    ada: Person, server: FakeOpenAI, good: dict[str, str]
+):
+    ada.client.post(PAGE, {**good, "name": "ollama"})
+    make_workflow(ada, source=build_llm_document("acme", "large"))
+
+    before = text_of(ada.client.get(PAGE))
+    values = {"provider": "acme", "model": "large", "choice": f"{provider(ada).pk}:tiny"}
+    ada.client.post(reverse("workflows:set_model_mapping"), values)
+    with tenant([ada.team.pk]):
+        answering = load_directory(ada.team.pk).resolve("acme", "large")
+    ada.client.post(reverse("workflows:set_model_mapping"), {**values, "choice": ""})
+
+    assert "acme/large" in before
+    assert (answering.provider, answering.model, answering.is_mapped) == ("ollama", "tiny", True)
+    assert load_directory(ada.team.pk).resolve("acme", "large").model == "small"  # the default
 
 
 def test_removed_provider_takes_its_key_along(ada: Person):

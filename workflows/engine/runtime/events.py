@@ -43,6 +43,9 @@ class NodeStateChange(Event):
     # Of a paused node that waits: approval | answer | time | child, and when the wait ends by itself (unix seconds).
     waits_for: str | None = None
     due_at: float | None = None
+    # Of a step that asked a model: "provider/model" as it was asked, and whether the answer reached its length limit.
+    model: str | None = None
+    is_cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,17 @@ def build_end_event(node: PlanNode, record: StepRecord) -> NodeStateChange:
         tokens=(record.prompt_tokens + record.completion_tokens) or None,
         items=count_items(record.outputs),
         context_length=_measure_context(node, record),
+        model=_read_model(node, record),
+        is_cut=record.outputs.get("finish_reason") == "length",
     )
+
+
+def _read_model(node: PlanNode, record: StepRecord) -> str | None:
+    """Return the provider and the name of the model that the step asked; None if it asked none."""
+    model = record.inputs.get("model") if node.kind.family == "model" else None
+    if not isinstance(model, Mapping):
+        return None
+    return f"{model.get('provider') or ''}/{model.get('name') or ''}"
 
 
 def _measure_context(node: PlanNode, record: StepRecord) -> int | None:

@@ -9,10 +9,11 @@ from functools import partial
 from uuid import UUID
 
 from django.db import DatabaseError
+from django.db.models import Q
 
 from accounts.tenancy import tenant
 from workflows import memory_app
-from workflows.engine.errors import EngineFault
+from workflows.engine.errors import EngineFault, ModelNeeded
 from workflows.engine.kinds import Execution, has_untrusted_input
 from workflows.engine.language.document import Json
 from workflows.engine.language.untrusted import ContentFlow
@@ -24,11 +25,9 @@ from workflows.execution.debugging.run_options import DebugOptions
 from workflows.execution.journal.masking import load_secret_values
 from workflows.execution.kinds import load_kinds
 from workflows.execution.ports.adapters import build_memory_caller
-from workflows.execution.ports.models import load_configs
+from workflows.execution.ports.models import load_team_models
 from workflows.execution.threads import run_in_thread
-from workflows.llm.config import normalize_name
 from workflows.llm.offline import extract_quoted_text
-from workflows.llm.registry import TeamModels
 from workflows.models import Run, Step
 from workflows.models.documents import from_json
 from workflows.models.run import RunStatus, StepStatus
@@ -78,9 +77,18 @@ def summarize_run(
 
 
 def _plan(claim: Claim) -> None:
+    if _has_needed_model(claim):
+        return
     caller = build_memory_caller(claim.run_id, claim.team_id, claim.row)
     app_id = str(claim.row["workflow_id"])
     memory_app.plan_curation(caller, run_id=str(claim.run_id), app_id=app_id)
+
+
+def _has_needed_model(claim: Claim) -> bool:
+    """Return whether the run lacked a language model for its task, from which there is nothing to learn."""
+    failed = Q(error_type=ModelNeeded.__name__) | Q(error__contains=ModelNeeded().message)
+    with tenant([claim.team_id]):
+        return Step.objects.unscoped().filter(failed, run_id=claim.run_id).exists()
 
 
 def _build_work(
@@ -138,17 +146,16 @@ def _build_ask(
 
     It raises an error if the model's provider is missing, because the offline model can't write the JSON.
     """
-    models = TeamModels(load_configs(team_id), fallback="error")
+    models = load_team_models(team_id, fallback="error")
     return partial(_ask_model, models, run_id, rule.provider, rule.model)
 
 
 def find_model(team_id: UUID, provider: str, model: str) -> "memory_app.AskModel | None":
     """Return the function that sends a prompt to this model, or None if the team has not connected its provider."""
-    configs = load_configs(team_id)
-    names = {normalize_name(config.name) for config in configs}
-    if not provider or normalize_name(provider) not in names:
+    models = load_team_models(team_id, fallback="error")
+    if not provider or models.directory.resolve(provider, model).is_offline:
         return None
-    return partial(_ask_model, TeamModels(configs, fallback="error"), NODE, provider, model)
+    return partial(_ask_model, models, NODE, provider, model)
 
 
 class NoModelAnswer(Exception):

@@ -30,6 +30,7 @@ PHRASES: Final = {
     },
 }
 
+# "command" is part of stored answers of earlier releases only.
 _COMPLETE_NAMES = ("unknown", "hello", "empty", "command")
 
 # The phrases before a quoted sentence.

@@ -1,7 +1,7 @@
 """The offline provider, which answers without a key, a network or a language model.
 
 It quotes the sentences of the request that have most in common with the question, says when there are none, and
-acknowledges statements. It calls a tool only if the question names it or the author of the node has written a script
+acknowledges statements. A request for other work, such as writing, fails. It calls a tool only if the question names it or the author of the node has written a script
 (``offline_script``). Equal requests have equal answers, each with a label that says where it comes from.
 """
 
@@ -10,7 +10,9 @@ import re
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 
-from workflows.engine.ports import ModelChunk, ModelRequest, Usage
+from workflows.engine.errors import ModelNeeded
+from workflows.engine.ports import ModelChunk, ModelRequest, ModelSource, Usage
+from workflows.llm.config import OFFLINE
 from workflows.llm.offline import context, words
 from workflows.llm.offline.context import Candidate, Material
 from workflows.llm.offline.filling import fill_schema, find_schema
@@ -29,6 +31,9 @@ _PIECES = re.compile(r"\s*\S+\s*|\s+")
 _CJK_PIECE = re.compile(r"[\u3400-\u9fff]{1,4}[，。！？：、]?|[^\u3400-\u9fff]+")
 
 
+SOURCE = ModelSource(OFFLINE, OFFLINE)
+
+
 class OfflineModels:
     """The ``ModelPort`` that answers every request offline, whichever provider the request names."""
 
@@ -45,11 +50,15 @@ class OfflineModels:
             finish_reason="tool_calls" if reply.tool_calls else "stop",
             usage=Usage(estimate_request(request), sum(map(estimate_text, written))),
             label=reply.label,
+            source=SOURCE,
         )
 
 
 def build_reply(request: ModelRequest) -> Reply:
-    """Return the whole answer, which depends on the request alone. Raises ModelFailed for an invalid script."""
+    """Return the whole answer, which depends on the request alone.
+
+    Raises ModelFailed for an invalid script, and ModelNeeded for work that only a language model can do.
+    """
     if scripted := play_script(request, lambda: _list_memories(request)):
         return replace(scripted, label=_choose_label(scripted, request))
     if solution := solve_task(request):
@@ -104,7 +113,7 @@ def _compose_answer(
     if words.is_question(question):
         return _answer_question(material, ranked, phrases)
     if words.is_command(question):
-        return _answer_command(material, ranked, phrases)
+        raise ModelNeeded
     return phrases["noted"] + _shorten(question)
 
 
@@ -121,19 +130,6 @@ def _answer_question(
     if recalled:
         return phrases["closest"] + _quote(recalled[:1])
     return phrases["unknown"]
-
-
-def _answer_command(
-    material: Material, ranked: Sequence[Candidate], phrases: dict[str, str]
-) -> str:
-    """Return an answer that quotes the text of the task, or else the most relevant sentence."""
-    sentences = words.split_sentences(material.question)
-    task_text = sentences[0].partition(":")[2].strip() or " ".join(sentences[1:])
-    if task_text:
-        return phrases["command"] + phrases["prompt"] + f"“{_shorten(task_text)}”"
-    if ranked:
-        return phrases["command"] + phrases["prompt"] + _quote(ranked[:1])
-    return phrases["command"].strip()
 
 
 def _rank_candidates(material: Material) -> list[Candidate]:

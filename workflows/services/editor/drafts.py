@@ -25,6 +25,7 @@ from workflows.services.editor import draft_rows
 from workflows.services.editor.mail_problems import find_mail_problems
 from workflows.services.editor.snapshots import store_snapshot, take_snapshot
 from workflows.services.model_prices import find_price_problems
+from workflows.services.models.mappings import find_model_problems
 from workflows.services.tools.callable_workflows import find_call_problems, refresh_outputs
 from workflows.services.tools.tool_problems import find_tool_problems
 
@@ -78,6 +79,7 @@ def list_problems(workflow: Workflow, document: Document) -> list[Problem]:
         *validate(refresh_outputs(workflow.team_id, document), load_kinds()),
         *find_call_problems(workflow.team_id, document, workflow.pk),
         *find_tool_problems(workflow.team_id, document),
+        *find_model_problems(workflow.team_id, document),
         *find_price_problems(workflow.team_id, document),
         *find_mail_problems(document),
     ]

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.utils.translation import gettext as _
 
@@ -12,9 +12,17 @@ from workflows.engine.language.document import NodeSpec, Position
 from workflows.engine.language.memory_usage import MEMORY_FIELDS
 from workflows.engine.language.problems import Problem
 from workflows.engine.nodes import find_appearance
+from workflows.llm.directory import ModelDirectory
 from workflows.templatetags.kind_words import get_kind_title
 from workflows.templatetags.problems import describe_problem
-from workflows.views.canvas.summaries import LabelledHandle, clip, label_handles, summarize_node
+from workflows.views.canvas.model_marks import ModelMark, build_model_mark
+from workflows.views.canvas.summaries import (
+    LabelledHandle,
+    clip,
+    count_columns,
+    label_handles,
+    summarize_node,
+)
 
 
 # Widths on a card, in columns: a letter is one wide, a Chinese character two. Texts are cut here, not by the
@@ -23,6 +31,7 @@ TITLE_WIDTH = 20
 LINE_WIDTH = 28
 CHIP_WIDTH = 4
 BOX_WIDTH = 48
+BADGE_MARGIN = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +80,12 @@ class CardView:
     badge: Badge | None
     label: str
     mark: Mark | None
+    model_mark: ModelMark | None  # of a node that names a model
+
+    @property
+    def model_badge(self) -> ModelMark | None:
+        """Return the mark if another model than the named one answers."""
+        return self.model_mark if self.model_mark and self.model_mark.state else None
 
     @property
     def short_title(self) -> str:
@@ -85,7 +100,9 @@ class CardView:
         if self.is_box:
             return BOX_WIDTH
         marks = (self.badge, self.is_disabled, self.is_pinned, self.mark, self.remembers)
-        return width - CHIP_WIDTH * sum(map(bool, marks))
+        badge = self.model_badge
+        pill = count_columns(badge.word) + BADGE_MARGIN if badge else 0
+        return width - CHIP_WIDTH * sum(map(bool, marks)) - pill
 
     @property
     def has_rows(self) -> bool:
@@ -102,12 +119,17 @@ def build_card(
     is_box: bool = False,
     is_pinned: bool = False,
     mark: Mark | None = None,
+    models: ModelDirectory | None = None,
 ) -> CardView:
-    """Describe a node's card. ``position`` is given if it differs from the stored position in the node's scope."""
+    """Describe a node's card. ``position`` is given if it differs from the stored position in the node's scope.
+
+    With the team's ``models``, the card says which one answers.
+    """
     shape = compute_shape(node, kinds, is_box=is_box)
     appearance = find_appearance(node.kind, kinds)
     kind_title = get_kind_title(node.kind, kinds)
     badge = _build_badge(problems)
+    model_mark = build_model_mark(node, models)
     position = position or node.position
     title = node.title or kind_title
     return CardView(
@@ -122,7 +144,7 @@ def build_card(
         y=format_number(position.y),
         width=format_number(shape.width),
         height=format_number(shape.height),
-        line=summarize_node(node, kinds, title),
+        line=summarize_node(_name_model(node, model_mark), kinds, title),
         handles=label_handles(node, kinds, shape.handles),
         handle_names=_encode_handles(shape),
         has_target_handle=shape.has_target_handle,
@@ -134,8 +156,26 @@ def build_card(
         incoming=incoming,
         badge=badge,
         mark=mark,
-        label=", ".join(filter(None, (node.title, kind_title, badge.word if badge else ""))),
+        model_mark=model_mark,
+        label=", ".join(
+            filter(
+                None,
+                (
+                    node.title,
+                    kind_title,
+                    model_mark.sentence if model_mark else "",
+                    badge.word if badge else "",
+                ),
+            )
+        ),
     )
+
+
+def _name_model(node: NodeSpec, mark: ModelMark | None) -> NodeSpec:
+    """Return the node with the name of the model that answers for it."""
+    if mark is None:
+        return node
+    return replace(node, data={**node.data, "model": {**node.data["model"], "name": mark.name}})
 
 
 def _encode_handles(shape: Shape) -> str:

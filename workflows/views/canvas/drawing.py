@@ -15,6 +15,7 @@ from workflows.engine.language.document import Document, EdgeSpec
 from workflows.engine.language.problems import Problem
 from workflows.engine.nodes import KNOWN_KINDS
 from workflows.execution.kinds import load_kinds
+from workflows.llm.directory import ModelDirectory
 from workflows.views.canvas.cards import CardView, Mark, build_card
 from workflows.views.canvas.layout import ROOT, Frame, GraphLayout
 from workflows.views.canvas.notes import NoteView, build_note_view
@@ -67,10 +68,15 @@ def draw(
     *,
     pinned: Iterable[str] = (),
     marks: Mapping[str, Mark] | None = None,
+    models: ModelDirectory | None = None,
 ) -> Drawing:
-    """Draw a document. ``pinned`` nodes have fixed outputs; ``marks`` are differences between versions."""
+    """Draw a document. ``pinned`` nodes have fixed outputs; ``marks`` are differences between versions.
+
+    With the team's ``models``, cards say which of them answers.
+    """
     layout = GraphLayout(document, kinds or load_kinds())
-    return _DrawingBuilder(layout, group_by_node(problems), frozenset(pinned), marks or {}).build()
+    groups = group_by_node(problems)
+    return _DrawingBuilder(layout, groups, frozenset(pinned), marks or {}, models).build()
 
 
 def group_by_node(problems: Iterable[Problem]) -> dict[str, list[Problem]]:
@@ -90,6 +96,7 @@ class _DrawingBuilder:
     problems: Mapping[str, list[Problem]]
     pinned: frozenset[str]
     marks: Mapping[str, Mark]
+    models: ModelDirectory | None
 
     def build(self) -> Drawing:
         return Drawing(
@@ -143,6 +150,7 @@ class _DrawingBuilder:
                 is_box=layout.shapes[node.id].is_box,
                 is_pinned=node.id in self.pinned,
                 mark=self.marks.get(node.id),
+                models=self.models,
             )
             for node in layout.nodes.values()
         }

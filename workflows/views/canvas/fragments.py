@@ -11,6 +11,7 @@ from workflows.engine.kinds import AnyKind
 from workflows.engine.language.document import EdgeSpec, NodeSpec, Note
 from workflows.engine.language.problems import Problem
 from workflows.execution.kinds import load_kinds
+from workflows.llm.directory import ModelDirectory
 from workflows.views.canvas.cards import build_card
 from workflows.views.canvas.drawing import EdgeView, group_by_node
 from workflows.views.canvas.notes import build_note_view
@@ -33,6 +34,7 @@ def render_fragments(
     problems: Iterable[Problem] = (),
     kinds: Mapping[str, AnyKind] | None = None,
     pinned: Iterable[str] = (),
+    models: ModelDirectory | None = None,
 ) -> Fragments:
     """Render the nodes, notes and edges of a change.
 
@@ -50,6 +52,7 @@ def render_fragments(
                 kinds,
                 problems=node_problems.get(node.id, ()),
                 is_pinned=node.id in pinned_ids,
+                models=models,
             )
             node_html[node.id] = str(macros.node(view)).strip()  # type: ignore[attr-defined]
     return Fragments(

@@ -17,6 +17,7 @@ from workflows.engine.editing import EditRefused, Op, read_log, read_ops
 from workflows.engine.editing.ops import Paste
 from workflows.engine.editing.paste import has_dropped_start
 from workflows.engine.editing.records import build_edge, build_node, build_note
+from workflows.engine.language.document import NodeSpec
 from workflows.engine.language.problems import Problem
 from workflows.errors import (
     EditConflict,
@@ -35,6 +36,7 @@ from workflows.services.editing.draft_checksum import compute_shape
 from workflows.services.editing.parts import MAX_IDS, read_parts
 from workflows.templatetags.problem_sentences import translate_field_path
 from workflows.views.canvas.fragments import Fragments, render_fragments
+from workflows.views.canvas.model_marks import load_marking_directory
 from workflows.views.request_context import find_workflow
 
 
@@ -162,12 +164,15 @@ def _render_parts(principal: Principal, workflow: Workflow, ids: Sequence[str]) 
 
 
 def _render_html(change: Change, removed_ids: Sequence[str]) -> Fragments:
+    items = [build_note(item) if item.is_note else build_node(item) for item in change.items]
+    nodes = [item for item in items if isinstance(item, NodeSpec)]
     return render_fragments(
-        [build_note(item) if item.is_note else build_node(item) for item in change.items],
+        items,
         [build_edge(edge) for edge in change.edges],
         removed_ids=removed_ids,
         problems=change.problems,
         pinned=change.pinned,
+        models=load_marking_directory(change.workflow.team_id, nodes),
     )
 
 

@@ -18,6 +18,7 @@ from workflows.services import publishing
 from workflows.services.editing import catch_up
 from workflows.templatetags.problems import list_titles
 from workflows.views.canvas.drawing import draw
+from workflows.views.canvas.model_marks import load_marking_directory
 from workflows.views.catalog.archive import render_archived_page
 from workflows.views.catalog.workflow_page import build_workflow_context
 from workflows.views.editor import outline, palette
@@ -62,8 +63,9 @@ def build_page_context(
     """Return the template context of the page; it is read-only if the request embeds the page in a frame."""
     context = build_workflow_context(request, principal, workflow)
     pins = [pin.node_key for pin in selectors.list_pins(principal, workflow)]
+    models = load_marking_directory(workflow.team_id, context["document"].nodes)
     return context | {
-        "drawing": draw(context["document"], context["problems"], pinned=pins),
+        "drawing": draw(context["document"], context["problems"], pinned=pins, models=models),
         "titles": list_titles(context["document"], load_kinds()),
         "palette": palette.list_palette_groups(workflow.mode),
         "outline": outline.build_inline_rows(context["document"], context["problems"]),

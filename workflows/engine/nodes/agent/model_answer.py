@@ -9,9 +9,9 @@ from typing import Any
 
 from workflows.engine.errors import ModelFailed, UnofferedToolCall
 from workflows.engine.language.document import Json
-from workflows.engine.nodes.llm.model_calls import describe_usage
+from workflows.engine.nodes.llm.model_calls import describe_source, describe_usage
 from workflows.engine.nodes.llm.reasoning import ReasoningSplitter
-from workflows.engine.ports import ClockPort, Message, ModelChunk, Usage
+from workflows.engine.ports import ClockPort, Message, ModelChunk, ModelSource, Usage
 from workflows.engine.text_rendering import remove_unstorable
 from workflows.engine.tool_calls import ToolCall
 
@@ -25,6 +25,7 @@ class ModelAnswer:
     usage: Usage = field(default_factory=Usage)
     seconds: float = 0.0
     label: str = ""  # what people are told about the answer, beside its text
+    source: ModelSource | None = None
 
     @property
     def is_cut_off(self) -> bool:
@@ -45,6 +46,7 @@ class ModelAnswer:
             "usage": describe_usage(self.usage),
             "seconds": self.seconds,
             **({"label": self.label} if self.label else {}),
+            **({"model": describe_source(self.source)} if self.source else {}),
         }
 
 
@@ -65,7 +67,14 @@ def read_answer(outputs: Mapping[str, Any]) -> ModelAnswer:
         Usage(usage["prompt_tokens"], usage["completion_tokens"], usage.get("cost")),
         outputs["seconds"],
         outputs.get("label", ""),
+        _read_source(outputs.get("model")),
     )
+
+
+def _read_source(model: Mapping[str, Any] | None) -> ModelSource | None:
+    if model is None:
+        return None
+    return ModelSource(model["provider"], model["name"], model.get("version", ""))
 
 
 async def receive_answer(
@@ -115,6 +124,7 @@ class _Receiver:
         self.finish_reason: str | None = None
         self._usage: Usage | None = None
         self._label = ""
+        self._source: ModelSource | None = None
 
     def add(self, chunk: ModelChunk) -> bool:
         """Add a chunk, and return whether the rest of the answer is not needed."""
@@ -123,6 +133,7 @@ class _Receiver:
         self.tool_calls = chunk.tool_calls or self.tool_calls
         self._usage = chunk.usage or self._usage
         self._label = chunk.label or self._label
+        self._source = chunk.source or self._source
         self.finish_reason = chunk.finish_reason or self.finish_reason
         if not text or self._stop_pattern is None:
             return False
@@ -141,8 +152,16 @@ class _Receiver:
             ToolCall(call.id or f"call_{number}", call.name, call.arguments)
             for number, call in enumerate(self.tool_calls, start=1)
         )
-        label = self._label
-        return ModelAnswer(text, reasoning, calls, self.finish_reason, usage, seconds, label)
+        return ModelAnswer(
+            text,
+            reasoning,
+            calls,
+            self.finish_reason,
+            usage,
+            seconds,
+            self._label,
+            self._source,
+        )
 
 
 def describe_messages(messages: Sequence[Message], previous: Sequence[Message]) -> list[Json]:

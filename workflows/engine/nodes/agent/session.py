@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from workflows.engine.errors import NodeFailed, PortMissing
+from workflows.engine.errors import ModelFailed, NodeFailed, PortMissing
 from workflows.engine.kinds import UNTRUSTED_KEYS, NodeContext
 from workflows.engine.language.document import Json
 from workflows.engine.language.untrusted import has_untrusted_source
@@ -49,7 +49,7 @@ from workflows.engine.nodes.agent.tool_use.toolbox import (
     find_tools,
     read_arguments,
 )
-from workflows.engine.nodes.llm.model_calls import build_request
+from workflows.engine.nodes.llm.model_calls import build_request, record_source
 from workflows.engine.ports import MemoryHit, Message, ModelRequest, Origin, Usage
 from workflows.engine.runtime.step_parts import PartResult, StepParts
 from workflows.engine.tool_calls import ToolCall, ToolResult, ToolSpec
@@ -199,10 +199,15 @@ class AgentSession:
             "tools": [tool.label for tool in tools],
         }
         self._previous_messages = tuple(messages)  # a strategy may extend its own list
-        outputs = await self._parts.run(
-            part, MODEL_KIND, call, title=self.config.model.name, inputs=inputs
-        )
+        try:
+            outputs = await self._parts.run(
+                part, MODEL_KIND, call, title=self.config.model.name, inputs=inputs
+            )
+        except ModelFailed as failure:
+            record_source(self.ctx, failure.source)
+            raise
         answer = read_answer(outputs)
+        record_source(self.ctx, answer.source)
         if is_recorded:
             stream.add(answer.text)
         self.usage += answer.usage

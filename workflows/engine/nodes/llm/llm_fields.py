@@ -11,7 +11,8 @@ MODEL_FIELD: Final = Field(
     gettext_noop("Model"),
     Widget.MODEL,
     required=True,
-    default={"provider": "offline", "name": "offline", "mode": "chat", "completion_params": {}},
+    # The team's default model, or the offline demo model as long as the team has none.
+    default={"provider": "default", "name": "default", "mode": "chat", "completion_params": {}},
 )
 
 WINDOW_FIELD: Final = Field(

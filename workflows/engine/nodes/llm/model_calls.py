@@ -12,7 +12,7 @@ from workflows.engine.language.templating import Template
 from workflows.engine.nodes.llm.images import describe_images
 from workflows.engine.nodes.llm.llm_config import ModelChoice
 from workflows.engine.nodes.llm.reasoning import ReasoningSplitter
-from workflows.engine.ports import Message, ModelRequest, Origin, Usage
+from workflows.engine.ports import Message, ModelRequest, ModelSource, Origin, Usage
 from workflows.engine.tool_calls import ToolCall
 
 
@@ -23,6 +23,7 @@ class ModelAnswer:
     tool_calls: tuple[ToolCall, ...]
     usage: Usage
     finish_reason: str | None
+    source: ModelSource | None = None
 
 
 def build_request(
@@ -56,9 +57,22 @@ async def call_model(
     output: str | None = None,  # the output to which the text is streamed
     has_tagged_reasoning: bool = False,  # the reasoning stays in the text
 ) -> ModelAnswer:
-    """Return the model's answer. Raises ModelFailed, also if the answer was cut off."""
+    """Return the model's answer, and record which model gave it. Raises ModelFailed, also if the connection broke off."""
+    try:
+        answer = await _receive_answer(request, ctx, output, has_tagged_reasoning)
+    except ModelFailed as failure:
+        record_source(ctx, failure.source)
+        raise
+    record_source(ctx, answer.source)
+    return answer
+
+
+async def _receive_answer(
+    request: ModelRequest, ctx: NodeContext, output: str | None, has_tagged_reasoning: bool
+) -> ModelAnswer:
     if ctx.ports.model is None:
         raise PortMissing("model")
+    source: ModelSource | None = None
     reasoning = ReasoningSplitter(tagged=has_tagged_reasoning)
     usage, finish_reason, label = Usage(), None, ""
     tool_calls: tuple[ToolCall, ...] = ()
@@ -72,6 +86,7 @@ async def call_model(
             finish_reason = chunk.finish_reason or finish_reason
             tool_calls = chunk.tool_calls or tool_calls
             label = chunk.label or label
+            source = chunk.source or source
     rest = reasoning.end() + label
     if rest and output:
         ctx.stream(output, rest)
@@ -83,11 +98,32 @@ async def call_model(
         tool_calls=tool_calls,
         usage=usage,
         finish_reason=finish_reason,
+        source=source,
     )
 
 
 def describe_model(model: ModelChoice) -> dict[str, Json]:
     return {"model": {"provider": model.provider, "name": model.name}}
+
+
+def record_source(ctx: NodeContext, source: ModelSource | None) -> None:
+    """Record the model that was really asked, and beside it the one that the document names if that is another."""
+    if source is None:
+        return
+    named = ctx.recorded_inputs.get("model")
+    model: dict[str, Json] = describe_source(source)
+    if isinstance(named, dict):
+        named = named.get(
+            "requested", {"provider": named.get("provider"), "name": named.get("name")}
+        )
+        if named != {"provider": source.provider, "name": source.model}:
+            model["requested"] = named
+    ctx.recorded_inputs["model"] = model
+
+
+def describe_source(source: ModelSource) -> dict[str, Json]:
+    version = {"version": source.version} if source.version else {}
+    return {"provider": source.provider, "name": source.model, **version}
 
 
 def describe_messages(messages: Sequence[Message]) -> list[dict[str, Json]]:

@@ -1,0 +1,87 @@
+"""Finds the model that answers for a provider and a model that a document names."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from workflows.llm.config import DEFAULT, OFFLINE, ProviderConfig, normalize_name
+
+
+ANY_MODEL: Final = ""  # in a mapping: all models of the provider
+
+
+@dataclass(frozen=True, slots=True)
+class Mapping:
+    """A team's decision that a model of its own answers for one that documents name."""
+
+    provider: str  # as documents name it, or ``default``
+    model: str  # or ``ANY_MODEL``
+    target_provider: str
+    target_model: str
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """The model that answers. Without a ``config`` it is the offline demo model."""
+
+    config: ProviderConfig | None
+    model: str
+    # Another model than the document names: it is mapped, or the team's default stands in for it.
+    is_mapped: bool = False
+
+    @property
+    def provider(self) -> str:
+        return normalize_name(self.config.name) if self.config else OFFLINE
+
+    @property
+    def is_offline(self) -> bool:
+        return self.config is None or self.config.kind == OFFLINE
+
+
+NO_MODEL: Final = Resolution(None, OFFLINE)
+
+
+class ModelDirectory:
+    """The providers of a team, and which of their models answers for a model that the team lacks.
+
+    A mapping of the named model comes first, then the provider of that name, then the team's default model.
+    """
+
+    def __init__(
+        self, configs: Iterable[ProviderConfig] = (), mappings: Iterable[Mapping] = ()
+    ) -> None:
+        self.configs = {normalize_name(config.name): config for config in configs}
+        self._mappings = {
+            (normalize_name(mapping.provider), mapping.model): mapping for mapping in mappings
+        }
+
+    @property
+    def is_empty(self) -> bool:
+        """Return whether the offline demo model answers every request."""
+        return all(config.kind == OFFLINE for config in self.configs.values())
+
+    @property
+    def default(self) -> Resolution | None:
+        """Return the team's default model."""
+        return self._apply(self._mappings.get((DEFAULT, ANY_MODEL)))
+
+    def resolve(self, provider: str, model: str) -> Resolution:
+        name = normalize_name(provider)
+        if name == OFFLINE and name not in self.configs:
+            return NO_MODEL
+        if name == DEFAULT and name not in self.configs:
+            return self.default or NO_MODEL
+        mapping = self._mappings.get((name, model)) or self._mappings.get((name, ANY_MODEL))
+        if mapped := self._apply(mapping):
+            return Resolution(mapped.config, mapped.model, is_mapped=True)
+        if config := self.configs.get(name):
+            return Resolution(config, model or config.default_model)
+        if default := self.default:
+            return Resolution(default.config, default.model, is_mapped=True)
+        return NO_MODEL
+
+    def _apply(self, mapping: Mapping | None) -> Resolution | None:
+        config = self.configs.get(normalize_name(mapping.target_provider)) if mapping else None
+        if mapping is None or config is None:
+            return None
+        return Resolution(config, mapping.target_model or config.default_model)

@@ -1,0 +1,164 @@
+"""Services for the team's default model, and for the models that answer for those that documents name."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.db.models import F
+from django.utils.translation import gettext as _
+
+from accounts.access import Principal
+from accounts.errors import NotFound
+from accounts.tenancy import tenant
+from workflows import permissions
+from workflows.engine.language.document import Document, NodeSpec
+from workflows.engine.language.problems import Problem, build_warning
+from workflows.errors import InvalidValue
+from workflows.execution.ports.models import load_directory
+from workflows.llm.config import DEFAULT, OFFLINE, normalize_name
+from workflows.llm.directory import ANY_MODEL, ModelDirectory
+from workflows.models import ModelMapping, ModelProvider, Node
+from workflows.services import audit_lines
+
+
+MAX_NAMED_MODELS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class NamedModel:
+    """A model that drafts of the team name, though the team lacks it, and the number of nodes that name it."""
+
+    provider: str
+    model: str
+    count: int
+
+    @property
+    def name(self) -> str:
+        return join_name(self.provider, self.model)
+
+
+def set_default(
+    principal: Principal, *, team_id: UUID, provider: ModelProvider | None, model: str = ""
+) -> None:
+    """Set the team's default model, which new nodes and samples use. Without a provider, remove it."""
+    if provider is None:
+        permissions.check_manage(principal, team_id)
+        delete_mapping(principal, team_id=team_id, name=DEFAULT, model=ANY_MODEL)
+        return
+    set_mapping(principal, name=DEFAULT, model=ANY_MODEL, target=provider, target_model=model)
+
+
+def set_first_default(principal: Principal, provider: ModelProvider) -> None:
+    """Make a provider's model the team's default, unless the team has one."""
+    rows = ModelMapping.objects.unscoped().filter(team_id=provider.team_id, provider=DEFAULT)
+    if not rows.exists():
+        set_default(
+            principal,
+            team_id=provider.team_id,
+            provider=provider,
+            model=provider.default_model,
+        )
+
+
+def set_mapping(
+    principal: Principal, *, name: str, model: str, target: ModelProvider, target_model: str = ""
+) -> ModelMapping:
+    """Let a model of the team answer for the one that documents name. An empty ``model`` means all of the provider's."""
+    permissions.check_manage(principal, target)
+    name, model, target_model = normalize_name(name), model.strip(), target_model.strip()
+    if not name or name == OFFLINE or max(map(len, (name, model, target_model))) > 255:
+        raise InvalidValue(_("Enter the names of a provider and a model."), field="model")
+    with tenant([target.team_id]):
+        mapping, _created = ModelMapping.objects.unscoped().update_or_create(
+            team_id=target.team_id,
+            provider=name,
+            model=model,
+            defaults={"target": target, "target_model": target_model},
+        )
+        audit_lines.record(
+            principal,
+            target,
+            "credential.changed",
+            provider=target.name,
+            answers_for=join_name(name, model),
+        )
+    return mapping
+
+
+def delete_mapping(principal: Principal, *, team_id: UUID, name: str, model: str) -> None:
+    """Delete a mapping. Raises NotFound if there is none."""
+    permissions.check_manage(principal, team_id)
+    with tenant([team_id]):
+        rows = ModelMapping.objects.unscoped().select_related("target")
+        mapping = rows.filter(team_id=team_id, provider=normalize_name(name), model=model).first()
+        if mapping is None:
+            raise NotFound
+        ModelMapping.objects.unscoped().filter(pk=mapping.pk).delete()
+        audit_lines.record(
+            principal,
+            mapping.target,
+            "credential.changed",
+            provider=mapping.target.name,
+            answers_no_more_for=str(mapping),
+        )
+
+
+def list_missing_models(team_id: UUID) -> list[NamedModel]:
+    """Return the models that drafts name and the team lacks, those of most nodes first."""
+    directory = load_directory(team_id)
+    with tenant([team_id]):
+        rows = (
+            Node.objects.unscoped()
+            .filter(
+                team_id=team_id, data__model__provider__isnull=False, workflow__archived_at=None
+            )
+            .values_list(F("data__model__provider"), F("data__model__name"))
+        )
+        counts = Counter((str(provider), str(model or "")) for provider, model in rows)
+    missing = [
+        NamedModel(normalize_name(provider), model, count)
+        for (provider, model), count in counts.most_common()
+        if is_missing(directory, provider)
+    ]
+    return missing[:MAX_NAMED_MODELS]
+
+
+def is_missing(directory: ModelDirectory, provider: str) -> bool:
+    """Return whether a document names a provider that the team has not connected."""
+    name = normalize_name(provider)
+    return bool(name) and name not in (OFFLINE, DEFAULT) and name not in directory.configs
+
+
+def find_model_problems(team_id: UUID, document: Document) -> Iterator[Problem]:
+    """Yield a warning for each node whose model the team lacks, or whose provider could not be reached.
+
+    Without any model there are none: then the cards say that the offline demo model answers.
+    """
+    named = [(node, *named_model) for node in document.nodes if (named_model := read_model(node))]
+    if not named:
+        return
+    directory = load_directory(team_id)
+    if directory.is_empty:
+        return
+    for node, provider, model in named:
+        resolution = directory.resolve(provider, model)
+        if resolution.is_offline and normalize_name(provider) != OFFLINE:
+            name = join_name(normalize_name(provider), model)[:200]
+            message = f"The model {name} is not connected; select a model for it on the page Models"
+            yield build_warning("model.missing", message, node.id, "model")
+        elif resolution.config and resolution.config.is_unreachable:
+            message = f"The provider {resolution.provider[:100]} could not be reached; test it on the page Models"
+            yield build_warning("model.unreachable", message, node.id, "model")
+
+
+def read_model(node: NodeSpec) -> tuple[str, str] | None:
+    """Return the provider and the model that a node names, or None if it has no model."""
+    model = node.data.get("model")
+    if not isinstance(model, dict) or not model.get("provider"):
+        return None
+    return str(model["provider"]), str(model.get("name") or "")
+
+
+def join_name(provider: str, model: str) -> str:
+    return f"{provider}/{model}".rstrip("/")

@@ -1,0 +1,67 @@
+"""The model that answers for a node, for its card: its name, and a badge if it isn't the one that the node names."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.utils.translation import gettext as _
+
+from workflows.engine.language.document import NodeSpec
+from workflows.execution.ports.models import load_directory
+from workflows.llm.config import DEFAULT, OFFLINE, normalize_name
+from workflows.llm.directory import ModelDirectory
+from workflows.services.models.mappings import join_name, read_model
+
+
+@dataclass(frozen=True, slots=True)
+class ModelMark:
+    """``name`` is the model that answers. ``state``: offline, unreachable or mapped; empty for the named model."""
+
+    name: str
+    state: str = ""
+    word: str = ""
+    sentence: str = ""
+
+
+def load_marking_directory(team_id: UUID, nodes: Iterable[NodeSpec]) -> ModelDirectory | None:
+    """Return the team's models if one of the nodes names a model, so that other edits cost no query."""
+    return load_directory(team_id) if any(map(read_model, nodes)) else None
+
+
+def build_model_mark(node: NodeSpec, directory: ModelDirectory | None) -> ModelMark | None:
+    """Return which model answers for the node; None if it names no model, or if that isn't known here."""
+    named = read_model(node)
+    if named is None or directory is None:
+        return None
+    provider, model = named
+    resolution = directory.resolve(provider, model)
+    named_text = join_name(normalize_name(provider), model)
+    if resolution.is_offline:
+        return ModelMark(
+            _("Offline demo model"),
+            "offline",
+            _("Offline"),
+            _explain_offline(directory, provider, named_text),
+        )
+    name = join_name(resolution.provider, resolution.model)
+    if resolution.config and resolution.config.is_unreachable:
+        sentence = _("%(provider)s could not be reached at its last test.")
+        return ModelMark(
+            name, "unreachable", _("Not reachable"), sentence % {"provider": resolution.provider}
+        )
+    if normalize_name(provider) == DEFAULT:
+        return ModelMark(name)
+    if resolution.is_mapped:
+        sentence = _("%(named)s is not connected here; %(model)s answers instead.")
+        return ModelMark(
+            name, "mapped", _("Mapped"), sentence % {"named": named_text, "model": name}
+        )
+    return ModelMark(resolution.model or name)
+
+
+def _explain_offline(directory: ModelDirectory, provider: str, named: str) -> str:
+    if directory.is_empty:
+        return _("The offline demo model answers until a model is connected on the page Models.")
+    if normalize_name(provider) in (OFFLINE, DEFAULT):
+        return _("The offline demo model answers. Select another model in this node.")
+    return _("%(named)s is not connected; the offline demo model answers.") % {"named": named}

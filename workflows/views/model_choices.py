@@ -1,0 +1,139 @@
+"""The team's default model, and the models that answer for those that documents name, on the page Models."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST
+
+from accounts.errors import NotFound
+from accounts.principals import Principal, get_current_team_id, get_principal
+from workflows import permissions, selectors
+from workflows.llm.config import OFFLINE
+from workflows.models import ModelProvider
+from workflows.services.models import mappings
+from workflows.views.request_context import is_htmx, parse_id, read_text
+
+
+MAX_OFFERED = 200  # models of one provider
+
+
+@dataclass(frozen=True, slots=True)
+class ModelOption:
+    """A model in a list: ``value`` is the id of its provider and its name."""
+
+    value: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class MappingRow:
+    """A model that documents name, and the value of the one that answers; empty: the team's default model."""
+
+    provider: str
+    model: str
+    selected: str = ""
+    selected_name: str = ""
+    count: int = 0
+
+    @property
+    def name(self) -> str:
+        return mappings.join_name(self.provider, self.model)
+
+
+@login_required
+@require_POST
+def set_default(request: HttpRequest) -> HttpResponse:
+    """Set the team's default model."""
+    principal, team_id = get_principal(request), get_current_team_id(request)
+    provider, model = _find_choice(principal, read_text(request.POST, "choice"))
+    mappings.set_default(principal, team_id=team_id, provider=provider, model=model)
+    return _show(request, principal, team_id)
+
+
+@login_required
+@require_POST
+def set_mapping(request: HttpRequest) -> HttpResponse:
+    """Set the model that answers for one that documents name, or remove it."""
+    principal, team_id = get_principal(request), get_current_team_id(request)
+    name, model = read_text(request.POST, "provider"), read_text(request.POST, "model")
+    target, target_model = _find_choice(principal, read_text(request.POST, "choice"))
+    if target is None:
+        mappings.delete_mapping(principal, team_id=team_id, name=name, model=model)
+    else:
+        mappings.set_mapping(
+            principal, name=name, model=model, target=target, target_model=target_model
+        )
+    return _show(request, principal, team_id)
+
+
+def build_choice_context(
+    principal: Principal, team_id: UUID, providers: Iterable[ModelProvider]
+) -> dict[str, Any]:
+    """Return the models of the team, the one that is the default, and those that answer for others."""
+    providers = [row for row in providers if row.enabled]
+    default = selectors.read_default_model(principal, team_id)
+    options = [(row.name, _list_options(row)) for row in providers if row.kind != OFFLINE]
+    ids = {row.name: row.pk for row in providers}
+    selected = (
+        f"{ids[default['provider']]}:{default['model']}" if default["provider"] in ids else ""
+    )
+    return {
+        "options": options,
+        "default_value": selected,
+        "default_name": mappings.join_name(default["provider"], default["model"]),
+        "mapping_rows": _list_rows(principal, team_id) if options else [],
+        "can_edit": permissions.may_manage(principal, team_id),
+    }
+
+
+def _list_options(row: ModelProvider) -> list[ModelOption]:
+    names = dict.fromkeys([row.default_model, *row.model_names[:MAX_OFFERED]])
+    return [ModelOption(f"{row.pk}:{name}", name) for name in names if name]
+
+
+def _list_rows(principal: Principal, team_id: UUID) -> list[MappingRow]:
+    """Return the mappings of the team, then the other models that drafts name and the team lacks."""
+    missing = {
+        (named.provider, named.model): named for named in mappings.list_missing_models(team_id)
+    }
+    rows = []
+    for mapping in selectors.list_mappings(principal, team_id):
+        named = missing.pop((mapping.provider, mapping.model), None)
+        model = mapping.target_model or mapping.target.default_model
+        rows.append(
+            MappingRow(
+                mapping.provider,
+                mapping.model,
+                f"{mapping.target_id}:{model}",
+                mappings.join_name(mapping.target.name, model),
+                named.count if named else 0,
+            )
+        )
+    others = (
+        MappingRow(named.provider, named.model, count=named.count) for named in missing.values()
+    )
+    return [*rows, *others]
+
+
+def _find_choice(principal: Principal, value: str) -> tuple[ModelProvider | None, str]:
+    """Return the provider and the model of an option. Raises NotFound for a provider that the caller may not change."""
+    if not value:
+        return None, ""
+    provider_id, _separator, model = value.partition(":")
+    provider = selectors.find_provider(principal, parse_id(provider_id), change=True)
+    if not provider.enabled:
+        raise NotFound
+    return provider, model
+
+
+def _show(request: HttpRequest, principal: Principal, team_id: UUID) -> HttpResponse:
+    if not is_htmx(request):
+        return redirect("workflows:providers")
+    providers = selectors.list_providers(principal, team_id)
+    context = build_choice_context(principal, team_id, providers) | {"is_saved": True}
+    return render(request, "providers/_choices.html", context)
