@@ -1,6 +1,6 @@
 """The team's default model, and the models that answer for those that documents name, on the page Models."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -86,7 +86,7 @@ def build_choice_context(
         "options": options,
         "default_value": selected,
         "default_name": mappings.join_name(default["provider"], default["model"]),
-        "mapping_rows": _list_rows(principal, team_id) if options else [],
+        "mapping_rows": _list_rows(principal, team_id, [*ids]) if options else [],
         "can_edit": permissions.may_manage(principal, team_id),
     }
 
@@ -96,10 +96,11 @@ def _list_options(row: ModelProvider) -> list[ModelOption]:
     return [ModelOption(f"{row.pk}:{name}", name) for name in names if name]
 
 
-def _list_rows(principal: Principal, team_id: UUID) -> list[MappingRow]:
+def _list_rows(principal: Principal, team_id: UUID, connected: Collection[str]) -> list[MappingRow]:
     """Return the mappings of the team, then the other models that drafts name and the team lacks."""
     missing = {
-        (named.provider, named.model): named for named in mappings.list_missing_models(team_id)
+        (named.provider, named.model): named
+        for named in mappings.list_missing_models(team_id, connected)
     }
     rows = []
     for mapping in selectors.list_mappings(principal, team_id):

@@ -1,7 +1,7 @@
 """Services for the team's default model, and for the models that answer for those that documents name."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -17,7 +17,7 @@ from workflows.engine.language.problems import Problem, build_warning
 from workflows.errors import InvalidValue
 from workflows.execution.ports.models import load_directory
 from workflows.llm.config import DEFAULT, OFFLINE, normalize_name
-from workflows.llm.directory import ANY_MODEL, ModelDirectory
+from workflows.llm.directory import ANY_MODEL
 from workflows.models import ModelMapping, ModelProvider, Node
 from workflows.services import audit_lines
 
@@ -104,9 +104,12 @@ def delete_mapping(principal: Principal, *, team_id: UUID, name: str, model: str
         )
 
 
-def list_missing_models(team_id: UUID) -> list[NamedModel]:
-    """Return the models that drafts name and the team lacks, those of most nodes first."""
-    directory = load_directory(team_id)
+def list_missing_models(team_id: UUID, connected: Collection[str]) -> list[NamedModel]:
+    """Return the models that drafts name and the team lacks, those of most nodes first.
+
+    ``connected`` are the names of the team's providers.
+    """
+    names = {OFFLINE, DEFAULT, *map(normalize_name, connected)}
     with tenant([team_id]):
         rows = (
             Node.objects.unscoped()
@@ -119,15 +122,9 @@ def list_missing_models(team_id: UUID) -> list[NamedModel]:
     missing = [
         NamedModel(normalize_name(provider), model, count)
         for (provider, model), count in counts.most_common()
-        if is_missing(directory, provider)
+        if normalize_name(provider) not in names
     ]
     return missing[:MAX_NAMED_MODELS]
-
-
-def is_missing(directory: ModelDirectory, provider: str) -> bool:
-    """Return whether a document names a provider that the team has not connected."""
-    name = normalize_name(provider)
-    return bool(name) and name not in (OFFLINE, DEFAULT) and name not in directory.configs
 
 
 def find_model_problems(team_id: UUID, document: Document) -> Iterator[Problem]:
