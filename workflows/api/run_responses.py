@@ -6,6 +6,7 @@ from workflows.engine.language.document import Json
 from workflows.engine.runtime.events import MemoryRecalled, MemoryWritten
 from workflows.models import Run, Step
 from workflows.models.run import RunStatus
+from workflows.services.models.answering import MODEL_KINDS, read_answering_model
 from workflows.services.runs import run_access
 
 
@@ -56,6 +57,8 @@ def serialize_step(run: Run, step: Step) -> dict[str, object]:
         "node": step.node_key,
         "pinned": is_pinned(run, step),
         **{field: getattr(step, field) for field in _STEP_FIELDS},
+        "model": read_answering_model(step.inputs) if step.kind in MODEL_KINDS else None,
+        "is_cut": step.kind in MODEL_KINDS and step.outputs.get("finish_reason") == "length",
     }
 
 

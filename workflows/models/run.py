@@ -18,6 +18,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import Team
 from accounts.personas import strip_player
 from accounts.tenancy import TenantModel
+from workflows.engine.errors import ModelNeeded
 from workflows.engine.runtime import step_records
 from workflows.models.fields import VerbatimJSONField, link_to_workflow
 from workflows.models.personal import Personal
@@ -183,9 +184,16 @@ class Run(Personal):
         return self.status in ENDED
 
     @property
+    def lacks_model(self) -> bool:
+        """Return whether the run failed because its task needs a language model, and the team has none."""
+        return self.status == RunStatus.FAILED and ModelNeeded().message in self.error
+
+    @property
     def status_text(self) -> str:
         """Return the status for people: for a paused run, what it waits for."""
         reason = (self.pause or {}).get("reason") if self.status == RunStatus.PAUSED else None
+        if self.lacks_model:
+            return gettext("Failed: needs a model")
         if reason == "input":
             return gettext("Waiting for you")
         if reason == "child":

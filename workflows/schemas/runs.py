@@ -83,6 +83,16 @@ class RunOut(Schema):
     events_url: str
 
 
+class AnsweringModelOut(Schema):
+    """The model that answered. ``requested`` is the one that the document names, if it is another."""
+
+    provider: str
+    name: str
+    requested: str
+    version: str = Field(description="The exact model that the endpoint named in its answer.")
+    is_offline: bool
+
+
 class StepOut(Schema):
     node: str
     rounds: list[int]
@@ -99,6 +109,8 @@ class StepOut(Schema):
     elapsed: float
     prompt_tokens: int
     completion_tokens: int
+    model: AnsweringModelOut | None = Field(description="Of a step that asked a model.")
+    is_cut: bool = Field(description="Whether the answer reached its length limit.")
     reused_from: UUID | None
     edited_by: str
     edited_at: datetime | None

@@ -30,6 +30,12 @@ from workflows.views.chat.failure_texts import (
 )
 from workflows.views.chat.pane_memories import PaneMemories, load_pane_memories
 from workflows.views.request_context import read_text
+from workflows.views.runs.answering_models import (
+    NO_ANSWERS,
+    RunAnswers,
+    load_run_answers,
+    split_reasoning,
+)
 
 
 MAX_RECENT_RUNS = 8
@@ -56,6 +62,8 @@ class PaneTurn:
     in_sandbox: bool = False
     pinned: str = ""  # ids of the pinned nodes, separated by spaces
     has_questions: bool = False  # the run has paused, perhaps for an answer
+    answers: RunAnswers = NO_ANSWERS
+    reasoning: str = ""
 
 
 def build_workflow_context(
@@ -228,13 +236,15 @@ def build_pane_turns(
     end_texts = list_failure_texts(can_edit=can_edit)
     titles = load_failed_titles(principal, runs)
     memories = load_pane_memories(principal, runs)
+    answers = load_run_answers(principal, runs)
+    texts = {run.pk: split_reasoning(str((run.outputs or {}).get("answer", ""))) for run in runs}
     return [
         PaneTurn(
             run_id=run.pk,
             query=str(run.system.get("query", "")),
             answer=describe_failure(run, can_edit=can_edit, titles=titles)
             if _has_failed(run)
-            else str((run.outputs or {}).get("answer", "")),
+            else texts[run.pk][0],
             is_live=not run.has_ended,
             failed=_has_failed(run),
             end_texts=end_texts,
@@ -243,6 +253,8 @@ def build_pane_turns(
             in_sandbox=(run.debug or {}).get("memory") == "sandbox",
             pinned=" ".join(run.mocks or {}),
             has_questions=run.pause is not None,
+            answers=answers.get(run.pk, NO_ANSWERS),
+            reasoning=texts[run.pk][1] or answers.get(run.pk, NO_ANSWERS).reasoning,
         )
         for run in runs
     ]

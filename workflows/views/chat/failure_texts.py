@@ -16,6 +16,8 @@ def describe_failure(run: Run, *, can_edit: bool, titles: Mapping[UUID, str]) ->
     texts = list_failure_texts(can_edit=can_edit)
     if run.status == RunStatus.STOPPED:
         return texts["stopped"]
+    if run.lacks_model:
+        return texts["needs_model"]
     title = titles.get(run.pk)
     return texts["failed_at"].replace("{node}", title) if title else texts["failed"]
 
@@ -24,6 +26,7 @@ def list_failure_texts(*, can_edit: bool) -> dict[str, str]:
     """Return the texts by their names; the page, which reports the end of a live run, fills in ``{node}``."""
     texts = {
         "stopped": _("This reply was stopped."),
+        "needs_model": _("This task needs a language model, and none is connected."),
         "nothing": _("No reply: no Answer node was reached, or its answer was empty."),
     }
     if not can_edit:

@@ -20,6 +20,12 @@ from workflows.views.chat.failure_texts import (
     load_failed_titles,
 )
 from workflows.views.request_context import parse_id_or_none, parse_valid_ids
+from workflows.views.runs.answering_models import (
+    NO_ANSWERS,
+    RunAnswers,
+    load_run_answers,
+    split_reasoning,
+)
 
 
 MAX_TURNS: Final = 50
@@ -70,6 +76,8 @@ class ChatTurn:
     not_recalled: bool = False
     not_remembered: bool = False
     has_questions: bool = False  # the run has paused, perhaps for an answer
+    answers: RunAnswers = NO_ANSWERS
+    reasoning: str = ""
 
 
 @dataclass(slots=True)
@@ -102,10 +110,12 @@ def build_turns(principal: Principal, workflow: Workflow, runs: Sequence[Run]) -
     titles = load_failed_titles(principal, runs)
     events = _load_memory_events(principal, runs) if memory_app.is_on() else {}
     lookup = _MemoryLookup(principal, workflow, events.values())
+    answers = load_run_answers(principal, runs)
     turns = []
     for run in runs:
         memory, has_failed = events.get(run.pk, _MemoryEvents()), _has_failed(run)
-        answer = str((run.outputs or {}).get("answer", ""))
+        answer, tagged = split_reasoning(str((run.outputs or {}).get("answer", "")))
+        run_answers = answers.get(run.pk, NO_ANSWERS)
         turns.append(
             ChatTurn(
                 run_id=run.pk,
@@ -122,6 +132,8 @@ def build_turns(principal: Principal, workflow: Workflow, runs: Sequence[Run]) -
                 not_recalled=memory.is_recall_paused,
                 not_remembered=memory.is_store_paused,
                 has_questions=run.pause is not None,
+                answers=run_answers,
+                reasoning=tagged or run_answers.reasoning,
             )
         )
     return turns

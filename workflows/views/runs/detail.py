@@ -9,8 +9,14 @@ from workflows import permissions, selectors
 from workflows.engine.language.document import Json
 from workflows.models import Run, Step
 from workflows.models.documents import from_json
+from workflows.services.models.answering import (
+    MODEL_KINDS,
+    AnsweringModel,
+    read_answering_model,
+)
 from workflows.views.canvas.drawing import draw
 from workflows.views.runs.agent_rounds import build_rounds_context
+from workflows.views.runs.answering_models import split_reasoning
 from workflows.views.runs.learning import get_learning_result
 from workflows.views.runs.memory import (
     find_pauses,
@@ -43,6 +49,16 @@ class StepRow:
         return self.step.prompt_tokens + self.step.completion_tokens
 
     @property
+    def model(self) -> AnsweringModel | None:
+        """Return the model that the step asked, if its kind asks one."""
+        return read_answering_model(self.step.inputs) if self.step.kind in MODEL_KINDS else None
+
+    @property
+    def is_cut(self) -> bool:
+        """Return whether the answer reached its length limit."""
+        return self.model is not None and self.step.outputs.get("finish_reason") == "length"
+
+    @property
     def inputs_text(self) -> str:
         return format_value(self.step.inputs) if self.step.inputs else ""
 
@@ -73,7 +89,9 @@ def build_run_context(principal: Principal, run: Run) -> dict[str, Any]:
         "drawing": draw(from_json(run.snapshot.document)),
         "words": translate_texts("canvas/view/node_state.js"),
         "inputs": _format_values(run.inputs | _extract_query(run)),
-        "outputs": _format_values(run.outputs or {}),
+        "outputs": [
+            (name, *split_reasoning(text)) for name, text in _format_values(run.outputs or {})
+        ],
         "partial_text": "",  # delivered by the stream
         "steps": []
         if is_live

@@ -112,7 +112,7 @@ class Llm(NodeKind[LlmConfig, LlmConfig]):
               help=gettext_noop("The model returns an object with this schema.")),
         Field("structured_output", gettext_noop("Schema"), Widget.SCHEMA,
               shown_when=("structured_output_switch_on", (True,))),
-        Field("reasoning_format", gettext_noop("Reasoning"), Widget.CHOICE, default="tagged",
+        Field("reasoning_format", gettext_noop("Reasoning"), Widget.CHOICE, default="separated",
               choices=(
                   ("tagged", gettext_noop("Inline")),
                   ("separated", gettext_noop("Separate")),
@@ -168,7 +168,7 @@ class Llm(NodeKind[LlmConfig, LlmConfig]):
             json_schema=prepared.json_schema,
             memories=prompt.memories,
         )
-        has_tags = prepared.reasoning_format != "separated"
+        has_tags = prepared.reasoning_format == "tagged"
         value: Json = None
         if prepared.json_schema is None:
             answer = await call_model(request, ctx, output="text", has_tagged_reasoning=has_tags)

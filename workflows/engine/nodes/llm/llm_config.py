@@ -137,7 +137,7 @@ class LlmConfig(ModelNodeConfig):
     structured_output_switch_on: bool | None = False
     structured_output_enabled: bool | None = False
     structured_output: StructuredOutput | None = None
-    reasoning_format: str | None = "tagged"
+    reasoning_format: str | None = "separated"
 
     @property
     def messages(self) -> tuple[PromptMessage, ...]:

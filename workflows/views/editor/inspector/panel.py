@@ -31,11 +31,13 @@ from workflows.engine.nodes import find_appearance
 from workflows.engine.nodes.agent.agent import Agent
 from workflows.engine.nodes.agent.tool import ToolNode
 from workflows.execution.kinds import load_kinds
-from workflows.llm.config import normalize_name
+from workflows.llm.config import DEFAULT, OFFLINE, normalize_name
 from workflows.models import Workflow
 from workflows.services.model_prices import find_price_problems
+from workflows.services.models.mappings import find_model_problems
 from workflows.services.tools.callable_workflows import SUB_WORKFLOW, find_call_problems
 from workflows.templatetags.problems import describe_problem, list_titles, replace_ids_by_titles
+from workflows.views.canvas.model_marks import build_model_mark, load_marking_directory
 from workflows.views.canvas.summaries import label_handles
 from workflows.views.catalog.workflow_page import get_document, get_node
 from workflows.views.editor.inspector import fields as form_fields
@@ -78,6 +80,7 @@ def node(request: HttpRequest, workflow_id: UUID, node_key: str) -> HttpResponse
     own = replace(document, nodes=(spec,))
     team_problems = [
         *find_call_problems(workflow.team_id, own, workflow.pk),
+        *find_model_problems(workflow.team_id, own),
         *find_price_problems(workflow.team_id, own),
     ]
     context = {
@@ -85,6 +88,7 @@ def node(request: HttpRequest, workflow_id: UUID, node_key: str) -> HttpResponse
         "workflow": workflow,
         "providers": providers,
         "provider_names": [name for name, _model in providers],
+        "answering": build_model_mark(spec, load_marking_directory(workflow.team_id, [spec])),
         **(build_agent_choices(principal, workflow) if spec.kind == Agent.name else {}),
         **(build_tool_context(principal, workflow, spec) if spec.kind == ToolNode.name else {}),
         "can_edit": permissions.may_edit(principal, workflow),
@@ -240,7 +244,7 @@ def _serialize_variable(variable: Variable) -> dict[str, Json]:
 
 def _list_providers(principal: Principal, workflow: Workflow) -> Sequence[tuple[str, str]]:
     """Return the names of the available providers with the default model of each."""
-    default_models = {"offline": "offline"}
+    default_models = {DEFAULT: DEFAULT, OFFLINE: OFFLINE}
     if permissions.may_view_credentials(principal, workflow.team_id):
         providers = selectors.list_providers(principal, workflow.team_id).filter(enabled=True)
         default_models |= {normalize_name(row.name): row.default_model for row in providers}

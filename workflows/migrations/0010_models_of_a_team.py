@@ -11,7 +11,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('accounts', '0003_functions'),
-        ('workflows', '0008_model_prices'),
+        ('workflows', '0009_usage'),
     ]
 
     operations = [

@@ -1,0 +1,70 @@
+"""Which models answered in a run, whether an answer was cut, and their reasoning."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from accounts.principals import Principal
+from workflows.engine.nodes.llm.reasoning import ReasoningSplitter
+from workflows.models import Run, Step
+from workflows.services.models.answering import (
+    MODEL_KINDS,
+    AnsweringModel,
+    read_answering_model,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RunAnswers:
+    """What is said beside the answer of a run about the models that wrote it."""
+
+    models: tuple[AnsweringModel, ...] = ()
+    is_cut: bool = False
+    reasoning: str = ""
+
+    @property
+    def is_offline(self) -> bool:
+        return bool(self.models) and all(model.is_offline for model in self.models)
+
+
+NO_ANSWERS = RunAnswers()
+
+
+def load_run_answers(principal: Principal, runs: Iterable[Run]) -> dict[UUID, RunAnswers]:
+    """Return the models of each run's answer; the caller may see the runs."""
+    ended = [run.pk for run in runs if run.has_ended]
+    if not ended:
+        return {}
+    steps = (
+        Step.objects.visible_to(principal)
+        .filter(run__in=ended, kind__in=MODEL_KINDS, status="succeeded")
+        .order_by("run_id", "id")
+        .only("run_id", "kind", "inputs", "outputs")
+    )
+    steps_by_run: dict[UUID, list[Step]] = defaultdict(list)
+    for step in steps:
+        steps_by_run[step.run_id].append(step)
+    return {run_id: _summarize(steps) for run_id, steps in steps_by_run.items()}
+
+
+def _summarize(steps: Sequence[Step]) -> RunAnswers:
+    models = dict.fromkeys(
+        model for step in steps if (model := read_answering_model(step.inputs)) is not None
+    )
+    texts = [str(step.outputs.get("reasoning_content") or "").strip() for step in steps]
+    return RunAnswers(
+        tuple(models),
+        any(step.outputs.get("finish_reason") == "length" for step in steps),
+        "\n\n".join(filter(None, texts)),
+    )
+
+
+def split_reasoning(text: str) -> tuple[str, str]:
+    """Return a text without the reasoning between its tags, and the reasoning."""
+    if "<think>" not in text:
+        return text, ""
+    splitter = ReasoningSplitter(tagged=False)
+    splitter.feed(text)
+    splitter.end()
+    return "".join(splitter.text), "".join(splitter.reasoning).strip()
