@@ -16,7 +16,7 @@ from workflows.engine.ports import ModelChunk, ModelPort, ModelRequest, ModelSou
 from workflows.engine.tool_calls import ToolCall
 from workflows.llm.config import OFFLINE, OPENAI_COMPATIBLE, ProviderConfig, normalize_name
 from workflows.llm.directory import Mapping as ModelMapping
-from workflows.llm.directory import ModelDirectory, Resolution
+from workflows.llm.directory import ModelDirectory
 from workflows.llm.offline import OfflineModels
 
 
@@ -77,7 +77,7 @@ class TeamModels:
         resolution = self.directory.resolve(request.provider, request.model)
         config = resolution.config
         source = ModelSource(resolution.provider, resolution.model)
-        port = self._find_port(resolution, request.provider)
+        port = self.get_port(request.provider, request.model)
         price = config.find_price(resolution.model) if config else None
         redactor = build_redactor([config.api_key] if config else [])
         text_redactor, reasoning_redactor = redactor.stream(), redactor.stream()
@@ -100,11 +100,9 @@ class TeamModels:
             failure.source = source
             raise
 
-    def get_port(self, provider: str) -> ModelPort:
-        """Return the provider's port. Raises ModelFailed if the team has no such provider and no fallback is allowed."""
-        return self._find_port(self.directory.resolve(provider, ""), provider)
-
-    def _find_port(self, resolution: Resolution, provider: str) -> ModelPort:
+    def get_port(self, provider: str, model: str = "") -> ModelPort:
+        """Return the port of the model that answers. Raises ModelFailed without a model, if no fallback is allowed."""
+        resolution = self.directory.resolve(provider, model)
         config, name = resolution.config, resolution.provider
         if config is None and normalize_name(provider) != OFFLINE and self._fallback == "error":
             raise ModelFailed(

@@ -1,6 +1,7 @@
 // <run-stream data-events="…"> follows one run. EventSource reconnects by itself with Last-Event-ID, so that a dropped
 // connection or a restarted server loses nothing.
 
+import { hideReasoning, mayHoldReasoning } from "../common/reasoning.js";
 import { paintNode, resetGraph } from "./graph_states.js";
 import { RecalledList } from "./recalled_list.js";
 import { createWrittenRow } from "./recollections.js";
@@ -20,6 +21,7 @@ class RunStream extends HTMLElement {
   #questionsTimer = 0;
   #roundsTimer = 0;
   #isPaused = false;
+  #answer = ""; // as it was streamed, with its reasoning
   #recalled = null; // the list of recalled memories, once there are any
 
   connectedCallback() {
@@ -31,6 +33,7 @@ class RunStream extends HTMLElement {
     this.#source?.close();
     this.dataset.events = address;
     this.#recalled = null;
+    this.#answer = "";
     this.#source = new EventSource(address);
     for (const name of EVENT_NAMES) {
       this.#source.addEventListener(name, (event) => {
@@ -73,8 +76,12 @@ class RunStream extends HTMLElement {
       const text = this.#findElement("text");
       if (!text) return;
       // a chunk that starts over (after a crash, or for a late reader) carries its offset
-      if (event.offset != null && event.offset < text.textContent.length) text.textContent = text.textContent.slice(0, event.offset);
-      text.append(event.text);
+      const startsOver = event.offset != null && event.offset < this.#answer.length;
+      if (startsOver) this.#answer = this.#answer.slice(0, event.offset);
+      const mustHide = startsOver || mayHoldReasoning(this.#answer);
+      this.#answer += event.text;
+      if (mustHide || mayHoldReasoning(this.#answer)) text.textContent = hideReasoning(this.#answer);
+      else text.append(event.text);
       this.#scrollToEnd(text);
     },
     memory_recalled: (event) => {
@@ -181,7 +188,7 @@ class RunStream extends HTMLElement {
 
   /** Show the outputs of a run that streamed nothing; without outputs no empty bubble stays. */
   #showOutputs(text, outputs) {
-    if (typeof outputs.answer === "string" && outputs.answer) return text.append(outputs.answer);
+    if (typeof outputs.answer === "string" && outputs.answer) return text.append(hideReasoning(outputs.answer));
     const outputsWithValue = Object.entries(outputs).filter(([, value]) => value != null && value !== "");
     const { nothing: emptyText } = this.dataset;
     if (!outputsWithValue.length && emptyText) {

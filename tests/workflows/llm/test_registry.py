@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from config import plugins
-from tests.fakes.openai_server import FakeOpenAI
+from tests.fakes.openai_server import Answer, Call, Failure, FakeOpenAI
 from workflows.engine.errors import ModelFailed
-from workflows.engine.ports import Message, ModelChunk, ModelRequest, Origin
+from workflows.engine.ports import Message, ModelChunk, ModelRequest, ModelSource, Origin
 from workflows.llm.config import ProviderConfig, normalize_name
+from workflows.llm.directory import Mapping, ModelDirectory
 from workflows.llm.offline import OfflineModels
 from workflows.llm.openai_compatible import OpenAICompatible
 from workflows.llm.registry import TeamModels, list_factories
@@ -112,3 +113,135 @@ def test_request_that_names_no_provider_goes_to_a_connected_one(server: FakeOpen
     assert "offline" in offline
     assert "offline" not in connected
     assert server.requests[-1].body["model"] == "tiny"
+
+
+def chunks_of(models: TeamModels, provider: str = "openai", model: str = "gpt-4o-mini") -> Any:
+    request = ModelRequest(provider, model, (Message("user", "Hi there"),), Origin("r", "n", "k"))
+
+    async def collect() -> list[ModelChunk]:
+        return [chunk async for chunk in models.stream(request)]
+
+    return asyncio.run(collect())
+
+
+def own_model(server: FakeOpenAI, **options: Any) -> ProviderConfig:
+    return ProviderConfig("ollama", base_url=server.base_url, default_model="tiny", **options)
+
+
+DEFAULT = Mapping("default", "", "ollama", "tiny")
+
+
+@pytest.mark.parametrize(
+    ("mappings", "named", "expected"),
+    [
+        ([], ("openai", "gpt-4o-mini"), ("offline", "offline")),
+        ([DEFAULT], ("openai", "gpt-4o-mini"), ("ollama", "tiny")),
+        ([DEFAULT], ("default", "default"), ("ollama", "tiny")),
+        ([DEFAULT], ("langgenius/openai/openai", "gpt-4"), ("ollama", "tiny")),
+        ([DEFAULT], ("ollama", "large"), ("ollama", "large")),
+        ([DEFAULT], ("offline", "offline"), ("offline", "offline")),
+        (
+            [DEFAULT, Mapping("openai", "gpt-4o-mini", "ollama", "large")],
+            ("OpenAI", "gpt-4o-mini"),
+            ("ollama", "large"),
+        ),
+        (
+            [DEFAULT, Mapping("openai", "", "ollama", "large")],
+            ("openai", "gpt-4o"),
+            ("ollama", "large"),
+        ),
+        ([Mapping("openai", "", "gone", "large")], ("openai", "gpt-4o"), ("offline", "offline")),
+    ],
+)
+def test_model_that_the_team_lacks_is_answered_by_its_mapping_or_the_default(
+    mappings: list[Mapping], named: tuple[str, str], expected: tuple[str, str]
+) -> None:
+    directory = ModelDirectory([ProviderConfig("ollama", default_model="tiny")], mappings)
+
+    resolution = directory.resolve(*named)
+
+    assert (resolution.provider, resolution.model) == expected
+
+
+def test_answer_says_which_model_gave_it(server: FakeOpenAI) -> None:
+    models = TeamModels([own_model(server)], mappings=[DEFAULT])
+
+    answered, offline = chunks_of(models)[-1], chunks_of(TeamModels())[-1]
+
+    assert answered.source == ModelSource("ollama", "tiny")
+    assert offline.source == ModelSource("offline", "offline")
+    assert [request.body["model"] for request in server.requests] == ["tiny"]
+
+
+def test_failure_says_which_model_was_asked(server: FakeOpenAI) -> None:
+    server.script(Failure(401))
+
+    with pytest.raises(ModelFailed) as failed:
+        chunks_of(TeamModels([own_model(server)], mappings=[DEFAULT]))
+
+    assert failed.value.source == ModelSource("ollama", "tiny")
+
+
+@pytest.mark.parametrize(
+    ("replies", "waits"),
+    [
+        ([Failure(429, retry_after=7), "Hello."], [7]),
+        ([Failure(503), Answer("", usage=None), "Hello."], [0.5, 1]),
+        ([Answer(calls=[Call("unasked")]), "Hello."], [0.5]),
+    ],
+)
+def test_request_that_may_succeed_later_is_repeated(
+    server: FakeOpenAI, replies: list[Any], waits: list[float]
+) -> None:
+    waited: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        waited.append(seconds)
+
+    server.script(*replies)
+    models = TeamModels([own_model(server, max_retries=2)], mappings=[DEFAULT], sleep=sleep)
+
+    assert "".join(chunk.text for chunk in chunks_of(models)) == "Hello."
+    assert waited == waits
+
+
+@pytest.mark.parametrize(
+    ("reply", "retries", "requests", "message"),
+    [
+        (Failure(429, retry_after=3600), 2, 1, "rate limit"),
+        (Failure(401), 2, 1, "credential"),
+        (Failure(503), 0, 1, "server error"),
+        (Answer("half of the", cut_after=3), 2, 1, "cut off"),  # after its first word
+        (Answer(""), 1, 2, "empty answer"),
+        (Answer("", reasoning="Hm.", finish_reason="length"), 2, 1, "Raise max_tokens"),
+    ],
+)
+def test_request_is_not_repeated_in_vain(
+    server: FakeOpenAI, reply: Any, retries: int, requests: int, message: str
+) -> None:
+    async def sleep(_seconds: float) -> None:
+        pass
+
+    server.script(reply)
+    models = TeamModels([own_model(server, max_retries=retries)], mappings=[DEFAULT], sleep=sleep)
+
+    with pytest.raises(ModelFailed, match=message):
+        chunks_of(models)
+
+    assert len(server.requests) == requests
+
+
+def test_limit_of_a_provider_is_sent_unless_the_request_has_one(server: FakeOpenAI) -> None:
+    models = TeamModels([own_model(server, max_tokens=256)], mappings=[DEFAULT])
+    own = ModelRequest(
+        "ollama", "tiny", (Message("user", "Hi"),), Origin("r", "n", "k"), params={"max_tokens": 9}
+    )
+
+    async def ask() -> None:
+        async for _ in models.stream(own):
+            pass
+
+    chunks_of(models)
+    asyncio.run(ask())
+
+    assert [request.body["max_tokens"] for request in server.requests] == [256, 9]

@@ -38,6 +38,14 @@ class NamedModel:
         return join_name(self.provider, self.model)
 
 
+@dataclass(frozen=True, slots=True)
+class MissingModels:
+    """The models of a document that the team lacks. ``answering`` is the model that answers instead, if any."""
+
+    names: tuple[str, ...]
+    answering: str
+
+
 def set_default(
     principal: Principal, *, team_id: UUID, provider: ModelProvider | None, model: str = ""
 ) -> None:
@@ -125,6 +133,22 @@ def list_missing_models(team_id: UUID, connected: Collection[str]) -> list[Named
         if normalize_name(provider) not in names
     ]
     return missing[:MAX_NAMED_MODELS]
+
+
+def find_missing_models(team_id: UUID, document: Document) -> MissingModels:
+    """Return the models that a document names though the team lacks them, and the default that answers instead."""
+    directory = load_directory(team_id)
+    known = {OFFLINE, DEFAULT, *directory.configs}
+    named = [named_model for node in document.nodes if (named_model := read_model(node))]
+    names = dict.fromkeys(
+        join_name(normalize_name(provider), model)
+        for provider, model in named
+        if normalize_name(provider) not in known
+    )
+    default = directory.default
+    return MissingModels(
+        tuple(names), join_name(default.provider, default.model) if default else ""
+    )
 
 
 def find_model_problems(team_id: UUID, document: Document) -> Iterator[Problem]:

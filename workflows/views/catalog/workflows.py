@@ -26,6 +26,7 @@ from workflows.models import Folder, Workflow
 from workflows.services import publishing
 from workflows.services.catalog import importing
 from workflows.services.editor import drafts
+from workflows.services.models import mappings
 from workflows.templatetags.problems import describe_with_location
 from workflows.views.catalog.folder_location import get_location
 from workflows.views.publishing.page_updates import render_not_published, render_published
@@ -218,4 +219,20 @@ def _import_upload(
         return ImportResult(pending=True)
     for warning in imported.warnings:
         messages.warning(request, describe_with_location(warning))
+    _announce_missing_models(request, imported.workflow)
     return ImportResult(workflow=imported.workflow)
+
+
+def _announce_missing_models(request: HttpRequest, workflow: Workflow) -> None:
+    """Say which models the document names though the team lacks them, and which one answers instead."""
+    missing = mappings.find_missing_models(workflow.team_id, drafts.load_draft(workflow))
+    if not missing.names:
+        return
+    values = {"models": ", ".join(missing.names[:3]), "answering": missing.answering}
+    if missing.answering:
+        text = _(
+            "Not connected: %(models)s. %(answering)s answers instead; change this under Models."
+        )
+    else:
+        text = _("Not connected: %(models)s. Connect a model or map them under Models.")
+    messages.info(request, text % values)

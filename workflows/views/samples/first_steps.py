@@ -29,7 +29,10 @@ TEXTS: Final[dict[Step, tuple[Promise, Promise]]] = {
         _("Ask the same question as another user. It knows nothing about them."),
     ),
     Step.UNDO: (_("Forget and undo"), _("Forget a memory, then undo it.")),
-    Step.MODEL: (_("Connect a model"), _("Add any OpenAI-compatible API and select Test.")),
+    Step.MODEL: (
+        _("Connect a model"),
+        _("Select a provider and enter its key, or connect a local server."),
+    ),
     Step.PUBLISH: (_("Publish"), _("Publish a version and call it through the API.")),
     Step.INVITE: (
         _("Invite a teammate"),

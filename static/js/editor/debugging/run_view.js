@@ -4,6 +4,7 @@ import { getFamily, getOfferName } from "../canvas/node_offers.js";
 import { Previews, createLabel } from "./edge_previews.js";
 import { nameNodes } from "../graph_queries.js";
 import { formatBytes, formatSeconds } from "../../common/format.js";
+import { hideReasoning } from "../../common/reasoning.js";
 import { describeWait } from "../../canvas/view/node_state.js";
 import { t } from "../../common/translations.js";
 
@@ -79,7 +80,7 @@ export class RunView {
     if (!source) return;
     const answer = (this.texts.get(source) ?? "") + text;
     this.texts.set(source, answer);
-    this.editor.canvas.paintNode(source, { text: answer.slice(-60) });
+    this.editor.canvas.paintNode(source, { text: hideReasoning(answer).slice(-60) });
   }
 
   on_run_paused({ nodes, reason }) {
