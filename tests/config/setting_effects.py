@@ -270,7 +270,11 @@ def local_models() -> object:
 
     from config import net
 
-    with HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as server:
+    class QuietHandler(BaseHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), QuietHandler) as server:
         threading.Thread(target=server.handle_request, daemon=True).start()
         url = f"http://127.0.0.1:{server.server_port}/v1"
 

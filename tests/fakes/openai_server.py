@@ -90,7 +90,7 @@ Scripted = Reply | str | Callable[[Request], "Reply | str"]
 
 
 class FakeOpenAI:
-    def __init__(self, models: Sequence[str] = ("gpt-4", "tiny")) -> None:
+    def __init__(self, models: Sequence[str] = ("gpt-4", "tiny"), *, port: int = 0) -> None:
         self.models = tuple(models)
         self.api_key: str | None = None  # when set, anything else gets 401
         self.knows_stream_options = True
@@ -100,7 +100,7 @@ class FakeOpenAI:
         self._script: list[Scripted] = []
         self._lock = threading.Lock()
         handler = type("Handler", (_Handler,), {"fake": self})
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self._server = ThreadingHTTPServer(("127.0.0.1", port), handler)
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
 
