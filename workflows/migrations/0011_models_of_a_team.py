@@ -11,7 +11,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('accounts', '0003_functions'),
-        ('workflows', '0009_usage'),
+        ('workflows', '0010_test_result_key'),
     ]
 
     operations = [
