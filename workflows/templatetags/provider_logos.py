@@ -1,0 +1,20 @@
+"""The mark of a model provider, of ``static/icons.svg``."""
+
+import re
+
+from django import template
+
+from workflows.llm.config import normalize_name
+from workflows.llm.presets import find_preset
+
+
+register = template.Library()
+
+_NUMBER = re.compile(r"-\d+$")  # of a second provider of a kind
+
+
+@register.filter
+def get_logo(name: str) -> str:
+    """Return the name of the icon for a provider: its own mark, or else that of any model."""
+    preset = find_preset(_NUMBER.sub("", normalize_name(name)))
+    return f"logo-{preset.name}" if preset else "model"
