@@ -17,7 +17,14 @@ pytestmark = pytest.mark.browser
 FACT = "I'm Ana, and I'm allergic to peanuts."
 ANSWER = "Thank you, Ana. I'll keep peanuts away."
 # A tag and its end each lie across two pieces of the stream.
-PIECES = ("<th", "ink>She said ", "peanuts.</thi", "nk>\n\n", "Thank you, Ana. ", "I'll keep peanuts away.")
+PIECES = (
+    "<th",
+    "ink>She said ",
+    "peanuts.</thi",
+    "nk>\n\n",
+    "Thank you, Ana. ",
+    "I'll keep peanuts away.",
+)
 
 
 @pytest.fixture

@@ -6,11 +6,14 @@ import pytest
 from django.utils import timezone
 
 from accounts.tenancy import tenant
-from memory.public import LearningRule, WorkStatus
+from memory.models import Curation
+from memory.public import LearningRule, WorkStatus, set_learning_rule
 from tests.factories.workflows import make_run, make_workflow
+from tests.memory.services.conftest import at_door
 from tests.support.cast import Person
-from workflows.execution.curation.run_summary import summarize_run
-from workflows.models import Step
+from workflows.execution.claims import Claim
+from workflows.execution.curation.run_summary import _plan, summarize_run
+from workflows.models import Run, Step
 
 
 pytestmark = pytest.mark.django_db
@@ -78,3 +81,27 @@ def test_model_is_asked_only_where_one_is_named_and_the_run_was_not_offline(alic
     assert gathered(alice, learning=named).model == "ledger/small"
     assert gathered(alice, learning=named).ask is not None
     assert gathered(alice, learning=named, offline=True).ask is None
+
+
+@pytest.mark.parametrize(
+    ("step", "is_planned"),
+    [
+        ({"kind": "llm", "status": "failed", "error_type": "ModelNeeded"}, False),
+        ({"kind": "llm", "status": "exception", "error_type": "ModelNeeded"}, False),
+        ({"kind": "llm", "status": "failed", "error_type": "ModelFailed"}, True),
+    ],
+)
+def test_run_that_lacked_a_model_teaches_nothing(
+    alice: Person, step: dict[str, Any], is_planned: bool
+) -> None:
+    workflow = make_workflow(alice)
+    set_learning_rule(at_door(alice), app_id=str(workflow.pk), learning=EXTRACTIVE)
+    run = make_run(alice, workflow, status="failed", finished_at=timezone.now())
+    with tenant([alice.team.pk]):
+        Step.objects.create(team=alice.team, run=run, node_key="llm", **step)
+        row = Run.objects.unscoped().filter(pk=run.pk).values().get()
+
+    _plan(Claim(run.pk, alice.team.pk, 1, 0, 0.0, row))
+
+    with tenant([alice.team.pk]):
+        assert Curation.objects.unscoped().exists() is is_planned

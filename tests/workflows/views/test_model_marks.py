@@ -1,0 +1,66 @@
+"""What a card says about the model that answers for its node."""
+
+import pytest
+
+from tests.support.documents import document, llm, start
+from workflows.engine.language.document import NodeSpec
+from workflows.engine.nodes import build_kinds
+from workflows.llm.config import ProviderConfig
+from workflows.llm.directory import Mapping, ModelDirectory
+from workflows.views.canvas.cards import build_card
+from workflows.views.canvas.drawing import draw
+
+
+KINDS = build_kinds()
+OLLAMA = ProviderConfig("ollama", default_model="tiny")
+DEFAULT = Mapping("default", "", "ollama", "tiny")
+
+
+def naming(provider: str, model: str) -> NodeSpec:
+    return llm("llm", model={"provider": provider, "name": model, "mode": "chat"})
+
+
+@pytest.mark.parametrize(
+    ("configs", "mappings", "named", "name", "word"),
+    [
+        ([], [], ("openai", "gpt-4o-mini"), "Offline demo model", "Offline"),
+        ([OLLAMA], [DEFAULT], ("openai", "gpt-4o-mini"), "ollama/tiny", "Mapped"),
+        ([OLLAMA], [DEFAULT], ("default", "default"), "ollama/tiny", ""),
+        ([OLLAMA], [DEFAULT], ("ollama", "large"), "large", ""),
+        ([OLLAMA], [], ("openai", "gpt-4o-mini"), "Offline demo model", "Offline"),
+        ([OLLAMA], [DEFAULT], ("offline", "offline"), "Offline demo model", "Offline"),
+        (
+            [ProviderConfig("ollama", default_model="tiny", is_unreachable=True)],
+            [DEFAULT],
+            ("ollama", "tiny"),
+            "ollama/tiny",
+            "Not reachable",
+        ),
+    ],
+)
+def test_card_names_the_model_that_answers(
+    configs: list[ProviderConfig],
+    mappings: list[Mapping],
+    named: tuple[str, str],
+    name: str,
+    word: str,
+) -> None:
+    card = build_card(naming(*named), KINDS, models=ModelDirectory(configs, mappings))
+
+    assert card.summary == name
+    assert (card.model_badge.word if card.model_badge else "") == word
+
+
+def test_drawing_has_the_badge_with_its_reason() -> None:
+    html = draw(
+        document([start(), naming("openai", "gpt-4o-mini")], []), models=ModelDirectory()
+    ).html
+
+    assert 'class="wf-model wf-model-offline"' in html
+    assert "until a model is connected on the page Models" in html
+
+
+def test_drawing_without_the_teams_models_shows_what_the_document_names() -> None:
+    html = draw(document([start(), naming("openai", "gpt-4o-mini")], [])).html
+
+    assert ("gpt-4o-mini" in html, "wf-model" in html) == (True, False)
