@@ -47,7 +47,7 @@ def test_card_names_the_model_that_answers(
 ) -> None:
     card = build_card(naming(*named), KINDS, models=ModelDirectory(configs, mappings))
 
-    assert card.summary == name
+    assert card.line == name
     assert (card.model_badge.word if card.model_badge else "") == word
 
 

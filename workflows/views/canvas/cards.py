@@ -93,16 +93,16 @@ class CardView:
 
     @property
     def short_line(self) -> str:
-        return clip(self.line, self._cut_for_chips(LINE_WIDTH))
+        badge = self.model_badge
+        pill = count_columns(badge.word) + BADGE_MARGIN if badge else 0
+        return clip(self.line, self._cut_for_chips(LINE_WIDTH) - pill)
 
     def _cut_for_chips(self, width: int) -> int:
         """Return the columns that the marks at the right of the card leave to a text."""
         if self.is_box:
             return BOX_WIDTH
         marks = (self.badge, self.is_disabled, self.is_pinned, self.mark, self.remembers)
-        badge = self.model_badge
-        pill = count_columns(badge.word) + BADGE_MARGIN if badge else 0
-        return width - CHIP_WIDTH * sum(map(bool, marks)) - pill
+        return width - CHIP_WIDTH * sum(map(bool, marks))
 
     @property
     def has_rows(self) -> bool:
