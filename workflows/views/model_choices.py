@@ -99,12 +99,12 @@ def _list_options(row: ModelProvider) -> list[ModelOption]:
 def _list_rows(principal: Principal, team_id: UUID, connected: Collection[str]) -> list[MappingRow]:
     """Return the mappings of the team, then the other models that drafts name and the team lacks."""
     missing = {
-        (named.provider, named.model): named
-        for named in mappings.list_missing_models(team_id, connected)
+        (model.provider, model.model): model
+        for model in mappings.list_missing_models(team_id, connected)
     }
     rows = []
     for mapping in selectors.list_mappings(principal, team_id):
-        named = missing.pop((mapping.provider, mapping.model), None)
+        missing_model = missing.pop((mapping.provider, mapping.model), None)
         model = mapping.target_model or mapping.target.default_model
         rows.append(
             MappingRow(
@@ -112,13 +112,13 @@ def _list_rows(principal: Principal, team_id: UUID, connected: Collection[str]) 
                 mapping.model,
                 f"{mapping.target_id}:{model}",
                 mappings.join_name(mapping.target.name, model),
-                named.count if named else 0,
+                missing_model.count if missing_model else 0,
             )
         )
-    others = (
-        MappingRow(named.provider, named.model, count=named.count) for named in missing.values()
+    rows += (
+        MappingRow(model.provider, model.model, count=model.count) for model in missing.values()
     )
-    return [*rows, *others]
+    return rows
 
 
 def _find_choice(principal: Principal, value: str) -> tuple[ModelProvider | None, str]:

@@ -54,8 +54,8 @@ def find_local_servers(
     if not candidates:
         return []
     with ThreadPoolExecutor(len(candidates)) as pool:
-        found = pool.map(lambda candidate: _ask(*candidate), candidates)
-        return [server for server in found if server]
+        servers = pool.map(lambda candidate: _ask(*candidate), candidates)
+        return [server for server in servers if server]
 
 
 def list_candidates() -> Iterator[tuple[Preset, str]]:

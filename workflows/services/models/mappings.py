@@ -138,12 +138,12 @@ def list_missing_models(team_id: UUID, connected: Collection[str]) -> list[Named
 def find_missing_models(team_id: UUID, document: Document) -> MissingModels:
     """Return the models that a document names though the team lacks them, and the default that answers instead."""
     directory = load_directory(team_id)
-    known = {OFFLINE, DEFAULT, *directory.configs}
-    named = [named_model for node in document.nodes if (named_model := read_model(node))]
+    available = {OFFLINE, DEFAULT, *directory.configs}
+    references = [reference for node in document.nodes if (reference := read_model(node))]
     names = dict.fromkeys(
         join_name(normalize_name(provider), model)
-        for provider, model in named
-        if normalize_name(provider) not in known
+        for provider, model in references
+        if normalize_name(provider) not in available
     )
     default = directory.default
     return MissingModels(
@@ -156,13 +156,15 @@ def find_model_problems(team_id: UUID, document: Document) -> Iterator[Problem]:
 
     Without any model there are none: then the cards say that the offline demo model answers.
     """
-    named = [(node, *named_model) for node in document.nodes if (named_model := read_model(node))]
-    if not named:
+    references = [
+        (node, *reference) for node in document.nodes if (reference := read_model(node))
+    ]
+    if not references:
         return
     directory = load_directory(team_id)
     if directory.is_empty:
         return
-    for node, provider, model in named:
+    for node, provider, model in references:
         resolution = directory.resolve(provider, model)
         if resolution.is_offline and normalize_name(provider) != OFFLINE:
             name = join_name(normalize_name(provider), model)[:200]

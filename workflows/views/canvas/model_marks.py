@@ -30,18 +30,18 @@ def load_marking_directory(team_id: UUID, nodes: Iterable[NodeSpec]) -> ModelDir
 
 def build_model_mark(node: NodeSpec, directory: ModelDirectory | None) -> ModelMark | None:
     """Return which model answers for the node; None if it names no model, or if that isn't known here."""
-    named = read_model(node)
-    if named is None or directory is None:
+    reference = read_model(node)
+    if reference is None or directory is None:
         return None
-    provider, model = named
+    provider, model = reference
     resolution = directory.resolve(provider, model)
-    named_text = join_name(normalize_name(provider), model)
+    reference_name = join_name(normalize_name(provider), model)
     if resolution.is_offline:
         return ModelMark(
             _("Offline demo model"),
             "offline",
             _("Offline"),
-            _explain_offline(directory, provider, named_text),
+            _explain_offline(directory, provider, reference_name),
         )
     name = join_name(resolution.provider, resolution.model)
     if resolution.config and resolution.config.is_unreachable:
@@ -54,14 +54,14 @@ def build_model_mark(node: NodeSpec, directory: ModelDirectory | None) -> ModelM
     if resolution.is_mapped:
         sentence = _("%(named)s is not connected here; %(model)s answers instead.")
         return ModelMark(
-            name, "mapped", _("Mapped"), sentence % {"named": named_text, "model": name}
+            name, "mapped", _("Mapped"), sentence % {"named": reference_name, "model": name}
         )
     return ModelMark(resolution.model or name)
 
 
-def _explain_offline(directory: ModelDirectory, provider: str, named: str) -> str:
+def _explain_offline(directory: ModelDirectory, provider: str, name: str) -> str:
     if directory.is_empty:
         return _("The offline demo model answers until a model is connected on the page Models.")
     if normalize_name(provider) in (OFFLINE, DEFAULT):
         return _("The offline demo model answers. Select another model in this node.")
-    return _("%(named)s is not connected; the offline demo model answers.") % {"named": named}
+    return _("%(named)s is not connected; the offline demo model answers.") % {"named": name}

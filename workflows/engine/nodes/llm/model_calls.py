@@ -110,14 +110,13 @@ def record_source(ctx: NodeContext, source: ModelSource | None) -> None:
     """Record the model that was really asked, and beside it the one that the document names if that is another."""
     if source is None:
         return
-    named = ctx.recorded_inputs.get("model")
+    recorded = ctx.recorded_inputs.get("model")
     model: dict[str, Json] = describe_source(source)
-    if isinstance(named, dict):
-        named = named.get(
-            "requested", {"provider": named.get("provider"), "name": named.get("name")}
-        )
-        if named != {"provider": source.provider, "name": source.model}:
-            model["requested"] = named
+    if isinstance(recorded, dict):
+        reference = {"provider": recorded.get("provider"), "name": recorded.get("name")}
+        reference = recorded.get("requested", reference)
+        if reference != {"provider": source.provider, "name": source.model}:
+            model["requested"] = reference
     ctx.recorded_inputs["model"] = model
 
 
