@@ -156,9 +156,7 @@ def find_model_problems(team_id: UUID, document: Document) -> Iterator[Problem]:
 
     Without any model there are none: then the cards say that the offline demo model answers.
     """
-    references = [
-        (node, *reference) for node in document.nodes if (reference := read_model(node))
-    ]
+    references = [(node, *reference) for node in document.nodes if (reference := read_model(node))]
     if not references:
         return
     directory = load_directory(team_id)
