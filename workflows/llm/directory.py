@@ -72,6 +72,10 @@ class ModelDirectory:
         if name == DEFAULT and name not in self.configs:
             return self.default or NO_MODEL
         mapping = self._mappings.get((name, model)) or self._mappings.get((name, ANY_MODEL))
+        if not name:  # a node that names none gets the default, or else the first provider
+            config = next(iter(self.configs.values()), None)
+            first = Resolution(config, config.default_model) if config else NO_MODEL
+            return self.default or first
         if mapped := self._apply(mapping):
             return Resolution(mapped.config, mapped.model, is_mapped=True)
         if config := self.configs.get(name):

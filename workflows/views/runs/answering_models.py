@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from accounts.principals import Principal
+from workflows.engine.language.document import Json
 from workflows.engine.nodes.llm.reasoning import ReasoningSplitter
 from workflows.models import Run, Step
 from workflows.services.models.answering import (
@@ -36,26 +37,26 @@ def load_run_answers(principal: Principal, runs: Iterable[Run]) -> dict[UUID, Ru
     ended = [run.pk for run in runs if run.has_ended]
     if not ended:
         return {}
-    steps = (
+    rows = (
         Step.objects.visible_to(principal)
         .filter(run__in=ended, kind__in=MODEL_KINDS, status="succeeded")
         .order_by("run_id", "id")
-        .only("run_id", "kind", "inputs", "outputs")
+        .values_list("run_id", "inputs", "outputs")
     )
-    steps_by_run: dict[UUID, list[Step]] = defaultdict(list)
-    for step in steps:
-        steps_by_run[step.run_id].append(step)
-    return {run_id: _summarize(steps) for run_id, steps in steps_by_run.items()}
+    steps: dict[UUID, list[tuple[Json, Json]]] = defaultdict(list)
+    for run_id, inputs, outputs in rows:
+        steps[run_id].append((inputs, outputs))
+    return {run_id: _summarize(records) for run_id, records in steps.items()}
 
 
-def _summarize(steps: Sequence[Step]) -> RunAnswers:
+def _summarize(steps: Sequence[tuple[Json, Json]]) -> RunAnswers:
     models = dict.fromkeys(
-        model for step in steps if (model := read_answering_model(step.inputs)) is not None
+        model for inputs, _outputs in steps if (model := read_answering_model(inputs)) is not None
     )
-    texts = [str(step.outputs.get("reasoning_content") or "").strip() for step in steps]
+    texts = [str(outputs.get("reasoning_content") or "").strip() for _inputs, outputs in steps]
     return RunAnswers(
         tuple(models),
-        any(step.outputs.get("finish_reason") == "length" for step in steps),
+        any(outputs.get("finish_reason") == "length" for _inputs, outputs in steps),
         "\n\n".join(filter(None, texts)),
     )
 
