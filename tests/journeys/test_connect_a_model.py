@@ -65,7 +65,7 @@ def test_local_server_is_found_connected_and_answers_in_the_first_sample(
     assert seconds <= 60
     card = page.locator('wf-node[data-kind="llm"]')
     expect(card).to_contain_text("ollama/llama3.2:3b")
-    expect(card.locator(".wf-model-offline")).to_have_count(0)
+    expect(card.locator(".wf-pill-offline")).to_have_count(0)
     assert ollama.requests[-1].body["model"] == "llama3.2:3b"
     expect(page.locator("body")).not_to_contain_text(re.compile("<think|think>"))
     page.reload()

@@ -56,11 +56,11 @@ def test_drawing_has_the_badge_with_its_reason() -> None:
         document([start(), naming("openai", "gpt-4o-mini")], []), models=ModelDirectory()
     ).html
 
-    assert 'class="wf-model wf-model-offline"' in html
+    assert 'class="wf-pill wf-pill-offline"' in html
     assert "until a model is connected on the page Models" in html
 
 
 def test_drawing_without_the_teams_models_shows_what_the_document_names() -> None:
     html = draw(document([start(), naming("openai", "gpt-4o-mini")], [])).html
 
-    assert ("gpt-4o-mini" in html, "wf-model" in html) == (True, False)
+    assert ("gpt-4o-mini" in html, "wf-pill" in html) == (True, False)

@@ -53,10 +53,10 @@ def load_configs(team_id: UUID) -> list[ProviderConfig]:
 
 
 def load_mappings(team_id: UUID) -> list[ModelMapping]:
-    with tenant([team_id]):
-        rows = models.ModelMapping.objects.unscoped().filter(team_id=team_id)
-        values = rows.values_list("provider", "model", "target__name", "target_model")
-        return [ModelMapping(*row) for row in values]
+    """Return the mappings of a team, whose tenant the caller has opened."""
+    rows = models.ModelMapping.objects.unscoped().filter(team_id=team_id)
+    values = rows.values_list("provider", "model", "target__name", "target_model")
+    return [ModelMapping(*row) for row in values]
 
 
 def read_prices(values: Mapping[str, Mapping[str, float]]) -> dict[str, Price]:
