@@ -166,6 +166,11 @@ class Env(BaseSettings):
             raise ValueError(f"{invalid[0]} is not name=command")
         return value
 
+    @field_validator("memory_embedder")
+    @classmethod
+    def read_embedder(cls, value: str | None) -> str | None:
+        return None if value in ("", "none") else value
+
     @field_validator("database_url", "database_owner_url")
     @classmethod
     def check_postgres_url(cls, value: str | None) -> str | None:
