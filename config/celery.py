@@ -55,6 +55,7 @@ app.conf.update(
         "memory.*": {"queue": "upkeep"},
         "accounts.*": {"queue": "upkeep"},
         "workflows.count_usage": {"queue": "upkeep"},
+        "workflows.resume_evaluations": {"queue": "upkeep"},
     },
 )
 app.autodiscover_tasks()

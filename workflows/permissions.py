@@ -49,6 +49,7 @@ may_create, check_create = _build_pair("workflow.create")
 may_arrange, check_arrange = _build_pair("workflow.edit")  # create, rename, move and delete folders
 may_create_task, check_create_task = _build_pair("workflow.run")
 may_view_credentials, check_view_credentials = _build_pair("credential.view")
+may_view_usage, check_view_usage = _build_pair("usage.view")
 # The target is a credential, a model provider or a team.
 may_manage, check_manage = _build_pair("credential.manage")
 

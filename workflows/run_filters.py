@@ -1,16 +1,37 @@
 """The filters of the list of runs, on the page and in the API."""
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from datetime import date, datetime, time
+from typing import Final
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef, Q, QuerySet, TextField
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, TextField
 from django.db.models.functions import Cast
 from django.utils import timezone
 
 from config.ids import normalize_identifier
-from workflows.models import Run, Step
+from workflows.models import Feedback, Run, Step
+from workflows.models.feedback import Rating
+
+
+# The columns by which runs can be sorted, all with the highest value first. Without one, the newest run is first.
+SORT_FIELDS: Final[Mapping[str, str]] = {
+    "duration": "elapsed",
+    "tokens": "tokens",
+    "cost": "cost",
+}
+
+
+RATINGS: Final[Mapping[str, int]] = {"up": Rating.UP.value, "down": Rating.DOWN.value}
+FEEDBACK_FILTERS: Final = (*RATINGS, "any")
+
+
+def sort_runs(rows: QuerySet[Run], column: str) -> QuerySet[Run]:
+    """Return the runs sorted by a column of ``SORT_FIELDS``; runs without a value are last."""
+    rows = rows.alias(tokens=F("prompt_tokens") + F("completion_tokens"))
+    return rows.order_by(F(SORT_FIELDS[column]).desc(nulls_last=True), "-created_at", "-pk")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +51,11 @@ class RunFilter:
     node: str = ""
     since: date | None = None
     until: date | None = None
+    # The least seconds, tokens and US dollars.
+    min_seconds: float | None = None
+    min_tokens: int | None = None
+    min_cost: float | None = None
+    feedback: str = ""  # "up" or "down"; "any" for runs with feedback
     # Runs that other runs started are left out, unless all are asked for, or those of one parent.
     children: bool = False
     parent: UUID | None = None
@@ -37,6 +63,10 @@ class RunFilter:
     @property
     def is_active(self) -> bool:
         return self != RunFilter()
+
+    def without_private(self) -> "RunFilter":
+        """Return the filter without what would reveal inputs, people or steps of runs that are not the reader's own."""
+        return replace(self, person="", user="", text="", node="", parent=None)
 
     def apply(self, rows: QuerySet[Run]) -> QuerySet[Run]:
         rows = self._apply_family(rows)
@@ -66,6 +96,21 @@ class RunFilter:
             rows = rows.filter(created_at__gte=_get_day_start(self.since))
         if self.until:
             rows = rows.filter(created_at__lt=_get_day_start(self.until, days=1))
+        return self._apply_results(rows)
+
+    def _apply_results(self, rows: QuerySet[Run]) -> QuerySet[Run]:
+        if self.min_seconds is not None:
+            rows = rows.filter(elapsed__gte=self.min_seconds)
+        if self.min_tokens is not None:
+            tokens = F("prompt_tokens") + F("completion_tokens")
+            rows = rows.alias(tokens=tokens).filter(tokens__gte=self.min_tokens)
+        if self.min_cost is not None:
+            rows = rows.filter(cost__gte=self.min_cost)
+        if self.feedback:
+            given = Feedback.objects.unscoped().filter(run=OuterRef("pk"))
+            if self.feedback in RATINGS:
+                given = given.filter(rating=RATINGS[self.feedback])
+            rows = rows.filter(Exists(given))
         return rows
 
     def _apply_family(self, rows: QuerySet[Run]) -> QuerySet[Run]:

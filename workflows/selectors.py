@@ -10,7 +10,7 @@ from uuid import UUID
 
 from django.db.models import Count, Model, OuterRef, Q, QuerySet, Subquery
 
-from accounts.access import Principal, can
+from accounts.access import Principal, can, check
 from accounts.errors import NotFound
 from config.ids import normalize_identifier
 from workflows import permissions
@@ -18,7 +18,11 @@ from workflows.llm.config import DEFAULT
 from workflows.models import (
     Conversation,
     Credential,
+    DataCase,
+    DataSet,
     DryRunChange,
+    Evaluation,
+    Feedback,
     Folder,
     FolderTree,
     Message,
@@ -40,6 +44,12 @@ from workflows.models import (
 
 
 M = TypeVar("M", bound=Model)
+
+# What the list of a team's runs shows of runs that are not the reader's own.
+TEAM_RUN_FIELDS = (
+    *("id", "team_id", "workflow_id", "api_key_id", "parent_id", "status", "created_at"),
+    *("started_at", "finished_at", "elapsed", "prompt_tokens", "completion_tokens", "cost"),
+)
 
 CHECKS: dict[str, Callable[[Principal, Workflow], None]] = {
     "view": permissions.check_view,
@@ -149,6 +159,48 @@ def list_case_results(principal: Principal, ids: Iterable[UUID]) -> QuerySet[Tes
     return TestResult.objects.visible_to(principal).filter(pk__in=list(ids)).order_by("id")
 
 
+def list_data_sets(principal: Principal, team_id: UUID | None = None) -> QuerySet[DataSet]:
+    """Return the data sets by name, each with the number of its cases (``case_count``)."""
+    teams = _list_team_ids(principal, "workflow.view", team_id)
+    rows = DataSet.objects.visible_to(principal).filter(team_id__in=teams)
+    return rows.annotate(case_count=Count("cases")).order_by("name", "id")
+
+
+def find_data_set(principal: Principal, data_set_id: UUID, verb: str = "view") -> DataSet:
+    """Return one data set, to view, or to "edit"."""
+    data_set = _get(list_data_sets(principal), pk=data_set_id)
+    check(principal, f"workflow.{verb}", data_set.team_id)
+    return data_set
+
+
+def list_data_cases(principal: Principal, data_set: DataSet) -> QuerySet[DataCase]:
+    """Return the cases of a data set in their order."""
+    check(principal, "workflow.view", data_set.team_id)
+    return DataCase.objects.visible_to(principal).filter(data_set=data_set).order_by("rank", "id")
+
+
+def find_data_case(
+    principal: Principal, data_set_id: UUID, case_id: UUID, verb: str = "edit"
+) -> DataCase:
+    data_set = find_data_set(principal, data_set_id, verb)
+    rows = DataCase.objects.visible_to(principal).select_related("data_set")
+    return _get(rows, pk=case_id, data_set=data_set)
+
+
+def list_evaluations(principal: Principal, data_set: DataSet) -> QuerySet[Evaluation]:
+    """Return the evaluations with a data set, newest first."""
+    check(principal, "workflow.view", data_set.team_id)
+    rows = Evaluation.objects.visible_to(principal).filter(data_set=data_set)
+    return rows.select_related("workflow").order_by("-created_at", "-id")
+
+
+def find_evaluation(principal: Principal, evaluation_id: UUID, verb: str = "view") -> Evaluation:
+    rows = Evaluation.objects.visible_to(principal).select_related("workflow", "data_set")
+    evaluation = _get(rows, pk=evaluation_id)
+    CHECKS[verb](principal, evaluation.workflow)
+    return evaluation
+
+
 def find_version_or_draft(principal: Principal, workflow: Workflow, name: str) -> Version | None:
     """Return the version whose number is ``name``, or None if ``name`` is "draft"."""
     if name == "draft":
@@ -190,6 +242,27 @@ def find_run(principal: Principal, run_id: UUID) -> Run:
     run = _get(Run.objects.visible_to(principal).select_related("workflow", "api_key"), pk=run_id)
     permissions.check_view_run(principal, run)
     return run
+
+
+def list_feedback(principal: Principal, run: Run) -> QuerySet[Feedback]:
+    """Return the feedback on the run, oldest first."""
+    permissions.check_view_run(principal, run)
+    rows = Feedback.objects.visible_to(principal).filter(run=run)
+    return rows.select_related("created_by").order_by("created_at", "id")
+
+
+def list_team_runs(principal: Principal, team_id: UUID) -> QuerySet[Run]:
+    """Return all runs of the team, newest first, for who may see the usage of all members.
+
+    Their inputs, outputs, errors and people are not loaded: reading one fails, instead of showing it by mistake.
+    """
+    check(principal, "usage.view", team_id)
+    rows = Run.objects.unscoped().filter(team_id=team_id)
+    return (
+        rows.select_related("workflow", "api_key")
+        .only(*TEAM_RUN_FIELDS, "workflow__name", "api_key__name")
+        .order_by("-created_at", "-id")
+    )
 
 
 def list_steps(principal: Principal, run: Run) -> QuerySet[Step]:

@@ -10,6 +10,11 @@ from celery.signals import worker_init, worker_ready, worker_shutdown, worker_sh
 from kombu.exceptions import KombuError
 
 from workflows.execution.debugging.test_cases import run_saved_case
+from workflows.execution.evaluation.running import (
+    CONCURRENCY,
+    list_waiting_evaluations,
+    run_next_case,
+)
 from workflows.execution.usage.counting import count_all_teams
 from workflows.execution.worker import get_worker
 from workflows.llm.registry import preload_openai
@@ -18,10 +23,15 @@ from workflows.llm.registry import preload_openai
 log = logging.getLogger(__name__)
 
 COUNT_EVERY_SECONDS = 60.0
+RESUME_EVERY_SECONDS = 30.0
 
 # Rows for beat; ``config.celery`` merges what the apps offer.
 BEAT_SCHEDULE: dict[str, dict[str, Any]] = {  # Celery's own open form
     "workflows-count-usage": {"task": "workflows.count_usage", "schedule": COUNT_EVERY_SECONDS},
+    "workflows-resume-evaluations": {
+        "task": "workflows.resume_evaluations",
+        "schedule": RESUME_EVERY_SECONDS,
+    },
 }
 
 
@@ -51,6 +61,35 @@ def wake_worker_for_case(team_id: UUID, result_id: UUID) -> None:
         run_case.apply_async((str(team_id), str(result_id)), retry=False)
     except (KombuError, OSError) as error:
         log.warning("wake_up_failed", extra={"case": str(result_id), "why": str(error)})
+
+
+@shared_task(name="workflows.evaluate", ignore_result=True)
+def evaluate(team_id: str, evaluation_id: str) -> None:
+    """Run one case of an evaluation, and send the message for the next one."""
+    if run_next_case(UUID(team_id), UUID(evaluation_id)):
+        _send_evaluation(UUID(team_id), UUID(evaluation_id))
+
+
+def wake_workers_for_evaluation(team_id: UUID, evaluation_id: UUID) -> None:
+    """Tell the workers about an evaluation: each message becomes a chain of its cases."""
+    for _number in range(CONCURRENCY):
+        _send_evaluation(team_id, evaluation_id)
+
+
+def _send_evaluation(team_id: UUID, evaluation_id: UUID) -> None:
+    try:
+        evaluate.apply_async((str(team_id), str(evaluation_id)), retry=False)
+    except (KombuError, OSError) as error:
+        log.warning("wake_up_failed", extra={"evaluation": str(evaluation_id), "why": str(error)})
+
+
+@shared_task(name="workflows.resume_evaluations", ignore_result=True)
+def resume_evaluations() -> int:
+    """Send a message for each evaluation with a case that no worker runs, as after a worker's death."""
+    waiting = list_waiting_evaluations()
+    for team_id, evaluation_id in waiting:
+        _send_evaluation(team_id, evaluation_id)
+    return len(waiting)
 
 
 @shared_task(name="workflows.count_usage", ignore_result=True)

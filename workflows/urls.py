@@ -6,6 +6,8 @@ from workflows import sse
 from workflows.views import model_choices, providers, tasks
 from workflows.views.catalog import archive, folders, home, new_workflow, workflows
 from workflows.views.chat import forgetting, messages, page
+from workflows.views.data_sets import evaluations
+from workflows.views.data_sets import pages as data_sets
 from workflows.views.editor import edits, export, outline_page, search
 from workflows.views.editor import page as editor_page
 from workflows.views.editor import problems as editor_problems
@@ -22,12 +24,13 @@ from workflows.views.editor.debugging import (
 from workflows.views.editor.history import difference, history
 from workflows.views.editor.inspector import callable_workflows, panel
 from workflows.views.publishing import page_updates, tool_settings
-from workflows.views.runs import compare, learning, undo
+from workflows.views.runs import compare, feedback, learning, team_runs, undo
 from workflows.views.runs import pages as runs
 from workflows.views.samples import first_steps
 from workflows.views.search import page as search_page
 from workflows.views.tools import pages as tool_pages
 from workflows.views.tools import trying
+from workflows.views.usage import pages as usage
 from workflows.views.waits import pages as waits
 
 
@@ -87,6 +90,9 @@ workflow_pages = [
 run_pages = [
     path("", runs.detail, name="run"),
     path("cancel/", runs.cancel, name="cancel_run"),
+    path("again/", runs.run_again, name="run_again"),
+    path("add-to-data-set/", data_sets.add_run, name="add_run_to_data_set"),
+    path("feedback/", feedback.give, name="run_feedback"),
     path("resume/", run_actions.resume, name="resume_run"),
     path("waits/", waits.of_run, name="run_waits"),
     path("waits/<uuid:wait_id>/", waits.answer, name="answer_wait"),
@@ -102,6 +108,17 @@ run_pages = [
     path("steps/<str:node_key>/edit/", run_actions.edit_step, name="edit_step"),
     path("events/", sse.run_events, name="run_events"),
     path("compare/<uuid:other_id>/", compare.compare, name="compare_runs"),
+]
+data_set_pages = [
+    path("", data_sets.detail, name="data_set"),
+    path("rename/", data_sets.change, name="rename_data_set"),
+    path("delete/", data_sets.delete, name="delete_data_set"),
+    path("cases/add/", data_sets.add_case, name="add_data_case"),
+    path("cases/import/", data_sets.import_cases, name="import_data_cases"),
+    path("cases.jsonl", data_sets.export_cases, name="export_data_cases"),
+    path("cases/<uuid:case_id>/", data_sets.case, name="data_case"),
+    path("cases/<uuid:case_id>/delete/", data_sets.delete_case, name="delete_data_case"),
+    path("evaluate/", evaluations.start, name="start_evaluation"),
 ]
 pages: list[URLPattern | URLResolver] = [
     path("search/", search_page.search, name="search"),
@@ -128,7 +145,14 @@ pages: list[URLPattern | URLResolver] = [
     path("chat/talks/<uuid:conversation_id>/put-away/", page.archive, name="chat_put_away"),
     path("chat/talks/<uuid:conversation_id>/bring-back/", page.restore, name="chat_bring_back"),
     path("runs/", runs.index, name="runs"),
+    path("runs/team/", team_runs.index, name="team_runs"),
     path("runs/<uuid:run_id>/", include(run_pages)),
+    path("usage/", usage.index, name="usage"),
+    path("usage/export.csv", usage.export, name="export_usage"),
+    path("data-sets/", data_sets.index, name="data_sets"),
+    path("data-sets/<uuid:data_set_id>/", include(data_set_pages)),
+    path("evaluations/<uuid:evaluation_id>/", evaluations.detail, name="evaluation"),
+    path("evaluations/<uuid:evaluation_id>/stop/", evaluations.stop, name="stop_evaluation"),
     path("waiting/", waits.index, name="waiting"),
     path("waiting/count/", waits.count, name="waiting_count"),
     path("answer/<str:token>/", waits.answer_by_link, name="answer"),

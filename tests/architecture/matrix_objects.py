@@ -21,6 +21,7 @@ from tests.architecture import (
     matrix_rights,
     matrix_together,
     matrix_tools,
+    matrix_usage,
     matrix_waits,
     matrix_workflows,
 )
@@ -46,6 +47,7 @@ TABLES = (
     matrix_review,
     matrix_together,
     matrix_tools,
+    matrix_usage,
     matrix_waits,
     matrix_workflows,
 )

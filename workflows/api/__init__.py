@@ -6,13 +6,16 @@ from workflows.api import (
     cases,
     comments,
     conversations,
+    data_sets,
     debugging,
     editing,
+    feedback,
     folders,
     providers,
     runs,
     tasks,
     tools,
+    usage,
     waits,
 )
 
@@ -21,7 +24,7 @@ router = Router()
 # ``editing`` adds its routes to the router of ``workflows``, which is therefore not listed.
 MODULES = (
     *(editing, folders, providers, tools, conversations, comments, cases, debugging, tasks),
-    *(waits, runs),
+    *(waits, usage, feedback, data_sets, runs),
 )
 for module in MODULES:
     router.add_router("", module.router)

@@ -34,6 +34,7 @@ def serialize_run(run: Run) -> dict[str, object]:
         "error_node": run.error_node,
         "prompt_tokens": run.prompt_tokens,
         "completion_tokens": run.completion_tokens,
+        "cost": run.cost,
         "attempt": run.attempt,
         "created_at": run.created_at,
         "started_at": run.started_at,

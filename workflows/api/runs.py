@@ -17,6 +17,7 @@ from workflows.engine.runtime.events import RunPaused
 from workflows.execution.events.reader import RUN_FINISHED, StreamEvent, follow
 from workflows.execution.events.run_feed import get_run_feed
 from workflows.models import Run
+from workflows.run_filters import sort_runs
 from workflows.schemas.runs import (
     ComparisonOut,
     DebugIn,
@@ -70,6 +71,8 @@ def list_runs(request: HttpRequest, filters: Query[RunsQuery]) -> dict[str, obje
         matching_runs = matching_runs.filter(
             workflow=selectors.find_workflow(principal, filters.workflow)
         )
+    if filters.sort:
+        matching_runs = sort_runs(matching_runs, filters.sort)
     page_runs = matching_runs.select_related("version", "conversation")[offset : offset + limit]
     return {"items": [serialize_run(run) for run in page_runs], "count": matching_runs.count()}
 

@@ -3,9 +3,11 @@
 from workflows.models.cases import TestCase, TestResult
 from workflows.models.comments import Comment
 from workflows.models.conversation import Conversation, Message
+from workflows.models.data_sets import DataCase, DataSet, Evaluation, EvaluationResult
 from workflows.models.debugging import DryRunChange, Pin
 from workflows.models.draft import Edge, Node, Variable, WorkflowSecret
 from workflows.models.editing import Revision
+from workflows.models.feedback import Feedback
 from workflows.models.first_steps import FirstSteps
 from workflows.models.folder import Folder, FolderTree
 from workflows.models.journal import RunEvent, RunPartial, StepIntent, StepPart
@@ -30,8 +32,13 @@ __all__ = [
     "ConnectionKind",
     "Conversation",
     "Credential",
+    "DataCase",
+    "DataSet",
     "DryRunChange",
     "Edge",
+    "Evaluation",
+    "EvaluationResult",
+    "Feedback",
     "FirstSteps",
     "Folder",
     "FolderTree",

@@ -72,6 +72,9 @@ class RunOut(Schema):
     error_node: str
     prompt_tokens: int
     completion_tokens: int
+    cost: float | None = Field(
+        description="In USD, within a minute of the end; null without a price."
+    )
     attempt: int
     created_at: datetime
     started_at: datetime | None
@@ -144,7 +147,8 @@ class RunsQuery(Schema):
 
     ``user``: the id of the person that the run is for, either yours or the account's. ``text``: a text in the inputs.
     ``node``: the id of a node that ran. ``since`` and ``until``: days, both included. ``children``: also runs that other
-    runs started as sub-workflows. ``parent``: only those of this run.
+    runs started as sub-workflows. ``parent``: only those of this run. ``sort``: a column whose highest value is first;
+    by default the newest run is first.
     """
 
     workflow: UUID | None = None
@@ -156,6 +160,11 @@ class RunsQuery(Schema):
     until: date | None = None
     children: bool = False
     parent: UUID | None = None
+    min_seconds: Annotated[float | None, Field(gt=0, allow_inf_nan=False)] = None
+    min_tokens: Annotated[int | None, Field(gt=0, le=10**15)] = None
+    min_cost: Annotated[float | None, Field(gt=0, allow_inf_nan=False)] = None
+    feedback: Literal["", "up", "down", "any"] = ""
+    sort: Literal["", "duration", "tokens", "cost"] = ""
     offset: Offset = 0
     limit: Limit = 50
 
@@ -169,12 +178,82 @@ class RunsQuery(Schema):
             until=self.until,
             children=self.children,
             parent=self.parent,
+            min_seconds=self.min_seconds,
+            min_tokens=self.min_tokens,
+            min_cost=self.min_cost,
+            feedback=self.feedback,
         )
 
 
 class RunPageOut(Schema):
     items: list[RunOut]
     count: int
+
+
+class TeamRunOut(Schema):
+    """A run of a team-mate, without its inputs, outputs, errors and person."""
+
+    id: UUID
+    workflow_id: UUID
+    workflow: str
+    api_key: str | None
+    status: RunStatus
+    created_at: datetime
+    finished_at: datetime | None
+    elapsed: float | None
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float | None
+    liked: int
+    disliked: int
+
+
+class TeamRunPageOut(Schema):
+    items: list[TeamRunOut]
+    count: int
+
+
+class TeamRunsQuery(Schema):
+    """Filters of the list of a team's runs, which can't be filtered by what it doesn't show."""
+
+    workflow: UUID | None = None
+    status: RunStatus | None = None
+    since: date | None = None
+    until: date | None = None
+    min_seconds: Annotated[float | None, Field(gt=0, allow_inf_nan=False)] = None
+    min_tokens: Annotated[int | None, Field(gt=0, le=10**15)] = None
+    min_cost: Annotated[float | None, Field(gt=0, allow_inf_nan=False)] = None
+    feedback: Literal["", "up", "down", "any"] = ""
+    sort: Literal["", "duration", "tokens", "cost"] = ""
+    offset: Offset = 0
+    limit: Limit = 50
+
+    def build_filter(self) -> RunFilter:
+        return RunFilter(
+            status=self.status.value if self.status else "",
+            since=self.since,
+            until=self.until,
+            min_seconds=self.min_seconds,
+            min_tokens=self.min_tokens,
+            min_cost=self.min_cost,
+            feedback=self.feedback,
+        )
+
+
+class FeedbackIn(Body):
+    """``rating``: 1 for a good answer, -1 for a bad one. Without a ``text``, an earlier one stays."""
+
+    rating: Literal[1, -1]
+    text: Annotated[str, Field(max_length=4_000)] | None = None
+
+
+class FeedbackOut(Schema):
+    run_id: UUID
+    author: str = Field(validation_alias="actor")
+    rating: int
+    text: str
+    created_at: datetime
+    updated_at: datetime
 
 
 class StepDetailOut(StepOut):

@@ -10,11 +10,21 @@ from django.utils.translation import gettext as _
 from accounts import audit
 from accounts.access import Principal
 from accounts.tenancy import HasTeams, TenantModel
-from workflows.models import Credential, Folder, Run, TestCase, ToolConnection, Workflow
+from workflows.models import Credential, DataSet, Folder, Run, TestCase, ToolConnection, Workflow
 
 
 # The prefixes of the actions whose subjects are this app's rows.
-FAMILIES = ("workflow", "run", "folder", "comment", "case", "credential", "task", "tool")
+FAMILIES = (
+    "workflow",
+    "run",
+    "folder",
+    "comment",
+    "case",
+    "credential",
+    "task",
+    "tool",
+    "data_set",
+)
 # model → the field with its name, and the URL name of the page that any member of the team may open
 NAME_SOURCES: Mapping[type[TenantModel], tuple[str, str]] = {
     Workflow: ("name", "workflows:detail"),
@@ -22,6 +32,7 @@ NAME_SOURCES: Mapping[type[TenantModel], tuple[str, str]] = {
     Folder: ("name", ""),
     Credential: ("name", ""),
     TestCase: ("name", ""),
+    DataSet: ("name", "workflows:data_set"),
     ToolConnection: ("name", ""),
 }
 

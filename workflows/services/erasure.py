@@ -1,19 +1,25 @@
 """Erase and export the workflow data of a person: conversations, tasks, and runs for that person."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Model, Q, QuerySet
+from django.db.models import F, Model, Q, QuerySet
 
 from workflows.errors import StillRunning
+from workflows.execution.usage.counting import count_team
 from workflows.models import (
     Conversation,
+    DataCase,
     DryRunChange,
+    Feedback,
     Message,
+    ModelUsage,
     Run,
     RunEvent,
     RunPartial,
+    RunUsage,
     RunWait,
     Step,
     StepIntent,
@@ -26,7 +32,7 @@ from workflows.models.run import RunStatus
 # The models whose rows belong to a run and are deleted with it.
 RUN_MODELS: tuple[type[Model], ...] = (
     *(Step, StepPart, RunEvent, RunPartial, StepIntent),
-    *(RunWait, DryRunChange),
+    *(RunWait, DryRunChange, Feedback),
 )
 
 
@@ -38,6 +44,14 @@ def match_person(subject: str) -> Q:
     except ValueError:
         return condition
     return condition | Q(subject__endswith=f"@{subject}")  # see accounts.personas
+
+
+def match_author(subject: str) -> Q:
+    """Return the condition for the feedback that an account gave on other people's runs."""
+    try:
+        return Q(created_by_id=UUID(subject))
+    except ValueError:
+        return Q(pk__in=[])
 
 
 def export_person(team_id: UUID, subject: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -58,6 +72,19 @@ def export_person(team_id: UUID, subject: str) -> Iterator[tuple[str, dict[str, 
                 "turns": [{**turn, "created_at": turn["created_at"].isoformat()} for turn in turns],
             },
         )
+    runs = Run.objects.unscoped().filter(match_person(subject), team_id=team_id)
+    condition = Q(run__in=runs) | match_author(subject)
+    given = Feedback.objects.unscoped().filter(condition, team_id=team_id)
+    for feedback in given.order_by("created_at", "id"):
+        yield (
+            "feedback",
+            {
+                "run": str(feedback.run_id),
+                "rating": feedback.rating,
+                "text": feedback.text,
+                "created_at": feedback.created_at.isoformat(),
+            },
+        )
 
 
 def erase_person(team_id: UUID, subject: str, *, dry_run: bool) -> Mapping[str, int]:
@@ -73,13 +100,42 @@ def erase_person(team_id: UUID, subject: str, *, dry_run: bool) -> Mapping[str, 
     querysets: list[QuerySet[Any]]
     querysets = [model._base_manager.filter(run__in=runs) for model in RUN_MODELS]
     querysets += [Message._base_manager.filter(conversation__in=conversations)]
+    feedback = Feedback.objects.unscoped().filter(match_author(subject), team_id=team_id)
+    querysets += [feedback.exclude(run__in=runs)]
+    cases = DataCase.objects.unscoped().filter(rows_of_person, team_id=team_id)
+    querysets += [cases.exclude(subject="")]
     querysets += [runs, conversations, tasks]
-    counts = {rows.model._meta.db_table: rows.count() for rows in querysets}
+    counts: Counter[str] = Counter()
+    for rows in querysets:
+        counts[rows.model._meta.db_table] += rows.count()
     if not dry_run:
         # A worker that executes one of these runs holds its row; a worker that claims one waits for this transaction.
         statuses = list(runs.select_for_update().values_list("status", flat=True))
         if any(status in (RunStatus.QUEUED, RunStatus.RUNNING) for status in statuses):
             raise StillRunning
-        for rows in (tasks, runs, conversations):
+        count_team(team_id)  # the numbers outlive the runs, but not whom they were for
+        for rows in (feedback, cases.exclude(subject=""), tasks, runs, conversations):
             rows.delete()
+        forget_usage_of(team_id, rows_of_person)
     return counts
+
+
+def forget_usage_of(team_id: UUID, rows_of_person: Q) -> None:
+    """Remove the person from the usage of each day. The numbers stay, as those of nobody."""
+    for model in (RunUsage, ModelUsage):
+        # A day's row of nobody may exist, so the person's rows are added to it instead of renamed.
+        rows = model.objects.unscoped().filter(rows_of_person, team_id=team_id)
+        for row in rows.exclude(subject="").order_by("id"):
+            _add_to_nobody(row)
+            row.delete()
+
+
+def _add_to_nobody(row: RunUsage | ModelUsage) -> None:
+    model = type(row)
+    keys = {"day", "workflow_id", "api_key_id", "latency_bucket", "provider", "model", "team"}
+    fields = [field.name for field in model._meta.concrete_fields]
+    same = {name: getattr(row, name) for name in fields if name in keys}
+    sums = {name: getattr(row, name) for name in fields if name not in keys | {"id", "subject"}}
+    existing = model._base_manager.filter(**same, subject="")
+    if not existing.update(**{name: F(name) + value for name, value in sums.items()}):
+        model._base_manager.create(**same, **sums, subject="")

@@ -28,6 +28,8 @@ PAGES: tuple[tuple[str, str | Promise, str, tuple[str, ...]], ...] = (
     ("workflows:samples", _("Samples"), "samples", ("/samples/",)),
     ("workflows:list", _("Workflows"), "workflow", ("/workflows/", "/chat/")),
     ("workflows:runs", _("Runs"), "run", ("/runs/",)),
+    ("workflows:usage", _("Usage"), "usage", ("/usage/",)),
+    ("workflows:data_sets", _("Data sets"), "data-set", ("/data-sets/", "/evaluations/")),
     ("workflows:waiting", _("Waiting for you"), "person", ("/waiting/",)),
     ("workflows:tasks", _("Tasks"), "check", ("/tasks/",)),
     ("memory:list", _("Memory"), "memory", ("/memory/",)),

@@ -78,7 +78,7 @@ def _run_to_result(row: TestResult, secrets: dict[str, str]) -> CaseResult:
     name, seconds = str(row.spec.get("name", "")), MAX_CASE_TIME.total_seconds() - 10
     document = from_json(row.snapshot.document)
     try:
-        find_document = partial(_find_document, _load_starter(row), row.team_id)
+        find_document = partial(find_published_document, _load_starter(row), row.team_id)
         workflows = load_workflows(document, find_document)
         return asyncio.run(asyncio.wait_for(_run(row, secrets, workflows), seconds))
     except EngineFault as fault:
@@ -160,7 +160,9 @@ def load_workflows(
     return workflows
 
 
-def _find_document(principal: RunPrincipal, team_id: UUID, reference: str) -> Document | None:
+def find_published_document(
+    principal: RunPrincipal, team_id: UUID, reference: str
+) -> Document | None:
     """Return the published document of a workflow that the principal may run."""
     try:
         with tenant([team_id]):

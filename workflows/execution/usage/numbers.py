@@ -10,6 +10,7 @@
   workflow that made it. Reused steps of debug runs and mocked steps are no calls. Its latency includes its retries.
 - **Tokens** and **cost** are those of model calls. The cost follows the prices at the time of the call; changing a
   price doesn't change the past. A call whose model had no price adds tokens but no cost.
+- **Liked** and **disliked** count the feedback on runs of the day. Feedback is deleted with its run.
 """
 
 from __future__ import annotations
@@ -48,6 +49,8 @@ class Numbers:
     completion_tokens: int = 0
     cost: float = 0.0
     unpriced_calls: int = 0
+    liked: int = 0
+    disliked: int = 0
 
     @property
     def tokens(self) -> int:
@@ -87,6 +90,8 @@ class Numbers:
             self.completion_tokens + other.completion_tokens,
             self.cost + other.cost,
             self.unpriced_calls + other.unpriced_calls,
+            self.liked + other.liked,
+            self.disliked + other.disliked,
         )
 
 

@@ -7,20 +7,23 @@ API key sees what it started.
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, Final, Literal
 from uuid import UUID
 
-from django.db.models import Q, QuerySet, Sum
+from django.db.models import Count, F, Q, QuerySet, Sum
+from django.db.models.functions import TruncDate
 from django.utils import timezone
 
 from accounts.access import Principal, can, check
 from accounts.models import ApiKey
+from accounts.personas import find_player
 from accounts.principals import get_key_id
 from accounts.tenancy import tenant
 from workflows.execution.usage.counting import count_batch
 from workflows.execution.usage.numbers import NO_LATENCY, Numbers
-from workflows.models import ModelUsage, RunUsage
+from workflows.models import Feedback, ModelUsage, Run, RunUsage
+from workflows.models.feedback import Rating
 
 
 Dimension = Literal["workflow", "key", "person", "model"]
@@ -104,6 +107,16 @@ def load_report(
     return UsageReport(selection, selection.model is not None, total, by_day, by)
 
 
+def load_daily_rows(
+    principal: Principal, selection: Selection, dimension: Dimension
+) -> dict[Key, Numbers]:
+    """Return the numbers by day and by the dimension: each key is the day, followed by the dimension's values."""
+    check(principal, "run.view", selection.team_id)
+    count_batch(selection.team_id)
+    with tenant([selection.team_id]):
+        return _load(principal, selection, ("day", *_FIELDS[dimension]))
+
+
 def _load(
     principal: Principal, selection: Selection, fields: tuple[str, ...]
 ) -> dict[Key, Numbers]:
@@ -118,6 +131,8 @@ def _load(
             _filter(RunUsage.objects.unscoped(), principal, selection), fields, _RUN_SUMS
         ):
             numbers[_get_key(row, fields)] += _read_runs(row)
+        for row in _load_feedback(principal, selection, fields):
+            numbers[_get_key(row, fields)] += Numbers(liked=row["liked"], disliked=row["disliked"])
     for row in _sum(calls, fields, _CALL_SUMS, by_latency=is_of_calls):
         numbers[_get_key(row, fields)] += _read_calls(row, is_of_calls=is_of_calls)
     return dict(numbers)
@@ -131,13 +146,47 @@ def _filter(
     )
     if selection.is_own or not sees_team(principal, selection.team_id):
         rows = rows.filter(match_own_usage(principal))
+    return _apply_filters(rows, selection)
+
+
+def _apply_filters(
+    rows: "QuerySet[Any]", selection: Selection
+) -> "QuerySet[Any]":  # Any: usage, or runs
     if selection.workflow_id is not None:
         rows = rows.filter(workflow_id=selection.workflow_id)
     if selection.key is not None:
         rows = rows.filter(api_key_id=None if selection.key == NO_KEY else selection.key)
     if selection.subject is not None:
-        rows = rows.filter(subject=selection.subject)
+        # The usage of a member includes that of the member's test users.
+        test_users = Q(subject__endswith=f"@{selection.subject}")
+        rows = rows.filter(Q(subject=selection.subject) | test_users)
     return rows
+
+
+def _load_feedback(
+    principal: Principal, selection: Selection, fields: tuple[str, ...]
+) -> list[dict[str, Any]]:  # Any: rows of values
+    """Return the counts of feedback by the fields of the runs."""
+    start = datetime.combine(selection.since, time.min, UTC)
+    end = datetime.combine(selection.until, time.min, UTC) + timedelta(days=1)
+    runs: QuerySet[Any] = Run.objects.unscoped()
+    if selection.is_own or not sees_team(principal, selection.team_id):
+        runs = Run.objects.visible_to(principal)
+    runs = _apply_filters(runs.filter(team_id=selection.team_id), selection)
+    rows = Feedback.objects.unscoped().filter(
+        run__in=runs.filter(created_at__gte=start, created_at__lt=end), team_id=selection.team_id
+    )
+    columns: dict[str, Any] = {name: F(f"run__{name}") for name in fields if name != "day"}
+    if "day" in fields:
+        columns["day"] = TruncDate("run__created_at", tzinfo=UTC)
+    counts = {
+        "liked": Count("pk", filter=Q(rating=Rating.UP)),
+        "disliked": Count("pk", filter=Q(rating=Rating.DOWN)),
+    }
+    # The values have names of their own, because some are names of fields of Feedback too.
+    named = {f"by_{name}": column for name, column in columns.items()}
+    values = rows.order_by().annotate(**named).values(*named).annotate(**counts)
+    return [{name.removeprefix("by_"): value for name, value in row.items()} for row in values]
 
 
 def match_own_usage(principal: Principal) -> Q:
@@ -162,6 +211,9 @@ def _sum(
 
 
 def _get_key(row: dict[str, Any], fields: tuple[str, ...]) -> Key:
+    """Return the values of the fields. Test users count for the member who created them."""
+    if "subject" in fields and (player := find_player(row["subject"])):
+        row = row | {"subject": str(player)}
     return tuple(row[name] for name in fields)
 
 

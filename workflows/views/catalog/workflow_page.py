@@ -17,10 +17,11 @@ from workflows.engine.language.document import Document, Json, NodeSpec
 from workflows.engine.language.memory_usage import list_memory_scopes
 from workflows.execution.kinds import load_kinds
 from workflows.forms import build_input_fields
-from workflows.models import Conversation, Run, Workflow
+from workflows.models import Conversation, Feedback, Run, Workflow
 from workflows.models.documents import from_json
 from workflows.samples import SAMPLES_BY_SLUG
 from workflows.services.editor.drafts import list_problems, load_draft
+from workflows.services.runs.feedback import load_own_feedback
 from workflows.services.runs.memory_streams import MemoryStream
 from workflows.services.runs.runs import VersionChoice, check_external_user, resolve_subject
 from workflows.views.chat.failure_texts import (
@@ -64,6 +65,7 @@ class PaneTurn:
     has_questions: bool = False  # the run has paused, perhaps for an answer
     answers: RunAnswers = NO_ANSWERS
     reasoning: str = ""
+    feedback: Feedback | None = None  # the reader's own
 
 
 def build_workflow_context(
@@ -238,6 +240,7 @@ def build_pane_turns(
     memories = load_pane_memories(principal, runs)
     answers = load_run_answers(principal, runs)
     texts = {run.pk: split_reasoning(str((run.outputs or {}).get("answer", ""))) for run in runs}
+    feedback = load_own_feedback(principal, runs)
     return [
         PaneTurn(
             run_id=run.pk,
@@ -255,6 +258,7 @@ def build_pane_turns(
             has_questions=run.pause is not None,
             answers=answers.get(run.pk, NO_ANSWERS),
             reasoning=texts[run.pk][1] or answers.get(run.pk, NO_ANSWERS).reasoning,
+            feedback=feedback.get(run.pk),
         )
         for run in runs
     ]

@@ -13,7 +13,8 @@ from django.utils.translation import gettext_lazy as _
 from accounts.principals import Principal
 from workflows import memory_app, selectors
 from workflows.engine.runtime.events import MemoryKeptOut, MemoryRecalled, MemoryWritten
-from workflows.models import Conversation, Run, RunEvent, Workflow
+from workflows.models import Conversation, Feedback, Run, RunEvent, Workflow
+from workflows.services.runs.feedback import load_own_feedback
 from workflows.views.chat.failure_texts import (
     describe_failure,
     list_failure_texts,
@@ -78,6 +79,7 @@ class ChatTurn:
     has_questions: bool = False  # the run has paused, perhaps for an answer
     answers: RunAnswers = NO_ANSWERS
     reasoning: str = ""
+    feedback: Feedback | None = None  # the reader's own
 
 
 @dataclass(slots=True)
@@ -111,6 +113,7 @@ def build_turns(principal: Principal, workflow: Workflow, runs: Sequence[Run]) -
     events = _load_memory_events(principal, runs) if memory_app.is_on() else {}
     lookup = _MemoryLookup(principal, workflow, events.values())
     answers = load_run_answers(principal, runs)
+    feedback = load_own_feedback(principal, runs)
     turns = []
     for run in runs:
         memory, has_failed = events.get(run.pk, _MemoryEvents()), _has_failed(run)
@@ -134,6 +137,7 @@ def build_turns(principal: Principal, workflow: Workflow, runs: Sequence[Run]) -
                 has_questions=run.pause is not None,
                 answers=run_answers,
                 reasoning=tagged or run_answers.reasoning,
+                feedback=feedback.get(run.pk),
             )
         )
     return turns

@@ -1,8 +1,8 @@
 """The page of a run: its inputs, outputs, steps, and memory."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from accounts.principals import Principal
 from workflows import permissions, selectors
@@ -14,6 +14,8 @@ from workflows.services.models.answering import (
     AnsweringModel,
     read_answering_model,
 )
+from workflows.models.run import StepStatus
+from workflows.services.runs.feedback import load_own_feedback
 from workflows.views.canvas.drawing import draw
 from workflows.views.runs.agent_rounds import build_rounds_context
 from workflows.views.runs.answering_models import split_reasoning
@@ -30,11 +32,17 @@ from workflows.views.script_texts import translate_texts
 from workflows.views.value_text import format_value
 
 
+MIN_WIDTH: Final = 0.6  # percent of the waterfall, so that a quick step can be seen
+
+
 @dataclass(frozen=True, slots=True)
 class StepRow:
     """A row of the table of steps; other attributes than the formatted ones are those of the step."""
 
     step: Step
+    # The bar of the waterfall, in percent of the time between the first step's start and the last one's end.
+    start: float = 0.0
+    width: float = 0.0
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.step, name)
@@ -59,6 +67,12 @@ class StepRow:
         return self.model is not None and self.step.outputs.get("finish_reason") == "length"
 
     @property
+    def cost(self) -> float | None:
+        """Return the cost of a model step in US dollars, or None if no price was known."""
+        usage = (self.step.outputs or {}).get("usage")
+        return usage.get("cost") if isinstance(usage, dict) else None
+
+    @property
     def inputs_text(self) -> str:
         return format_value(self.step.inputs) if self.step.inputs else ""
 
@@ -69,6 +83,22 @@ class StepRow:
     @property
     def error_text(self) -> str:
         return self.step.error
+
+
+def build_step_rows(steps: Sequence[Step]) -> list[StepRow]:
+    """Return the rows of the table of steps, each with its bar in the waterfall."""
+    timed = [step for step in steps if step.started_at and step.status != StepStatus.SKIPPED]
+    start = min((step.started_at for step in timed), default=0.0)
+    end = max((step.started_at + step.elapsed for step in timed), default=0.0)
+    rows = []
+    for step in steps:
+        if step not in timed or end <= start:
+            rows.append(StepRow(step))
+            continue
+        percent = 100 / (end - start)
+        width = max(step.elapsed * percent, MIN_WIDTH)
+        rows.append(StepRow(step, min((step.started_at - start) * percent, 100 - width), width))
+    return rows
 
 
 def build_run_context(principal: Principal, run: Run) -> dict[str, Any]:
@@ -93,9 +123,13 @@ def build_run_context(principal: Principal, run: Run) -> dict[str, Any]:
             (name, *split_reasoning(text)) for name, text in _format_values(run.outputs or {})
         ],
         "partial_text": "",  # delivered by the stream
-        "steps": []
-        if is_live
-        else [StepRow(step) for step in selectors.list_steps(principal, run)],
+        "steps": [] if is_live else build_step_rows(list(selectors.list_steps(principal, run))),
+        "data_sets": []
+        if is_live or not permissions.may_arrange(principal, run.team_id)
+        else selectors.list_data_sets(principal, run.team_id)[:200],
+        "can_run": permissions.may_run(principal, run.workflow),
+        "feedback": load_own_feedback(principal, [run]).get(run.pk),
+        "other_feedback": selectors.list_feedback(principal, run).exclude(actor=principal.actor),
         **build_rounds_context(principal, run),
         "recalled": recalled,
         "written": written,

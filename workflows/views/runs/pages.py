@@ -3,29 +3,40 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.utils.dateparse import parse_date
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.errors import NotFound
 from accounts.principals import Principal, get_current_team_id, get_principal
 from accounts.views.ignored_filters import IgnoredFilter, list_ignored_filters
-from accounts.views.pagination import paginate_by_time
-from workflows import memory_app, selectors
+from accounts.views.pagination import (
+    CursorPage,
+    OffsetPage,
+    paginate_by_offset,
+    paginate_by_time,
+    replace_query,
+)
+from workflows import memory_app, permissions, selectors
 from workflows.engine.errors import DocumentInvalid, InputRejected
 from workflows.engine.language.document import Document
 from workflows.engine.language.memory_usage import list_memory_scopes
 from workflows.errors import InvalidValue
 from workflows.execution.kinds import load_kinds
+from workflows.execution.usage.counting import count_batch
 from workflows.forms import build_input_fields, read_inputs
 from workflows.models.run import Run, RunStatus
-from workflows.run_filters import RunFilter
+from workflows.run_filters import FEEDBACK_FILTERS, SORT_FIELDS, RunFilter, sort_runs
+from workflows.services.runs.again import run_again as start_again
 from workflows.services.runs.runs import cancel_run
 from workflows.templatetags.problems import describe_problem
 from workflows.views.catalog.workflow_page import build_group_context, get_document
@@ -37,6 +48,14 @@ from workflows.views.runs.options import start_run_from_form
 from workflows.views.runs.refusals import describe_refusal, render_refusal
 from workflows.views.runs.undo import find_undone_change
 from workflows.views.waits.pages import list_questions
+
+
+MAX_NUMBER: Final = 1e12
+RATINGS: Final = (
+    ("up", gettext_lazy("Good answer")),
+    ("down", gettext_lazy("Bad answer")),
+    ("any", gettext_lazy("Any feedback")),
+)
 
 
 @login_required
@@ -51,7 +70,10 @@ def index(request: HttpRequest) -> HttpResponse:
     if request.GET.get("workflow"):
         workflow = find_workflow(request, parse_id(request.GET["workflow"]))[1]
         matching_runs = matching_runs.filter(workflow=workflow)
-    page = paginate_by_time(request, matching_runs.select_related("workflow", "subject_user"))
+    count_batch(get_current_team_id(request))
+    sort = read_sort(request.GET)
+    rows = matching_runs.select_related("workflow", "subject_user").prefetch_related("feedback")
+    page = paginate_runs(request, rows, sort)
     is_nested = not run_filter.children
     context = {
         "runs": page.items,
@@ -61,8 +83,46 @@ def index(request: HttpRequest) -> HttpResponse:
         "ignored": list_ignored(request.GET, run_filter),
         "statuses": RunStatus.choices,
         "workflow": workflow,
+        "columns": list_columns(request, sort),
+        "sort": sort,
+        "sees_team": permissions.may_view_usage(principal, get_current_team_id(request)),
+        "ratings": RATINGS,
     }
     return render(request, "runs/list.html", context)
+
+
+@dataclass(frozen=True, slots=True)
+class SortedPage:
+    """A page of runs that are sorted by a column, for ``components/_pager.html``."""
+
+    items: Sequence[Run]
+    pages: OffsetPage
+
+    def __getattr__(self, name: str) -> Any:  # Any: an attribute of the page
+        return getattr(self.pages, name)
+
+
+def paginate_runs(
+    request: HttpRequest, rows: "QuerySet[Run]", sort: str
+) -> CursorPage[Run] | SortedPage:
+    """Return a page of the runs by time, or sorted by a column."""
+    if not sort:
+        return paginate_by_time(request, rows)
+    return SortedPage(*paginate_by_offset(request, sort_runs(rows, sort)))
+
+
+def read_sort(data: Mapping[str, str]) -> str:
+    sort = read_text(data, "sort")
+    return sort if sort in SORT_FIELDS else ""
+
+
+def list_columns(request: HttpRequest, sort: str) -> list[tuple[str, str, str, bool]]:
+    """Return name, title and URL of each column that sorts, and whether the list is sorted by it."""
+    titles = {"duration": _("Duration"), "tokens": _("Tokens"), "cost": _("Cost")}
+    return [
+        (name, title, replace_query(request.GET, sort="" if name == sort else name), name == sort)
+        for name, title in titles.items()
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +232,20 @@ def cancel(request: HttpRequest, run_id: UUID) -> HttpResponse:
     return redirect("workflows:run", run.pk)
 
 
+@login_required
+@require_POST
+def run_again(request: HttpRequest, run_id: UUID) -> HttpResponse:
+    """Start a run with the same inputs and show it; if that is not possible, say why on the page of the earlier run."""
+    principal, run = find_run(request, run_id)
+    try:
+        new_run = start_again(principal, run)
+    except (InputRejected, InvalidValue, NotFound) as error:
+        reason = str(error) or _("Its conversation or its user is no longer available.")
+        messages.error(request, _("This run can't be repeated: %(reason)s") % {"reason": reason})
+        return redirect("workflows:run", run.pk)
+    return redirect("workflows:run", new_run.pk)
+
+
 def read_filter(data: Mapping[str, str]) -> RunFilter:
     """Read the filter from the query; an invalid value is ignored."""
     status = read_text(data, "status")
@@ -182,8 +256,21 @@ def read_filter(data: Mapping[str, str]) -> RunFilter:
         text=read_text(data, "said"),
         since=_parse_day(read_text(data, "since")),
         until=_parse_day(read_text(data, "until")),
+        min_seconds=_read_number(data, "min_seconds"),
+        min_tokens=int(_read_number(data, "min_tokens") or 0) or None,
+        min_cost=_read_number(data, "min_cost"),
+        feedback=feedback if (feedback := read_text(data, "feedback")) in FEEDBACK_FILTERS else "",
         children=bool(read_text(data, "children")),
     )
+
+
+def _read_number(data: Mapping[str, str], name: str) -> float | None:
+    """Return a positive number, or None if there is none."""
+    try:
+        number = float(read_text(data, name))
+    except ValueError:
+        return None
+    return number if 0 < number < MAX_NUMBER else None
 
 
 def list_ignored(query: QueryDict, run_filter: RunFilter) -> list[IgnoredFilter]:
@@ -192,6 +279,9 @@ def list_ignored(query: QueryDict, run_filter: RunFilter) -> list[IgnoredFilter]
         ("status", _("Status"), run_filter.status, ""),
         ("since", _("From"), run_filter.since, _("Enter a valid date.")),
         ("until", _("To"), run_filter.until, _("Enter a valid date.")),
+        ("min_seconds", _("Duration"), run_filter.min_seconds, _("Enter a number.")),
+        ("min_tokens", _("Tokens"), run_filter.min_tokens, _("Enter a number.")),
+        ("min_cost", _("Cost"), run_filter.min_cost, _("Enter a number.")),
     )
     return list_ignored_filters(
         query,

@@ -1,0 +1,112 @@
+"""Rows and objects of usage, feedback, a team's runs, data sets and evaluations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.architecture.matrix_core import Maker, Row
+from tests.support.cast import Person
+
+
+def _evaluation(person: Person, canary: str) -> Any:
+    """A case and an evaluation are found only beside their own data set: the three are made as one."""
+    from accounts.tenancy import tenant
+    from tests.factories.workflows import make_workflow
+    from workflows.models import Evaluation
+    from workflows.services.data_sets import data_sets, evaluations
+
+    with tenant([person.team.pk]):
+        known = Evaluation.objects.unscoped().filter(data_set__name=canary, team_id=person.team.pk)
+        if found := known.select_related("data_set").first():
+            return found
+    principal = person.principal
+    data_set = data_sets.save_data_set(principal, team_id=person.team.pk, name=canary)
+    case = data_sets.CaseValues(canary, {"text": canary}, canary)
+    data_sets.add_cases(principal, data_set, [case])
+    workflow = make_workflow(person, canary)
+    request = evaluations.EvaluationRequest()
+    return evaluations.start_evaluation(principal, data_set, workflow, request)
+
+
+def _case(person: Person, canary: str) -> Any:
+    from accounts.tenancy import tenant
+    from workflows.models import DataCase
+
+    evaluation = _evaluation(person, canary)
+    with tenant([person.team.pk]):
+        return DataCase.objects.unscoped().get(data_set_id=evaluation.data_set_id).pk
+
+
+OBJECTS: dict[str, Maker] = {
+    "data set": lambda person, canary: _evaluation(person, canary).data_set_id,
+    "data case": _case,
+    "evaluation": lambda person, canary: _evaluation(person, canary).pk,
+}
+
+DATA_SET = {"data_set_id": "data set"}
+CASE = {**DATA_SET, "case_id": "data case"}
+EVALUATION = {"evaluation_id": "evaluation"}
+RUN = {"run_id": "run"}
+ADA = {"run_id": "run for ada"}
+GOOD = {"rating": 1}
+UP = {"rating": "up"}
+TYPED = {"query": "Hi?"}
+NAMED = {"name": "Mine"}
+
+API = "api/v1/data-sets"
+ONE = f"{API}/<uuid:data_set_id>"
+PAGE = "data-sets/<uuid:data_set_id>/"
+FEEDBACK = "api/v1/runs/<uuid:run_id>/feedback"
+EVALUATE = {**DATA_SET, "workflow": "workflow"}
+WITH_RUN = {**DATA_SET, "run": "run for ada"}
+RUN_INTO = {"run_id": "run for ada", "data_set": "data set"}
+
+# anonymous, outsider, viewer, editor, admin, other team's key
+ROWS: list[Row] = [
+    Row("GET", "api/v1/usage", "- 200 200 200 200 200"),
+    Row("GET", "api/v1/usage.csv", "- 200 200 200 200 200"),
+    Row("GET", "api/v1/team-runs", "- 200 403 403 200 403"),
+    Row("GET", "api/v1/team-runs", "- 404 403 403 200 403", {"workflow": "workflow"}, {}),
+    Row("GET", FEEDBACK, "- 404 404 404 404 404", RUN),
+    Row("GET", FEEDBACK, "- 404 404 404 200 404", ADA),
+    Row("POST", FEEDBACK, "- 404 404 404 404 404", RUN, GOOD),
+    Row("POST", FEEDBACK, "- 404 404 404 200 404", ADA, GOOD),
+    Row("DELETE", FEEDBACK, "- 404 404 404 204 404", ADA),
+    Row("GET", "usage/", "- 200 200 200 200 -"),
+    Row("GET", "usage/export.csv", "- 200 200 200 200 -"),
+    Row("GET", "runs/team/", "- 200 403 403 200 -"),
+    Row("POST", "runs/<uuid:run_id>/again/", "- 404 404 404 404 -", RUN, {}),
+    Row("POST", "runs/<uuid:run_id>/again/", "- 404 404 404 302 -", ADA, {}),
+    Row("POST", "runs/<uuid:run_id>/feedback/", "- 404 404 404 404 -", RUN, UP),
+    Row("POST", "runs/<uuid:run_id>/feedback/", "- 404 404 404 302 -", ADA, UP),
+    Row("POST", "runs/<uuid:run_id>/add-to-data-set/", "- 404 404 404 302 -", RUN_INTO, {}),
+    Row("GET", API, "- 200 200 200 200 200"),
+    Row("POST", API, "- 201 403 201 201 201", body=NAMED),
+    Row("PUT", ONE, "- 404 403 200 200 404", DATA_SET, NAMED),
+    Row("DELETE", ONE, "- 404 403 204 204 404", DATA_SET),
+    Row("GET", f"{ONE}/cases", "- 404 200 200 200 404", DATA_SET),
+    Row("GET", f"{ONE}/export", "- 404 200 200 200 404", DATA_SET),
+    Row("POST", f"{ONE}/cases", "- 404 403 201 201 404", DATA_SET, {"cases": [TYPED]}),
+    Row("POST", f"{ONE}/import", "- 404 403 201 201 404", DATA_SET, {"text": "query\nHi?", "format": "csv"}),
+    Row("POST", f"{ONE}/runs", "- 404 403 404 201 404", WITH_RUN, {}),
+    Row("PUT", f"{ONE}/cases/<uuid:case_id>", "- 404 403 200 200 404", CASE, TYPED),
+    Row("DELETE", f"{ONE}/cases/<uuid:case_id>", "- 404 403 204 204 404", CASE),
+    Row("GET", f"{ONE}/evaluations", "- 404 200 200 200 404", DATA_SET),
+    Row("POST", f"{ONE}/evaluations", "- 404 403 202 202 404", EVALUATE, {}),
+    Row("GET", "api/v1/evaluations/<uuid:evaluation_id>", "- 404 200 200 200 404", EVALUATION),
+    Row("POST", "api/v1/evaluations/<uuid:evaluation_id>/cancel", "- 404 403 200 200 404", EVALUATION, {}),
+    Row("GET", "data-sets/", "- 200 200 200 200 -"),
+    Row("POST", "data-sets/", "- 302 403 302 302 -", body=NAMED),
+    Row("GET", PAGE, "- 404 200 200 200 -", DATA_SET),
+    Row("POST", f"{PAGE}rename/", "- 404 403 302 302 -", DATA_SET, NAMED),
+    Row("POST", f"{PAGE}delete/", "- 404 403 302 302 -", DATA_SET, {}),
+    Row("POST", f"{PAGE}cases/add/", "- 404 403 302 302 -", DATA_SET, TYPED),
+    Row("POST", f"{PAGE}cases/import/", "- 404 403 302 302 -", DATA_SET, {"text": "query\nHi?"}),
+    Row("GET", f"{PAGE}cases.jsonl", "- 404 200 200 200 -", DATA_SET),
+    Row("GET", f"{PAGE}cases/<uuid:case_id>/", "- 404 403 200 200 -", CASE),
+    Row("POST", f"{PAGE}cases/<uuid:case_id>/", "- 404 403 302 302 -", CASE, TYPED),
+    Row("POST", f"{PAGE}cases/<uuid:case_id>/delete/", "- 404 403 302 302 -", CASE, {}),
+    Row("POST", f"{PAGE}evaluate/", "- 404 403 302 302 -", EVALUATE, {"version": "draft", "scorer": "exact"}),
+    Row("GET", "evaluations/<uuid:evaluation_id>/", "- 404 200 200 200 -", EVALUATION),
+    Row("POST", "evaluations/<uuid:evaluation_id>/stop/", "- 404 403 302 302 -", EVALUATION, {}),
+]  # fmt: skip

@@ -1,0 +1,123 @@
+"""Data sets: their cases, files, pages and API."""
+
+import json
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from accounts.tenancy import tenant
+from tests.factories.workflows import make_workflow
+from tests.support.cast import Cast, Person
+from tests.workflows.usage.test_counting import make_ended
+from workflows.errors import InvalidValue
+from workflows.models import DataCase, DataSet
+from workflows.services.data_sets.data_sets import CaseValues, add_cases, save_data_set
+from workflows.services.data_sets.files import detect_format, read_cases, write_jsonl
+
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def data_set(alice: Person) -> DataSet:
+    return save_data_set(alice.principal, team_id=alice.team.pk, name="Greetings")
+
+
+def list_cases(data_set: DataSet) -> list[tuple[str, Any, Any]]:
+    with tenant([data_set.team_id]):
+        rows = DataCase.objects.unscoped().filter(data_set=data_set).order_by("rank")
+        return [(row.query, row.inputs, row.expected) for row in rows]
+
+
+def test_csv_columns_are_inputs() -> None:
+    cases = read_cases('\ufeffquery,city,expected\n"Where?",Lyon,France\n,Bonn,\n', "csv")
+
+    assert cases == [
+        CaseValues("Where?", {"city": "Lyon"}, "France"),
+        CaseValues("", {"city": "Bonn"}, None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "message"),
+    [
+        ("query\na,b\n", "csv", "Row 2: more cells"),
+        ('{"query": "a"}\n{no\n', "jsonl", "Row 2: this is not valid JSON"),
+        ("[1]", "jsonl", "Row 1: a case must be an object"),
+        ('{"expected": "a"}', "jsonl", "Row 1: A case needs a message or inputs"),
+        ("", "csv", "no cases"),
+    ],
+)
+def test_invalid_file_names_the_row(text: str, kind: Any, message: str) -> None:
+    with pytest.raises(InvalidValue, match=message):
+        read_cases(text, kind)
+
+
+def test_exported_cases_can_be_imported_again(alice: Person, data_set: DataSet) -> None:
+    values = [CaseValues("Hi?", {"n": 1}, {"a": [1]}), CaseValues("Ho?", {}, "x")]
+    rows = add_cases(alice.principal, data_set, values)
+
+    assert read_cases(write_jsonl(rows), detect_format("", write_jsonl(rows))) == values
+
+
+def test_pages_create_import_edit_and_delete(alice: Person) -> None:
+    client = alice.client
+    created = client.post("/data-sets/", {"name": "Greetings"})
+    url = created.headers["Location"]
+    twice = client.post("/data-sets/", {"name": "Greetings"})
+    client.post(f"{url}cases/add/", {"query": "Hi?", "expected": "Hello"})
+    wrong = client.post(f"{url}cases/add/", {"inputs": "{no"})
+    upload = SimpleUploadedFile("a.csv", b"query,expected\nHo?,Ho\n")
+    client.post(f"{url}cases/import/", {"file": upload})
+    page = client.get(url).content.decode()
+    with tenant([alice.team.pk]):
+        case = DataCase.objects.unscoped().select_related("data_set").order_by("rank")[0]
+    client.post(f"{url}cases/{case.pk}/", {"query": "Hi!", "expected": '["a"]'})
+    data_set = case.data_set
+    edited = list_cases(data_set)
+    client.post(f"{url}cases/{case.pk}/delete/")
+
+    assert (twice.status_code, wrong.status_code) == (422, 422)
+    assert "Inputs: this is not valid JSON." in wrong.content.decode()
+    assert "Ho?" in page
+    assert edited == [("Hi!", {}, ["a"]), ("Ho?", {}, "Ho")]
+    assert list_cases(data_set) == [("Ho?", {}, "Ho")]
+    assert client.post(f"{url}delete/").status_code == 302
+    assert client.get(url).status_code == 404
+
+
+def test_a_run_becomes_a_case(alice: Person, data_set: DataSet) -> None:
+    run = make_ended(alice, make_workflow(alice), inputs={"text": "hi"}, outputs={"text": "ho"})
+
+    page = alice.client.get(f"/runs/{run.pk}/").content.decode()
+    alice.client.post(f"/runs/{run.pk}/add-to-data-set/", {"data_set": str(data_set.pk)})
+
+    assert "Add to data set" in page
+    assert list_cases(data_set) == [("", {"text": "hi"}, "ho")]
+
+
+def test_api_manages_data_sets(cast: Cast) -> None:
+    client, body = cast.alice.client, {"content_type": "application/json"}
+    data_set = client.post("/api/v1/data-sets", {"name": "Greetings"}, **body).json()
+    url = f"/api/v1/data-sets/{data_set['id']}"
+    cases = client.post(
+        f"{url}/cases", {"cases": [{"query": "Hi?", "expected": "hi"}]}, **body
+    ).json()
+    client.post(f"{url}/import", {"text": "query\nHo?\n", "format": "csv"}, **body)
+    client.put(
+        f"{url}/cases/{cases[0]['id']}", {"inputs": {"text": "hi"}, "expected": "hi"}, **body
+    )
+    workflow = make_workflow(cast.alice)
+    started = client.post(f"{url}/evaluations", {"workflow": str(workflow.pk)}, **body)
+    evaluation = client.get(f"/api/v1/evaluations/{started.json()['id']}").json()
+    stopped = client.post(f"/api/v1/evaluations/{evaluation['id']}/cancel", {}, **body).json()
+
+    assert data_set["cases"] == 0
+    assert started.status_code == 202
+    assert len(evaluation["results"]) == 2
+    assert stopped["status"] == "stopped"
+    assert client.get(f"{url}/evaluations").json()[0]["id"] == evaluation["id"]
+    exported = [json.loads(line) for line in client.get(f"{url}/export").content.splitlines()]
+    assert [row["query"] for row in exported] == ["", "Ho?"]
+    assert cast.carol.client.get(f"{url}/cases").status_code == 404

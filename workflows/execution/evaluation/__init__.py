@@ -1,0 +1,1 @@
+"""Evaluations: workers run the cases of a data set and score the answers."""

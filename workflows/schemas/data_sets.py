@@ -1,0 +1,108 @@
+"""Request and response schemas of data sets and evaluations."""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from ninja import Schema
+from pydantic import Field
+
+from config.http.openapi import Body
+
+
+class DataSetIn(Body):
+    name: Annotated[str, Field(min_length=1, max_length=200)]
+    description: Annotated[str, Field(max_length=2_000)] = ""
+
+
+class DataSetOut(Schema):
+    id: UUID
+    name: str
+    description: str
+    cases: int = Field(validation_alias="case_count")
+    created_at: datetime
+    updated_at: datetime
+
+
+class CaseIn(Body):
+    """A case needs a ``query`` or ``inputs``. ``expected`` is any JSON value; for "contains" it may be a list of texts."""
+
+    query: Annotated[str, Field(max_length=100_000)] = ""
+    inputs: dict[str, Any] = Field(default_factory=dict)
+    expected: Any = None
+
+
+class CasesIn(Body):
+    cases: Annotated[list[CaseIn], Field(min_length=1, max_length=1_000)]
+
+
+class ImportIn(Body):
+    """The text of a CSV or JSON Lines file."""
+
+    text: Annotated[str, Field(max_length=5_000_000)]
+    format: Literal["csv", "jsonl"]
+
+
+class RunCaseIn(Body):
+    run: UUID
+
+
+class DataCaseOut(Schema):
+    id: UUID
+    query: str
+    inputs: dict[str, Any]
+    expected: Any
+
+
+class EvaluationIn(Body):
+    """``versions``: one or two of "draft" and numbers of versions. The last three fields are for the scorer "judge"."""
+
+    workflow: UUID
+    versions: Annotated[
+        list[Annotated[str, Field(max_length=16)]], Field(min_length=1, max_length=2)
+    ] = ["draft"]
+    scorer: Literal["exact", "contains", "json_subset", "json_equal", "judge"] = "exact"
+    output: Annotated[
+        str, Field(max_length=255, description="The scored output; empty for the answer.")
+    ] = ""
+    offline: bool = False
+    provider: Annotated[str, Field(max_length=255)] = ""
+    model: Annotated[str, Field(max_length=255)] = ""
+    criteria: Annotated[str, Field(max_length=2_000)] = ""
+
+
+class EvaluationOut(Schema):
+    """``summary`` has the numbers of each version, by "0" and "1"; a case without a score isn't in the mean."""
+
+    id: UUID
+    data_set: UUID = Field(validation_alias="data_set_id")
+    workflow: UUID = Field(validation_alias="workflow_id")
+    version: str = Field(validation_alias="label")
+    other_version: str = Field(validation_alias="other_label")
+    scorer: str
+    output: str
+    offline: bool
+    status: Literal["running", "finished", "stopped"]
+    summary: dict[str, dict[str, Any]]
+    created_at: datetime
+    finished_at: datetime | None
+
+
+class EvaluationResultOut(Schema):
+    """The result of a case. ``side``: 0 for the first version, 1 for the second."""
+
+    case: UUID = Field(validation_alias="case_id")
+    side: int
+    status: Literal["queued", "running", "done", "stopped"]
+    answer: Any
+    score: float | None
+    reason: str
+    problem: str
+    seconds: float
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float | None
+
+
+class EvaluationDetailOut(EvaluationOut):
+    results: list[EvaluationResultOut]

@@ -1,0 +1,1 @@
+"""Data sets: their cases, imports and exports, and evaluations with them."""

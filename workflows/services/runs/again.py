@@ -1,0 +1,35 @@
+"""Run again: a new run with the inputs of an earlier one, of the workflow as it is now."""
+
+from accounts.access import Principal
+from accounts.personas import strip_player
+from workflows import permissions
+from workflows.models import Run
+from workflows.services.runs.memory_streams import MemoryStream
+from workflows.services.runs.runs import VersionChoice, start_run
+
+
+def run_again(principal: Principal, run: Run) -> Run:
+    """Start a run with the inputs, message, conversation and pinned outputs of a run that the principal may see.
+
+    A run of the draft uses the current draft, any other run the published version. It is for the same person; an external
+    user whom an API client named becomes a test user of the member.
+    """
+    permissions.check_view_run(principal, run)
+    version: VersionChoice = "published" if run.version_id else "draft"
+    query = run.system.get("query")
+    return start_run(
+        principal,
+        workflow=run.workflow,
+        subject=None if run.subject_user_id == principal.user_id else _get_subject(run),
+        version=version if run.version_id is None or run.workflow.published_version_id else None,
+        inputs=run.inputs,
+        query=str(query) if query is not None else None,
+        conversation=run.conversation.key if run.conversation else None,
+        mocks=run.mocks,
+        offline=run.offline,
+        stream=MemoryStream(run.system.get("group_id")),
+    )
+
+
+def _get_subject(run: Run) -> str:
+    return strip_player(run.subject)

@@ -1,0 +1,60 @@
+"""Feedback on answers: give it, change it, and take it back."""
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+from uuid import UUID
+
+from django.utils.translation import gettext as _
+
+from accounts.access import Principal
+from accounts.tenancy import tenant
+from workflows import permissions
+from workflows.errors import InvalidValue
+from workflows.models import Feedback, Run
+from workflows.models.feedback import Rating
+from workflows.services import audit_lines
+
+
+MAX_TEXT: Final = 4_000
+
+
+def give_feedback(
+    principal: Principal, run: Run, *, rating: int, text: str | None = None
+) -> Feedback:
+    """Store the principal's feedback on a run, which replaces its earlier one. Without a ``text``, that stays."""
+    permissions.check_answer(principal, run)
+    if rating not in Rating.values:
+        raise InvalidValue(_("Choose a thumb up or a thumb down."), field="rating")
+    if text is not None and len(text) > MAX_TEXT:
+        raise InvalidValue(_("A comment can have at most 4000 characters."), field="text")
+    with tenant([run.team_id]):
+        values = {"rating": rating} | ({} if text is None else {"text": text.strip()})
+        feedback, _created = Feedback.objects.unscoped().update_or_create(
+            run=run,
+            actor=principal.actor,
+            defaults=values,
+            create_defaults={
+                **values,
+                "team_id": run.team_id,
+                "created_by_id": principal.user_id,
+            },
+        )
+        audit_lines.record(principal, run, "run.feedback", rating=rating)
+    return feedback
+
+
+def take_feedback_back(principal: Principal, run: Run) -> None:
+    """Delete the principal's feedback on a run. Without any, nothing happens."""
+    permissions.check_answer(principal, run)
+    with tenant([run.team_id]):
+        rows = Feedback.objects.unscoped().filter(run=run, actor=principal.actor)
+        if rows.delete()[0]:
+            audit_lines.record(principal, run, "run.feedback", rating=0)
+
+
+def load_own_feedback(principal: Principal, runs: Iterable[Run]) -> Mapping[UUID, Feedback]:
+    """Return the principal's feedback by run. The caller has found the runs and may therefore see them."""
+    rows = Feedback.objects.visible_to(principal).filter(
+        run__in=[run.pk for run in runs], actor=principal.actor
+    )
+    return {row.run_id: row for row in rows}

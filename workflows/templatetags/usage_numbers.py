@@ -1,0 +1,40 @@
+"""Formats the numbers of usage for people: counts, times, costs and shares."""
+
+from django import template
+from django.utils.formats import number_format
+from django.utils.translation import gettext as _
+
+
+register = template.Library()
+
+
+@register.filter
+def format_count(value: float | None) -> str:
+    return number_format(round(value or 0), use_l10n=True, force_grouping=True)
+
+
+@register.filter
+def format_seconds(value: float | None) -> str:
+    """Return a time for people, such as 420 ms, 3.1 s or 5 min 20 s; a dash without one."""
+    if not value:
+        return "–"
+    if value < 1:
+        return _("%(n)s ms") % {"n": max(round(value * 1000), 1)}
+    if value < 60:
+        return _("%(n)s s") % {"n": number_format(value, 1 if value >= 10 else 2)}
+    minutes, seconds = divmod(round(value), 60)
+    return _("%(minutes)s min %(seconds)s s") % {"minutes": minutes, "seconds": seconds}
+
+
+@register.filter
+def format_cost(value: float | None) -> str:
+    """Return a cost in US dollars, with as many digits as a small one needs; a dash without one."""
+    if value is None:
+        return "–"
+    digits = 2 if value >= 1 or not value else 4 if value >= 0.01 else 6
+    return f"${number_format(value, digits, use_l10n=True, force_grouping=True)}"
+
+
+@register.filter
+def format_share(value: float | None) -> str:
+    return "–" if value is None else f"{number_format(value * 100, 1)} %"

@@ -1,0 +1,273 @@
+"""The pages of data sets: the list, one data set with its cases, and its imports."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from accounts.principals import Principal, get_current_team_id, get_principal
+from accounts.views.pagination import paginate_by_offset
+from workflows import permissions, selectors
+from workflows.engine.language.document import Json
+from workflows.engine.testing.scoring import to_text
+from workflows.errors import InvalidValue, NameTaken
+from workflows.models import DataCase, DataSet
+from workflows.models.data_sets import Scorer
+from workflows.services.data_sets import data_sets, evaluations, files
+from workflows.views.data_sets.scores import build_score_charts
+from workflows.views.request_context import find_run, parse_id, read_text
+
+
+MAX_EVALUATIONS: Final = 50
+PAGE_SIZE: Final = 50
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def index(request: HttpRequest) -> HttpResponse:
+    """List the team's data sets, and create one."""
+    principal, team_id = get_principal(request), get_current_team_id(request)
+    error = ""
+    if request.method == "POST":
+        try:
+            data_set = data_sets.save_data_set(
+                principal,
+                team_id=team_id,
+                name=read_text(request.POST, "name"),
+                description=read_text(request.POST, "description"),
+            )
+        except (InvalidValue, NameTaken) as invalid:
+            error = str(invalid)
+        else:
+            return redirect("workflows:data_set", data_set.pk)
+    context = {
+        "data_sets": selectors.list_data_sets(principal, team_id),
+        "can_edit": permissions.may_arrange(principal, team_id),
+        "error": error,
+        "name": read_text(request.POST, "name"),
+    }
+    return render(request, "data_sets/list.html", context, status=422 if error else 200)
+
+
+@login_required
+@require_safe
+def detail(request: HttpRequest, data_set_id: UUID) -> HttpResponse:
+    principal = get_principal(request)
+    data_set = selectors.find_data_set(principal, data_set_id)
+    return render_detail(request, principal, data_set)
+
+
+def render_detail(
+    request: HttpRequest, principal: Principal, data_set: DataSet, **more: Any
+) -> HttpResponse:  # Any: what a rejected form shows again
+    """Show a data set; with an ``error`` or a ``start_error`` its form is shown again (status 422)."""
+    cases, page = paginate_by_offset(
+        request, selectors.list_data_cases(principal, data_set), PAGE_SIZE
+    )
+    team_id = data_set.team_id
+    workflows = selectors.list_workflows(principal, team_id=team_id).order_by("name", "id")
+    rows = list(selectors.list_evaluations(principal, data_set)[:MAX_EVALUATIONS])
+    context = {
+        "data_set": data_set,
+        "cases": [build_case_row(case) for case in cases],
+        "page": page,
+        "can_edit": permissions.may_arrange(principal, team_id),
+        "workflows": workflows[:500],
+        "scorers": Scorer.choices,
+        "judges": evaluations.list_judges(team_id),
+        "evaluations": [build_evaluation_row(row) for row in rows],
+        "charts": build_score_charts(rows),
+        "values": request.POST,
+        **more,
+    }
+    status = 422 if more.get("error") or more.get("start_error") else 200
+    return render(request, "data_sets/detail.html", context, status=status)
+
+
+def build_case_row(case: DataCase) -> dict[str, Any]:  # Any: what the template shows
+    return {
+        "case": case,
+        "inputs": json.dumps(case.inputs, ensure_ascii=False) if case.inputs else "",
+        "expected": "" if case.expected is None else to_text(case.expected),
+    }
+
+
+def build_evaluation_row(evaluation: Any) -> dict[str, Any]:  # Any: see above
+    sides = [
+        evaluation.summary.get(str(side), {}) for side in range(2 if evaluation.other_label else 1)
+    ]
+    labels = (evaluation.label, evaluation.other_label)
+    return {
+        "evaluation": evaluation,
+        "sides": [
+            {"label": write_label(label), **side}
+            for label, side in zip(labels, sides, strict=False)
+        ],
+    }
+
+
+def write_label(label: str) -> str:
+    return _("Draft") if label == evaluations.DRAFT else _("Version %(n)s") % {"n": label}
+
+
+@login_required
+@require_POST
+def change(request: HttpRequest, data_set_id: UUID) -> HttpResponse:
+    """Rename a data set."""
+    principal = get_principal(request)
+    data_set = selectors.find_data_set(principal, data_set_id, "edit")
+    try:
+        data_sets.save_data_set(
+            principal,
+            team_id=data_set.team_id,
+            name=read_text(request.POST, "name"),
+            description=read_text(request.POST, "description"),
+            data_set=data_set,
+        )
+    except (InvalidValue, NameTaken) as invalid:
+        data_set.refresh_from_db()
+        return render_detail(request, principal, data_set, error=str(invalid))
+    return redirect("workflows:data_set", data_set.pk)
+
+
+@login_required
+@require_POST
+def delete(request: HttpRequest, data_set_id: UUID) -> HttpResponse:
+    principal = get_principal(request)
+    data_set = selectors.find_data_set(principal, data_set_id, "edit")
+    data_sets.delete_data_set(principal, data_set)
+    messages.success(request, _("Data set deleted: %(name)s") % {"name": data_set.name})
+    return redirect("workflows:data_sets")
+
+
+@login_required
+@require_POST
+def add_case(request: HttpRequest, data_set_id: UUID) -> HttpResponse:
+    principal = get_principal(request)
+    data_set = selectors.find_data_set(principal, data_set_id, "edit")
+    try:
+        data_sets.add_cases(principal, data_set, [read_case_form(request.POST)])
+    except InvalidValue as invalid:
+        return render_detail(request, principal, data_set, error=str(invalid))
+    return redirect("workflows:data_set", data_set.pk)
+
+
+@login_required
+@require_POST
+def import_cases(request: HttpRequest, data_set_id: UUID) -> HttpResponse:
+    """Add the cases of a file or of a pasted text."""
+    principal = get_principal(request)
+    data_set = selectors.find_data_set(principal, data_set_id, "edit")
+    try:
+        name, text = _read_file(request)
+        cases = files.read_cases(text, files.detect_format(name, text))
+        added = data_sets.add_cases(principal, data_set, cases)
+    except InvalidValue as invalid:
+        return render_detail(request, principal, data_set, error=str(invalid))
+    text = ngettext("%(n)s case added", "%(n)s cases added", len(added)) % {"n": len(added)}
+    messages.success(request, text)
+    return redirect("workflows:data_set", data_set.pk)
+
+
+@login_required
+@require_safe
+def export_cases(request: HttpRequest, data_set_id: UUID) -> HttpResponse:
+    """Return the cases as JSON Lines."""
+    principal = get_principal(request)
+    data_set = selectors.find_data_set(principal, data_set_id)
+    return HttpResponse(
+        files.write_jsonl(selectors.list_data_cases(principal, data_set)),
+        content_type="application/jsonl; charset=utf-8",
+        headers={"Content-Disposition": f'attachment; filename="data-set-{data_set.pk}.jsonl"'},
+    )
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def case(request: HttpRequest, data_set_id: UUID, case_id: UUID) -> HttpResponse:
+    """Show the form of a case, and store it."""
+    principal = get_principal(request)
+    row = selectors.find_data_case(principal, data_set_id, case_id)
+    context = {"data_set": row.data_set, "error": "", **build_case_row(row)}
+    if request.method == "POST":
+        try:
+            data_sets.change_case(principal, row, read_case_form(request.POST))
+        except InvalidValue as invalid:
+            context |= {
+                "error": str(invalid),
+                "inputs": request.POST.get("inputs", ""),
+                "expected": request.POST.get("expected", ""),
+            }
+        else:
+            return redirect("workflows:data_set", data_set_id)
+    return render(request, "data_sets/case.html", context, status=422 if context["error"] else 200)
+
+
+@login_required
+@require_POST
+def delete_case(request: HttpRequest, data_set_id: UUID, case_id: UUID) -> HttpResponse:
+    principal = get_principal(request)
+    data_sets.delete_case(principal, selectors.find_data_case(principal, data_set_id, case_id))
+    return redirect("workflows:data_set", data_set_id)
+
+
+@login_required
+@require_POST
+def add_run(request: HttpRequest, run_id: UUID) -> HttpResponse:
+    """Add a run to the chosen data set."""
+    principal, run = find_run(request, run_id)
+    chosen = parse_id(read_text(request.POST, "data_set"))
+    data_set = selectors.find_data_set(principal, chosen, "edit")
+    try:
+        data_sets.add_run(principal, data_set, run)
+    except InvalidValue as invalid:
+        messages.error(request, str(invalid))
+        return redirect("workflows:run", run.pk)
+    messages.success(request, _("Added to the data set %(name)s") % {"name": data_set.name})
+    return redirect("workflows:run", run.pk)
+
+
+def read_case_form(data: Mapping[str, str]) -> data_sets.CaseValues:
+    """Read a case: the inputs are a JSON object; the expected answer is JSON if it looks like it, else a text."""
+    inputs: Json = {}
+    if text := read_text(data, "inputs"):
+        try:
+            inputs = json.loads(text)
+        except ValueError:
+            raise InvalidValue(_("Inputs: this is not valid JSON."), field="inputs") from None
+        if not isinstance(inputs, dict):
+            raise InvalidValue(_("Inputs must be a JSON object."), field="inputs")
+    return data_sets.CaseValues(
+        read_text(data, "query"), inputs, read_expected(read_text(data, "expected"))
+    )
+
+
+def read_expected(text: str) -> Json:
+    """Return an object or a list as JSON, and everything else as text; None without a text."""
+    if text[:1] in ("{", "["):
+        try:
+            return json.loads(text)
+        except ValueError:
+            return text
+    return text or None
+
+
+def _read_file(request: HttpRequest) -> tuple[str, str]:
+    """Return name and text of the file, or the pasted text without a name."""
+    upload = request.FILES.get("file")
+    if upload is None:
+        return "", request.POST.get("text", "")
+    if (upload.size or 0) > files.MAX_BYTES:
+        raise InvalidValue(_("The file is larger than 5 MB."), field="file")
+    try:
+        return upload.name or "", upload.read().decode()
+    except UnicodeDecodeError:
+        raise InvalidValue(_("The file is not UTF-8 text."), field="file") from None

@@ -1,0 +1,54 @@
+"""The page with the runs of a whole team, for its admins."""
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from accounts.principals import get_current_team_id, get_principal
+from workflows import selectors
+from workflows.models.run import RunStatus
+from workflows.services.runs.team_runs import describe_run, list_team_runs
+from workflows.views.request_context import parse_id_or_none
+from workflows.views.runs.pages import (
+    RATINGS,
+    list_columns,
+    list_ignored,
+    paginate_runs,
+    read_filter,
+    read_sort,
+)
+
+
+@login_required
+@require_safe
+def index(request: HttpRequest) -> HttpResponse:
+    """List the runs of all members of the current team, with what is private hidden."""
+    principal, team_id = get_principal(request), get_current_team_id(request)
+    run_filter, sort = read_filter(request.GET).without_private(), read_sort(request.GET)
+    workflow_id = parse_id_or_none(request.GET.get("workflow", ""))
+    rows = list_team_runs(principal, team_id, run_filter, workflow_id=workflow_id, sort=sort)
+    page = paginate_runs(request, rows, sort)
+    ids = [run.pk for run in page.items]
+    own = set(selectors.list_runs(principal).filter(pk__in=ids).values_list("pk", flat=True))
+    context = {
+        "rows": [
+            {
+                **describe_run(run),
+                "tokens": run.total_tokens,
+                "label": run.get_status_display(),
+                "is_own": run.pk in own,
+            }
+            for run in page.items
+        ],
+        "page": page,
+        "run_filter": run_filter,
+        "ignored": list_ignored(request.GET, run_filter),
+        "statuses": RunStatus.choices,
+        "columns": list_columns(request, sort),
+        "sort": sort,
+        "ratings": RATINGS,
+        "is_team": True,
+        "sees_team": True,
+    }
+    return render(request, "runs/team.html", context)
