@@ -210,6 +210,13 @@ def find_version_or_draft(principal: Principal, workflow: Workflow, name: str) -
     return find_version(principal, workflow, number)
 
 
+def find_versions(
+    principal: Principal, workflow: Workflow, names: Iterable[str]
+) -> list[Version | None]:
+    """Return the versions with these numbers, and None for each "draft"."""
+    return [find_version_or_draft(principal, workflow, name) for name in names]
+
+
 def list_revisions(principal: Principal, workflow: Workflow) -> QuerySet[Revision]:
     """Return the draft's edits, newest first."""
     permissions.check_view(principal, workflow)

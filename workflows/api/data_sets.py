@@ -166,12 +166,14 @@ def start_evaluation(
 ) -> Status[Evaluation]:
     """Run all cases against one version of a workflow, or two side by side, and score the answers."""
     principal = get_principal(request)
+    data_set = selectors.find_data_set(principal, data_set_id, "edit")
+    workflow = selectors.find_workflow(principal, body.workflow, "run")
     evaluation = evaluations.start_evaluation(
         principal,
-        selectors.find_data_set(principal, data_set_id, "edit"),
-        selectors.find_workflow(principal, body.workflow, "run"),
+        data_set,
+        workflow,
         evaluations.EvaluationRequest(
-            versions=tuple(body.versions),
+            versions=selectors.find_versions(principal, workflow, body.versions),
             scorer=body.scorer,
             output=body.output,
             provider=body.provider,

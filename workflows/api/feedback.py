@@ -10,6 +10,7 @@ from accounts.http.auth import api_auth
 from accounts.principals import get_current_team_id, get_principal
 from workflows import selectors
 from workflows.models import Feedback
+from workflows.run_filters import sort_runs
 from workflows.schemas.runs import FeedbackIn, FeedbackOut, TeamRunPageOut, TeamRunsQuery
 from workflows.services.runs import feedback, team_runs
 
@@ -20,16 +21,18 @@ router = Router(auth=api_auth(), tags=["runs"])
 @router.get("/team-runs", response=TeamRunPageOut, summary="List the runs of a team")
 def list_team_runs(request: HttpRequest, filters: Query[TeamRunsQuery]) -> dict[str, object]:
     """Return the runs of all members, for admins. Inputs, outputs and people stay hidden; each request is audited."""
-    team_id, offset = get_current_team_id(request), filters.offset
-    rows = team_runs.list_team_runs(
-        get_principal(request),
-        team_id,
-        filters.build_filter(),
-        workflow_id=filters.workflow,
-        sort=filters.sort,
+    principal, team_id = get_principal(request), get_current_team_id(request)
+    rows = filters.build_filter().apply(selectors.list_team_runs(principal, team_id))
+    if filters.workflow is not None:
+        rows = rows.filter(workflow=selectors.find_workflow(principal, filters.workflow))
+    team_runs.open_team_list(
+        principal, team_id, status=filters.status or "", workflow=str(filters.workflow or "")
     )
-    items = [team_runs.describe_run(run) for run in rows[offset : offset + filters.limit]]
-    return {"items": items, "count": rows.count()}
+    if filters.sort:
+        rows = sort_runs(rows, filters.sort)
+    offset = filters.offset
+    page_runs = list(rows[offset : offset + filters.limit])
+    return {"items": team_runs.describe_runs(page_runs), "count": rows.count()}
 
 
 @router.get("/runs/{uuid:run_id}/feedback", response=list[FeedbackOut], summary="List feedback")

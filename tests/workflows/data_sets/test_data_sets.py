@@ -98,7 +98,8 @@ def test_a_run_becomes_a_case(alice: Person, data_set: DataSet) -> None:
 
 
 def test_api_manages_data_sets(cast: Cast) -> None:
-    client, body = cast.alice.client, {"content_type": "application/json"}
+    client: Any = cast.alice.client
+    body = {"content_type": "application/json"}
     data_set = client.post("/api/v1/data-sets", {"name": "Greetings"}, **body).json()
     url = f"/api/v1/data-sets/{data_set['id']}"
     cases = client.post(

@@ -73,14 +73,14 @@ def test_every_case_is_run_and_scored(alice: Person, data_set: DataSet) -> None:
 
 def test_two_versions_are_compared_side_by_side(alice: Person, data_set: DataSet) -> None:
     workflow = make_workflow(alice)
-    make_version(alice, workflow)
+    version = make_version(alice, workflow)
     changed = document()
     changed["nodes"][1]["data"]["outputs"] = [
         {"variable": "other", "value_selector": ["start", "text"]}
     ]
     drafts.replace_draft(alice.principal, workflow=workflow, document=from_json(changed))
 
-    evaluation = run_all(start(alice, data_set, workflow, versions=["1", "draft"], output="text"))
+    evaluation = run_all(start(alice, data_set, workflow, versions=[version, None], output="text"))
     page = alice.client.get(f"/evaluations/{evaluation.pk}/?only=changed").content.decode()
 
     assert [evaluation.summary[side]["passed"] for side in ("0", "1")] == [2, 0]
@@ -165,7 +165,7 @@ def test_a_case_that_fails_has_a_problem(alice: Person, data_set: DataSet) -> No
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"versions": ["draft", "draft"]}, "two different"),
+        ({"versions": [None, None]}, "two different"),
         ({"versions": []}, "one version"),
         ({"scorer": "no"}, "scored"),
     ],
@@ -182,6 +182,11 @@ def test_viewers_see_and_do_not_start(cast: Cast, data_set: DataSet) -> None:
     body = {"workflow": str(workflow.pk)}
     url = f"/data-sets/{data_set.pk}/"
 
+    unknown = cast.alice.client.post(f"{url}evaluate/", {**body, "version": "9"})
+    started = cast.alice.client.post(f"{url}evaluate/", {**body, "scorer": "exact"})
+
+    assert (unknown.status_code, started.status_code) == (422, 302)
+    assert "no such version" in unknown.content.decode()
     assert cast.vic.client.get(url).status_code == 200
     assert cast.vic.client.post(f"{url}evaluate/", body).status_code == 403
     assert cast.carol.client.get(url).status_code == 404

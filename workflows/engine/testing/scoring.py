@@ -112,10 +112,10 @@ def _iterate_leaves(
 
 def _find(value: object, path: tuple[str | int, ...]) -> object:
     for part in path:
-        if (isinstance(value, Mapping) and part in value) or (
-            isinstance(value, list) and isinstance(part, int) and part < len(value)
-        ):
-            value = value[part]
+        if isinstance(value, Mapping):
+            value = value.get(part, _MISSING)
+        elif isinstance(value, list) and isinstance(part, int):
+            value = value[part] if part < len(value) else _MISSING
         else:
             return _MISSING
     return value

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from accounts.access import Principal
 from accounts.principals import get_key_id
 from accounts.tenancy import tenant
-from workflows import permissions, selectors
+from workflows import permissions
 from workflows.errors import InvalidValue
 from workflows.execution.evaluation.summary import summarize
 from workflows.llm.config import OFFLINE, normalize_name
@@ -23,6 +23,7 @@ from workflows.models import (
     EvaluationResult,
     ModelProvider,
     Snapshot,
+    Version,
     Workflow,
 )
 from workflows.models.data_sets import CaseStatus, EvaluationStatus, Scorer
@@ -38,9 +39,9 @@ MAX_CRITERIA: Final = 2_000
 
 @dataclass(frozen=True, slots=True)
 class EvaluationRequest:
-    """What to evaluate. ``versions`` are one or two of "draft" and version numbers; the judge's fields are for that scorer."""
+    """What to evaluate: one version or two; None stands for the draft. The judge's fields are for that scorer."""
 
-    versions: Sequence[str] = (DRAFT,)
+    versions: Sequence[Version | None] = (None,)
     scorer: str = Scorer.EXACT.value
     output: str = ""
     provider: str = ""
@@ -64,7 +65,7 @@ def start_evaluation(
         cases = list(DataCase.objects.unscoped().filter(data_set=data_set).order_by("rank", "id"))
         if not cases:
             raise InvalidValue(_("The data set has no cases."), field="data_set")
-        first, *others = [(name, _take(principal, workflow, name)) for name in request.versions]
+        first, *others = [_take(workflow, version) for version in request.versions]
         other = others[0] if others else ("", None)
         evaluation = Evaluation.objects.create(
             team_id=data_set.team_id,
@@ -129,7 +130,7 @@ def _check_request(request: EvaluationRequest) -> None:
         raise InvalidValue(_("Choose how answers are scored."), field="scorer")
     if not 1 <= len(request.versions) <= 2:
         raise InvalidValue(_("Choose one version, or two to compare."), field="versions")
-    if len(set(request.versions)) < len(request.versions):
+    if len(set(request.versions)) < len(request.versions):  # rows are equal by their ids
         raise InvalidValue(_("Choose two different versions."), field="versions")
 
 
@@ -151,9 +152,11 @@ def _choose_judge(team_id: UUID, request: EvaluationRequest) -> dict[str, str]:
     }
 
 
-def _take(principal: Principal, workflow: Workflow, name: str) -> Snapshot:
-    version = selectors.find_version_or_draft(principal, workflow, name)
-    return take_snapshot(workflow) if version is None else version.snapshot
+def _take(workflow: Workflow, version: Version | None) -> tuple[str, Snapshot]:
+    """Return the label and the snapshot of a version, or of the draft as it is now."""
+    if version is None:
+        return DRAFT, take_snapshot(workflow)
+    return str(version.number), version.snapshot
 
 
 def list_results(evaluation: Evaluation) -> list[EvaluationResult]:

@@ -4,36 +4,24 @@ Each look at the list is recorded in the audit trail. Inputs, outputs, errors an
 by nobody; a person's memory can be viewed with emergency access.
 """
 
+from collections import defaultdict
+from collections.abc import Sequence
 from uuid import UUID
-
-from django.db.models import QuerySet
 
 from accounts import audit
 from accounts.access import Principal
 from accounts.tenancy import tenant
 from config.retry import retry_on_conflict
-from workflows import selectors
+from workflows import permissions
 from workflows.execution.usage.counting import count_batch
-from workflows.models import Run
+from workflows.models import Feedback, Run
 from workflows.models.feedback import Rating
-from workflows.run_filters import RunFilter, sort_runs
 
 
 @retry_on_conflict
-def list_team_runs(
-    principal: Principal,
-    team_id: UUID,
-    run_filter: RunFilter,
-    *,
-    workflow_id: UUID | None = None,
-    sort: str = "",
-) -> "QuerySet[Run]":
-    """Return the team's runs with the counts of their feedback, and record who looks at them."""
-    rows = run_filter.apply(selectors.list_team_runs(principal, team_id))
-    if workflow_id is not None:
-        rows = rows.filter(workflow=selectors.find_workflow(principal, workflow_id))
-    if sort:
-        rows = sort_runs(rows, sort)
+def open_team_list(principal: Principal, team_id: UUID, **filters: str) -> None:
+    """Check that the principal may list the team's runs, count those that have ended, and record the look at the list."""
+    permissions.check_view_usage(principal, team_id)
     count_batch(team_id)
     with tenant([team_id]):
         audit.record(
@@ -42,14 +30,20 @@ def list_team_runs(
             actor_kind=principal.kind,
             action="run.team_listed",
             subject=f"team:{team_id}",
-            detail={"status": run_filter.status, "workflow": str(workflow_id or "")},
+            detail={name: value for name, value in filters.items() if value},
         )
-    return rows.prefetch_related("feedback")
 
 
-def describe_run(run: Run) -> dict[str, object]:
-    """Return what is shown of a run of the list."""
-    ratings = [feedback.rating for feedback in run.feedback.all()]
+def describe_runs(runs: Sequence[Run]) -> list[dict[str, object]]:
+    """Return what is shown of the runs of the list, which the caller has found with ``list_team_runs``."""
+    ratings: dict[UUID, list[int]] = defaultdict(list)
+    feedback = Feedback.objects.unscoped().filter(run__in=[run.pk for run in runs])
+    for run_id, rating in feedback.order_by("pk").values_list("run_id", "rating"):
+        ratings[run_id].append(rating)
+    return [_describe_run(run, ratings[run.pk]) for run in runs]
+
+
+def _describe_run(run: Run, ratings: Sequence[int]) -> dict[str, object]:
     return {
         "id": run.pk,
         "workflow_id": run.workflow_id,

@@ -8,13 +8,15 @@ from uuid import UUID
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.principals import get_principal
+from accounts.errors import NotFound
+from accounts.principals import Principal, get_principal
 from workflows import permissions, selectors
 from workflows.engine.testing.scoring import to_text
 from workflows.errors import InvalidValue, WorkflowFault
-from workflows.models import Evaluation, EvaluationResult
+from workflows.models import Evaluation, EvaluationResult, Version, Workflow
 from workflows.services.data_sets import evaluations
 from workflows.services.debugging.compare import Difference, compare_values
 from workflows.views.data_sets.pages import build_case_row, build_evaluation_row, render_detail
@@ -53,24 +55,31 @@ def start(request: HttpRequest, data_set_id: UUID) -> HttpResponse:
     principal = get_principal(request)
     data_set = selectors.find_data_set(principal, data_set_id, "edit")
     data = request.POST
-    versions = [
-        name for name in (read_text(data, "version"), read_text(data, "other_version")) if name
-    ]
-    wanted = evaluations.EvaluationRequest(
-        versions=versions or [evaluations.DRAFT],
-        scorer=read_text(data, "scorer"),
-        output=read_text(data, "output"),
-        provider=read_text(data, "provider"),
-        model=read_text(data, "model"),
-        criteria=read_text(data, "criteria"),
-        offline=bool(read_text(data, "offline")),
-    )
+    names = [read_text(data, "version") or evaluations.DRAFT, read_text(data, "other_version")]
+    workflow = selectors.find_workflow(principal, parse_id(read_text(data, "workflow")), "run")
     try:
-        workflow = selectors.find_workflow(principal, parse_id(read_text(data, "workflow")), "run")
+        wanted = evaluations.EvaluationRequest(
+            versions=_find_versions(principal, workflow, names),
+            scorer=read_text(data, "scorer"),
+            output=read_text(data, "output"),
+            provider=read_text(data, "provider"),
+            model=read_text(data, "model"),
+            criteria=read_text(data, "criteria"),
+            offline=bool(read_text(data, "offline")),
+        )
         evaluation = evaluations.start_evaluation(principal, data_set, workflow, wanted)
     except (InvalidValue, WorkflowFault) as invalid:
         return render_detail(request, principal, data_set, start_error=str(invalid))
     return redirect("workflows:evaluation", evaluation.pk)
+
+
+def _find_versions(
+    principal: Principal, workflow: Workflow, names: Sequence[str]
+) -> list[Version | None]:
+    try:
+        return selectors.find_versions(principal, workflow, filter(None, names))
+    except NotFound:
+        raise InvalidValue(_("The workflow has no such version."), field="versions") from None
 
 
 @login_required

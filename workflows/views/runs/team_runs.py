@@ -8,8 +8,7 @@ from django.views.decorators.http import require_safe
 from accounts.principals import get_current_team_id, get_principal
 from workflows import selectors
 from workflows.models.run import RunStatus
-from workflows.services.runs.team_runs import describe_run, list_team_runs
-from workflows.views.request_context import parse_id_or_none
+from workflows.services.runs.team_runs import describe_runs, open_team_list
 from workflows.views.runs.pages import (
     RATINGS,
     list_columns,
@@ -26,20 +25,22 @@ def index(request: HttpRequest) -> HttpResponse:
     """List the runs of all members of the current team, with what is private hidden."""
     principal, team_id = get_principal(request), get_current_team_id(request)
     run_filter, sort = read_filter(request.GET).without_private(), read_sort(request.GET)
-    workflow_id = parse_id_or_none(request.GET.get("workflow", ""))
-    rows = list_team_runs(principal, team_id, run_filter, workflow_id=workflow_id, sort=sort)
+    rows = run_filter.apply(selectors.list_team_runs(principal, team_id))
+    open_team_list(
+        principal, team_id, status=run_filter.status, workflow_name=run_filter.workflow_name
+    )
     page = paginate_runs(request, rows, sort)
     ids = [run.pk for run in page.items]
     own = set(selectors.list_runs(principal).filter(pk__in=ids).values_list("pk", flat=True))
     context = {
         "rows": [
             {
-                **describe_run(run),
+                **row,
                 "tokens": run.total_tokens,
                 "label": run.get_status_display(),
                 "is_own": run.pk in own,
             }
-            for run in page.items
+            for run, row in zip(page.items, describe_runs(page.items), strict=True)
         ],
         "page": page,
         "run_filter": run_filter,
