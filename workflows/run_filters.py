@@ -107,10 +107,10 @@ class RunFilter:
         if self.min_cost is not None:
             rows = rows.filter(cost__gte=self.min_cost)
         if self.feedback:
-            given = Feedback.objects.unscoped().filter(run=OuterRef("pk"))
+            ratings = Feedback.objects.unscoped().filter(run=OuterRef("pk"))
             if self.feedback in RATINGS:
-                given = given.filter(rating=RATINGS[self.feedback])
-            rows = rows.filter(Exists(given))
+                ratings = ratings.filter(rating=RATINGS[self.feedback])
+            rows = rows.filter(Exists(ratings))
         return rows
 
     def _apply_family(self, rows: QuerySet[Run]) -> QuerySet[Run]:

@@ -74,8 +74,8 @@ def export_person(team_id: UUID, subject: str) -> Iterator[tuple[str, dict[str, 
         )
     runs = Run.objects.unscoped().filter(match_person(subject), team_id=team_id)
     condition = Q(run__in=runs) | match_author(subject)
-    given = Feedback.objects.unscoped().filter(condition, team_id=team_id)
-    for feedback in given.order_by("created_at", "id"):
+    feedback_rows = Feedback.objects.unscoped().filter(condition, team_id=team_id)
+    for feedback in feedback_rows.order_by("created_at", "id"):
         yield (
             "feedback",
             {

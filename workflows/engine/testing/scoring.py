@@ -82,8 +82,8 @@ def read_json(value: Json) -> object:
     try:
         return json.loads(value)
     except ValueError:
-        found = find_json_object(value)
-        return _MISSING if found is None else found
+        json_object = find_json_object(value)
+        return _MISSING if json_object is None else json_object
 
 
 def _explain_no_json(value: object) -> Score:

@@ -29,9 +29,9 @@ def count_all_teams() -> int:
 def count_team(team_id: UUID) -> int:
     """Count all ended runs of a team, in batches."""
     total = 0
-    while counted := count_batch(team_id):
-        total += counted
-        if counted < BATCH_SIZE:
+    while count := count_batch(team_id):
+        total += count
+        if count < BATCH_SIZE:
             break
     return total
 
@@ -56,5 +56,5 @@ def count_batch(team_id: UUID) -> int:
         }
         with connection.cursor() as cursor:
             cursor.execute(_COUNT_RUNS, parameters)
-            (counted,) = cursor.fetchone()
-    return int(counted)
+            (count,) = cursor.fetchone()
+    return int(count)

@@ -71,8 +71,9 @@ def delete_data_set(principal: Principal, data_set: DataSet) -> None:
     """Delete a data set with its cases and evaluations."""
     permissions.check_arrange(principal, data_set.team_id)
     with tenant([data_set.team_id]):
+        # The row is deleted by a query, so that the entry can still name it.
+        DataSet.objects.unscoped().filter(pk=data_set.pk).delete()
         audit_lines.record(principal, data_set, "data_set.deleted")
-        data_set.delete()
 
 
 def add_cases(
@@ -118,9 +119,8 @@ def delete_case(principal: Principal, case: DataCase) -> None:
     """Delete a case with its results. The summaries of earlier evaluations stay."""
     permissions.check_arrange(principal, case.team_id)
     with tenant([case.team_id]):
-        case_id = str(case.pk)
-        case.delete()
-        audit_lines.record(principal, case.data_set, "data_set.case_deleted", case=case_id)
+        DataCase.objects.unscoped().filter(pk=case.pk).delete()
+        audit_lines.record(principal, case.data_set, "data_set.case_deleted", case=str(case.pk))
 
 
 def add_run(principal: Principal, data_set: DataSet, run: Run) -> DataCase:

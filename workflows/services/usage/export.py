@@ -26,8 +26,8 @@ def write_csv(principal: Principal, selection: Selection, dimension: Dimension) 
     visible = labels.list_visible_people_of(principal, selection.team_id, dimension)
     buffer = io.StringIO()
     writer = csv.writer(buffer)
-    counted = "calls_counted" if dimension == "model" else "runs"
-    writer.writerow(["day", dimension, "id", counted, *_NUMBERS[1:]])
+    count_title = "calls_counted" if dimension == "model" else "runs"
+    writer.writerow(["day", dimension, "id", count_title, *_NUMBERS[1:]])
     for key, numbers in sorted(rows.items(), key=lambda row: (row[0][0], names[row[0][1:]])):
         name, id_ = names[key[1:]], _write_id(selection.team_id, dimension, key[1:], visible)
         writer.writerow([*map(_write_cell, (key[0], name, id_)), *_write_numbers(numbers)])

@@ -46,14 +46,14 @@ def name_model(provider: str, model: str) -> str:
 
 
 def name_keys(ids: Iterable[UUID | None]) -> dict[UUID | None, str]:
-    known = dict(ApiKey.objects.unscoped().values_list("pk", "name"))
+    names = dict(ApiKey.objects.unscoped().values_list("pk", "name"))
     without = _("Without an API key")
-    return {id_: known.get(id_, _("Deleted API key")) if id_ else without for id_ in ids}
+    return {id_: names.get(id_, _("Deleted API key")) if id_ else without for id_ in ids}
 
 
 def _name_workflows(ids: Iterable[UUID]) -> dict[UUID, str]:
-    known = dict(Workflow.objects.unscoped().values_list("pk", "name"))
-    return {id_: known.get(id_, _("Deleted workflow")) for id_ in ids}
+    names = dict(Workflow.objects.unscoped().values_list("pk", "name"))
+    return {id_: names.get(id_, _("Deleted workflow")) for id_ in ids}
 
 
 def _name_people(principal: Principal, team_id: UUID, subjects: Sequence[str]) -> dict[str, str]:

@@ -184,8 +184,10 @@ def _load_feedback(
         "disliked": Count("pk", filter=Q(rating=Rating.DOWN)),
     }
     # The values have names of their own, because some are names of fields of Feedback too.
-    named = {f"by_{name}": column for name, column in columns.items()}
-    values = rows.order_by().annotate(**named).values(*named).annotate(**counts)
+    prefixed_columns = {f"by_{name}": column for name, column in columns.items()}
+    values = (
+        rows.order_by().annotate(**prefixed_columns).values(*prefixed_columns).annotate(**counts)
+    )
     return [{name.removeprefix("by_"): value for name, value in row.items()} for row in values]
 
 

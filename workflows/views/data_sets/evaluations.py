@@ -58,7 +58,7 @@ def start(request: HttpRequest, data_set_id: UUID) -> HttpResponse:
     names = [read_text(data, "version") or evaluations.DRAFT, read_text(data, "other_version")]
     workflow = selectors.find_workflow(principal, parse_id(read_text(data, "workflow")), "run")
     try:
-        wanted = evaluations.EvaluationRequest(
+        evaluation_request = evaluations.EvaluationRequest(
             versions=_find_versions(principal, workflow, names),
             scorer=read_text(data, "scorer"),
             output=read_text(data, "output"),
@@ -67,7 +67,7 @@ def start(request: HttpRequest, data_set_id: UUID) -> HttpResponse:
             criteria=read_text(data, "criteria"),
             offline=bool(read_text(data, "offline")),
         )
-        evaluation = evaluations.start_evaluation(principal, data_set, workflow, wanted)
+        evaluation = evaluations.start_evaluation(principal, data_set, workflow, evaluation_request)
     except (InvalidValue, WorkflowFault) as invalid:
         return render_detail(request, principal, data_set, start_error=str(invalid))
     return redirect("workflows:evaluation", evaluation.pk)

@@ -224,8 +224,8 @@ def delete_case(request: HttpRequest, data_set_id: UUID, case_id: UUID) -> HttpR
 def add_run(request: HttpRequest, run_id: UUID) -> HttpResponse:
     """Add a run to the chosen data set."""
     principal, run = find_run(request, run_id)
-    chosen = parse_id(read_text(request.POST, "data_set"))
-    data_set = selectors.find_data_set(principal, chosen, "edit")
+    data_set_id = parse_id(read_text(request.POST, "data_set"))
+    data_set = selectors.find_data_set(principal, data_set_id, "edit")
     try:
         data_sets.add_run(principal, data_set, run)
     except InvalidValue as invalid:

@@ -68,11 +68,11 @@ def build_charts(
 ) -> list[Chart]:
     """Return the charts of a report: runs or calls, latency, tokens and cost."""
     numbers = list(by_day.values())
-    counted = _("Model calls") if is_of_calls else _("Runs")
+    count_title = _("Model calls") if is_of_calls else _("Runs")
     rest = _("Succeeded") if is_of_calls else _("Other runs")
     charts = (
         (
-            counted,
+            count_title,
             format_count(total.count),
             format_count,
             True,

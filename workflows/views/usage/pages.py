@@ -194,8 +194,8 @@ def build_tiles(report: UsageReport) -> list[tuple[str, str, str]]:
 
 
 def list_heads(is_of_calls: bool) -> list[str]:
-    counted = _("Model calls") if is_of_calls else _("Runs")
-    return [counted, _("Errors"), _("Median"), _("95th percentile"), _("Tokens"), _("Cost")]
+    count_title = _("Model calls") if is_of_calls else _("Runs")
+    return [count_title, _("Errors"), _("Median"), _("95th percentile"), _("Tokens"), _("Cost")]
 
 
 def format_numbers(numbers: Numbers) -> list[str]:
@@ -244,17 +244,17 @@ def _list_filters(
     request: HttpRequest, principal: Principal, selection: Selection
 ) -> list[tuple[str | Promise, str, str]]:
     """Return title, value and the URL without it of each filter in use."""
-    chosen: list[tuple[Dimension, Key]] = []
+    selected: list[tuple[Dimension, Key]] = []
     if selection.workflow_id:
-        chosen.append(("workflow", (selection.workflow_id,)))
+        selected.append(("workflow", (selection.workflow_id,)))
     if selection.key:
-        chosen.append(("key", (None if selection.key == NO_KEY else selection.key,)))
+        selected.append(("key", (None if selection.key == NO_KEY else selection.key,)))
     if selection.subject is not None:
-        chosen.append(("person", (selection.subject,)))
+        selected.append(("person", (selection.subject,)))
     if selection.model:
-        chosen.append(("model", selection.model))
+        selected.append(("model", selection.model))
     result = []
-    for dimension, key in chosen:
+    for dimension, key in selected:
         name = labels.label_rows(principal, selection.team_id, dimension, [key])[key]
         result.append((TITLES[dimension], name, _link(request, **{dimension: ""})))
     return result
