@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from config.ids import normalize_identifier
 from workflows.models import Feedback, Run, Step
-from workflows.models.feedback import Rating
+from workflows.models.reports.feedback import Rating
 
 
 # The columns by which runs can be sorted, all with the highest value first. Without one, the newest run is first.

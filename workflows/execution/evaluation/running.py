@@ -36,8 +36,8 @@ from workflows.execution.journal.codec import dump
 from workflows.execution.journal.masking import build_run_redactor, load_secrets
 from workflows.execution.threads import run_in_thread
 from workflows.models import Evaluation, EvaluationResult
-from workflows.models.data_sets import CaseStatus, EvaluationStatus, Scorer
 from workflows.models.documents import from_json
+from workflows.models.reports.data_sets import CaseStatus, EvaluationStatus, Scorer
 from workflows.tools.port import build_team_tools
 
 

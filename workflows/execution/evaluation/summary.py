@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from workflows.models import EvaluationResult
-from workflows.models.data_sets import CaseStatus
+from workflows.models.reports.data_sets import CaseStatus
 
 
 def summarize(results: Iterable[EvaluationResult]) -> dict[str, Any]:  # Any: JSON

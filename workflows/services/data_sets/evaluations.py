@@ -26,7 +26,7 @@ from workflows.models import (
     Version,
     Workflow,
 )
-from workflows.models.data_sets import CaseStatus, EvaluationStatus, Scorer
+from workflows.models.reports.data_sets import CaseStatus, EvaluationStatus, Scorer
 from workflows.services import audit_lines
 from workflows.services.editor.snapshots import take_snapshot
 from workflows.services.runs.runs import check_startable

@@ -11,7 +11,7 @@ from accounts.tenancy import tenant
 from workflows import permissions
 from workflows.errors import InvalidValue
 from workflows.models import Feedback, Run
-from workflows.models.feedback import Rating
+from workflows.models.reports.feedback import Rating
 from workflows.services import audit_lines
 
 

@@ -15,7 +15,7 @@ from config.retry import retry_on_conflict
 from workflows import permissions
 from workflows.execution.usage.counting import count_batch
 from workflows.models import Feedback, Run
-from workflows.models.feedback import Rating
+from workflows.models.reports.feedback import Rating
 
 
 @retry_on_conflict

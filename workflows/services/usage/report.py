@@ -23,7 +23,7 @@ from accounts.tenancy import tenant
 from workflows.execution.usage.counting import count_batch
 from workflows.execution.usage.numbers import NO_LATENCY, Numbers
 from workflows.models import Feedback, ModelUsage, Run, RunUsage
-from workflows.models.feedback import Rating
+from workflows.models.reports.feedback import Rating
 
 
 Dimension = Literal["workflow", "key", "person", "model"]

@@ -20,7 +20,7 @@ from workflows.engine.language.document import Json
 from workflows.engine.testing.scoring import to_text
 from workflows.errors import InvalidValue, NameTaken
 from workflows.models import DataCase, DataSet
-from workflows.models.data_sets import Scorer
+from workflows.models.reports.data_sets import Scorer
 from workflows.services.data_sets import data_sets, evaluations, files
 from workflows.views.data_sets.scores import build_score_charts
 from workflows.views.request_context import find_run, parse_id, read_text

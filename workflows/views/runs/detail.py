@@ -9,12 +9,12 @@ from workflows import permissions, selectors
 from workflows.engine.language.document import Json
 from workflows.models import Run, Step
 from workflows.models.documents import from_json
+from workflows.models.run import StepStatus
 from workflows.services.models.answering import (
     MODEL_KINDS,
     AnsweringModel,
     read_answering_model,
 )
-from workflows.models.run import StepStatus
 from workflows.services.runs.feedback import load_own_feedback
 from workflows.views.canvas.drawing import draw
 from workflows.views.runs.agent_rounds import build_rounds_context
