@@ -31,10 +31,14 @@ def format_cost(value: float | None) -> str:
     """Return a cost in US dollars, with as many digits as a small one needs; a dash without one."""
     if value is None:
         return "–"
-    digits = 2 if value >= 1 or not value else 4 if value >= 0.01 else 6
+    digits = 2 if value >= 1 or not value else 4 if value >= 0.001 else 6
     return f"${number_format(value, digits, use_l10n=True, force_grouping=True)}"
 
 
 @register.filter
 def format_share(value: float | None) -> str:
-    return "–" if value is None else f"{number_format(value * 100, 1)} %"
+    """Return a share in percent, rounded, with one digit after the point if it isn't whole; a dash without one."""
+    if value is None:
+        return "–"
+    percent = round(value * 100, 1)
+    return f"{number_format(percent, 0 if percent == int(percent) else 1)} %"
