@@ -12,7 +12,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('accounts', '0003_functions'),
-        ('workflows', '0010_test_result_key'),
+        ('workflows', '0011_models_of_a_team'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -13,7 +13,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('accounts', '0003_functions'),
-        ('workflows', '0011_feedback'),
+        ('workflows', '0012_feedback'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
