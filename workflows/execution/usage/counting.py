@@ -18,7 +18,7 @@ from workflows.models import ModelProvider
 
 
 BATCH_SIZE: Final = 2_000  # runs in one transaction
-_COUNT_RUNS: Final = read_queries("workflows/sql/queries/usage.sql")["count_runs"]
+QUERIES: Final = read_queries("workflows/sql/queries/usage.sql")
 
 
 def count_all_teams() -> int:
@@ -55,6 +55,6 @@ def count_batch(team_id: UUID) -> int:
             "last": numbers.LAST_BUCKET,
         }
         with connection.cursor() as cursor:
-            cursor.execute(_COUNT_RUNS, parameters)
+            cursor.execute(QUERIES["count_runs"], parameters)
             (count,) = cursor.fetchone()
     return int(count)
