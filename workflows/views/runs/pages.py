@@ -239,8 +239,9 @@ def run_again(request: HttpRequest, run_id: UUID) -> HttpResponse:
     principal, run = find_run(request, run_id)
     try:
         new_run = start_again(principal, run)
-    except (InputRejected, InvalidValue, NotFound) as error:
-        reason = str(error) or _("Its conversation or its user is no longer available.")
+    except (DocumentInvalid, InputRejected, InvalidValue, NotFound) as error:
+        reason = describe_refusal(error) if isinstance(error, DocumentInvalid) else str(error)
+        reason = reason or _("Its conversation or its user is no longer available.")
         messages.error(request, _("This run can't be repeated: %(reason)s") % {"reason": reason})
         return redirect("workflows:run", run.pk)
     return redirect("workflows:run", new_run.pk)
