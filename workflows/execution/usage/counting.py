@@ -40,12 +40,13 @@ def count_team(team_id: UUID) -> int:
 def count_batch(team_id: UUID) -> int:
     """Count at most ``BATCH_SIZE`` ended runs of a team, and return how many were new."""
     with tenant([team_id]):
-        names = ModelProvider.objects.unscoped().filter(team_id=team_id, enabled=True)
-        providers = [normalize_name(name) for name in names.values_list("name", flat=True)]
+        rows = ModelProvider.objects.unscoped().filter(team_id=team_id, enabled=True)
+        names = list(rows.order_by("name", "id").values_list("name", flat=True))
         parameters: dict[str, Any] = {  # Any: what a query takes
             "team": team_id,
             "limit": BATCH_SIZE,
-            "providers": providers,
+            "providers": list(map(normalize_name, names)),
+            "unnamed": names[0] if names else OFFLINE,  # answers nodes that name no provider
             "offline": OFFLINE,
             "step_kinds": list(numbers.MODEL_STEP_KINDS),
             "agent_kind": numbers.AGENT_STEP_KIND,

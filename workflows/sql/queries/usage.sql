@@ -41,6 +41,7 @@ WITH RECURSIVE batch AS (
     SELECT calls.*, (usage ->> 'cost')::float AS cost,
         CASE
             WHEN usage ->> 'provider' IS NOT NULL THEN usage ->> 'provider'
+            WHEN coalesce(asked, '') = '' AND NOT batch.offline THEN %(unnamed)s
             WHEN batch.offline OR NOT lower(regexp_replace(coalesce(asked, ''), '^.*/', '')) = ANY(%(providers)s)
                 THEN %(offline)s
             ELSE asked
