@@ -86,10 +86,10 @@ def _send_evaluation(team_id: UUID, evaluation_id: UUID) -> None:
 @shared_task(name="workflows.resume_evaluations", ignore_result=True)
 def resume_evaluations() -> int:
     """Send a message for each evaluation with a case that no worker runs, as after a worker's death."""
-    waiting = list_waiting_evaluations()
-    for team_id, evaluation_id in waiting:
+    evaluations = list_waiting_evaluations()
+    for team_id, evaluation_id in evaluations:
         _send_evaluation(team_id, evaluation_id)
-    return len(waiting)
+    return len(evaluations)
 
 
 @shared_task(name="workflows.count_usage", ignore_result=True)

@@ -56,10 +56,10 @@ def score_json_equal(answer: Json, expected: Json) -> Score:
         return _explain_no_json(value)
     if value == target:
         return Score(1.0)
-    places = dict.fromkeys(
+    paths = dict.fromkeys(
         path for path, _leaf in (*_iterate_leaves(target), *_iterate_leaves(value))
     )
-    wrong = [path for path in places if _find(value, path) != _find(target, path)]
+    wrong = [path for path in paths if _find(value, path) != _find(target, path)]
     return Score(0.0, "Different: " + _write_paths(wrong))
 
 

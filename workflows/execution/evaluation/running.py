@@ -107,7 +107,8 @@ def _run(row: EvaluationResult) -> Outcome:
     if row.attempt > MAX_ATTEMPTS:
         return Outcome(score=Score(None, problem="The workers that ran this case died."))
     try:
-        return asyncio.run(asyncio.wait_for(_run_and_score(row), CASE_SECONDS))
+        prepared = _prepare(row)  # in this thread, whose connection it is
+        return asyncio.run(asyncio.wait_for(_run_and_score(row, prepared), CASE_SECONDS))
     except EngineFault as fault:
         return Outcome(score=Score(None, problem=fault.message))
     except TimeoutError:
@@ -117,9 +118,8 @@ def _run(row: EvaluationResult) -> Outcome:
         return Outcome(score=Score(None, problem=f"{type(error).__name__}: {error}"))
 
 
-async def _run_and_score(row: EvaluationResult) -> Outcome:
+async def _run_and_score(row: EvaluationResult, prepared: "_Prepared") -> Outcome:
     evaluation, case = row.evaluation, row.case
-    prepared = await asyncio.to_thread(_prepare, row)
     models = prepared.runner.models
     turn = Turn(say=case.query or None, inputs=dict(case.inputs))
     result = await prepared.runner.run(prepared.document, Case(name="case", turns=(turn,)))
@@ -246,14 +246,14 @@ def finish_if_done(team_id: UUID, evaluation_id: UUID) -> None:
 
 def list_waiting_evaluations() -> list[tuple[UUID, UUID]]:
     """Return team and id of the evaluations that have a case which no worker runs."""
-    waiting: list[tuple[UUID, UUID]] = []
+    evaluations: list[tuple[UUID, UUID]] = []
     for team_id in Team.objects.values_list("id", flat=True):
         with tenant([team_id]):
             is_free = Q(results__status=CaseStatus.QUEUED) | Q(
                 results__status=CaseStatus.RUNNING, results__lease_until__lt=timezone.now()
             )
             rows = Evaluation.objects.unscoped().filter(is_free, status=EvaluationStatus.RUNNING)
-            waiting += [
+            evaluations += [
                 (team_id, pk) for pk in rows.values_list("pk", flat=True).distinct().order_by("pk")
             ]
-    return waiting
+    return evaluations

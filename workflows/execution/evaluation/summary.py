@@ -16,17 +16,17 @@ def summarize(results: Iterable[EvaluationResult]) -> dict[str, Any]:  # Any: JS
 
 
 def _summarize_side(rows: Sequence[EvaluationResult]) -> dict[str, Any]:
-    done = [row for row in rows if row.status == CaseStatus.DONE]
-    scores = [row.score for row in done if row.score is not None]
-    costs = [row.cost for row in done if row.cost is not None]
+    finished = [row for row in rows if row.status == CaseStatus.DONE]
+    scores = [row.score for row in finished if row.score is not None]
+    costs = [row.cost for row in finished if row.cost is not None]
     return {
         "cases": len(rows),
-        "done": len(done),
+        "done": len(finished),
         "scored": len(scores),
         "passed": sum(score == 1 for score in scores),
         "score": sum(scores) / len(scores) if scores else None,
-        "problems": sum(bool(row.problem) for row in done),
-        "seconds": sum(row.seconds for row in done) / len(done) if done else None,
-        "tokens": sum(row.prompt_tokens + row.completion_tokens for row in done),
+        "problems": sum(bool(row.problem) for row in finished),
+        "seconds": sum(row.seconds for row in finished) / len(finished) if finished else None,
+        "tokens": sum(row.prompt_tokens + row.completion_tokens for row in finished),
         "cost": sum(costs) if costs else None,
     }

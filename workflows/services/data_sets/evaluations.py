@@ -65,8 +65,8 @@ def start_evaluation(
         cases = list(DataCase.objects.unscoped().filter(data_set=data_set).order_by("rank", "id"))
         if not cases:
             raise InvalidValue(_("The data set has no cases."), field="data_set")
-        first, *others = [_take(workflow, version) for version in request.versions]
-        other = others[0] if others else ("", None)
+        first, *rest = [_take(workflow, version) for version in request.versions]
+        other = rest[0] if rest else ("", None)
         evaluation = Evaluation.objects.create(
             team_id=data_set.team_id,
             data_set=data_set,

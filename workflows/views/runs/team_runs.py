@@ -31,14 +31,14 @@ def index(request: HttpRequest) -> HttpResponse:
     )
     page = paginate_runs(request, rows, sort)
     ids = [run.pk for run in page.items]
-    own = set(selectors.list_runs(principal).filter(pk__in=ids).values_list("pk", flat=True))
+    own_ids = set(selectors.list_runs(principal).filter(pk__in=ids).values_list("pk", flat=True))
     context = {
         "rows": [
             {
                 **row,
                 "tokens": run.total_tokens,
                 "label": run.get_status_display(),
-                "is_own": run.pk in own,
+                "is_own": run.pk in own_ids,
             }
             for run, row in zip(page.items, describe_runs(page.items), strict=True)
         ],
