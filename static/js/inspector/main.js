@@ -7,7 +7,7 @@ import * as code from "./code.js";
 import * as conditions from "./conditions.js";
 import { CONTROL, getPath, showValue } from "./controls.js";
 import { Form } from "./form.js";
-import * as authorization from "./authorization.js";
+import * as kindControls from "./kind_controls.js";
 import * as lists from "./lists.js";
 import * as metadata from "./metadata.js";
 import * as previews from "./previews.js";
@@ -20,13 +20,12 @@ import { Tabs } from "./tabs.js";
 import { getAtPath, parseJson, isEqual } from "../common/json_paths.js";
 import { Variables, paintVariable } from "./variables.js";
 import { setUpWorkflow } from "./workflow.js";
-import * as subWorkflow from "./sub_workflow.js";
 import * as templateEditor from "./template_editor.js";
 
 const RELOAD_DELAY = 350; // ms after an edit before the form is fetched again
 const MAX_WAIT = 600; // ms
 const RETRY_DELAY = 4000; // ms between two attempts to reach the server
-const ENHANCERS = [templateEditor, code, conditions, schema, authorization, lists, metadata, tools, subWorkflow];
+const ENHANCERS = [templateEditor, code, conditions, schema, kindControls, lists, metadata, tools];
 // Operations that no form shows.
 const POSITION_OPS = new Set(["move", "resize"]);
 
