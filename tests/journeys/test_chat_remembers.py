@@ -50,7 +50,7 @@ def recalled_in_another_conversation(page: Page) -> None:
     recollection = page.locator(".recollection").filter(has_text=FACT)
     expect(recollection.first.locator(".score").first).to_have_text(re.compile(r"\d+% match"))
     expect(node(page, "remember")).to_have_attribute("data-state", "completed")
-    expect(page.locator(".chat-note summary", has_text="remembered")).to_have_count(0)
+    expect(page.locator(".chat-note summary:visible", has_text="remembered")).to_have_count(0)
 
     why = page.get_by_role("link", name="Why?").last
     long_after = str(why.get_attribute("href"))
@@ -122,6 +122,6 @@ def test_chat_without_scripts_answers_after_a_reload(
 
 def answered(live_stack: LiveStack, page: Page) -> None:
     """The run's own stream says when it has ended: a request that waits, not a clock."""
-    run = page.locator(".chat-note a").get_attribute("href")
+    run = page.locator(".chat-note a[data-why]").get_attribute("href")
     events = page.context.request.get(f"{live_stack.url}{run}events/")
     assert "event: run_finished" in events.text()
