@@ -15,8 +15,8 @@ def draft(signed_in: Page) -> Draft:
 
 
 def test_node_is_pinned_from_its_menu_and_its_card_says_so(draft: Draft):
-    page, node = draft.page, draft.node("Recall relevant memories")
-    chip = page.locator('wf-node[data-title="Recall relevant memories"] .wf-pin')
+    page, node = draft.page, draft.node("Recall")
+    chip = page.locator('wf-node[data-title="Recall"] .wf-pin')
 
     node.click(button="right")
     choose_in_menu(page, "pin-node")
