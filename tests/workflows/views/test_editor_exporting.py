@@ -36,15 +36,15 @@ def test_copied_text_pastes_into_another_workflow(alice: Person, chat: Workflow,
     other = make_workflow(alice, "Other")
 
     text = text_of(
-        alice.client.get(place("copy", chat), {"id": ["newest", "llm"], "format": format_})
+        alice.client.get(place("copy", chat), {"id": ["recall", "llm"], "format": format_})
     )
     paste(alice, other, text)
 
     document = load_draft(other)
     titles = {node.title for node in document.nodes}
-    assert titles >= {"Recall recent memories", "Generate answer"}
+    assert titles >= {"Recall", "Generate answer"}
     pasted = {n.id: n.title for n in document.nodes}
-    assert ("Recall recent memories", "Generate answer") in {
+    assert ("Recall", "Generate answer") in {
         (pasted[e.source], pasted[e.target]) for e in document.edges
     }
 

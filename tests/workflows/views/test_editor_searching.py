@@ -32,7 +32,7 @@ def test_value_says_the_field_it_is_in(chat: Workflow):
         hit for hit in search_document(load_draft(chat), "friendly assistant") if hit.node == "llm"
     ]
 
-    assert [hit.field for hit in hits] == ["prompt_template.0.jinja2_text"]
+    assert [hit.field for hit in hits] == ["prompt_template.0.text"]
     assert hits[0].before.endswith("You are a ")
 
 
