@@ -47,9 +47,9 @@ export async function renameNode(editor, node) {
   const current = getNodeName(editor, node.id);
   const shown = node.el.querySelector(":scope > .wf-card .wf-names > b");
   const isOnCanvas = shown && !isNarrow() && !document.activeElement?.closest("#outline") && !editor.canvas.farView.isOn;
-  if (isOnCanvas) await showNode(editor, node);
+  if (isOnCanvas) editor.canvas.reveal(node.id);
   const title = isOnCanvas
-    ? await editInPlace(editor, shown, { value: current, label: t("Name"), scale: editor.canvas.viewport.k })
+    ? await editInPlace(editor, shown, { value: current, label: t("Name"), getScale: () => editor.canvas.viewport.k })
     : await editor.ask({ title: t("Rename {name}", { name: current }), label: t("Name"), value: current, at: node.el });
   if (isOnCanvas && document.activeElement === document.body && editor.model.nodes.has(node.id)) editor.canvas.focus(node.id);
   if (!title?.trim() || title.trim() === current) return;
@@ -57,30 +57,27 @@ export async function renameNode(editor, node) {
   if (await editor.edits.send([{ op: "rename", id: node.id, title: title.trim() }], { label })) editor.say(label);
 }
 
-/** Scroll to a node and wait for it, since a move of the view ends the editing of a title. */
-function showNode(editor, node) {
-  editor.canvas.reveal(node.id);
-  return new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
-}
-
 /**
- * Show a field over an element.
+ * Show a field over an element at once, so that no key is lost, and let it follow the element when the view moves.
  * @returns {Promise<string | null>} the new text, or null when it was cancelled
  */
-function editInPlace(editor, shown, { value, label, scale = 1 }) {
+function editInPlace(editor, shown, { value, label, getScale = () => 1 }) {
   const field = Object.assign(document.createElement("input"), { type: "text", className: "title-edit", value, maxLength: MAX_LENGTH, autocomplete: "off" });
   field.setAttribute("aria-label", label);
-  const box = shown.getBoundingClientRect();
-  const { fontWeight, fontSize } = getComputedStyle(shown);
-  const width = Math.max(MIN_WIDTH, box.width + 32);
-  Object.assign(field.style, {
-    left: `${Math.max(8, Math.min(box.left - 6, innerWidth - width - 8))}px`,
-    top: `${box.top - 4}px`,
-    width: `${width}px`,
-    height: `${box.height + 8}px`,
-    fontSize: `${Math.max(12, parseFloat(fontSize) * scale)}px`,
-    fontWeight,
-  });
+  const place = () => {
+    const box = shown.getBoundingClientRect();
+    const { fontWeight, fontSize } = getComputedStyle(shown);
+    const width = Math.max(MIN_WIDTH, box.width + 32);
+    Object.assign(field.style, {
+      left: `${Math.max(8, Math.min(box.left - 6, innerWidth - width - 8))}px`,
+      top: `${box.top - 4}px`,
+      width: `${width}px`,
+      height: `${box.height + 8}px`,
+      fontSize: `${Math.max(12, parseFloat(fontSize) * getScale())}px`,
+      fontWeight,
+    });
+  };
+  place();
   editor.root.append(field);
   field.focus();
   field.select();
@@ -100,6 +97,6 @@ function editInPlace(editor, shown, { value, label, scale = 1 }) {
       finish(event.key === "Enter" ? field.value.trim() : null);
     }, { signal });
     field.addEventListener("blur", () => finish(field.value.trim()), { signal });
-    editor.canvas.viewport.addEventListener("move", () => finish(field.value.trim()), { signal });
+    editor.canvas.viewport.addEventListener("move", () => requestAnimationFrame(place), { signal });
   });
 }
