@@ -57,7 +57,7 @@ def test_earlier_runs_open_over_the_log_and_leave_when_one_is_chosen(signed_in: 
     runs.first.click()
 
     expect(past).not_to_have_attribute("open", re.compile(""))
-    expect(page.locator("#panel-log [data-log-rows] > *")).to_have_count(7)
+    expect(page.locator("#panel-log [data-log-rows] > *")).to_have_count(5)
 
 
 SEARCH = {"scope": "user", "query": "tea", "sought": {"top_k": 5}, "entries": [{"id": "2"}]}

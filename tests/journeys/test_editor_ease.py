@@ -72,7 +72,7 @@ def test_refused_edit_is_said_once_and_its_badge_goes_when_looked_at(draft: Draf
 
 def test_letters_of_a_note_to_publish_are_no_shortcuts(draft: Draft):
     page = draft.page
-    draft.focus("Recall relevant memories")
+    draft.focus("Recall")
     page.locator("[data-tour=publish]").press("Enter")
     expect(page.get_by_label("Version note")).to_be_focused()
 
@@ -82,7 +82,7 @@ def test_letters_of_a_note_to_publish_are_no_shortcuts(draft: Draft):
     page.keyboard.press("a")
 
     expect(page.locator("#picker")).to_be_hidden()
-    expect(draft.node("Recall relevant memories")).not_to_have_attribute("data-disabled", "")
+    expect(draft.node("Recall")).not_to_have_attribute("data-disabled", "")
 
 
 def test_first_node_goes_on_from_the_start(signed_in: Page):
@@ -122,11 +122,11 @@ def test_focus_goes_to_what_is_left_and_to_what_comes_back(draft: Draft):
     page = draft.page
     page.reload()
     expect(page.locator("#editor")).to_have_attribute("data-ready", "yes")
-    draft.add_template_after("Recall relevant memories")
+    draft.add_template_after("Recall")
     expect(draft.node("Template")).to_be_focused()
 
     page.keyboard.press("Control+z")
-    expect(draft.node("Recall relevant memories")).to_be_focused()
+    expect(draft.node("Recall")).to_be_focused()
     page.keyboard.press("Control+y")
     expect(draft.node("Template")).to_be_focused()
 
@@ -185,8 +185,8 @@ def test_phone_shows_the_whole_and_keeps_its_view_to_itself(draft: Draft):
         expect(card).to_be_in_viewport(ratio=1)
 
     page.locator(".ed-bar [data-view=outline]").click()
-    page.locator('#outline [data-row]:has(b:text-is("Recall relevant memories")) .ol-link').click()
-    expect(page.locator("#panel-node .insp-title")).to_have_value("Recall relevant memories")
+    page.locator('#outline [data-row]:has(b:text-is("Recall")) .ol-link').click()
+    expect(page.locator("#panel-node .insp-title")).to_have_value("Recall")
     expect(page.locator("#panel-node")).to_be_visible()
 
     page.set_viewport_size({"width": 1440, "height": 900})
@@ -259,7 +259,7 @@ def test_container_looked_into_is_what_the_inspector_shows(signed_in: Page):
 def test_find_gets_what_is_typed_however_quickly_it_follows_the_commands(draft: Draft):
     page = draft.page
     for keys in (["Control+k", "Escape", "Control+f"], ["Control+k", "Control+f"]):
-        draft.focus("Recall relevant memories")
+        draft.focus("Recall")
         for key in keys:
             page.keyboard.press(key)
         page.keyboard.type("answer")

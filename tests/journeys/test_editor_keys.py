@@ -5,9 +5,9 @@ import re
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.journeys.canvas_document import node, workflow
+from tests.journeys.canvas_document import LLM, edge, node, workflow
 from tests.journeys.drawing import open_board
-from tests.journeys.editing import Draft, open_sample
+from tests.journeys.editing import Draft, import_workflow, open_sample
 
 
 pytestmark = pytest.mark.browser
@@ -18,26 +18,58 @@ def draft(signed_in: Page) -> Draft:
     return open_sample(signed_in)
 
 
+QUESTION = {
+    "case_id": "true",
+    "logical_operator": "and",
+    "conditions": [
+        {
+            "variable_selector": ["sys", "query"],
+            "comparison_operator": "end with",
+            "value": "?",
+        }
+    ],
+}
+
+
+@pytest.fixture
+def branched(signed_in: Page) -> Draft:
+    """Two nodes side by side, twice, and one of them with two ways out."""
+    nodes = [
+        node("start", "start", "User message", 40, 88, variables=[]),
+        node("one", "template-transform", "Above", 360, 40, template="x", variables=[]),
+        node("two", "template-transform", "Below", 360, 168, template="x", variables=[]),
+        node("llm", "llm", "Generate answer", 680, 88, **LLM),
+        node("answer", "answer", "Answer", 1000, 40, answer="{{#llm.text#}}"),
+        node("question", "if-else", "Is it a question?", 1000, 168, cases=[QUESTION]),
+        node("remember", "memory-store", "Remember", 1320, 260, value_selector=["sys", "query"]),
+    ]
+    ends = ["start one", "start two", "one llm", "two llm", "llm answer", "llm question"]
+    edges = [edge(*each.split()) for each in ends]
+    made = workflow("Branched", *nodes, edges=[*edges, edge("question", "remember", "false")])
+    made["app"]["mode"] = "advanced-chat"
+    return import_workflow(signed_in, made)
+
+
 def test_nodes_are_added_inserted_and_deleted_with_their_neighbours_joined(draft: Draft):
     page = draft.page
-    draft.add_template_after("Recall relevant memories")
-    assert ("Recall relevant memories", "source", "Template") in draft.ends
+    draft.add_template_after("Recall")
+    assert ("Recall", "source", "Template") in draft.ends
 
-    draft.focus("User message")
+    draft.focus("Recall")
     page.keyboard.press("i")
-    draft.pick("relevant")  # two ways lead on from there
+    draft.pick("generate")  # two ways lead on from there
     draft.pick("aggreg")
-    draft.heard(re.compile("Inserted Variable aggregator between User message and Recall"))
+    draft.heard(re.compile("Inserted Variable aggregator between Recall and Generate answer"))
     inserted = draft.ends
-    assert ("User message", "source", "Variable aggregator") in inserted
-    assert ("Variable aggregator", "source", "Recall relevant memories") in inserted
-    assert ("User message", "source", "Recall relevant memories") not in inserted
+    assert ("Recall", "source", "Variable aggregator") in inserted
+    assert ("Variable aggregator", "source", "Generate answer") in inserted
+    assert ("Recall", "source", "Generate answer") not in inserted
 
     page.keyboard.press("Delete")
     draft.heard("Deleted Variable aggregator. Neighbors reconnected.")
-    assert ("User message", "source", "Recall relevant memories") in draft.ends
+    assert ("Recall", "source", "Generate answer") in draft.ends
     # the keyboard is where it can go on
-    expect(draft.node("User message")).to_be_focused()
+    expect(draft.node("Recall")).to_be_focused()
 
     page.keyboard.press("Control+z")
     draft.heard("Undone: Deleted Variable aggregator")
@@ -50,7 +82,8 @@ def test_nodes_are_added_inserted_and_deleted_with_their_neighbours_joined(draft
     assert "Variable aggregator" not in draft.titles.values()
 
 
-def test_walking_follows_edges_and_branches(draft: Draft):
+def test_walking_follows_edges_and_branches(branched: Draft):
+    draft = branched
     page = draft.page
     draft.focus("User message")
     right, down, up, left = (f"Arrow{way}" for way in ("Right", "Down", "Up", "Left"))
@@ -62,8 +95,8 @@ def test_walking_follows_edges_and_branches(draft: Draft):
         titles.append(page.evaluate("document.activeElement.dataset.title"))
 
     assert titles == [
-        "Recall relevant memories",
-        "Recall recent memories",
+        "Above",
+        "Below",
         "Generate answer",
         "Answer",
         "Is it a question?",
@@ -72,7 +105,8 @@ def test_walking_follows_edges_and_branches(draft: Draft):
     ]
 
 
-def test_connecting_asks_for_the_way_out_and_the_target(draft: Draft):
+def test_connecting_asks_for_the_way_out_and_the_target(branched: Draft):
+    draft = branched
     page = draft.page
     draft.focus("Is it a question?")
 
@@ -80,8 +114,8 @@ def test_connecting_asks_for_the_way_out_and_the_target(draft: Draft):
     draft.pick("if")
     draft.pick("Remember")
 
-    draft.heard("Connected Is it a question? to Remember message")
-    assert ("Is it a question?", "true", "Remember message") in draft.ends
+    draft.heard("Connected Is it a question? to Remember")
+    assert ("Is it a question?", "true", "Remember") in draft.ends
 
     page.keyboard.press("Shift+C")
     draft.pick("Generate")
@@ -91,12 +125,12 @@ def test_connecting_asks_for_the_way_out_and_the_target(draft: Draft):
 
 def test_rename_switch_off_and_nudge_are_one_step_each(draft: Draft):
     page = draft.page
-    draft.focus("Recall relevant memories")
+    draft.focus("Recall")
 
     page.keyboard.press("F2")
     page.get_by_label("Name", exact=True).fill("Look it up")
     page.keyboard.press("Enter")
-    draft.heard("Renamed Recall relevant memories to Look it up")
+    draft.heard("Renamed Recall to Look it up")
     expect(draft.node("Look it up")).to_be_focused()
     page.locator("#workflow-name").press("F2")
     page.get_by_label("Workflow name").fill("Mine")
@@ -128,7 +162,7 @@ def test_copied_nodes_are_text_and_paste_into_another_workflow(
 ):
     page = draft.page
     context.grant_permissions(["clipboard-read", "clipboard-write"])
-    draft.focus("Recall relevant memories")
+    draft.focus("Recall")
     page.keyboard.press("Shift+ArrowRight")
     page.keyboard.press("Control+c")
     draft.heard("Copied nodes: 2")
@@ -142,7 +176,7 @@ def test_copied_nodes_are_text_and_paste_into_another_workflow(
     other.heard("Pasted nodes: 2")
 
     assert len(other.titles) == before + 2
-    assert ("Recall relevant memories", "source", "Generate answer") in other.ends
+    assert ("Recall", "source", "Generate answer") in other.ends
     page.evaluate("navigator.clipboard.writeText('Milk, eggs and bread')")
     page.keyboard.press("Control+v")
     other.heard("No nodes in the clipboard: “Milk, eggs and bread”")
@@ -152,14 +186,14 @@ def test_copied_nodes_are_text_and_paste_into_another_workflow(
 def test_duplicate_and_cut_take_the_selection(draft: Draft, context: BrowserContext):
     page = draft.page
     context.grant_permissions(["clipboard-read", "clipboard-write"])
-    draft.focus("Remember message")
+    draft.focus("Remember")
 
     page.keyboard.press("Control+d")
     draft.heard("Duplicated nodes: 1")
-    assert list(draft.titles.values()).count("Remember message") == 2
+    assert list(draft.titles.values()).count("Remember") == 2
     page.keyboard.press("Control+x")
-    draft.heard("Deleted Remember message")
-    assert list(draft.titles.values()).count("Remember message") == 1
+    draft.heard("Deleted Remember")
+    assert list(draft.titles.values()).count("Remember") == 1
 
 
 def test_find_leads_to_the_node_and_its_field(draft: Draft):
@@ -184,12 +218,12 @@ def test_palette_of_commands_goes_to_nodes_and_does_things(draft: Draft):
     page = draft.page
     page.keyboard.press("Control+k")
     draft.pick("go to remember")
-    expect(draft.node("Remember message")).to_be_focused()
+    expect(draft.node("Remember")).to_be_focused()
 
     page.keyboard.press("Control+k")
     draft.pick("disable")
-    draft.heard(re.compile("Disabled Remember message"))
-    assert draft.data("Remember message")["disabled"] is True
+    draft.heard(re.compile("Disabled Remember"))
+    assert draft.data("Remember")["disabled"] is True
 
 
 def test_sheet_of_keys_lists_what_the_keys_do_and_escape_closes_it(draft: Draft):
@@ -251,7 +285,7 @@ def test_rare_rows_of_a_menu_are_one_level_deeper(draft: Draft):
 
 def test_mouse_that_rests_on_a_row_opens_its_level_and_elsewhere_closes_it(draft: Draft):
     page = draft.page
-    draft.node("Recall relevant memories").click(button="right")
+    draft.node("Recall").click(button="right")
     level = page.get_by_role("menu", name="Connections")
 
     page.get_by_role("menuitem", name="Connections").hover()
@@ -262,7 +296,7 @@ def test_mouse_that_rests_on_a_row_opens_its_level_and_elsewhere_closes_it(draft
     page.get_by_role("menuitem", name="Connections").click()
     page.get_by_role("menuitem", name="Insert node before the next one").click()
     draft.pick("template")
-    draft.heard(re.compile("Inserted Template between Recall relevant memories"))
+    draft.heard(re.compile("Inserted Template between Recall"))
 
 
 def test_selection_becomes_a_loop_and_is_unpacked_again(draft: Draft):
@@ -277,7 +311,7 @@ def test_selection_becomes_a_loop_and_is_unpacked_again(draft: Draft):
     loop = next(node.id for node in document.nodes if node.kind == "loop")
     inner = next(node for node in document.nodes if node.title == "Generate answer")
     assert inner.parent == loop
-    assert ("Recall recent memories", "source", "Loop") in draft.ends
+    assert ("Recall", "source", "Loop") in draft.ends
     assert ("Loop", "source", "Answer") in draft.ends
 
     expect(draft.node("Loop")).to_be_focused()
@@ -290,27 +324,27 @@ def test_selecting_tells_how_much_and_reaches_downstream(draft: Draft):
     page = draft.page
     draft.focus("Generate answer")
     page.keyboard.press("Shift+End")
-    draft.heard("4 selected")
+    draft.heard("3 selected")
     page.keyboard.press("Control+a")
-    draft.heard("7 selected")
+    draft.heard("5 selected")
     page.keyboard.press("Escape")
     draft.heard("No selection")
 
 
 def test_align_and_tidy_change_positions_as_one_step(draft: Draft):
     page = draft.page
-    draft.focus("Recall relevant memories")
+    draft.focus("Recall")
     page.keyboard.press("Shift+ArrowRight")
     page.keyboard.press("Alt+Shift+L")
     draft.heard("Align left edges")
     places = {n.title: n.position for n in draft.document.nodes}
-    assert places["Recall relevant memories"].x == places["Generate answer"].x
+    assert places["Recall"].x == places["Generate answer"].x
 
     page.keyboard.press("Escape")
     page.keyboard.press("Shift+T")
     draft.heard("Auto-layout applied")
     tidy = {n.title: n.position for n in draft.document.nodes}
-    assert tidy["Recall relevant memories"].x < tidy["Generate answer"].x < tidy["Answer"].x
+    assert tidy["Recall"].x < tidy["Generate answer"].x < tidy["Answer"].x
 
 
 def test_f6_goes_round_the_panels(draft: Draft):
@@ -346,13 +380,13 @@ def test_tab_from_the_page_goes_to_the_skip_link_and_over_the_canvas(draft: Draf
 def test_tab_on_a_node_offers_what_to_add_and_pressed_again_goes_on(draft: Draft):
     page = draft.page
     before = draft.titles
-    draft.focus("Recall relevant memories")
+    draft.focus("Recall")
 
     page.keyboard.press("Tab")
     expect(page.locator("#picker-query")).to_be_focused()
     page.keyboard.press("Escape")
     expect(page.locator("#picker")).to_be_hidden()
-    expect(draft.node("Recall relevant memories")).to_be_focused()
+    expect(draft.node("Recall")).to_be_focused()
 
     page.keyboard.press("Tab")
     expect(page.locator("#picker-query")).to_be_focused()
@@ -360,21 +394,21 @@ def test_tab_on_a_node_offers_what_to_add_and_pressed_again_goes_on(draft: Draft
     expect(page.locator("#picker")).to_be_hidden()
     assert page.evaluate("document.activeElement.closest('button, a') !== null")
 
-    draft.focus("Recall relevant memories")
+    draft.focus("Recall")
     page.keyboard.press("Shift+Tab")
     expect(page.locator("#picker")).to_be_hidden()
-    expect(draft.node("Recall relevant memories")).not_to_be_focused()
+    expect(draft.node("Recall")).not_to_be_focused()
     assert draft.titles == before
 
-    draft.focus("Recall relevant memories")
+    draft.focus("Recall")
     page.keyboard.press("Tab")
     draft.pick("template")
-    draft.heard("Added Template after Recall relevant memories")
+    draft.heard("Added Template after Recall")
 
 
 def test_tab_alone_goes_through_the_page_with_a_node_focused_at_first(draft: Draft):
     page = draft.page
-    draft.focus("Recall relevant memories")
+    draft.focus("Recall")
     places = (".wf-tools", ".ed-right", ".ed-dock", ".skip", ".ed-top")
     passed = set()
     before = draft.document
@@ -392,7 +426,7 @@ def test_tab_alone_goes_through_the_page_with_a_node_focused_at_first(draft: Dra
 
 def test_enter_leads_into_the_settings_and_adds_nothing(draft: Draft):
     page = draft.page
-    draft.add_template_after("Recall relevant memories")
+    draft.add_template_after("Recall")
     before = draft.data("Template")
     page.keyboard.press("ArrowLeft")
     draft.focus("Template")
@@ -426,14 +460,14 @@ def test_settings_are_the_tab_that_is_marked_on_a_phone(draft: Draft):
         page.locator(".ed-bar [data-view=outline]").click()
         row.focus()
         page.keyboard.press("Enter")
-        expect(page.locator("#panel-node .insp-title")).to_have_value("Recall relevant memories")
+        expect(page.locator("#panel-node .insp-title")).to_have_value("Recall")
         expect(page.get_by_role("tab", name="Settings")).to_have_attribute("aria-selected", "true")
         expect(page.locator("#tab-node")).to_have_attribute("aria-selected", "true")
 
 
 def test_enter_on_a_button_presses_it_while_a_node_is_chosen(draft: Draft):
     page = draft.page
-    draft.focus("Recall relevant memories")
+    draft.focus("Recall")
     page.locator("#problems-button").focus()
     page.keyboard.press("Enter")
 

@@ -47,15 +47,16 @@ def test_kind_dragged_from_the_palette_lands_where_it_was_let_go(draft: Draft):
     page.mouse.move(canvas["x"] + 200, canvas["y"] + 600, steps=8)
     page.mouse.up()
 
-    draft.heard("Added Recall")
-    expect(draft.node("Recall")).to_be_visible()
-    assert not any("Recall" in (a, b) for a, _, b in draft.ends)
+    draft.heard(re.compile("Recall 2"))
+    expect(draft.node("Recall 2")).to_be_visible()
+    assert "Recall 2" in draft.titles.values()
+    assert not any("Recall 2" in (a, b) for a, _, b in draft.ends)
 
 
 def test_kind_dropped_on_an_edge_is_inserted(draft: Draft):
     page = draft.page
     page.get_by_role("banner").get_by_role("button", name="Add node").click()
-    edge = between(draft, "Recall recent memories", "Generate answer")
+    edge = between(draft, "Recall", "Generate answer")
     item = page.locator('[data-add-kind="template-transform"]')
     item.scroll_into_view_if_needed()
     page.mouse.move(*middle(item))
@@ -64,9 +65,9 @@ def test_kind_dropped_on_an_edge_is_inserted(draft: Draft):
     expect(page.locator(".wf-edge.is-target")).to_have_count(1)
     page.mouse.up()
 
-    draft.heard("Inserted Template between Recall recent memories and Generate answer")
+    draft.heard("Inserted Template between Recall and Generate answer")
     assert {e for e in draft.ends if "Template" in (e[0], e[2])} == {
-        ("Recall recent memories", "source", "Template"),
+        ("Recall", "source", "Template"),
         ("Template", "source", "Generate answer"),
     }
 
@@ -138,7 +139,7 @@ def test_mark_of_the_problems_follows_their_number(draft: Draft):
     expect(button).to_have_text(re.compile("No problems"))
     expect(button.locator("use")).to_have_attribute("href", re.compile("#check$"))
 
-    draft.focus("Recall relevant memories")
+    draft.focus("Recall")
     page.keyboard.press("a")
     draft.pick("http")
     expect(button).to_have_text(re.compile("problem"))
@@ -152,13 +153,13 @@ def test_mark_of_the_problems_follows_their_number(draft: Draft):
 
 def test_plus_on_an_edge_inserts_and_double_click_adds(draft: Draft):
     page = draft.page
-    edge = between(draft, "User message", "Recall relevant memories")
+    edge = between(draft, "User message", "Recall")
     page.mouse.move(edge[0] - 3, edge[1])
     page.mouse.move(*edge)
     plus = page.get_by_role("button", name="Insert node here")
     plus.click()
     draft.pick("template")
-    draft.heard(re.compile("Inserted Template between User message and Recall relevant memories"))
+    draft.heard(re.compile("Inserted Template between User message and Recall"))
 
     canvas = page.locator("[data-canvas]").bounding_box()
     assert canvas
@@ -169,11 +170,11 @@ def test_plus_on_an_edge_inserts_and_double_click_adds(draft: Draft):
 
 def test_menu_by_the_right_button_does_what_it_says(draft: Draft):
     page = draft.page
-    draft.node("Remember message").click(button="right")
+    draft.node("Remember").click(button="right")
     page.get_by_role("menuitem", name="Delete Del", exact=True).click()
 
-    draft.heard(re.compile("Deleted Remember message"))
-    assert "Remember message" not in draft.titles.values()
+    draft.heard(re.compile("Deleted Remember"))
+    assert "Remember" not in draft.titles.values()
 
 
 def test_note_is_written_in_place_and_shown_rendered(draft: Draft):
@@ -197,7 +198,7 @@ def test_note_is_written_in_place_and_shown_rendered(draft: Draft):
 
 def test_frame_is_put_around_the_selection(draft: Draft):
     page = draft.page
-    draft.node("Recall relevant memories").click()
+    draft.node("Recall").click()
     draft.node("Generate answer").click(modifiers=["Shift"])
     page.keyboard.press("Control+g")
     page.get_by_label("Group name").fill("Thinking")
@@ -205,11 +206,7 @@ def test_frame_is_put_around_the_selection(draft: Draft):
 
     draft.heard("Grouped nodes: 2")
     [group] = draft.document.notes
-    inside = [
-        n
-        for n in draft.document.nodes
-        if n.title in {"Recall relevant memories", "Generate answer"}
-    ]
+    inside = [n for n in draft.document.nodes if n.title in {"Recall", "Generate answer"}]
     assert group.data["group"] is True
     for node in inside:
         assert group.position.x < node.position.x < group.position.x + (group.width or 0)
@@ -272,17 +269,17 @@ def test_outline_follows_the_draft_and_its_tree_edits_by_keyboard(draft: Draft):
     page = draft.page
     page.get_by_role("button", name="Toggle left panel").click()
     tree = page.get_by_role("tree", name="Outline of the workflow")
-    expect(tree.get_by_role("treeitem")).to_have_count(7)
+    expect(tree.get_by_role("treeitem")).to_have_count(5)
     tree.get_by_role("treeitem").first.focus()
     page.keyboard.press("ArrowDown")
-    expect(draft.node("Recall relevant memories")).to_have_class(re.compile("selected"))
+    expect(draft.node("Recall")).to_have_class(re.compile("selected"))
 
     page.keyboard.press("a")
     draft.pick("template")
 
-    draft.heard("Added Template after Recall relevant memories")
-    expect(tree.get_by_role("treeitem")).to_have_count(8)
-    assert ("Recall relevant memories", "source", "Template") in draft.ends
+    draft.heard("Added Template after Recall")
+    expect(tree.get_by_role("treeitem")).to_have_count(6)
+    assert ("Recall", "source", "Template") in draft.ends
 
 
 def test_outline_works_without_javascript(draft: Draft):
@@ -295,7 +292,7 @@ def test_outline_works_without_javascript(draft: Draft):
     )
     page = context.new_page()
     page.goto(f"/workflows/{draft.id}/outline/")
-    page.get_by_role("link", name=re.compile(r"^\s*Recall relevant memories")).first.click()
+    page.get_by_role("link", name=re.compile(r"^\s*Recall\b")).first.click()
     page.get_by_label("Node type").last.select_option("llm")
     page.get_by_role("button", name="Add", exact=True).click()
     expect(page.get_by_role("heading", name="LLM")).to_be_visible()
@@ -303,7 +300,7 @@ def test_outline_works_without_javascript(draft: Draft):
     page.get_by_role("button", name="Connect", exact=True).click()
     context.close()
 
-    assert ("Recall relevant memories", "source", "LLM") in draft.ends
+    assert ("Recall", "source", "LLM") in draft.ends
     assert ("LLM", "source", "Answer") in draft.ends
 
 
