@@ -131,3 +131,9 @@ def point_at_edge(page: Page, edge: str) -> None:
     x, y = page.evaluate(EDGE_MIDDLE, edge)
     page.mouse.move(x, y - 40)
     page.mouse.move(x, y, steps=3)
+
+
+def press_label(page: Page, label: Locator) -> None:
+    """Of the edge at hand: what lies over the canvas gives way when the mouse gets there, not before."""
+    page.mouse.move(*middle(label))
+    label.click()

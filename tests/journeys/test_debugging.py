@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.journeys.editing import import_workflow, point_at_edge, ready
+from tests.journeys.editing import import_workflow, point_at_edge, press_label, ready
 
 
 pytestmark = pytest.mark.browser
@@ -183,7 +183,7 @@ def test_what_went_along_an_edge_is_one_press_away(signed_in: Page) -> None:
     point_at_edge(page, "e2")
     # A label that is drawn again while it is pressed loses the click.
     expect(label).to_have_text("a(tea)")
-    label.click()
+    press_label(page, label)
 
     expect(page.locator("#edge-data")).to_contain_text("a(tea)")
     page.keyboard.press("Escape")

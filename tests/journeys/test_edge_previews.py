@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.journeys.chatting import say
-from tests.journeys.editing import Draft, open_sample, point_at_edge
+from tests.journeys.editing import Draft, open_sample, point_at_edge, press_label
 
 
 pytestmark = pytest.mark.browser
@@ -46,7 +46,7 @@ def test_edge_says_what_went_along_it(signed_in: Page):
 
     point_at_edge(signed_in, edge)
     expect(label).to_contain_text("Noted: I'm Ana")
-    label.click()
+    press_label(signed_in, label)
     expect(signed_in.get_by_role("dialog", name="Output of Generate answer")).to_contain_text(
         "allergic to peanuts"
     )
