@@ -31,4 +31,4 @@ def give(request: HttpRequest, run_id: UUID) -> HttpResponse:
     if not is_htmx(request):
         return redirect("workflows:run", run.pk)
     context = {"run_id": run.pk, "feedback": feedback, "is_open": text is None}
-    return render(request, "runs/_feedback.html", context)
+    return render(request, "runs/feedback/_feedback.html", context)
