@@ -164,13 +164,12 @@ class AgentSession:
         stop_pattern: Any = None,  # a compiled regular expression, after whose match the answer ends
         seconds: float | None = None,
         ignores_calls: bool = False,
-        memories: Sequence[
-            MemoryHit
-        ] = (),  # in the messages, in addition to those of the first prompt
+        memories: Sequence[MemoryHit] = (),
     ) -> ModelAnswer:
         """Call the model, or return what it answered in an earlier attempt. ``part`` is the name of the call.
 
         With ``ignores_calls``, a call that the model makes although it was offered no tool is no error.
+        ``memories`` are in the messages, in addition to those of the first prompt.
         """
         stream = stream or SilentStream()
         messages = self._fit(messages, tools)
