@@ -37,7 +37,31 @@ def _case(person: Person, canary: str) -> Any:
         return DataCase.objects.unscoped().get(data_set_id=evaluation.data_set_id).pk
 
 
+def _usage(person: Person, canary: str) -> Any:
+    """One row of each table that counts runs and model calls, and feedback on a run."""
+    from django.utils import timezone
+
+    from accounts.tenancy import tenant
+    from tests.factories.workflows import make_run, make_workflow
+    from workflows.models import ModelUsage, RunUsage
+    from workflows.services.runs.feedback import give_feedback
+
+    workflow = make_workflow(person, canary)
+    feedback = give_feedback(person.principal, make_run(person, workflow), rating=1, text=canary)
+    own = {
+        "team_id": person.team.pk,
+        "day": timezone.now().date(),
+        "workflow_id": workflow.pk,
+        "subject": canary,
+    }
+    with tenant([person.team.pk]):
+        RunUsage.objects.create(**own, runs=1)
+        ModelUsage.objects.create(**own, provider=canary, model=canary, calls=1)
+    return feedback.pk
+
+
 OBJECTS: dict[str, Maker] = {
+    "usage": _usage,
     "data set": lambda person, canary: _evaluation(person, canary).data_set_id,
     "data case": _case,
     "evaluation": lambda person, canary: _evaluation(person, canary).pk,

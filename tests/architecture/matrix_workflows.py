@@ -100,6 +100,25 @@ def _unreachable_provider(person: Person, canary: str) -> Any:
     return changed.pk
 
 
+def _mapping(person: Person, canary: str) -> Any:
+    """A provider that answers for another, and a call that it answers now."""
+    from datetime import timedelta
+
+    from django.utils import timezone
+
+    from accounts.tenancy import tenant
+    from tests.factories.workflows import make_provider
+    from workflows.models import ModelCall
+    from workflows.services.models.mappings import set_mapping
+
+    target = make_provider(person, name=f"{canary} mapped")
+    with tenant([person.team.pk]):
+        ModelCall.objects.create(
+            team_id=person.team.pk, provider=target, expires_at=timezone.now() + timedelta(hours=1)
+        )
+    return set_mapping(person.principal, name=canary, model=canary, target=target).pk
+
+
 def _credential(person: Person, canary: str) -> Any:
     from workflows.services.credentials import create_credential
 
@@ -121,6 +140,7 @@ OBJECTS: dict[str, Maker] = {
     "account": _account,
     "provider": _provider,
     "unreachable provider": _unreachable_provider,
+    "mapping": _mapping,
     "credential": _credential,
 }
 
