@@ -53,7 +53,10 @@ def told_and_seen(page: Page) -> None:
 
 def asked_anew_and_cited(page: Page) -> None:
     bubble(page, 3)
+    # Shown again on the page of the new conversation, this run is no answer to what is asked there.
+    expect(say(page, QUESTION)).to_contain_text("peanuts")
     page.get_by_role("link", name="New conversation").first.click()
+    expect(page.locator("#panel-log .log-row")).not_to_have_count(0)
     bubble(page, 4)
     expect(say(page, QUESTION)).to_contain_text("peanuts")
     bubble(page, 5)

@@ -26,7 +26,7 @@ export class Tour {
     root.querySelector("[data-tour-end]").addEventListener("click", () => this.end());
     document.addEventListener("keydown", (event) => this.#onKey(event));
     editor.root.addEventListener("run-event", ({ detail }) => this.#onRunEvent(detail));
-    editor.addEventListener("run-over", () => this.#complete("finished"));
+    editor.addEventListener("run-over", () => this.#isReplay || this.#complete("finished"));
     new MutationObserver((changes) => this.#onToast(changes)).observe(document.getElementById("toasts"), { childList: true, subtree: true });
     document.addEventListener("toggle", () => this.#update(), true);
     new MutationObserver(() => this.#update()).observe(editor.root, { childList: true, subtree: true, attributes: true, attributeFilter: ["open", "hidden"] });
@@ -86,7 +86,13 @@ export class Tour {
     this.#update();
   }
 
+  /** Return whether the editor only shows an ended run again, as it does after a page was loaded: that takes no step. */
+  get #isReplay() {
+    return Boolean(this.editor.runs?.isOld);
+  }
+
   #onRunEvent({ name, data }) {
+    if (this.#isReplay) return;
     if (name === "run_started") for (const event of ["written", "recalled", "finished"]) this.#completed.delete(event);
     if (name === "memory_written") this.#completed.add("written");
     if (name === "memory_recalled" && data.entries?.length) this.#completed.add("recalled");
