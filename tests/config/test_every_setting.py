@@ -153,7 +153,12 @@ def _start_with_all(server: ThreadingHTTPServer, home: Path) -> dict[str, Any]:
     }
     processes = [_start(rows, names) for rows in _split_rows()]
     report: dict[str, Any] = {"names": names}
-    answers = [(process.communicate(timeout=60), process.returncode) for process in processes]
+    try:
+        answers = [(process.communicate(timeout=120), process.returncode) for process in processes]
+    finally:
+        for process in processes:
+            process.kill()
+            process.communicate()
     for (out, err), status in answers:
         assert status == 0, err
         report |= json.loads(out)
