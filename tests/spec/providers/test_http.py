@@ -365,10 +365,10 @@ def test_deployment_uses_the_memory_of_another(live_stack: Any) -> None:
     provider = HttpProvider(live_stack.url, key, allow=ANY)
 
     provider.store(StoreParams("conv:1", "cat", value="My cat is called Miso."))
-    provider.store(StoreParams("conv:1", "soon", value="gone", ttl_seconds=0.5))
     found = provider.recall(MemoryQuery("conv:1", query_text="What is my cat called?"))
+    provider.store(StoreParams("conv:1", "soon", value="gone", ttl_seconds=2))
     before = provider.recall(MemoryQuery("conv:1"))
-    time.sleep(0.6)
+    time.sleep(2.1)
     after = provider.recall(MemoryQuery("conv:1"))
 
     assert [entry.value for entry in found] == ["My cat is called Miso."]
