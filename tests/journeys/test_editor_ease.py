@@ -170,7 +170,7 @@ def test_palette_is_one_stop_and_its_items_know_the_key_for_more(draft: Draft):
     expect(page.locator("#palette .pal-more button").first).to_be_focused()
 
 
-def test_phone_shows_the_whole_and_keeps_its_view_to_itself(draft: Draft):
+def test_phone_begins_where_the_graph_does_and_keeps_its_view_to_itself(draft: Draft):
     page = draft.page
     page.reload()
     ready(page)
@@ -180,6 +180,9 @@ def test_phone_shows_the_whole_and_keeps_its_view_to_itself(draft: Draft):
     ready(page)
     expect(page.locator("#saved")).to_be_visible()
     page.locator(".ed-bar [data-view=canvas]").click()
+    expect(draft.node("User message")).to_be_in_viewport(ratio=1)
+    assert page.evaluate("() => mnemoflow.editor.canvas.viewport.k") == 0.8  # it can be read
+    page.get_by_role("button", name="Zoom to fit").click()
     expect(page.locator("wf-node").last).to_be_in_viewport(ratio=1)
     for card in page.locator("wf-node").all():
         expect(card).to_be_in_viewport(ratio=1)

@@ -151,6 +151,7 @@ export class Canvas {
 
   /** Return what lies at a point of the window: x and y in its scope, and the node or edge. */
   at(clientX, clientY) {
+    this.viewport.followScroll();
     const corner = this.root.getBoundingClientRect();
     const [x, y] = this.viewport.toGraph(clientX - corner.left, clientY - corner.top);
     const hit = this.hitTester.at(x, y, { ports: false });

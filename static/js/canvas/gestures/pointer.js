@@ -44,6 +44,7 @@ export class Pointers {
 
   #onPress(e) {
     if (e.target.closest(INTERACTIVE)) return;
+    this.canvas.viewport.followScroll();
     const point = this.point(e);
     this.#down.set(e.pointerId, point);
     if (this.#down.size === 2) return this.#begin(new Pinch(this.canvas, this.#down), e);

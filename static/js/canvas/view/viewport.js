@@ -29,7 +29,7 @@ export class Viewport extends EventTarget {
     this.sizer = root.querySelector(".wf-sizer");
     this.view = root.querySelector(".wf-view");
     this.measure();
-    this.pane.addEventListener("scroll", () => this.#onScroll(), { passive: true });
+    this.pane.addEventListener("scroll", () => this.followScroll(), { passive: true });
     new ResizeObserver(() => this.#onResize()).observe(root);
   }
 
@@ -119,7 +119,8 @@ export class Viewport extends EventTarget {
     this.y = this.#origin[1] - this.pane.scrollTop;
   }
 
-  #onScroll() {
+  /** Take over the position of the pane. The event of a scroll comes a frame later; a press in between must not miss. */
+  followScroll() {
     if (this.isZooming || this.#frame) return;
     const [x, y] = [this.#origin[0] - this.pane.scrollLeft, this.#origin[1] - this.pane.scrollTop];
     if (x === this.x && y === this.y) return; // caused by #scroll

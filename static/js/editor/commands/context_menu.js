@@ -2,7 +2,6 @@
 
 import { getSelectedEdges, getSelectedNodes, isNote } from "../graph_queries.js";
 import { placeBox } from "../prompt.js";
-import { toGraph } from "../canvas/add_nodes.js";
 import { Submenus, getItems, moveFocus } from "./submenus.js";
 import { t } from "../../common/translations.js";
 
@@ -63,8 +62,8 @@ const getFocusedElement = (editor) => {
 
 /** Select what is under the pointer, unless it is part of the selection. */
 function selectTarget(editor, at) {
-  const hit = editor.canvas.hitTester.at(...toGraph(editor, at), { ports: false });
-  const id = hit?.node?.id ?? hit?.edge?.id;
+  const { node, edge } = editor.canvas.at(at.x, at.y);
+  const id = node?.id ?? edge?.id;
   if (!id) editor.canvas.pick([]);
   else if (!editor.selection.has(id)) editor.canvas.pick([id]);
 }
