@@ -107,9 +107,9 @@ export class Navigation {
 
   /** Store the view, except on narrow screens, whose view would not fit a wide one. */
   store() {
-    const { x, y, k, width, height } = this.canvas.viewport;
+    const { x, y, k, width } = this.canvas.viewport;
     if (!width || isNarrow()) return;
-    storeSetting(this.key, JSON.stringify([x, y, k, width, height].map((n) => Math.round(n * 1000) / 1000)));
+    storeSetting(this.key, JSON.stringify([x, y, k, innerWidth, innerHeight].map((n) => Math.round(n * 1000) / 1000)));
   }
 
   /**
@@ -120,9 +120,9 @@ export class Navigation {
     const { viewport } = this.canvas;
     if (!viewport.width) return; // on a narrow screen another panel is shown first
     this.isNarrow = isNarrow();
+    const view = isNarrow() ? null : this.#loadView(); // before any other view is stored in its place
     this.fit();
     if (viewport.k < READABLE && !this.canvas.farView.isFar) this.#begin();
-    const view = isNarrow() ? null : this.#loadView();
     if (!view) return;
     Object.assign(viewport, view);
     viewport.rest();
@@ -140,7 +140,7 @@ export class Navigation {
     if (!Array.isArray(numbers) || numbers.length < 5 || !numbers.every(Number.isFinite)) return null;
     const [x, y, k, width, height] = numbers;
     const isSimilar = (stored, current) => Math.abs(stored - current) <= SIZE_TOLERANCE * current;
-    if (!isSimilar(width, v.width) || !isSimilar(height, v.height)) return null;
+    if (!isSimilar(width, innerWidth) || !isSimilar(height, innerHeight)) return null; // of the window: panels come and go
     const visible = { x: -x / k, y: -y / k, w: v.width / k, h: v.height / k };
     return overlaps(visible, this.canvas.bounds()) ? { x, y, k } : null;
   }
