@@ -158,8 +158,8 @@ def taken_out_byte_for_byte(page: Page, knowledge_base: str) -> None:
     expect(form.locator("#import-preview .notice-ok")).to_be_visible()
     form.locator("button.button-main").click()
     expect(page.locator(".toast").last).to_be_visible()
-    page.locator("[name=q]").fill("cups")
-    page.locator("[name=q]").press("Enter")
+    page.locator("main [name=q]").fill("cups")
+    page.locator("main [name=q]").press("Enter")
     expect(page.locator(".page-list a.title")).to_have_text(["Cups"])
     with page.expect_download() as download:
         page.locator("a[href$='/export/']").click()
