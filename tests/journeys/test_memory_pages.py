@@ -39,7 +39,7 @@ def shop(signed_in: Page, live_stack: LiveStack, language: str) -> Page:
     )
     page.goto(f"/memory/?q={app}")
     expect(page.locator("html")).to_have_attribute("lang", language)
-    page.locator("td .title").click()
+    page.get_by_role("link", name=app, exact=True).click()
     expect(page.locator("h1")).to_have_text(app)
     return page
 
