@@ -110,7 +110,8 @@ IDS = """() => {
   return ids.filter((id, at) => ids.indexOf(id) !== at).map((id) => `#${id} twice`);
 }"""
 
-# WCAG AA on text whose own or inherited background is a plain colour.
+# WCAG AA on text whose own or inherited background is a plain colour. A text of the inspector is drawn in two layers: what
+# has no colour in one of them is read in the other, which is measured though screen readers don't hear it.
 CONTRAST = """() => {
   const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
   const rgba = (colour) => {
@@ -136,12 +137,17 @@ CONTRAST = """() => {
     }
     return layers.reverse().reduce((under, top) => over(top, under), rgba(getComputedStyle(document.documentElement).colorScheme.includes("dark") ? "Canvas" : "#fff"));
   };
+  const isUncoloured = (e) => rgba(getComputedStyle(e).color)[3] === 0;
+  const isReadInOtherLayer = (e) => {
+    const layers = e.closest(".insp-paper")?.querySelectorAll(":scope > pre, :scope > textarea");
+    return Boolean(layers) && isUncoloured(e) && ![...layers].every(isUncoloured);
+  };
   const wrong = new Set();
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (walker.nextNode()) {
     const e = walker.currentNode.parentElement;
     if (!walker.currentNode.textContent.trim() || !e.checkVisibility({ opacityProperty: true, visibilityProperty: true })) continue;
-    if (e.closest("[disabled], .visually-hidden, .skip, template, [aria-hidden=true]")) continue;
+    if (e.closest("[disabled], .visually-hidden, .skip, template, [aria-hidden=true]:not(.insp-paper > pre)") || isReadInOtherLayer(e)) continue;
     const style = getComputedStyle(e);
     const under = behind(e);
     if (!under) continue;
