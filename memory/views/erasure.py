@@ -62,6 +62,8 @@ TABLE_LABELS: dict[str, str | Promise] = {
     "workflows_steppart": gettext_lazy("Calls of agents"),
     "workflows_runwait": gettext_lazy("Questions to people"),
     "workflows_wouldbe": gettext_lazy("Memory of dry runs"),
+    "workflows_feedback": gettext_lazy("Feedback"),
+    "workflows_datacase": gettext_lazy("Cases of data sets"),
     "accounts_auditperson": gettext_lazy("Audit trail pseudonyms"),
 }
 

@@ -260,6 +260,13 @@ STAYS = {
     "workflows_modelprovider": "the team's settings",
     "workflows_credential": "the team's settings",
     "workflows_toolconnection": "the team's settings",
+    "workflows_modelmapping": "the team's settings",
+    "workflows_modelcall": "calls that are being made, without a person",
+    "workflows_runusage": "a day's numbers; the person is taken out of them",
+    "workflows_modelusage": "a day's numbers; the person is taken out of them",
+    "workflows_dataset": "the team's work; a person's cases are erased",
+    "workflows_evaluation": "the team's work",
+    "workflows_evaluationresult": "goes with its case",
 }
 
 
