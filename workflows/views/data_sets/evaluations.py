@@ -89,11 +89,11 @@ def detail(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
     principal = get_principal(request)
     evaluation = selectors.find_evaluation(principal, evaluation_id)
     rows = build_rows(evaluation)
-    only = read_text(request.GET, "only")
+    selection = read_text(request.GET, "only")
     context = {
         **build_evaluation_row(evaluation),
-        "rows": [row for row in rows if _is_shown(row, only)],
-        "only": only,
+        "rows": [row for row in rows if _is_shown(row, selection)],
+        "selection": selection,
         "can_edit": permissions.may_arrange(principal, evaluation.team_id),
         "url": request.get_full_path(),
     }
@@ -123,8 +123,8 @@ def build_rows(evaluation: Evaluation) -> list[ResultRow]:
     return list(rows.values())
 
 
-def _is_shown(row: ResultRow, only: str) -> bool:
+def _is_shown(row: ResultRow, selection: str) -> bool:
     """Return whether a row passes the filter: "failed" for a score below 1, or "changed" between the versions."""
-    if only == "failed":
+    if selection == "failed":
         return any(cell.result.score != 1 for cell in row.cells)
-    return bool(row.change) if only == "changed" else True
+    return bool(row.change) if selection == "changed" else True
