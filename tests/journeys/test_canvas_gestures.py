@@ -288,7 +288,9 @@ def test_keyboard_lands_on_one_node_and_names_it(board: Board):
 
     focused = board.page.locator(":focus")
     expect(focused).to_have_attribute("data-id", "reply")
-    expect(focused).to_have_accessible_name("Answer, LLM")
+    expect(focused).to_have_accessible_name(
+        "Answer, LLM, The offline demo model answers until a model is connected on the page Models."
+    )
     assert board.js("return canvas.neighbours('choose', 'right');") == ["reply", "each"]
     assert board.js("return canvas.neighbours('choose', 'left');") == ["recall"]
     assert board.js("return document.querySelectorAll('.wf-pane [tabindex=\"0\"]').length;") == 0

@@ -19,7 +19,7 @@ def test_data_set_is_evaluated(signed_in: Page, live_stack: LiveStack) -> None:
     page.get_by_label("Message", exact=True).fill("I live in Lyon.")
     page.get_by_label("Expected answer", exact=False).fill("Lyon")
     page.get_by_role("button", name="Add a case").click()
-    page.get_by_label("Score").select_option("contains")
+    page.get_by_label("Score", exact=True).select_option("contains")
     page.get_by_role("button", name="Run evaluation").click()
 
     expect(page.get_by_role("heading", name="Finished")).to_be_visible()
