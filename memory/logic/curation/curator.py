@@ -232,10 +232,14 @@ def _remove_known(analysis: Analysis, work: FinishedWork) -> Analysis:
 
 
 def _is_summary_known(summary: str, work: FinishedWork, known_texts: KnownTexts) -> bool:
-    """Return whether the summary only repeats known content or content that the run itself stored."""
+    """Return whether the summary only repeats known content or content that the run itself stored.
+
+    A statement that memory had already isn't stored again by the run, which has recalled it.
+    """
     return (
         (known_texts.contains(summary) and not mentions_task(work.task, summary))
         or KnownTexts.from_texts(work.stored_texts).contains(work.task)
+        or any(compare_values(text, work.task) is Likeness.SAME for text in work.recalled_texts)
         or is_repetition(work.task, work.outputs, known_texts)
     )
 

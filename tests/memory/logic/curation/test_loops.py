@@ -65,6 +65,21 @@ async def test_what_the_run_stored_itself_is_neither_learnt_nor_accounted_for():
     assert done.drafts == ()
 
 
+@pytest.mark.parametrize("fact", ["My cat is called Mimi.", "我的猫叫咪咪。"])
+async def test_what_is_told_again_is_neither_learnt_nor_accounted_for(fact: str):
+    """The run stores nothing, because memory has the fact already, and recalls it."""
+    language = "en" if fact.isascii() else "zh"
+    others = TOLD[language][:1]
+
+    done = await curated(
+        FinishedWork(
+            fact, outputs=[fact, "Noted."], recalled_texts=[*others, fact], language=language
+        )
+    )
+
+    assert done.drafts == ()
+
+
 async def test_run_that_did_something_is_accounted_for_though_it_was_reminded():
     recalled = ["Deploy the shop: succeeded.", "The shop runs on port 8080"]
 
