@@ -56,7 +56,7 @@ def test_container_that_grew_is_one_revision_and_undone_with_it(alice):
     ).json()
 
     assert [op["op"] for op in change["ops"]] == ["add", "resize"]
-    assert 'data-w="664"' in change["html"]["nodes"]["it"]
+    assert 'data-w="680"' in change["html"]["nodes"]["it"]
     assert sorted(op["op"] for op in undone["ops"]) == ["delete", "resize"]
     assert 'data-w="400"' in undone["html"]["nodes"]["it"]
 
