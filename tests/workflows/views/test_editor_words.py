@@ -52,12 +52,20 @@ def test_condition_reads_as_a_sentence_whatever_its_operator(operator, value, sa
         (
             "iteration",
             {"iterator_selector": []},
-            "Runs the nodes inside for each item",
+            "Iteration",
         ),
     ],
 )
 def test_card_names_variables_and_no_ids(kind, data, said):
     assert summarize_node(NodeSpec("c", kind, data), load_kinds()).startswith(said)
+
+
+def test_card_titled_like_its_kind_says_what_the_kind_does():
+    node = NodeSpec("c", "iteration", {"iterator_selector": []})
+
+    summary = summarize_node(node, load_kinds(), title="Iteration")
+
+    assert summary.startswith("Runs the nodes inside for each item")
 
 
 @pytest.mark.django_db
