@@ -33,7 +33,8 @@ def page(person: Person, **query: str) -> str:
 
 def shown(text: str) -> list[str]:
     """The keys of what was found, in their order."""
-    return re.findall(r'<td class="key">\s*<a[^>]*>([^<]*)</a>', text)
+    rows = re.findall(r'<td class="break mem-value">(.*?)</td>', text, re.DOTALL)
+    return [re.findall(r'<span\s+class="mono clip"[^>]*>([^<]*)</span>', row)[0] for row in rows]
 
 
 def test_words_find_memories_with_their_place_and_reasons_and_names_too(
