@@ -78,8 +78,9 @@ def test_overview_adds_up_scopes_pages_them_and_finds_by_name(alice: Person) -> 
     assert ">app59</a>" not in first[: first.index("newest-title")]
     assert ">app59</a>" in page(alice, "/memory/", offset="50")
     found = page(alice, "/memory/", q="APP3")
-    assert re.findall(r">(app\d\d|You)</a>\s*<span class=\"under", found) == [
-        f"app3{number}" for number in range(10)
+    copied = r">([^<]+)</a>\s*<button[^>]*\sdata-copy-text=\"([^\"]*)\""
+    assert re.findall(copied, found) == [
+        (f"app3{number}", f"global:app3{number}") for number in range(10)
     ]
     assert ">You</a>" in page(alice, "/memory/", q="you")
     assert "global:app00" not in page(alice, "/memory/", scope="user", q="user")
