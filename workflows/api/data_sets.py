@@ -123,7 +123,7 @@ def add_run(request: HttpRequest, data_set_id: UUID, body: schemas.RunCaseIn) ->
     summary="Change a case",
 )
 def change_case(
-    request: HttpRequest, data_set_id: UUID, case_id: UUID, body: schemas.CaseIn
+    request: HttpRequest, data_set_id: UUID, case_id: UUID, body: schemas.DataCaseIn
 ) -> DataCase:
     """Replace a case."""
     principal = get_principal(request)

@@ -24,7 +24,7 @@ class DataSetOut(Schema):
     updated_at: datetime
 
 
-class CaseIn(Body):
+class DataCaseIn(Body):
     """A case needs a ``query`` or ``inputs``. ``expected`` is any JSON value; for "contains" it may be a list of texts."""
 
     query: Annotated[str, Field(max_length=100_000)] = ""
@@ -33,7 +33,7 @@ class CaseIn(Body):
 
 
 class CasesIn(Body):
-    cases: Annotated[list[CaseIn], Field(min_length=1, max_length=1_000)]
+    cases: Annotated[list[DataCaseIn], Field(min_length=1, max_length=1_000)]
 
 
 class ImportIn(Body):
