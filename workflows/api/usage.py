@@ -15,6 +15,8 @@ from workflows.services.usage.report import Dimension, Key, Selection, load_repo
 
 router = Router(auth=api_auth(), tags=["usage"])
 
+CSV_RESPONSE = {"responses": {200: {"content": {"text/csv": {"schema": {"type": "string"}}}}}}
+
 
 @router.get("/usage", response=UsageOut, summary="Get usage")
 def read_usage(request: HttpRequest, filters: Query[UsageQuery]) -> dict[str, object]:
@@ -35,7 +37,9 @@ def read_usage(request: HttpRequest, filters: Query[UsageQuery]) -> dict[str, ob
     }
 
 
-@router.get("/usage.csv", response={200: None}, summary="Export usage as CSV")
+@router.get(
+    "/usage.csv", response={200: None}, summary="Export usage as CSV", openapi_extra=CSV_RESPONSE
+)
 def export_usage(request: HttpRequest, filters: Query[UsageQuery]) -> HttpResponse:
     """Return a row for each day and each value of ``by``."""
     selection = filters.build_selection(get_current_team_id(request))
