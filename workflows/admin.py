@@ -98,6 +98,56 @@ class ModelProviderAdmin(ReadOnlyTenantAdmin):
     list_select_related = ("team",)
 
 
+@admin.register(models.ModelMapping)
+class ModelMappingAdmin(ReadOnlyTenantAdmin):
+    verb = "credential.view"
+    list_display = ("provider", "model", "target", "target_model", "team")
+    list_select_related = ("target", "team")
+
+
+@admin.register(models.ModelCall)
+class ModelCallAdmin(ReadOnlyTenantAdmin):
+    verb = "credential.view"
+    list_display = ("provider", "expires_at", "team")
+    list_select_related = ("provider", "team")
+
+
+@admin.register(models.RunUsage, models.ModelUsage)
+class UsageAdmin(ReadOnlyTenantAdmin):
+    verb = "usage.view"
+    list_display = ("day", "workflow_id", "latency_bucket", "failed", "team")
+    list_select_related = ("team",)
+
+
+@admin.register(models.DataSet)
+class DataSetAdmin(ReadOnlyTenantAdmin):
+    list_display = ("name", "team", "created_by", "created_at")
+    list_select_related = ("team", "created_by")
+    search_fields = ("name",)
+
+
+@admin.register(models.DataCase)
+class DataCaseAdmin(ReadOnlyTenantAdmin):
+    verb = "workflow.edit"
+    list_display = ("rank", "data_set", "created_at")
+    list_select_related = ("data_set",)
+
+
+@admin.register(models.Evaluation)
+class EvaluationAdmin(ReadOnlyTenantAdmin):
+    list_display = ("data_set", "workflow", "label", "other_label", "scorer", "status")
+    list_filter = ("status",)
+    list_select_related = ("data_set", "workflow")
+
+
+@admin.register(models.EvaluationResult)
+class EvaluationResultAdmin(ReadOnlyTenantAdmin):
+    verb = "workflow.edit"
+    list_display = ("evaluation", "case", "side", "status", "score")
+    list_filter = ("status",)
+    list_select_related = ("evaluation", "case")
+
+
 @admin.register(models.ToolConnection)
 class ToolConnectionAdmin(ReadOnlyTenantAdmin):
     verb = "credential.view"
@@ -208,5 +258,6 @@ _register_run_detail(models.StepIntent, "node_key", "attempt", "run", "at")
 _register_run_detail(models.StepPart, "node_key", "part", "kind", "run")
 _register_run_detail(models.RunWait, "node_key", "part", "due_at", "answered_at", "run")
 _register_run_detail(models.RunEvent, "seq", "name", "run", "at")
+_register_run_detail(models.Feedback, "actor", "rating", "run", "created_at")
 _register_run_detail(models.RunPartial, "run", "updated_at")
 _register_run_detail(models.DryRunChange, "number", "operation", "key", "fate", "run")

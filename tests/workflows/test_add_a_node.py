@@ -54,7 +54,7 @@ def test_card_shows_its_icon_its_colour_and_its_summary(kinds: Kinds) -> None:
     card = html.partition('data-id="loud"')[2].partition("</wf-node>")[0]
     assert "wf-data" in card
     assert "wf-i-template" in card
-    assert re.findall(r'<span class="wf-text">(\w+)<', card) == ["text"]
+    assert re.findall(r"<small>(\w+)<", card) == ["text"]
 
 
 def test_palette_offers_it_in_its_group(kinds: Kinds, monkeypatch: pytest.MonkeyPatch) -> None:
