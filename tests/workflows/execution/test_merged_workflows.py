@@ -11,7 +11,7 @@ from memory.services.entries.run_notes import get_run_metadata
 from tests.factories.workflows import make_version, make_workflow
 from tests.support.cast import Cast
 from tests.workflows.execution.test_streams import GROUP, _document, _node, _spaces, drive
-from workflows.errors import InvalidValue
+from workflows.engine.errors import DocumentInvalid
 from workflows.execution.worker import Worker
 from workflows.models import Run, RunWait, StepPart, Workflow
 from workflows.services.editor.drafts import load_draft
@@ -150,7 +150,7 @@ def test_person_who_may_not_run_a_merged_workflow_may_not_merge_it(
     with tenant([chat.team_id]):
         Workflow.objects.unscoped().filter(name="desktop").update(slug="gone")
 
-    with pytest.raises(InvalidValue, match="no such workflow"):
+    with pytest.raises(DocumentInvalid, match="There is no workflow desktop in this team"):
         start_run(cast.alice.principal, workflow=chat, inputs={"text": "x"}, offline=True)
 
 

@@ -17,7 +17,7 @@ from workflows.services.runs.runs import start_run
 
 pytestmark = pytest.mark.django_db
 
-PROBLEM = "Remember: Value is missing"
+PROBLEM = "Remember: Variable is missing"
 SPEC = {
     "name": "A case",
     "turns": [{"inputs": {"text": "x"}, "checks": [{"of": "status", "operator": "not empty"}]}],
