@@ -15,6 +15,7 @@ from workflows.models import ConnectionKind, ToolConnection
 from workflows.schemas import tools as schemas
 from workflows.schemas.workflows import SecretIn
 from workflows.services import tools
+from workflows.services.tools import trying
 
 
 router = Router(auth=api_auth(), tags=["tools"])
@@ -80,7 +81,7 @@ def refresh_connection(
 def try_operation(request: HttpRequest, connection_id: UUID, body: schemas.TryIn) -> ToolResult:
     """Call an enabled operation once. It really is called: what it changes is changed."""
     principal, connection = _find(request, connection_id)
-    return tools.try_operation(
+    return trying.try_operation(
         principal, connection=connection, name=body.operation, arguments=body.arguments
     )
 

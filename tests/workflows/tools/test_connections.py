@@ -14,6 +14,7 @@ from workflows.engine.errors import ToolFailed
 from workflows.errors import InvalidValue, NameTaken
 from workflows.models import Credential, ToolConnection
 from workflows.services import tools
+from workflows.services.tools import trying
 from workflows.tools import connections
 
 
@@ -157,7 +158,7 @@ def test_mcp_server_is_connected_and_each_tool_needs_approval(cast):
         row = tools.connect_mcp(
             cast.ada.principal, team_id=cast.team_a.pk, url=server.url, secret=SECRET
         )
-        result = tools.try_operation(
+        result = trying.try_operation(
             cast.ada.principal, connection=row, name="add", arguments={"a": 1, "b": 2}
         )
 
@@ -214,7 +215,7 @@ def test_secret_is_not_sent_unencrypted_because_a_document_says_so(cast):
 def test_server_that_vanishes_is_an_error_of_the_result(cast):
     with FakeMcp() as server:
         row = tools.connect_mcp(cast.ada.principal, team_id=cast.team_a.pk, url=server.url)
-    result = tools.try_operation(
+    result = trying.try_operation(
         cast.ada.principal, connection=row, name="add", arguments={"a": 1, "b": 2}
     )
 
@@ -264,7 +265,7 @@ def test_every_change_is_in_the_audit_log_without_the_secret(cast):
     tools.choose_operations(ada, connection=row, enabled={"find"}, approvals=set())
     tools.refresh_connection(ada, connection=row, document=document())
     tools.choose_operations(ada, connection=row, enabled={"find"}, approvals=set())
-    tools.try_operation(ada, connection=row, name="find", arguments={"title": 5})
+    trying.try_operation(ada, connection=row, name="find", arguments={"title": 5})
     tools.remove_secret(ada, connection=row)
     tools.disconnect(ada, connection=row)
 

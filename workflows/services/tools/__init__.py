@@ -1,4 +1,4 @@
-"""Operations on the tool connections of a team: connect, refresh, choose operations, try a tool, disconnect."""
+"""Operations on the tool connections of a team: connect, refresh, choose operations, disconnect."""
 
 from workflows.services.tools.changing import (
     choose_operations,
@@ -8,7 +8,6 @@ from workflows.services.tools.changing import (
     replace_secret,
 )
 from workflows.services.tools.connecting import connect_mcp, connect_openapi, connect_process
-from workflows.services.tools.trying import try_local, try_operation, try_workflow
 
 
 __all__ = [
@@ -20,7 +19,4 @@ __all__ = [
     "refresh_connection",
     "remove_secret",
     "replace_secret",
-    "try_local",
-    "try_operation",
-    "try_workflow",
 ]

@@ -18,7 +18,7 @@ from workflows import permissions, selectors
 from workflows.engine.errors import InputRejected
 from workflows.engine.language.document import Json
 from workflows.engine.tool_calls import ToolResult, ToolSource, ToolSpec
-from workflows.services import tools
+from workflows.services.tools import trying
 from workflows.services.tools.workflow_tools import list_workflow_tools
 from workflows.templatetags.problems import describe_problem
 from workflows.tools.port import load_local_tools
@@ -44,7 +44,9 @@ def try_operation(request: HttpRequest, connection_id: UUID, name: str) -> HttpR
     spec = ToolSpec(name, row["description"], row["parameters"])
 
     def call(arguments: Mapping[str, Json]) -> ToolResult:
-        return tools.try_operation(principal, connection=connection, name=name, arguments=arguments)
+        return trying.try_operation(
+            principal, connection=connection, name=name, arguments=arguments
+        )
 
     back = reverse("workflows:tool_connection", args=[connection.pk])
     return _respond(request, spec, call, {"back_url": back, "back_label": connection.name})
@@ -62,7 +64,7 @@ def try_local(request: HttpRequest, source: str, name: str) -> HttpResponse:
         raise NotFound
 
     def call(arguments: Mapping[str, Json]) -> ToolResult:
-        return tools.try_local(
+        return trying.try_local(
             principal, team_id=team_id, source=tool_source, name=name, arguments=arguments
         )
 
@@ -89,7 +91,7 @@ def try_workflow(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
         errors = dict(submission.errors)
         if not errors:
             try:
-                run = tools.try_workflow(
+                run = trying.try_workflow(
                     principal, workflow=tool.workflow, arguments=submission.arguments
                 )
             except InputRejected as rejected:
