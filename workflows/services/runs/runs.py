@@ -37,7 +37,7 @@ from workflows.services import audit_lines
 from workflows.services.chat.conversations import add_message, open_conversation
 from workflows.services.editor.snapshots import take_snapshot
 from workflows.services.runs.child_runs import lock_parent, settle_relatives
-from workflows.services.runs.document_checks import check_document
+from workflows.services.runs import document_checks
 from workflows.services.runs.memory_streams import MemoryStream, build_stream_variables
 from workflows.tasks import wake_worker
 
@@ -130,7 +130,7 @@ def check_request(
     Runs in the caller's transaction. Raises DocumentInvalid with every error of the document.
     """
     workflow, document = request.workflow, from_json(request.snapshot.document)
-    check_document(workflow, request.snapshot, document)
+    document_checks.check_document(workflow, request.snapshot, document)
     checked_inputs = check_start_inputs(document, inputs or {})
     if mocks:
         Mocks(mocks)  # raises NodeFailed for an invalid mock
