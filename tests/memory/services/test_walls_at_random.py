@@ -52,6 +52,7 @@ class Shelf:
     """A namespace as the model knows it."""
 
     living: dict[str, Any] = field(default_factory=dict)
+    writers: dict[str, Any] = field(default_factory=dict)  # by what was said, forgotten or not
     participants: set[Any] = field(default_factory=set)
     is_made: bool = False
 
@@ -123,6 +124,7 @@ class Walls(RuleBasedStateMachine):
         text = data.draw(st.sampled_from(self._everywhere(team)))
         may = text in (caller.reach or ())
         if data.draw(st.booleans()):
+            may = may or self._is_own_group(team, who, text)
             self._recall(team, text, caller, {"namespace": text}, key, None, may=may)
         else:
             self._store(team, text, caller, key, {"namespace": text}, may=may)
@@ -228,6 +230,7 @@ class Walls(RuleBasedStateMachine):
             return
         assert done.value == value
         shelf.living[key] = value
+        shelf.writers[value["said"]] = caller.principal.user_id
         if not shelf.is_made or text in (caller.reach or ()):
             shelf.participants |= caller.participants | {caller.principal.user_id}
         shelf.is_made = True
@@ -345,6 +348,13 @@ class Walls(RuleBasedStateMachine):
         if text.startswith("ai:notes:"):
             return False
         return verb == "view" or ROLES[who] != Role.VIEWER
+
+    def _is_own_group(self, team: int, who: int, text: str) -> bool:
+        """Whether the person wrote an entry of another group's that is still there, so that their runs may read it."""
+        shelf, user = self.teams[team].shelf(text), self.teams[team].people[who]
+        if not text.startswith("ai:memory:") or self._is_elsewhere(self.teams[team], text):
+            return False
+        return any(shelf.writers[one["said"]] == user.pk for one in shelf.living.values())
 
     def _is_elsewhere(self, team: Team, text: str) -> bool:
         kinds = {"ai:memory": "workflow", "ai:notes": "run"}
