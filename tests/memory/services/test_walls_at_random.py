@@ -52,7 +52,6 @@ class Shelf:
     """A namespace as the model knows it."""
 
     living: dict[str, Any] = field(default_factory=dict)
-    writers: dict[str, Any] = field(default_factory=dict)  # by what was said, forgotten or not
     participants: set[Any] = field(default_factory=set)
     is_made: bool = False
 
@@ -224,13 +223,16 @@ class Walls(RuleBasedStateMachine):
         shelf = self.teams[team].shelf(text)
         may = may and (key in shelf.living or len(shelf.living) < LIMIT)
         self.count += 1
-        value = {"of": f"{team}/{text}", "said": f"P{team} note {self.count}"}
+        value = {
+            "of": f"{team}/{text}",
+            "said": f"P{team} note {self.count}",
+            "by": str(caller.principal.user_id),
+        }
         done = self._done(team, lambda: services.remember(caller, key=key, value=value, **at), may)
         if done is Refused:
             return
         assert done.value == value
         shelf.living[key] = value
-        shelf.writers[value["said"]] = caller.principal.user_id
         if not shelf.is_made or text in (caller.reach or ()):
             shelf.participants |= caller.participants | {caller.principal.user_id}
         shelf.is_made = True
@@ -350,11 +352,12 @@ class Walls(RuleBasedStateMachine):
         return verb == "view" or ROLES[who] != Role.VIEWER
 
     def _is_own_group(self, team: int, who: int, text: str) -> bool:
-        """Whether the person wrote an entry of another group's that is still there, so that their runs may read it."""
-        shelf, user = self.teams[team].shelf(text), self.teams[team].people[who]
-        if not text.startswith("ai:memory:") or self._is_elsewhere(self.teams[team], text):
+        """Another group of the run's workflow may be recalled by whoever wrote an entry of it."""
+        owner = self.teams[team]
+        if not text.startswith("ai:memory:w:") or self._is_elsewhere(owner, text):
             return False
-        return any(shelf.writers[one["said"]] == user.pk for one in shelf.living.values())
+        writer = str(owner.people[who].pk)
+        return any(value["by"] == writer for value in owner.shelf(text).living.values())
 
     def _is_elsewhere(self, team: Team, text: str) -> bool:
         kinds = {"ai:memory": "workflow", "ai:notes": "run"}
