@@ -36,8 +36,8 @@ from workflows.models.run import RunStatus
 from workflows.services import audit_lines
 from workflows.services.chat.conversations import add_message, open_conversation
 from workflows.services.editor.snapshots import take_snapshot
-from workflows.services.runs.child_runs import lock_parent, settle_relatives
 from workflows.services.runs import document_checks
+from workflows.services.runs.child_runs import lock_parent, settle_relatives
 from workflows.services.runs.memory_streams import MemoryStream, build_stream_variables
 from workflows.tasks import wake_worker
 
