@@ -86,9 +86,10 @@ export class Tour {
     this.#update();
   }
 
-  /** Return whether the editor only shows an ended run again, as it does after a page was loaded: that takes no step. */
+  /** Return whether the editor shows the run of an earlier page again: that takes no step. A new run may end before it is followed. */
   get #isReplay() {
-    return Boolean(this.editor.runs?.isOld);
+    const { runs } = this.editor;
+    return Boolean(runs?.isOld) && runs.run === runs.restored;
   }
 
   #onRunEvent({ name, data }) {

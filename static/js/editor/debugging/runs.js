@@ -42,6 +42,7 @@ class Runs {
     this.breakpoints = new Breakpoints(editor);
     this.stepping = false;
     this.isOld = false;
+    this.restored = ""; // the run that the page showed again when it was loaded
     this.#commands();
     this.#listen();
     this.#showLastRun();
@@ -137,6 +138,7 @@ class Runs {
   #showLastRun() {
     const run = JSON.parse(document.getElementById("last-run")?.textContent ?? "null");
     if (!run || this.panel.querySelector("run-stream")) return;
+    this.restored = run.id;
     const show = () => this.run || this.open(run, { focus: null });
     customElements.whenDefined("run-stream").then(() => setTimeout(show, RESTORE_DELAY));
   }
