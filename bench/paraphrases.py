@@ -35,7 +35,7 @@ class Paraphrases:
 
 @dataclass(frozen=True)
 class Share:
-    """How many of the questions were answered by the right memory in the first place, and among the first five."""
+    """These count the questions that were answered by the right memory in the first place, and among the first five."""
 
     questions: int
     first: int

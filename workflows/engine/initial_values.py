@@ -17,7 +17,7 @@ _TEXT_TYPES: Final = ("paragraph", "text-input", "string", "text")
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What a new node can read: the person's message, and the text and the context that the node before it makes."""
+    """A new node can read these values: the person's message, and the text and the context that the node before it makes."""
 
     message: Selector | None = None
     text: Selector | None = None

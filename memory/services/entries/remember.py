@@ -69,8 +69,8 @@ def remember(
         row, state = access.claim_to_write(params.key, context)
         if not raw:
             params = _admit(access, row, params)
-        if once and (known := _find_known(access, params)) is not None:
-            return known
+        if once and (existing := _find_known(access, params)) is not None:
+            return existing
         size = check_value(access.policy, params.value)
         access.detail.update(key=hash_key(params.key), bytes=size, keys=1)
         if access.external is not None:

@@ -51,7 +51,7 @@ MAX_ATTEMPTS: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What running a case gave."""
+    """This is the result of running a case."""
 
     answer: Json = None
     score: Score = field(default_factory=lambda: Score(None))

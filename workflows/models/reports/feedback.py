@@ -14,7 +14,7 @@ class Rating(models.IntegerChoices):
 
 
 class Feedback(Authored, TenantModel):
-    """What one author says about a run. It is visible to those who may see the run, and deleted with it."""
+    """This is what one author says about a run. It is visible to those who may see the run, and deleted with it."""
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="feedback", db_index=False)
     actor = models.CharField(_("author"), max_length=255)

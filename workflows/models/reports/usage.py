@@ -11,7 +11,7 @@ from accounts.tenancy import TenantModel
 
 
 class DailyUsage(TenantModel):
-    """What a row of either table counts: a day, a workflow, a caller, and a class of latency."""
+    """A row of either table counts these: a day, a workflow, a caller, and a class of latency."""
 
     day = models.DateField(_("day"), help_text=_("In UTC: the day on which the run was created."))
     workflow_id = models.UUIDField(_("workflow"))

@@ -48,7 +48,7 @@ class PlannedStep:
 
 @dataclass(frozen=True, slots=True)
 class WorkflowPlan:
-    """What a workflow does. A workflow that remembers recalls memories for its first step and stores facts at its end."""
+    """This says what a workflow does. A workflow that remembers recalls memories for its first step and stores facts at its end."""
 
     mode: Mode = Mode.CHAT
     name: str = ""

@@ -24,7 +24,7 @@ MAX_TEXT: Final = 100_000
 
 @dataclass(frozen=True, slots=True)
 class CaseValues:
-    """What a case consists of. ``expected`` is any JSON value, mostly a text."""
+    """A case consists of these values. ``expected`` is any JSON value, mostly a text."""
 
     query: str = ""
     inputs: Mapping[str, Json] = field(default_factory=dict)

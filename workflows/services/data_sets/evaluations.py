@@ -39,7 +39,7 @@ MAX_CRITERIA: Final = 2_000
 
 @dataclass(frozen=True, slots=True)
 class EvaluationRequest:
-    """What to evaluate: one version or two; None stands for the draft. The judge's fields are for that scorer."""
+    """This says what to evaluate: one version or two; None stands for the draft. The judge's fields are for that scorer."""
 
     versions: Sequence[Version | None] = (None,)
     scorer: str = Scorer.EXACT.value

@@ -47,7 +47,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Attention:
-    """What waits for the person, at most ``MAX_QUESTIONS`` shown, and the number of memories to review."""
+    """These things wait for the person, at most ``MAX_QUESTIONS`` shown, and the number of memories to review."""
 
     questions: Sequence["RunWait"]
     has_more_questions: bool

@@ -18,7 +18,7 @@ from workflows.services.models.answering import (
 
 @dataclass(frozen=True, slots=True)
 class RunAnswers:
-    """What is said beside the answer of a run about the models that wrote it."""
+    """This is shown beside the answer of a run about the models that wrote it."""
 
     models: tuple[AnsweringModel, ...] = ()
     is_cut: bool = False

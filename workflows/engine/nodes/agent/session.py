@@ -94,7 +94,7 @@ class AgentAnswer:
 
 
 class AgentSession:
-    """What a strategy works with. ``messages`` is the first prompt, ``tools`` are what the model may call."""
+    """A strategy works with this session. ``messages`` is the first prompt, ``tools`` are what the model may call."""
 
     def __init__(
         self,

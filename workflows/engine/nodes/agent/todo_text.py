@@ -56,7 +56,7 @@ _DECORATION: Final = " \t#*-_`【】[]"
 
 @dataclass(frozen=True, slots=True)
 class StepReport:
-    """What a model wrote about a step. ``completion`` is None if it said nothing about it that can be read."""
+    """This is what a model wrote about a step. ``completion`` is None if it said nothing about it that can be read."""
 
     completion: float | None = None
     action: str = ""

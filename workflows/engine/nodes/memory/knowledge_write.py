@@ -194,7 +194,7 @@ class KnowledgeWrite(NodeKind[WriteConfig, Prepared]):
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What a step wrote: the pages as values, their entries, and what is in quarantine, with its title."""
+    """A step wrote these: the pages as values, their entries, and what is in quarantine, with its title."""
 
     pages: Sequence[Mapping[str, Json]] = ()
     entries: Sequence[MemoryHit] = ()

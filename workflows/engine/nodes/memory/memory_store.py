@@ -86,7 +86,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What became of a draft: the entry if it was stored, and otherwise the reason, unless it was known before."""
+    """This is what became of a draft: the entry if it was stored, and otherwise the reason, unless it was known before."""
 
     key: str
     entry: MemoryHit | None = None
