@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, Final, cast
 from uuid import UUID
 
@@ -22,8 +23,8 @@ from guardian.models import GroupObjectPermission, UserObjectPermission
 from accounts.errors import NotAllowed
 from accounts.models import Membership, Team, TeamGroup, User
 from accounts.principals import Principal as Principal
-from accounts.roles import KEY_EXTRA_VERBS, ROLE_VERBS, VERBS
-from accounts.tenancy import tenant
+from accounts.roles import KEY_EXTRA_VERBS, ROLE_VERBS, TEAM_LISTS, VERBS, WORKFLOW_VERBS
+from accounts.tenancy import OUTSIDE_WORKFLOWS, tenant
 from config.sql import read_queries
 
 
@@ -45,6 +46,8 @@ def can(principal: Principal, verb: str, obj_or_team: models.Model | UUID) -> bo
     scope = VERBS[verb].scope
     if principal.kind != "user" and (scope is None or not principal.allows(scope)):
         return False
+    if principal.workflow_id is not None and not _is_of_workflow(principal, verb, obj_or_team):
+        return False
     if principal.kind == "key" and verb in KEY_EXTRA_VERBS:
         return True
     return verb in ROLE_VERBS[role] or _is_shared(principal, verb, obj_or_team)
@@ -56,6 +59,8 @@ def check(principal: Principal, verb: str, obj_or_team: models.Model | UUID) -> 
         return
     if principal.kind == "key":
         check_key(principal, VERBS[verb].scope)
+        if principal.workflow_id is not None:
+            raise NotAllowed(_("This API key is for a single workflow and can't do this."))
     raise NotAllowed(_("You don't have permission to %(verb)s.") % {"verb": VERBS[verb].wording})
 
 
@@ -227,6 +232,20 @@ def _is_shared(principal: Principal, verb: str, obj_or_team: models.Model | UUID
     if principal.user_id is None or isinstance(obj_or_team, UUID | Team):
         return False
     return is_granted(principal, verb, obj_or_team)
+
+
+def _is_of_workflow(principal: Principal, verb: str, obj_or_team: models.Model | UUID) -> bool:
+    """Return whether an API key of one workflow may do ``verb`` here: with its workflow's rows, or with other things.
+
+    In a whole team it may list workflows and runs, of which ``visible_to`` shows those of its workflow.
+    """
+    if isinstance(obj_or_team, UUID | Team):
+        return verb not in WORKFLOW_VERBS or verb in TEAM_LISTS
+    lookup: str | None = getattr(obj_or_team, "workflow_lookup", OUTSIDE_WORKFLOWS)
+    if lookup is None or lookup == OUTSIDE_WORKFLOWS:
+        return lookup == OUTSIDE_WORKFLOWS
+    workflow_id: UUID | None = attrgetter(lookup.replace("__", "."))(obj_or_team)
+    return workflow_id == principal.workflow_id
 
 
 def _get_team_id(obj_or_team: models.Model | UUID) -> UUID:

@@ -20,6 +20,7 @@ from accounts.models import (
     AuditPerson,
     Invitation,
     Membership,
+    ServiceAccount,
     StartToken,
     Team,
     TeamGroup,
@@ -92,11 +93,26 @@ class InvitationAdmin(ReadOnlyTenantAdmin):
     exclude = ("token_hash",)
 
 
+@admin.register(ServiceAccount)
+class ServiceAccountAdmin(ReadOnlyTenantAdmin):
+    verb = "key.manage"
+    list_display = ("name", "team", "workflow", "created_at")
+    list_select_related = ("team", "workflow")
+
+
 @admin.register(ApiKey)
 class ApiKeyAdmin(ReadOnlyTenantAdmin):
     verb = "key.manage"
-    list_display = ("name", "team", "prefix", "expires_at", "last_used_at", "revoked_at")
-    list_select_related = ("team",)
+    list_display = (
+        "name",
+        "service_account",
+        "team",
+        "prefix",
+        "expires_at",
+        "last_used_at",
+        "revoked_at",
+    )
+    list_select_related = ("team", "service_account")
     exclude = ("secret_hash",)
 
 

@@ -1,7 +1,10 @@
 """The errors of accounts. The ``sentence`` of a class is the message for the user."""
 
+import math
+
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
 
 
 class AccountsFault(Exception):
@@ -34,6 +37,31 @@ class InvitationUnusable(AccountsFault):
 
 class StartTokenUnusable(AccountsFault):
     sentence = _("This sign-in link has expired or was already used.")
+
+
+class SignInDelayed(AccountsFault):
+    """An attempt to sign in comes too early after failed ones. ``seconds`` is the time to wait."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = self.retry_after = max(math.ceil(seconds), 1)
+        super().__init__(describe_delay(self.seconds))
+
+
+def describe_delay(seconds: int) -> str:
+    if seconds < 120:
+        text = ngettext(
+            "Too many failed attempts. Try again in %(count)d second.",
+            "Too many failed attempts. Try again in %(count)d seconds.",
+            seconds,
+        )
+        return text % {"count": seconds}
+    minutes = math.ceil(seconds / 60)
+    text = ngettext(
+        "Too many failed attempts. Try again in %(count)d minute.",
+        "Too many failed attempts. Try again in %(count)d minutes.",
+        minutes,
+    )
+    return text % {"count": minutes}
 
 
 class LastOwner(AccountsFault):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Iterable
 from typing import Any
+from uuid import UUID
 
-from allauth.account.forms import SignupForm
+from allauth.account.forms import LoginForm, ResetPasswordForm, SignupForm
 from django import forms
 from django.conf import settings
 from django.contrib.auth import password_validation
@@ -15,14 +17,36 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from accounts.models import Role, User
+from accounts.models import Role, ServiceAccount, User
+from accounts.models.limits import KEY_LIMITS
 from accounts.models.users import normalise_email
-from accounts.roles import SCOPES, SERVICE_SCOPES
+from accounts.roles import SCOPES, SERVICE_SCOPES, TEAM_WIDE_SCOPES
 
 
 def is_local_path(path: str) -> bool:
     """Return whether the text is a path of this site, to which a page may link."""
     return path.startswith("/") and url_has_allowed_host_and_scheme(path, allowed_hosts=None)
+
+
+PASSWORD_HINT = _("At least 8 characters, and not a common password.")
+
+
+def remove_placeholders(form: forms.Form) -> None:
+    """Remove the placeholders of allauth's forms, which only repeat the labels above the fields."""
+    for field in form.fields.values():
+        field.widget.attrs.pop("placeholder", None)
+
+
+class SignInForm(LoginForm):  # type: ignore[misc]  # allauth ships no types
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # Any: allauth's signature
+        super().__init__(*args, **kwargs)
+        remove_placeholders(self)
+
+
+class PasswordResetForm(ResetPasswordForm):  # type: ignore[misc]  # allauth ships no types
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # Any: allauth's signature
+        super().__init__(*args, **kwargs)
+        remove_placeholders(self)
 
 
 class SignUpForm(SignupForm):  # type: ignore[misc]  # allauth ships no types
@@ -35,7 +59,8 @@ class SignUpForm(SignupForm):  # type: ignore[misc]  # allauth ships no types
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # Any: allauth's signature
         super().__init__(*args, **kwargs)
-        self.fields["password1"].help_text = _("At least 8 characters, and not a common password.")
+        self.fields["password1"].help_text = PASSWORD_HINT
+        remove_placeholders(self)
 
 
 class ProfileForm(forms.Form):
@@ -91,23 +116,66 @@ class InvitationForm(RoleForm):
 
 # What keys are mostly for. The last one leaves the choice of permissions to the form.
 CUSTOM_PRESET = "custom"
+RUN_SCOPES = ("workflows:read", "runs:read", "runs:write")
+MEMORY_SCOPES = ("memory:read", "memory:write")
 KEY_PRESETS: dict[str, tuple[Promise, tuple[str, ...]]] = {
     "run": (
         _("Run workflows: start and stop runs, and read their results"),
-        ("workflows:read", "runs:read", "runs:write"),
+        RUN_SCOPES,
     ),
     "memory": (
         _("Run workflows and use memory: also recall, store and forget memories"),
-        ("workflows:read", "runs:read", "runs:write", "memory:read", "memory:write"),
+        (*RUN_SCOPES, *MEMORY_SCOPES),
     ),
     CUSTOM_PRESET: (_("Custom permissions"), ()),
 }
 
 
-class KeyForm(forms.Form):
-    """A new key: its name, and a preset of permissions or permissions one by one."""
+class KeyLimitsForm(forms.Form):
+    """The limits of a key. Empty is no limit."""
+
+    requests_per_minute = forms.IntegerField(
+        label=_("Requests per minute"), required=False, min_value=1, max_value=10_000_000
+    )
+    runs_per_day = forms.IntegerField(
+        label=_("Runs started per day"), required=False, min_value=1, max_value=10**12
+    )
+    concurrent_runs = forms.IntegerField(
+        label=_("Runs at the same time"), required=False, min_value=1, max_value=10**6
+    )
+    tokens_per_day = forms.IntegerField(
+        label=_("Tokens per day"), required=False, min_value=1, max_value=10**15
+    )
+    code_seconds_per_day = forms.IntegerField(
+        label=_("Seconds of code per day"), required=False, min_value=1, max_value=10**9
+    )
+
+    def list_limits(self) -> list[forms.BoundField]:
+        return [self[name] for name in KEY_LIMITS]
+
+    def has_limit_errors(self) -> bool:
+        return any(name in self.errors for name in KEY_LIMITS)
+
+    def get_limits(self) -> dict[str, int | None]:
+        return {name: self.cleaned_data[name] for name in KEY_LIMITS}
+
+
+class KeyForm(KeyLimitsForm):
+    """A new key: its name, its workflow if it is for one, and a preset of permissions or permissions one by one."""
 
     name = forms.CharField(label=_("Name"), max_length=120)
+    workflow = forms.ChoiceField(
+        label=_("Workflows"),
+        required=False,
+        help_text=_("A key for one workflow can't see or run any other."),
+    )
+    service_account = forms.ChoiceField(
+        label=_("Service account"),
+        required=False,
+        help_text=_(
+            "It owns the conversations, runs and memory that the key opens. Automatic: that of the workflow, or a new one."
+        ),
+    )
     preset = forms.ChoiceField(
         label=_("What is it for?"),
         choices=[(name, label) for name, (label, _scopes) in KEY_PRESETS.items()],
@@ -139,6 +207,21 @@ class KeyForm(forms.Form):
     # The page to return to, such as the workflow that was just published.
     back = forms.CharField(required=False, max_length=300, widget=forms.HiddenInput)
 
+    def __init__(
+        self,
+        *args: Any,
+        workflows: Iterable[tuple[str, str]] = (),
+        service_accounts: Iterable[ServiceAccount] = (),
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        choices = [("", _("All workflows of the team")), *workflows]
+        self.fields["workflow"].choices = choices  # type: ignore[attr-defined]
+        self._workflows_of = {str(account.pk): account.workflow_id for account in service_accounts}
+        names = [(str(account.pk), _name_account(account)) for account in service_accounts]
+        automatic = ("", pgettext_lazy("service account of a key", "Automatic"))
+        self.fields["service_account"].choices = [automatic, *names]  # type: ignore[attr-defined]
+
     def clean_back(self) -> str:
         back: str = self.cleaned_data["back"]
         return back if is_local_path(back) else ""
@@ -149,8 +232,52 @@ class KeyForm(forms.Form):
         cleaned["scopes"] = list(scopes) or cleaned.get("scopes", [])
         if not cleaned["scopes"] and "scopes" not in self.errors:
             self.add_error("scopes", _("Select at least one permission."))
+        account = cleaned.get("service_account")
+        if account and self._workflows_of[account] != self.get_workflow_id():
+            self.add_error(
+                "service_account",
+                _("This service account is for other workflows than the key. Choose the same."),
+            )
+        if cleaned.get("workflow") and TEAM_WIDE_SCOPES & set(cleaned["scopes"]):
+            self.add_error(
+                "scopes", _("A key for one workflow can't have permissions for the whole team.")
+            )
         return cleaned
+
+    def get_workflow_id(self) -> UUID | None:
+        workflow_id: str = self.cleaned_data.get("workflow", "")
+        return UUID(workflow_id) if workflow_id else None
+
+    def get_service_account_id(self) -> UUID | None:
+        account_id: str = self.cleaned_data["service_account"]
+        return UUID(account_id) if account_id else None
 
     def get_expires_at(self) -> dt.datetime | None:
         days = self.cleaned_data["days"]
         return timezone.now() + dt.timedelta(days=days) if days else None
+
+
+class KeyRotationForm(forms.Form):
+    """How long a key that is replaced goes on working."""
+
+    hours = forms.TypedChoiceField(
+        label=_("The old key works"),
+        coerce=int,
+        choices=[
+            (0, _("no longer")),
+            (24, _("for 1 day")),
+            (168, _("for 7 days")),
+            (720, _("for 30 days")),
+        ],
+        initial=24,
+    )
+
+    def get_overlap(self) -> dt.timedelta:
+        return dt.timedelta(hours=self.cleaned_data["hours"])
+
+
+def _name_account(account: ServiceAccount) -> str:
+    """Return the account's name, with its workflow if its keys may use no other."""
+    if account.workflow is None or account.workflow.name == account.name:
+        return account.name
+    return f"{account.name} · {account.workflow.name}"

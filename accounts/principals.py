@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, Protocol
 from uuid import UUID
@@ -12,14 +13,15 @@ from django.utils.translation import gettext as _
 from accounts.errors import NotAllowed, NotSignedIn
 from accounts.models import ApiKey, Membership, Role, User
 from accounts.roles import KEY_ROLE
-from accounts.tenancy import lookup, tenant
+from accounts.tenancy import fetch_each, lookup, tenant
 
 
 TEAM_IN_SESSION = "team_id"
+_FIND_ROLES = "SELECT team_id, role FROM accounts_membership WHERE user_id = %s"
 
 
 class Principal(Protocol):
-    """A user, API client or run that acts."""
+    """A user, API client or run that acts. ``workflow_id`` is set if it may use this workflow only."""
 
     @property
     def kind(self) -> Literal["user", "key", "run"]: ...
@@ -29,6 +31,8 @@ class Principal(Protocol):
     def actor(self) -> str: ...
     @property
     def user_id(self) -> UUID | None: ...
+    @property
+    def workflow_id(self) -> UUID | None: ...
     def get_role(self, team_id: UUID) -> Role | None: ...
     def allows(self, scope: str) -> bool: ...
 
@@ -41,6 +45,7 @@ class UserPrincipal:
     roles: dict[UUID, Role]
 
     kind: Literal["user"] = "user"
+    workflow_id: None = None
 
     @property
     def team_ids(self) -> frozenset[UUID]:
@@ -63,9 +68,13 @@ class UserPrincipal:
 
 @dataclass(frozen=True, slots=True)
 class KeyPrincipal:
-    """An API client with a key: one team, the key's scopes, an editor's rights at most."""
+    """An API client with a key: one team, the key's scopes, an editor's rights at most, and perhaps one workflow.
+
+    ``visitor`` is the subject of the visitor for whom a public page acts with its key. It then has that person's rows only.
+    """
 
     key: ApiKey
+    visitor: str = ""
 
     kind: Literal["key"] = "key"
 
@@ -81,6 +90,10 @@ class KeyPrincipal:
     def user_id(self) -> UUID | None:
         return None
 
+    @property
+    def workflow_id(self) -> UUID | None:
+        return self.key.workflow_id
+
     def get_role(self, team_id: UUID) -> Role | None:
         return KEY_ROLE if team_id == self.key.team_id else None
 
@@ -90,13 +103,17 @@ class KeyPrincipal:
 
 @dataclass(frozen=True, slots=True)
 class RunPrincipal:
-    """A run: it has one team, and at most the current rights of its starter. ``load_run_principal`` creates it."""
+    """A run: it has one team, and at most the current rights of its starter. ``load_run_principal`` creates it.
+
+    It isn't bound to the workflow of the key that started it: its document decides which other workflows it calls.
+    """
 
     run_id: UUID
     team_id: UUID
     starter: UserPrincipal | KeyPrincipal | None
 
     kind: Literal["run"] = "run"
+    workflow_id: None = None
 
     @property
     def team_ids(self) -> frozenset[UUID]:
@@ -130,9 +147,33 @@ def get_principal(request: HttpRequest) -> Principal:
 
 def get_key_id(principal: Principal) -> UUID | None:
     """Return the id of the API key that acts or that started the acting run; None if a user acts or started it."""
-    starter = getattr(principal, "starter", None)
-    key = getattr(principal, "key", None) or getattr(starter, "key", None)
+    key = _get_key(principal)
     return key.pk if key else None
+
+
+def get_service_account_id(principal: Principal) -> UUID | None:
+    """Return the service account of the API key that acts or that started the acting run; None for a user's.
+
+    What a program started, stored or remembered belongs to it, whichever of its keys it used.
+    """
+    key = _get_key(principal)
+    return key.service_account_id if key else None
+
+
+def get_visitor(principal: Principal) -> str:
+    """Return the subject of the visitor of a public page who acts, or "" for any other principal."""
+    return getattr(principal, "visitor", "")
+
+
+def acts_for_page(principal: Principal) -> bool:
+    """Return whether a public page acts, or started the acting run."""
+    key = _get_key(principal)
+    return key is not None and key.is_of_page
+
+
+def _get_key(principal: Principal) -> ApiKey | None:
+    starter = getattr(principal, "starter", None)
+    return getattr(principal, "key", None) or getattr(starter, "key", None)
 
 
 def get_current_team_id(request: HttpRequest) -> UUID:
@@ -155,6 +196,16 @@ def load_user_principal(user: User) -> UserPrincipal:
     with lookup(str(user.pk)):
         rows = Membership.objects.unscoped().filter(user_id=user.pk).values_list("team_id", "role")
         return UserPrincipal(user, {team_id: Role(role) for team_id, role in rows})
+
+
+def load_user_principals(users: Iterable[User]) -> dict[UUID, UserPrincipal]:
+    """Load the principals of many users in one transaction, by the user's id."""
+    by_id = {str(user.pk): user for user in users}
+    rows = fetch_each(_FIND_ROLES, by_id)
+    return {
+        by_id[key].pk: UserPrincipal(by_id[key], {team_id: Role(role) for team_id, role in roles})
+        for key, roles in rows.items()
+    }
 
 
 def load_run_principal(

@@ -1,8 +1,8 @@
 """The table of roles and permissions. docs/reference/permissions.md is generated from it.
 
 A member has the verbs of their role, and those of objects shared with them (``access.grant``). An API key has the
-verbs of its scopes that an editor has, and may read the audit trail with a separate scope; verbs without a scope are
-for users only.
+verbs of its scopes that an editor has; with separate scopes it may read the audit trail, and manage credentials without
+ever reading their secrets. Verbs without a scope are for users only.
 """
 
 from __future__ import annotations
@@ -38,15 +38,20 @@ SCOPES: dict[str, Promise] = {
 }
 
 # Scopes for special clients, which no other scope includes. Members who may create keys have these
-# rights themselves; therefore a key may read the audit trail, although this is an admin's verb.
+# rights themselves; therefore a key may read the audit trail or manage credentials, although these are verbs of admins.
 SERVICE_SCOPES: dict[str, Promise] = {
     "audit:read": _("Read, verify, and export the audit trail"),
     "memory:serve": _("Act as the memory provider of another installation"),
+    "credentials:write": _("Manage model providers, tools, and their credentials"),
 }
+
+# Scopes that no key of a single workflow can have.
+TEAM_WIDE_SCOPES = frozenset({"audit:read", "credentials:write"})
 
 _TABLE = (
     Verb("team.view", Role.VIEWER, "team:read", _("view the team and its members")),
     Verb("team.manage", Role.OWNER, None, _("rename the team")),
+    Verb("team.limit", Role.OWNER, None, _("set the limits of the team")),
     Verb("member.manage", Role.ADMIN, None, _("invite, edit, and remove members")),
     Verb("member.manage_owners", Role.OWNER, None, _("appoint and remove owners")),
     Verb("key.manage", Role.ADMIN, None, _("create and revoke API keys")),
@@ -61,9 +66,15 @@ _TABLE = (
     Verb("workflow.run", Role.VIEWER, "runs:write", _("run workflows")),
     Verb("run.view", Role.VIEWER, "runs:read", _("view runs")),
     Verb("run.cancel", Role.VIEWER, "runs:write", _("stop runs")),
+    Verb("run.delete", Role.VIEWER, "runs:write", _("delete own runs that have ended")),
     Verb("usage.view", Role.ADMIN, "runs:read", _("view the usage of all members")),
-    Verb("credential.view", Role.EDITOR, None, _("list credentials")),
-    Verb("credential.manage", Role.ADMIN, None, _("create, edit, and delete credentials")),
+    Verb("credential.view", Role.EDITOR, "credentials:write", _("list credentials")),
+    Verb(
+        "credential.manage",
+        Role.ADMIN,
+        "credentials:write",
+        _("create, edit, and delete credentials"),
+    ),
     Verb("memory.view", Role.VIEWER, "memory:read", _("recall and list shared memories")),
     Verb("memory.write", Role.EDITOR, "memory:write", _("store memories")),
     Verb("memory.forget", Role.EDITOR, "memory:write", _("forget, restore, and undo memories")),
@@ -80,7 +91,13 @@ VERBS: dict[str, Verb] = {verb.name: verb for verb in _TABLE}
 
 # The role that limits every key, and the verbs beyond this role that a scope grants.
 KEY_ROLE = Role.EDITOR
-KEY_EXTRA_VERBS: frozenset[str] = frozenset({"audit.view"})
+KEY_EXTRA_VERBS: frozenset[str] = frozenset({"audit.view", "credential.manage"})
+
+# The verbs of workflows and runs, and those with which a key of one workflow lists rows of its team.
+WORKFLOW_VERBS: frozenset[str] = frozenset(
+    name for name in VERBS if name.startswith(("workflow.", "run.", "usage.", "audit."))
+)
+TEAM_LISTS: frozenset[str] = frozenset({"workflow.view", "run.view"})
 
 _RANK = {role: rank for rank, role in enumerate((Role.VIEWER, Role.EDITOR, Role.ADMIN, Role.OWNER))}
 

@@ -18,7 +18,7 @@ Name = Annotated[str, Field(min_length=1, max_length=120)]
 RoleName = Literal["owner", "admin", "editor", "viewer"]
 ScopeName = Literal[
     "workflows:read", "workflows:write", "runs:read", "runs:write",
-    "memory:read", "memory:write", "memory:serve", "audit:read", "team:read",
+    "memory:read", "memory:write", "memory:serve", "audit:read", "team:read", "credentials:write",
 ]  # fmt: skip
 
 
@@ -28,15 +28,39 @@ class TeamOut(Schema):
     name: str
 
 
+class KeyLimitsIn(Body):
+    """The limits that a key has besides those of its team; null is none."""
+
+    model_config = with_example(requests_per_minute=60, runs_per_day=1_000)
+
+    requests_per_minute: Annotated[int, Field(ge=1, le=10_000_000)] | None = None
+    runs_per_day: Annotated[int, Field(ge=1, le=10**12)] | None = None
+    concurrent_runs: Annotated[int, Field(ge=1, le=10**6)] | None = None
+    tokens_per_day: Annotated[int, Field(ge=1, le=10**15)] | None = None
+    code_seconds_per_day: Annotated[int, Field(ge=1, le=10**9)] | None = None
+
+
 class KeyOut(Schema):
     id: UUID
     name: str
     prefix: str
     scopes: list[str]
+    workflow: UUID | None = Field(
+        None, validation_alias="workflow_id", description="the only workflow that the key may use"
+    )
+    service_account: UUID = Field(
+        validation_alias="service_account_id",
+        description="the service account that owns what the key opens",
+    )
     created_at: dt.datetime
     expires_at: dt.datetime | None
     last_used_at: dt.datetime | None
     revoked_at: dt.datetime | None
+    requests_per_minute: int | None = Field(None, description="of the key alone; null: no limit")
+    runs_per_day: int | None = None
+    concurrent_runs: int | None = None
+    tokens_per_day: int | None = None
+    code_seconds_per_day: int | None = None
 
 
 class MeOut(Schema):
@@ -93,6 +117,32 @@ class KeyIn(Body):
     name: Name
     scopes: Annotated[list[ScopeName], Field(min_length=1, max_length=20)]
     expires_at: dt.datetime | None = None
+    workflow: UUID | None = Field(
+        None, description="the only workflow that the key may use; by default all of the team's"
+    )
+    service_account: UUID | None = Field(
+        None,
+        description="the service account whose conversations, runs and memory the key opens; "
+        "by default that of the workflow, or a new one",
+    )
+    limits: KeyLimitsIn | None = Field(None, description="null: none but those of its team")
+
+
+class KeyRotationIn(Body):
+    model_config = with_example(overlap_hours=24)
+
+    overlap_hours: Annotated[int, Field(ge=0, le=720)] = Field(
+        0, description="for which the old key goes on working; with 0 it is revoked at once"
+    )
+
+
+class ServiceAccountOut(Schema):
+    id: UUID
+    name: str
+    workflow: UUID | None = Field(
+        None, validation_alias="workflow_id", description="the only workflow that its keys may use"
+    )
+    created_at: dt.datetime
 
 
 class NewKeyOut(KeyOut):

@@ -11,6 +11,7 @@ from django.db.models import Prefetch, Q, QuerySet
 from accounts.access import Principal, check
 from accounts.errors import NotFound
 from accounts.models import ApiKey, Invitation, Membership, Team, TeamGroup, User
+from accounts.models.secrets import PAGE_PREFIX
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +53,15 @@ def list_invitations(principal: Principal, team: Team) -> QuerySet[Invitation]:
     return open_invitations.select_related("created_by").order_by("-created_at", "id")
 
 
-def list_keys(principal: Principal, team: Team) -> QuerySet[ApiKey]:
+def list_keys(principal: Principal, team: Team, *, with_pages: bool = False) -> QuerySet[ApiKey]:
+    """Return the team's keys, the newest first. Those of public pages, which nobody can use, are left out by default."""
     check(principal, "key.manage", team)
     keys = ApiKey.objects.visible_to(principal).filter(team=team)
-    return keys.select_related("created_by").order_by("-created_at", "id")
+    if not with_pages:
+        keys = keys.exclude(prefix=PAGE_PREFIX)
+    return keys.select_related("created_by", "workflow", "service_account").order_by(
+        "-created_at", "id"
+    )
 
 
 def list_groups(principal: Principal, team: Team) -> list[GroupOfPeople]:
@@ -101,6 +107,6 @@ def find_group(principal: Principal, team_id: UUID, group_id: UUID) -> TeamGroup
     return group
 
 
-def is_first_person() -> bool:
-    """Return whether there is no account yet."""
-    return not User.objects.exists()
+def has_owner() -> bool:
+    """Return whether somebody operates this site: an active administrator."""
+    return User.objects.filter(is_superuser=True, is_active=True).exists()

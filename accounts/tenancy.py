@@ -10,7 +10,7 @@ import copy
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import Any, NoReturn, Protocol, Self, TypeVar
+from typing import Any, ClassVar, NoReturn, Protocol, Self, TypeVar
 from uuid import UUID
 
 from django.db import (
@@ -29,6 +29,9 @@ from config.ids import uuid7
 APP_ROLE = "mnemoflow_app"
 TEAMS_SETTING = "mnemoflow.team_ids"
 LOOKUP_SETTING = "mnemoflow.lookup"
+
+# The ``workflow_lookup`` of models that are no part of workflows, such as memberships and memories.
+OUTSIDE_WORKFLOWS = "-"
 
 M = TypeVar("M", bound=models.Model)
 
@@ -97,6 +100,35 @@ def lookup(key: str, *, using: str = DEFAULT_DB_ALIAS) -> Iterator[None]:
         yield
 
 
+def lookup_each(keys: Iterable[str], *, using: str = DEFAULT_DB_ALIAS) -> Iterator[str]:
+    """Yield each key while only its rows are visible, as in ``lookup``, in one transaction for all of them."""
+    keys = [*keys]
+    if not keys:
+        return
+    with _apply_setting(LOOKUP_SETTING, keys[0], using=using):
+        yield keys[0]
+        for key in keys[1:]:
+            _write_setting(LOOKUP_SETTING, key, using)
+            yield key
+
+
+def fetch_each(
+    statement: str, keys: Iterable[str], *, using: str = DEFAULT_DB_ALIAS
+) -> dict[str, list[tuple[Any, ...]]]:
+    """Return the rows that a statement finds for each key, its parameter, while only the key's rows are visible.
+
+    All statements are sent together: each round trip of a thread waits for its turn with the event loop.
+    """
+    cursors = {}
+    with _apply_setting(LOOKUP_SETTING, "", using=using):
+        connection = connections[using].connection
+        with connection.pipeline():
+            for key in keys:
+                connection.execute("SELECT set_config(%s, %s, true)", [LOOKUP_SETTING, key])
+                cursors[key] = connection.execute(statement, [key])
+        return {key: cursor.fetchall() for key, cursor in cursors.items()}
+
+
 def get_current_team_ids(*, using: str = DEFAULT_DB_ALIAS) -> frozenset[UUID]:
     """Return the ids of the visible teams of this transaction."""
     value = _read_current_setting(TEAMS_SETTING, using).strip("{}")
@@ -104,17 +136,23 @@ def get_current_team_ids(*, using: str = DEFAULT_DB_ALIAS) -> frozenset[UUID]:
 
 
 class HasTeams(Protocol):
-    """The attribute of a principal that this module needs."""
+    """The attributes of a principal that this module needs."""
 
     @property
     def team_ids(self) -> frozenset[UUID]: ...
+    @property
+    def workflow_id(self) -> UUID | None: ...
 
 
 class TenantQuerySet(models.QuerySet[M]):
     """Rows of tenants; a model with finer rules overrides ``visible_to`` to narrow them further."""
 
     def visible_to(self, principal: HasTeams) -> Self:
-        return self.filter(team_id__in=principal.team_ids)
+        rows = self.filter(team_id__in=principal.team_ids)
+        lookup: str | None = getattr(self.model, "workflow_lookup", OUTSIDE_WORKFLOWS)
+        if principal.workflow_id is None or lookup == OUTSIDE_WORKFLOWS:
+            return rows
+        return rows.filter(**{lookup: principal.workflow_id}) if lookup else rows.none()
 
 
 class TenantManager(models.Manager[M]):
@@ -192,6 +230,10 @@ class TenantModel(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     team = models.ForeignKey("accounts.Team", on_delete=models.PROTECT, related_name="+")
+
+    # The lookup from a row to its workflow. An API key that is bound to a workflow finds only the rows of this
+    # workflow. With None it finds no rows, because they concern several workflows.
+    workflow_lookup: ClassVar[str | None] = OUTSIDE_WORKFLOWS
 
     # The first manager is what Django's own machinery uses (related managers, admin, unique checks).
     _unscoped = models.Manager()

@@ -1,29 +1,29 @@
 """Routes of ``/api/v1`` for people and teams."""
 
-from __future__ import annotations
-
-from typing import Annotated
+import datetime as dt
 from uuid import UUID
 
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from ninja import Router
-from pydantic import Field
+from ninja.pagination import paginate
 
 from accounts import schemas, selectors, services
+from accounts.api.audit import list_audit
 from accounts.audit import verify
 from accounts.http.auth import api_auth
-from accounts.models import ApiKey, AuditEntry, Invitation, Membership, Team
+from accounts.models import ApiKey, AuditEntry, Invitation, Membership, ServiceAccount, Team
 from accounts.principals import KeyPrincipal, UserPrincipal, get_current_team_id, get_principal
 from accounts.services import trail
-from config.http.openapi import LongNumber
+from config.http.pages import KeysetListing, Listing, Pages, list_rows
 
 
 router = Router(auth=api_auth(), tags=["accounts"])
 
 
 @router.get("/me", response=schemas.MeOut)
-def me(request: HttpRequest) -> dict[str, object]:
+def read_me(request: HttpRequest) -> dict[str, object]:
     """Return the person or API key that the request authenticates; for a key also its scopes and its expiry."""
     principal = get_principal(request)
     key = principal.key if isinstance(principal, KeyPrincipal) else None
@@ -39,9 +39,10 @@ def me(request: HttpRequest) -> dict[str, object]:
 
 
 @router.get("/teams", response=list[schemas.TeamOut])
-def list_teams(request: HttpRequest) -> list[Team]:
+@paginate(Pages)
+def list_teams(request: HttpRequest) -> QuerySet[Team]:
     """Return the teams that you belong to; an API key belongs to one."""
-    return list(selectors.list_teams(get_principal(request)))
+    return selectors.list_teams(get_principal(request))
 
 
 @router.get("/teams/{uuid:team_id}", response=schemas.TeamOut)
@@ -59,11 +60,13 @@ def rename_team(request: HttpRequest, team_id: UUID, body: schemas.TeamIn) -> Te
 
 
 @router.get("/teams/{uuid:team_id}/members", response=list[schemas.MemberOut])
-def list_members(request: HttpRequest, team_id: UUID) -> list[dict[str, object]]:
+@paginate(Pages)
+def list_members(request: HttpRequest, team_id: UUID) -> Listing[Membership]:
     """Return the members of the team with their roles."""
     principal = get_principal(request)
     team = selectors.find_team(principal, "team.view", team_id)
-    return [_build_member(row) for row in selectors.list_members(principal, team)]
+    members = selectors.list_members(principal, team)
+    return list_rows(members, lambda rows: [_build_member(row) for row in rows])
 
 
 @router.patch("/members/{uuid:membership_id}", response=schemas.MemberOut)
@@ -86,11 +89,12 @@ def remove_member(request: HttpRequest, membership_id: UUID) -> None:
 
 
 @router.get("/teams/{uuid:team_id}/invitations", response=list[schemas.InvitationOut])
-def list_invitations(request: HttpRequest, team_id: UUID) -> list[Invitation]:
+@paginate(Pages)
+def list_invitations(request: HttpRequest, team_id: UUID) -> QuerySet[Invitation]:
     """Return the open invitations, without their links. You need the permission to manage members."""
     principal = get_principal(request)
     team = selectors.find_team(principal, "member.manage", team_id)
-    return list(selectors.list_invitations(principal, team))
+    return selectors.list_invitations(principal, team)
 
 
 @router.post("/teams/{uuid:team_id}/invitations", response={201: schemas.NewInvitationOut})
@@ -112,11 +116,12 @@ def revoke_invitation(request: HttpRequest, invitation_id: UUID) -> None:
 
 
 @router.get("/teams/{uuid:team_id}/keys", response=list[schemas.KeyOut])
-def list_keys(request: HttpRequest, team_id: UUID) -> list[ApiKey]:
+@paginate(Pages)
+def list_keys(request: HttpRequest, team_id: UUID) -> QuerySet[ApiKey]:
     """Return the team's API keys, without their secrets. You need the permission to manage keys."""
     principal = get_principal(request)
     team = selectors.find_team(principal, "key.manage", team_id)
-    return list(selectors.list_keys(principal, team))
+    return selectors.list_keys(principal, team)
 
 
 @router.post("/teams/{uuid:team_id}/keys", response={201: schemas.NewKeyOut})
@@ -124,8 +129,44 @@ def issue_key(request: HttpRequest, team_id: UUID, body: schemas.KeyIn) -> dict[
     """Create an API key. The response contains its secret, which is not shown again."""
     principal = get_principal(request)
     team = selectors.find_team(principal, "key.manage", team_id)
-    key, secret = services.issue_key(principal=principal, team=team, **body.dict())
-    return {**schemas.KeyOut.from_orm(key).dict(), "secret": secret}
+    key, secret = services.issue_key(
+        principal=principal,
+        team=team,
+        workflow_id=body.workflow,
+        service_account_id=body.service_account,
+        limits=(body.limits or schemas.KeyLimitsIn()).dict(),
+        **body.dict(exclude={"workflow", "service_account", "limits"}),
+    )
+    return _serialize_new_key(key, secret)
+
+
+@router.post("/keys/{uuid:key_id}/rotate", response={201: schemas.NewKeyOut})
+def rotate_key(
+    request: HttpRequest, key_id: UUID, body: schemas.KeyRotationIn
+) -> dict[str, object]:
+    """Replace an API key by a new one with the same rights, which opens the same conversations, runs and memory.
+
+    The response contains its secret, which is not shown again.
+    """
+    overlap = dt.timedelta(hours=body.overlap_hours)
+    key, secret = services.rotate_key(get_principal(request), key_id=key_id, overlap=overlap)
+    return _serialize_new_key(key, secret)
+
+
+@router.get("/teams/{uuid:team_id}/service-accounts", response=list[schemas.ServiceAccountOut])
+@paginate(Pages)
+def list_service_accounts(request: HttpRequest, team_id: UUID) -> QuerySet[ServiceAccount]:
+    """Return the team's service accounts. You need the permission to manage keys."""
+    principal = get_principal(request)
+    team = selectors.find_team(principal, "key.manage", team_id)
+    return services.list_service_accounts(principal, team)
+
+
+@router.put("/keys/{uuid:key_id}/limits", response=schemas.KeyOut)
+def change_key_limits(request: HttpRequest, key_id: UUID, body: schemas.KeyLimitsIn) -> ApiKey:
+    """Set the limits of an API key, from its next request on. A limit that is left out ends."""
+    limits = body.dict()
+    return services.change_key_limits(get_principal(request), key_id=key_id, limits=limits)
 
 
 @router.delete("/keys/{uuid:key_id}", response={204: None})
@@ -135,16 +176,12 @@ def revoke_key(request: HttpRequest, key_id: UUID) -> None:
 
 
 @router.get("/teams/{uuid:team_id}/audit", response=list[schemas.AuditOut])
-def read_audit(
-    request: HttpRequest,
-    team_id: UUID,
-    before: LongNumber | None = None,
-    limit: Annotated[int, Field(ge=1, le=500)] = 50,
-) -> list[AuditEntry]:
-    """Return the newest entries of the audit trail first; ``before`` continues at a sequence number."""
+@paginate(Pages)
+def read_audit(request: HttpRequest, team_id: UUID) -> KeysetListing[AuditEntry]:
+    """Return the entries of the audit trail of a team, newest first."""
     principal = get_principal(request)
     team = selectors.find_team(principal, "audit.view", team_id)
-    return list(trail.list_entries(principal, team=team, before=before, limit=limit))
+    return list_audit(principal, team, trail.AuditFilter())
 
 
 @router.get("/teams/{uuid:team_id}/audit/verify", response=schemas.ChainOut)
@@ -163,3 +200,9 @@ def _build_member(row: Membership) -> dict[str, object]:
         "role": row.role,
         "joined_at": row.joined_at,
     }
+
+
+def _serialize_new_key(key: ApiKey, secret: str) -> dict[str, object]:
+    ids = {"workflow_id": key.workflow_id, "service_account_id": key.service_account_id}
+    fields = schemas.KeyOut.from_orm(key).dict(exclude={"workflow", "service_account"})
+    return {**fields, **ids, "secret": secret}

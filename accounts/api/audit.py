@@ -1,22 +1,22 @@
 """Routes of ``/api/v1/audit``: the audit trail of the current team, for those who may read it."""
 
-from __future__ import annotations
-
 import datetime as dt
 from typing import Annotated, Any, Literal
 
 from django.http import HttpRequest
 from ninja import Query, Router, Schema
+from ninja.pagination import paginate
 from pydantic import Field
 
 from accounts import audit, schemas, selectors
 from accounts.http.auth import api_auth
-from accounts.models import Team
-from accounts.principals import get_current_team_id, get_principal
+from accounts.models import AuditEntry, Team
+from accounts.principals import Principal, get_current_team_id, get_principal
 from accounts.services import trail
 from accounts.services.checkpoints import sign_head
 from accounts.services.downloads import FileDownload
-from config.http.openapi import Body, LongNumber
+from config.http.openapi import Body
+from config.http.pages import KeysetListing, Pages, Rows
 
 
 router = Router(auth=api_auth(), tags=["audit"])
@@ -42,20 +42,8 @@ class AuditFilterIn(Body):
         return trail.AuditFilter(**fields)
 
 
-class ListIn(AuditFilterIn):
-    before: LongNumber | None = None
-    limit: Annotated[int, Field(ge=1, le=500)] = 50
-
-
 class ExportIn(AuditFilterIn):
     format: Literal["jsonl", "csv"] = "jsonl"
-
-
-class TrailOut(Schema):
-    """A page of entries. Send ``older`` as ``before`` to get the next page; null means that this was the last."""
-
-    entries: list[schemas.AuditOut]
-    older: int | None
 
 
 class HeadOut(Schema):
@@ -73,13 +61,11 @@ class HeadOut(Schema):
     signature: str = Field(description="of the other fields but the key, as JSON with sorted names and no spaces")  # fmt: skip
 
 
-@router.get("/audit", response=TrailOut)
-def read_trail(request: HttpRequest, params: Query[ListIn]) -> dict[str, Any]:
+@router.get("/audit", response=list[schemas.AuditOut])
+@paginate(Pages)
+def read_trail(request: HttpRequest, params: Query[AuditFilterIn]) -> KeysetListing[AuditEntry]:
     """Return the entries of the audit trail, newest first. You need the permission to read the audit trail."""
-    principal, team, limit = get_principal(request), _find_team(request), params.limit
-    filters, before = params.to_filter(), params.before
-    rows = trail.list_entries(principal, team=team, filters=filters, before=before, limit=limit + 1)
-    return {"entries": rows[:limit], "older": trail.find_next_position(rows, limit)}
+    return list_audit(get_principal(request), _find_team(request), params.to_filter())
 
 
 @router.get("/audit/verify", response=schemas.ChainOut)
@@ -103,6 +89,16 @@ def export_trail(request: HttpRequest, params: Query[ExportIn]) -> FileDownload:
     principal, team = get_principal(request), _find_team(request)
     pieces = trail.export(principal, team=team, filters=params.to_filter(), kind=params.format)
     return FileDownload(pieces, name=f"audit-{team.slug}", kind=params.format)
+
+
+def list_audit(
+    principal: Principal, team: Team, filters: trail.AuditFilter
+) -> KeysetListing[AuditEntry]:
+    def read(before: int | None, limit: int) -> Rows[AuditEntry]:
+        rows = trail.list_entries(principal, team=team, filters=filters, before=before, limit=limit)
+        return Rows(rows)
+
+    return KeysetListing(read, lambda entry: entry.seq)
 
 
 def _find_team(request: HttpRequest) -> Team:

@@ -1,26 +1,29 @@
 """Routes of ``/api/v1`` for a team's groups and their members."""
 
-from __future__ import annotations
-
 from uuid import UUID
 
 from django.http import HttpRequest
 from ninja import Router
+from ninja.pagination import paginate
 
 from accounts import schemas, selectors, services
 from accounts.http.auth import api_auth
 from accounts.principals import get_principal
+from accounts.selectors import GroupOfPeople
+from config.http.pages import Listing, Pages, list_rows
 
 
 router = Router(auth=api_auth(), tags=["accounts"])
 
 
 @router.get("/teams/{uuid:team_id}/groups", response=list[schemas.GroupOut])
-def list_groups(request: HttpRequest, team_id: UUID) -> list[schemas.GroupOut]:
+@paginate(Pages)
+def list_groups(request: HttpRequest, team_id: UUID) -> Listing[GroupOfPeople]:
     """Return the team's groups with their members."""
     principal = get_principal(request)
     team = selectors.find_team(principal, "team.view", team_id)
-    return [schemas.to_group_out(group) for group in selectors.list_groups(principal, team)]
+    groups = selectors.list_groups(principal, team)
+    return list_rows(groups, lambda rows: [schemas.to_group_out(group) for group in rows])
 
 
 @router.post("/teams/{uuid:team_id}/groups", response={201: schemas.GroupOut})

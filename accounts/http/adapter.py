@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
@@ -11,11 +12,14 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
-from accounts.errors import InvitationUnusable
+from accounts.errors import InvitationUnusable, SignInDelayed
+from accounts.http.devices import find_device, remember_device
 from accounts.models import Invitation, User
 from accounts.models.users import normalise_email
-from accounts.selectors import is_first_person
+from accounts.selectors import has_owner
 from accounts.services import assign_first_team, find_invitation
+from accounts.services.sign_in import SignInAttempt, forgive_attempt, reserve_attempt
+from config.http.proxies import find_network
 
 
 INVITATION_IN_SESSION = "invitation"
@@ -23,8 +27,28 @@ INVITATION_IN_SESSION = "invitation"
 
 class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ships no types
     def is_open_for_signup(self, request: HttpRequest) -> bool:
-        """Return whether the person may sign up: with an invitation, as the very first person, or if SIGNUP_OPEN is set."""
-        return settings.SIGNUP_OPEN or is_first_person() or bool(find_pending_invitation(request))
+        """Return whether the person may sign up: with an invitation, or if SIGNUP_OPEN is set and the site has an owner.
+
+        The owner's account is made by a link that only whoever runs the server can get (``services.firstrun``).
+        """
+        if settings.SIGNUP_OPEN and has_owner():
+            return True
+        return bool(find_pending_invitation(request))
+
+    def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
+        """Delay the attempt after failures. This replaces allauth's limit, by which anybody could lock out anybody."""
+        try:
+            reserve_attempt(_build_attempt(request, credentials))
+        except SignInDelayed as error:
+            raise forms.ValidationError(
+                str(error), code="sign_in_delayed", params={"seconds": error.seconds}
+            ) from None
+
+    def authenticate(self, request: HttpRequest, **credentials: Any) -> Any:  # Any: as allauth's
+        user = super().authenticate(request, **credentials)
+        if user:
+            forgive_attempt(_build_attempt(request, credentials))
+        return user
 
     def clean_email(self, email: str) -> str:
         email = normalise_email(super().clean_email(email))
@@ -39,8 +63,6 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
     ) -> User:  # Any: an allauth form
         user.name = form.cleaned_data.get("name", "").strip()
         user.email = normalise_email(form.cleaned_data["email"])
-        if is_first_person():
-            user.is_staff = user.is_superuser = True
         saved: User = super().save_user(request, user, form, commit)
         if commit:
             invitation = find_pending_invitation(request)
@@ -52,7 +74,14 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth sh
         response: HttpResponse = super().post_login(request, user, **kwargs)
         if user.locale:
             response.set_cookie(settings.LANGUAGE_COOKIE_NAME, user.locale, samesite="Lax")
+        remember_device(request, response, user.email)
         return response
+
+
+def _build_attempt(request: HttpRequest, credentials: Mapping[str, Any]) -> SignInAttempt:
+    email = normalise_email(str(credentials.get("email") or credentials.get("username") or ""))
+    network = find_network(request.META.get("REMOTE_ADDR", ""))
+    return SignInAttempt(email, network, find_device(request, email))
 
 
 def find_pending_invitation(request: HttpRequest) -> Invitation | None:

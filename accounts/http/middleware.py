@@ -21,8 +21,8 @@ from accounts.services import authenticate_key
 from accounts.tenancy import tenant
 
 
-# The API accepts keys; pages don't.
-KEY_PATH_PREFIX = "/api/"
+# The APIs accept keys; pages don't. The last three are those that other programs' clients speak.
+KEY_PATH_PREFIXES = ("/api/", "/openai/v1/", "/v1/", "/mcp/")
 _STACK_ATTRIBUTE = "_tenant_stack"
 
 GetResponse = Callable[[HttpRequest], Any]  # Any: a response, or an awaitable of one
@@ -71,13 +71,18 @@ class TenantMiddleware:
             setattr(request, _STACK_ATTRIBUTE, stack)
 
 
+def read_key(request: HttpRequest) -> str | None:
+    """Return the secret of the key that the request was sent with, or None where keys aren't accepted."""
+    return read_bearer_token(request) if request.path.startswith(KEY_PATH_PREFIXES) else None
+
+
 def read_bearer_token(request: HttpRequest) -> str | None:
     scheme, _space, token = request.headers.get("Authorization", "").partition(" ")
     return token.strip() if scheme.lower() == "bearer" else None
 
 
 def _find_principal(request: HttpRequest) -> Principal | None:
-    secret = read_bearer_token(request) if request.path.startswith(KEY_PATH_PREFIX) else None
+    secret = read_key(request)
     if secret is not None:
         return authenticate_key(secret)
     user = getattr(request, "user", None)

@@ -132,6 +132,12 @@ class Migration(migrations.Migration):
                 "verbose_name": "user",
                 "verbose_name_plural": "users",
                 "ordering": ("email", "id"),
+                "constraints": [
+                    models.UniqueConstraint(
+                        django.db.models.functions.text.Lower("email"),
+                        name="accounts_user_email_any_case",
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
@@ -330,6 +336,15 @@ class Migration(migrations.Migration):
                 "verbose_name": "member",
                 "verbose_name_plural": "members",
                 "ordering": ("joined_at", "id"),
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("team", "user"), name="accounts_membership_once"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("role__in", ["owner", "admin", "editor", "viewer"])),
+                        name="accounts_membership_role",
+                    ),
+                ],
             },
             managers=[
                 ("_unscoped", django.db.models.manager.Manager()),
@@ -416,6 +431,12 @@ class Migration(migrations.Migration):
                 "verbose_name": "invitation",
                 "verbose_name_plural": "invitations",
                 "ordering": ("-created_at", "id"),
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("role__in", ["owner", "admin", "editor", "viewer"])),
+                        name="accounts_invitation_role",
+                    )
+                ],
             },
             managers=[
                 ("_unscoped", django.db.models.manager.Manager()),
@@ -530,49 +551,20 @@ class Migration(migrations.Migration):
                 "verbose_name": "group",
                 "verbose_name_plural": "groups",
                 "ordering": ("name", "id"),
+                "constraints": [
+                    models.UniqueConstraint(
+                        models.F("team"),
+                        django.db.models.functions.text.Lower("name"),
+                        name="accounts_teamgroup_once",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("name", ""), _negated=True),
+                        name="accounts_teamgroup_named",
+                    ),
+                ],
             },
             managers=[
                 ("_unscoped", django.db.models.manager.Manager()),
             ],
-        ),
-        migrations.AddConstraint(
-            model_name="user",
-            constraint=models.UniqueConstraint(
-                django.db.models.functions.text.Lower("email"), name="accounts_user_email_any_case"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="membership",
-            constraint=models.UniqueConstraint(
-                fields=("team", "user"), name="accounts_membership_once"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="membership",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("role__in", ["owner", "admin", "editor", "viewer"])),
-                name="accounts_membership_role",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="invitation",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("role__in", ["owner", "admin", "editor", "viewer"])),
-                name="accounts_invitation_role",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="teamgroup",
-            constraint=models.UniqueConstraint(
-                models.F("team"),
-                django.db.models.functions.text.Lower("name"),
-                name="accounts_teamgroup_once",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="teamgroup",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("name", ""), _negated=True), name="accounts_teamgroup_named"
-            ),
         ),
     ]

@@ -3,7 +3,8 @@
 from accounts.models.audit import AuditEntry, AuditHead
 from accounts.models.groups import TeamGroup
 from accounts.models.persons import AuditPerson
-from accounts.models.secrets import ApiKey, Invitation, StartToken
+from accounts.models.secrets import ApiKey, Invitation, ServiceAccount, StartToken
+from accounts.models.sign_in import SignInFailures
 from accounts.models.teams import Membership, Role, Team
 from accounts.models.users import User
 
@@ -16,6 +17,8 @@ __all__ = [
     "Invitation",
     "Membership",
     "Role",
+    "ServiceAccount",
+    "SignInFailures",
     "StartToken",
     "Team",
     "TeamGroup",

@@ -7,6 +7,7 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from accounts.models.limits import Limited
 from accounts.tenancy import TenantModel
 from config.ids import uuid7
 
@@ -20,7 +21,7 @@ class Role(models.TextChoices):
     VIEWER = "viewer", _("Viewer")
 
 
-class Team(models.Model):
+class Team(Limited):
     """The tenant: every other row belongs to a team."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)

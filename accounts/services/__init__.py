@@ -8,13 +8,24 @@ from accounts.services.invitations import (
     find_invitation,
     revoke_invitation,
 )
-from accounts.services.keys import authenticate_key, issue_key, revoke_key
+from accounts.services.key_expiry import list_expiring_keys
+from accounts.services.keys import (
+    authenticate_key,
+    change_key_limits,
+    create_page_key,
+    find_key,
+    issue_key,
+    list_key_workflows,
+    revoke_key,
+    rotate_key,
+)
 from accounts.services.people import (
     assign_first_team,
     change_language,
     change_password,
     change_profile,
 )
+from accounts.services.service_accounts import list_service_accounts
 from accounts.services.teams import add_member, change_role, create_team, remove_member, rename_team
 
 
@@ -24,16 +35,22 @@ __all__ = [
     "add_to_group",
     "assign_first_team",
     "authenticate_key",
+    "change_key_limits",
     "change_language",
     "change_password",
     "change_profile",
     "change_role",
     "create_group",
     "create_invitation",
+    "create_page_key",
     "create_team",
     "delete_group",
     "find_invitation",
+    "find_key",
     "issue_key",
+    "list_expiring_keys",
+    "list_key_workflows",
+    "list_service_accounts",
     "prepare_first_run",
     "redeem_start_token",
     "remove_from_group",
@@ -41,4 +58,5 @@ __all__ = [
     "rename_team",
     "revoke_invitation",
     "revoke_key",
+    "rotate_key",
 ]

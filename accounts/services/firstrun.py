@@ -41,8 +41,11 @@ def prepare_first_run() -> str:
 
 
 @transaction.atomic
-def redeem_start_token(token: str) -> User:
-    """Return the user whom a start link signs in. It works once, even for simultaneous requests."""
+def redeem_start_token(token: str, *, network: str = "") -> User:
+    """Return the user whom a start link signs in. It works once, even for simultaneous requests.
+
+    The audit trail names the ``network`` of the browser, because the link is the key to the whole site.
+    """
     rows = StartToken.objects.select_for_update(of=("self",)).select_related("user")
     row = rows.filter(token_hash=tokens.hash_secret("start", token), used_at=None).first()
     if row is None or not tokens.is_match("start", token, row.token_hash):
@@ -53,5 +56,11 @@ def redeem_start_token(token: str) -> User:
     row.used_at = timezone.now()
     row.save(update_fields=["used_at"])
     for team_id in load_user_principal(row.user).team_ids:
-        audit.record(team_id=team_id, actor=actor, action="signin.start_token", subject=actor)
+        audit.record(
+            team_id=team_id,
+            actor=actor,
+            action="signin.start_token",
+            subject=actor,
+            detail={"network": network} if network else {},
+        )
     return row.user

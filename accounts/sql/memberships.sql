@@ -1,7 +1,7 @@
 -- A team keeps at least one owner. The lock makes two owners who leave at the same moment take turns.
 CREATE FUNCTION accounts_keep_an_owner() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    PERFORM 1 FROM accounts_team WHERE id = OLD.team_id FOR UPDATE;
+    PERFORM 1 FROM accounts_team WHERE id = OLD.team_id FOR NO KEY UPDATE;
     IF NOT EXISTS (SELECT FROM accounts_membership WHERE team_id = OLD.team_id AND role = 'owner') THEN
         RAISE EXCEPTION 'a team keeps at least one owner'
             USING ERRCODE = 'check_violation', CONSTRAINT = 'accounts_membership_an_owner';

@@ -150,7 +150,8 @@ def _render_page(
     newest_query = query.urlencode()
     query["before"] = str(page.older or "")
     errors = _list_filter_errors(request.GET, filters)
-    members, keys = selectors.list_members(principal, team), selectors.list_keys(principal, team)
+    members = selectors.list_members(principal, team)
+    keys = selectors.list_keys(principal, team, with_pages=True)
     actors = [(f"user:{row.user_id}", str(row.user)) for row in members]
     actors += [(f"key:{row.pk}", row.name) for row in keys]
     broken_link = report.broken_link if report else None

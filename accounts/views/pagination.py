@@ -23,7 +23,7 @@ PAGE_SIZE = 25
 UNCOUNTED_PAGE_SIZE = 30  # rows per page of lists that are not counted
 
 # The offsets of the lists on a page, each with its own parameter.
-_OFFSET_PARAMETERS = ("from", "grants", "mine", "offset")
+_OFFSET_PARAMETERS = ("from", "grants", "mine", "offset", "people")
 # Parameters of a single response, which other URLs must not contain.
 _TRANSIENT_PARAMETERS = (*_OFFSET_PARAMETERS, "before", "after", "undo")
 

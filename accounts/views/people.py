@@ -20,9 +20,11 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from accounts import selectors, services
 from accounts.errors import NotFound, StartTokenUnusable
-from accounts.forms import ProfileForm, WelcomeForm
+from accounts.forms import PASSWORD_HINT, ProfileForm, WelcomeForm
+from accounts.http.devices import remember_device
 from accounts.models import User
 from accounts.principals import TEAM_IN_SESSION, get_principal
+from config.http.proxies import find_network
 
 
 SIGN_IN_BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
@@ -33,14 +35,17 @@ SIGN_IN_BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
 def start(request: HttpRequest, token: str) -> HttpResponse:
     """Sign in with the link that the server prints at its start. No site can forge this GET: the token is secret."""
     try:
-        user = services.redeem_start_token(token)
+        network = find_network(request.META.get("REMOTE_ADDR", ""))
+        user = services.redeem_start_token(token, network=network)
     except StartTokenUnusable:
         # A separate page that explains how to get a new link.
         return render(
             request, "accounts/start_lost.html", {"gallery": _get_gallery_url()}, status=410
         )
     login(request, user, backend=SIGN_IN_BACKEND)
-    return redirect(_get_gallery_url())
+    response = redirect(_get_gallery_url())
+    remember_device(request, response, user.email)
+    return response
 
 
 @require_http_methods(["GET", "POST"])
@@ -55,7 +60,9 @@ def welcome(request: HttpRequest) -> HttpResponse:
         services.change_profile(user, name=data["name"], locale=user.locale, email=data["email"])
         services.change_password(user, data["password"])
         update_session_auth_hash(request, user)
-        return redirect(_get_gallery_url())
+        response = redirect(_get_gallery_url())
+        remember_device(request, response, user.email)  # with the new address
+        return response
     context = {"form": form, "skip": _get_gallery_url()}
     return render(request, "accounts/welcome.html", context, status=_choose_status(form))
 
@@ -68,14 +75,14 @@ def profile(request: HttpRequest) -> HttpResponse:
         services.change_profile(user, **form.cleaned_data)
         messages.success(request, _("Saved."))
         return _set_language(redirect("accounts:profile"), user.locale)
-    context = {"form": form, "password_form": _choose_password_form(user)(user)}
+    context = {"form": form, "password_form": _build_password_form(user)}
     return render(request, "accounts/profile.html", context, status=_choose_status(form))
 
 
 @require_POST
 def password(request: HttpRequest) -> HttpResponse:
     user = _get_user(request)
-    form = _choose_password_form(user)(user, request.POST)
+    form = _build_password_form(user, request.POST)
     if not form.is_valid():
         context = {"form": _build_profile_form(user), "password_form": form}
         return render(request, "accounts/profile.html", context, status=422)
@@ -113,8 +120,13 @@ def _build_profile_form(user: User, data: QueryDict | None = None) -> ProfileFor
     return ProfileForm(data, initial={"name": user.name, "locale": user.locale})
 
 
-def _choose_password_form(user: User) -> type[SetPasswordForm]:  # type: ignore[type-arg]
-    return PasswordChangeForm if user.has_usable_password() else SetPasswordForm
+def _build_password_form(user: User, data: QueryDict | None = None) -> SetPasswordForm[User]:
+    form_class = PasswordChangeForm if user.has_usable_password() else SetPasswordForm
+    form = form_class(user, data)
+    form.fields["new_password1"].help_text = PASSWORD_HINT
+    form.fields["new_password2"].label = _("Repeat the new password")
+    form.fields["new_password2"].help_text = ""
+    return form
 
 
 def _get_gallery_url() -> str:

@@ -1,0 +1,44 @@
+"""Service accounts: the team's programs, which own what their keys open."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.db.models import QuerySet
+
+from accounts.access import Principal, check
+from accounts.errors import InvalidChoice, NotFound
+from accounts.models import ServiceAccount, Team
+
+
+def list_service_accounts(principal: Principal, team: Team) -> QuerySet[ServiceAccount]:
+    """Return the team's service accounts with their workflows, by name."""
+    check(principal, "key.manage", team)
+    rows = ServiceAccount.objects.visible_to(principal).filter(team=team)
+    return rows.select_related("workflow").order_by("name", "id")
+
+
+def choose_service_account(
+    team: Team, *, name: str, workflow_id: UUID | None, service_account_id: UUID | None
+) -> ServiceAccount:
+    """Return the account for a new key: the one with this id, that of its workflow, or a new one of this name.
+
+    Runs in the caller's tenant, after its check. Raise NotFound for another team's account, and InvalidChoice for one of
+    another workflow, whose conversations the key could not open.
+    """
+    Team.objects.select_for_update(no_key=True).get(
+        pk=team.pk
+    )  # two first keys of a workflow share its account
+    accounts = ServiceAccount.objects.unscoped().filter(team=team)
+    if service_account_id is not None:
+        account = accounts.filter(pk=service_account_id).first()
+        if account is None:
+            raise NotFound(field="service_account")
+        if account.workflow_id != workflow_id:
+            raise InvalidChoice(field="service_account")
+        return account
+    if workflow_id is not None:
+        account = accounts.filter(workflow_id=workflow_id).order_by("created_at", "id").first()
+        if account is not None:
+            return account
+    return ServiceAccount.objects.create(team=team, name=name, workflow_id=workflow_id)
