@@ -5,11 +5,12 @@ from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest
-from ninja import NinjaAPI
 from ninja.parser import Parser
 
-from config.errors import register_error_handlers
+from accounts.http.throttles import RequestsThrottle
+from config.errors import STATUS, register_error_handlers
 from config.http import strict_json
+from config.http.described_api import DescribedAPI
 from config.http.openapi import refuse_unknown_parameters
 
 
@@ -21,13 +22,21 @@ class StrictParser(Parser):
         return strict_json.loads(request.body)
 
 
-api = NinjaAPI(
+DESCRIPTION = """Workflows, runs and memory.
+
+Authenticate with `Authorization: Bearer $MNEMOFLOW_KEY`. Every list answers with `items`, and with `next`, which is sent as
+`cursor` to get the next page. Every refusal is an `ApiErrorOut`.
+"""
+
+api = DescribedAPI(
+    statuses=STATUS,
     title="Mnemoflow",
     version="1",
-    description="Workflows, runs and memory.",
+    description=DESCRIPTION,
     parser=StrictParser(),
     urls_namespace="api",
     docs_url="/docs",
+    throttle=RequestsThrottle(),
 )
 register_error_handlers(api)
 api.add_decorator(refuse_unknown_parameters, mode="view")
@@ -41,6 +50,7 @@ ROUTERS = [
             "memory.api.entries",
             "memory.api.access",
             "memory.api.knowledge",
+            "memory.api.documents",
             "memory.api.wiki",
             "memory.api.tiers",
             "memory.api.curation",

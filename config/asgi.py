@@ -8,12 +8,16 @@ import django
 from django.conf import settings
 
 from config.http.assets import Assets
+from config.http.body_timeout import BodyTimeout
 from config.http.handler import Handler
+from config.http.health import HealthChecks
+from config.http.proxies import TrustedProxies
+from config.monitoring.request_ids import RequestIds
 
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 django.setup(set_prefix=False)
-application = Assets(Handler())
+application = HealthChecks(RequestIds(TrustedProxies(BodyTimeout(Assets(Handler())))))
 
 # All modules are loaded before the first request, and the garbage collector then ignores these permanent objects.
 # Otherwise every collection, which a page of two thousand nodes triggers, would scan them again.

@@ -36,11 +36,17 @@ app.conf.update(
     },
     task_default_queue="mnemoflow",
     task_default_queue_type="quorum" if IS_AMQP else None,
+    task_create_missing_queue_type="quorum"
+    if IS_AMQP
+    else "classic",  # of upkeep, which --queues creates
     task_acks_late=False,
     worker_prefetch_multiplier=1,
     worker_pool="threads",
     worker_concurrency=settings.WORKER_THREADS,
     worker_send_task_events=False,
+    # Nobody asks a worker by its name, and in RabbitMQ the queue for it belongs to one worker of a host only: the others
+    # would get no messages at all.
+    worker_enable_remote_control=False,
     task_ignore_result=True,
     task_store_errors_even_if_ignored=False,
     task_serializer="json",
@@ -56,6 +62,10 @@ app.conf.update(
         "accounts.*": {"queue": "upkeep"},
         "workflows.count_usage": {"queue": "upkeep"},
         "workflows.resume_evaluations": {"queue": "upkeep"},
+        "workflows.tidy_files": {"queue": "upkeep"},
+        "workflows.start_scheduled_runs": {"queue": "upkeep"},
+        "workflows.send_deliveries": {"queue": "upkeep"},
+        "workflows.tidy_deliveries": {"queue": "upkeep"},
     },
 )
 app.autodiscover_tasks()

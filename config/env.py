@@ -9,12 +9,15 @@ import os
 import re
 import sys
 from functools import cache
+from ipaddress import ip_network
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from config.encryption.new_keys import is_fernet_key
 
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -45,12 +48,28 @@ class Env(BaseSettings):
     server"""
     database_owner_url: str | None = None
     """URL of the same database for the role that owns the tables and runs migrations; empty: DATABASE_URL"""
+    database_backup_url: str | None = None
+    """URL of the same database for the role that `manage.py backup` dumps with, which must bypass row-level security;
+    empty: DATABASE_OWNER_URL"""
     broker_url: str | None = None
     """Celery broker URL, amqp://… or redis://…; empty: the embedded Valkey"""
     redis_url: str | None = None
     """Redis or Valkey URL for streamed tokens; empty: BROKER_URL if it is Redis, otherwise the embedded Valkey"""
     mnemoflow_home: Path = ROOT / ".mnemoflow"
     """folder for the data of embedded services and for generated secrets"""
+    files_dir: Path | None = None
+    """folder for uploaded files and files of runs; every web server and worker needs the same one; empty:
+    MNEMOFLOW_HOME/files"""
+    files_bucket: str | None = None
+    """S3-compatible bucket for files instead of FILES_DIR; requires the extra s3"""
+    files_endpoint_url: str | None = Field(None, pattern=r"^https?://")
+    """URL of the service that has the bucket, e.g. https://s3.example.org; empty: AWS"""
+    files_region: str | None = None
+    """region of the bucket, e.g. eu-central-1"""
+    files_access_key: str | None = None
+    """access key for the bucket; empty: what the machine offers, such as its role"""
+    files_secret_key: str | None = None
+    """secret of FILES_ACCESS_KEY"""
     audit_heads_file: Path | None = None
     """file for the signed heads of the audit trail, one per day and team, preferably on another disk; empty:
     MNEMOFLOW_HOME/audit-heads.jsonl"""
@@ -64,6 +83,11 @@ class Env(BaseSettings):
     """public URL of the site, e.g. https://flows.example.org; https turns on secure cookies"""
     allowed_hosts: Words = ("127.0.0.1", "localhost", "[::1]")
     """allowed host names, comma-separated"""
+    trusted_proxies: Words = ("127.0.0.1", "::1")
+    """addresses or networks of reverse proxies whose X-Forwarded-For and X-Forwarded-Proto count, comma-separated, e.g.
+    10.0.0.0/8; rate limits and the audit trail then see the client's address instead of the proxy's"""
+    body_seconds: float = Field(20, gt=0, le=3_600)
+    """seconds that a request's body may take to arrive, and one more for each 1,000 bytes; slower ones are answered 408"""
     debug: bool = False
     """shows Django debug pages; never enable it where others can reach the site"""
 
@@ -113,10 +137,49 @@ class Env(BaseSettings):
     """cosine that the model of openai_compatible gives two unrelated texts, about 0.2 for text-embedding-3 and 0.8 for
     e5; relevance by meaning starts from it"""
     worker_threads: int = Field(64, ge=1, le=1000)
-    """concurrent runs per worker process"""
+    """concurrent runs per worker process; one team gets at most seven eighths of them, so that others find a free one"""
+    team_running_runs: int | None = Field(None, ge=1)
+    """concurrent runs of one team, in all workers; further ones wait in the queue; empty: only its share of each worker's
+    runs limits them"""
+    workflow_running_runs: int | None = Field(None, ge=1)
+    """concurrent runs of one workflow, in all workers, e.g. to spare a service that it calls; empty: no limit of its
+    own"""
+    team_queued_runs: int = Field(10_000, ge=1)
+    """runs of one team that may wait in the queue; a start beyond them is refused with 429, because a queue that grows
+    without end only hides that the workers are too few"""
     run_max_steps: int = Field(500, ge=1, le=1_000_000)
     """maximum number of node executions per run, including retries and rounds of containers; raise it for long
     iterations"""
+    api_requests_per_minute: int = Field(3_000, ge=1, le=10_000_000)
+    """API requests per minute of each key and of each person; the default is more than a busy program needs, and keeps
+    an endless loop from occupying the site"""
+    api_team_requests_per_minute: int = Field(12_000, ge=1, le=10_000_000)
+    """API requests per minute of all keys and people of a team together, so that a team with many keys leaves room for
+    others"""
+    team_runs_per_day: int | None = Field(None, ge=1, le=10**12)
+    """runs that each team may start per day, in UTC; owners can set lower limits; empty: no limit, because teams already
+    share workers fairly and a limit that nobody chose would stop work without a reason"""
+    team_concurrent_runs: int | None = Field(None, ge=1, le=10**6)
+    """runs of each team that may be queued or running at the same time; empty: no limit of its own"""
+    team_tokens_per_day: int | None = Field(None, ge=1, le=10**15)
+    """tokens that the runs of each team may use per day; set it if you pay for the models; empty: no limit"""
+    team_code_seconds_per_day: int | None = Field(None, ge=1, le=10**9)
+    """seconds that code nodes of each team may run per day; set it if code competes for the processor; empty: no limit"""
+    run_keep_days: int = Field(30, ge=0, le=30_000)
+    """days after its end that a run is stored, unless its workflow says otherwise; 0: for ever"""
+    run_keep_failed_days: int = Field(90, ge=0, le=30_000)
+    """days that a failed run is stored, but never fewer than other runs; 0: for ever"""
+    file_document_mb: int = Field(15, ge=1, le=1_000)
+    """megabytes of a document or any other file that is neither image, audio nor video"""
+    file_image_mb: int = Field(10, ge=1, le=1_000)
+    """megabytes of an image"""
+    file_media_mb: int = Field(50, ge=1, le=1_000)
+    """megabytes of an audio or video file"""
+    team_files_mb: int = Field(5_000, ge=1, le=10**9)
+    """megabytes that the files of each team may need together"""
+    file_link_seconds: int = Field(300, ge=10, le=86_400)
+    """seconds for which the address of a file in a run can be fetched without signing in, e.g. by a service that a
+    workflow calls"""
     database_pool_size: int = Field(20, ge=0, le=500)
     """database connections per web process; 0 opens one per request"""
     mfa_enabled: bool = False
@@ -126,6 +189,11 @@ class Env(BaseSettings):
     net_allow: Words = ()
     """internal hosts or networks that workflows may call, comma-separated CIDRs or names; link-local addresses are
     never allowed"""
+    code_http: bool = True
+    """whether Python code of workflows may send HTTP requests by ``requests``, through the same guard as its HTTP request
+    nodes"""
+    code_full_python: bool = False
+    """whether code nodes of the language python3, as imported documents have it, run in full Python; needs bubblewrap"""
     local_models: bool | None = None
     """whether model providers may be on this machine, such as Ollama, and local ones are offered on the page Models;
     empty: only in `manage.py up` without PUBLIC_URL, if HOST is an address of this machine"""
@@ -134,6 +202,9 @@ class Env(BaseSettings):
     mcp_stdio_commands: Words = ()
     """MCP servers that teams may start as processes on this machine, comma-separated name=command, e.g.
     git=/usr/local/bin/mcp-server-git --repository /srv/repo; empty: none"""
+    openai_forwarded_headers: bool = False
+    """whether the OpenAI API takes the person and the conversation of a request from the headers X-OpenWebUI-User-Id and
+    X-OpenWebUI-Chat-Id, which Open WebUI sends with ENABLE_FORWARD_USER_INFO_HEADERS"""
     embed_origins: Words = ()
     """sites that may embed workflow diagrams for signed-in users, comma-separated, e.g. https://wiki.example.com;
     they must share this server's site, or browsers don't send the session"""
@@ -144,7 +215,12 @@ class Env(BaseSettings):
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     """minimum level of logged events"""
     metrics_token: str | None = Field(None, min_length=16)
-    """bearer token for /metrics; empty: only requests from this machine are allowed"""
+    """bearer token for /metrics, at least 16 characters; empty: only requests from this machine are allowed"""
+    worker_metrics_address: str | None = Field(None, pattern=r"^[^:]+:[0-9]{1,5}$")
+    """address on which a worker serves its metrics, e.g. 127.0.0.1:9101, with the same token; empty: not served"""
+    otel_endpoint: str | None = Field(None, pattern=r"^https?://")
+    """URL of an OpenTelemetry collector (OTLP over HTTP) for traces, e.g. http://127.0.0.1:4318; requires the extra otel;
+    empty: no traces"""
     email_url: str | None = None
     """SMTP server for invitations and password resets, smtp://user:password@host:587; empty: mails are written to
     the log"""
@@ -159,6 +235,24 @@ class Env(BaseSettings):
             raise ValueError(f"{invalid[0]} is not an origin like https://wiki.example.com")
         return value
 
+    @field_validator("secret_keys_at_rest")
+    @classmethod
+    def check_keys(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        # The message names the place of a key, because a key may not stand in a log.
+        for number, key in enumerate(value, start=1):
+            if not is_fernet_key(key):
+                raise ValueError(
+                    f"key {number} is not a Fernet key; python3 -m config.encryption.new_keys prints one"
+                )
+        return value
+
+    @field_validator("trusted_proxies")
+    @classmethod
+    def check_networks(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for text in value:
+            ip_network(text, strict=False)  # its ValueError says what is wrong
+        return value
+
     @field_validator("mcp_stdio_commands")
     @classmethod
     def check_commands(cls, value: tuple[str, ...]) -> tuple[str, ...]:
@@ -171,7 +265,7 @@ class Env(BaseSettings):
     def read_embedder(cls, value: str | None) -> str | None:
         return None if value in ("", "none") else value
 
-    @field_validator("database_url", "database_owner_url")
+    @field_validator("database_url", "database_owner_url", "database_backup_url")
     @classmethod
     def check_postgres_url(cls, value: str | None) -> str | None:
         if value is not None and not value.startswith(("postgresql://", "postgres://")):

@@ -1,5 +1,7 @@
 """Maps domain errors to HTTP statuses in one table, and to responses of the API, of pages and of fragments."""
 
+import json
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
@@ -19,12 +21,14 @@ from django.utils.deprecation import MiddlewareMixin
 from django.utils.translation import gettext_lazy as _
 from django.views.defaults import page_not_found
 from ninja import NinjaAPI
-from ninja.errors import AuthenticationError, HttpError, ValidationError
+from ninja.errors import AuthenticationError, HttpError, Throttled, ValidationError
 
 from accounts import errors as account_errors
 from config.encryption.crypto import SecretUnreadable
-from config.http.middleware import API_PREFIX
+from config.http.envelopes import ErrorSummary, build_error_response, is_api
 from config.http.strict_json import NotStrictJson
+from config.monitoring.request_ids import get_request_id
+from config.postgres.outages import RETRY_AFTER, is_outage
 from workflows import errors as workflow_errors
 from workflows import memory_app
 from workflows.engine import errors as engine_errors
@@ -33,7 +37,13 @@ from workflows.engine.editing import errors as editing_errors
 
 log = structlog.get_logger(__name__)
 
+MEMORY_AWAY = _("These memories can't be reached at the moment. Try again in a few seconds.")
+DATABASE_AWAY = _(
+    "The database can't be reached at the moment. Nothing is lost; try again in a moment."
+)
+SERVER_ERROR = _("Something went wrong on the server.")
 SIGN_IN_REQUIRED = _("Sign in, or send a valid API key: Authorization: Bearer …")
+TOO_MANY_REQUESTS = _("Too many requests. Wait as long as Retry-After says, then go on.")
 # Names that the views give to a body or a query; clients don't know them.
 _VIEW_PARAMETERS = frozenset({"body", "params"})
 
@@ -68,6 +78,7 @@ STATUS: Mapping[type[Exception], int] = {
     account_errors.AlreadyMember: 409,
     account_errors.NameTaken: 409,
     account_errors.InvalidChoice: 422,
+    account_errors.SignInDelayed: 429,
     account_errors.UnscopedQuery: 500,
     engine_errors.EngineFault: 400,
     engine_errors.DocumentInvalid: 422,
@@ -76,16 +87,30 @@ STATUS: Mapping[type[Exception], int] = {
     workflow_errors.WorkflowFault: 400,
     workflow_errors.NewerDocument: 409,
     workflow_errors.NothingToPublish: 409,
+    workflow_errors.NotPublished: 409,
+    workflow_errors.PublishingUnconfirmed: 409,
     workflow_errors.NoModelConnected: 409,
     workflow_errors.DraftingFailed: 502,
     workflow_errors.WorkflowArchived: 409,
     workflow_errors.RunNotPaused: 409,
+    workflow_errors.RunNotParked: 409,
+    workflow_errors.QueueFull: 429,
     workflow_errors.WaitClosed: 409,
     workflow_errors.StillRunning: 409,
+    workflow_errors.RunNotEnded: 409,
     workflow_errors.NameTaken: 409,
+    workflow_errors.KeyInUse: 409,
+    workflow_errors.KeyReused: 422,
+    workflow_errors.CallRefused: 400,
+    workflow_errors.TriggerStopped: 409,
     workflow_errors.EditConflict: 409,
     workflow_errors.NothingToUndo: 409,
     workflow_errors.InvalidValue: 422,
+    workflow_errors.FileTooLarge: 413,
+    workflow_errors.FileLinkExpired: 410,
+    workflow_errors.FilesUnavailable: 503,
+    workflow_errors.BudgetExceeded: 429,
+    workflow_errors.TooManyVisits: 429,
     NotStrictJson: 400,
     SecretUnreadable: 500,
     **_list_memory_errors(),
@@ -123,14 +148,48 @@ def register_error_handlers(api: NinjaAPI) -> None:
     api.add_exception_handler(ValidationError, handle_validation_error)
     api.add_exception_handler(AuthenticationError, handle_not_signed_in)
     api.add_exception_handler(HttpError, handle_http_error)
+    api.add_exception_handler(Throttled, handle_throttled)
 
 
 def answer_not_found(request: HttpRequest, exception: Exception) -> HttpResponseBase:
     """Respond to a path that no route matches. For the API, ``ApiErrorsMiddleware`` adds the body."""
-    if request.path_info.startswith(API_PREFIX):
+    if is_api(request.path_info):
         return HttpResponseNotFound()
     response: HttpResponseBase = page_not_found(request, exception)
     return response
+
+
+def answer_server_error(request: HttpRequest) -> HttpResponseBase:
+    """Respond to an error that nothing has handled: with 503 if the database is away, so that the client tries again.
+
+    Django calls this while it handles the error. Neither page needs the database.
+    """
+    error = sys.exc_info()[1]
+    if error is None or not is_outage(error):
+        context: dict[str, object] = {"request_id": get_request_id()}
+        return _build_error_page(request, 500, str(SERVER_ERROR), context)
+    log.warning("web.outage", path=request.path, why=type(error).__name__)
+    if is_api(request.path_info):
+        summary = ErrorSummary(503, "ServiceUnavailable", str(DATABASE_AWAY), retryable=True)
+        answer: HttpResponse = build_error_response(request.path_info, summary)
+    else:
+        # To reload the page after a form would open its address without what was sent.
+        seconds = RETRY_AFTER if request.method in ("GET", "HEAD") else None
+        answer = _build_error_page(request, 503, str(DATABASE_AWAY), {"seconds": seconds})
+    answer["Retry-After"] = str(RETRY_AFTER)
+    # Django's traceback of each request would bury the log of the outage itself.
+    answer._has_been_logged = True  # type: ignore[attr-defined]  # read by django.utils.log.log_response
+    return answer
+
+
+def _build_error_page(
+    request: HttpRequest, status: int, message: str, context: dict[str, object]
+) -> HttpResponse:
+    """Return the page of an error. For htmx, return a message instead, which leaves the form and its page as they are."""
+    if request.headers.get("HX-Request"):
+        toast = json.dumps({"show-toast": message})
+        return HttpResponse(status=status, headers={"HX-Reswap": "none", "HX-Trigger": toast})
+    return HttpResponse(get_template(f"{status}.html").render(context), status=status)
 
 
 class DomainErrorMiddleware(MiddlewareMixin):
@@ -138,14 +197,20 @@ class DomainErrorMiddleware(MiddlewareMixin):
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         status = find_status(error)
-        if status is None or status >= 500:
+        if status is None or (status >= 500 and status != 503):
             return None
         if status == 401:
             return _redirect_to_sign_in(request)
+        message = str(error)
+        if status == 503:
+            # The error names the provider, its host or its answer, which concerns the operator.
+            log.error("page.domain_error", path=request.path, exc_info=error)
+            is_about_files = isinstance(error, workflow_errors.FilesUnavailable)
+            message = str(error if is_about_files else MEMORY_AWAY)
         name = "_error.html" if getattr(request, "htmx", False) else "error.html"
-        context = {"status": status, "message": str(error), "error": error}
+        context = {"status": status, "message": message, "error": error}
         page = select_template([name, f"config/{name}"]).render(context, request)
-        return HttpResponse(page, status=status)
+        return add_retry_after(HttpResponse(page, status=status), error)
 
 
 class NotAllowedMiddleware(MiddlewareMixin):
@@ -154,7 +219,7 @@ class NotAllowedMiddleware(MiddlewareMixin):
     def process_response(
         self, request: HttpRequest, response: HttpResponseBase
     ) -> HttpResponseBase:
-        if response.status_code != 405 or request.path_info.startswith(API_PREFIX):
+        if response.status_code != 405 or is_api(request.path_info):
             return response
         if not request.accepts("text/html") or getattr(request, "htmx", False):
             return response
@@ -177,11 +242,21 @@ def handle_domain_error(request: HttpRequest, error: Any) -> HttpResponse:
     status = find_status(error) or 500
     if status >= 500:
         log.error("api.domain_error", error=type(error).__name__, path=request.path, exc_info=error)
-    return JsonResponse(build_body(error), status=status)
+    return add_retry_after(JsonResponse(build_body(error), status=status), error)
+
+
+def add_retry_after(response: HttpResponse, error: Exception) -> HttpResponse:
+    """Tell the client when to try again, if the error knows."""
+    seconds: int | None = getattr(error, "retry_after", None)
+    if seconds is not None:
+        response["Retry-After"] = str(seconds)
+    return response
 
 
 def handle_not_signed_in(request: HttpRequest, error: Any) -> HttpResponse:
-    return handle_domain_error(request, account_errors.NotSignedIn(SIGN_IN_REQUIRED))
+    response = handle_domain_error(request, account_errors.NotSignedIn(SIGN_IN_REQUIRED))
+    response["WWW-Authenticate"] = 'Bearer realm="api"'
+    return response
 
 
 def handle_validation_error(request: HttpRequest, error: Any) -> HttpResponse:
@@ -206,6 +281,12 @@ def handle_http_error(request: HttpRequest, error: Any) -> HttpResponse:
         return handle_domain_error(request, error.__cause__)
     body = {"type": "HttpError", "message": str(error), "retryable": False}
     return JsonResponse({"error": body}, status=error.status_code)
+
+
+def handle_throttled(request: HttpRequest, error: Any) -> HttpResponse:
+    """Respond to a caller that exceeds the limit of requests; Ninja adds ``Retry-After``."""
+    body = {"type": "TooManyRequests", "message": str(TOO_MANY_REQUESTS), "retryable": True}
+    return JsonResponse({"error": body}, status=429)
 
 
 def _to_json(problem: Any, titles: Mapping[str, str]) -> dict[str, Any]:

@@ -2,16 +2,23 @@
 
 A package registers itself with an entry point in the group "mnemoflow"; built-ins are registered in code, by their app.
 Each hook returns a mapping or a list, and the results of all plug-ins are merged. A duplicate name is an error.
+
+A package that can't be loaded, or whose hook fails, is left out and named in the log and by ``manage.py doctor``: the
+site works without it, and the cause lies outside of it.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 import pluggy
+import structlog
 
 
 GROUP = "mnemoflow"
+
+log = structlog.get_logger(__name__)
 
 hookspec = pluggy.HookspecMarker(GROUP)
 hookimpl = pluggy.HookimplMarker(GROUP)
@@ -54,19 +61,59 @@ class Hooks:
         """Map scope words to the definition of their namespace: `memory.core.scopes`."""
 
 
+class PluginManager(pluggy.PluginManager):
+    """The plug-ins that work, and why each of the others was left out."""
+
+    def __init__(self) -> None:
+        super().__init__(GROUP)
+        self.add_hookspecs(Hooks)
+        self.packages: dict[
+            str, str
+        ] = {}  # distribution and version, by the name of the entry point
+        self.left_out: dict[str, str] = {}  # reasons, by the same name
+
+    def load_package(self, entry_point: EntryPoint) -> None:
+        """Load and register a package's plug-in, or leave it out."""
+        package = entry_point.dist
+        self.packages[entry_point.name] = f"{package.name} {package.version}" if package else "?"
+        try:
+            self.register(entry_point.load(), name=entry_point.name)
+            self.check_pending()  # an implementation of an unknown hook is a typing mistake
+        except (Exception, SystemExit) as error:  # any error of a stranger's module
+            self._leave_out(entry_point.name, error)
+
+    def call(self, hook: str) -> Iterator[Any]:
+        """Yield what each plug-in returns for a hook. Only an error of a built-in plug-in is raised."""
+        for implementation in reversed(getattr(self.hook, hook).get_hookimpls()):
+            try:
+                result = implementation.function()
+            except Exception as error:
+                if implementation.plugin_name not in self.packages:
+                    raise
+                self._leave_out(implementation.plugin_name, error)
+            else:
+                yield result
+
+    def _leave_out(self, name: str, error: BaseException) -> None:
+        self.left_out[name] = f"{type(error).__name__}: {error}"
+        if self.has_plugin(name):
+            self.unregister(name=name)
+        package, why = self.packages[name], self.left_out[name]
+        log.error("plugin.left_out", plugin=name, package=package, why=why)
+
+
 @cache
-def get_plugin_manager() -> pluggy.PluginManager:
-    plugins = pluggy.PluginManager(GROUP)
-    plugins.add_hookspecs(Hooks)
-    plugins.load_setuptools_entrypoints(GROUP)
-    plugins.check_pending()  # an implementation of an unknown hook is a typing mistake
+def get_plugin_manager() -> PluginManager:
+    plugins = PluginManager()
+    for entry_point in entry_points(group=GROUP):
+        plugins.load_package(entry_point)
     return plugins
 
 
 def collect_mappings(hook: str) -> dict[str, Any]:
     """Merge the results of a hook that returns mappings. Raise ``PluginConflict`` for a duplicate name."""
     merged: dict[str, Any] = {}
-    for mapping in getattr(get_plugin_manager().hook, hook)():
+    for mapping in get_plugin_manager().call(hook):
         for name, value in mapping.items():
             if name in merged:
                 raise PluginConflict(hook, name)
@@ -76,4 +123,4 @@ def collect_mappings(hook: str) -> dict[str, Any]:
 
 def collect_lists(hook: str) -> list[Any]:
     """Merge the results of a hook that returns lists."""
-    return [item for items in getattr(get_plugin_manager().hook, hook)() for item in items]
+    return [item for items in get_plugin_manager().call(hook) for item in items]

@@ -12,7 +12,11 @@ from config.embedded.layout import find_layout
 from config.encryption.keyfile import load_secrets
 from config.env import ROOT, env
 from config.logs import build_logging_config
-from config.url_settings import build_database_config, build_mail_settings
+from config.url_settings import (
+    build_database_config,
+    build_file_storage,
+    build_mail_settings,
+)
 
 
 # WhiteNoise serves from the source folders until collectstatic has run.
@@ -70,8 +74,10 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
+    "config.http.embedded_pages.EmbeddedPagesMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
+    "accounts.http.throttles.RateLimitHeadersMiddleware",
     "config.http.middleware.ApiErrorsMiddleware",
     "config.http.middleware.NoNulMiddleware",
     "config.http.middleware.JsonWritesMiddleware",
@@ -124,15 +130,41 @@ BROKER_URL = ENV.broker_url or _LAYOUT.broker_url
 _BROKER_IS_REDIS = bool(ENV.broker_url and ENV.broker_url.startswith(("redis://", "rediss://")))
 REDIS_URL = ENV.redis_url or (BROKER_URL if _BROKER_IS_REDIS else _LAYOUT.redis_url)
 WORKER_THREADS = ENV.worker_threads
+TEAM_RUNNING_RUNS = ENV.team_running_runs
+WORKFLOW_RUNNING_RUNS = ENV.workflow_running_runs
+TEAM_QUEUED_RUNS = ENV.team_queued_runs
 RUN_MAX_STEPS = ENV.run_max_steps
+RUN_KEEP_DAYS = ENV.run_keep_days
+RUN_KEEP_FAILED_DAYS = ENV.run_keep_failed_days
 CACHES = {
     "default": (
-        {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": ENV.redis_url}
-        if ENV.redis_url
+        {"BACKEND": "config.http.outage_cache.OutageCache", "LOCATION": REDIS_URL}
+        if ENV.redis_url or _BROKER_IS_REDIS
         # A single web process can use its own memory, so that sign-in works without Valkey.
         else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
     )
 }
+
+# Files of runs
+FILES_DIR = ENV.files_dir or ENV.mnemoflow_home / "files"
+FILE_DOCUMENT_MB = ENV.file_document_mb
+FILE_IMAGE_MB = ENV.file_image_mb
+FILE_MEDIA_MB = ENV.file_media_mb
+TEAM_FILES_MB = ENV.team_files_mb
+FILE_LINK_SECONDS = ENV.file_link_seconds
+STORAGES = {
+    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+    "files": build_file_storage(
+        FILES_DIR,
+        bucket=ENV.files_bucket,
+        endpoint_url=ENV.files_endpoint_url,
+        region=ENV.files_region,
+        access_key=ENV.files_access_key,
+        secret_key=ENV.files_secret_key,
+    ),
+}
+FILE_UPLOAD_PERMISSIONS = 0o600
+FILE_UPLOAD_DIRECTORY_PERMISSIONS = 0o700
 
 # Users and sign-in
 AUTH_USER_MODEL = "accounts.User"
@@ -158,10 +190,24 @@ ACCOUNT_PREVENT_ENUMERATION = True
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None
 ACCOUNT_SESSION_REMEMBER = True
 ACCOUNT_LOGOUT_ON_GET = False
-ACCOUNT_FORMS = {"signup": "accounts.forms.SignUpForm"}
-ACCOUNT_RATE_LIMITS = {"login_failed": "20/m/ip,5/15m/key", "answer_link": "60/m/ip"}
+ACCOUNT_FORMS = {
+    "login": "accounts.forms.SignInForm",
+    "reset_password": "accounts.forms.PasswordResetForm",
+    "signup": "accounts.forms.SignUpForm",
+}
+# accounts.services.sign_in delays failed sign-ins instead of allauth's limits, which everybody in a network shares.
+ACCOUNT_RATE_LIMITS = {"login_failed": None, "login": None, "answer_link": "60/m/ip"}
 ACCOUNT_ADAPTER = "accounts.http.adapter.AccountAdapter"
 SIGNUP_OPEN = ENV.signup_open
+API_REQUESTS_PER_MINUTE = ENV.api_requests_per_minute
+OPENAI_FORWARDED_HEADERS = ENV.openai_forwarded_headers
+API_TEAM_REQUESTS_PER_MINUTE = ENV.api_team_requests_per_minute
+TEAM_LIMITS = {
+    "runs_per_day": ENV.team_runs_per_day,
+    "concurrent_runs": ENV.team_concurrent_runs,
+    "tokens_per_day": ENV.team_tokens_per_day,
+    "code_seconds_per_day": ENV.team_code_seconds_per_day,
+}
 GUARDIAN_RAISE_403 = False
 ANONYMOUS_USER_NAME = None  # guardian would create a row for the anonymous user
 
@@ -174,9 +220,11 @@ ALLOWED_HOSTS = [
 ]
 _HTTPS = bool(ENV.public_url and ENV.public_url.startswith("https://"))
 CSRF_TRUSTED_ORIGINS = [ENV.public_url.rstrip("/")] if ENV.public_url else []
-SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if _HTTPS else None
+# No SECURE_PROXY_SSL_HEADER, which would believe any client: config.http.proxies sets the scheme.
+TRUSTED_PROXIES = ENV.trusted_proxies
+BODY_SECONDS = ENV.body_seconds
 SECURE_SSL_REDIRECT = _HTTPS
-SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^metrics$"]
+SECURE_REDIRECT_EXEMPT = [r"^metrics$"]
 SECURE_HSTS_SECONDS = 31_536_000 if _HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = _HTTPS
 SECURE_CONTENT_TYPE_NOSNIFF = True
@@ -185,6 +233,7 @@ X_FRAME_OPTIONS = "DENY"
 SESSION_COOKIE_NAME = "__Host-session" if _HTTPS else "mnemoflow_session"
 CSRF_COOKIE_NAME = "__Host-csrf" if _HTTPS else "mnemoflow_csrf"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _HTTPS
+DEVICE_COOKIE_NAME = "__Host-device" if _HTTPS else "mnemoflow_device"
 # htmx gets the token from hx-headers in the page.
 SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
@@ -205,7 +254,11 @@ CONTENT_SECURITY_POLICY = {
 }
 EMBED_ORIGINS = ENV.embed_origins
 METRICS_TOKEN = ENV.metrics_token
+OTEL_ENDPOINT = ENV.otel_endpoint
+WORKER_METRICS_ADDRESS = ENV.worker_metrics_address
 NET_ALLOW = ENV.net_allow
+CODE_HTTP = ENV.code_http
+CODE_FULL_PYTHON = ENV.code_full_python
 LOCAL_MODELS = bool(ENV.local_models)
 OLLAMA_HOST = ENV.ollama_host
 MCP_STDIO_COMMANDS = ENV.mcp_stdio_commands
@@ -216,6 +269,7 @@ TIME_ZONE = "UTC"
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", _("English")), ("zh-hans", _("Simplified Chinese"))]
 LOCALE_PATHS = [ROOT / "locale"]
+FORMAT_MODULE_PATH = "config.formats"
 STATIC_URL = "/static/"
 STATIC_ROOT = ROOT / "staticfiles"
 STATICFILES_DIRS = [ROOT / "static"]

@@ -10,7 +10,7 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,6 +41,12 @@ class Postgres:
     sockets: Path
     log: Path
     settings: Mapping[str, str] = field(default_factory=dict)
+    locale_arguments: Sequence[str] = (
+        "--locale-provider=builtin",
+        "--builtin-locale=C.UTF-8",
+        "--locale=C",
+    )
+    programs: Path | None = None  # the folder of another PostgreSQL's programs
 
     def build_url(self, role: str = OWNER, name: str = "postgres") -> str:
         return f"postgresql://{role}@/{name}?host={self.sockets}"
@@ -57,7 +63,7 @@ class Postgres:
         if self.find_process() and self._is_responding(timeout=10):
             return False
         user = choose_server_user(self.data)
-        binaries = find_binaries(user)
+        binaries = self.programs or find_binaries(user)
         self.log.parent.mkdir(parents=True, exist_ok=True)
         user.create_private_folder(self.data)
         user.create_private_folder(self.sockets)
@@ -74,7 +80,7 @@ class Postgres:
     def _initialize(self, binaries: Path, user: OsUser) -> None:
         command: list[str | Path] = [
             binaries / "initdb", "-D", self.data, "-U", OWNER, "--auth=trust", "--encoding=UTF8", "--no-sync",
-            "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C",
+            *self.locale_arguments,
         ]  # fmt: skip
         # Trust is safe here: the only access is a socket in a folder that other users can't enter.
         with self.log.open("ab") as log:

@@ -47,10 +47,17 @@ def find_process(pid: int, *, argument: str | Path) -> psutil.Process | None:
     """Return the running process with this pid, or None if no word of its command line contains ``argument``."""
     with suppress(psutil.Error):
         process = psutil.Process(pid)
-        is_expected = any(str(argument) in word for word in process.cmdline())
-        if is_expected and process.status() != psutil.STATUS_ZOMBIE:
+        if process.status() == psutil.STATUS_ZOMBIE:
+            _reap(pid)
+        elif any(str(argument) in word for word in process.cmdline()):
             return process
     return None
+
+
+def _reap(pid: int) -> None:
+    """Release an ended process if it is a child of this one; otherwise its parent does so."""
+    with suppress(ChildProcessError):
+        os.waitpid(pid, os.WNOHANG)
 
 
 def wait_for_response(

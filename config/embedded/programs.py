@@ -26,6 +26,7 @@ def build_web(settings: Env, port: int, listener_fd: int | None = None) -> Progr
             # Otherwise open event streams would keep the server from stopping.
             "--timeout-graceful-shutdown", "2",
             "--lifespan", "off", "--no-access-log", "--no-server-header", "--log-level", "warning",
+            "--no-proxy-headers",  # config.http.proxies reads them, by TRUSTED_PROXIES
         ],
     )  # fmt: skip
 
@@ -34,8 +35,11 @@ def build_worker(settings: Env) -> Program:
     return Program(
         name="worker",
         command_marker="config.celery",
+        stop_timeout=40,  # it may wait for a call that must not be repeated
         environment={
             "DATABASE_POOL_SIZE": str(settings.database_pool_size or settings.worker_threads + 16),
+            # The worker's own number of slots. Celery's threads only pass messages on and run test cases.
+            "WORKER_THREADS": str(settings.worker_threads),
             # Celery warns root because pickle is unsafe, but this worker accepts JSON only.
             "PYTHONWARNINGS": "ignore:You're running the worker",
             **_pass_local_models(settings),

@@ -18,12 +18,19 @@ DATABASE_EXISTS = "select 1 from pg_database where datname = %s"
 CREATE_ROLE = sql.SQL(
     "create role {role} login nosuperuser nobypassrls nocreatedb nocreaterole noreplication"
 )
-GRANTS = [
+DEFAULT_PRIVILEGES = [
     sql.SQL("grant usage on schema public to {role}"),
     sql.SQL(
         "alter default privileges in schema public grant select, insert, update, delete on tables to {role}"
     ),
     sql.SQL("alter default privileges in schema public grant usage, select on sequences to {role}"),
+]
+NO_DEFAULT_PRIVILEGES = [
+    sql.SQL("alter default privileges in schema public revoke all on tables from {role}"),
+    sql.SQL("alter default privileges in schema public revoke all on sequences from {role}"),
+]
+GRANTS = [
+    *DEFAULT_PRIVILEGES,
     # For tables that are older than the role, from installations that began with a single role.
     sql.SQL("grant select, insert, update, delete on all tables in schema public to {role}"),
     sql.SQL("grant usage, select on all sequences in schema public to {role}"),
@@ -58,6 +65,15 @@ def ensure_role(connection: psycopg.Connection[Any], role: str = APP_ROLE) -> No
         # The extension is optional: without it, memory is searched by text (memory.embedding.vector_column).
         with suppress(psycopg.errors.InsufficientPrivilege):
             connection.execute("create extension vector")
+
+
+def grant_default_privileges(role: str = APP_ROLE) -> list[sql.Composed]:
+    """Return the statements that give the role its rights to tables that the current role will create."""
+    return [grant.format(role=sql.Identifier(role)) for grant in DEFAULT_PRIVILEGES]
+
+
+def revoke_default_privileges(role: str = APP_ROLE) -> list[sql.Composed]:
+    return [revoke.format(role=sql.Identifier(role)) for revoke in NO_DEFAULT_PRIVILEGES]
 
 
 def join_role(connection: psycopg.Connection[Any], member: str, role: str = APP_ROLE) -> None:

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import psycopg
@@ -18,6 +19,7 @@ from config.embedded.errors import EmbeddedFault
 from config.embedded.layout import Layout, find_layout
 from config.embedded.postgres import Postgres
 from config.embedded.progress import print_step
+from config.embedded.restarts import restart_services
 from config.embedded.roles import ensure_database, ensure_role
 from config.embedded.valkey import Valkey
 from config.env import Env, env
@@ -28,7 +30,7 @@ DATABASE = "mnemoflow"
 # Commands that must work quickly and without a database.
 COMMANDS_WITHOUT_SERVICES = frozenset({
     "help", "version", "--version", "--help", "-h", "makemessages", "compilemessages", "collectstatic",
-    "startapp", "startproject", "diffsettings", "findstatic", "check", "export_env", "export_openapi", "down",
+    "startapp", "startproject", "diffsettings", "findstatic", "check", "export_env", "export_openapi_schema", "down",
 })  # fmt: skip
 
 
@@ -103,7 +105,7 @@ def run_services(announce: Announce = nullcontext) -> Iterator[Services]:
     layout.locks.mkdir(parents=True, exist_ok=True)
     in_use_lock = os.open(layout.locks / "in-use", os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        with _hold_start_lock(layout):
+        with hold_start_lock(layout):
             fcntl.flock(in_use_lock, fcntl.LOCK_SH)
             try:
                 services.start(announce)
@@ -112,11 +114,21 @@ def run_services(announce: Announce = nullcontext) -> Iterator[Services]:
         try:
             yield services
         finally:
-            with _hold_start_lock(layout):
+            with hold_start_lock(layout):
                 if _lock_exclusively(in_use_lock):
                     services.stop()
     finally:
         os.close(in_use_lock)
+
+
+@contextmanager
+def watch_services(settings: Env) -> Iterator[None]:
+    """Start the embedded services again whenever one of them ends during a ``with`` block."""
+    services = Services.from_settings(settings)
+    layout = find_layout(settings.mnemoflow_home)
+    named = {"PostgreSQL": services.postgres, "Valkey": services.valkey}
+    with restart_services(named, partial(hold_start_lock, layout)):
+        yield
 
 
 def is_in_use(home: Path) -> bool:
@@ -129,7 +141,8 @@ def is_in_use(home: Path) -> bool:
 
 
 @contextmanager
-def _hold_start_lock(layout: Layout) -> Iterator[None]:
+def hold_start_lock(layout: Layout) -> Iterator[None]:
+    """Hold the lock under which the services are started and stopped, so that only one process does so at a time."""
     with (layout.locks / "start").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

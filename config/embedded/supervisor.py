@@ -1,5 +1,8 @@
 """Runs web server, worker and beat as child processes: prefixes their output, restarts them, stops them together.
 
+A child that ends is started again, after growing delays if it keeps ending. Only if the first program, which is the web
+server, keeps ending before it was ever ready does the supervisor give up, because the installation is broken then.
+
 Ctrl-C and SIGTERM end all children. If the supervisor itself is killed with kill -9, the kernel ends the children (on
 Linux), and the next start ends left-over processes, which it identifies by pid file and command line.
 """
@@ -10,17 +13,17 @@ import subprocess
 import sys
 import threading
 import time
-from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 
+from config.embedded.backoff import Backoff
 from config.embedded.processes import build_parent_death_hook, end_process, find_process
 
 
-# A child that dies this often within this many seconds is no longer restarted.
-MAX_DEATHS, DEATHS_WINDOW = 5, 60.0
+# The supervisor gives up if the first program ends this often in a row before it was ever ready.
+MAX_FAILED_STARTS = 5
 
 COLOURS = {"web": "36", "worker": "33", "beat": "35"}
 
@@ -47,7 +50,10 @@ class Child:
         self.pid_file = pid_files / f"{program.name}.pid"
         self.process: subprocess.Popen[str] | None = None
         self._relay_thread: threading.Thread | None = None
-        self.deaths: deque[float] = deque(maxlen=MAX_DEATHS)
+        self.backoff = Backoff()
+        self.restart_at: float | None = (
+            None  # when an ended process is started again, by the monotonic clock
+        )
 
     def end_left_over(self) -> None:
         """End the process that an earlier supervisor started for this program, if it is still running."""
@@ -70,6 +76,8 @@ class Child:
             preexec_fn=build_parent_death_hook(os.getpid()),
             pass_fds=self.program.inherited_fds,
         )
+        self.backoff.record_start()
+        self.restart_at = None
         self.pid_file.write_text(str(self.process.pid))
         self._relay_thread = threading.Thread(target=self._relay, args=(self.process,), daemon=True)
         self._relay_thread.start()
@@ -77,10 +85,21 @@ class Child:
     def has_died(self) -> bool:
         return self.process is not None and self.process.poll() is not None
 
-    def record_death(self) -> bool:
-        """Record a death, and return whether the child may be restarted because it hasn't died too often."""
-        self.deaths.append(time.monotonic())
-        return len(self.deaths) < MAX_DEATHS or self.deaths[-1] - self.deaths[0] >= DEATHS_WINDOW
+    def restart_if_ended(self) -> None:
+        """Start the child again if its process has ended and the delay is over. Call this again and again."""
+        if not self.has_died():
+            return
+        if self.restart_at is None:
+            delay = self.backoff.record_end()
+            self.restart_at = time.monotonic() + delay
+            status = self.process.returncode if self.process else None
+            when = f"in {delay:g} s" if delay else "now"
+            print(
+                f"{self.program.name} exited with status {status}; restarting it {when}.",
+                file=sys.stderr,
+            )
+        if time.monotonic() >= self.restart_at:
+            self.start()
 
     def terminate(self) -> None:
         if self.process and self.process.poll() is None:
@@ -118,6 +137,7 @@ class Supervisor:
         pid_files.mkdir(parents=True, exist_ok=True)
         self.children = [Child(program, pid_files) for program in programs]
         self._ending = threading.Event()
+        self._has_been_ready = False
 
     def start(self) -> None:
         """Handle signals, end the processes of an earlier supervisor, and start the first program."""
@@ -137,13 +157,19 @@ class Supervisor:
     def is_ending(self) -> bool:
         return self._ending.is_set()
 
+    def record_ready(self) -> None:
+        """Record that the first program works, so that from now on it is started again however often it ends."""
+        self._has_been_ready = True
+
     def watch(self) -> int:
-        """Watch the children until the end is requested or a child can't be restarted; return the exit status."""
+        """Watch the children until the end is requested or the first one never works; return the exit status."""
         self.start_others()
         while not self._ending.wait(0.2):
             for child in self.children:
-                if child.has_died() and not self._restart(child):
-                    return 1
+                child.restart_if_ended()
+            if not self._has_been_ready and self.children[0].backoff.ends >= MAX_FAILED_STARTS:
+                print(f"{self.children[0].program.name} keeps exiting; giving up.", file=sys.stderr)
+                return 1
         return 0
 
     def stop(self) -> None:
@@ -151,17 +177,6 @@ class Supervisor:
             child.terminate()
         for child in self.children:
             child.wait_for_end()
-
-    def _restart(self, child: Child) -> bool:
-        """Restart a dead child, and return False if it has died too often."""
-        name, status = child.program.name, child.process.returncode if child.process else None
-        if not child.record_death():
-            print(f"{name} keeps exiting (status {status}); giving up.", file=sys.stderr)
-            return False
-        print(f"{name} exited with status {status}; restarting it.", file=sys.stderr)
-        self._ending.wait(min(len(child.deaths) - 1, 3))
-        child.start()
-        return True
 
     def _handle_signal(self, number: int, frame: FrameType | None) -> None:
         self._ending.set()

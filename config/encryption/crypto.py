@@ -46,6 +46,15 @@ def decrypt(token: bytes) -> str:
     return text
 
 
+def is_readable(token: bytes) -> bool:
+    """Return whether one of the keys decrypts the secret, which is not kept."""
+    try:
+        _build_fernet(tuple(settings.SECRET_KEYS_AT_REST)).decrypt(bytes(token))
+    except InvalidToken:
+        return False
+    return True
+
+
 def rotate(token: bytes) -> bytes:
     """Return the same secret encrypted under the newest key."""
     try:

@@ -6,6 +6,8 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.utils.functional import SimpleLazyObject
 
+from config.http.health import get_readiness
+
 
 def get_base_url(request: HttpRequest) -> str:
     """Return the site's public URL without a slash at its end: the setting PUBLIC_URL, or else the request's own host."""
@@ -20,6 +22,7 @@ def page(request: HttpRequest) -> dict[str, Any]:
     return {
         "base_url": SimpleLazyObject(lambda: get_base_url(request)),
         "csp_nonce": getattr(request, "csp_nonce", None),
+        "is_worker_missing": get_readiness().is_worker_missing,
         "memory_enabled": settings.MEMORY_ENABLED,
         "signup_open": settings.SIGNUP_OPEN,
     }

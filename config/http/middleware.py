@@ -8,16 +8,25 @@ from django.http import (
     HttpResponse,
     HttpResponseBadRequest,
     HttpResponseBase,
-    JsonResponse,
     UnreadablePostError,
 )
 from django.utils.deprecation import MiddlewareMixin
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
+from config.http.envelopes import ErrorSummary, build_error_response, is_api
 
-API_PREFIX = "/api/"
+
 WRITE_METHODS = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+# The routes that take a file. Their forms need a CSRF token from pages, as every write of a session does.
+UPLOAD_PATHS = frozenset(
+    {
+        *("/api/v1/files", "/api/v1/files/upload", "/api/v1/knowledge/documents"),
+        *("/v1/files/upload", "/v1/audio-to-text"),
+    }
+)
+# The addresses of webhooks take the body that their node draws. They read no session, so a page gains nothing there.
+ANY_BODY_PREFIX = "/hooks/"
 FORM_TYPES = frozenset({"application/x-www-form-urlencoded", "multipart/form-data"})
 # Paths whose forms may contain no NUL character. Workflow inputs handle such characters separately.
 NO_NUL_PATHS = ("/memory/", "/team/")
@@ -31,18 +40,26 @@ _MESSAGES = {
 
 
 class JsonWritesMiddleware(MiddlewareMixin):
-    """Rejects writes to the API whose content type isn't JSON. A request without a body may omit the type."""
+    """Rejects writes to the API whose content type isn't JSON. A request without a body may omit the type.
 
-    def process_request(self, request: HttpRequest) -> HttpResponse | None:
-        if not request.path_info.startswith(API_PREFIX) or request.method not in WRITE_METHODS:
+    It waits until the address is known, so that a wrong one is answered as such.
+    """
+
+    def process_view(self, request: HttpRequest, *_view: object) -> HttpResponse | None:
+        if not is_api(request.path_info) or request.method not in WRITE_METHODS:
+            return None
+        if request.path_info.startswith(ANY_BODY_PREFIX):
             return None
         has_length = request.headers.get("Content-Length", "0") not in ("", "0")
         has_body = has_length or "Transfer-Encoding" in request.headers
-        if request.content_type == "application/json" or not (has_body or request.content_type):
+        if not (has_body or request.content_type):
             return None
-        message = "Send application/json."
-        error = {"type": "UnsupportedMediaType", "message": message, "retryable": False}
-        return JsonResponse({"error": error}, status=415)
+        is_upload = request.path_info in UPLOAD_PATHS and request.method == "POST"
+        expected = "multipart/form-data" if is_upload else "application/json"
+        if request.content_type == expected:
+            return None
+        error = ErrorSummary(415, "UnsupportedMediaType", f"Send {expected}.")
+        return build_error_response(request.path_info, error)
 
 
 class NoNulMiddleware(MiddlewareMixin):
@@ -73,14 +90,14 @@ class ApiErrorsMiddleware(MiddlewareMixin):
     def process_response(
         self, request: HttpRequest, response: HttpResponseBase
     ) -> HttpResponseBase:
-        if not request.path_info.startswith(API_PREFIX) or response.status_code < 400:
+        if not is_api(request.path_info) or response.status_code < 400:
             return response
         if response.headers.get("Content-Type", "").startswith("application/json"):
             return response
         status = response.status_code
         kind, message = _MESSAGES.get(status) or _MESSAGES[500 if status >= 500 else 400]
-        error = {"type": kind, "message": _(message), "retryable": False}
-        json_response = JsonResponse({"error": error}, status=status)
+        error = ErrorSummary(status, kind, _(message))
+        json_response = build_error_response(request.path_info, error)
         json_response.cookies = response.cookies
         for name in ("Allow", "Retry-After"):
             if name in response.headers:

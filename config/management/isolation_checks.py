@@ -4,7 +4,6 @@ import asyncio
 import os
 import stat
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
@@ -15,9 +14,16 @@ from django.db import DatabaseError, connections
 from config import net
 from config.checks import read_app_role
 from config.env import env
-from workflows.sandbox.escape_tests.corpus import ESCAPES, RESOURCES
-from workflows.sandbox.escape_tests.runner import QUICK, list_successful_attacks
+from config.management.results import CheckResult
+from workflows.sandbox.escape_tests.runner import (
+    JAVASCRIPT,
+    PYTHON,
+    QUICK,
+    Corpus,
+    list_successful_attacks,
+)
 from workflows.sandbox.full_python import FullPython
+from workflows.sandbox.javascript import runner as javascript
 from workflows.sandbox.monty import MontyRunner
 from workflows.sandbox.pool import RunnerPool
 from workflows.sandbox.process import Program, Runner, RunnerGone, RunnerLate, is_jailed
@@ -31,6 +37,7 @@ EXPECTED_RESTRICTIONS: Final[Mapping[Program, frozenset[str]]] = {
     "child": REQUIRED_RESTRICTIONS | {"user"},
     "code_child": REQUIRED_RESTRICTIONS | {"user", "files"},
     "full_child": REQUIRED_RESTRICTIONS | {"user"},
+    "javascript.child": REQUIRED_RESTRICTIONS | {"user"},
 }
 
 TENANT_TABLES_QUERY = """
@@ -42,16 +49,6 @@ TENANT_TABLES_QUERY = """
                   where attrelid = c.oid and attname = 'team_id' and not attisdropped)
     order by 1
 """
-
-
-@dataclass(frozen=True)
-class CheckResult:
-    """The result of one check. If a required check fails, no more than one person should use this installation."""
-
-    name: str
-    passed: bool
-    detail: str
-    required: bool = True
 
 
 def run_isolation_checks(*, thorough: bool = False) -> Iterator[CheckResult]:
@@ -117,6 +114,8 @@ def check_egress() -> Iterator[CheckResult]:
 def check_sandbox() -> Iterator[CheckResult]:
     yield from _check_runner("runner", "child")
     yield from _check_runner("code runner", "code_child")
+    if javascript.is_available():
+        yield from _check_runner("JavaScript", "javascript.child")
     if is_jailed():
         yield from _check_runner("full Python", "full_child")
         detail = "runners start inside it: no network, no other processes, no files but Python's"
@@ -151,19 +150,25 @@ def run_attacks(*, thorough: bool) -> Iterator[CheckResult]:
     """Run hostile programs in the sandboxes, to test that the restrictions work and not only that they are set."""
     monty = MontyRunner(RunnerPool(1, program="code_child"))
     yield from _run_attacks("code attacks", monty, thorough)
+    if javascript.is_available():
+        yield from _run_attacks("JavaScript attacks", javascript.JavaScript(), thorough, JAVASCRIPT)
     if thorough and is_jailed():  # each attack starts a process: too slow for the quick check
         yield from _run_attacks("full Python attacks", FullPython(), thorough)
 
 
-def _run_attacks(name: str, runner: MontyRunner, thorough: bool) -> Iterator[CheckResult]:
+def _run_attacks(
+    name: str, runner: MontyRunner, thorough: bool, attacks: Corpus = PYTHON
+) -> Iterator[CheckResult]:
     try:
-        successful = asyncio.run(list_successful_attacks(runner, all_resources=thorough))
+        successful = asyncio.run(
+            list_successful_attacks(runner, all_resources=thorough, attacks_of=attacks)
+        )
     except (RunnerGone, RunnerLate, OSError) as error:
         yield CheckResult(name, False, f"could not be run: {type(error).__name__}")
         return
     finally:
         runner.close()
-    count = len(ESCAPES) + len(RESOURCES if thorough else QUICK)
+    count = len(attacks.escapes) + len(attacks.resources if thorough else QUICK)
     successes = ", ".join(successful) or f"none of {count}"
     yield CheckResult(name, not successful, f"{successes} got through")
 

@@ -48,10 +48,7 @@ def build_client(
     machine if LOCAL_MODELS does. ``allow`` replaces NET_ALLOW and ``resolver`` the system's name lookup, both for
     tests.
     """
-    allowed = _get_allow_list(allow)
-    if for_models and env().local_models:
-        allowed = _add_this_machine(allowed)
-    rules = Rules(allowed, timeout, max_body, resolver, verify)
+    rules = Rules(_choose_allow_list(allow, for_models), timeout, max_body, resolver, verify)
     return _AsyncClient(
         transport=AsyncGuardedTransport(rules),
         **_build_options(timeout, idle, follow_redirects, connect),
@@ -64,18 +61,20 @@ def build_sync_client(
     follow_redirects: bool = False,
     idle: float | None = None,
     max_body: int = MAX_BODY,
+    for_models: bool = False,
     allow: Iterable[str] | None = None,
     resolver: Resolver | None = None,
 ) -> httpx.Client:
     """Build a synchronous client. The parameters mean the same as those of ``build_client``."""
-    rules = Rules(_get_allow_list(allow), timeout, max_body, resolver)
+    rules = Rules(_choose_allow_list(allow, for_models), timeout, max_body, resolver)
     return _Client(
         transport=GuardedTransport(rules), **_build_options(timeout, idle, follow_redirects)
     )
 
 
-def _get_allow_list(allow: Iterable[str] | None) -> AllowList:
-    return _load_allow_list() if allow is None else parse_allowed(allow)
+def _choose_allow_list(allow: Iterable[str] | None, for_models: bool) -> AllowList:
+    allowed = _load_allow_list() if allow is None else parse_allowed(allow)
+    return _add_this_machine(allowed) if for_models and env().local_models else allowed
 
 
 @cache

@@ -53,11 +53,16 @@ class Exchange:
 
 
 class ExchangeFailed(Exception):
-    """There was no response. ``retryable`` says whether a later attempt may get one."""
+    """There was no response. ``retryable`` says whether a later attempt may get one.
 
-    def __init__(self, message: str, *, retryable: bool, too_large: bool = False) -> None:
+    ``is_sent`` is False if there was no connection, so that the request can't have had any effect.
+    """
+
+    def __init__(
+        self, message: str, *, retryable: bool, too_large: bool = False, is_sent: bool = True
+    ) -> None:
         super().__init__(message)
-        self.retryable, self.too_large = retryable, too_large
+        self.retryable, self.too_large, self.is_sent = retryable, too_large, is_sent
 
 
 async def send_request(
@@ -167,9 +172,10 @@ def describe_failure(error: BaseException, url: str) -> ExchangeFailed | None:
 
 def _describe_error(error: Exception, url: str) -> ExchangeFailed:
     host = _format_host(url)
+    is_sent = not isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)
     for kind, (message, retryable) in _MESSAGES.items():
         if isinstance(error, kind):
-            return ExchangeFailed(message.format(host=host), retryable=retryable)
+            return ExchangeFailed(message.format(host=host), retryable=retryable, is_sent=is_sent)
     return ExchangeFailed(f"{host} could not be reached.", retryable=True)
 
 

@@ -1,5 +1,6 @@
 """Django's migrate on the owner's connection, because the site's role owns no table and may create none."""
 
+import gc
 from typing import Any
 
 import psycopg
@@ -25,6 +26,9 @@ class Command(MigrateCommand):
     def handle(self, *args: Any, **options: Any) -> str | None:
         check_is_current(options["database"])
         self._ensure_app_role(options["database"])
+        # Migrations build thousands of classes. Looking for garbage among all that was loaded before took a third of the time.
+        gc.collect()
+        gc.freeze()
         return super().handle(*args, **options)
 
     def _ensure_app_role(self, alias: str) -> None:

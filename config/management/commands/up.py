@@ -21,6 +21,7 @@ from config.embedded.layout import find_layout
 from config.embedded.ports import open_listener, read_substitute
 from config.embedded.programs import build_beat, build_web, build_worker
 from config.embedded.progress import print_step
+from config.embedded.session import watch_services
 from config.embedded.supervisor import Supervisor
 from config.env import Env, env
 
@@ -62,11 +63,13 @@ class Command(BaseCommand):
                 sign_in_url = f"{base_url}{prepare_first_run()}"
                 is_ready = wait_until_ready(f"{base_url}/healthz", supervisor)
             if is_ready:
+                supervisor.record_ready()
                 if port != settings.port:
                     since = "was" if port == substitute else "is"
                     self.stderr.write(f"Port {settings.port} {since} in use; using {port}.")
                 self._announce(base_url, sign_in_url, lock_file)
-            return supervisor.watch()
+            with watch_services(settings):
+                return supervisor.watch()
         finally:
             supervisor.stop()
             listener.close()
