@@ -142,6 +142,13 @@ class WikiJobAdmin(VisibleAdmin):
     list_select_related = ("namespace",)
 
 
+@admin.register(models.DocumentUpload)
+class DocumentUploadAdmin(VisibleAdmin):
+    list_display = ("name", "namespace", "status", "page_count", "problem", "created_at")
+    list_filter = ("status",)
+    list_select_related = ("namespace",)
+
+
 @admin.register(models.Proposal)
 class ProposalAdmin(ContentsAdmin):
     list_display = ("kind", "namespace", "state", "reason", "by", "score", "decided_by")

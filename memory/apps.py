@@ -15,11 +15,14 @@ class MemoryConfig(AppConfig):
         from memory import checks, naming, routing  # noqa: F401, PLC0415
         from memory.embedding import embedders, notify, vector_column  # noqa: PLC0415
         from memory.plugins import plug_in_scopes  # noqa: PLC0415
+        from memory.services.documents.removal import tidy_documents  # noqa: PLC0415
+        from memory.services.documents.worker import carry_out_document  # noqa: PLC0415
         from memory.services.erasure.erasure_jobs import carry_out_erasure  # noqa: PLC0415
         from memory.services.wiki.job_worker import carry_out_wiki_job  # noqa: PLC0415
         from memory.tasks import wake_embedding  # noqa: PLC0415
-        from memory.upkeep import erasure, wiki_jobs  # noqa: PLC0415
+        from memory.upkeep import documents, erasure, wiki_jobs  # noqa: PLC0415
 
+        documents.register_document_worker(carry_out_document, tidy_documents)
         wiki_jobs.register_wiki_worker(carry_out_wiki_job)
         erasure.register_eraser(carry_out_erasure)
         plug_in_scopes()

@@ -1,10 +1,11 @@
-"""Send an export as a download, chunk by chunk, by synchronous and asynchronous servers alike."""
+"""Downloads: an export chunk by chunk, by synchronous and asynchronous servers alike, and small files at once."""
 
 import re
 from collections.abc import AsyncIterator
 
 from asgiref.sync import sync_to_async
-from django.http import StreamingHttpResponse
+from django.http import HttpResponse, StreamingHttpResponse
+from django.utils.http import content_disposition_header
 
 from memory.services.transfer.exporting import CHUNK_BYTES, ExportFile
 
@@ -37,3 +38,12 @@ class FileDownload(StreamingHttpResponse):
         read_chunk = sync_to_async(self._export.file.read, thread_sensitive=False)
         while chunk := await read_chunk(CHUNK_BYTES):
             yield chunk
+
+
+def build_download(data: bytes, content_type: str, file_name: str) -> HttpResponse:
+    response = HttpResponse(data, content_type=content_type)
+    # Django encodes names in any script for every browser.
+    disposition = content_disposition_header(as_attachment=True, filename=file_name)
+    response.headers["Content-Disposition"] = disposition or "attachment"
+    response.headers["X-Content-Type-Options"] = "nosniff"
+    return response

@@ -28,7 +28,7 @@ class RunDescription:
 
 @dataclass(frozen=True, slots=True)
 class RunFilter:
-    """Which runs of a team are asked for. ``workflow`` is an id; ``person`` is a part of a name; days are included."""
+    """Selects runs of a team. ``workflow`` is an id; ``person`` is a part of a name; days are included."""
 
     workflow: str = ""
     person: str = ""
@@ -50,6 +50,45 @@ class TeamRun:
     status_text: str
     at: datetime
     url: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDocument:
+    """The original of a document in the file store. ``subject`` is the person with whom it is erased."""
+
+    id: UUID
+    name: str
+    size: int
+    subject: str
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingModel:
+    """An embedding model that a team has connected: a model of an endpoint with OpenAI's embeddings API.
+
+    ``provider`` is the id of the provider that the team connected. ``unrelated_cosine`` is the cosine that the model gives
+    two unrelated texts.
+    """
+
+    provider: str
+    url: str
+    model: str
+    key: str = field(default="", repr=False)
+    dimensions: int | None = None  # to ask for; None: the model's own
+    question_prefix: str = ""
+    text_prefix: str = ""
+    unrelated_cosine: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingCall:
+    """A call of a team's embedding model, for the team's usage."""
+
+    provider: str
+    model: str
+    tokens: int
+    seconds: float
+    has_failed: bool = False
 
 
 class NodeTrials(Protocol):
@@ -88,6 +127,10 @@ class Host(Protocol):
         """Return the ids of the accounts and of the API key that take part in a conversation or run, if it exists."""
         ...
 
+    def list_deleted_runs(self, principal: Principal, run_ids: Iterable[str]) -> frozenset[str]:
+        """Return which of these runs are in none of the principal's teams any more."""
+        ...
+
     def describe_runs(
         self, principal: Principal, run_ids: Iterable[str]
     ) -> Mapping[str, RunDescription]:
@@ -120,6 +163,14 @@ class Host(Protocol):
         """Return a function that asks this model, or None if the team has not connected its provider."""
         ...
 
+    def find_embedding_model(self, team_id: UUID) -> EmbeddingModel | None:
+        """Return the team's default embedding model, or None if its memories are embedded by the installation's embedder."""
+        ...
+
+    def count_embedding(self, team_id: UUID, call: EmbeddingCall) -> None:
+        """Add a call to the team's usage, in a transaction of its own. No error is raised."""
+        ...
+
     def list_namespaces_of_person(self, team_id: UUID, subject: str) -> Sequence[str]:
         """Return the namespaces of a person's conversations and runs."""
         ...
@@ -128,6 +179,32 @@ class Host(Protocol):
         self, team_id: UUID, subject: str
     ) -> Iterable[tuple[str, Mapping[str, Json]]]:
         """Yield the kind and the content of everything the host stores about a person, for their export."""
+        ...
+
+    def store_document(
+        self, principal: Principal, team_id: UUID, content: bytes, name: str
+    ) -> StoredDocument:
+        """Store the original of a document for the principal, in the caller's transaction.
+
+        Raise InvalidInput for one that is empty or too large, or for which the team has no room.
+        """
+        ...
+
+    def read_document(self, team_id: UUID, file_id: UUID) -> bytes:
+        """Return the content of an original. Raise NotFound if it is gone."""
+        ...
+
+    def extract_text(self, content: bytes, name: str) -> str:
+        """Return the text of a document, with a form feed between pages of paper.
+
+        Raise InvalidInput with a sentence for people if it can't be read.
+        """
+        ...
+
+    def remove_documents(
+        self, team_id: UUID, file_ids: Sequence[UUID], *, dry_run: bool = False
+    ) -> int:
+        """Remove originals, in the caller's transaction, and return their number."""
         ...
 
     def erase_person(self, team_id: UUID, subject: str, *, dry_run: bool) -> Mapping[str, int]:

@@ -9,13 +9,15 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from accounts import audit
-from accounts.models import User
-from accounts.personas import find_key_id, find_player, strip_player
+from accounts.models import ServiceAccount, User
+from accounts.personas import find_player, find_service_account_id, strip_player
 from accounts.tenancy import HasTeams
 from memory.core.scope_kinds import SeenBy
 from memory.core.scopes import Scope, list_scope_kinds, parse_namespace
 from memory.host import get_host
 from memory.models import Namespace
+from memory.services.gateway.caller import MemoryCaller
+from memory.services.knowledge.knowledge_bases import TEAM_NAMESPACE, list_knowledge_bases
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +27,16 @@ class NamedNamespace:
     row: Namespace
     title: str
     is_own: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ChoosableKnowledgeBase:
+    """A shared knowledge base that a workflow can be told to search. ``namespace`` is the text that names it there."""
+
+    namespace: str
+    name: str
+    description: str
+    pages: int
 
 
 def name_namespaces(rows: Sequence[Namespace], *, reader_id: UUID | None) -> list[NamedNamespace]:
@@ -37,7 +49,7 @@ def name_namespaces(rows: Sequence[Namespace], *, reader_id: UUID | None) -> lis
     return [
         NamedNamespace(
             row,
-            titles[row.scope].get(ids[row.pk]) or ids[row.pk],
+            row.name or titles[row.scope].get(ids[row.pk]) or ids[row.pk],
             is_own=reader_id is not None and row.owner_user_id == reader_id,
         )
         for row in rows
@@ -67,22 +79,56 @@ def _name_people(
         names = {str(pk): name or email for pk, name, email in people}
     if reader_id is not None:
         names[str(reader_id)] = _("You")
+    names |= _name_service_accounts(ids)
     others = [subject for subject in ids if subject not in names]
     return {**names, **{subject: _name_non_member(subject, names, reader_id) for subject in others}}
 
 
+def _name_service_accounts(subjects: Sequence[str]) -> dict[str, str]:
+    """Return the titles of the subjects that are service accounts."""
+    accounts = {subject: pk for subject in subjects if (pk := find_service_account_id(subject))}
+    if not accounts:
+        return {}
+    rows = ServiceAccount.objects.unscoped().filter(pk__in=accounts.values())
+    titles = {
+        pk: _("%(name)s (service account)") % {"name": name}
+        for pk, name in rows.values_list("pk", "name")
+    }
+    return {
+        subject: titles.get(pk, _("Deleted service account")) for subject, pk in accounts.items()
+    }
+
+
 def _name_non_member(subject: str, names: Mapping[str, str], reader_id: UUID | None) -> str:
-    """Return the title of an API key, an external user, or a test user of the member with one of ``names``."""
+    """Return the title of an external user, or a test user of the member with one of ``names``."""
     player_id = find_player(subject)
     if player_id is None:
-        title = _("%(name)s (API key)") if find_key_id(subject) else _("%(name)s (external user)")
-        return title % {"name": subject}
+        return _("%(name)s (external user)") % {"name": subject}
     if player_id == reader_id:
         return _("%(name)s (test user)") % {"name": strip_player(subject)}
     return _("%(name)s (test user of %(player)s)") % {
         "name": strip_player(subject),
         "player": names.get(str(player_id), _("former member")),
     }
+
+
+def list_choosable_knowledge_bases(caller: MemoryCaller) -> list[ChoosableKnowledgeBase]:
+    """Return the shared knowledge bases that the caller may view, the team's first, the others by their names."""
+    summaries = [base for base in list_knowledge_bases(caller) if base.row.scope == Scope.GLOBAL]
+    pages = {summary.row.text: summary.pages for summary in summaries}
+    rows = [summary.row for summary in summaries]
+    if TEAM_NAMESPACE not in pages:
+        rows.append(Namespace(team_id=caller.team_id, scope=Scope.GLOBAL, text=TEAM_NAMESPACE))
+    named = name_namespaces(rows, reader_id=caller.principal.user_id)
+    named.sort(
+        key=lambda item: (item.row.text != TEAM_NAMESPACE, item.title.casefold(), item.row.text)
+    )
+    return [
+        ChoosableKnowledgeBase(
+            item.row.text, item.title, item.row.description, pages.get(item.row.text, 0)
+        )
+        for item in named
+    ]
 
 
 def list_person_prefixes() -> tuple[str, ...]:

@@ -7,6 +7,12 @@
 | run | the run itself, no person and no key |
 | application, workflow | as with workflows: viewers view, editors write and forget |
 
+A visitor of a public page has a memory of their own, which no key can name: only the page acts for them, with a key that has
+no secret and changes no memory that others share.
+
+What a program remembers in runs for nobody belongs to its service account. Its keys have it, and whoever manages the
+team's keys views it and forgets it: no person's memory is in it.
+
 A key with ``memory:serve`` belongs to another installation that keeps its memory in this team. It owns the
 conversations and runs in which no member of this team takes part, because it created them or is about to.
 
@@ -32,8 +38,13 @@ from django.utils.translation import gettext as _
 
 from accounts import access, audit
 from accounts.models import User
-from accounts.personas import find_key_id, find_player
-from accounts.principals import Principal, get_key_id
+from accounts.personas import (
+    find_player,
+    find_service_account_id,
+    is_service_subject,
+    is_visitor_subject,
+)
+from accounts.principals import Principal, acts_for_page, get_service_account_id, get_visitor
 from accounts.roles import VERBS
 from memory.core.errors import NotFound
 from memory.core.scope_kinds import SeenBy
@@ -61,6 +72,7 @@ class AccessReason(StrEnum):
     PLAYS = "plays"  # the memory is about a test user whom they added
     TAKES_PART = "takes_part"  # participant in the conversation
     NAMES = "names"  # an API key that names an external user
+    MANAGES = "manages"  # the memory is a program's, and they manage the team's keys
     GRANT = "grant"  # an explicit grant
     GUEST = "guest"  # a key of another installation that keeps its memory here
     EMERGENCY_ACCESS = "emergency_access"  # for a while, and the person is notified
@@ -109,8 +121,8 @@ def find_participants(target: NamespaceTarget) -> frozenset[UUID]:
 
 
 def get_participant_id(principal: Principal) -> UUID | None:
-    """Return the id under which ``participants`` lists the principal: an account's or a key's."""
-    return principal.user_id or get_key_id(principal)
+    """Return the id under which ``participants`` lists the principal: a member's or a service account's."""
+    return principal.user_id or get_service_account_id(principal)
 
 
 def is_allowed(principal: Principal, verb: Verb, target: NamespaceTarget) -> bool:
@@ -144,6 +156,8 @@ def find_reasons(
         return
     if private_reason := _find_private_reason(principal, target, facts):
         yield private_reason
+    if verb in ("view", "forget") and _manages_program(principal, target):
+        yield AccessReason.MANAGES
     if facts.is_granted(principal, verb):
         yield AccessReason.GRANT
     if _is_guest_memory(principal, target, facts):
@@ -156,6 +170,8 @@ def find_reasons(
 def _find_team_reasons(
     principal: Principal, verb: Verb, facts: AccessFacts
 ) -> Iterator[AccessReason]:
+    if verb != "view" and acts_for_page(principal):
+        return  # visitors change no memory that others share
     if access.can(principal, f"memory.{verb}", facts.target.team_id):
         yield AccessReason.ROLE
     is_for_keys = VERBS[f"memory.{verb}"].scope is not None
@@ -208,10 +224,10 @@ def is_owner(principal: Principal, target: NamespaceTarget) -> bool:
     return _find_private_reason(principal, target, AccessFacts(target)) is not None
 
 
-def get_guest_key_id(principal: Principal) -> UUID | None:
-    """Return the key's id if the principal is a key of another installation that keeps its memory here, or None."""
+def get_guest_id(principal: Principal) -> UUID | None:
+    """Return the service account's id if it is another installation's that keeps its memory here, or None."""
     is_guest = principal.kind == "key" and principal.allows("memory:serve")
-    return get_key_id(principal) if is_guest else None
+    return get_service_account_id(principal) if is_guest else None
 
 
 def is_shared_with(principal: Principal, verb: Verb, target: NamespaceTarget) -> bool:
@@ -233,7 +249,7 @@ def can_share_with_groups(parsed: ParsedNamespace) -> bool:
 def is_owned_by_another(
     principal: Principal, target: NamespaceTarget, facts: AccessFacts | None = None
 ) -> bool:
-    """Return whether a person's namespace belongs to an account or a key other than the principal.
+    """Return whether a person's namespace belongs to an account other than the principal.
 
     Runs are checked, too, because they state themselves whom they are for: an external user's id that is also a
     member's account id must not open that member's memory.
@@ -242,14 +258,22 @@ def is_owned_by_another(
         return False
     if principal.user_id is not None and target.parsed.ids[0] == str(principal.user_id):
         return False  # the principal's own namespace, found without a query for the account
-    key_id = find_key_id(target.parsed.ids[0])
-    if key_id is not None:
-        return key_id != get_key_id(principal)
+    service_account_id = find_service_account_id(target.parsed.ids[0])
+    if service_account_id is not None:
+        return service_account_id != get_service_account_id(principal)
+    if is_visitor_subject(target.parsed.ids[0]) or get_visitor(principal):
+        return not _acts_for_visitor(principal, target.parsed.ids[0])
     owner_id = find_player(target.parsed.ids[0]) or (facts or AccessFacts(target)).account_id
     if owner_id is not None:
         return principal.user_id != owner_id
     persona_of = target.row.persona_of_id if target.row else None
     return persona_of is not None and principal.user_id != persona_of
+
+
+def _acts_for_visitor(principal: Principal, subject: str) -> bool:
+    """Return whether a public page acts for this visitor, or started the acting run, whose reach is the visitor's."""
+    visitor = get_visitor(principal)
+    return visitor == subject if visitor else acts_for_page(principal)
 
 
 def find_account_id(parsed: ParsedNamespace) -> UUID | None:
@@ -273,12 +297,22 @@ def _find_private_reason(
     return AccessReason.TAKES_PART if get_participant_id(principal) in facts.participants else None
 
 
+def _manages_program(principal: Principal, target: NamespaceTarget) -> bool:
+    parsed = target.parsed
+    is_program = parsed.seen_by is SeenBy.PERSON and is_service_subject(parsed.ids[0])
+    return (
+        is_program
+        and principal.kind == "user"
+        and access.can(principal, "key.manage", target.team_id)
+    )
+
+
 def _is_guest_memory(principal: Principal, target: NamespaceTarget, facts: AccessFacts) -> bool:
-    key_id = get_guest_key_id(principal)
-    if key_id is None or target.parsed.seen_by not in (SeenBy.PARTICIPANTS, SeenBy.RUN):
+    guest_id = get_guest_id(principal)
+    if guest_id is None or target.parsed.seen_by not in (SeenBy.PARTICIPANTS, SeenBy.RUN):
         return False
     if target.row is not None:
-        return key_id in target.row.participants
+        return guest_id in target.row.participants
     return not facts.participants
 
 
@@ -288,7 +322,11 @@ def _find_person_reason(
     if is_owned_by_another(principal, target, facts):
         return None
     if principal.user_id is None:
-        return AccessReason.OWN if find_key_id(target.parsed.ids[0]) else AccessReason.NAMES
+        return (
+            AccessReason.OWN
+            if find_service_account_id(target.parsed.ids[0])
+            else AccessReason.NAMES
+        )
     if find_player(target.parsed.ids[0]) == principal.user_id:
         return AccessReason.PLAYS
     return AccessReason.OWN if facts.account_id == principal.user_id else None

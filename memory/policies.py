@@ -19,6 +19,12 @@ DEFAULT = MemorySecurityPolicy(
     max_namespace_bytes=1024 * 1024 * 1024,
 )
 DEFAULT_MAX_NAMESPACES = 1_000_000
+# For what the product notes about a run. A goal, its todos and its notes stay far below.
+BOOKKEEPING = MemorySecurityPolicy(
+    max_entries_per_namespace=10_000,
+    max_value_bytes=2 * 1024 * 1024,
+    max_namespace_bytes=64 * 1024 * 1024,
+)
 
 _FIND_NAMESPACE = FunctionCall(
     build_call("memory_find_namespace", "p_team", "p_name", "p_app"),

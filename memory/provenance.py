@@ -27,10 +27,11 @@ _UPKEEP: Mapping[str, str | Promise] = {
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """The names of actors by their id in the audit log, and the descriptions of runs that the reader may see."""
+    """The names of actors by their id in the audit log, the runs that the reader may see, and those that were deleted."""
 
     actors: Mapping[str, str]
     runs: Mapping[str, RunDescription]
+    deleted_runs: frozenset[str] = frozenset()
 
     def get_node_title(self, run_id: str, node_id: str) -> str:
         run = self.runs.get(run_id)
@@ -43,10 +44,16 @@ def load_provenance(principal: Principal, actors: Iterable[str], runs: Iterable[
     actor_runs = {actor.removeprefix("run:") for actor in actor_ids if actor.startswith("run:")}
     run_ids = {run_id for run_id in (*runs, *actor_runs) if run_id}
     descriptions = get_host().describe_runs(principal, run_ids) if run_ids else {}
+    others = run_ids - descriptions.keys()
+    deleted = get_host().list_deleted_runs(principal, others) if others else frozenset()
     names = _name_people(principal, actor_ids) | _name_keys(principal, actor_ids)
     return Provenance(
-        {actor: names.get(actor) or _name_other_actor(actor, descriptions) for actor in actor_ids},
+        {
+            actor: names.get(actor) or _name_other_actor(actor, descriptions, deleted)
+            for actor in actor_ids
+        },
         descriptions,
+        deleted,
     )
 
 
@@ -68,7 +75,11 @@ def _name_keys(principal: Principal, actors: Iterable[str]) -> dict[str, str]:
     return {f"key:{key.pk}": _("API key “%(name)s”") % {"name": key.name} for key in keys}
 
 
-def _name_other_actor(actor: str, runs: Mapping[str, RunDescription]) -> str:
+def _name_other_actor(
+    actor: str, runs: Mapping[str, RunDescription], deleted: frozenset[str]
+) -> str:
+    if actor.removeprefix("run:") in deleted:
+        return _("A deleted run")
     if actor.startswith("run:"):
         run = runs.get(actor.removeprefix("run:"))
         return _("A run of %(workflow)s") % {"workflow": run.workflow} if run else _("A run")

@@ -3,19 +3,23 @@
 The application that runs workflows also implements ``memory.host``.
 """
 
+from memory.cited_pages import CitedPage, load_cited_pages
 from memory.core import errors
 from memory.core.entry_codec import CONTENT
 from memory.core.errors import AlreadyExists, MemoryFault
 from memory.core.records import MemoryEntry, Source
 from memory.core.scopes import list_plugged_scopes, resolve_namespace
+from memory.host import EmbeddingModel
 from memory.logic.curation.work import FinishedWork, WorkStatus
 from memory.logic.ports import AskModel
 from memory.models import Change
+from memory.naming import ChoosableKnowledgeBase, list_choosable_knowledge_bases
 from memory.personal import PersonalEntry, format_value, load_personal_entries
 from memory.plugins import make_provider
 from memory.providers.base import MemoryProvider
 from memory.providers.in_memory import InMemoryProvider
 from memory.services.access.pause import get_own_pause
+from memory.services.access.quotas import get_effective_limits
 from memory.services.curation.curate import (
     FinishedRun,
     curate,
@@ -26,12 +30,13 @@ from memory.services.curation.curate import (
 )
 from memory.services.curation.curation_summary import summarize_curation
 from memory.services.curation.learning_rules import (
+    LEARNS_FROM_RUNS,
     LearningRule,
     get_learning_rule,
     set_learning_rule,
 )
 from memory.services.curation.run_texts import list_recalled_texts
-from memory.services.entries.forget import forget
+from memory.services.entries.forget import clear, forget
 from memory.services.entries.listing import list_entries
 from memory.services.entries.remember import remember
 from memory.services.entries.run_notes import clear_run_notes, get_run_metadata, save_run_metadata
@@ -40,11 +45,15 @@ from memory.services.gateway.engine_port import RunMemory
 from memory.services.gateway.gateway import lock_namespaces
 from memory.services.history.undo import undo
 from memory.services.history.undo_run import undo_run
-from memory.services.knowledge.pages import write_pages
+from memory.services.knowledge.named_bases import list_missing_bases
+from memory.services.knowledge.page_search import search_all_pages
+from memory.services.knowledge.pages import get_knowledge_base, open_page, write_pages
 from memory.services.recall.embedding_status import explain_words_only
 from memory.services.recall.recall import recall
+from memory.services.recall.team_embedding import embed_again, try_embedding_model
 from memory.services.review.review_queue import count_queue
 from memory.services.sandbox.dry_run import SandboxChange
+from memory.services.sandbox.partial_memory import PartialMemory, SentHistory, list_scopes_like
 from memory.services.sandbox.sandbox import SandboxMemory
 from memory.services.wiki.maintain import ingest_source
 from memory.short_rows import ShortRow, list_newest_rows, search_rows
@@ -52,10 +61,14 @@ from memory.short_rows import ShortRow, list_newest_rows, search_rows
 
 __all__ = [
     "CONTENT",
+    "LEARNS_FROM_RUNS",
     "AlreadyExists",
     "AskModel",
     "CallOrigin",
     "Change",
+    "ChoosableKnowledgeBase",
+    "CitedPage",
+    "EmbeddingModel",
     "FinishedRun",
     "FinishedWork",
     "InMemoryProvider",
@@ -64,43 +77,56 @@ __all__ = [
     "MemoryEntry",
     "MemoryFault",
     "MemoryProvider",
+    "PartialMemory",
     "PersonalEntry",
     "RunMemory",
     "SandboxChange",
     "SandboxMemory",
+    "SentHistory",
     "ShortRow",
     "Source",
     "WorkStatus",
+    "clear",
     "clear_run_notes",
     "count_queue",
     "curate",
+    "embed_again",
     "errors",
     "explain_words_only",
     "find_curation",
     "find_curations",
     "forget",
     "format_value",
+    "get_effective_limits",
+    "get_knowledge_base",
     "get_learning_rule",
     "get_own_pause",
     "get_run_metadata",
     "ingest_source",
+    "list_choosable_knowledge_bases",
     "list_entries",
+    "list_missing_bases",
     "list_newest_rows",
     "list_plugged_scopes",
     "list_reachable",
     "list_recalled_texts",
+    "list_scopes_like",
+    "load_cited_pages",
     "load_personal_entries",
     "lock_namespaces",
     "make_provider",
+    "open_page",
     "plan_curation",
     "recall",
     "remember",
     "resolve_namespace",
     "retry_curation",
     "save_run_metadata",
+    "search_all_pages",
     "search_rows",
     "set_learning_rule",
     "summarize_curation",
+    "try_embedding_model",
     "undo",
     "undo_run",
     "write_pages",

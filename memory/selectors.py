@@ -70,10 +70,26 @@ def find_entry(principal: Principal, team_id: UUID, entry_id: UUID) -> Entry:
     return row
 
 
-def list_newest_entries(principal: Principal, team_id: UUID, limit: int = 50) -> Sequence[Entry]:
-    """Return the newest entries of all namespaces that the principal may view, each with its namespace."""
+def list_newest_entries(
+    principal: Principal,
+    team_id: UUID,
+    limit: int = 50,
+    *,
+    scope: str = "",
+    tier: str = "",
+    category: str = "",
+) -> Sequence[Entry]:
+    """Return the newest entries that the principal may view, each with its namespace: all, or those that match."""
     namespaces = Namespace.objects.visible_to(principal).filter(team_id=team_id, entry_count__gt=0)
-    return fetch_newest(namespaces, team_id, timezone.now(), limit)
+    if scope:
+        namespaces = namespaces.filter(scope=scope)
+    if not tier and not category:
+        return fetch_newest(namespaces, team_id, timezone.now(), limit)
+    matches = {"tier": tier, "category": category}
+    manager: Any = Entry.objects  # Any: the manager types its model, not its queryset
+    entries = manager.living().filter(team_id=team_id, namespace__in=namespaces.order_by())
+    entries = entries.filter(**{name: value for name, value in matches.items() if value})
+    return list(entries.select_related("namespace").order_by("-updated_at", "-id")[:limit])
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from django.urls import include, path
 from memory.views import conversations, curation, erasure, learning, transfer
 from memory.views.access import emergency_access, personal, quotas, sharing
 from memory.views.entries import browsing, changes, entry
-from memory.views.knowledge import editing, importing, pages, wiki, wiki_jobs
+from memory.views.knowledge import documents, editing, importing, naming, pages, wiki, wiki_jobs
 from memory.views.review import decisions, queue
 
 
@@ -16,6 +16,12 @@ emergency_access_patterns = [
     path("notices/", emergency_access.show_notices, name="emergency_access_notices"),
     path("<uuid:access_id>/end/", emergency_access.end_access, name="emergency_access_end"),
     path("<uuid:access_id>/seen/", emergency_access.acknowledge, name="emergency_access_seen"),
+]
+
+document_patterns = [
+    path("original/", documents.original, name="document_original"),
+    path("retry/", documents.retry, name="document_retry"),
+    path("remove/", documents.remove, name="document_remove"),
 ]
 
 page_patterns = [
@@ -33,6 +39,7 @@ page_patterns = [
 
 urlpatterns = [
     path("memory/", browsing.overview, name="list"),
+    path("memory/namespaces/", browsing.namespaces, name="namespaces"),
     path("memory/namespaces/<uuid:namespace_id>/", browsing.namespace, name="namespace"),
     path("memory/namespaces/<uuid:namespace_id>/act/", changes.bulk_action, name="act"),
     path("memory/namespaces/<uuid:namespace_id>/access/", sharing.show_access, name="access"),
@@ -76,9 +83,11 @@ urlpatterns = [
     path("memory/learning/", learning.learning, name="learning"),
     path("memory/knowledge/", pages.index, name="knowledge"),
     path("memory/knowledge/new/", editing.new, name="knowledge_new"),
+    path("memory/knowledge/bases/new/", naming.create, name="knowledge_base_new"),
     path("memory/knowledge/import/", importing.import_pages, name="knowledge_import"),
     path("memory/knowledge/<uuid:namespace_id>/", pages.knowledge_base, name="knowledge_base"),
     path("memory/knowledge/<uuid:namespace_id>/export/", pages.export, name="knowledge_export"),
+    path("memory/knowledge/<uuid:namespace_id>/name/", naming.rename, name="knowledge_base_name"),
     path("memory/knowledge/<uuid:namespace_id>/wiki/", wiki.wiki, name="knowledge_wiki"),
     path(
         "memory/knowledge/<uuid:namespace_id>/sources/",
@@ -90,6 +99,12 @@ urlpatterns = [
         wiki.compile_stale,
         name="knowledge_compile_stale",
     ),
+    path(
+        "memory/knowledge/<uuid:namespace_id>/documents/",
+        documents.documents,
+        name="knowledge_documents",
+    ),
+    path("memory/knowledge/documents/<uuid:upload_id>/", include(document_patterns)),
     path("memory/knowledge/jobs/<uuid:job_id>/", wiki_jobs.show, name="wiki_job"),
     path("memory/knowledge/jobs/<uuid:job_id>/retry/", wiki_jobs.retry, name="wiki_job_retry"),
     path("memory/knowledge/pages/<uuid:entry_id>/", include(page_patterns)),

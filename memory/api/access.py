@@ -1,15 +1,17 @@
 """``/api/v1/memory``: access to a namespace with its reasons, grants, emergency access and limits."""
 
+from collections.abc import Sequence
 from uuid import UUID
 
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 from ninja import Query, Router
+from ninja.pagination import paginate
 
 from accounts.http.auth import api_auth
 from accounts.models import TeamGroup, User
 from accounts.selectors import find_group
-from config.http.openapi import Limit, Offset
+from config.http.pages import Listing, Pages, list_uncounted
 from memory import selectors, services
 from memory.api.entries import build_caller
 from memory.core.errors import AccessDenied
@@ -37,6 +39,7 @@ def explain_namespace_access(request: HttpRequest, namespace_id: UUID) -> access
 
 
 @router.get(GRANTS, response=list[access.GrantOut])
+@paginate(Pages)
 def list_grants(request: HttpRequest, namespace_id: UUID) -> list[access.GrantOut]:
     """List the grants of the namespace; its entries inherit them. The caller needs permission to view the namespace."""
     caller = build_caller(request)
@@ -61,33 +64,39 @@ def unshare_namespace(request: HttpRequest, namespace_id: UUID, body: access.Gra
 
 
 @router.get("/memory/emergency-access", response=list[access.EmergencyAccessOut])
+@paginate(Pages)
 def list_emergency_accesses(
-    request: HttpRequest, namespace: str | None = None, limit: Limit = 100, offset: Offset = 0
-) -> list[access.EmergencyAccessOut]:
+    request: HttpRequest, namespace: str | None = None
+) -> Listing[EmergencyAccess]:
     """List your own emergency accesses and those to your memory, newest first; with the permission, all of the team.
 
     An API key has to pass the namespace of an external user whom it may name.
     """
     caller = build_caller(request)
-    rows = emergency_access.list_emergency_accesses(
-        caller, namespace=namespace, limit=limit, offset=offset
-    )
-    return _describe_accesses(caller, rows)
+
+    def read(offset: int, limit: int) -> list[EmergencyAccess]:
+        return emergency_access.list_emergency_accesses(
+            caller, namespace=namespace, limit=limit, offset=offset
+        )
+
+    return list_uncounted(read, lambda rows: _describe_accesses(caller, rows))
 
 
 @router.get("/memory/subjects/{path:subject}/looks", response=list[access.EmergencyAccessOut])
-def list_subject_accesses(
-    request: HttpRequest, subject: str, limit: Limit = 100, offset: Offset = 0
-) -> list[access.EmergencyAccessOut]:
+@paginate(Pages)
+def list_subject_accesses(request: HttpRequest, subject: str) -> Listing[EmergencyAccess]:
     """List the emergency accesses to an external user's memory, newest first. Only for the key that names the user.
 
     External users have no account here, so your application has to notify them.
     """
     caller = build_caller(request)
-    rows = emergency_access.list_subject_accesses(
-        caller, subject=subject, limit=limit, offset=offset
-    )
-    return _describe_accesses(caller, rows)
+
+    def read(offset: int, limit: int) -> list[EmergencyAccess]:
+        return emergency_access.list_subject_accesses(
+            caller, subject=subject, limit=limit, offset=offset
+        )
+
+    return list_uncounted(read, lambda rows: _describe_accesses(caller, rows))
 
 
 @router.post("/memory/emergency-access", response={201: access.EmergencyAccessOut})
@@ -160,7 +169,7 @@ def _describe_access(caller: MemoryCaller, row: EmergencyAccess) -> access.Emerg
 
 
 def _describe_accesses(
-    caller: MemoryCaller, rows: list[EmergencyAccess]
+    caller: MemoryCaller, rows: Sequence[EmergencyAccess]
 ) -> list[access.EmergencyAccessOut]:
     reads = emergency_access.summarize_reads(rows)
     return [

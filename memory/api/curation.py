@@ -4,9 +4,12 @@ from uuid import UUID
 
 from django.http import HttpRequest
 from ninja import Query, Router
+from ninja.pagination import paginate
 
 from accounts.http.auth import api_auth
+from config.http.pages import Listing, OwnPages, Pages, Rows, list_uncounted
 from memory.api.entries import build_caller
+from memory.models import Curation, Proposal
 from memory.schemas import curation as schemas
 from memory.services.curation import curate, learning_rules
 from memory.services.review import proposals
@@ -38,17 +41,15 @@ def write_rule(
 
 
 @router.get("/memory/curations", response=list[schemas.CurationOut])
-def list_curations(
-    request: HttpRequest, params: Query[schemas.CurationQuery]
-) -> list[schemas.CurationOut]:
+@paginate(Pages)
+def list_curations(request: HttpRequest, params: Query[schemas.CurationQuery]) -> Listing[Curation]:
     """List the curations of your own runs and of namespaces you may view, newest first, with the reasons of failures."""
-    rows = curate.list_curations(
-        build_caller(request),
-        status=params.status.value if params.status else None,
-        limit=params.limit,
-        offset=params.offset,
-    )
-    return [schemas.curation_out(row) for row in rows]
+    caller, status = build_caller(request), params.status.value if params.status else None
+
+    def read(offset: int, limit: int) -> list[Curation]:
+        return curate.list_curations(caller, status=status, limit=limit, offset=offset)
+
+    return list_uncounted(read, lambda rows: [schemas.curation_out(row) for row in rows])
 
 
 @router.post("/memory/curations/{uuid:curation_id}/retry", response={202: schemas.CurationOut})
@@ -59,28 +60,29 @@ def retry_curation(request: HttpRequest, curation_id: UUID) -> schemas.CurationO
 
 
 @router.get("/memory/review", response=schemas.ReviewOut)
-def list_proposals(request: HttpRequest, params: Query[schemas.ReviewQuery]) -> schemas.ReviewOut:
+@paginate(OwnPages)
+def list_proposals(request: HttpRequest, params: Query[schemas.ReviewQuery]) -> Listing[Proposal]:
     """List proposals, the most certain first, with the share of each author's proposals that people accepted."""
     caller = build_caller(request)
-    page = proposals.list_proposals(
-        caller,
-        state=params.state,
-        kind=params.kind,
-        namespace=params.namespace,
-        run_id=params.run,
-        limit=params.limit,
-        offset=params.offset,
-    )
-    precision = proposals.measure_precision(caller, namespace=params.namespace)
-    return schemas.ReviewOut(
-        proposals=[schemas.proposal_out(row) for row in page.proposals],
-        total=page.total,
-        offset=page.offset,
-        precision={
+
+    def read(offset: int, limit: int) -> Rows[Proposal]:
+        page = proposals.list_proposals(
+            caller,
+            state=params.state,
+            kind=params.kind,
+            namespace=params.namespace,
+            run_id=params.run,
+            limit=limit,
+            offset=offset,
+        )
+        precision = proposals.measure_precision(caller, namespace=params.namespace)
+        shares = {
             author: schemas.PrecisionOut.from_object(author_precision)
             for author, author_precision in precision.items()
-        },
-    )
+        }
+        return Rows(page.proposals, page.total, extra={"precision": shares})
+
+    return Listing(read, lambda rows: [schemas.proposal_out(row) for row in rows])
 
 
 @router.get(PROPOSAL, response=schemas.ProposalOut)

@@ -6,17 +6,20 @@ from uuid import UUID
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from ninja import Header, Query, Router
+from ninja.pagination import paginate
 
 from accounts.http.auth import api_auth
 from accounts.principals import get_current_team_id, get_principal
-from config.http.openapi import Limit, Offset
+from config.http.pages import Listing, OwnPages, Pages, Rows, list_rows
 from memory import permissions, services
 from memory.core.errors import AccessDenied, InvalidInput
 from memory.core.provider import MAX_TOP_K
-from memory.core.records import Source
+from memory.core.records import MemoryEntry, Source
 from memory.core.scopes import get_scope
+from memory.models import Namespace, Revision
 from memory.schemas import entries
 from memory.services import MemoryCaller
+from memory.services.history.reads import EntryRead
 
 
 router = Router(auth=api_auth(), tags=["memory"])
@@ -38,33 +41,37 @@ def parse_revision(if_match: str) -> int:
 
 
 @router.get("/memory/namespaces", response=list[entries.NamespaceOut])
-def list_namespaces(
-    request: HttpRequest,
-    response: HttpResponse,
-    scope: str | None = None,
-    limit: Limit = 200,
-    offset: Offset = 0,
-) -> list[entries.NamespaceOut]:
-    """List the namespaces you may view; ``X-Total-Count`` is their number. An API key lists shared namespaces only."""
+@paginate(Pages)
+def list_namespaces(request: HttpRequest, scope: str | None = None) -> Listing[Namespace]:
+    """List the namespaces you may view. An API key lists shared namespaces only."""
     scope_word = None if scope is None else str(get_scope(scope).word)
     caller = build_caller(request)
-    page = services.list_namespace_page(caller, scope=scope_word, limit=limit, offset=offset)
-    response["X-Total-Count"] = str(page.total)
-    return [entries.namespace_out(row) for row in page.rows]
+
+    def read(offset: int, limit: int) -> Rows[Namespace]:
+        page = services.list_namespace_page(caller, scope=scope_word, limit=limit, offset=offset)
+        return Rows(page.rows, page.total)
+
+    return Listing(read, lambda rows: [entries.namespace_out(row) for row in rows])
 
 
-@router.get("/memory/entries", response=entries.EntriesOut)
-def list_entries(request: HttpRequest, params: Query[entries.EntriesQuery]) -> entries.EntriesOut:
+@router.get("/memory/entries", response=list[entries.EntryOut])
+@paginate(Pages)
+def list_entries(request: HttpRequest, params: Query[entries.EntriesQuery]) -> Listing[MemoryEntry]:
     """List entries, newest first, including quarantined ones."""
-    page = services.list_entries(build_caller(request), **params.dict())
-    results = [entries.entry_out(entry) for entry in page.entries]
-    return entries.EntriesOut(entries=results, total=page.total, offset=page.offset)
+    caller = build_caller(request)
+
+    def read(offset: int, limit: int) -> Rows[MemoryEntry]:
+        page = services.list_entries(caller, **params.dict(), limit=limit, offset=offset)
+        return Rows(page.entries, page.total)
+
+    return Listing(read, entries.entries_out)
 
 
 @router.get("/memory/search", response=entries.SearchOut)
+@paginate(OwnPages)
 def search_everywhere(
     request: HttpRequest, params: Query[entries.EverywhereQuery]
-) -> entries.SearchOut:
+) -> Listing[MemoryEntry]:
     """Search by words in every namespace you may view; a key searches shared namespaces only.
 
     Results are ranked together, with scores and their parts. Quarantined entries come last, and a key finds them only
@@ -72,20 +79,20 @@ def search_everywhere(
     """
     conditions = params.dict()
     conditions["query"] = conditions.pop("q")
-    results = services.search_all_namespaces(build_caller(request), **conditions)
-    return entries.SearchOut(
-        results=[entries.entry_out(entry) for entry in results.entries],
-        total=results.total,
-        offset=results.offset,
-        complete=results.is_all,
-    )
+    caller = build_caller(request)
+
+    def read(offset: int, limit: int) -> Rows[MemoryEntry]:
+        results = services.search_all_namespaces(caller, **conditions, limit=limit, offset=offset)
+        return Rows(results.entries, results.total, extra={"complete": results.is_all})
+
+    return Listing(read, entries.entries_out)
 
 
 @router.post("/memory/entries", response={201: entries.EntryOut})
 def store_entry(request: HttpRequest, body: entries.StoreIn) -> entries.EntryOut:
     """Store an entry. ``source`` is its origin in another installation, whose API key needs ``memory:serve``."""
     caller = build_caller(request)
-    if body.source is not None and permissions.get_guest_key_id(caller.principal) is None:
+    if body.source is not None and permissions.get_guest_id(caller.principal) is None:
         raise AccessDenied(_("source: requires an API key with the permission memory:serve."))
     source = Source(**body.source.dict()) if body.source else None
     return entries.entry_out(services.remember(caller, **{**body.dict(), "source": source}))
@@ -97,11 +104,11 @@ def recall_entries(request: HttpRequest, body: entries.RecallIn) -> entries.Reca
     caller = build_caller(request)
     top_k = body.top_k
     # Another installation that keeps its memory here follows the provider's contract, which has no maximum number.
-    if top_k is None and permissions.get_guest_key_id(caller.principal) is None:
+    if top_k is None and permissions.get_guest_id(caller.principal) is None:
         top_k = MAX_TOP_K if body.query_text is None else entries.RECALLED_BY_TEXT
     results = services.recall(caller, **{**body.dict(), "top_k": top_k})
     rows = [entries.entry_out(entry) for entry in results]
-    return entries.RecalledOut(results=rows, count=len(rows))
+    return entries.RecalledOut(items=rows, next=None, count=len(rows))
 
 
 @router.post("/memory/forget", response=entries.ForgottenOut | entries.ForgetPreviewOut)
@@ -137,11 +144,12 @@ def clear_namespace(
     return entries.ForgottenOut(count=forgotten.count, change=forgotten.change_id)
 
 
-@router.get("/memory/history", response=entries.ValuesOut)
-def list_values(request: HttpRequest, params: Query[entries.HistoryQuery]) -> entries.ValuesOut:
+@router.get("/memory/history", response=list[entries.EntryOut])
+@paginate(Pages)
+def list_values(request: HttpRequest, params: Query[entries.HistoryQuery]) -> Listing[MemoryEntry]:
     """List every value of the present entry with a key, oldest first; empty if there is none."""
     values = services.list_values(build_caller(request), **params.dict())
-    return entries.ValuesOut(values=[entries.entry_out(entry) for entry in values])
+    return list_rows(values, entries.entries_out)
 
 
 @router.get("/memory/entries/{uuid:entry_id}", response=entries.EntryOut)
@@ -188,10 +196,24 @@ def restore_entry(
 
 
 @router.get("/memory/entries/{uuid:entry_id}/revisions", response=list[entries.EntryRevisionOut])
-def list_revisions(request: HttpRequest, entry_id: UUID) -> list[entries.EntryRevisionOut]:
+@paginate(Pages)
+def list_revisions(request: HttpRequest, entry_id: UUID) -> Listing[Revision]:
     """List the revisions, newest first."""
     revisions = services.list_revisions(build_caller(request), entry_id=entry_id)
-    return list(map(entries.EntryRevisionOut.from_object, revisions))
+    return list_rows(revisions, lambda rows: list(map(entries.EntryRevisionOut.from_object, rows)))
+
+
+@router.get("/memory/entries/{uuid:entry_id}/recalled-by", response=list[entries.EntryReadOut])
+@paginate(Pages)
+def list_entry_reads(request: HttpRequest, entry_id: UUID) -> Listing[EntryRead]:
+    """List the recalls of an entry by runs, newest first. Of a run that you may not see, only score and time are shown."""
+    caller = build_caller(request)
+
+    def read(offset: int, limit: int) -> Rows[EntryRead]:
+        page = services.list_entry_reads(caller, entry_id=entry_id, limit=limit, offset=offset)
+        return Rows(page.reads, page.total)
+
+    return Listing(read, lambda rows: list(map(entries.entry_read_out, rows)))
 
 
 @router.post("/memory/changes/{uuid:change_id}/undo", response=entries.UndoneOut)

@@ -5,38 +5,62 @@ from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
 from ninja import Query, Router
+from ninja.pagination import paginate
 
 from accounts.http.auth import api_auth
+from config.http.pages import Listing, OwnPages, Pages, Rows, list_uncounted
 from memory import services
 from memory.api.entries import IfMatch, build_caller, parse_revision
+from memory.logic.knowledge.page_queries import PageHit
+from memory.logic.knowledge.pages import KnowledgePage
 from memory.schemas import entries
 from memory.schemas import knowledge as pages
+from memory.services.knowledge.page_finding import MAX_RESULTS
 
 
 router = Router(auth=api_auth(), tags=["knowledge"])
 
 
 @router.get("/knowledge/pages", response=pages.KnowledgeBaseOut)
-def list_pages(request: HttpRequest, params: Query[pages.PagesQuery]) -> pages.KnowledgeBaseOut:
-    """List all pages of a namespace by title, with their links and stale markers."""
+@paginate(OwnPages)
+def list_pages(request: HttpRequest, params: Query[pages.PagesQuery]) -> Listing[KnowledgePage]:
+    """List the pages of a namespace by title, with the links of these pages and the stale references of all."""
     caller = build_caller(request)
     knowledge_base = services.get_knowledge_base(caller, namespace=params.namespace)
-    return pages.knowledge_base_out(knowledge_base)
+
+    def read(offset: int, limit: int) -> Rows[KnowledgePage]:
+        rows = knowledge_base.pages[offset : offset + limit]
+        extra = pages.describe_references(knowledge_base, rows)
+        return Rows(rows, len(knowledge_base.pages), extra=extra)
+
+    return Listing(read, lambda rows: pages.pages_out(knowledge_base, rows))
 
 
-@router.get("/knowledge/search", response=pages.FoundPagesOut)
-def search_pages(request: HttpRequest, params: Query[pages.SearchQuery]) -> pages.FoundPagesOut:
-    """Search the pages of a namespace or, without it, of all knowledge bases; best first, with the parts of each score."""
+@router.get("/knowledge/search", response=list[pages.PageHitOut])
+@paginate(Pages)
+def search_pages(request: HttpRequest, params: Query[pages.SearchQuery]) -> Listing[PageHit]:
+    """Search the pages of a namespace or, without it, of all knowledge bases; best first, with the parts of each score.
+
+    A search finds the best hundred pages.
+    """
     caller = build_caller(request)
     conditions: dict[str, Any] = {
         "query": params.query,
         "tags": [params.tag] if params.tag else [],
-        "top_k": params.limit,
         "min_score": params.min_score,
     }
-    if not params.namespace:
-        return pages.hits_out(services.search_all_pages(caller, **conditions).hits)
-    return pages.hits_out(services.find_pages(caller, namespace=params.namespace, **conditions))
+
+    def read(offset: int, limit: int) -> list[PageHit]:
+        top_k = min(offset + limit, MAX_RESULTS)
+        if params.namespace:
+            hits = services.find_pages(
+                caller, namespace=params.namespace, top_k=top_k, **conditions
+            )
+        else:
+            hits = services.search_all_pages(caller, top_k=top_k, **conditions).hits
+        return list(hits[offset:])
+
+    return list_uncounted(read, pages.hits_out)
 
 
 @router.post("/knowledge/pages", response={201: list[pages.WrittenPageOut]})
@@ -94,6 +118,7 @@ def list_links(request: HttpRequest, entry_id: UUID) -> pages.LinksOut:
 
 
 @router.get("/knowledge/pages/{uuid:entry_id}/revisions", response=list[pages.KnowledgePageOut])
+@paginate(Pages)
 def list_page_revisions(request: HttpRequest, entry_id: UUID) -> list[pages.KnowledgePageOut]:
     """List the revisions, newest first."""
     entry, revisions = services.list_page_revisions(build_caller(request), entry_id=entry_id)

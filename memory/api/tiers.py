@@ -4,24 +4,32 @@ from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
 from ninja import Query, Router
+from ninja.pagination import paginate
 
 from accounts.http.auth import api_auth
+from config.http.pages import Listing, Pages, Rows
 from memory import services
 from memory.api.entries import IfMatch, build_caller, parse_revision
+from memory.core.records import MemoryEntry
 from memory.schemas import entries, tiers
 
 
 router = Router(auth=api_auth(), tags=["memory"])
 
 
-@router.get("/memory/quarantine", response=entries.EntriesOut)
+@router.get("/memory/quarantine", response=list[entries.EntryOut])
+@paginate(Pages)
 def list_quarantine(
     request: HttpRequest, params: Query[tiers.QuarantineQuery]
-) -> entries.EntriesOut:
+) -> Listing[MemoryEntry]:
     """List the entries of a namespace that wait for a decision, newest first, or those that were rejected."""
-    page = services.list_quarantined(build_caller(request), **params.dict())
-    results = [entries.entry_out(entry) for entry in page.entries]
-    return entries.EntriesOut(entries=results, total=page.total, offset=page.offset)
+    caller = build_caller(request)
+
+    def read(offset: int, limit: int) -> Rows[MemoryEntry]:
+        page = services.list_quarantined(caller, **params.dict(), limit=limit, offset=offset)
+        return Rows(page.entries, page.total)
+
+    return Listing(read, entries.entries_out)
 
 
 @router.post("/memory/entries/{uuid:entry_id}/move", response=tiers.MovedOut)

@@ -5,10 +5,14 @@ from uuid import UUID
 
 from django.http import HttpRequest
 from ninja import Query, Router, Status
+from ninja.pagination import paginate
 
 from accounts.http.auth import api_auth
+from config.http.pages import Listing, OwnPages, Pages, Rows, list_uncounted
 from memory import services
 from memory.api.entries import build_caller
+from memory.logic.knowledge.wiki_sources import WikiSource
+from memory.logic.wiki.log import LogLine
 from memory.schemas import knowledge as pages
 from memory.schemas import wiki
 
@@ -17,10 +21,17 @@ router = Router(auth=api_auth(), tags=["knowledge"])
 
 
 @router.get("/knowledge/sources", response=wiki.SourcesOut)
-def list_sources(request: HttpRequest, params: Query[pages.PagesQuery]) -> wiki.SourcesOut:
+@paginate(OwnPages)
+def list_sources(request: HttpRequest, params: Query[pages.PagesQuery]) -> Listing[WikiSource]:
     """List the sources of a namespace by id, and the pages that are stale because of one."""
-    caller = build_caller(request)
-    return wiki.sources_out(services.get_overview(caller, namespace=params.namespace))
+    overview = services.get_overview(build_caller(request), namespace=params.namespace)
+    stale = [wiki.stale_out(source) for source in overview.stale]
+
+    def read(offset: int, limit: int) -> Rows[WikiSource]:
+        rows = overview.sources[offset : offset + limit]
+        return Rows(rows, len(overview.sources), extra={"stale": stale})
+
+    return Listing(read, lambda rows: list(map(wiki.source_out, rows)))
 
 
 @router.post("/knowledge/sources", response={201: wiki.IngestedOut})
@@ -62,12 +73,16 @@ def retry_wiki_job(request: HttpRequest, job_id: UUID) -> Status[wiki.WikiJobOut
     return Status(202, wiki.wiki_job_out(job))
 
 
-@router.get("/knowledge/log", response=wiki.LogOut)
-def read_log(request: HttpRequest, params: Query[wiki.LogQuery]) -> wiki.LogOut:
+@router.get("/knowledge/log", response=list[wiki.LogLineOut])
+@paginate(Pages)
+def read_log(request: HttpRequest, params: Query[pages.PagesQuery]) -> Listing[LogLine]:
     """Read which source was recorded and which page was changed, when and by which run; newest first."""
     caller = build_caller(request)
-    lines = services.read_log(caller, namespace=params.namespace, limit=params.limit)
-    return wiki.LogOut(log=list(map(wiki.log_line_out, lines)))
+
+    def read(offset: int, limit: int) -> list[LogLine]:
+        return services.read_log(caller, namespace=params.namespace, limit=limit, offset=offset)
+
+    return list_uncounted(read, lambda rows: list(map(wiki.log_line_out, rows)))
 
 
 @router.post("/knowledge/compile", response={200: list[wiki.CompiledOut], 202: wiki.WikiJobOut})

@@ -50,6 +50,20 @@ class Serialization(MemoryFault):
 class ProviderError(MemoryFault):
     """The memory provider failed."""
 
+    retryable = False
+
+    def __init__(self, message: str = "", *, retryable: bool | None = None) -> None:
+        if retryable is not None:
+            self.retryable = retryable
+        super().__init__(message)
+
+
+class ProviderAway(ProviderError):
+    """The memory provider can't be reached."""
+
+    retryable = True
+    retry_after = 2  # seconds
+
 
 class RetrievalError(MemoryFault):
     """The search failed; stored entries are safe."""

@@ -1,10 +1,11 @@
 """The limits of a memory policy and their checks: allowed namespaces, entries per namespace, and bytes."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from memory.core.errors import AccessDenied, QuotaExceeded, ValueTooLarge
 from memory.core.records import Json
-from memory.core.values import count_bytes
+from memory.core.values import count_bytes, count_label_bytes, has_more_bytes
 
 
 Prefixes = tuple[str, ...]
@@ -12,7 +13,10 @@ Prefixes = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class MemorySecurityPolicy:
-    """The limits of a team or an app. None means that there is no such limit."""
+    """The limits of a team or an app. None means that there is no such limit.
+
+    ``max_value_bytes`` limits the value of an entry and, likewise, its key and its metadata together.
+    """
 
     allowed_namespace_prefixes: Prefixes | None = None
     max_entries_per_namespace: int | None = None
@@ -39,12 +43,40 @@ def check_namespace(policy: MemorySecurityPolicy, namespace: str) -> None:
         raise AccessDenied(f"The memory policy does not allow {namespace}.")
 
 
-def check_value(policy: MemorySecurityPolicy, value: Json) -> int:
-    """Return the size of the value; raise ValueTooLarge if the policy does not allow it."""
-    size = count_bytes(value)
-    if policy.max_value_bytes is not None and size > policy.max_value_bytes:
-        raise ValueTooLarge(f"The value has {size} bytes; {policy.max_value_bytes} are allowed.")
-    return size
+def check_value(
+    policy: MemorySecurityPolicy,
+    value: Json,
+    *,
+    key: str = "",
+    metadata: Mapping[str, Json] | None = None,
+) -> int:
+    """Return the size of the entry: of its value, key and metadata. Raise ValueTooLarge if the policy forbids it."""
+    check_bound(policy, value, key=key, metadata=metadata)
+    value_size, label_size = count_bytes(value), count_label_bytes(key, metadata or {})
+    limit = policy.max_value_bytes
+    for name, size in (("The value has", value_size), ("Key and metadata have", label_size)):
+        if limit is not None and size > limit:
+            raise ValueTooLarge(f"{name} {size} bytes; {limit} are allowed.")
+    return value_size + label_size
+
+
+def check_bound(
+    policy: MemorySecurityPolicy,
+    value: Json,
+    *,
+    key: str = "",
+    metadata: Mapping[str, Json] | None = None,
+) -> None:
+    """Raise ValueTooLarge for an entry that is clearly too large, before anything reads all of it."""
+    limit = policy.max_value_bytes
+    if limit is None:
+        return
+    for name, parts in (
+        ("The value has", [value]),
+        ("Key and metadata have", [key, metadata or {}]),
+    ):
+        if has_more_bytes(limit, *parts):
+            raise ValueTooLarge(f"{name} more than {limit} bytes; {limit} are allowed.")
 
 
 def check_room(policy: MemorySecurityPolicy, namespace: str, *, entries: int, size: int) -> None:

@@ -44,7 +44,8 @@ class NamespaceStore(Protocol):
     - ``delete`` returns whether there was an entry; ``clear_namespace`` returns how many there were.
     - Limits are exact: with space for one more entry, one of two concurrent writers succeeds.
     - An invalid value, key or filter is refused with an error of ``memory.core.errors``; a failing store behind
-      the provider raises ``ProviderError``.
+      the provider raises ``ProviderError``, and one that can't be reached may raise ``ProviderAway``: the step of a run
+      then waits and calls again, until its time limit. The messages name the provider, and quote no driver.
     """
 
     @abstractmethod

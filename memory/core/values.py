@@ -10,6 +10,7 @@ from memory.core.records import Json, StoreParams
 
 
 MAX_KEY_LENGTH = 400
+MAX_STORED_BYTES = 4 * 1024 * 1024  # no policy can allow a larger value: the database refuses it
 MAX_DEPTH = 64
 MAX_NUMBER_DIGITS = 1_000
 
@@ -25,8 +26,42 @@ def to_compact_json(value: Json) -> str:
 
 
 def count_bytes(value: Json) -> int:
-    """Return the number of bytes of the compact JSON in UTF-8, which the quotas count."""
+    """Return the number of bytes of the compact JSON in UTF-8."""
     return len(to_compact_json(value).encode())
+
+
+def count_entry_bytes(key: str, value: Json, metadata: Mapping[str, Json]) -> int:
+    """Return the size of an entry, which the quotas count."""
+    return count_bytes(value) + count_label_bytes(key, metadata)
+
+
+def count_label_bytes(key: str, metadata: Mapping[str, Json]) -> int:
+    """Return the bytes of a key and, if there is any, of its metadata."""
+    return len(key.encode()) + (count_bytes(dict(metadata)) if metadata else 0)
+
+
+def has_more_bytes(limit: int, *values: Json) -> bool:
+    """Return whether the values certainly have more bytes than ``limit``, which is quick for any size.
+
+    Each character, number and separator counts as one byte. The walk ends at the limit, so that the values are not
+    read to their ends.
+    """
+    total, pending_values = 0, list(values)
+    while pending_values and total <= limit:
+        value = pending_values.pop()
+        if isinstance(value, str):
+            total += len(value)
+        elif isinstance(value, Mapping):
+            total += 2 * len(value)
+            if total <= limit:
+                pending_values += (*value.keys(), *value.values())
+        elif isinstance(value, list | tuple):
+            total += len(value)
+            if total <= limit:
+                pending_values += value
+        else:
+            total += 1
+    return total > limit
 
 
 def build_search_text(key: str, value: Json) -> str:

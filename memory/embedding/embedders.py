@@ -1,4 +1,4 @@
-"""Embedders by name, and the configured one. A new embedder needs a module and a row here, or comes from a plug-in."""
+"""Embedders by name, and the one of a team. A new embedder needs a module and a row here, or comes from a plug-in."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
 from typing import Final
+from uuid import UUID
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from config.plugins import collect_mappings
 from memory.core.recall.embedding import Embedder, EmbedderFault
-from memory.embedding import vector_column
+from memory.embedding import team_models, vector_column
 
 
 log = logging.getLogger(__name__)
@@ -36,15 +37,32 @@ class Options:
     question_prefix: str = ""
     text_prefix: str = ""
     unrelated_cosine: float = 0.0
+    # Whether an address of this machine is allowed, as LOCAL_MODELS does for the providers of teams.
+    for_models: bool = False
 
 
 EmbedderFactory = Callable[[Options], Embedder]
 
 
-def get_embedder() -> Embedder | None:
-    """Return the configured embedder, or None if there is none or this database can't store vectors."""
-    embedder = get_configured_embedder()
-    return embedder if embedder is not None and vector_column.exists() else None
+def get_embedder(team_id: UUID, *, is_fresh: bool = False) -> Embedder | None:
+    """Return the embedder of a team, or None if there is none or this database can't store vectors.
+
+    It is the model that the team has connected, or else the configured embedder. With ``is_fresh``, the team's choice is
+    read now, and otherwise at most ``team_models.LIFETIME`` ago.
+    """
+    return find_embedder(team_id, is_fresh=is_fresh) if vector_column.exists() else None
+
+
+def find_embedder(team_id: UUID, *, is_fresh: bool = False) -> Embedder | None:
+    """Return the embedder of a team as ``get_embedder`` does, also if this database can't store its vectors."""
+    team_embedder = team_models.find_team_embedder(team_id, is_fresh=is_fresh)
+    return team_embedder or get_configured_embedder()
+
+
+def has_embedder(team_id: UUID) -> bool:
+    """Return whether the team's entries are embedded. A write asks this, so it is looked up only where it can differ."""
+    is_configured = bool(settings.MEMORY_EMBEDDER)
+    return vector_column.exists() and (is_configured or get_embedder(team_id) is not None)
 
 
 def get_configured_embedder() -> Embedder | None:

@@ -3,7 +3,8 @@
 import base64
 import struct
 import threading
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import openai
@@ -11,6 +12,7 @@ import openai
 from config import net
 from memory.core.recall.embedding import Embedder, EmbedderFault
 from memory.embedding.embedders import Options
+from memory.host import EmbeddingModel
 
 
 MAX_BYTES: Final = 32 * 1024 * 1024  # of an answer
@@ -18,10 +20,15 @@ _TEXT_STATUSES: Final = frozenset({400, 413, 422})  # the texts may be the cause
 _PERMANENT_STATUSES: Final = frozenset({400, 401, 402, 403, 404, 405, 413, 422})
 
 
+PATH: Final = "/embeddings"
+BATCH: Final = 32  # texts in a call of a team's model; some endpoints accept no more
+CountCall = Callable[[int, float, bool], None]  # takes tokens, seconds, and whether the call failed
+
+
 class OpenAICompatible(Embedder):
     """The embedder of an endpoint. Its clients never retry a request: ``memory.upkeep.embedding`` tries again later."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Options, count_call: CountCall | None = None) -> None:
         if not options.url.startswith(("http://", "https://")):
             raise ValueError(
                 "MEMORY_EMBEDDER_URL: must be an address like https://api.example.com/v1."
@@ -32,6 +39,7 @@ class OpenAICompatible(Embedder):
         self.name = _build_name(options)
         self.unrelated_cosine = options.unrelated_cosine
         self._options = options
+        self._count_call = count_call
         self._clients: dict[float, openai.OpenAI] = {}
         self._lock = threading.Lock()
 
@@ -46,23 +54,47 @@ class OpenAICompatible(Embedder):
         }
         if self._options.dimensions is not None:
             body["dimensions"] = self._options.dimensions
+        begin = time.monotonic()
         try:
-            embeddings = self._get_client(seconds).embeddings.with_raw_response
-            response = embeddings.create(**body).http_response.json()
+            response = self._request(body, seconds)
+            vectors = _sort_vectors(response, len(texts))
+        except EmbedderFault:
+            self._count(0, time.monotonic() - begin, has_failed=True)
+            raise
+        self._count(_read_tokens(response), time.monotonic() - begin)
+        return vectors
+
+    def close(self) -> None:
+        for client in self._clients.values():
+            client.close()
+        self._clients.clear()
+
+    def _request(self, body: dict[str, Any], seconds: float) -> Any:
+        """Return the answer. An endpoint that refuses the encoding by name is asked again without it."""
+        try:
+            return self._post(body, seconds)
         except openai.APIStatusError as error:
-            raise _build_status_fault(error) from None
+            is_refused = error.status_code in _TEXT_STATUSES and "encoding_format" in str(error)
+            if not (is_refused and body.pop("encoding_format", None)):
+                raise _build_status_fault(error) from None
+            return self._request(body, seconds)
         except openai.APITimeoutError:
             raise EmbedderFault("The request timed out.") from None
         except (openai.APIError, net.NetFault, OSError) as error:
             raise _build_connection_fault(error) from None
         except ValueError:
             raise EmbedderFault("The answer is not valid JSON.") from None
-        return _sort_vectors(response, len(texts))
 
-    def close(self) -> None:
-        for client in self._clients.values():
-            client.close()
-        self._clients.clear()
+    def _post(self, body: dict[str, Any], seconds: float) -> Any:
+        # The package's own method would add an encoding where none is asked for.
+        response = self._get_client(seconds).post(PATH, cast_to=object, body=body)
+        if isinstance(response, str):  # the package returns what isn't JSON as it is
+            raise ValueError("The answer is not JSON")
+        return response
+
+    def _count(self, tokens: int, seconds: float, *, has_failed: bool = False) -> None:
+        if self._count_call is not None:
+            self._count_call(tokens, seconds, has_failed)
 
     def _get_client(self, seconds: float) -> openai.OpenAI:
         """Return the client with this timeout. It is reused, because a query has no time for a new connection."""
@@ -72,7 +104,9 @@ class OpenAICompatible(Embedder):
             return self._clients[seconds]
 
     def _create_client(self, seconds: float) -> openai.OpenAI:
-        http_client = net.build_sync_client(timeout=seconds, max_body=MAX_BYTES)
+        http_client = net.build_sync_client(
+            timeout=seconds, max_body=MAX_BYTES, for_models=self._options.for_models
+        )
         client = openai.OpenAI(
             base_url=self._options.url.rstrip("/"),
             api_key=self._options.key or "none",  # local servers ask for none
@@ -84,6 +118,23 @@ class OpenAICompatible(Embedder):
         client.organization = client.project = None
         client._custom_headers = {}
         return client
+
+
+def build_team_embedder(model: EmbeddingModel, count_call: CountCall) -> OpenAICompatible:
+    """Return the embedder for a model that a team has connected."""
+    options = Options(
+        model.url,
+        model.key,
+        model.model,
+        model.dimensions,
+        model.question_prefix,
+        model.text_prefix,
+        model.unrelated_cosine,
+        for_models=True,
+    )
+    embedder = OpenAICompatible(options, count_call)
+    embedder.batch = BATCH
+    return embedder
 
 
 def _build_name(options: Options) -> str:
@@ -109,6 +160,14 @@ def _sort_vectors(response: Any, count: int) -> list[list[float]]:
     if sorted(vectors) != list(range(count)):
         raise EmbedderFault("The answer doesn't cover all texts.")
     return [vectors[position] for position in range(count)]
+
+
+def _read_tokens(response: Any) -> int:
+    """Return the tokens that the endpoint counted, or 0 if it says nothing of them."""
+    usage = response.get("usage") if isinstance(response, Mapping) else None
+    usage = usage if isinstance(usage, Mapping) else {}
+    tokens = usage.get("prompt_tokens") or usage.get("total_tokens")
+    return tokens if isinstance(tokens, int) and tokens > 0 else 0
 
 
 def _parse_vector(vector: Any) -> list[float]:

@@ -1,6 +1,6 @@
 """The embedding of a query, limited in time because a caller waits for the result.
 
-After a failure, the embedder is not called for ``PAUSE`` seconds, so that no caller waits for it: recall then matches
+After a failure, this embedder is not called for ``PAUSE`` seconds, so that no caller waits for it: recall then matches
 words only, and its result says so. Steps in a loop and pages repeat their queries, so the latest are cached.
 """
 
@@ -11,6 +11,8 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
+from uuid import UUID
+from weakref import WeakKeyDictionary
 
 from django.conf import settings
 
@@ -24,31 +26,38 @@ log = logging.getLogger(__name__)
 PAUSE: Final = 30.0  # seconds after a failure of the embedder
 MAX_CACHED: Final = 2_000
 
-_CACHE: OrderedDict[tuple[str, str], Vector] = OrderedDict()
+# The latest vectors, and when embedders may be called again after a failure. Both go by the embedder itself, not by its
+# name: what one team's endpoint answers, or doesn't, concerns no other team.
+_CACHE: OrderedDict[tuple[Embedder, str], Vector] = OrderedDict()
+_PAUSED_UNTIL: WeakKeyDictionary[Embedder, float] = WeakKeyDictionary()
 _LOCK = threading.Lock()
 
 
-def embed_query(query: MemoryQuery, is_allowed: Callable[[], bool] = lambda: True) -> MemoryQuery:
-    """Return the query with the embedding of its text, if there is an embedder. Don't call this inside a transaction.
+def embed_query(
+    query: MemoryQuery, team_id: UUID, is_allowed: Callable[[], bool] = lambda: True
+) -> MemoryQuery:
+    """Return the query with the embedding of its text, if the team has an embedder. Don't call this inside a transaction.
 
     ``is_allowed`` returns whether the query will be answered; it is called before the text is sent to the embedder.
     """
     if query.meaning is not None or not query.is_search:
         return query
-    return replace(query, meaning=_find_meaning(query.query_text or "", is_allowed))
+    return replace(query, meaning=_find_meaning(query.query_text or "", team_id, is_allowed))
 
 
-def _find_meaning(text: str, is_allowed: Callable[[], bool]) -> QueryEmbedding | None:
+def _find_meaning(
+    text: str, team_id: UUID, is_allowed: Callable[[], bool]
+) -> QueryEmbedding | None:
     """Return the embedding, which has no vector if the embedder fails; None if there is no embedder or it isn't allowed."""
-    embedder = get_embedder()
+    embedder = get_embedder(team_id)
     if embedder is None:
         return None
-    cache_key = (embedder.name, text)
+    cache_key = (embedder, text)
     with _LOCK:
         if cache_key in _CACHE:
             _CACHE.move_to_end(cache_key)
             return _build_embedding(embedder, _CACHE[cache_key])
-        if _state.paused_until > time.monotonic():
+        if _PAUSED_UNTIL.get(embedder, 0.0) > time.monotonic():
             return QueryEmbedding(embedder.name)
     if not is_allowed():
         return None
@@ -63,14 +72,7 @@ def clear_cache() -> None:
     """Clear the cache and end the pause after a failure. For tests."""
     with _LOCK:
         _CACHE.clear()
-        _state.paused_until = 0.0
-
-
-class _State:
-    paused_until = 0.0
-
-
-_state = _State()
+        _PAUSED_UNTIL.clear()
 
 
 def _embed_text(embedder: Embedder, text: str) -> Vector:
@@ -83,10 +85,10 @@ def _embed_text(embedder: Embedder, text: str) -> Vector:
         with _LOCK:
             # The embedder may accept the next query if it only rejected this one.
             if not fault.rejects_texts:
-                _state.paused_until = time.monotonic() + PAUSE
+                _PAUSED_UNTIL[embedder] = time.monotonic() + PAUSE
         return ()
     with _LOCK:
-        _CACHE[embedder.name, text] = vector
+        _CACHE[embedder, text] = vector
         while len(_CACHE) > MAX_CACHED:
             _CACHE.popitem(last=False)
     return vector

@@ -100,7 +100,7 @@ class LearningRuleForm(forms.Form):
         label=_("Sample size (%)"),
         min_value=0,
         max_value=100,
-        help_text=_("The same proposal is always either in the sample or not."),
+        help_text=_("The share of harmless changes that wait for review."),
     )
     scope = forms.ChoiceField(label=_("Scope"), choices=SCOPES)
     provider = forms.CharField(

@@ -21,12 +21,9 @@ from memory.logic.conversations.conversation_requests import (
     ConversationResult,
     parse_request,
 )
-from memory.logic.knowledge.page_requests import (
-    MERGE,
-    PageHit,
-    PageQuery,
-    PageWriteResult,
-)
+from memory.logic.knowledge.named_bases import NamedKnowledgeBase, parse_knowledge_bases
+from memory.logic.knowledge.page_queries import MetadataFilter, PageHit, PageQuery
+from memory.logic.knowledge.page_requests import MERGE, PageWriteResult
 from memory.logic.wiki.actions import WikiAction, WikiResult, parse_action
 
 
@@ -195,10 +192,20 @@ class EnginePort(ABC):
         top_k: int = 20,
         min_score: float = 0.1,
         tags: Sequence[str] = (),
+        namespaces: Sequence[str] = (),
+        accepts: MetadataFilter | None = None,
     ) -> Sequence[PageHit]:
         step = Step(scope, identity, origin)
-        search = PageQuery(query, top_k, min_score, tuple(tags))
-        return await self.run(lambda: self._find_pages(step, search))
+        search = PageQuery(query, top_k, min_score, tuple(tags), accepts=accepts)
+        texts = parse_knowledge_bases(namespaces)
+        return await self.run(lambda: self._find_pages(step, search, texts))
+
+    async def list_knowledge_bases(
+        self, *, identity: Mapping[str, Json], origin: StepOrigin, namespaces: Sequence[str]
+    ) -> Sequence[NamedKnowledgeBase]:
+        step = Step(Scope.GLOBAL.value, identity, origin)
+        texts = parse_knowledge_bases(namespaces)
+        return await self.run(lambda: self._list_knowledge_bases(step, texts))
 
     async def write_pages(
         self,
@@ -239,7 +246,16 @@ class EnginePort(ABC):
     def _converse(self, step: Step, request: ConversationRequest) -> ConversationResult: ...
 
     @abstractmethod
-    def _find_pages(self, step: Step, search: PageQuery) -> Sequence[PageHit]: ...
+    def _find_pages(
+        self, step: Step, search: PageQuery, namespaces: Sequence[str]
+    ) -> Sequence[PageHit]:
+        """Search these knowledge bases together, or without any the step's namespace."""
+
+    @abstractmethod
+    def _list_knowledge_bases(
+        self, step: Step, namespaces: Sequence[str]
+    ) -> Sequence[NamedKnowledgeBase]:
+        """Return the knowledge bases in this order, those that don't exist included."""
 
     @abstractmethod
     def _write_pages(

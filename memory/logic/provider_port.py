@@ -26,13 +26,16 @@ from memory.logic.entries.held_entries import hold_entry
 from memory.logic.entries.ingress import get_origin, screen_params
 from memory.logic.entries.known_statements import find_known
 from memory.logic.knowledge.knowledge_base import list_page_entries
-from memory.logic.knowledge.page_requests import (
-    PageHit,
-    PageQuery,
-    PageWriteResult,
-    search_pages,
-    write_drafts,
+from memory.logic.knowledge.named_bases import (
+    MAX_TITLES,
+    TEAM_KNOWLEDGE,
+    NamedKnowledgeBase,
+    get_plain_name,
 )
+from memory.logic.knowledge.page_queries import PageContext, PageHit, PageQuery, search_pages
+from memory.logic.knowledge.page_requests import PageWriteResult, write_drafts
+from memory.logic.knowledge.pages import from_entry
+from memory.logic.knowledge.wiki_sources import list_sources
 from memory.logic.wiki.actions import WikiAction, WikiResult, perform_action
 from memory.logic.wiki.log import list_log
 from memory.logic.wiki.wiki import Wiki
@@ -86,8 +89,8 @@ class ProviderPort(EnginePort):
         if params.tier is Tier.QUARANTINE:
             existing_entries = self._entries.recall(MemoryQuery(params.namespace, key=params.key))
             params = hold_entry(params.key, params) if existing_entries else params
-        elif request.once and (known := find_known(params, self._entries)) is not None:
-            return known
+        elif request.once and (existing_entry := find_known(params, self._entries)) is not None:
+            return existing_entry
         requested_ttl = None if params.tier is Tier.QUARANTINE else request.ttl_seconds
         ttl = compute_lifetime(step.scope, requested_ttl, str(params.tier))
         if step.scope == Scope.RUN:
@@ -107,8 +110,28 @@ class ProviderPort(EnginePort):
             request, conversation_id, self._entries, new_id=lambda: uuid4().hex, source=step.source
         )
 
-    def _find_pages(self, step: Step, search: PageQuery) -> Sequence[PageHit]:
-        return search_pages(search, list_page_entries(self._entries, step.namespace))
+    def _find_pages(
+        self, step: Step, search: PageQuery, namespaces: Sequence[str]
+    ) -> Sequence[PageHit]:
+        texts = namespaces or (step.namespace,)
+        entries = [entry for text in texts for entry in list_page_entries(self._entries, text)]
+        sources = {
+            (text, source.id): source
+            for text in texts
+            for source in list_sources(self._entries, text)
+        }
+        return search_pages(search, entries, context=PageContext(sources, {}))
+
+    def _list_knowledge_bases(
+        self, step: Step, namespaces: Sequence[str]
+    ) -> Sequence[NamedKnowledgeBase]:
+        return [self._describe_knowledge_base(text) for text in namespaces]
+
+    def _describe_knowledge_base(self, namespace: str) -> NamedKnowledgeBase:
+        entries = list_page_entries(self._entries, namespace)
+        titles = sorted(from_entry(entry).title for entry in entries)[:MAX_TITLES]
+        exists = bool(entries) or namespace == TEAM_KNOWLEDGE
+        return NamedKnowledgeBase(namespace, get_plain_name(namespace), tuple(titles), exists)
 
     def _write_pages(
         self, step: Step, pages: Sequence[Mapping[str, Json]], mode: str

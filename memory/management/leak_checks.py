@@ -36,6 +36,7 @@ from config.ids import uuid7
 from memory import services
 from memory.core.records import Json
 from memory.host import get_host
+from memory.logic.knowledge.named_bases import TEAM_KNOWLEDGE
 from memory.management.canaries import Canary, find_canaries
 from memory.models import Curation, Entry, Namespace, Proposal
 from memory.services import CallOrigin, MemoryCaller, list_reachable
@@ -177,8 +178,10 @@ def _fill_memory(person: Person) -> None:
     for scope in ("user", "conversation", "run"):
         entry = services.remember(caller, scope=scope, key="k", value=value, metadata=metadata)
         person.add_ids("entry", entry.id)
-    held = services.remember(caller, scope="user", key="held", value=value, tier="quarantine")
-    person.add_ids("entry", held.id)
+    quarantined = services.remember(
+        caller, scope="user", key="held", value=value, tier="quarantine"
+    )
+    person.add_ids("entry", quarantined.id)
     services.remember(caller, scope="user", key="gone", value=value)
     change = services.forget(caller, scope="user", key="gone", reason=person.secret.text)
     person.add_ids("change", change.change_id)
@@ -186,6 +189,8 @@ def _fill_memory(person: Person) -> None:
     for scope in ("global", "workflow"):
         entry = services.remember(caller, scope=scope, key="k", value=team_value)
         person.add_ids("entry", entry.id)
+    team_page = {"title": "Team secret", "content": team_value}
+    services.write_pages(person.build_caller(), namespace=TEAM_KNOWLEDGE, pages=[team_page])
     services.recall(caller, scope="user", query_text="secret", injected=True)
     services.converse(
         caller, action="append", messages=[{"role": "user", "content": value}], rules={}
@@ -238,6 +243,7 @@ def _build_run_caller(person: Person) -> MemoryCaller:
         person.team.pk,
         identity=identity,
         reach=list_reachable(identity),
+        knowledge_bases=frozenset({TEAM_KNOWLEDGE}),
         origin=CallOrigin(run_id, "tried", str(uuid7())),
         participants=frozenset({person.user.pk}),
     )

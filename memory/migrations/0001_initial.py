@@ -137,6 +137,29 @@ class Migration(migrations.Migration):
                 "verbose_name": "namespace",
                 "verbose_name_plural": "namespaces",
                 "ordering": ("scope", "text", "id"),
+                "indexes": [
+                    django.contrib.postgres.indexes.GinIndex(
+                        fields=["participants"], name="memory_ns_participants"
+                    ),
+                    models.Index(fields=["team", "scope", "text"], name="memory_ns_by_scope"),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(fields=("team", "text"), name="memory_namespace_once"),
+                    models.CheckConstraint(
+                        condition=models.Q(("scope__regex", "^[a-z][a-z0-9_-]*$")),
+                        name="memory_namespace_scope",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("paused__in", ["", "remembering", "recalling", "both"])
+                        ),
+                        name="memory_namespace_paused",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("byte_count__gte", 0), ("entry_count__gte", 0)),
+                        name="memory_namespace_counts",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -173,6 +196,9 @@ class Migration(migrations.Migration):
                 "verbose_name": "memory group",
                 "verbose_name_plural": "memory groups",
                 "ordering": ("namespace", "name"),
+                "constraints": [
+                    models.UniqueConstraint(fields=("namespace", "name"), name="memory_group_once")
+                ],
             },
         ),
         migrations.CreateModel(
@@ -247,6 +273,29 @@ class Migration(migrations.Migration):
                 "verbose_name": "emergency access",
                 "verbose_name_plural": "emergency access records",
                 "ordering": ("-created_at", "-id"),
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("ended_at", None)),
+                        fields=["by", "expires_at"],
+                        name="memory_emergency_access_open",
+                    ),
+                    models.Index(
+                        fields=["team", "-created_at", "-id"], name="memory_emergency_access_newest"
+                    ),
+                    models.Index(
+                        fields=["namespace", "-created_at"], name="memory_emergency_access_of"
+                    ),
+                ],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("reason", ""), _negated=True),
+                        name="memory_emergency_access_reason",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("expires_at__gt", models.F("created_at"))),
+                        name="memory_emergency_access_ends",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -371,6 +420,65 @@ class Migration(migrations.Migration):
                 "verbose_name": "memory entry",
                 "verbose_name_plural": "memory entries",
                 "ordering": ("-updated_at", "-id"),
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("deleted_at", None)),
+                        fields=["namespace", "-updated_at", "-id"],
+                        name="memory_entry_newest",
+                    ),
+                    models.Index(
+                        condition=models.Q(("deleted_at", None)),
+                        fields=["team", "-updated_at", "-id"],
+                        name="memory_entry_recent",
+                    ),
+                    models.Index(
+                        condition=models.Q(("deleted_at", None), ("expires_at__isnull", False)),
+                        fields=["expires_at"],
+                        name="memory_entry_expiry",
+                    ),
+                    models.Index(
+                        condition=models.Q(("deleted_at", None), ("expires_at__isnull", False)),
+                        fields=["namespace", "expires_at"],
+                        name="memory_entry_over",
+                    ),
+                    models.Index(fields=["team", "source_run"], name="memory_entry_by_run"),
+                    models.Index(
+                        condition=models.Q(("deleted_at", None), ("tier", "quarantine")),
+                        fields=["namespace", "-updated_at", "-id"],
+                        name="memory_entry_held",
+                    ),
+                    models.Index(
+                        condition=models.Q(("category", "page"), ("deleted_at", None)),
+                        fields=["namespace", "-updated_at"],
+                        name="memory_entry_pages",
+                    ),
+                    models.Index(
+                        condition=models.Q(
+                            ("deleted_at", None),
+                            ("metadata__has_any_keys", ["merged_from", "supersedes"]),
+                        ),
+                        fields=["namespace", "-updated_at"],
+                        name="memory_entry_took",
+                    ),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        condition=models.Q(("deleted_at", None)),
+                        fields=("team", "namespace", "key"),
+                        name="memory_entry_key_once",
+                    ),
+                    models.UniqueConstraint(
+                        fields=("namespace", "number"), name="memory_entry_number_once"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("tier__in", ["quarantine", "working", "long_term"])),
+                        name="memory_entry_tier",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("importance__gte", 0), ("importance__lte", 1)),
+                        name="memory_entry_importance",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -450,6 +558,18 @@ class Migration(migrations.Migration):
                 "verbose_name": "memory embedding",
                 "verbose_name_plural": "memory embeddings",
                 "ordering": ("-embedded_at", "-id"),
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("embedded_at__isnull", False)),
+                        fields=["namespace", "model", "dimensions"],
+                        name="memory_embedding_of",
+                    ),
+                    models.Index(
+                        condition=models.Q(("due_at__isnull", False)),
+                        fields=["team", "due_at"],
+                        name="memory_embedding_due",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -594,6 +714,9 @@ class Migration(migrations.Migration):
                 "verbose_name": "memory quota",
                 "verbose_name_plural": "memory quotas",
                 "ordering": ("app_id", "id"),
+                "constraints": [
+                    models.UniqueConstraint(fields=("team", "app_id"), name="memory_policy_once")
+                ],
             },
             managers=[
                 ("_unscoped", django.db.models.manager.Manager()),
@@ -773,6 +896,38 @@ class Migration(migrations.Migration):
                 "verbose_name": "proposal",
                 "verbose_name_plural": "proposed memory changes",
                 "ordering": ("-score", "-id"),
+                "indexes": [
+                    models.Index(
+                        fields=["team", "state", "-score", "-id"], name="memory_proposal_queue"
+                    ),
+                    models.Index(
+                        condition=models.Q(("state", "rejected_always")),
+                        fields=["namespace", "fingerprint"],
+                        name="memory_proposal_never",
+                    ),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        condition=models.Q(("state", "open")),
+                        fields=("namespace", "fingerprint"),
+                        name="memory_proposal_open_once",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("kind__in", ["add", "edit", "merge", "forget", "promote", "link"])
+                        ),
+                        name="memory_proposal_kind",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            (
+                                "state__in",
+                                ["open", "applied", "rejected", "rejected_always", "undone"],
+                            )
+                        ),
+                        name="memory_proposal_state",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -827,6 +982,15 @@ class Migration(migrations.Migration):
                 "verbose_name": "recall",
                 "verbose_name_plural": "recalls",
                 "ordering": ("-at", "-id"),
+                "indexes": [
+                    models.Index(fields=["team", "run_id", "at"], name="memory_read_by_run")
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("team", "entry", "run_id", "node_id", "origin_key"),
+                        name="memory_read_once",
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
@@ -946,6 +1110,25 @@ class Migration(migrations.Migration):
                 "verbose_name": "entry revision",
                 "verbose_name_plural": "entry revisions",
                 "ordering": ("entry", "-number"),
+                "indexes": [
+                    models.Index(fields=["team", "change_id"], name="memory_revision_change"),
+                    models.Index(
+                        condition=models.Q(("run_id", ""), _negated=True),
+                        fields=["team", "run_id"],
+                        name="memory_revision_by_run",
+                    ),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("entry", "number", "team"), name="memory_revision_once"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("operation__in", ["store", "edit", "forget", "restore", "expire"])
+                        ),
+                        name="memory_revision_operation",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -1235,266 +1418,5 @@ class Migration(migrations.Migration):
                     )
                 ],
             },
-        ),
-        migrations.AddIndex(
-            model_name="namespace",
-            index=django.contrib.postgres.indexes.GinIndex(
-                fields=["participants"], name="memory_ns_participants"
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="namespace",
-            index=models.Index(fields=["team", "scope", "text"], name="memory_ns_by_scope"),
-        ),
-        migrations.AddConstraint(
-            model_name="namespace",
-            constraint=models.UniqueConstraint(
-                fields=("team", "text"), name="memory_namespace_once"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="namespace",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("scope__regex", "^[a-z][a-z0-9_-]*$")),
-                name="memory_namespace_scope",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="namespace",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("paused__in", ["", "remembering", "recalling", "both"])),
-                name="memory_namespace_paused",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="namespace",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("byte_count__gte", 0), ("entry_count__gte", 0)),
-                name="memory_namespace_counts",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="group",
-            constraint=models.UniqueConstraint(
-                fields=("namespace", "name"), name="memory_group_once"
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="emergencyaccess",
-            index=models.Index(
-                condition=models.Q(("ended_at", None)),
-                fields=["by", "expires_at"],
-                name="memory_emergency_access_open",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="emergencyaccess",
-            index=models.Index(fields=["team", "-created_at", "-id"], name="memory_emergency_access_newest"),
-        ),
-        migrations.AddIndex(
-            model_name="emergencyaccess",
-            index=models.Index(fields=["namespace", "-created_at"], name="memory_emergency_access_of"),
-        ),
-        migrations.AddConstraint(
-            model_name="emergencyaccess",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("reason", ""), _negated=True), name="memory_emergency_access_reason"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="emergencyaccess",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("expires_at__gt", models.F("created_at"))),
-                name="memory_emergency_access_ends",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="entry",
-            index=models.Index(
-                condition=models.Q(("deleted_at", None)),
-                fields=["namespace", "-updated_at", "-id"],
-                name="memory_entry_newest",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="entry",
-            index=models.Index(
-                condition=models.Q(("deleted_at", None)),
-                fields=["team", "-updated_at", "-id"],
-                name="memory_entry_recent",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="entry",
-            index=models.Index(
-                condition=models.Q(("deleted_at", None), ("expires_at__isnull", False)),
-                fields=["expires_at"],
-                name="memory_entry_expiry",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="entry",
-            index=models.Index(
-                condition=models.Q(("deleted_at", None), ("expires_at__isnull", False)),
-                fields=["namespace", "expires_at"],
-                name="memory_entry_over",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="entry",
-            index=models.Index(fields=["team", "source_run"], name="memory_entry_by_run"),
-        ),
-        migrations.AddIndex(
-            model_name="entry",
-            index=models.Index(
-                condition=models.Q(("deleted_at", None), ("tier", "quarantine")),
-                fields=["namespace", "-updated_at", "-id"],
-                name="memory_entry_held",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="entry",
-            index=models.Index(
-                condition=models.Q(("category", "page"), ("deleted_at", None)),
-                fields=["namespace", "-updated_at"],
-                name="memory_entry_pages",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="entry",
-            index=models.Index(
-                condition=models.Q(
-                    ("deleted_at", None), ("metadata__has_any_keys", ["merged_from", "supersedes"])
-                ),
-                fields=["namespace", "-updated_at"],
-                name="memory_entry_took",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="entry",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(("deleted_at", None)),
-                fields=("team", "namespace", "key"),
-                name="memory_entry_key_once",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="entry",
-            constraint=models.UniqueConstraint(
-                fields=("namespace", "number"), name="memory_entry_number_once"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="entry",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("tier__in", ["quarantine", "working", "long_term"])),
-                name="memory_entry_tier",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="entry",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("importance__gte", 0), ("importance__lte", 1)),
-                name="memory_entry_importance",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="embedding",
-            index=models.Index(
-                condition=models.Q(("embedded_at__isnull", False)),
-                fields=["namespace", "model", "dimensions"],
-                name="memory_embedding_of",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="embedding",
-            index=models.Index(
-                condition=models.Q(("due_at__isnull", False)),
-                fields=["team", "due_at"],
-                name="memory_embedding_due",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="policy",
-            constraint=models.UniqueConstraint(
-                fields=("team", "app_id"), name="memory_policy_once"
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="proposal",
-            index=models.Index(
-                fields=["team", "state", "-score", "-id"], name="memory_proposal_queue"
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="proposal",
-            index=models.Index(
-                condition=models.Q(("state", "rejected_always")),
-                fields=["namespace", "fingerprint"],
-                name="memory_proposal_never",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="proposal",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(("state", "open")),
-                fields=("namespace", "fingerprint"),
-                name="memory_proposal_open_once",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="proposal",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    ("kind__in", ["add", "edit", "merge", "forget", "promote", "link"])
-                ),
-                name="memory_proposal_kind",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="proposal",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    ("state__in", ["open", "applied", "rejected", "rejected_always", "undone"])
-                ),
-                name="memory_proposal_state",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="read",
-            index=models.Index(fields=["team", "run_id", "at"], name="memory_read_by_run"),
-        ),
-        migrations.AddConstraint(
-            model_name="read",
-            constraint=models.UniqueConstraint(
-                fields=("team", "entry", "run_id", "node_id", "origin_key"), name="memory_read_once"
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="revision",
-            index=models.Index(fields=["team", "change_id"], name="memory_revision_change"),
-        ),
-        migrations.AddIndex(
-            model_name="revision",
-            index=models.Index(
-                condition=models.Q(("run_id", ""), _negated=True),
-                fields=["team", "run_id"],
-                name="memory_revision_by_run",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="revision",
-            constraint=models.UniqueConstraint(
-                fields=("entry", "number", "team"), name="memory_revision_once"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="revision",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    ("operation__in", ["store", "edit", "forget", "restore", "expire"])
-                ),
-                name="memory_revision_operation",
-            ),
         ),
     ]

@@ -1,6 +1,7 @@
 """The tables of memory: entries and their history, curation, access and quotas."""
 
 from memory.models.curation import Curation, CurationRule, Proposal
+from memory.models.documents import DocumentUpload
 from memory.models.embeddings import Embedding
 from memory.models.emergency_access import EmergencyAccess
 from memory.models.entries import Change, Entry, Read, Revision
@@ -15,6 +16,7 @@ __all__ = [
     "Change",
     "Curation",
     "CurationRule",
+    "DocumentUpload",
     "Embedding",
     "EmergencyAccess",
     "Entry",

@@ -9,7 +9,7 @@ from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts.principals import Principal, get_key_id
+from accounts.principals import Principal, get_service_account_id
 from accounts.tenancy import HasTeams, TenantManager, TenantModel, TenantQuerySet
 from memory.models.conditions import build_choices_constraint
 from memory.models.jobs import Job, JobStatus
@@ -55,7 +55,7 @@ class CurationQuerySet(TenantQuerySet["Curation"]):
             team_id=OuterRef("team_id"), text=OuterRef("place")
         )
         condition = Q(Exists(namespaces))
-        actor_id = actor.user_id or get_key_id(actor)
+        actor_id = actor.user_id or get_service_account_id(actor)
         if actor_id is not None:
             condition |= Q(seen_by__contains=[actor_id])
         return super().visible_to(principal).filter(condition)

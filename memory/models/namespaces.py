@@ -12,7 +12,8 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts import access
-from accounts.principals import Principal, get_key_id
+from accounts.personas import build_service_subject_pattern
+from accounts.principals import Principal, get_service_account_id
 from accounts.tenancy import HasTeams, TenantManager, TenantModel, TenantQuerySet
 from memory.core.scope_kinds import SeenBy
 from memory.core.scopes import list_scope_kinds, list_words_seen_by
@@ -63,8 +64,8 @@ class NamespaceQuerySet(TenantQuerySet["Namespace"]):
         condition = Q(scope__in=list_words_seen_by(SeenBy.TEAM))
         if actor.user_id is not None:
             condition |= _build_private_condition(actor, actor.user_id)
-        elif (key_id := get_key_id(actor)) is not None:
-            condition |= Q(participants__contains=[key_id])  # conversations that the key started
+        elif (account_id := get_service_account_id(actor)) is not None:
+            condition |= Q(participants__contains=[account_id])  # conversations that it started
         # Namespaces of a removed plug-in are hidden, as no scope defines who can see them.
         scopes = [kind.word for kind in list_scope_kinds()]
         return super().visible_to(principal).filter(condition | extra_condition, scope__in=scopes)
@@ -75,9 +76,24 @@ def _build_private_condition(principal: Principal, user_id: UUID) -> Q:
         Q(owner_user=user_id)
         | Q(persona_of=user_id)
         | Q(participants__contains=[user_id])
+        | _build_program_condition(principal)
         # Private memory is shared with single people only; see permissions.is_shared_with.
         | access.filter_shared(principal, "memory.view", Namespace, in_person=True)
     )
+
+
+def _build_program_condition(principal: Principal) -> Q:
+    """Return the condition for the memory of programs whose keys the principal manages."""
+    is_person = principal.kind == "user"  # and no run that one started
+    teams = [
+        team
+        for team in principal.team_ids
+        if is_person and access.can(principal, "key.manage", team)
+    ]
+    if not teams:
+        return Q(pk__in=[])
+    own_subjects = rf"^user:{build_service_subject_pattern()}$"
+    return Q(team_id__in=teams, scope=ScopeChoice.USER, text__regex=own_subjects)
 
 
 class Namespace(TenantModel):
@@ -85,6 +101,11 @@ class Namespace(TenantModel):
 
     text = models.CharField(_("namespace"), max_length=200, editable=False)
     scope = models.CharField(_("scope"), max_length=40, editable=False)
+    # Of a knowledge base that a person created; other namespaces get their titles from what they belong to.
+    name = models.CharField(_("name"), max_length=100, blank=True, default="", db_default="")
+    description = models.CharField(
+        _("description"), max_length=1_000, blank=True, default="", db_default=""
+    )
     owner_user = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         on_delete=models.PROTECT,  # the user's memory must be erased first, with a receipt

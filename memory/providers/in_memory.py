@@ -17,6 +17,7 @@ from memory.core.identifiers import normalize_key
 from memory.core.policy import (
     NO_LIMITS,
     MemorySecurityPolicy,
+    check_bound,
     check_namespace,
     check_room,
     check_value,
@@ -27,7 +28,12 @@ from memory.core.recall.groups import get_group
 from memory.core.recall.selection import answer, is_visible
 from memory.core.recall.similarity import cosine
 from memory.core.records import MemoryEntry, MemoryQuery, QueryEmbedding, StoreParams
-from memory.core.values import build_embedded_text, build_search_text, check_params, count_bytes
+from memory.core.values import (
+    build_embedded_text,
+    build_search_text,
+    check_params,
+    count_entry_bytes,
+)
 from memory.providers.base import MemoryProvider
 from memory.providers.revisions import build_revision, is_expired
 
@@ -58,9 +64,10 @@ class InMemoryProvider(MemoryProvider):
         return work()
 
     def store(self, params: StoreParams) -> MemoryEntry:
+        check_bound(self._policy, params.value, key=params.key, metadata=params.metadata)
         check_params(params)
         check_namespace(self._policy, params.namespace)
-        check_value(self._policy, params.value)
+        check_value(self._policy, params.value, key=params.key, metadata=params.metadata)
         with self._lock:
             now = self._clock()  # one time for the whole operation
             self._drop_expired(params.namespace, now)
@@ -159,7 +166,10 @@ class InMemoryProvider(MemoryProvider):
 
     def _check_room(self, namespace: str, entry: MemoryEntry) -> None:
         other_entries = [v[-1] for k, v in self._values[namespace].items() if k != entry.key]
-        size = sum(count_bytes(other.value) for other in other_entries) + count_bytes(entry.value)
+        size = sum(
+            count_entry_bytes(each.key, each.value, each.metadata)
+            for each in (*other_entries, entry)
+        )
         check_room(self._policy, namespace, entries=len(other_entries) + 1, size=size)
 
     def _list_states(self, query: MemoryQuery) -> list[MemoryEntry]:

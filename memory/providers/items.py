@@ -15,6 +15,7 @@ from memory.core.item_store.store import MemoryFilter, MemoryItem, MemoryStore
 from memory.core.policy import (
     NO_LIMITS,
     MemorySecurityPolicy,
+    check_bound,
     check_namespace,
     check_room,
     check_value,
@@ -23,7 +24,7 @@ from memory.core.provider import Clock, check_query, utc_now
 from memory.core.recall.groups import get_group
 from memory.core.recall.selection import answer, is_visible
 from memory.core.records import Json, MemoryEntry, MemoryQuery, StoreParams
-from memory.core.values import check_params, count_bytes, to_compact_json
+from memory.core.values import check_params, count_entry_bytes, to_compact_json
 from memory.providers.base import MemoryProvider
 from memory.providers.revisions import build_revision, is_expired
 
@@ -58,9 +59,10 @@ class ItemProvider(MemoryProvider):
         self._writes = 0
 
     def store(self, params: StoreParams) -> MemoryEntry:
+        check_bound(self._policy, params.value, key=params.key, metadata=params.metadata)
         check_params(params)
         check_namespace(self._policy, params.namespace)
-        check_value(self._policy, params.value)
+        check_value(self._policy, params.value, key=params.key, metadata=params.metadata)
         with self._lock:
             now = self._clock()
             self._sweep(params.namespace, now)
@@ -136,7 +138,9 @@ class ItemProvider(MemoryProvider):
             for record in self._list(entry.namespace)
             if record.entry.key != entry.key and not is_expired(record.entry, now)
         ]
-        size = sum(count_bytes(each.value) for each in (*others, entry))
+        size = sum(
+            count_entry_bytes(each.key, each.value, each.metadata) for each in (*others, entry)
+        )
         check_room(self._policy, entry.namespace, entries=len(others) + 1, size=size)
 
     def _sweep(self, namespace: str, now: datetime) -> None:

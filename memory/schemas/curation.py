@@ -5,7 +5,8 @@ from uuid import UUID
 
 from pydantic import Field
 
-from config.http.openapi import Body, Limit, Offset, with_example
+from config.http.openapi import Body, with_example
+from config.http.pages import PageOut
 from memory.core.entry_codec import CONTENT, get_columns
 from memory.logic.review.proposal_plans import ProposalDiff
 from memory.logic.review.proposals import ChangeKind, ReviewState
@@ -54,8 +55,6 @@ class CurationOut(Body):
 
 class CurationQuery(Body):
     status: JobStatus | None = None
-    limit: Limit = 50
-    offset: Offset = 0
 
 
 class ProposalTargetOut(Body):
@@ -93,12 +92,10 @@ class PrecisionOut(Body):
     share: float | None
 
 
-class ReviewOut(Body):
+class ReviewOut(PageOut):
     """The review queue, with ``precision`` by author of the proposals."""
 
-    proposals: list[ProposalOut]
-    total: int
-    offset: int
+    items: list[ProposalOut]
     precision: dict[str, PrecisionOut]
 
 
@@ -107,8 +104,6 @@ class ReviewQuery(Body):
     kind: ChangeKind | None = None
     namespace: NamespaceText | None = None
     run: str | None = Field(None, max_length=80)
-    limit: Limit = 50
-    offset: Offset = 0
 
 
 class ProposedChangeOut(Body):

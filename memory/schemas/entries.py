@@ -1,5 +1,6 @@
 """Bodies of the memory API. Unknown fields are refused."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Any, Final, Literal
@@ -8,7 +9,8 @@ from uuid import UUID
 from pydantic import AwareDatetime, Field, PlainSerializer, WithJsonSchema
 
 from config.derived_models import with_fields_of
-from config.http.openapi import Body, Limit, Number, Offset, with_example
+from config.http.openapi import Body, Number, with_example
+from config.http.pages import PageOut
 from memory.core.entry_codec import get_columns
 from memory.core.provider import MAX_QUERY_LENGTH, MAX_TOP_K
 from memory.core.records import EntryContent, EntryState, MemoryEntry, Tier
@@ -16,6 +18,7 @@ from memory.logic.entries.ingress import list_quarantine_reasons
 from memory.models import Namespace
 from memory.schemas.namespaces import NamespaceText
 from memory.services.entries.preview_forget import ForgetPreview
+from memory.services.history.reads import EntryRead
 
 
 Json = Any  # a stored value can be any JSON
@@ -81,15 +84,10 @@ class EntryOut(Body):
     held_for: list[str] = []
 
 
-class EntriesOut(Body):
-    entries: list[EntryOut]
-    total: int
-    offset: int
+class RecalledOut(PageOut):
+    """One page of recalled entries."""
 
-
-class RecalledOut(Body):
-    results: list[EntryOut]
-    count: int
+    items: list[EntryOut]
 
 
 class NamespaceOut(Body):
@@ -116,13 +114,23 @@ class EntryRevisionOut(Body):
     at: datetime
 
 
+class EntryReadOut(Body):
+    """A recall of an entry. ``run_id``, ``workflow`` and ``node_id`` are null for a run that you may not see."""
+
+    run_id: str | None
+    workflow: str | None
+    node_id: str | None
+    revision: int
+    score: float | None
+    in_prompt: bool
+    at: datetime
+
+
 class EntriesQuery(Body):
     namespace: NamespaceText
     text: str = Field("", max_length=500)
     category: str = Field("", max_length=40)
     tier: Tier | None = None
-    limit: Limit = 50
-    offset: Offset = 0
 
 
 class EverywhereQuery(Body):
@@ -133,16 +141,12 @@ class EverywhereQuery(Body):
     scope: str | None = Field(None, max_length=40)
     category: str = Field("", max_length=40)
     tier: Tier | None = None
-    limit: Limit = 50
-    offset: Offset = 0
 
 
-class SearchOut(Body):
+class SearchOut(PageOut):
     """The matches, best first, then quarantined entries. ``complete`` is false if some namespaces have another provider."""
 
-    results: list[EntryOut]
-    total: int
-    offset: int
+    items: list[EntryOut]
     complete: bool
 
 
@@ -232,12 +236,6 @@ class HistoryQuery(Body):
     key: str = Field(max_length=400)
 
 
-class ValuesOut(Body):
-    """The values of an entry, oldest first, the present value last."""
-
-    values: list[EntryOut]
-
-
 class ForgottenOut(Body):
     """The number of forgotten entries. Undoing ``change`` restores them; it is null if there were none."""
 
@@ -307,6 +305,23 @@ class RunUndoneOut(Body):
 class UndoneOut(Body):
     count: int
     entries: list[UUID]
+
+
+def entry_read_out(read: EntryRead) -> EntryReadOut:
+    row, run = read.row, read.run
+    return EntryReadOut(
+        run_id=row.run_id if run else None,
+        workflow=run.workflow if run else None,
+        node_id=row.node_id if run else None,
+        revision=row.revision,
+        score=row.score,
+        in_prompt=row.injected,
+        at=row.at,
+    )
+
+
+def entries_out(entries: Sequence[MemoryEntry]) -> list[EntryOut]:
+    return [entry_out(entry) for entry in entries]
 
 
 def entry_out(entry: MemoryEntry) -> EntryOut:

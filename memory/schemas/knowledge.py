@@ -7,18 +7,20 @@ from uuid import UUID
 from pydantic import Base64Bytes, Field
 
 from config.http.openapi import Body, with_example
+from config.http.pages import PageOut
 from memory.core.provider import MAX_QUERY_LENGTH
 from memory.core.records import MemoryEntry
 from memory.logic.conversations.messages import to_json
 from memory.logic.knowledge.page_index import OutdatedReference
-from memory.logic.knowledge.page_requests import PageHit, PageWriteResult
+from memory.logic.knowledge.page_queries import PageHit
+from memory.logic.knowledge.page_requests import PageWriteResult
 from memory.logic.knowledge.pages import KnowledgePage
 from memory.schemas.entries import Json, Moment
 from memory.schemas.namespaces import NamespaceText
 from memory.services import HistoryView, KnowledgeBase, PageView
 from memory.services.conversations.conversation import FoldView
 from memory.services.knowledge.bulk_pages import PageEntry
-from memory.services.knowledge.pages import MAX_PAGES, MAX_RESULTS
+from memory.services.knowledge.pages import MAX_PAGES
 
 
 Texts = list[str]
@@ -70,10 +72,10 @@ class PageViewOut(Body):
     held_for: Texts = []  # reasons why the new text waits in quarantine; the page is unchanged
 
 
-class KnowledgeBaseOut(Body):
+class KnowledgeBaseOut(PageOut):
     """The pages by title. ``links`` has the ids of referenced pages by the id of the page."""
 
-    pages: list[KnowledgePageOut]
+    items: list[KnowledgePageOut]
     links: dict[str, Texts]
     stale: list[OutdatedReferenceOut]
 
@@ -82,13 +84,6 @@ class PageHitOut(Body):
     page: KnowledgePageOut
     score: float
     parts: dict[str, float]
-
-
-class FoundPagesOut(Body):
-    """The matching pages, best first."""
-
-    results: list[PageHitOut]
-    count: int
 
 
 class WrittenPageOut(Body):
@@ -109,7 +104,6 @@ class SearchQuery(Body):
     namespace: str = Field("", max_length=200)
     query: str = Field(max_length=MAX_QUERY_LENGTH)
     tag: str = Field("", max_length=200)
-    limit: int = Field(20, ge=1, le=MAX_RESULTS)
     min_score: float = Field(0.1, ge=0, le=1)
 
 
@@ -237,20 +231,28 @@ def links_out(view: PageView) -> LinksOut:
     return LinksOut.from_object(view, stale=_build_outdated(view.outdated))
 
 
-def knowledge_base_out(knowledge_base: KnowledgeBase) -> KnowledgeBaseOut:
-    return KnowledgeBaseOut(
-        pages=[page_out(page, knowledge_base.entries[page.id]) for page in knowledge_base.pages],
-        links={page: list(targets) for page, targets in knowledge_base.index.links.items()},
-        stale=_build_outdated(knowledge_base.index.outdated),
-    )
+def pages_out(
+    knowledge_base: KnowledgeBase, rows: Sequence[KnowledgePage]
+) -> list[KnowledgePageOut]:
+    return [page_out(page, knowledge_base.entries[page.id]) for page in rows]
 
 
-def hits_out(hits: Sequence[PageHit]) -> FoundPagesOut:
-    results = [
+def describe_references(
+    knowledge_base: KnowledgeBase, rows: Sequence[KnowledgePage]
+) -> dict[str, object]:
+    """Return the links of these pages, and the references of all pages that are out of date."""
+    index, ids = knowledge_base.index, {page.id for page in rows}
+    return {
+        "links": {page: list(targets) for page, targets in index.links.items() if page in ids},
+        "stale": _build_outdated(index.outdated),
+    }
+
+
+def hits_out(hits: Sequence[PageHit]) -> list[PageHitOut]:
+    return [
         PageHitOut(page=page_out(hit.item.page, hit.entry), score=hit.score, parts=dict(hit.parts))
         for hit in hits
     ]
-    return FoundPagesOut(results=results, count=len(results))
 
 
 def written_page_out(result: PageWriteResult) -> WrittenPageOut:

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from config.http.openapi import Body, Limit, Offset, with_example
+from config.http.openapi import Body, with_example
 from memory.schemas.entries import EntryOut, entry_out
 from memory.schemas.namespaces import NamespaceText
 from memory.services import MovedEntries, PlannedMove
@@ -40,8 +40,6 @@ class MovesIn(EntryMoveIn):
 class QuarantineQuery(Body):
     namespace: NamespaceText
     rejected: bool = False
-    limit: Limit = 50
-    offset: Offset = 0
 
 
 class MovedOut(Body):

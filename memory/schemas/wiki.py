@@ -6,6 +6,7 @@ from uuid import UUID
 from pydantic import Field
 
 from config.http.openapi import Body, with_example
+from config.http.pages import PageOut
 from memory.logic.knowledge.wiki_sources import MAX_SOURCE_LENGTH, WikiSource
 from memory.logic.wiki.lint import REMEDIES, LintFinding, LintKind
 from memory.logic.wiki.log import LogLine
@@ -22,7 +23,7 @@ from memory.schemas.knowledge import (
     written_page_out,
 )
 from memory.schemas.namespaces import NamespaceText
-from memory.services import Compilation, LintReport, WikiOverview, get_problem
+from memory.services import Compilation, LintReport, get_problem
 from memory.services.wiki.maintain import MAX_PAGES
 
 
@@ -52,8 +53,10 @@ class StaleSourceOut(Body):
     why: str
 
 
-class SourcesOut(Body):
-    sources: list[PageSourceOut]
+class SourcesOut(PageOut):
+    """The sources by id, with the pages that are stale because of one."""
+
+    items: list[PageSourceOut]
     stale: list[StaleSourceOut]
 
 
@@ -115,10 +118,6 @@ class LintOut(Body):
     problem: str
 
 
-class LogQuery(PagesQuery):
-    limit: int = Field(100, ge=1, le=500)
-
-
 class LogLineOut(Body):
     at: Moment
     action: str
@@ -130,12 +129,6 @@ class LogLineOut(Body):
     sources: Texts
     actor: str
     run_id: str
-
-
-class LogOut(Body):
-    """What was added and changed, newest first."""
-
-    log: list[LogLineOut]
 
 
 class CompileIn(Body):
@@ -204,13 +197,6 @@ def source_out(source: WikiSource, entry_id: str = "") -> PageSourceOut:
     )
 
 
-def sources_out(overview: WikiOverview) -> SourcesOut:
-    return SourcesOut(
-        sources=list(map(source_out, overview.sources)),
-        stale=list(map(_stale_out, overview.stale)),
-    )
-
-
 def ingested_out(result: IngestResult) -> IngestedOut:
     return IngestedOut(
         source=source_out(result.source, result.entry.id),
@@ -266,7 +252,7 @@ def wiki_job_out(job: WikiJob) -> WikiJobOut:
     )
 
 
-def _stale_out(stale: StaleSource) -> StaleSourceOut:
+def stale_out(stale: StaleSource) -> StaleSourceOut:
     return StaleSourceOut(page=stale.page_id, source=stale.source_id, why=str(stale.reason))
 
 

@@ -25,17 +25,20 @@ from memory.services.entries.tiers import (
 )
 from memory.services.erasure.erase import erase
 from memory.services.gateway.caller import CallOrigin, MemoryCaller, list_reachable
+from memory.services.history.reads import list_entry_reads
 from memory.services.history.restore import restore
 from memory.services.history.revisions import list_revisions, list_values
 from memory.services.history.undo import undo
 from memory.services.history.undo_run import RunUndoResult, undo_run
 from memory.services.knowledge.bulk_pages import KnowledgeBase
+from memory.services.knowledge.named_bases import list_named_bases
+from memory.services.knowledge.naming import create_knowledge_base, rename_knowledge_base
+from memory.services.knowledge.page_finding import find_pages, find_pages_in
 from memory.services.knowledge.page_search import PageSearchResults, search_all_pages
 from memory.services.knowledge.pages import (
     PageView,
     confirm_page,
     delete_page,
-    find_pages,
     get_knowledge_base,
     list_page_revisions,
     open_page,
@@ -89,6 +92,7 @@ __all__ = [
     "compile_stale_pages",
     "confirm_page",
     "converse",
+    "create_knowledge_base",
     "delete_page",
     "edit",
     "erase",
@@ -98,6 +102,7 @@ __all__ = [
     "export_team",
     "find_newest_jobs",
     "find_pages",
+    "find_pages_in",
     "forget",
     "forget_many",
     "get_entry",
@@ -113,6 +118,8 @@ __all__ = [
     "link_pages",
     "lint_wiki",
     "list_entries",
+    "list_entry_reads",
+    "list_named_bases",
     "list_namespace_page",
     "list_namespaces",
     "list_page_revisions",
@@ -137,6 +144,7 @@ __all__ = [
     "recall",
     "reject",
     "remember",
+    "rename_knowledge_base",
     "restore",
     "resume",
     "retry_wiki_job",

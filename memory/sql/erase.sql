@@ -1,7 +1,7 @@
 -- Delete a namespace for good, with its history, which the application's role cannot do row by row. Return the number
 -- of deleted rows of each table. The function runs with the rights of the owner; the owner may be a superuser, whom no
 -- policy binds, so the caller's teams are compared explicitly.
--- The caller has deleted the rows of memory_wikijob before (the query delete_wiki_jobs).
+-- The caller has deleted the rows of memory_wikijob (the query delete_wiki_jobs) and of memory_documentupload before.
 CREATE FUNCTION memory_erase_namespace(p_namespace uuid) RETURNS TABLE (name text, rows bigint)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN

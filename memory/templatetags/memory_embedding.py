@@ -16,11 +16,11 @@ def embedding_status(context: dict[str, Any]) -> dict[str, Any]:  # Any: Django'
     return {"state": load_embedding_state(get_current_team_id(context["request"]))}
 
 
-@register.inclusion_tag("memory/recall/_words_only.html")
-def words_only_hint() -> dict[str, Any]:
-    return {"words_only": explain_words_only()}
+@register.inclusion_tag("memory/recall/_words_only.html", takes_context=True)
+def words_only_hint(context: dict[str, Any]) -> dict[str, Any]:
+    return {"words_only": explain_words_only(get_current_team_id(context["request"]))}
 
 
-@register.simple_tag
-def searches_by_meaning() -> bool:
-    return not explain_words_only()
+@register.simple_tag(takes_context=True)
+def searches_by_meaning(context: dict[str, Any]) -> bool:
+    return not explain_words_only(get_current_team_id(context["request"]))

@@ -14,6 +14,7 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any, Final
 from uuid import UUID
+from weakref import WeakKeyDictionary
 
 import structlog
 from django.db import connection
@@ -26,7 +27,7 @@ from config.retry import retry_on_conflict
 from config.sql import read_queries
 from memory.core.recall.embedding import Embedder, EmbedderFault, Vector, embed_texts
 from memory.core.values import build_embedded_text
-from memory.embedding.embedders import get_embedder
+from memory.embedding.embedders import get_configured_embedder, get_embedder
 from memory.providers.postgres.vectors import RUN_SCOPES
 from memory.upkeep.isolation import run_each
 
@@ -46,6 +47,10 @@ MAX_PROBLEM_LENGTH: Final = 300
 _NEXT_CHECKS: dict[tuple[UUID, str], float] = {}
 _CHECK_LOCK = threading.Lock()
 
+# The time until which an embedder that failed is left alone, so that an endpoint that hangs doesn't occupy this process.
+_PAUSED_UNTIL: WeakKeyDictionary[Embedder, float] = WeakKeyDictionary()
+PAUSE: Final = 30.0  # seconds
+
 _DIMENSIONS: dict[tuple[UUID, str], int] = {}  # of the last vectors, by team and embedder
 
 
@@ -63,19 +68,27 @@ class EmbeddingJob:
 
 def embed_all_teams() -> int:
     """Embed the waiting entries of every team and return their number. Safe to run twice, or at the same time."""
-    if get_embedder() is None:
-        return 0
     return run_each(Team.objects.values_list("id", flat=True), embed_team, "embedding_failed")
 
 
 def embed_team(team_id: UUID, *, now: datetime | None = None) -> int:
-    """Embed the team's waiting entries until none is due or the embedder fails, and return their number."""
-    embedder = get_embedder()
-    if embedder is None:
-        return 0
-    _enqueue_outdated_if_due(team_id, embedder)
-    count = 0
+    """Embed the team's waiting entries until none is due or the embedder fails, and return their number.
+
+    The team may choose another model at any time. It is looked up before each batch, and after the last one, so that no
+    vector of the former model is left.
+    """
+    count, previous = 0, ""
     for _ in range(MAX_BATCHES):
+        embedder = get_embedder(team_id, is_fresh=True)
+        if embedder is None:
+            break
+        if previous and embedder.name != previous:
+            enqueue_outdated(team_id, embedder)
+        else:
+            _enqueue_outdated_if_due(team_id, embedder)
+        previous = embedder.name
+        if _PAUSED_UNTIL.get(embedder, 0.0) > time.monotonic():
+            break
         jobs = _claim_jobs(team_id, embedder.batch, now or timezone.now())
         if not jobs:
             break
@@ -85,6 +98,16 @@ def embed_team(team_id: UUID, *, now: datetime | None = None) -> int:
         if not can_continue or (not embedded and len(jobs) > 1):
             break
     return count
+
+
+def embed_team_again(team_id: UUID) -> int:
+    """Embed what the team's embedder hasn't embedded, after the team has chosen another model, and return the number."""
+    embedder = get_embedder(team_id, is_fresh=True)
+    if embedder is None:
+        return 0
+    _execute(team_id, QUERIES["retry_failed"], timezone.now(), team_id)
+    enqueue_outdated(team_id, embedder)
+    return embed_team(team_id)
 
 
 def enqueue_outdated(team_id: UUID, embedder: Embedder) -> None:
@@ -153,11 +176,18 @@ def _embed_jobs(
             results = [_embed_jobs(team_id, embedder, half) for half in halves]
             return sum(count for count, _ in results), all(is_usable for _, is_usable in results)
         _postpone(team_id, jobs, fault)
+        _pause_team_embedder(embedder, fault)
         log.warning("not_embedded", embedder=embedder.name, texts=len(jobs), why=str(fault))
         return 0, fault.rejects_texts
     _save_vectors(team_id, embedder, jobs, vectors)
     _enqueue_if_dimensions_changed(team_id, embedder, len(vectors[0]))
     return len(jobs), True
+
+
+def _pause_team_embedder(embedder: Embedder, fault: EmbedderFault) -> None:
+    """Leave a team's own endpoint alone for a while, so that one that hangs doesn't delay the entries of other teams."""
+    if not fault.rejects_texts and embedder is not get_configured_embedder():
+        _PAUSED_UNTIL[embedder] = time.monotonic() + PAUSE
 
 
 def _save_vectors(

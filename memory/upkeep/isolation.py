@@ -9,7 +9,7 @@ import structlog
 
 from accounts.models import Team
 from accounts.tenancy import tenant
-from memory.models import Curation, Erasure, WikiJob
+from memory.models import Curation, DocumentUpload, Erasure, WikiJob
 from memory.models.jobs import build_abandoned_condition
 
 
@@ -30,7 +30,7 @@ def run_each(items: Iterable[T], work: Callable[[T], int], event: str) -> int:
 
 
 def list_abandoned(
-    job: type[Curation] | type[Erasure] | type[WikiJob],
+    job: type[Curation] | type[DocumentUpload] | type[Erasure] | type[WikiJob],
     now: datetime,
     overdue_after: timedelta,
     limit: int,

@@ -28,14 +28,19 @@ CountPending = Callable[[HttpRequest], int]
 
 # name, URL name, label, and the function that counts the pending items
 _TABS: tuple[tuple[str, str, str | Promise, CountPending | None], ...] = (
-    ("list", "memory:list", _("Namespaces"), None),
+    ("list", "memory:list", _("Memories"), None),
+    ("namespaces", "memory:namespaces", _("Namespaces"), None),
     ("review", "memory:review", _("Review"), lambda request: count_queue(build_caller(request))),
     ("learning", "memory:learning", _("Learning"), None),
     ("knowledge", "memory:knowledge", _("Knowledge"), None),
     ("about", "memory:about", _("About me"), None),
-    ("exchange", "memory:exchange", _("Import & export"), None),
-    ("emergency_access", "memory:emergency_access", _("Emergency access"), None),
-    ("policy", "memory:policy", _("Quotas"), None),
+    ("settings", "memory:policy", _("Settings"), None),
+)
+# The pages of the tab Settings
+_SETTINGS: tuple[tuple[str, str, str | Promise], ...] = (
+    ("policy", "memory:policy", _("Quotas")),
+    ("exchange", "memory:exchange", _("Import & export")),
+    ("emergency_access", "memory:emergency_access", _("Emergency access")),
 )
 
 
@@ -46,11 +51,17 @@ def add_tabs(request: HttpRequest) -> dict[str, Any]:
         return {}
     return {
         "memory_tabs": SimpleLazyObject(lambda: list_tabs(request)),
+        "memory_settings": SimpleLazyObject(list_settings),
         # The notice at the end of every page is loaded separately, so that no page waits for it.
         "watches_emergency_access": SimpleLazyObject(
             lambda: not getattr(request, NOTICE_SHOWN, False)
         ),
     }
+
+
+def list_settings() -> list[Tab]:
+    """Return the pages of the tab Settings."""
+    return [Tab(name, reverse(url_name), label) for name, url_name, label in _SETTINGS]
 
 
 def list_tabs(request: HttpRequest, **counts: int) -> list[Tab]:

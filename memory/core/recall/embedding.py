@@ -61,6 +61,10 @@ class Embedder(ABC):
         self, texts: Sequence[str], *, question: bool, seconds: float
     ) -> Sequence[Sequence[float]]: ...
 
+    def close(self) -> None:
+        """Close what the embedder keeps open, such as connections. It isn't called any more then."""
+        return
+
 
 def embed_texts(
     embedder: Embedder, texts: Sequence[str], *, question: bool, seconds: float

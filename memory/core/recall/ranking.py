@@ -64,14 +64,16 @@ def rank_texts(query: str, texts: Sequence[Text], *, language: str = DEFAULT_LAN
     frequencies = _count_documents(documents)
     term_weights = weigh_terms(question.content_weights, frequencies, len(texts))
     groups = _GroupIndex(texts)
+    has_context = groups.has_neighbours
     word_scores = _normalize(_score_documents(documents))
     documents_in_context = [_add_context(documents, groups, index) for index in range(len(texts))]
     context_scores = _normalize(_score_documents(documents_in_context))
     if any(text.nearness is not None for text in texts):
         rank_weights = weigh_terms(question.rank_weights, frequencies, len(texts))
-        word_scores = _discount(word_scores, documents, rank_weights)
-        context_scores = _discount(context_scores, documents_in_context, rank_weights)
-    weight = scoring.choose_similarity_weight(groups.has_neighbours)
+        sufficient = scoring.choose_sufficient_coverage(has_context)
+        word_scores = _discount(word_scores, documents, rank_weights, sufficient)
+        context_scores = _discount(context_scores, documents_in_context, rank_weights, sufficient)
+    weight = scoring.choose_similarity_weight(has_context)
     own_scores = [
         scoring.combine_scores(words, context, text.similarity, weight)
         for words, context, text in zip(word_scores, context_scores, texts, strict=True)
@@ -174,10 +176,13 @@ def _score_document(document: _TermCounts, mean: float, rarities: Mapping[str, f
 
 
 def _discount(
-    scores: Sequence[float], documents: Sequence[_TermCounts], weights: TermWeights
+    scores: Sequence[float],
+    documents: Sequence[_TermCounts],
+    weights: TermWeights,
+    sufficient: float,
 ) -> list[float]:
     return [
-        scoring.discount(score, weights.compute_coverage(document.counts.keys()))
+        scoring.discount(score, weights.compute_coverage(document.counts.keys()), sufficient)
         for score, document in zip(scores, documents, strict=True)
     ]
 

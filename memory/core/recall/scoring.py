@@ -18,6 +18,7 @@ SIMILARITY_WEIGHT = 1.0
 SIMILARITY_WEIGHT_WITHOUT_CONTEXT = 2.0
 # With a similarity, words count fully in a text that meets this share of the question by words, and less below.
 SUFFICIENT_COVERAGE = 0.4
+SUFFICIENT_COVERAGE_WITHOUT_CONTEXT = 0.6
 NEIGHBOUR_WEIGHT = 0.2
 LITERAL_FLOOR = 0.5
 RECENCY_WEIGHT = 0.5
@@ -53,15 +54,19 @@ def normalize(score: float, highest: float) -> float:
     return score / highest if highest else score
 
 
-def discount(score: float, coverage: float) -> float:
+def discount(score: float, coverage: float, sufficient: float = SUFFICIENT_COVERAGE) -> float:
     """Return the score of a text's words for a rank that also knows its similarity in meaning.
 
     The best of all texts has 1 by its words, even if it has only one common word of a long question. So a text that meets
     little of the question counts little.
     """
-    is_low = coverage < SUFFICIENT_COVERAGE
-    share = is_low * (coverage / SUFFICIENT_COVERAGE) + (1 - is_low)
+    is_low = coverage < sufficient
+    share = is_low * (coverage / sufficient) + (1 - is_low)
     return score * (share * share)
+
+
+def choose_sufficient_coverage(has_context: bool) -> float:
+    return SUFFICIENT_COVERAGE if has_context else SUFFICIENT_COVERAGE_WITHOUT_CONTEXT
 
 
 def choose_similarity_weight(has_context: bool) -> float:

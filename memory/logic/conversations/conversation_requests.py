@@ -5,9 +5,10 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from memory.core.errors import InvalidInput
+from memory.core.errors import InvalidInput, ValueTooLarge
 from memory.core.provider import Clock, NamespaceStore, utc_now
 from memory.core.records import Json, MemoryEntry, Source
+from memory.core.values import MAX_STORED_BYTES, has_more_bytes
 from memory.logic.conversations.conversation import ConversationMemory
 from memory.logic.conversations.conversation_gate import (
     ScreenedMessage,
@@ -63,6 +64,8 @@ def parse_request(
     """Parse and screen a request; raise InvalidInput before anything is changed."""
     if action not in ACTIONS:
         raise InvalidInput(f"action: use one of {', '.join(ACTIONS)}.")
+    if any(has_more_bytes(MAX_STORED_BYTES, value) for value in messages):
+        raise ValueTooLarge(f"messages: each may have {MAX_STORED_BYTES} bytes.")
     screened = tuple(screen_message(parse_message(value), value) for value in messages)
     if action == "append" and not screened:
         raise InvalidInput("messages: required to append.")

@@ -178,9 +178,11 @@ def _remove_refusals(work: FinishedWork) -> tuple[FinishedWork, bool]:
     The message of the person, which is one of the outputs of a chat, always stays.
     """
     answers = [output for output in work.outputs if output != work.task]
-    done = select_done(answers)
-    outputs = tuple(output for output in work.outputs if output == work.task or output in done)
-    return replace(work, outputs=outputs), bool(answers) and not done
+    finished_outputs = select_done(answers)
+    outputs = tuple(
+        output for output in work.outputs if output == work.task or output in finished_outputs
+    )
+    return replace(work, outputs=outputs), bool(answers) and not finished_outputs
 
 
 def _drop_non_lessons(
@@ -190,9 +192,9 @@ def _drop_non_lessons(
     reasons: list[DropReason] = []
 
     def select(texts: Sequence[str]) -> tuple[str, ...]:
-        found = [(text, find_drop_reason(text)) for text in texts]
-        reasons.extend(reason for _text, reason in found if reason)
-        return tuple(text for text, reason in found if reason is None)
+        texts_with_reasons = [(text, find_drop_reason(text)) for text in texts]
+        reasons.extend(reason for _text, reason in texts_with_reasons if reason)
+        return tuple(text for text, reason in texts_with_reasons if reason is None)
 
     learnings, solutions = select(analysis.key_learnings), select(analysis.solutions)
     has_content = bool(learnings or solutions or analysis.errors)

@@ -55,6 +55,8 @@ _NAME_PATTERN = (
     r"|credentials?|pin)"
 )
 _NAME = re.compile(rf"(?:[a-z0-9]+[_-]){{0,4}}{_NAME_PATTERN}|密码|口令|密钥|令牌", re.IGNORECASE)
+# A sign that may separate two fields, or stand inside a password: "Tr0ub4dor&3", but not "hunter22&user=ana".
+_INNER_SEPARATOR = r"[&,;](?=[^\s\"'])(?![\w.-]{1,40}\s{0,3}[=:])"
 _START, _END = r"(?<![A-Za-z0-9])", r"(?![A-Za-z0-9_-])"
 
 
@@ -247,7 +249,7 @@ _SECRET_SHAPES = (
     _build_shape(
         "password",
         rf"(?i:(?<![A-Za-z0-9]){_NAME_PATTERN})\s{{0,3}}(?:[:=]|:=|\bis\b"
-        rf"|was\b)\s{{0,3}}(?P<secret>[^\s\"'&,;]{{6,300}})",
+        rf"|was\b)\s{{0,3}}(?P<secret>(?:[^\s\"'&,;]|{_INNER_SEPARATOR}){{6,300}})",
         _is_likely_password,
     ),
     _build_shape(

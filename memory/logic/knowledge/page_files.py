@@ -37,7 +37,7 @@ _KNOWN_NAMES |= {*_CREATED, *_UPDATED}
 def export_page(page: KnowledgePage) -> bytes:
     """Return the page as a file, with its imported header if the values in it are unchanged."""
     header = page.header or Header("", "")
-    fields = _parse_header(header.text)
+    fields = parse_header(header.text)
     is_unchanged = page.header is not None and header.digest == _compute_digest(page, fields)
     text = header.text if is_unchanged else _build_header(page, fields)
     return f"{text}{page.content}".encode()
@@ -50,7 +50,7 @@ def import_page(data: bytes, *, name: str, now: datetime) -> KnowledgePage:
     except UnicodeDecodeError:
         raise InvalidInput(f"{name}: must be UTF-8 text.") from None
     header, content = split_header(text)
-    fields = _parse_header(header)
+    fields = parse_header(header)
     stem = re.sub(r"\.(?:md|markdown|txt)$", "", name, flags=re.IGNORECASE)
     heading = _HEADING.search(content)
     page = KnowledgePage(
@@ -110,7 +110,8 @@ def _quote_name(name: str) -> str:
     return name if name.isidentifier() and name.isascii() else _quote(name)
 
 
-def _parse_header(header: str) -> dict[str, Any]:
+def parse_header(header: str) -> dict[str, Any]:
+    """Return the names and values of a header, which are strings, lists and objects of strings."""
     match = _HEADER.match(header)
     return (_parse_yaml(match["yaml"]) or {}) if match else {}
 

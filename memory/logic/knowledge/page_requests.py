@@ -1,63 +1,25 @@
-"""The searches and writes of knowledge pages that the nodes of a workflow request."""
+"""The writes of knowledge pages that the nodes of a workflow request."""
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import chain, count
 
 from memory.core.errors import InvalidInput
 from memory.core.provider import Clock, NamespaceStore, utc_now
-from memory.core.recall.similarity import Nearness
-from memory.core.recall.tokens import DEFAULT_LANGUAGE
 from memory.core.records import Json, MemoryEntry, Source
 from memory.logic.entries.duplicates import normalize
 from memory.logic.entries.origins import ContentOrigin
 from memory.logic.knowledge.knowledge_base import KnowledgeStore, PageWrite
 from memory.logic.knowledge.page_gate import build_quarantined_page, screen_page
 from memory.logic.knowledge.page_merge import MatchReason
+from memory.logic.knowledge.page_queries import build_page_json
 from memory.logic.knowledge.page_sources import carry_sources, cite_sources
-from memory.logic.knowledge.pages import KnowledgePage, build_page_key, build_slug, from_entry
-from memory.logic.knowledge.retriever import (
-    NO_NEARNESS,
-    RetrieverConfig,
-    ScoredItem,
-    rank_pages,
-)
+from memory.logic.knowledge.pages import KnowledgePage, build_page_key, build_slug
 from memory.logic.knowledge.wiki_sources import find_digests
 
 
 MERGE, REPLACE = "merge", "replace"
 MODES = (MERGE, REPLACE)
-
-
-@dataclass(frozen=True, slots=True)
-class PageQuery:
-    """A search for pages. With ``tags``, only pages with at least one of them match."""
-
-    text: str
-    max_results: int = 20
-    min_score: float = 0.1
-    tags: tuple[str, ...] = ()
-    language: str = DEFAULT_LANGUAGE
-
-
-@dataclass(frozen=True, slots=True)
-class PageHit:
-    """A matching page. ``entry`` is the entry of the page, with its score."""
-
-    item: ScoredItem
-    entry: MemoryEntry
-
-    @property
-    def page(self) -> Mapping[str, Json]:
-        return build_page_json(self.item.page)
-
-    @property
-    def score(self) -> float:
-        return self.item.score
-
-    @property
-    def parts(self) -> Mapping[str, float]:
-        return self.item.parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,26 +40,6 @@ class PageWriteResult:
     @property
     def merged_for(self) -> str:
         return str(self.write.merged_for or "")
-
-
-def search_pages(
-    query: PageQuery,
-    entries: Iterable[MemoryEntry],
-    nearness: Mapping[str, Nearness] = NO_NEARNESS,
-) -> tuple[PageHit, ...]:
-    """Rank the entries, which must be pages; an empty query matches none. ``nearness`` is semantic, by key."""
-    if not query.text.strip():
-        return ()
-    entries_by_key = {entry.key: entry for entry in entries}
-    pages = sorted(map(from_entry, entries_by_key.values()), key=lambda page: page.id)
-    tags = {tag.casefold() for tag in query.tags}
-    if tags:
-        pages = [page for page in pages if not tags.isdisjoint(map(str.casefold, page.tags))]
-    keys = {page.id: build_page_key(page.id) for page in pages}
-    nearness_by_id = {id_: nearness[key] for id_, key in keys.items() if key in nearness}
-    config = RetrieverConfig(query.max_results, query.min_score, 1.0, query.language)
-    items = rank_pages(query.text, pages, config, nearness_by_id)
-    return tuple(_build_hit(item, entries_by_key[keys[item.page.id]]) for item in items)
 
 
 def write_drafts(
@@ -158,23 +100,6 @@ def parse_string_list(value: Json, name: str) -> tuple[str, ...]:
     return tuple(text.strip() for text in value if text.strip())
 
 
-def build_page_json(page: KnowledgePage) -> dict[str, Json]:
-    """Build the JSON of a page for readers, without the fields that only the store needs."""
-    return {
-        "id": page.id,
-        "title": page.title,
-        "summary": page.summary,
-        "content": page.content,
-        "tags": list(page.tags),
-        "references": list(page.references),
-        "aliases": list(page.aliases),
-        "created_at": page.created_at.isoformat() if page.created_at else None,
-        "updated_at": page.updated_at.isoformat() if page.updated_at else None,
-        "revision": page.revision,
-        "sources": [source.id for source in page.sources],
-    }
-
-
 def _screen_draft(
     draft: Mapping[str, Json], store: NamespaceStore, namespace: str, origin: ContentOrigin
 ) -> tuple[KnowledgePage, Sequence[Json]]:
@@ -230,10 +155,6 @@ def _pick_free_id(title: str, used_ids: Set[str]) -> str:
     slug = build_slug(title)
     candidates = chain([slug], (f"{slug}-{number}" for number in count(2)))
     return next(candidate for candidate in candidates if candidate not in used_ids)
-
-
-def _build_hit(item: ScoredItem, entry: MemoryEntry) -> PageHit:
-    return PageHit(item, replace(entry, score=min(1.0, item.score), explain=dict(item.parts)))
 
 
 def _get_text(value: Mapping[str, Json], name: str) -> str:

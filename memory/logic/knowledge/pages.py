@@ -34,12 +34,15 @@ class PageSource:
     """A source that a page was written from.
 
     ``digest`` is that of the source's text at that time. ``paragraphs`` are the digests of the paragraphs that say what
-    the source says, so that they can be removed when the source is erased.
+    the source says, so that they can be removed when the source is erased. ``heading`` and ``position`` tell where in a
+    document the page's text is: below which headings, and which of the document's pages it is, from 1.
     """
 
     id: str
     digest: str
     paragraphs: tuple[str, ...] = ()
+    heading: str = ""
+    position: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +112,7 @@ def to_json(page: KnowledgePage) -> dict[str, Json]:
     if page.header:
         value["header"] = {"text": page.header.text, "digest": page.header.digest}
     if page.sources:
-        value["sources"] = [
-            {"id": source.id, "digest": source.digest, "paragraphs": list(source.paragraphs)}
-            for source in page.sources
-        ]
+        value["sources"] = list(map(_format_source, page.sources))
     if page.compiled_at:
         value["compiled_at"] = _format_time(page.compiled_at)
         value["compiled_by"] = page.compiled_by
@@ -150,8 +150,25 @@ def parse_page(key: str, value: Json, metadata: Mapping[str, Json], revision: in
         raise Serialization(f"{key} is not a page: {error!r}.") from None
 
 
+def _format_source(source: PageSource) -> dict[str, Json]:
+    value: dict[str, Json] = {
+        "id": source.id,
+        "digest": source.digest,
+        "paragraphs": list(source.paragraphs),
+    }
+    if source.position:
+        value |= {"heading": source.heading, "position": source.position}
+    return value
+
+
 def _parse_source(value: Mapping[str, Json]) -> PageSource:
-    return PageSource(value["id"], value["digest"], tuple(value.get("paragraphs", ())))
+    return PageSource(
+        value["id"],
+        value["digest"],
+        tuple(value.get("paragraphs", ())),
+        value.get("heading", ""),
+        value.get("position", 0),
+    )
 
 
 def is_page(entry: MemoryEntry) -> bool:

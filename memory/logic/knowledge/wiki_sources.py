@@ -35,6 +35,7 @@ class SourceKind(StrEnum):
     TEXT = "text"  # pasted, or written by a workflow
     URL = "url"  # the text of a web page
     RUN = "run"  # the outputs of a run
+    DOCUMENT = "document"  # an uploaded file; its text is in the pages alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,8 @@ class WikiSource:
     updated_at: datetime | None = None
     run_id: str = ""
     is_held: bool = False  # waits for a review in any case, as outside text of a run does
+    file_id: str = ""  # of a document: its original in the file store
+    file_digest: str = ""  # SHA-256 of the original
 
     @property
     def digest(self) -> str:
@@ -103,6 +106,7 @@ def build_source_params(
     metadata: dict[str, Json] = {"origin": source.origin} if source.origin else {}
     if source.person:
         metadata["person"] = source.person
+    file = {"file_id": source.file_id, "file_digest": source.file_digest} if source.file_id else {}
     return StoreParams(
         namespace,
         build_source_key(source.id),
@@ -113,6 +117,7 @@ def build_source_params(
             "url": source.url,
             "text": source.text,
             "digest": source.digest,
+            **file,
         },
         metadata=metadata,
         category=SOURCE_CATEGORY,
@@ -139,6 +144,8 @@ def read_source(entry: MemoryEntry) -> WikiSource:
             revision=entry.revision,
             updated_at=entry.updated_at,
             run_id=entry.source.run_id,
+            file_id=str(entry.value.get("file_id", "")),
+            file_digest=str(entry.value.get("file_digest", "")),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise Serialization(f"{entry.key} is not a source: {error!r}.") from None
@@ -176,8 +183,9 @@ def find_digests(
 def _parse_kind(value: Json, url: str) -> SourceKind:
     if not value:
         return SourceKind.URL if url else SourceKind.TEXT
-    if value not in list(SourceKind):
-        raise InvalidInput(f"source.kind: use one of {', '.join(SourceKind)}.")
+    kinds = [kind for kind in SourceKind if kind is not SourceKind.DOCUMENT]  # those are uploaded
+    if value not in kinds:
+        raise InvalidInput(f"source.kind: use one of {', '.join(kinds)}.")
     return SourceKind(value)
 
 

@@ -7,7 +7,8 @@ from typing import Final
 
 from memory.core.errors import InvalidInput
 from memory.core.records import Json, MemoryEntry
-from memory.logic.knowledge.page_requests import MERGE, build_page_json
+from memory.logic.knowledge.page_queries import build_page_json
+from memory.logic.knowledge.page_requests import MERGE
 from memory.logic.knowledge.wiki_sources import WikiSource, parse_source
 from memory.logic.wiki.lint import LintFinding
 from memory.logic.wiki.log import COMPILED, LINKED, LogLine

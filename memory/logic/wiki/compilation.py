@@ -137,13 +137,13 @@ def extract_passages(text: str, names: Sequence[str]) -> list[str]:
 
     A sentence that directly follows one of them and starts with a pronoun ("It costs …") is about the same.
     """
-    wanted = [normalize(name) for name in names if normalize(name)]
+    normalized_names = [normalize(name) for name in names if normalize(name)]
     passages: list[str] = []
     for line in text.splitlines():
         is_about = False  # a pronoun doesn't reach beyond its line
         for sentence in split_sentences(line):
             plain = normalize(sentence)
-            is_about = any(_mentions(plain, name) for name in wanted) or (
+            is_about = any(_mentions(plain, name) for name in normalized_names) or (
                 is_about and _PRONOUN_START.match(sentence) is not None
             )
             if is_about:
@@ -266,6 +266,10 @@ def _quote(text: str, max_tokens: int) -> str:
 
 
 def check_sources(page: KnowledgePage) -> None:
-    """Raise InvalidInput if the page has no source to be compiled from."""
+    """Raise InvalidInput if the page has no source to be compiled from, or is a part of a document."""
+    if any(source.position for source in page.sources):
+        raise InvalidInput(
+            f"The page {page.title!r} is a part of a document. Upload the document again to change it."
+        )
     if not page.sources:
         raise InvalidInput(f"The page {page.title!r} has no sources to compile it from.")

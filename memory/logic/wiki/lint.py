@@ -150,8 +150,14 @@ def _find_orphans(pages: Sequence[KnowledgePage], index: PageIndex) -> Iterator[
         return
     ids = {page.id for page in pages}
     for page in pages:
+        if _list_documents(page):
+            continue  # its document leads to it
         if not ids.intersection(index.links[page.id]) and not index.backlinks.get(page.id):
             yield LintFinding(LintKind.ORPHAN, page.id)
+
+
+def _list_documents(page: KnowledgePage) -> set[str]:
+    return {source.id for source in page.sources if source.position}
 
 
 def _find_broken_links(pages: Sequence[KnowledgePage]) -> Iterator[LintFinding]:
@@ -163,6 +169,8 @@ def _find_broken_links(pages: Sequence[KnowledgePage]) -> Iterator[LintFinding]:
 
 def _find_twins(pages: Sequence[KnowledgePage]) -> Iterator[LintFinding]:
     for first, second in combinations(pages[:_MAX_COMPARED], 2):
+        if _list_documents(first) & _list_documents(second):
+            continue  # pages of one document have similar titles, and its author repeats things on purpose
         match = find_matching_page(first, [second])
         if match:
             yield LintFinding(LintKind.TWIN, first.id, second.id, str(match.reason))

@@ -11,9 +11,11 @@ from typing import Any
 from unittest.mock import patch
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import ProgrammingError
 
 from accounts.models import Team
 from accounts.tenancy import TenantQuerySet
+from config.postgres.missing_tables import NO_TABLES, is_table_missing
 from memory import permissions
 from memory.management.leak_checks import Report, check_leaks
 from memory.models.curation import ProposalQuerySet
@@ -51,7 +53,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        teams = Team.objects.count()
+        teams = _count_teams()
         if teams and not options["really"]:
             raise CommandError(
                 f"This database has data of {teams} team(s). The check doesn't change it and removes its own "
@@ -87,6 +89,15 @@ class Command(BaseCommand):
             self.stdout.write(
                 f"LEAK {leak.location}: {leak.attacker} saw data of {leak.owner} ({leak.encoding})"
             )
+
+
+def _count_teams() -> int:
+    try:
+        return Team.objects.count()
+    except ProgrammingError as error:
+        if not is_table_missing(error):
+            raise
+        raise CommandError(NO_TABLES, returncode=2) from None
 
 
 def _find_area(location: str) -> str:

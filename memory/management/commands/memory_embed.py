@@ -27,17 +27,18 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        if not settings.MEMORY_EMBEDDER:
-            raise CommandError("No embedder is configured; see MEMORY_EMBEDDER in .env.example.")
         if not vector_column.exists():
             vector_column.add(settings.MIGRATE_ALIAS)
             vector_column.reset_cache()
-        embedder = get_embedder()
-        if embedder is None:
+        if not vector_column.exists():
             raise CommandError(vector_column.MISSING)
-        self.stdout.write(f"embedder: {embedder.name}")
-        failing_count = 0
+        failing_count, has_embedder = 0, False
         for team in self._list_teams(options["team"]):
+            embedder = get_embedder(team.pk, is_fresh=True)
+            if embedder is None:
+                continue
+            has_embedder = True
+            self.stdout.write(f"{team.slug}: embedder {embedder.name}")
             if options["again"]:
                 count = enqueue_all(team.pk)
                 self.stdout.write(f"{team.slug}: {count} queued to be embedded again")
@@ -47,6 +48,8 @@ class Command(BaseCommand):
             else:
                 enqueue_outdated(team.pk, embedder)
             failing_count += self._print_state(team)
+        if not has_embedder:
+            raise CommandError("No embedder is configured; see MEMORY_EMBEDDER in .env.example.")
         if failing_count:
             raise CommandError(f"{failing_count} memories could not be embedded yet.", returncode=1)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from memory.core import errors
 from memory.core.entry_codec import ENTRY, from_json
-from memory.core.errors import MemoryFault, ProviderError
+from memory.core.errors import MemoryFault, ProviderAway, ProviderError
 from memory.core.records import MemoryEntry
 
 
@@ -21,13 +21,17 @@ FAULTS: Mapping[str, type[MemoryFault]] = {
     "NotAdmitted": errors.NotAdmitted,
     "Serialization": errors.Serialization,
     "ProviderError": errors.ProviderError,
+    "ProviderAway": errors.ProviderAway,
     "RetrievalError": errors.RetrievalError,
     # Errors of accounts, of the API itself and of its JSON parser
     "NotSignedIn": errors.AccessDenied,
     "NotAllowed": errors.AccessDenied,
+    "ServiceUnavailable": errors.ProviderAway,
+    "TooManyRequests": errors.ProviderAway,
     "InvalidRequest": errors.InvalidInput,
     "NotStrictJson": errors.InvalidInput,
 }
+UNAVAILABLE_STATUS = 503  # of a proxy whose web server is away; nothing was done
 REJECTED_STATUSES = (401, 403)
 UNEXPECTED_ANSWER = "The memory service sent an unexpected answer."
 MAX_MESSAGE_LENGTH = 500  # characters of the other installation's message
@@ -35,6 +39,8 @@ MAX_MESSAGE_LENGTH = 500  # characters of the other installation's message
 
 def read_answer(status: int, body: bytes) -> Any:  # JSON
     """Return the JSON of a response; raise the error that the other installation reports."""
+    if status == UNAVAILABLE_STATUS and not body.lstrip().startswith(b"{"):
+        raise ProviderAway(f"The memory service answered with status {status}.")
     try:
         response = json.loads(body)
     except ValueError:

@@ -8,9 +8,15 @@ from urllib.parse import urlencode
 
 from config.net import ExchangeFailed, send_request
 from memory.core.entry_codec import PARAMS, to_json
-from memory.core.errors import InvalidInput, ProviderError
+from memory.core.errors import InvalidInput, ProviderAway, ProviderError
 from memory.core.filters import parse_filter
-from memory.core.policy import NO_LIMITS, MemorySecurityPolicy, check_namespace, check_value
+from memory.core.policy import (
+    NO_LIMITS,
+    MemorySecurityPolicy,
+    check_bound,
+    check_namespace,
+    check_value,
+)
 from memory.core.provider import check_query
 from memory.core.records import Json, MemoryEntry, MemoryQuery, StoreParams
 from memory.core.values import check_params
@@ -19,6 +25,8 @@ from memory.providers.http.answers import get_member, parse_entry, read_answer
 
 
 TIMEOUT = 10.0
+PAGE_SIZE = 200  # entries of one answer
+READING_PATHS = ("recall",)  # of POST requests
 MAX_ANSWER_BYTES = 64 * 1024 * 1024  # an answer may be a whole namespace
 
 
@@ -27,8 +35,8 @@ class HttpProvider(MemoryProvider):
 
     ``key`` is an API key of that team with ``memory:read``, ``memory:write`` and ``memory:serve``. ``policy`` restricts
     what is sent; the other installation also applies the team's own policy. An internal address has to be in
-    NET_ALLOW or, instead, in ``allow``. Requests are never retried: without an answer it is unknown whether an entry was
-    stored.
+    NET_ALLOW or, instead, in ``allow``. Requests are never retried here. While the installation can't be reached, the
+    step of a run waits, unless a request to write was sent and got no answer: it may have been done.
     """
 
     def __init__(
@@ -51,9 +59,10 @@ class HttpProvider(MemoryProvider):
         self._allow = None if allow is None else tuple(allow)
 
     def store(self, params: StoreParams) -> MemoryEntry:
+        check_bound(self._policy, params.value, key=params.key, metadata=params.metadata)
         check_params(params)
         check_namespace(self._policy, params.namespace)
-        check_value(self._policy, params.value)
+        check_value(self._policy, params.value, key=params.key, metadata=params.metadata)
         return parse_entry(self._send_request("POST", "entries", to_json(params, PARAMS)))
 
     def recall(self, query: MemoryQuery) -> list[MemoryEntry]:
@@ -75,7 +84,7 @@ class HttpProvider(MemoryProvider):
         ):  # an older version of Mnemoflow refuses fields that it does not know
             body["min_score"] = query.min_score
         response = self._send_request("POST", "recall", body)
-        return [parse_entry(entry) for entry in get_member(response, "results", list)]
+        return [parse_entry(entry) for entry in get_member(response, "items", list)]
 
     def delete(self, namespace: str, key: str) -> bool:
         check_namespace(self._policy, namespace)
@@ -89,9 +98,14 @@ class HttpProvider(MemoryProvider):
 
     def history(self, namespace: str, key: str) -> Sequence[MemoryEntry]:
         check_namespace(self._policy, namespace)
-        parameters = urlencode({"namespace": namespace, "key": key})
-        response = self._send_request("GET", f"history?{parameters}", None)
-        return [parse_entry(entry) for entry in get_member(response, "values", list)]
+        values: list[MemoryEntry] = []
+        cursor: str | None = ""
+        while cursor is not None:
+            names = {"namespace": namespace, "key": key, "limit": PAGE_SIZE, "cursor": cursor}
+            response = self._send_request("GET", f"history?{urlencode(names)}", None)
+            values += [parse_entry(entry) for entry in get_member(response, "items", list)]
+            cursor = response.get("next")
+        return values
 
     def _send_request(self, method: str, path: str, body: Mapping[str, Json] | None) -> Any:  # JSON
         headers = [("Authorization", f"Bearer {self._key}"), ("Accept", "application/json")]
@@ -110,5 +124,11 @@ class HttpProvider(MemoryProvider):
             )
             response = asyncio.run(request)  # the client is asynchronous, and threads call this
         except ExchangeFailed as failed:
-            raise ProviderError(f"The memory service did not answer: {failed}") from failed
+            is_harmless = not failed.is_sent or method == "GET" or path in READING_PATHS
+            if failed.retryable and is_harmless:
+                raise ProviderAway(
+                    f"The memory provider http can't be reached: {failed}"
+                ) from failed
+            message = f"The memory provider http did not answer: {failed}"
+            raise ProviderError(message, retryable=failed.retryable) from failed
         return read_answer(response.status, response.body)

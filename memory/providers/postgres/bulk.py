@@ -12,8 +12,8 @@ from django.utils.translation import gettext as _
 
 from config.sql import read_queries
 from memory.core.errors import AlreadyExists
-from memory.core.policy import MemorySecurityPolicy
-from memory.core.values import count_bytes
+from memory.core.policy import NO_LIMITS, MemorySecurityPolicy
+from memory.core.values import count_entry_bytes
 from memory.models import Entry, Namespace, Revision
 from memory.providers.postgres import rows
 from memory.providers.postgres.fixed_queries import encode_for_json
@@ -45,14 +45,25 @@ def revise(
     context: rows.WriteContext,
     change: Callable[[Entry], None],
 ) -> None:
-    """Call ``change`` with each entry and record a new revision. ``change`` may set any field but key and value."""
+    """Call ``change`` with each entry and record a new revision. ``change`` may set any field but key and value.
+
+    The limits are not checked: a review's decision is never refused for the few bytes that it adds.
+    """
     index = Index(namespace)
+    more_bytes = 0
     for entry in entries:
         index.take_out(entry)
+        metadata = entry.metadata
         change(entry)
+        if entry.metadata != metadata:
+            old_size = entry.size
+            entry.size = count_entry_bytes(entry.key, entry.value, entry.metadata)
+            more_bytes += 0 if entry.is_forgotten else entry.size - old_size
         entry.updated_at = context.at
         entry.revision += 1
         index.put_in(entry)
+    if more_bytes:
+        rows.reserve_space(namespace, NO_LIMITS, entries=0, size=more_bytes)
     _save(entries, index, context)
 
 
@@ -65,7 +76,9 @@ def restore_entries(
     """Restore all entries to their revisions, as new revisions; raise AlreadyExists or QuotaExceeded and restore none."""
     forgotten = [entry for entry, _revision in pairs if entry.is_forgotten]
     _check_keys(namespace, forgotten)
-    sizes = [count_bytes(revision.value) for _entry, revision in pairs]
+    sizes = [
+        count_entry_bytes(entry.key, revision.value, revision.metadata) for entry, revision in pairs
+    ]
     freed_bytes = sum(entry.size for entry, _revision in pairs if not entry.is_forgotten)
     new_bytes = sum(sizes) - freed_bytes
     rows.reserve_space(namespace, policy, entries=len(forgotten), size=new_bytes)

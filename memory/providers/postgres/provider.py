@@ -12,7 +12,13 @@ from django.db import close_old_connections
 from accounts.tenancy import tenant
 from memory.core.filters import parse_filter
 from memory.core.identifiers import normalize_key
-from memory.core.policy import NO_LIMITS, MemorySecurityPolicy, check_namespace, check_value
+from memory.core.policy import (
+    NO_LIMITS,
+    MemorySecurityPolicy,
+    check_bound,
+    check_namespace,
+    check_value,
+)
 from memory.core.provider import Clock, check_query, utc_now
 from memory.core.recall.selection import Candidate, answer, rank_candidates
 from memory.core.records import MemoryEntry, MemoryQuery, StoreParams
@@ -52,9 +58,10 @@ class PostgresProvider(MemoryProvider):
         return await run_in_database_thread(work)
 
     def store(self, params: StoreParams) -> MemoryEntry:
+        check_bound(self._policy, params.value, key=params.key, metadata=params.metadata)
         check_params(params)
         self._check(params.namespace)
-        check_value(self._policy, params.value)
+        check_value(self._policy, params.value, key=params.key, metadata=params.metadata)
         with self._transaction():
             namespace = self._claim(params.namespace)
             context = self._build_context(Operation.STORE, params.key)
@@ -92,7 +99,7 @@ class PostgresProvider(MemoryProvider):
         check_namespace(self._policy, namespace)
 
     def _embed_query(self, query: MemoryQuery) -> MemoryQuery:
-        return embed_query(query)
+        return embed_query(query, self._team_id)
 
     def _transaction(self) -> AbstractContextManager[object]:
         return tenant([self._team_id])

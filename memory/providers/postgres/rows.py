@@ -19,7 +19,7 @@ from memory.core.errors import AlreadyExists, QuotaExceeded
 from memory.core.policy import MemorySecurityPolicy, check_room
 from memory.core.records import MemoryEntry, Source, StoreParams, Tier
 from memory.core.scopes import Scope, parse_namespace
-from memory.core.values import build_search_text, count_bytes
+from memory.core.values import build_search_text, count_entry_bytes
 from memory.models import Entry, Group, Namespace, Revision
 from memory.models.entries import Operation
 from memory.providers.postgres.fixed_queries import Select
@@ -128,7 +128,9 @@ def write(
     old_revision, old_size = (entry.revision, entry.size) if old else (0, 0)
     index = Index(namespace, state.next_number)
     index.take_out(entry)
-    _apply_params(entry, params, context, count_bytes(params.value))
+    _apply_params(
+        entry, params, context, count_entry_bytes(params.key, params.value, params.metadata)
+    )
     entry.revision = old_revision + 1
     index.put_in(entry)
     usage = UsageChange(int(old is None), entry.size - old_size)

@@ -169,15 +169,17 @@ def score_slots(
     words = _normalize_scores(_score_terms(counts, frequencies, register.lengths, register))
     counts_in_context = _add_context(counts, register) if register.has_groups else counts
     context = _score_context(counts_in_context, register) if register.has_groups else words
-    near = nearness_by_slot or {}
+    near, has_context = nearness_by_slot or {}, register.has_neighbours
     similarity = _spread({slot: n.among_texts for slot, n in near.items()}, register)
     nearness = _spread({slot: n.to_question for slot, n in near.items()}, register)
     term_weights = weigh_terms(question.content_weights, frequencies, register.total)
     coverage = Coverage(term_weights, counts, counts_in_context)
     if similarity is not None:
         rank_weights = weigh_terms(question.rank_weights, frequencies, register.total)
-        words, context = _discount(words, context, replace(coverage, term_weights=rank_weights))
-    weight = scoring.choose_similarity_weight(register.has_neighbours)
+        rank_coverage = replace(coverage, term_weights=rank_weights)
+        sufficient = scoring.choose_sufficient_coverage(has_context)
+        words, context = _discount(words, context, rank_coverage, sufficient)
+    weight = scoring.choose_similarity_weight(has_context)
     own: Any = scoring.combine_scores(_as_any(words), _as_any(context), _as_any(similarity), weight)
     neighbours = _score_neighbours(own, register)
     total = own + neighbours
@@ -218,12 +220,14 @@ def _add_preceding(values: Ints, register: Register) -> Ints:
     return sums
 
 
-def _discount(words: Floats, context: Floats, coverage: Coverage) -> tuple[Floats, Floats]:
+def _discount(
+    words: Floats, context: Floats, coverage: Coverage, sufficient: float
+) -> tuple[Floats, Floats]:
     """Return the scores of words for a rank that also knows the similarity, as ``scoring.discount`` says."""
     alone, in_context = coverage.compute(np.arange(len(words)))
     discounted: Any = (
-        scoring.discount(_as_any(words), _as_any(alone)),
-        scoring.discount(_as_any(context), _as_any(in_context)),
+        scoring.discount(_as_any(words), _as_any(alone), sufficient),
+        scoring.discount(_as_any(context), _as_any(in_context), sufficient),
     )
     return discounted  # type: ignore[no-any-return]
 

@@ -22,7 +22,7 @@ from memory.core.records import MemoryEntry, QueryEmbedding, get_cosine_range
 from memory.core.scopes import Scope
 from memory.core.values import build_search_text
 from memory.embedding import notify
-from memory.embedding.embedders import get_embedder
+from memory.embedding.embedders import has_embedder
 from memory.models import Entry, Namespace
 from memory.providers.postgres.fixed_queries import fetch_rows
 
@@ -57,7 +57,7 @@ class VectorChanges:
     def save(self) -> None:
         if not (self._changed or self._removed) or self._namespace.scope in RUN_SCOPES:
             return
-        needs_vectors = bool(self._changed) and get_embedder() is not None
+        needs_vectors = bool(self._changed) and has_embedder(self._namespace.team_id)
         with connection.cursor() as cursor:
             if self._removed:
                 cursor.execute(QUERIES["delete"], [self._namespace.pk, sorted(self._removed)])
@@ -99,17 +99,22 @@ def compute_cosines(
 
 
 def compute_nearness_by_key(
-    namespace: Namespace, meaning: QueryEmbedding | None, category: str
-) -> dict[str, Nearness]:
-    """Return how near a category's entries are to the query's meaning, by key, as if there were no other entries."""
+    namespaces: Iterable[Namespace], meaning: QueryEmbedding | None, category: str
+) -> dict[tuple[str, str], Nearness]:
+    """Return how near a category's entries are to the query's meaning, by namespace and key.
+
+    The entries of all namespaces are compared with each other, as if there were no entries of other categories.
+    """
     if meaning is None or not meaning.vector:
         return {}
-    living = Entry.objects.unscoped().filter(namespace=namespace, deleted_at=None)
-    keys = dict(living.filter(category=category).values_list("number", "key"))
-    numbers = [number for number in keys if number is not None]
-    cosines = compute_cosines(namespace, meaning, included=numbers)
-    nearness = compute_nearness(cosines, *get_cosine_range(meaning))
-    return {keys[number]: near for number, near in nearness.items()}
+    cosines: dict[tuple[str, str], float] = {}
+    for namespace in namespaces:
+        living = Entry.objects.unscoped().filter(namespace=namespace, deleted_at=None)
+        keys = dict(living.filter(category=category).values_list("number", "key"))
+        numbers = [number for number in keys if number is not None]
+        nearest = compute_cosines(namespace, meaning, included=numbers)
+        cosines |= {(namespace.text, keys[number]): cosine for number, cosine in nearest.items()}
+    return compute_nearness(cosines, *get_cosine_range(meaning))
 
 
 def compute_cosines_as_of(

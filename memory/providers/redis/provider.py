@@ -11,6 +11,7 @@ from memory.core.identifiers import normalize_key
 from memory.core.policy import (
     NO_LIMITS,
     MemorySecurityPolicy,
+    check_bound,
     check_namespace,
     check_room,
     check_value,
@@ -70,10 +71,11 @@ class RedisProvider(MemoryProvider):
         self._connection = Connection(url, timeout=timeout)
 
     def store(self, params: StoreParams) -> MemoryEntry:
+        check_bound(self._policy, params.value, key=params.key, metadata=params.metadata)
         check_params(params)
         check_namespace_text(params.namespace)
         check_namespace(self._policy, params.namespace)
-        size = check_value(self._policy, params.value)
+        size = check_value(self._policy, params.value, key=params.key, metadata=params.metadata)
         ttl_ticks = params.ttl_seconds and timedelta(seconds=params.ttl_seconds) // TICK
         result = self._call(
             "store",

@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Count
+from django.db.models import Count, F, OuterRef, Subquery
 
 from accounts import access
 from accounts.tenancy import tenant
 from memory.core.scope_kinds import SeenBy
 from memory.core.scopes import list_words_seen_by
-from memory.models import Namespace
+from memory.models import Entry, Namespace
 from memory.models.emergency_access import EMERGENCY_VERB
 from memory.services.gateway.caller import MemoryCaller, select_visible
 
@@ -40,12 +40,22 @@ def count_hidden(caller: MemoryCaller) -> HiddenCounts | None:
 
 
 def list_hidden_people(caller: MemoryCaller) -> list[Namespace]:
-    """Return the personal namespaces that are hidden from the caller, without conversations: titles show their text."""
+    """Return the personal namespaces that are hidden from the caller, without conversations: titles show their text.
+
+    Those written last come first; ``written_at`` is the time of the last write.
+    """
     access.check(caller.principal, EMERGENCY_VERB, caller.team_id)
     with tenant([caller.team_id]):
-        namespaces = _list_hidden_namespaces(caller)
-        personal = namespaces.filter(scope__in=list_words_seen_by(SeenBy.PERSON))
-        return list(personal.order_by("text")[:MAX_SUGGESTIONS])
+        entries = Entry.objects.unscoped().filter(namespace_id=OuterRef("pk"))
+        newest = entries.order_by("-updated_at").values("updated_at")[:1]
+        personal = (
+            _list_hidden_namespaces(caller)
+            .filter(scope__in=list_words_seen_by(SeenBy.PERSON))
+            .annotate(written_at=Subquery(newest))
+        )
+        return list(
+            personal.order_by(F("written_at").desc(nulls_last=True), "text")[:MAX_SUGGESTIONS]
+        )
 
 
 def _list_hidden_namespaces(caller: MemoryCaller) -> Any:  # Any: the manager's queryset is untyped

@@ -18,6 +18,7 @@ from memory.core.identifiers import escape, parse_id
 from memory.core.scopes import Scope, list_scope_kinds, parse_namespace
 from memory.models import Namespace, Policy
 from memory.policies import DEFAULT, DEFAULT_MAX_NAMESPACES, load_rules
+from memory.providers.postgres.vectors import RUN_SCOPES
 from memory.services.gateway.audit_lines import record, record_refusal
 from memory.services.gateway.caller import MemoryCaller, select_visible
 
@@ -154,6 +155,7 @@ def measure_usage(caller: MemoryCaller, limits: Limits) -> TeamUsage:
     effective = apply_defaults(limits)
     with tenant([caller.team_id]):
         rows = Namespace.objects.unscoped().filter(team_id=caller.team_id)
+        rows = rows.exclude(scope__in=RUN_SCOPES)
         sums = rows.aggregate(
             count=Count("id"),
             entries=Sum("entry_count", default=0),
@@ -161,7 +163,7 @@ def measure_usage(caller: MemoryCaller, limits: Limits) -> TeamUsage:
             largest=Max("entry_count", default=0),
             widest=Max("byte_count", default=0),
         )
-        visible = select_visible(caller, Namespace)
+        visible = select_visible(caller, Namespace).exclude(scope__in=RUN_SCOPES)
         filled = visible.filter(entry_count__gt=0).order_by("-byte_count", "text")
         fullest = list(filled[:MAX_LISTED_NAMESPACES])
     return TeamUsage(

@@ -144,7 +144,7 @@ def list_curations(
         rows = select_visible(caller, Curation)
         if status:
             rows = rows.filter(status=status)
-        return list(rows.order_by("-created_at", "-id")[offset : offset + min(limit, 200)])
+        return list(rows.order_by("-created_at", "-id")[offset : offset + limit])
 
 
 def find_curation(caller: MemoryCaller, *, run_id: str) -> Curation | None:

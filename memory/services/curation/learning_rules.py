@@ -50,6 +50,9 @@ class LearningApplication:
 
 NO_LEARNING = LearningRule()
 
+# Returns ``get_learning_rule(team_id, app_id).auto_memory``, for callers with a connection of their own.
+LEARNS_FROM_RUNS: Final = "SELECT memory_learns_from_runs(%s, %s)"
+
 # The scopes that learned entries may be stored in. A run's own scope is not among them because it ends with the run.
 SCOPES = frozenset({"user", "conversation", "workflow", "global"})
 

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from config.retry import retry_on_conflict
 from memory.core.entry_codec import CONTENT, get_state
 from memory.core.errors import AlreadyExists, NotFound
-from memory.core.policy import check_value
+from memory.core.policy import check_bound, check_value
 from memory.core.records import MemoryEntry, Source, StoreParams
 from memory.core.scopes import parse_tier
 from memory.core.values import check_params
@@ -52,13 +52,14 @@ def edit(
             raise NotFound(_("Memory not found. It may have been forgotten."))
         check_revision(entry, if_revision)
         params = _build_params(access, entry, changes)
+        check_bound(access.policy, params.value, key=params.key, metadata=params.metadata)
         check_params(params)
         if changes.keys() & FILTERED_FIELDS:
             load = partial(ingress_gate.load_contents, access, namespace)
             admission = ingress_gate.check_amendment(params, load, ingress_gate.get_writer(caller))
             params = admission.params
             access.detail.update(admission.detail)
-        size = check_value(access.policy, params.value)
+        size = check_value(access.policy, params.value, key=params.key, metadata=params.metadata)
         access.detail.update(key=hash_key(params.key), bytes=size)
         operation = Operation.EDIT if params.key == entry.key else Operation.STORE
         context = access.build_context(operation, reason)

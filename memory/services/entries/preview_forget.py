@@ -14,7 +14,7 @@ from config.retry import retry_on_conflict
 from config.sql import read_queries
 from memory.core.errors import NotFound
 from memory.core.records import Json, MemoryQuery
-from memory.core.values import count_bytes
+from memory.core.values import count_entry_bytes
 from memory.models import Entry
 from memory.providers.postgres import rows
 from memory.services.entries.forget import apply_selection, check_entry_count, check_selection
@@ -93,7 +93,10 @@ def _preview(
         row = access.target.row
         if access.external is not None:  # an external provider keeps nothing for undo
             external_entries = access.open_store().recall(build_query(access.text))
-            size = sum(count_bytes(entry.value) for entry in external_entries)
+            size = sum(
+                count_entry_bytes(entry.key, entry.value, entry.metadata)
+                for entry in external_entries
+            )
             tables = {"elsewhere": len(external_entries)}
             preview = ForgetPreview(len(external_entries), size, tables, {})
         elif row is None:

@@ -3,23 +3,28 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from config.retry import retry_on_conflict
-from memory.core.policy import check_value
+from memory.core.policy import check_bound, check_value
 from memory.core.recall.selection import get_category
 from memory.core.records import Json, MemoryEntry, Source, StoreParams, Tier
+from memory.core.scope_kinds import SeenBy
 from memory.core.scopes import compute_lifetime, parse_tier
 from memory.core.values import check_params
 from memory.logic.entries.known_statements import find_known
 from memory.models import Namespace
 from memory.models.entries import Operation
-from memory.permissions import get_guest_key_id
+from memory.permissions import get_guest_id
 from memory.providers.postgres import rows
 from memory.services.gateway import ingress_gate
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import hash_key, open_namespace
 from memory.services.gateway.namespace_access import NamespaceAccess
+
+
+# The kinds of namespaces that belong to the key of another installation, if it wrote them: nobody else can read them.
+_OWN_OF_GUESTS: Final = frozenset({SeenBy.PARTICIPANTS, SeenBy.RUN})
 
 
 @retry_on_conflict
@@ -43,15 +48,17 @@ def remember(
     """Store an entry after the content filter has checked it, and return it as it was stored.
 
     ``source`` is trusted, so interfaces for untrusted callers must not pass it. ``raw`` skips the filter, for callers
-    that have their own. With ``once`` a statement that is known already is not stored again, and its entry is returned.
+    that have their own. Only another installation that stores its memory here passes both a key and a ``source``; in
+    its own namespaces, which only it can read, it is such a caller. With ``once`` a statement that is known already is not stored again, and its entry is returned.
     Raise NotAdmitted if the filter rejects the content.
     """
-    raw = raw or get_guest_key_id(caller.principal) is not None
+    is_provider = source is not None and get_guest_id(caller.principal) is not None
     with open_namespace(
         caller, "write", "memory.stored", scope=scope, namespace=namespace
     ) as access:
+        raw = raw or (is_provider and access.target.parsed.seen_by in _OWN_OF_GUESTS)
         if ttl_seconds is None:
-            ttl_seconds = compute_lifetime(access.target.parsed.scope, None, "" if raw else tier)
+            ttl_seconds = _compute_lifetime(access, "" if raw or is_provider else tier)
         params = StoreParams(
             namespace=access.text,
             key=key,
@@ -63,31 +70,45 @@ def remember(
             source=_complete_source(source or Source(), caller),
             **content,
         )
+        check_bound(access.policy, params.value, key=params.key, metadata=params.metadata)
         check_params(params)
-        # External namespaces have a row as well: it stores the owner, and its lock makes writers wait for each other.
+        # External namespaces have a row, too, with the owner; its lock makes writers wait for each other.
         context = access.build_context(Operation.STORE, reason)
         row, state = access.claim_to_write(params.key, context)
         if not raw:
-            params = _admit(access, row, params)
+            params = _admit(access, row, params, is_provider=is_provider)
         if once and (existing := _find_known(access, params)) is not None:
             return existing
-        size = check_value(access.policy, params.value)
+        size = check_value(access.policy, params.value, key=params.key, metadata=params.metadata)
         access.detail.update(key=hash_key(params.key), bytes=size, keys=1)
         if access.external is not None:
-            stored = access.open_store().store(params)
-            revision = stored.revision
-            access.detail.update(entry=stored.id, before=revision - 1, after=revision)
-            return stored
+            return _store_externally(access, params)
         entry, before = rows.write(row, params, context, access.policy, state)
         access.detail.update(entry=str(entry.pk), before=before, after=entry.revision)
         return rows.build_entry(entry, access.text)
 
 
-def _admit(access: NamespaceAccess, row: Namespace, params: StoreParams) -> StoreParams:
-    """Return the parameters that the content filter lets through. Raise NotAdmitted if it rejects them."""
+def _store_externally(access: NamespaceAccess, params: StoreParams) -> MemoryEntry:
+    entry = access.open_store().store(params)
+    access.detail.update(entry=entry.id, before=entry.revision - 1, after=entry.revision)
+    return entry
+
+
+def _compute_lifetime(access: NamespaceAccess, tier: str) -> float | None:
+    return compute_lifetime(access.target.parsed.scope, None, tier)
+
+
+def _admit(
+    access: NamespaceAccess, row: Namespace, params: StoreParams, *, is_provider: bool
+) -> StoreParams:
+    """Return the parameters that the content filter lets through. Raise NotAdmitted if it rejects them.
+
+    The other installation has decided what is worth keeping, so that only its content is checked.
+    """
     load = partial(ingress_gate.load_contents, access, row)
     writer = ingress_gate.get_writer(access.caller)
-    admission = ingress_gate.check_ingress(params, load, writer)
+    check = ingress_gate.check_amendment if is_provider else ingress_gate.check_ingress
+    admission = check(params, load, writer)
     access.detail.update(admission.detail)
     return admission.params
 
@@ -96,10 +117,10 @@ def _find_known(access: NamespaceAccess, params: StoreParams) -> MemoryEntry | N
     """Return the entry that has the statement already, and note it in the audit entry."""
     if params.tier is Tier.QUARANTINE:
         return None
-    known = find_known(params, access.open_store())
-    if known is not None:
-        access.detail.update(key=hash_key(known.key), keys=0, known=known.id)
-    return known
+    known_entry = find_known(params, access.open_store())
+    if known_entry is not None:
+        access.detail.update(key=hash_key(known_entry.key), keys=0, known=known_entry.id)
+    return known_entry
 
 
 def _complete_source(source: Source, caller: MemoryCaller) -> Source:

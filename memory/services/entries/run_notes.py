@@ -120,4 +120,5 @@ def _build_caller(team_id: UUID, run_id: UUID | str) -> MemoryCaller:
         identity={"run_id": run_text},
         origin=CallOrigin(run_id=run_text),
         reach=frozenset({build_notes_namespace(run_text), build_metadata_namespace(run_text)}),
+        is_bookkeeping=True,
     )

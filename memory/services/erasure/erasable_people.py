@@ -13,7 +13,7 @@ from django.db.models.functions import StrIndex, Substr
 from django.utils.translation import gettext as _
 
 from accounts.models import Membership, Role, User
-from accounts.personas import find_key_id
+from accounts.personas import find_service_account_id
 from accounts.tenancy import tenant
 from memory.core.errors import NotFound
 from memory.core.scope_kinds import SeenBy
@@ -68,6 +68,6 @@ def _list_namespaces(caller: MemoryCaller, text: str, *, is_owner: bool) -> tupl
     erasable = (
         row
         for row in matches.iterator(MAX_SUGGESTIONS)
-        if is_owner or find_key_id(parse_namespace(row.text).ids[0]) is None
+        if is_owner or find_service_account_id(parse_namespace(row.text).ids[0]) is None
     )
     return tuple(islice(erasable, MAX_SUGGESTIONS))

@@ -20,7 +20,7 @@ from django.utils.translation import gettext as _
 
 from accounts import access, audit
 from accounts.models import AuditEntry, Membership, Role
-from accounts.personas import find_key_id, find_player
+from accounts.personas import find_player, find_service_account_id
 from accounts.principals import Principal
 from accounts.pseudonyms import find_external_ids
 from accounts.tenancy import tenant
@@ -36,6 +36,7 @@ from memory.models import Namespace
 from memory.permissions import NamespaceTarget
 from memory.providers.postgres import rows
 from memory.routing import find_external_provider
+from memory.services.erasure.erase_documents import erase_uploads, remove_originals
 from memory.services.erasure.erase_sources import (
     count_sources,
     erase_sources,
@@ -99,10 +100,10 @@ def _erase(
     team_id = caller.team_id
     with tenant([team_id]):
         namespaces = list_namespaces_of_person(team_id, subject)
-        erase_in_host = partial(_erase_in_host, team_id, subject, runs)
         person_ids = _list_person_ids(team_id, subject, namespaces)
         person_count = audit.count_persons(team_id, person_ids)
         erased_ids = [row.pk for row in namespaces]
+        erase_in_host = partial(_erase_in_host, team_id, subject, runs, person_ids, erased_ids)
         has_sources = any(count_sources(team_id, person_ids, erased_ids).values())
         has_data = bool(namespaces or person_count or has_sources) or any(
             erase_in_host(dry_run=True).values()
@@ -118,6 +119,7 @@ def _erase(
             _clear_external(team_id, namespaces, cleared)
             tables = {"elsewhere": cleared.total(), "sharing": access.end_sharing(namespaces)}
             tables |= erase_sources(caller, person_ids, erased_ids)
+            tables |= erase_uploads(team_id, person_ids, erased_ids)
             wiki_jobs = {"memory_wikijob": _erase_wiki_jobs(erased_ids, person_ids)}
             tables |= _erase_namespaces(erased_ids) | wiki_jobs | host_tables
             # This comes last, because the audit entries of this erasure still need the person's key.
@@ -132,8 +134,20 @@ def _erase(
     return receipt
 
 
-def _erase_in_host(team_id: UUID, subject: str, runs: bool, *, dry_run: bool) -> dict[str, int]:
-    return dict(get_host().erase_person(team_id, subject, dry_run=dry_run)) if runs else {}
+def _erase_in_host(
+    team_id: UUID,
+    subject: str,
+    runs: bool,
+    person_ids: Sequence[str],
+    erased_ids: Sequence[UUID],
+    *,
+    dry_run: bool,
+) -> dict[str, int]:
+    """Erase what the host stores about the person, and the originals of the documents that are erased here."""
+    files = remove_originals(team_id, person_ids, erased_ids, with_person=runs, dry_run=dry_run)
+    counts = Counter(get_host().erase_person(team_id, subject, dry_run=dry_run) if runs else {})
+    counts.update(files)
+    return dict(counts)
 
 
 def _check_permission(caller: MemoryCaller, subject: str, is_known: bool) -> None:
@@ -168,7 +182,7 @@ def _can_erase_others(principal: Principal, target: NamespaceTarget) -> bool:
     if role == Role.OWNER:
         return True
     subject = target.parsed.ids[0]
-    account_id = find_player(subject) or find_key_id(subject)
+    account_id = find_player(subject) or find_service_account_id(subject)
     account_id = account_id or permissions.find_account_id(target.parsed)
     return role == Role.ADMIN and account_id is None
 

@@ -29,9 +29,11 @@ class MemoryCaller:
     """The caller of a memory operation. ``identity`` has the system variables as the server knows them.
 
     ``reach`` lists the namespaces that a run may access: those of its own conversation, person, application and
-    workflow, and its notes. ``None`` means that a person or a key calls without a run, and permissions alone decide.
+    workflow, and its notes. ``knowledge_bases`` are those of the team that the run's document names; the run may read them
+    as far as whoever started it may. ``reach`` of ``None`` means that a person or a key calls without a run, and permissions alone decide.
     ``participants`` are the accounts and keys that take part in the conversation besides the principal.
-    ``is_for_external_user`` means that the run is for a user without an account.
+    ``is_for_external_user`` means that the run is for a user without an account. ``is_bookkeeping`` means that the
+    product itself calls, for what it notes about a run: limits of the team neither refuse it nor count it.
     """
 
     principal: Principal
@@ -39,8 +41,10 @@ class MemoryCaller:
     identity: Mapping[str, Json] = field(default_factory=dict)
     origin: CallOrigin = CallOrigin()
     reach: frozenset[str] | None = None
+    knowledge_bases: frozenset[str] = frozenset()
     participants: frozenset[UUID] = frozenset()
     is_for_external_user: bool = False
+    is_bookkeeping: bool = False
 
     @property
     def source(self) -> Source:

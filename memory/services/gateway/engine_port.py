@@ -8,6 +8,8 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TypeVar
 
+from config.postgres.outages import is_outage, retry_during_outage
+from memory.core.errors import ProviderAway
 from memory.core.records import Json, MemoryEntry, MemoryQuery
 from memory.core.scopes import compute_lifetime, get_stream_name, replace_group
 from memory.logic.conversations.conversation_requests import ConversationRequest, ConversationResult
@@ -19,7 +21,9 @@ from memory.logic.engine_port import (
     StoreRequest,
     keep_unchanged,
 )
-from memory.logic.knowledge.page_requests import PageHit, PageQuery, PageWriteResult
+from memory.logic.knowledge.named_bases import NamedKnowledgeBase
+from memory.logic.knowledge.page_queries import PageHit, PageQuery
+from memory.logic.knowledge.page_requests import PageWriteResult
 from memory.logic.wiki.actions import WikiAction, WikiResult
 from memory.providers.postgres.provider import run_in_database_thread
 from memory.services.conversations.conversation import handle_conversation
@@ -27,7 +31,9 @@ from memory.services.entries.forget import forget
 from memory.services.entries.remember import remember
 from memory.services.entries.run_notes import save_run_todos
 from memory.services.gateway.caller import CallOrigin, MemoryCaller
-from memory.services.knowledge.pages import find_pages, write_pages
+from memory.services.knowledge.named_bases import list_named_bases
+from memory.services.knowledge.page_finding import find_pages, find_pages_in
+from memory.services.knowledge.pages import write_pages
 from memory.services.recall.recall import recall
 from memory.services.wiki.maintain import maintain_wiki
 
@@ -58,7 +64,11 @@ class RunMemory(EnginePort):
         return "caller" in vars(self)
 
     async def run(self, work: Callable[[], T]) -> T:
-        return await run_in_database_thread(work)
+        """Call ``work``, and again while the database or another provider is away.
+
+        The database recognizes a step's repeated write by its origin. Another provider may store it as a revision more.
+        """
+        return await retry_during_outage(lambda: run_in_database_thread(work), _is_away)
 
     async def save_todos(
         self,
@@ -114,15 +124,26 @@ class RunMemory(EnginePort):
     def _converse(self, step: Step, request: ConversationRequest) -> ConversationResult:
         return handle_conversation(self._build_caller(step), request)
 
-    def _find_pages(self, step: Step, search: PageQuery) -> Sequence[PageHit]:
+    def _find_pages(
+        self, step: Step, search: PageQuery, namespaces: Sequence[str]
+    ) -> Sequence[PageHit]:
+        caller = self._build_caller(step)
+        if namespaces:
+            return find_pages_in(caller, namespaces=namespaces, page_query=search)
         return find_pages(
-            self._build_caller(step),
+            caller,
             scope=step.scope,
             query=search.text,
             top_k=search.max_results,
             min_score=search.min_score,
             tags=search.tags,
+            accepts=search.accepts,
         )
+
+    def _list_knowledge_bases(
+        self, step: Step, namespaces: Sequence[str]
+    ) -> Sequence[NamedKnowledgeBase]:
+        return list_named_bases(self._build_caller(step), namespaces)
 
     def _write_pages(
         self, step: Step, pages: Sequence[Mapping[str, Json]], mode: str
@@ -143,3 +164,7 @@ class RunMemory(EnginePort):
             origin=CallOrigin(origin.run_id, origin.node_id, origin.idempotency_key),
             identity=replace_group(self.caller.identity, step.group_id),
         )
+
+
+def _is_away(error: BaseException) -> bool:
+    return is_outage(error) or isinstance(error, ProviderAway)

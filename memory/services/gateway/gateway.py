@@ -21,7 +21,14 @@ from accounts.principals import get_key_id
 from accounts.tenancy import tenant
 from config.retry import find_conflict
 from memory import permissions
-from memory.core.errors import AccessDenied, InvalidInput, MemoryFault, NotFound, ProviderError
+from memory.core.errors import (
+    AccessDenied,
+    InvalidInput,
+    MemoryFault,
+    NotFound,
+    ProviderAway,
+    ProviderError,
+)
 from memory.core.identifiers import normalize_key
 from memory.core.policy import check_namespace
 from memory.core.scope_kinds import SeenBy
@@ -35,7 +42,7 @@ from memory.core.scopes import (
 from memory.host import get_host
 from memory.models import Entry
 from memory.permissions import AccessReason, NamespaceTarget, Verb
-from memory.policies import Rules, find_namespace_and_rules
+from memory.policies import BOOKKEEPING, Rules, find_namespace_and_rules
 from memory.providers.postgres import rows
 from memory.routing import find_external_provider
 from memory.services.access.pause_state import Paused, is_verb_paused
@@ -163,6 +170,8 @@ def _audit_refusals(request: _Request, action: str) -> Iterator[None]:
     try:
         yield
     except MemoryFault as fault:
+        if isinstance(fault, ProviderAway) and request.caller.origin.idempotency_key:
+            raise  # the step of a run waits, and tries it again
         with tenant([request.caller.team_id]):
             record_refusal(request.caller, action, request.subject, fault, request.detail)
         raise
@@ -187,6 +196,8 @@ def _admit(caller: MemoryCaller, verb: Verb, parsed: ParsedNamespace) -> Namespa
     is_global = parsed.scope == Scope.GLOBAL
     app_id = parsed.ids[0] if is_global else str(caller.identity.get("app_id") or "")
     row, rules = find_namespace_and_rules(caller.team_id, parsed.text, app_id)
+    if caller.is_bookkeeping:
+        rules = replace(rules, policy=BOOKKEEPING)
     target = NamespaceTarget(caller.team_id, parsed, row)
     check_namespace(rules.policy, parsed.text)
     emergency_access = ""
@@ -235,6 +246,13 @@ def _check_run(caller: MemoryCaller, verb: Verb, target: NamespaceTarget, rules:
     if caller.team_id not in caller.principal.team_ids:
         raise AccessDenied(f"{text} belongs to another team.")
     is_shared = partial(permissions.is_shared_with, caller.principal, verb, target)
+    if verb == "view" and _is_named_knowledge(caller, target):
+        if permissions.is_allowed(caller.principal, verb, target):
+            return
+        message = _(
+            "The knowledge base %(name)s can't be read: whoever started the run can't view it."
+        )
+        raise AccessDenied(message % {"name": text})
     is_reachable = text in (caller.reach or ()) or is_shared()
     if not is_reachable and not _is_own_group(caller, verb, target):
         raise AccessDenied(f"This run has no access to {text}.")
@@ -245,6 +263,13 @@ def _check_run(caller: MemoryCaller, verb: Verb, target: NamespaceTarget, rules:
         return
     if not _has_key_permission(caller, verb, target):
         raise AccessDenied(f"Runs for external users can only read {text}.")
+
+
+def _is_named_knowledge(caller: MemoryCaller, target: NamespaceTarget) -> bool:
+    """Return whether the namespace is a knowledge base that the run's document names, beyond those of the run itself."""
+    parsed = target.parsed
+    is_named = parsed.scope == Scope.GLOBAL and parsed.text in caller.knowledge_bases
+    return is_named and parsed.text not in (caller.reach or ())
 
 
 def _is_own_group(caller: MemoryCaller, verb: Verb, target: NamespaceTarget) -> bool:

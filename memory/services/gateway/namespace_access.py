@@ -205,6 +205,6 @@ def _resolve_ownership(caller: MemoryCaller, target: NamespaceTarget) -> rows.Ow
         if participant_id := permissions.get_participant_id(caller.principal):
             participants |= {participant_id}
         return rows.Ownership(participants=tuple(sorted(participants)))
-    if parsed.seen_by is SeenBy.RUN and (key_id := permissions.get_guest_key_id(caller.principal)):
-        return rows.Ownership(participants=(key_id,))  # only the key's own runs have access here
+    if parsed.seen_by is SeenBy.RUN and (guest_id := permissions.get_guest_id(caller.principal)):
+        return rows.Ownership(participants=(guest_id,))  # only its own runs have access here
     return rows.NO_OWNERSHIP

@@ -48,7 +48,7 @@ def restore_revisions(
     change_id: UUID | None = None,
 ) -> None:
     """Restore each entry to its revision, all or none, as one change. The caller has locked the namespace."""
-    for _entry, target in pairs:
-        check_value(access.policy, target.value)
+    for entry, target in pairs:
+        check_value(access.policy, target.value, key=entry.key, metadata=target.metadata)
     context = access.build_context(Operation.RESTORE, reason, change_id)
     bulk.restore_entries(namespace, pairs, context, access.policy)

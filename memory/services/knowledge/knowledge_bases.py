@@ -1,4 +1,4 @@
-"""List the namespaces that have knowledge pages, and those to which a caller may write pages."""
+"""List the knowledge bases: namespaces with pages or with a name, and those to which a caller may write pages."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ TEAM_NAMESPACE = "global:default"
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeBaseSummary:
-    """A namespace with the number of its pages and the time of its last change."""
+    """A knowledge base with the number of its pages and the time of its last change."""
 
     row: Namespace
     pages: int
@@ -31,7 +31,10 @@ class KnowledgeBaseSummary:
 
 
 def list_knowledge_bases(caller: MemoryCaller) -> list[KnowledgeBaseSummary]:
-    """Return the namespaces with pages that the caller may view, the last changed first."""
+    """Return the knowledge bases that the caller may view, the last changed first.
+
+    A namespace counts as one if it has pages, or if it was created as one and is still empty.
+    """
     with tenant([caller.team_id]):
         namespaces = select_visible(caller, Namespace)
         unexpired = Q(expires_at=None) | Q(expires_at__gt=timezone.now())
@@ -43,14 +46,14 @@ def list_knowledge_bases(caller: MemoryCaller) -> list[KnowledgeBaseSummary]:
             key__startswith=build_page_key(""),
         )
         counts = pages.exclude(tier=Tier.QUARANTINE).values("namespace_id")
-        counts = counts.annotate(pages=Count("id"), newest=Max("updated_at"))
-        ordered = list(counts.order_by("-newest", "namespace_id"))
-        ids = [count["namespace_id"] for count in ordered]
-        rows = Namespace.objects.unscoped().in_bulk(ids) if ids else {}
-        return [
-            KnowledgeBaseSummary(rows[count["namespace_id"]], count["pages"], count["newest"])
-            for count in ordered
+        counts = counts.order_by().annotate(pages=Count("id"), newest=Max("updated_at"))
+        by_id = {count["namespace_id"]: (count["pages"], count["newest"]) for count in counts}
+        rows = namespaces.filter(~Q(name="") | Q(pk__in=by_id))
+        summaries = [
+            KnowledgeBaseSummary(row, *by_id.get(row.pk, (0, row.created_at))) for row in rows
         ]
+    summaries.sort(key=lambda summary: summary.row.pk)
+    return sorted(summaries, key=lambda summary: summary.updated_at, reverse=True)
 
 
 def list_page_targets(caller: MemoryCaller) -> Sequence[tuple[str, Namespace | None]]:
@@ -65,14 +68,19 @@ def list_page_targets(caller: MemoryCaller) -> Sequence[tuple[str, Namespace | N
         }
         own_text = f"user:{caller.principal.user_id}"
         own_row = namespaces.filter(text=own_text).first()
-    team_target = NamespaceTarget(caller.team_id, parse_namespace(TEAM_NAMESPACE), None)
     shared: list[tuple[str, Namespace | None]] = []
-    if permissions.is_allowed(caller.principal, "write", team_target):
+    if may_write_team_pages(caller):
         shared = [
             (TEAM_NAMESPACE, global_namespaces.pop(TEAM_NAMESPACE, None)),
             *global_namespaces.items(),
         ]
     return [*shared, (own_text, own_row)]
+
+
+def may_write_team_pages(caller: MemoryCaller) -> bool:
+    """Return whether the caller may write to the team's knowledge base, and so may create others."""
+    target = NamespaceTarget(caller.team_id, parse_namespace(TEAM_NAMESPACE), None)
+    return permissions.is_allowed(caller.principal, "write", target)
 
 
 def find_knowledge_base(caller: MemoryCaller, text: str) -> Namespace | None:

@@ -1,7 +1,7 @@
 """Search pages in all knowledge bases that a caller may view."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from accounts.tenancy import tenant
@@ -9,14 +9,12 @@ from config.retry import retry_on_conflict
 from memory.core.errors import MemoryFault
 from memory.core.recall.tokens import extract_query_terms
 from memory.core.records import MemoryEntry
-from memory.logic.knowledge.page_requests import PageHit
-from memory.logic.knowledge.pages import KnowledgePage, from_entry
-from memory.logic.knowledge.retriever import RetrieverConfig, rank_pages
+from memory.logic.knowledge.page_queries import PageHit, PageQuery, search_pages
 from memory.models import Namespace, Posting
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import open_namespace
 from memory.services.knowledge.knowledge_bases import list_knowledge_bases
-from memory.services.knowledge.pages import check_search
+from memory.services.knowledge.page_finding import check_search
 from memory.services.knowledge.search_candidates import search_pages_by_text
 
 
@@ -47,28 +45,17 @@ def search_all_pages(
     """
     check_search(top_k, min_score)
     namespaces = _list_namespaces_with_terms(caller, query)
-    candidates: list[tuple[KnowledgePage, MemoryEntry]] = []
+    entries: list[MemoryEntry] = []
     is_all = len(namespaces) <= MAX_KNOWLEDGE_BASES
     for row in namespaces[:MAX_KNOWLEDGE_BASES]:
         try:
-            candidates += _search_candidates(caller, row, query)
+            entries += _search_candidates(caller, row, query)
         except MemoryFault:  # refused by the policy or deleted since
             is_all = False
-    folded_tags = {tag.casefold() for tag in tags}
-    pages = [
-        page
-        for page, _entry in candidates
-        if not folded_tags or not folded_tags.isdisjoint(map(str.casefold, page.tags))
-    ]
-    # By identity: two knowledge bases may have a page with the same name.
-    entries = {id(page): entry for page, entry in candidates}
-    hits: list[PageHit] = []
-    for item in rank_pages(query, pages, RetrieverConfig(top_k, min_score, 1.0)):
-        entry, score = entries[id(item.page)], min(1.0, item.score)
-        hits.append(PageHit(item, replace(entry, score=score, explain=dict(item.parts))))
+    hits = search_pages(PageQuery(query, top_k, min_score, tuple(tags)), entries)
     hit_namespaces = {hit.entry.namespace for hit in hits}
     namespaces_by_text = {row.text: row for row in namespaces if row.text in hit_namespaces}
-    return PageSearchResults(tuple(hits), namespaces_by_text, is_all)
+    return PageSearchResults(hits, namespaces_by_text, is_all)
 
 
 def _list_namespaces_with_terms(caller: MemoryCaller, query: str) -> list[Namespace]:
@@ -83,10 +70,8 @@ def _list_namespaces_with_terms(caller: MemoryCaller, query: str) -> list[Namesp
     return [row for pk, row in rows_by_id.items() if pk in ids]
 
 
-def _search_candidates(
-    caller: MemoryCaller, row: Namespace, query: str
-) -> Iterator[tuple[KnowledgePage, MemoryEntry]]:
+def _search_candidates(caller: MemoryCaller, row: Namespace, query: str) -> list[MemoryEntry]:
     with open_namespace(caller, "view", "memory.recalled", namespace=row.text) as access:
         entries = search_pages_by_text(access, query)
         access.detail.update(keys=len(entries), pages=True)
-    yield from ((from_entry(entry), entry) for entry in entries)
+    return entries

@@ -1,4 +1,4 @@
-"""List, search, write, confirm and delete knowledge pages."""
+"""List, write, confirm and delete knowledge pages."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -8,26 +8,17 @@ from django.utils.translation import gettext as _
 
 from config.retry import retry_on_conflict
 from memory.core.errors import InvalidInput, NotFound
-from memory.core.provider import check_min_score
-from memory.core.records import Json, MemoryEntry, MemoryQuery
+from memory.core.policy import check_bound
+from memory.core.records import Json, MemoryEntry
 from memory.logic.knowledge.knowledge_base import KnowledgeStore
 from memory.logic.knowledge.page_gate import build_quarantined_page, screen_page
 from memory.logic.knowledge.page_index import OutdatedReference
-from memory.logic.knowledge.page_requests import (
-    MERGE,
-    PageHit,
-    PageQuery,
-    PageWriteResult,
-    parse_draft,
-    search_pages,
-    write_drafts,
-)
+from memory.logic.knowledge.page_requests import MERGE, PageWriteResult, parse_draft, write_drafts
 from memory.logic.knowledge.page_sources import carry_sources
-from memory.logic.knowledge.pages import PAGE_CATEGORY, KnowledgePage, from_entry, is_page
+from memory.logic.knowledge.pages import KnowledgePage, from_entry, is_page
 from memory.logic.knowledge.wiki_sources import WikiSource, find_source
 from memory.models import Entry
 from memory.providers.postgres import rows
-from memory.providers.postgres.vectors import compute_nearness_by_key
 from memory.services.entries.edit import RevisionConflict
 from memory.services.entries.forget import ForgetResult, forget_selected
 from memory.services.gateway import ingress_gate
@@ -35,12 +26,9 @@ from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import hash_key, open_entry, open_namespace
 from memory.services.gateway.namespace_access import NamespaceAccess
 from memory.services.knowledge.bulk_pages import KnowledgeBase, load_knowledge_base
-from memory.services.knowledge.search_candidates import list_candidate_pages
-from memory.services.recall.recall import open_for_query, record_reads
 
 
 MAX_PAGES = 1_000
-MAX_RESULTS = 100
 _WRITABLE_FIELDS = {"title", "summary", "content", "tags", "references", "aliases"}
 
 
@@ -79,31 +67,6 @@ def open_page(caller: MemoryCaller, *, entry_id: UUID | str) -> PageView:
 
 
 @retry_on_conflict
-def find_pages(
-    caller: MemoryCaller,
-    *,
-    query: str,
-    scope: str | None = None,
-    namespace: str | None = None,
-    top_k: int = 20,
-    min_score: float = 0.1,
-    tags: Sequence[str] = (),
-) -> tuple[PageHit, ...]:
-    """Return the pages that match the query by their words or their meaning, best first."""
-    check_search(top_k, min_score)
-    text_query = MemoryQuery("", query_text=query)
-    with open_for_query(caller, text_query, scope=scope, namespace=namespace) as (access, embedded):
-        row = None if access.external else access.target.row
-        nearness = compute_nearness_by_key(row, embedded.meaning, PAGE_CATEGORY) if row else {}
-        candidates = list_candidate_pages(access, query, nearness, is_filtered=bool(tags))
-        page_query = PageQuery(query, top_k, min_score, tuple(tags))
-        hits = search_pages(page_query, candidates, nearness)
-        access.detail.update(keys=len(hits), pages=True)
-        record_reads(access, [hit.entry for hit in hits], injected=False)
-        return hits
-
-
-@retry_on_conflict
 def write_pages(
     caller: MemoryCaller,
     *,
@@ -122,6 +85,8 @@ def write_pages(
     with open_namespace(
         caller, "write", "memory.stored", scope=scope, namespace=namespace
     ) as access:
+        for page in pages:
+            check_bound(access.policy, page)
         access.claim()  # locked before the pages are read, so that two writers can't create the same page twice
         stored = write_drafts(
             pages,
@@ -205,12 +170,6 @@ def list_page_revisions(
         return entry, list(reversed(revisions))
 
 
-def check_search(top_k: int, min_score: float) -> None:
-    if not 1 <= top_k <= MAX_RESULTS:
-        raise InvalidInput(f"top_k: from 1 to {MAX_RESULTS}.")
-    check_min_score(min_score)
-
-
 def build_page_view(access: NamespaceAccess, entry: MemoryEntry) -> PageView:
     """Build the view of a page from its current entry."""
     knowledge_base, page = load_knowledge_base(access), from_entry(entry)
@@ -223,8 +182,8 @@ def build_page_view(access: NamespaceAccess, entry: MemoryEntry) -> PageView:
 
 def _find_sources(access: NamespaceAccess, page: KnowledgePage) -> tuple[WikiSource, ...]:
     store = access.open_store()
-    found = (find_source(store, access.text, source.id) for source in page.sources)
-    return tuple(source for source in found if source is not None)
+    sources = (find_source(store, access.text, source.id) for source in page.sources)
+    return tuple(source for source in sources if source is not None)
 
 
 def get_page_entry(access: NamespaceAccess, entry_id: UUID | str) -> MemoryEntry:

@@ -31,7 +31,7 @@ def list_candidate_pages(
     """Return the pages to compare with the query: in a large namespace those that contain one of its terms or have one
     of ``near_keys``.
 
-    All pages of a small namespace are compared, and all if the search ``is_filtered`` by tags, which have no index.
+    All pages of a small namespace are compared, and all if the search ``is_filtered`` by properties without an index, such as tags.
     """
     row = access.target.row
     if row is None or access.external or is_filtered or row.entry_count <= LARGE_SIZE:

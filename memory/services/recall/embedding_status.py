@@ -13,7 +13,7 @@ from django.utils.translation import gettext_noop
 from accounts.tenancy import tenant
 from config.sql import read_queries
 from memory.embedding import vector_column
-from memory.embedding.embedders import get_configured_embedder
+from memory.embedding.embedders import find_embedder
 
 
 QUERIES: Final = read_queries("memory/sql/queries/embeddings.sql")
@@ -64,11 +64,11 @@ class EmbeddingState:
         return 100 if not self.entries else self.embedded * 100 // self.entries
 
 
-def explain_words_only() -> str:
+def explain_words_only(team_id: UUID) -> str:
     """Return why search matches words only and how to change that, or an empty string if it also finds by meaning."""
-    if get_configured_embedder() is None:
+    if find_embedder(team_id) is None:
         return _(
-            "Search by meaning is off: only words match. To turn it on, your operator sets MEMORY_EMBEDDER=local."
+            "Search by meaning is off: only words match. To turn it on, connect an embedding model on the page Models, or your operator sets MEMORY_EMBEDDER=local."
         )
     if not vector_column.exists():
         return _(
@@ -79,7 +79,7 @@ def explain_words_only() -> str:
 
 def load_embedding_state(team_id: UUID) -> EmbeddingState | None:
     """Return the state of the team's embeddings, or None without an embedder. The caller must check the permission."""
-    embedder = get_configured_embedder()
+    embedder = find_embedder(team_id)
     if embedder is None:
         return None
     if not vector_column.exists():

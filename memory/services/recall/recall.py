@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import datetime
 from typing import Final
@@ -10,6 +10,7 @@ from typing import Final
 from django.conf import settings
 from django.db import connection
 
+from accounts.tenancy import tenant
 from config.ids import uuid7
 from config.retry import retry_on_conflict
 from config.sql import read_queries
@@ -17,6 +18,7 @@ from memory.core.errors import MemoryFault
 from memory.core.provider import check_query
 from memory.core.records import Json, MemoryEntry, MemoryQuery
 from memory.embedding.query_embedding import embed_query
+from memory.embedding.team_models import find_team_embedder
 from memory.services.access.pause_state import WithheldEntries
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import authorize, hash_key, open_namespace
@@ -90,12 +92,37 @@ def open_for_query(
         has_entries = authorized.target.row is not None and authorized.external is None
         return has_entries and _is_valid_query(query)
 
-    if settings.MEMORY_EMBEDDER:
-        query = embed_query(query, may_embed)
+    if settings.MEMORY_EMBEDDER or find_team_embedder(caller.team_id):
+        query = embed_query(query, caller.team_id, may_embed)
     with open_namespace(
         caller, "view", "memory.recalled", scope=scope, namespace=namespace, access=authorized
     ) as access:
         yield access, replace(query, namespace=access.text)
+
+
+@contextmanager
+def open_several_for_query(
+    caller: MemoryCaller, query: MemoryQuery, namespaces: Sequence[str]
+) -> Iterator[tuple[Sequence[NamespaceAccess], MemoryQuery]]:
+    """Open these namespaces for one recall, as ``open_for_query`` opens one, if the caller is authorized for all."""
+    accesses = [authorize(caller, "view", "memory.recalled", namespace=text) for text in namespaces]
+
+    def may_embed() -> bool:
+        has_entries = any(
+            access.target.row is not None and access.external is None for access in accesses
+        )
+        return has_entries and _is_valid_query(query)
+
+    if settings.MEMORY_EMBEDDER or find_team_embedder(caller.team_id):
+        query = embed_query(query, caller.team_id, may_embed)
+    with tenant([caller.team_id]), ExitStack() as stack:
+        for access in accesses:
+            stack.enter_context(
+                open_namespace(
+                    caller, "view", "memory.recalled", namespace=access.text, access=access
+                )
+            )
+        yield accesses, query
 
 
 def _is_valid_query(query: MemoryQuery) -> bool:

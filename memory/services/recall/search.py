@@ -11,7 +11,6 @@ from enum import StrEnum
 from typing import Any, Final
 from uuid import UUID
 
-from django.conf import settings
 from django.db.models import F, Q, QuerySet
 
 from config.retry import retry_on_conflict
@@ -235,12 +234,12 @@ def _embed_search(caller: MemoryCaller, namespace: str, search: EntrySearch) -> 
     """Return the search with the embedding of its text. It is embedded before the transaction, because that is slow, and
     only if the caller may view the namespace.
     """
-    if not search.text or not settings.MEMORY_EMBEDDER:
+    if not search.text:
         return search
 
     def may_embed() -> bool:
         access = authorize(caller, "view", "memory.listed", namespace=namespace)
         return access.target.row is not None and access.external is None
 
-    query = embed_query(MemoryQuery("", query_text=search.text), may_embed)
+    query = embed_query(MemoryQuery("", query_text=search.text), caller.team_id, may_embed)
     return replace(search, meaning=query.meaning)

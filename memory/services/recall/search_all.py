@@ -65,7 +65,7 @@ def search_all_namespaces(
     check_min_score(min_score)
     page_size = min(limit, MAX_PAGE_SIZE)
     # Before the transaction, because embedders are slow.
-    meaning = embed_query(MemoryQuery("", query_text=query)).meaning
+    meaning = embed_query(MemoryQuery("", query_text=query), caller.team_id).meaning
     with tenant([caller.team_id]):
         visible, is_all = list_searchable_namespaces(caller, scope)
         pages = _Pages(visible, query, meaning, category or "", min_score or 0.0, offset, page_size)

@@ -78,7 +78,8 @@ class DryRunStore(InMemoryProvider):
             frozenset()
         )  # (id, revision) of the copied entries
         self.begin_operation(access)
-        self._copy()
+        self._copy_entries()
+        self._apply_changes()
 
     def begin_operation(self, access: NamespaceAccess) -> None:
         """Use the access of a step's operation for the calls that follow."""
@@ -133,7 +134,8 @@ class DryRunStore(InMemoryProvider):
         """Return those of the entries that equal a real one, because the run hasn't changed them."""
         return [entry for entry in entries if (entry.id, entry.revision) in self._copied_revisions]
 
-    def _copy(self) -> None:
+    def _copy_entries(self) -> None:
+        """Copy the real entries of the namespace."""
         text, row = self._access.text, self._access.target.row
         if self._access.external is not None:
             # External entries have no rows in this database, so reads of them can't be recorded.
@@ -143,7 +145,10 @@ class DryRunStore(InMemoryProvider):
             self._copied_revisions = frozenset((entry.id, entry.revision) for entry in entries)
             self.adopt(entries)
             self.reserve_positions(text, rows.load_last_positions(row))
-        for change in self._changes.list_of_namespace(text):
+
+    def _apply_changes(self) -> None:
+        """Apply the earlier changes of the run."""
+        for change in self._changes.list_of_namespace(self._access.text):
             if change.entry is not None:
                 self.adopt([entry_from_json(change.entry)])
             else:

@@ -6,17 +6,17 @@ test runs and real runs behave alike. Permissions, policies and quotas are check
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from config.ids import uuid7
-from memory.core.policy import check_value
+from memory.core.policy import check_bound, check_value
 from memory.core.provider import check_query
 from memory.core.recall.selection import get_category
 from memory.core.records import Json, MemoryEntry, MemoryQuery, StoreParams, Tier
-from memory.core.scopes import compute_lifetime, parse_tier
+from memory.core.scopes import Scope, compute_lifetime, parse_tier
 from memory.core.values import check_params
 from memory.logic.conversations.conversation_requests import (
     ConversationRequest,
@@ -27,13 +27,15 @@ from memory.logic.engine_port import Redact, Step, StoreRequest, keep_unchanged
 from memory.logic.entries.known_statements import find_known
 from memory.logic.entries.tiers import is_rejected
 from memory.logic.knowledge.knowledge_base import list_page_entries
-from memory.logic.knowledge.page_requests import (
+from memory.logic.knowledge.page_queries import (
+    Address,
+    PageContext,
     PageHit,
     PageQuery,
-    PageWriteResult,
     search_pages,
-    write_drafts,
 )
+from memory.logic.knowledge.page_requests import PageWriteResult, write_drafts
+from memory.logic.knowledge.wiki_sources import WikiSource, list_sources
 from memory.logic.wiki.actions import WRITING, WikiAction, WikiResult, perform_action
 from memory.logic.wiki.log import list_log
 from memory.logic.wiki.wiki import Wiki
@@ -44,6 +46,7 @@ from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.engine_port import LoadCaller, RunMemory
 from memory.services.gateway.gateway import hash_key, open_namespace
 from memory.services.gateway.namespace_access import NamespaceAccess
+from memory.services.knowledge.page_finding import load_names
 from memory.services.recall.recall import record_reads
 from memory.services.sandbox.dry_run import DryRunChanges, DryRunStore, Ledger
 
@@ -65,7 +68,7 @@ class SandboxMemory(RunMemory):
         super().__init__(caller, redact)
         self._changes = DryRunChanges(ledger)
         self._copies: dict[str, DryRunStore] = {}  # by namespace
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a search opens several namespaces at once
 
     async def save_todos(self, **_arguments: Any) -> None:
         """Keep nothing, because a dry run has no metadata."""
@@ -93,16 +96,19 @@ class SandboxMemory(RunMemory):
                 ttl_seconds=compute_lifetime(step.scope, request.ttl_seconds, request.tier),
                 source=access.caller.source,
             )
+            check_bound(access.policy, params.value, key=params.key, metadata=params.metadata)
             check_params(params)
             load = partial(_load_contents, access, copy)
             admission = ingress_gate.check_ingress(params, load, ingress_gate.Writer.RUN)
             params = admission.params
             if request.once and params.tier is not Tier.QUARANTINE:
-                known = find_known(params, copy)
-                if known is not None:
-                    access.detail.update(admission.detail, key=hash_key(known.key), keys=0)
-                    return known
-            size = check_value(access.policy, params.value)
+                known_entry = find_known(params, copy)
+                if known_entry is not None:
+                    access.detail.update(admission.detail, key=hash_key(known_entry.key), keys=0)
+                    return known_entry
+            size = check_value(
+                access.policy, params.value, key=params.key, metadata=params.metadata
+            )
             access.detail.update(admission.detail, key=hash_key(params.key), bytes=size)
             return copy.store(params)
 
@@ -127,13 +133,29 @@ class SandboxMemory(RunMemory):
                 record_reads(access, copy.list_unchanged(result.entries), injected=False)
             return result
 
-    def _find_pages(self, step: Step, search: PageQuery) -> Sequence[PageHit]:
-        with self._open(step, "view", "memory.recalled") as (access, copy):
-            if access.is_withheld:
-                return ()
-            hits = search_pages(search, list_page_entries(copy, access.text))
-            access.detail.update(keys=len(hits), pages=True, sandbox=True)
-            record_reads(access, copy.list_unchanged(hit.entry for hit in hits), injected=False)
+    def _find_pages(
+        self, step: Step, search: PageQuery, namespaces: Sequence[str]
+    ) -> Sequence[PageHit]:
+        entries: list[MemoryEntry] = []
+        sources: dict[Address, WikiSource] = {}
+        with ExitStack() as stack:
+            opened = [
+                stack.enter_context(self._open(step, "view", "memory.recalled", namespace=text))
+                for text in namespaces or (None,)
+            ]
+            for access, copy in opened:
+                if not access.is_withheld:
+                    entries += list_page_entries(copy, access.text)
+                    sources |= {
+                        (access.text, source.id): source
+                        for source in list_sources(copy, access.text)
+                    }
+            names = load_names(entries) if search.accepts else {}
+            hits = search_pages(search, entries, context=PageContext(sources, names))
+            for access, copy in opened:
+                hit_entries = [hit.entry for hit in hits if hit.entry.namespace == access.text]
+                access.detail.update(keys=len(hit_entries), pages=True, sandbox=True)
+                record_reads(access, copy.list_unchanged(hit_entries), injected=False)
             return hits
 
     def _write_pages(
@@ -162,21 +184,28 @@ class SandboxMemory(RunMemory):
 
     @contextmanager
     def _open(
-        self, step: Step, verb: Verb, action: str
+        self, step: Step, verb: Verb, action: str, *, namespace: str | None = None
     ) -> Iterator[tuple[NamespaceAccess, DryRunStore]]:
+        """Open the step's namespace, or the knowledge base with this name."""
         caller = self._build_caller(step)
-        with self._lock, open_namespace(caller, verb, action, scope=step.scope) as access:
-            yield access, self._open_copy(access, step.scope)
+        scope = Scope.GLOBAL.value if namespace else step.scope
+        address = (None, namespace) if namespace else (scope, None)
+        opened = open_namespace(caller, verb, action, scope=address[0], namespace=address[1])
+        with self._lock, opened as access:
+            yield access, self._open_copy(access, scope)
 
     def _open_copy(self, access: NamespaceAccess, scope: str) -> DryRunStore:
         """Return the copy of the namespace, made at its first use, for one operation."""
         copy = self._copies.get(access.text)
         if copy is None:
-            copy = DryRunStore(access, scope, self._changes)
+            copy = self._make_copy(access, scope)
             if not access.is_withheld:  # a copy without the withheld entries must not be used again
                 self._copies[access.text] = copy
         copy.begin_operation(access)
         return copy
+
+    def _make_copy(self, access: NamespaceAccess, scope: str) -> DryRunStore:
+        return DryRunStore(access, scope, self._changes)
 
 
 def _load_contents(access: NamespaceAccess, copy: DryRunStore) -> ingress_gate.NamespaceContents:

@@ -181,6 +181,7 @@ class _SystemPrincipal:
     kind: Literal["run"] = "run"
     actor: str = "command:memory_export"
     user_id: None = None
+    workflow_id: None = None
 
     @property
     def team_ids(self) -> frozenset[UUID]:

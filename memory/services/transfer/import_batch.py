@@ -149,7 +149,7 @@ class ImportBatch:
                 **get_state(line, CONTENT),
             )
             check_params(params)
-            check_value(self.access.policy, params.value)
+            check_value(self.access.policy, params.value, key=params.key, metadata=params.metadata)
             reason, change_id = self.context.reason, self._ensure_change_id()
             context = self.access.build_context(Operation.STORE, reason, change_id)
             with transaction.atomic():
@@ -180,15 +180,18 @@ class ImportBatch:
         count = size = 0
         for unit in units:
             try:
-                value_size = check_value(self.access.policy, unit.line.value)
+                line = unit.line
+                entry_size = check_value(
+                    self.access.policy, line.value, key=line.key, metadata=line.metadata
+                )
                 if unit.line.forgotten_at is None:
                     self._check_expiry(unit)
-                    self._check_room(count + 1, size + value_size)
-                    count, size = count + 1, size + value_size
+                    self._check_room(count + 1, size + entry_size)
+                    count, size = count + 1, size + entry_size
             except (QuotaExceeded, InvalidInput) as fault:
                 self._refuse(unit, fault)
                 continue
-            if (entry := self._build_entry(unit, value_size, used_ids)) is not None:
+            if (entry := self._build_entry(unit, entry_size, used_ids)) is not None:
                 entries.append(entry)
                 self._report_findings(unit)
         if entries:

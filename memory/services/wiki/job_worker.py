@@ -5,45 +5,43 @@ What is done is stored page by page, so that the next worker goes on where a los
 
 import logging
 from dataclasses import asdict
-from datetime import datetime, timedelta
-from typing import Any, Final
+from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts.errors import AccountsFault
-from accounts.principals import load_starter
-from accounts.tenancy import tenant
-from memory.core.errors import AccessDenied, MemoryFault
+from memory.core.errors import MemoryFault
 from memory.models import WikiJob
 from memory.models.jobs import JobStatus
 from memory.models.wiki_jobs import WikiTask
 from memory.services.gateway.caller import MemoryCaller
+from memory.services.job_claims import (
+    GRACE_SECONDS,
+    JobTakenOver,
+    claim_job,
+    load_caller,
+    update_job,
+)
 from memory.services.wiki.compiling import MAX_AT_ONCE, Compilation, compile_page
 from memory.services.wiki.inspect import find_model, get_overview, lint_wiki
 
 
 log = logging.getLogger(__name__)
 
-MAX_ATTEMPTS: Final = 3
-GRACE_SECONDS: Final = 60  # for reading and storing a page, in addition to the time of the model
-
-
-class JobTakenOver(Exception):
-    """Another worker has this job, because this one took too long."""
-
 
 def carry_out_wiki_job(team_id: UUID, job_id: UUID) -> None:
     """Claim and carry out the job, unless another worker has it or it has ended. No error is raised."""
-    job = _claim(team_id, job_id)
+    job = claim_job(WikiJob, team_id, job_id)
     if job is None:
         return
     try:
-        caller = _load_caller(job)
+        caller = load_caller(job)
         carry_out = _lint if job.task == WikiTask.LINT else _compile
         result = carry_out(caller, job)
-        _update(job, status=JobStatus.DONE, result=result, finished_at=timezone.now())
+        update_job(job, status=JobStatus.DONE, result=result, finished_at=timezone.now())
     except JobTakenOver:
         log.warning("wiki_job_taken_over", extra={"job": str(job_id)})
     except (MemoryFault, AccountsFault) as fault:
@@ -51,39 +49,6 @@ def carry_out_wiki_job(team_id: UUID, job_id: UUID) -> None:
     except Exception:  # the request has ended long ago; the job shows the error
         log.exception("wiki_job_failed", extra={"job": str(job_id)})
         _fail(job, _("Something went wrong on the server."))
-
-
-def _claim(team_id: UUID, job_id: UUID) -> WikiJob | None:
-    """Lock the job and count the attempt. Return None if it has ended, is claimed, or has no attempts left."""
-    now = timezone.now()
-    with tenant([team_id]):
-        rows = WikiJob.objects.unscoped().filter(team_id=team_id, pk=job_id)
-        job: WikiJob | None = rows.select_for_update(skip_locked=True, of=("self",)).first()
-        if job is None or not _is_claimable(job, now):
-            return None
-        job.attempts += 1
-        if job.attempts > MAX_ATTEMPTS:
-            job.status, job.finished_at = JobStatus.FAILED, now
-            job.problem = _("The worker was lost %(count)s times.") % {"count": MAX_ATTEMPTS}
-        else:
-            job.status, job.held_until = JobStatus.RUNNING, now + timedelta(seconds=GRACE_SECONDS)
-        job.save()
-        job.namespace  # noqa: B018  # loaded here, where the team's rows are visible
-    return job if job.status == JobStatus.RUNNING else None
-
-
-def _is_claimable(job: WikiJob, now: datetime) -> bool:
-    if job.status == JobStatus.WAITING:
-        return True
-    is_lost = job.held_until is None or job.held_until <= now
-    return job.status == JobStatus.RUNNING and is_lost
-
-
-def _load_caller(job: WikiJob) -> MemoryCaller:
-    principal = load_starter(team_id=job.team_id, user_id=job.asked_by, key_id=job.asked_with_key)
-    if principal is None:
-        raise AccessDenied(_("Whoever asked for it no longer has access."))
-    return MemoryCaller(principal, job.team_id)
 
 
 def _compile(caller: MemoryCaller, job: WikiJob) -> dict[str, Any]:  # Any: JSON
@@ -135,21 +100,11 @@ def _hold(caller: MemoryCaller, job: WikiJob, result: dict[str, Any]) -> None:  
     """Keep the job until the model must have answered, and store what is done."""
     _, _, learning = find_model(caller, job.namespace.text)
     seconds = (learning.seconds if learning else 0) + GRACE_SECONDS
-    _update(job, result=result, held_until=timezone.now() + timedelta(seconds=seconds))
+    update_job(job, result=result, held_until=timezone.now() + timedelta(seconds=seconds))
 
 
 def _fail(job: WikiJob, problem: str) -> None:
     try:
-        _update(job, status=JobStatus.FAILED, problem=problem[:500], finished_at=timezone.now())
+        update_job(job, status=JobStatus.FAILED, problem=problem[:500], finished_at=timezone.now())
     except JobTakenOver:
         log.warning("wiki_job_taken_over", extra={"job": str(job.pk)})
-
-
-def _update(job: WikiJob, **changes: Any) -> None:  # Any: values of the columns
-    """Change the row, or raise JobTakenOver if it has been claimed by another worker or erased meanwhile."""
-    with tenant([job.team_id]):
-        own = WikiJob.objects.unscoped().filter(
-            pk=job.pk, status=JobStatus.RUNNING, attempts=job.attempts
-        )
-        if not own.update(**changes):
-            raise JobTakenOver

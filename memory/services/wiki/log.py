@@ -19,10 +19,12 @@ from memory.services.gateway.namespace_access import NamespaceAccess
 
 
 @retry_on_conflict
-def read_log(caller: MemoryCaller, *, namespace: str, limit: int = 100) -> list[LogLine]:
-    """Return the newest lines of the log."""
+def read_log(
+    caller: MemoryCaller, *, namespace: str, limit: int = 100, offset: int = 0
+) -> list[LogLine]:
+    """Return the newest lines of the log, after ``offset`` of them, from those that the log has at most."""
     with open_namespace(caller, "view", "memory.listed", namespace=namespace) as access:
-        lines = read_log_lines(access, limit)
+        lines = read_log_lines(access)[offset : offset + limit]
         access.detail.update(revisions=len(lines))
         return lines
 

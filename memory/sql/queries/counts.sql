@@ -17,6 +17,8 @@ UNION ALL SELECT 'memory_emergencyaccess', count(*) FROM memory_emergencyaccess 
 UNION ALL SELECT 'memory_namespace', count(*) FROM memory_namespace WHERE id = ANY(%(ids)s)
 UNION ALL SELECT 'memory_wikijob', count(*) FROM memory_wikijob
   WHERE namespace_id = ANY(%(ids)s) OR asked_by::text = ANY(%(people)s)
+UNION ALL SELECT 'memory_documentupload', count(*) FROM memory_documentupload
+  WHERE team_id = %(team)s AND (namespace_id = ANY(%(ids)s) OR subject = ANY(%(people)s))
 
 -- name: delete_wiki_jobs
 DELETE FROM memory_wikijob WHERE namespace_id = ANY(%(ids)s) OR asked_by::text = ANY(%(people)s)

@@ -44,6 +44,11 @@ UPDATE memory_embedding SET due_at = %s, attempts = 0, problem = '' WHERE id IN 
   WHERE team_id = %s AND due_at IS NULL AND (model <> %s OR (%s > 0 AND dimensions <> %s))
   FOR UPDATE SKIP LOCKED)
 
+-- name: retry_failed
+-- What another model failed to embed need not wait for its turn.
+UPDATE memory_embedding SET due_at = %s, attempts = 0, problem = '' WHERE id IN (
+  SELECT id FROM memory_embedding WHERE team_id = %s AND attempts > 0 FOR UPDATE SKIP LOCKED)
+
 -- name: enqueue_all
 UPDATE memory_embedding SET due_at = %s, attempts = 0, problem = '' WHERE team_id = %s
 

@@ -29,6 +29,7 @@ from memory.templatetags.memory_emergency_access import list_unseen_accesses
 from memory.views.request_context import build_caller, name_namespaces
 
 
+PEOPLE: Final = "people"  # the parameter of their list's page
 EMPTY_PAGE: Final = EmergencyAccessPage([], 0, 0)
 
 
@@ -140,6 +141,10 @@ def _render_page(request: HttpRequest, problem: str) -> HttpResponse:
     other_page = _load_page(request, "offset", own_memory=False) if can_start else EMPTY_PAGE
     rows = _build_rows(request, [*own_page.emergency_accesses, *other_page.emergency_accesses])
     own_count = len(own_page.emergency_accesses)
+    people = _list_external_people(request) if can_start else []
+    people_page = OffsetPage(
+        len(people), read_offset(request.GET, PEOPLE), request.GET, parameter=PEOPLE
+    )
     context: dict[str, Any] = {  # Any: what a template takes
         "own_accesses": rows[:own_count],
         "own_page": _build_pager(request, own_page, "mine"),
@@ -147,11 +152,13 @@ def _render_page(request: HttpRequest, problem: str) -> HttpResponse:
         "others_page": _build_pager(request, other_page, "offset"),
         "can_start": can_start,
         "members": _list_other_members(request, team_id) if can_start else [],
-        "people": _list_suggestions(request) if can_start else [],
+        "people": people,
+        "listed_people": people_page.select_rows(people),
+        "people_page": people_page,
         "minutes": services.MINUTES,
         "max_reason_length": services.MAX_REASON_LENGTH,
         "problem": problem,
-        "form": request.POST,
+        "form": request.POST or request.GET,
     }
     status = 422 if problem else 200
     return render(request, "memory/access/emergency_access.html", context, status=status)
@@ -177,8 +184,8 @@ def _list_other_members(request: HttpRequest, team_id: UUID) -> list[Any]:
     return [member.user for member in members if member.user_id != principal.user_id]
 
 
-def _list_suggestions(request: HttpRequest) -> list[NamedNamespace]:
-    """Return the external users, to suggest them while a name is typed, because the list of members lacks them."""
+def _list_external_people(request: HttpRequest) -> list[NamedNamespace]:
+    """Return the external and test users with memory, because the list of members lacks them."""
     people = [row for row in list_hidden_people(build_caller(request)) if row.owner_user_id is None]
     return name_namespaces(request, people)
 

@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.models import Role, TeamGroup, User
@@ -41,10 +41,10 @@ from memory.views.request_context import build_caller, find_namespace, get_title
 
 
 VERB_LABELS: Mapping[str, Promise] = {
-    "view": gettext_lazy("view"),
-    "write": gettext_lazy("write"),
-    "forget": gettext_lazy("forget"),
-    "share": gettext_lazy("share"),
+    "view": pgettext_lazy("permission", "View"),
+    "write": pgettext_lazy("permission", "Write"),
+    "forget": pgettext_lazy("permission", "Forget"),
+    "share": pgettext_lazy("permission", "Share"),
 }
 
 RUN_LABELS: Mapping[str, Promise] = {
@@ -60,10 +60,11 @@ RUN_LABELS: Mapping[str, Promise] = {
 }
 
 _REASON_LABELS: Mapping[AccessReason, Promise] = {
-    AccessReason.OWN: gettext_lazy("It's their memory"),
+    AccessReason.OWN: gettext_lazy("Owner of this memory"),
     AccessReason.PLAYS: gettext_lazy("Their test user"),
     AccessReason.TAKES_PART: gettext_lazy("Participant in the conversation"),
     AccessReason.NAMES: gettext_lazy("API client of this user"),
+    AccessReason.MANAGES: gettext_lazy("Manages the keys of this program"),
     AccessReason.GUEST: gettext_lazy("Another installation that stores its memory here"),
 }
 

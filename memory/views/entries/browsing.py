@@ -1,4 +1,4 @@
-"""The overview of namespaces by scope, and the entries of one; a view serves page and fragment."""
+"""The newest entries, the namespaces by scope, and the entries of one; a view serves page and fragment."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ from memory.services.history.snapshot import search_snapshot
 from memory.services.recall.search import search_entries
 from memory.views.entries.filters import list_actors, list_chips, list_view_tabs
 from memory.views.entries.links import build_links_context
-from memory.views.entries.overview import build_overview_context
+from memory.views.entries.overview import build_memories_context, build_namespaces_context
 from memory.views.entries.search_results import EntryRow
 from memory.views.entries.tier_columns import build_columns_context
 from memory.views.entries.timeline import build_timeline_context
@@ -70,8 +70,15 @@ class ActionOutcome:
 @login_required
 @require_safe
 def overview(request: HttpRequest) -> HttpResponse:
-    """Show the namespaces by scope with their counts, sizes and quotas, and the newest entries."""
-    return render(request, "memory/overview.html", build_overview_context(request))
+    """Show the newest entries of all namespaces, or those that match a query."""
+    return render(request, "memory/overview.html", build_memories_context(request))
+
+
+@login_required
+@require_safe
+def namespaces(request: HttpRequest) -> HttpResponse:
+    """Show the namespaces by scope with their counts, sizes and quotas."""
+    return render(request, "memory/namespaces.html", build_namespaces_context(request))
 
 
 @login_required

@@ -1,4 +1,4 @@
-"""The overview of the memory that the caller may see: namespaces by scope, quotas, newest entries."""
+"""The memory that the caller may see: its entries, newest first or by a query, and its namespaces by scope."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,13 +25,13 @@ from memory.views.request_context import build_caller, load_titles, name_namespa
 
 
 NAMESPACES_PER_PAGE = 50
-MAX_NEWEST = 12
+MAX_NEWEST = 50
 # Names come from other tables, so a search by name first has to load the names.
 MAX_SEARCHED_NAMES = 5_000
 
 # In display order: the least numerous first, conversations near the end.
 SCOPE_HINTS: dict[str, Promise] = {
-    ScopeChoice.USER: _("Memories about a user, across conversations."),
+    ScopeChoice.USER: _("One memory per user, shared by all workflows of the team."),
     ScopeChoice.GLOBAL: _("Shared by everyone who uses an application."),
     ScopeChoice.WORKFLOW: _("Memory of a single workflow."),
     ScopeChoice.CONVERSATION: _("Memory of a single conversation."),
@@ -69,32 +69,58 @@ class NewestRow:
     is_waiting: bool
 
 
-def build_overview_context(request: HttpRequest) -> dict[str, Any]:
+def build_memories_context(request: HttpRequest) -> dict[str, Any]:
+    """Build the context of the newest memories, or of the memories and namespaces that match a query."""
     form = OverviewForm(request.GET)
-    query, start = form.get_text("q"), form.start
-    selected_scope = form.get_text("scope")
-    totals = selectors.list_scope_totals(get_principal(request), get_current_team_id(request))
+    query, selected_scope = form.get_text("q"), form.get_text("scope")
+    totals = _list_totals(request)
+    scopes = [total.scope for total in totals]
+    context = _build_context(request, form, totals) | {
+        "query": query,
+        "tiers": TierChoice.choices,
+        "scopes": _build_totals(request, totals, selected_scope)[1:],
+        "scope_hint": SCOPE_HINTS.get(selected_scope, ""),
+    }
+    if not query:
+        newest = _list_newest(request, form) if totals else []
+        categories = sorted({row.entry.category for row in newest})
+        return context | {"newest": newest, "categories": categories}
+    matches = _search_namespaces(request, query, _sort_scopes(scopes, selected_scope))
+    page = OffsetPage(len(matches), form.start, request.GET, NAMESPACES_PER_PAGE)
+    shown = matches[form.start : form.start + NAMESPACES_PER_PAGE]
+    found = {"groups": _group_namespaces(request, shown), "page": page}
+    return context | found | build_search_context(request, form)
+
+
+def build_namespaces_context(request: HttpRequest) -> dict[str, Any]:
+    """Build the context of the namespaces by scope, with their numbers, sizes and quotas."""
+    form = OverviewForm(request.GET)
+    selected_scope, start = form.get_text("scope"), form.start
+    totals = _list_totals(request)
     scopes = _sort_scopes([total.scope for total in totals], selected_scope)
-    if query:
-        matches = _search_namespaces(request, query, scopes)
-        count, namespaces = len(matches), matches[start : start + NAMESPACES_PER_PAGE]
-    else:
-        count = sum(total.namespaces for total in totals if total.scope in scopes)
-        namespaces = _list_namespaces(request, scopes, NAMESPACES_PER_PAGE, start)
-    return {
+    count = sum(total.namespaces for total in totals if total.scope in scopes)
+    namespaces = _list_namespaces(request, scopes, NAMESPACES_PER_PAGE, start)
+    return _build_context(request, form, totals) | {
         "groups": _group_namespaces(request, namespaces),
         "totals": _build_totals(request, totals, selected_scope),
-        "query": query,
+        "page": OffsetPage(count, start, request.GET, NAMESPACES_PER_PAGE),
+    }
+
+
+def _build_context(
+    request: HttpRequest, form: OverviewForm, totals: Sequence[ScopeTotal]
+) -> dict[str, Any]:
+    return {
         "form": form,
         "ignored": list_form_errors(request.GET, form),
-        "tiers": TierChoice.choices,
-        **(build_search_context(request, form) if query else {}),
-        "scope": selected_scope,
-        "page": OffsetPage(count, start, request.GET, NAMESPACES_PER_PAGE),
+        **{name: form.get_text(name) for name in ("scope", "tier", "category")},
         "is_empty": not totals,
-        "newest": _list_newest(request) if totals and not query else (),
         "hidden": count_hidden(build_caller(request)),
     }
+
+
+def _list_totals(request: HttpRequest) -> Sequence[ScopeTotal]:
+    return selectors.list_scope_totals(get_principal(request), get_current_team_id(request))
 
 
 def _sort_scopes(scopes: Sequence[str], selected_scope: str) -> list[str]:
@@ -163,8 +189,12 @@ def _build_totals(
     ]
 
 
-def _list_newest(request: HttpRequest) -> list[NewestRow]:
-    principal, team_id = get_principal(request), get_current_team_id(request)
-    entries = selectors.list_newest_entries(principal, team_id, MAX_NEWEST)
+def _list_newest(request: HttpRequest, form: OverviewForm) -> list[NewestRow]:
+    entries = selectors.list_newest_entries(
+        get_principal(request),
+        get_current_team_id(request),
+        MAX_NEWEST,
+        **{name: form.get_text(name) for name in ("scope", "tier", "category")},
+    )
     titles = load_titles(request, [entry.namespace for entry in entries])
     return [NewestRow(row, titles[row.namespace.text], is_waiting(row)) for row in entries]

@@ -35,6 +35,7 @@ class Origin:
     run: RunDescription | None
     run_id: str
     node: str
+    is_run_deleted: bool = False
 
 
 # The label of a changed text, empty for the whole value, and the difference.
@@ -87,9 +88,11 @@ def parse_revision(text: str) -> int | None:
 def build_origin(provenance: Provenance, actor: str, run_id: str, node_id: str) -> Origin:
     """Build the origin. If a run is its own actor, only the run is named."""
     run = provenance.runs.get(run_id)
-    is_run = run is not None and actor == f"run:{run_id}"
+    is_deleted = run_id in provenance.deleted_runs
+    is_run = (run is not None or is_deleted) and actor == f"run:{run_id}"
     label = "" if is_run else provenance.actors.get(actor, "")
-    return Origin(label, run, run_id, provenance.get_node_title(run_id, node_id))
+    node = provenance.get_node_title(run_id, node_id)
+    return Origin(label, run, run_id, node, is_deleted)
 
 
 def _list_field_changes(

@@ -11,6 +11,7 @@ from memory.forms.browsing import FilterForm
 from memory.logic.entries.duplicates import normalize
 from memory.logic.knowledge.pages import KnowledgePage
 from memory.logic.knowledge.wiki_sources import MAX_SOURCE_LENGTH
+from memory.services.knowledge.naming import MAX_DESCRIPTION, MAX_NAME
 
 
 FIELDS = ("title", "summary", "content", "tags", "references", "aliases")
@@ -103,6 +104,19 @@ def index_names(pages: Sequence[KnowledgePage]) -> dict[str, str]:
 
 def _normalize_lines(text: str) -> str:
     return text.replace("\r\n", "\n")
+
+
+class NameForm(forms.Form):
+    """The form of a knowledge base's name and description."""
+
+    name = forms.CharField(label=_("Name"), max_length=MAX_NAME)
+    description = forms.CharField(
+        label=_("Description"),
+        max_length=MAX_DESCRIPTION,
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        help_text=_("What is in it, for whoever chooses it in a workflow."),
+    )
 
 
 class PageSearchForm(FilterForm):

@@ -6,18 +6,23 @@ from uuid import UUID
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_safe
 
 from accounts.principals import get_principal
 from accounts.views.ignored_filters import list_form_errors
 from accounts.views.pagination import OffsetPage
 from memory import services
+from memory.downloads import build_download
+from memory.services.documents.reading import count_documents
 from memory.services.entries.linked_entries import list_revisions_before
-from memory.services.knowledge.knowledge_bases import list_knowledge_bases
+from memory.services.knowledge.knowledge_bases import (
+    list_knowledge_bases,
+    may_write_team_pages,
+)
 from memory.services.transfer.page_archive import export_single_page
 from memory.views.entries.revisions import REVISIONS_PER_PAGE, find_older_number, parse_revision
 from memory.views.knowledge import presentation
+from memory.views.knowledge.documents import build_documents_context, find_original_urls
 from memory.views.knowledge.forms import PageSearchForm
 from memory.views.knowledge.locations import list_namespace_choices
 from memory.views.knowledge.wiki_jobs import find_notices
@@ -47,6 +52,7 @@ def index(request: HttpRequest) -> HttpResponse:
     text = form.get_search()["text"]
     context = {
         "text": text,
+        "may_create": may_write_team_pages(build_caller(request)),
         "ignored": list_form_errors(request.GET, form),
         **(_build_search_context(request, text) if text else _build_list_context(request)),
     }
@@ -70,7 +76,9 @@ def knowledge_base(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
         pages = presentation.list_pages(base, tag=search["tag"], outdated_only=search["outdated"])
         offset_page = OffsetPage(len(pages), form.start, request.GET)
         rows = presentation.build_rows(base, row, offset_page.select_rows(pages))
+    is_fragment = getattr(request, "htmx", False)
     context = {
+        **({} if is_fragment else build_documents_context(request, row)),
         "namespace": row,
         "title": get_title(request, row),
         "search": search,
@@ -105,7 +113,8 @@ def page(request: HttpRequest, entry_id: UUID) -> HttpResponse:
         "links": presentation.build_links(view, view.links),
         "backlinks": presentation.build_links(view, view.backlinks),
         "outdated": presentation.build_outdated_rows(view),
-        "sources": build_source_rows(view),
+        "sources": build_source_rows(view, find_original_urls(request, entry.namespace_id, view)),
+        "neighbors": presentation.find_neighbors(view),
         "notices": notices,
         "is_compiling": any(not notice.job.is_over for notice in notices),
         "is_stale": any(stale.page_id == view.page.id for stale in view.knowledge_base.stale),
@@ -137,21 +146,24 @@ def history(request: HttpRequest, entry_id: UUID) -> HttpResponse:
 def export(request: HttpRequest, namespace_id: UUID) -> HttpResponse:
     row = find_namespace(request, namespace_id)
     data = services.export_pages(build_caller(request), namespace=row.text)
-    return _build_download(data, "application/zip", "knowledge.zip")
+    return build_download(data, "application/zip", "knowledge.zip")
 
 
 @login_required
 @require_safe
 def page_file(request: HttpRequest, entry_id: UUID) -> HttpResponse:
     name, data = export_single_page(build_caller(request), entry_id=entry_id)
-    return _build_download(data, "text/markdown; charset=utf-8", name)
+    return build_download(data, "text/markdown; charset=utf-8", name)
 
 
 def _build_list_context(request: HttpRequest) -> dict[str, Any]:
     knowledge_bases = list_knowledge_bases(build_caller(request))
-    names = name_namespaces(request, [summary.row for summary in knowledge_bases])
+    rows = [summary.row for summary in knowledge_bases]
+    names = name_namespaces(request, rows)
+    counts = count_documents(build_caller(request), [row.pk for row in rows])
+    documents = [counts.get(row.pk, 0) for row in rows]
     return {
-        "knowledge_bases": list(zip(knowledge_bases, names, strict=True)),
+        "knowledge_bases": list(zip(knowledge_bases, names, documents, strict=True)),
         "choices": list_namespace_choices(request),
     }
 
@@ -161,12 +173,3 @@ def _build_search_context(request: HttpRequest, text: str) -> dict[str, Any]:
     titles = load_titles(request, results.namespaces.values())
     rows = presentation.build_global_result_rows(results, titles)
     return {"rows": rows, "is_all": results.is_all}
-
-
-def _build_download(data: bytes, content_type: str, file_name: str) -> HttpResponse:
-    response = HttpResponse(data, content_type=content_type)
-    # Django encodes names in any script for every browser.
-    disposition = content_disposition_header(as_attachment=True, filename=file_name)
-    response.headers["Content-Disposition"] = disposition or "attachment"
-    response.headers["X-Content-Type-Options"] = "nosniff"
-    return response

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.principals import Principal
 from memory.logic.entries.duplicates import normalize
 from memory.logic.knowledge.page_index import OutdatedReason, OutdatedReference
-from memory.logic.knowledge.page_requests import PageHit
+from memory.logic.knowledge.page_queries import PageHit
 from memory.logic.knowledge.pages import KnowledgePage
 from memory.logic.text_diff import diff_values
 from memory.models import Namespace, Revision
@@ -162,6 +162,25 @@ def build_links(view: PageView, ids: Iterable[str]) -> list[LinkRow]:
         LinkRow(titles.get(page_id, page_id), _find_page_url(view.knowledge_base, page_id))
         for page_id in ids
     ]
+
+
+def find_neighbors(view: PageView) -> dict[str, LinkRow]:
+    """Return the links to the previous and the next page of the document that the page is from, by these words."""
+    own = next((source for source in view.page.sources if source.position), None)
+    if own is None:
+        return {}
+    pages = {
+        source.position: page
+        for page in view.knowledge_base.pages
+        for source in page.sources
+        if source.id == own.id
+    }
+    words = {"previous": own.position - 1, "next": own.position + 1}
+    found = {word: pages[number] for word, number in words.items() if number in pages}
+    return {
+        word: LinkRow(page.title, _find_page_url(view.knowledge_base, page.id))
+        for word, page in found.items()
+    }
 
 
 def build_outdated_rows(view: PageView) -> list[OutdatedRow]:

@@ -30,7 +30,7 @@ SHOW_DONE_FOR: Final = timedelta(minutes=30)
 
 @dataclass(frozen=True, slots=True)
 class JobNotice:
-    """What a page says about a job. ``problem`` says why it failed, or why its model did not answer."""
+    """This is the text of a page about a job. ``problem`` says why it failed, or why its model did not answer."""
 
     job: WikiJob
     title: str
@@ -81,7 +81,7 @@ def build_notice(request: HttpRequest, job: WikiJob) -> JobNotice:
     if problem:
         problem = _("The model did not answer: %(why)s") % {"why": problem}
     if is_lint:
-        title = _("Checked by the rules alone") if problem else _build_lint_title(job)
+        title = _("Checked by rules only") if problem else _build_lint_title(job)
         return JobNotice(job, title, problem=problem, may_retry=may_retry)
     pages: list[dict[str, Any]] = job.result.get("pages", [])  # Any: JSON
     title = ngettext(

@@ -1,7 +1,7 @@
 """The rows on the pages of a wiki: the sources of a page, the findings of its report, and the lines of its log."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from django.urls import reverse
@@ -24,6 +24,7 @@ KIND_LABELS: Final[Mapping[str, Promise]] = {
     SourceKind.TEXT: _("Text"),
     SourceKind.URL: _("Web page"),
     SourceKind.RUN: _("Run"),
+    SourceKind.DOCUMENT: _("Document"),
 }
 STALE_LABELS: Final[Mapping[str, Promise]] = {
     StaleReason.CHANGED: _("changed since"),
@@ -61,6 +62,8 @@ class SourceRow:
     stale: str | Promise = ""
     source: WikiSource | None = None
     pages: Sequence[tuple[str, str]] = ()  # title and URL
+    heading: str = ""  # where in a document the page's text is
+    original_url: str = ""  # of a document
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +89,7 @@ class LogRow:
     run: RunDescription | None
 
 
-def build_source_rows(view: PageView) -> list[SourceRow]:
+def build_source_rows(view: PageView, original_urls: Mapping[str, str]) -> list[SourceRow]:
     """Build the rows of the sources of a page, also of those that are gone."""
     stale = {
         item.source_id: STALE_LABELS[item.reason]
@@ -94,7 +97,14 @@ def build_source_rows(view: PageView) -> list[SourceRow]:
         if item.page_id == view.page.id
     }
     sources = {source.id: source for source in view.sources}
-    return [_build_source_row(cited.id, sources, stale) for cited in view.page.sources]
+    return [
+        replace(
+            _build_source_row(cited.id, sources, stale),
+            heading=cited.heading,
+            original_url=original_urls.get(cited.id, ""),
+        )
+        for cited in view.page.sources
+    ]
 
 
 def build_wiki_sources(overview: WikiOverview) -> list[SourceRow]:

@@ -90,6 +90,7 @@ class ItemCard:
     confidence: int | None
     namespace_title: str
     run: RunDescription | None
+    is_run_deleted: bool
     node: str
     comparisons: Sequence[EntryComparison]
     problems: Sequence[str]
@@ -124,6 +125,7 @@ def _build_card(item: QueueItem, namespace_title: str, origins: Provenance) -> I
         confidence=None if isinstance(item.row, Entry) else round(item.row.score * 100),
         namespace_title=namespace_title,
         run=origins.runs.get(source.run_id),
+        is_run_deleted=source.run_id in origins.deleted_runs,
         node=origins.get_node_title(source.run_id, source.node_id),
         comparisons=_build_comparisons(item),
         problems=[str(_PROBLEMS[problem]) % {"key": key} for key, problem in item.diff.problems],

@@ -33,6 +33,8 @@ RULES: Final[Mapping[str, Promise]] = {
     "remember an order": _("remember an instruction"),
     "standing order": _("standing instruction"),
     "order to an assistant": _("instruction to the assistant"),
+    "claim of authority": _("claim of authority"),
+    "data in an address": _("data in an address"),
     "order to use a tool": _("instruction to use a tool"),
 }
 

@@ -3,7 +3,7 @@
 --   ends    key by the moment it ends at, for those that end
 --   log     every state of every entry, oldest first: "since|id|row", and without a row once it is gone
 --   places  group → the last place given in it
---   bytes   of all values together
+--   bytes   of all entries together
 -- Moments are microseconds since 1970; up to the year 2255 a double holds them exactly.
 local rows, ends, log, places, bytes = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 

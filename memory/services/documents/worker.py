@@ -1,0 +1,87 @@
+"""Read an uploaded document and write its pages, with the present rights of whoever uploaded it.
+
+The pages and the end of the upload are written in one transaction, so a worker that is lost leaves nothing half done,
+and the next one begins again.
+"""
+
+import logging
+from typing import Final
+from uuid import UUID
+
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from accounts.errors import AccountsFault
+from accounts.tenancy import tenant
+from config.retry import retry_on_conflict
+from memory.core.errors import MemoryFault
+from memory.host import get_host
+from memory.models import DocumentUpload
+from memory.models.jobs import JobStatus
+from memory.services.documents.writing import WrittenDocument, write_document
+from memory.services.gateway.caller import MemoryCaller
+from memory.services.job_claims import JobTakenOver, claim_job, load_caller, update_job
+
+
+log = logging.getLogger(__name__)
+
+SECONDS: Final = 180.0  # for reading a document and writing its pages
+# What the reader puts at the end of a text of which it returns only the beginning.
+_CUT_NOTE: Final = "[…]"
+_LONG: Final = 400_000  # characters; a shorter text that ends so was written so
+
+
+def carry_out_document(team_id: UUID, upload_id: UUID) -> None:
+    """Claim the upload and make its pages, unless another worker has it or it has ended. No error is raised."""
+    upload = claim_job(DocumentUpload, team_id, upload_id, SECONDS)
+    if upload is None:
+        return
+    try:
+        caller = load_caller(upload)
+        content = get_host().read_document(team_id, upload.file_id)
+        text = get_host().extract_text(content, upload.name)
+        _finish(caller, upload, text)
+    except JobTakenOver:
+        log.warning("document_taken_over", extra={"document": str(upload_id)})
+    except (MemoryFault, AccountsFault) as fault:
+        _fail(upload, str(fault))
+    except Exception:  # the request has ended long ago; the row shows the error
+        log.exception("document_failed", extra={"document": str(upload_id)})
+        _fail(upload, _("Something went wrong on the server."))
+
+
+@retry_on_conflict
+def _finish(caller: MemoryCaller, upload: DocumentUpload, text: str) -> None:
+    with tenant([upload.team_id]):
+        document = write_document(caller, upload, text)
+        update_job(
+            upload,
+            status=JobStatus.DONE,
+            finished_at=timezone.now(),
+            page_count=document.page_count,
+            held_count=document.held_count,
+            change_id=document.change_id,
+            problem=" ".join(_list_notes(document, text))[:500],
+        )
+
+
+def _list_notes(document: WrittenDocument, text: str) -> list[str]:
+    notes = []
+    if len(text) > _LONG and text.endswith(_CUT_NOTE):
+        notes.append(_("The document is very long: only its beginning was read."))
+    if document.held_count:
+        message = _("Pages that read like instructions wait for a review: %(count)d.")
+        notes.append(message % {"count": document.held_count})
+    if document.redacted_count:
+        message = _("Pages from which secrets were removed: %(count)d.")
+        notes.append(message % {"count": document.redacted_count})
+    return notes
+
+
+def _fail(upload: DocumentUpload, problem: str) -> None:
+    try:
+        update_job(
+            upload, status=JobStatus.FAILED, problem=problem[:500], finished_at=timezone.now()
+        )
+    except JobTakenOver:
+        log.warning("document_taken_over", extra={"document": str(upload.pk)})
