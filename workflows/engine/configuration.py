@@ -42,6 +42,14 @@ class Widget(StrEnum):
     SELECTOR_MAP = "selector_map"  # name → variable, as an object
     OBJECT = "object"  # JSON
     METADATA = "metadata"  # an object of plain values, in rows; others as JSON
+    KNOWLEDGE_BASES = (
+        "knowledge_bases"  # a list of knowledge bases of the team, by their namespaces
+    )
+    WEIGHTS = "weights"  # of words and meaning in a ranking
+    RERANK_MODEL = "rerank_model"
+    PAGE_CONDITIONS = (
+        "page_conditions"  # conditions on the metadata of pages, and how they are joined
+    )
     METADATA_FILTER = "metadata_filter"  # conditions on metadata, in rows; others as JSON
     DURATION = "duration"  # seconds, shown with a unit that fits
     SCHEMA = "schema"  # a JSON schema, next to its switch
@@ -52,6 +60,7 @@ class Widget(StrEnum):
     CASES = "cases"
     CLASSES = "classes"  # the classes of a text: id and name
     PARAMETERS = "parameters"  # the values to extract: name, type, description, required, options
+    EXPECTED_VALUES = "expected_values"  # of a request: name, type, required
     ASSIGNMENTS = "assignments"
     FORM_FIELDS = "form_fields"  # the inputs of a start node
     ANSWER_FIELDS = "answer_fields"  # the fields of a form for a person
@@ -95,7 +104,7 @@ class Field:
     low: float | None = None
     high: float | None = None
     example: Json = None  # for the documentation
-    alternatives: tuple[str, ...] = ()  # older keys; with one of them the field is not missing
+    alternatives: tuple[str, ...] = ()  # other keys; with one of them the field is not missing
     initial: Json = None  # the value in new nodes, if it isn't the default
     presets_message: bool = False  # new nodes have the variable with the person's message here
     is_advanced: bool = False  # shown below the others, folded

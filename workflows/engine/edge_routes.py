@@ -14,6 +14,7 @@ from workflows.engine.geometry import build_edge_path, compute_control_offset, f
 
 
 MAX_ROUTED_NODES = 260  # in larger graphs, all edges are curves
+MAX_ROUTED_EDGES = 400
 LEAD = 24.0  # the horizontal distance between a handle and the first turn
 LANE = 16.0  # the distance of a detour from the cards that it passes
 CLEARANCE = 6.0  # the least distance of a detour from any card

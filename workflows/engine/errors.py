@@ -64,6 +64,10 @@ class NodeFailed(EngineFault):
         return self._error_type
 
 
+class NodeUnavailable(EngineFault):
+    """This installation has no such node type."""
+
+
 class VariableNotFound(EngineFault):
     """The variable doesn't exist (yet)."""
 
@@ -108,6 +112,13 @@ class UnofferedToolCall(ModelFailed):
 class ModelNeeded(ModelFailed):
     """This task needs a language model. Connect one under Models."""
 
+    # The begin of the message of every such failure; the rest says what to do about it.
+    reason = "This task needs a language model."
+
+
+class RerankUnavailable(ModelFailed):
+    """The reranking model is not connected."""
+
 
 class TemplateFailed(EngineFault):
     """The template couldn't be rendered."""
@@ -129,12 +140,24 @@ class HTTPResponseCodeError(EngineFault):
     retryable = True
 
 
+class FileUnavailable(EngineFault):
+    """The content of a file can't be read or stored."""
+
+
+class DocumentUnreadable(EngineFault):
+    """No text can be taken out of the document."""
+
+
 class ToolFailed(EngineFault):
     """The tool does not exist, or could not be called."""
 
     def __init__(self, message: str, *, retryable: bool = False) -> None:
         self.retryable = retryable
         super().__init__(message)
+
+
+class ToolMissing(ToolFailed):
+    """This installation or team does not have the tool."""
 
 
 class SubWorkflowFailed(EngineFault):

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from workflows.engine.kinds import AnyKind, Field, Output
 from workflows.engine.language.document import Json, NodeSpec
+from workflows.engine.language.values import ValueType, build_zero_value, parse_type
 
 
 def build_example_data(kind: AnyKind) -> dict[str, Json]:
@@ -18,6 +19,21 @@ def list_outputs(kind: AnyKind, data: Mapping[str, Json] | None = None) -> tuple
         return tuple(kind.list_outputs(spec))
     except (ValueError, TypeError, KeyError, AttributeError):
         return ()
+
+
+def build_example_outputs(kind: AnyKind, data: Mapping[str, Json]) -> dict[str, Json]:
+    """Return typical outputs of a node with the data, as a person could enter them.
+
+    An output without an example has the empty value of its type, or is left out if that would be an empty list or object.
+    """
+    values = {output.name: _build_example_value(output) for output in list_outputs(kind, data)}
+    return {name: value for name, value in values.items() if value not in (None, [], {})} or values
+
+
+def _build_example_value(output: Output) -> Json:
+    if output.example is not None:
+        return output.example
+    return build_zero_value(parse_type(output.type) or ValueType.ANY)
 
 
 def _collect_examples(fields: Iterable[Field]) -> dict[str, Json]:

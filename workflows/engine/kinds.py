@@ -77,6 +77,7 @@ class Output:
     type: str = "any"
     help: str = ""
     derived_type: DerivedType | None = None
+    example: Json = None  # of a typical value
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +111,10 @@ class NodeContext:
     emit_chunk: Callable[[str, str], None] | None = None
     body: Rounds | None = None  # containers only
     recorded_inputs: dict[str, Json] = field(default_factory=dict)  # see ``record_inputs``
+    recorded_events: list[Event] = field(default_factory=list)  # see ``record_events``
     untrusted: frozenset[str] = frozenset()  # see ``workflows.engine.language.untrusted``
+    # Variables with text of memories, as ``ContentFlow.recalled`` has them.
+    recalled: frozenset[str] = frozenset()
     parts: StepParts | None = None  # of kinds with ``has_parts``
     answers: Mapping[str, Answer] = field(default_factory=dict)  # to earlier waits, by part
 
@@ -122,6 +126,10 @@ class NodeContext:
         self.recorded_inputs.pop(UNTRUSTED_KEYS, None)
         if untrusted_keys:
             self.recorded_inputs[UNTRUSTED_KEYS] = untrusted_keys
+
+    def record_events(self, events: Iterable[Event]) -> None:
+        """Record what a try of the step did before its end, such as a recall, so that a failed step tells of it, too."""
+        self.recorded_events[:] = events
 
     def record_untrusted_keys(self, keys: Sequence[str]) -> None:
         """Record the keys of untrusted memories that this step was given."""
@@ -176,6 +184,9 @@ class NodeKind(Appearance, Generic[ConfigT, PreparedT]):
     config_model: ClassVar[type[BaseModel]] = NodeConfig
     execution: ClassVar[Execution] = Execution.PLAIN
     has_effect: ClassVar[bool] = False
+    # Its steps call services outside, so their authors choose what happens if the outcome of a call is unknown
+    # (``failure_policy.RetrySafety``).
+    calls_outside: ClassVar[bool] = False
     # A step consists of several calls, which are recorded one by one (``NodeContext.parts``).
     has_parts: ClassVar[bool] = False
     # The default retry settings of its nodes; without them its nodes are never retried.
@@ -190,6 +201,10 @@ class NodeKind(Appearance, Generic[ConfigT, PreparedT]):
     streams: ClassVar[frozenset[str]] = frozenset()
     # Its outputs are untrusted, such as text from the web; memory may require a review of them.
     has_untrusted_outputs: ClassVar[bool] = False
+    # Outputs with the text of memories as it was stored, which prompts quote in a system message.
+    recalled_outputs: ClassVar[tuple[str, ...]] = ()
+    # Its outputs have the text of its inputs, without a model between them.
+    passes_text_on: ClassVar[bool] = False
     # The output that is made for a prompt; its end event has the length.
     context_output: ClassVar[str] = ""
     # Its outputs are the outputs of the run, or of the round if it is inside a container.
@@ -198,6 +213,8 @@ class NodeKind(Appearance, Generic[ConfigT, PreparedT]):
     ends_rounds: ClassVar[bool] = False
     # The kinds of containers to which it is restricted; empty means that it may be anywhere.
     allowed_containers: ClassVar[frozenset[str]] = frozenset()
+    # Its step waits for a person, so the rounds of a container around it stay with the run that the person is shown.
+    waits_for_people: ClassVar[bool] = False
     # Containers: the events of their rounds.
     round_events: ClassVar[RoundEvents] = ITERATION_EVENTS
     aliases: ClassVar[tuple[str, ...]] = ()
@@ -224,7 +241,7 @@ class NodeKind(Appearance, Generic[ConfigT, PreparedT]):
         try:
             self.configure(spec)
         except ValidationError as invalid:
-            return build_config_problems(spec.id, invalid, self.fields)
+            return build_config_problems(spec.id, invalid, self.fields, spec.data)
         return []
 
     def build_initial_data(self, text: Selector) -> Data:
@@ -241,6 +258,10 @@ class NodeKind(Appearance, Generic[ConfigT, PreparedT]):
 
     def list_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         return ()
+
+    def keeps_undeclared_outputs(self, spec: NodeSpec) -> bool:
+        """Return whether the node may return more outputs than ``list_outputs`` names."""
+        return False
 
     def shares_pool(self, prepared: PreparedT) -> bool:
         """Return whether a container's rounds share the pool of the scope around it, instead of a copy each."""
@@ -277,6 +298,10 @@ class NodeKind(Appearance, Generic[ConfigT, PreparedT]):
     def list_segments(self, prepared: PreparedT) -> Sequence[Segment]:
         """Return the segments that a response kind prints, in order."""
         return ()
+
+    def only_reads(self, prepared: PreparedT, ctx: NodeContext) -> bool:
+        """Return whether the step's call changes nothing outside, so that it may be made again without asking."""
+        return False
 
     def run(self, prepared: PreparedT, ctx: NodeContext) -> NodeResult | Awaitable[NodeResult]:
         # Not abstract, because kinds that are only shown, such as the editor's ``UnknownKind``, have none.

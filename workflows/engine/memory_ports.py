@@ -3,7 +3,7 @@
 ``workflows.engine.ports`` explains ``identity`` and ``origin``.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 from workflows.engine.language.document import Json
@@ -50,6 +50,25 @@ class PageHit(Protocol):
     def parts(self) -> Mapping[str, float]: ...
     @property
     def entry(self) -> MemoryHit: ...
+    @property
+    def source(self) -> Mapping[str, Json] | None:
+        """Return the document or text from which the page was written: title, kind, url and so on."""
+        ...
+
+
+class NamedKnowledgeBase(Protocol):
+    """A knowledge base that a node names. ``titles`` are those of some of its pages."""
+
+    @property
+    def namespace(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def titles(self) -> Sequence[str]: ...
+    @property
+    def exists(self) -> bool: ...
+    @property
+    def description(self) -> str: ...
 
 
 class StoredPage(Protocol):
@@ -106,7 +125,21 @@ class KnowledgePort(Protocol):
         top_k: int = 20,
         min_score: float = 0.1,
         tags: Sequence[str] = (),
-    ) -> Sequence[PageHit]: ...
+        namespaces: Sequence[str] = (),
+        accepts: Callable[[Mapping[str, Json]], bool] | None = None,
+    ) -> Sequence[PageHit]:
+        """Search the pages of the scope or, with ``namespaces``, those of these knowledge bases together.
+
+        A server allows only the knowledge bases that the run's document names and its starter may view. ``accepts`` is
+        given the metadata of a page.
+        """
+        ...
+
+    async def list_knowledge_bases(
+        self, *, identity: Mapping[str, Json], origin: Origin, namespaces: Sequence[str]
+    ) -> Sequence[NamedKnowledgeBase]:
+        """Return these knowledge bases in this order, those that don't exist included."""
+        ...
 
     async def write_pages(
         self,

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Literal, Protocol, runtime_checkable
 
+from workflows.engine.files.ports import DocumentPort, FilePort
 from workflows.engine.language.document import Json
 from workflows.engine.runtime.events import Event
 from workflows.engine.runtime.step_records import StepKey, StepRecord
@@ -19,6 +20,10 @@ from workflows.engine.tool_calls import ToolCall, ToolPort, ToolSpec
 Role = Literal["system", "user", "assistant", "tool"]
 # The task of a request that asks for the facts in its ``subject``.
 FACTS_TASK: Final = "facts"
+# The tasks of requests that only a language model can answer: of knowledge bases the one to search, and the conditions
+# on metadata that a question states.
+CHOICE_TASK: Final = "choose_knowledge_base"
+CONDITIONS_TASK: Final = "metadata_conditions"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +32,7 @@ class ImagePart:
 
     url: str
     detail: Literal["auto", "low", "high"] = "auto"
+    name: str = ""  # of a stored file
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +243,36 @@ class ModelPort(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class RerankRequest:
+    """Documents whose relevance to a query a model is to score, and how many of the best ones are needed."""
+
+    provider: str
+    model: str
+    query: str
+    documents: tuple[str, ...]
+    top_n: int
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class RerankResult:
+    """The scores of documents by their index, best first."""
+
+    scores: tuple[tuple[int, float], ...]
+    usage: Usage | None = None
+    source: ModelSource | None = None
+
+
+@runtime_checkable
+class RerankPort(Protocol):
+    """A model port whose providers may have models that score documents."""
+
+    async def rerank(self, request: RerankRequest) -> RerankResult:
+        """Raises ``engine.errors.RerankUnavailable`` if the model is not connected, and ModelFailed if it fails."""
+        ...
+
+
 class TemplatePort(Protocol):
     """Renders Jinja2 outside this process, because a template is code. The variables are JSON.
 
@@ -255,14 +291,20 @@ class CodeRequest:
     inputs: Mapping[str, Json]
     timeout_seconds: float = 10.0
     calling: Literal["keywords", "inputs"] = "keywords"  # main(a=…, b=…) or main({"a": …, "b": …})
+    # To the HTTP requests that the code sends, in their order.
+    responses: tuple[Mapping[str, Json], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class CodeResult:
-    """The result of untrusted code: ``value`` is any JSON."""
+    """The result of untrusted code: ``value`` is any JSON.
+
+    With a ``call`` there is no value: the code needs the response to this HTTP request, and is to be run again with it.
+    """
 
     value: Json
     stdout: str = ""
+    call: Mapping[str, Json] | None = None
 
 
 class CodePort(Protocol):
@@ -355,6 +397,39 @@ class SubWorkflowPort(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class RoundsRequest:
+    """The rounds of a container at the top level that other workers are to run."""
+
+    node_id: str
+    count: int
+    limit: int  # of rounds that run at a time
+    stops_at_failure: bool
+    conversation: Mapping[str, Json]  # the variables with which the rounds begin
+
+
+class RoundsRecorder(Protocol):
+    """Records the steps of rounds that ran elsewhere, with their events, as steps of the run."""
+
+    def is_recorded(self, step: StepKey) -> bool: ...
+
+    async def record(self, record: StepRecord, events: Sequence[Event]) -> None: ...
+
+    def add_event(self, event: Event) -> None: ...
+
+
+class RoundsPort(Protocol):
+    """Runs rounds of a container on all workers."""
+
+    async def run_rounds(self, request: RoundsRequest, recorder: RoundsRecorder) -> int | None:
+        """Have all rounds run, and record their steps. Return the index of the failed round that ends the container.
+
+        A later attempt at the run goes on with the same rounds. Raises StepWaiting while rounds are paused and no
+        others are left.
+        """
+        ...
+
+
 class ClockPort(Protocol):
     def now(self) -> datetime: ...
     def monotonic(self) -> float: ...
@@ -382,10 +457,13 @@ class Ports:
     templates: TemplatePort | None = None
     code: CodePort | None = None
     http: HttpPort | None = None
+    files: FilePort | None = None
+    documents: DocumentPort | None = None
     history: HistoryPort | None = None
     reminder: ReminderPort | None = None
     tools: ToolPort | None = None
     sub_workflows: SubWorkflowPort | None = None
+    rounds: RoundsPort | None = None  # None: a run executes all of its rounds itself
 
 
 class Journal(Protocol):

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from workflows.engine.clauses import split_clauses
+
 
 MAX_STATEMENTS: Final = 20
 MAX_STATEMENT_LENGTH: Final = (
@@ -44,7 +46,7 @@ _CHINESE_QUESTION = re.compile(
 )
 _COMMANDS = re.compile(
     r"^(?:please\s+)?(?:summari[sz]e|write|translate|rewrite|classify|extract|generate|create|compose|"
-    r"answer|explain|draft|convert|improve|analy[sz]e|count)\b|^请?(?:总结|概括|写|翻译|改写|分类|提取|生成|解释|分析)",
+    r"answer|explain|draft|convert|improve|analy[sz]e|count)\b|^请?(?:总结|概括|写|翻译|改写|分类|提取|生成|解释|分析)(?![^，。！？]{0,12}的?时候?[，,我你他她])",
     re.IGNORECASE,
 )
 # "Remember that …" introduces a fact.
@@ -129,6 +131,7 @@ def is_greeting(text: str) -> bool:
 def list_statements(text: str) -> list[str]:
     """Return what a message states, in its own words: without its questions, requests, greetings and thanks.
 
+    A sentence that states several facts becomes one statement for each.
     Of a sentence that ends as a question, the clauses in which the person tells something are kept.
     """
     statements: dict[str, None] = {}
@@ -139,23 +142,24 @@ def list_statements(text: str) -> list[str]:
 
 
 def _iter_statements(sentence: str) -> Iterator[str]:
-    told = _SALUTATION.sub("", sentence).strip()
-    fact = _REMEMBER.sub("", told).strip()
-    is_asked_to_remember = fact != told
+    text = _SALUTATION.sub("", sentence).strip()
+    fact = _REMEMBER.sub("", text).strip()
+    is_asked_to_remember = fact != text
     if _is_asked(fact):
         yield from _iter_told_clauses(fact)
     elif _has_content(fact) and (is_asked_to_remember or not _is_request(fact)):
-        yield fact[0].upper() + fact[1:] if is_asked_to_remember else fact
+        statement = fact[0].upper() + fact[1:] if is_asked_to_remember else fact
+        yield from split_clauses(statement, is_chinese=is_chinese(statement))
 
 
 def _iter_told_clauses(question: str) -> Iterator[str]:
     """Yield the clauses before the question: of "I live in Lyon, where can I eat?", the first one."""
     for clause in _CLAUSE_END.split(question)[:-1]:
-        told = clause.strip()
-        if not _TELLING.match(told) or _is_asked(told):
+        text = clause.strip()
+        if not _TELLING.match(text) or _is_asked(text):
             return
-        if _has_content(told):
-            yield told
+        if _has_content(text):
+            yield text
 
 
 def _is_asked(sentence: str) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from django.utils.functional import Promise
 
@@ -11,6 +12,10 @@ from workflows.engine.language.dsl import load_document
 from workflows.engine.language.dsl.yaml_reading import read_yaml
 from workflows.engine.testing.cases import Case, Seed, read_cases
 from workflows.samples.wording import FOLDER, translate_tree, translate_yaml
+
+
+# The test user whom the samples' memories about a user are about.
+DEMO_USER: Final = "Ana"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +64,11 @@ class Sample:
             return []
         seeds = translate_tree(read_yaml(self._read_file("memories")))
         return [Seed.model_validate(seed) for seed in seeds]
+
+    @property
+    def first_user(self) -> str:
+        """Return the test user as whom a new copy is opened, since its memories about a user are about that user."""
+        return DEMO_USER if any(seed.person == DEMO_USER for seed in self.memories) else ""
 
     @property
     def kinds(self) -> tuple[str, ...]:

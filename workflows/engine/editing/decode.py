@@ -19,7 +19,7 @@ from workflows.engine.editing.errors import EditRefused, build_refusal
 from workflows.engine.editing.ops import ChangeRule, Op
 from workflows.engine.editing.records import UNRANKED, EdgeRecord, Item, VariableRecord
 from workflows.engine.errors import DocumentInvalid
-from workflows.engine.language.document import Json
+from workflows.engine.language.document import MAX_COORDINATE, Json
 from workflows.engine.language.dsl.limits import MAX_BYTES, check_tree
 from workflows.engine.language.problems import Problem
 
@@ -27,7 +27,6 @@ from workflows.engine.language.problems import Problem
 MAX_OPS: Final = 5_000
 MAX_TITLE: Final = 1_000
 MAX_KEY: Final = 255
-MAX_COORDINATE: Final = 1_000_000
 MAX_SIZE: Final = 50_000
 
 

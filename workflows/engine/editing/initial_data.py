@@ -54,10 +54,11 @@ def _find_surroundings(store: Store, id_: str, ops: Sequence[Op], context: Conte
 def _iter_sources(
     store: Store, id_: str, ops: Sequence[Op], context: Context
 ) -> Iterator[tuple[str, AnyKind]]:
-    """Yield the nodes behind which the operations add this node, with their kinds."""
+    """Yield the nodes behind which the operations add this node, with their kinds. They may be new themselves."""
+    added = {op.item.id: op.item for op in ops if isinstance(op, Add)}
     for op in ops:
         if isinstance(op, Connect) and op.edge.target == id_ and op.edge.handle == PLAIN_HANDLE:
-            source = store.get_item(op.edge.source)
+            source = added.get(op.edge.source) or store.get_item(op.edge.source)
             kind = context.kinds.get(source.kind) if source else None
             if kind is not None:
                 yield op.edge.source, kind

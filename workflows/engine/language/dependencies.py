@@ -9,11 +9,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
+from workflows.engine.foreign_kinds.read_outputs import list_read_outputs
 from workflows.engine.kinds import AnyKind, Output, TypeRule, gettext_noop
+from workflows.engine.language.config_errors import HALF_MADE
 from workflows.engine.language.document import Document, Json, Mode, NodeSpec, Selector
+from workflows.engine.language.failure_policy import ERROR_OUTPUTS
 from workflows.engine.language.graph import Graph
 from workflows.engine.language.templating import REFERENCE
-from workflows.engine.language.validation.references import ERROR_OUTPUTS
 from workflows.engine.language.values import (
     ARRAYS,
     ELEMENTS,
@@ -21,7 +23,12 @@ from workflows.engine.language.values import (
     ValueType,
     parse_type,
 )
-from workflows.engine.language.variables import CONVERSATION, ENVIRONMENT, SYSTEM
+from workflows.engine.language.variables import (
+    CONVERSATION,
+    ENVIRONMENT,
+    SYSTEM,
+    normalize_selector,
+)
 
 
 # Users can type the paths of deeper parts, which a list would be too long for.
@@ -52,7 +59,7 @@ class Source:
     title: str
     kind: str  # a node's kind, or the id of a built-in source
     variables: tuple[Variable, ...]
-    position: str = "upstream"  # around | upstream | inside | built-in
+    position: str = "upstream"  # own | around | upstream | inside | built-in
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +106,21 @@ def list_node_outputs(
     if node_id not in graph.nodes:
         return ()
     types = _TypeResolver(graph, kinds, tuple(_iter_built_in(document)))
-    return types.resolve_outputs(node_id, _list_outputs(graph.nodes[node_id], kinds))
+    return types.resolve_outputs(node_id, types.list_declared_outputs(node_id))
+
+
+def build_type_finder(
+    document: Document, graph: Graph, kinds: Mapping[str, AnyKind]
+) -> Callable[[Selector], ValueType]:
+    """Return a function that returns the type of a variable, or ``ValueType.ANY`` if it is unknown."""
+    types = _TypeResolver(graph, kinds, tuple(_iter_built_in(document)))
+    starts = {node.id for node in document.nodes if node.kind == "start"}
+
+    def find_type(selector: Selector) -> ValueType:
+        is_of_start = bool(selector) and selector[0] in starts
+        return types.get_type(tuple(normalize_selector(selector)) if is_of_start else selector)
+
+    return find_type
 
 
 # A node and its output.
@@ -119,13 +140,24 @@ class _TypeResolver:
     ) -> tuple[Variable, ...]:
         """Return a node's outputs. ``visited`` breaks cycles of derived types."""
         spec = self.graph.nodes[id_]
-        outputs = self.resolve_outputs(id_, _list_outputs(spec, self.kinds), visited)
+        outputs = self.resolve_outputs(id_, self.list_declared_outputs(id_), visited)
         return tuple(
             _build_variable(
                 (id_, output.name), output.type, output.help, _get_output_schema(spec, output)
             )
             for output in (*outputs, *_iter_error_outputs(spec))
         )
+
+    def list_declared_outputs(self, id_: str) -> tuple[Output, ...]:
+        """Return the outputs that the node's kind names and, where there may be more, those that other nodes read."""
+        spec = self.graph.nodes[id_]
+        kind = self.kinds.get(spec.kind)
+        outputs = _list_outputs(spec, self.kinds)
+        if kind is not None and not kind.keeps_undeclared_outputs(spec):
+            return outputs
+        names = {output.name for output in outputs}
+        read = list_read_outputs(self.graph.nodes.values(), self.kinds, id_)
+        return (*outputs, *(output for output in read if output.name not in names))
 
     def list_inner_outputs(
         self, id_: str, visited: frozenset[_OutputKey] = frozenset()
@@ -146,11 +178,13 @@ class _TypeResolver:
         derived_type, output_key = output.derived_type, (id_, output.name)
         if derived_type is None or output_key in visited or len(visited) >= MAX_TYPE_DEPTH:
             return output
-        source_type = self._get_type(derived_type.selector, visited | {output_key})
+        source_type = self.get_type(derived_type.selector, visited | {output_key})
         value_type = _TYPE_RULES[derived_type.rule](source_type)
         return output if value_type is None else replace(output, type=value_type.value)
 
-    def _get_type(self, selector: Selector, visited: frozenset[_OutputKey]) -> ValueType:
+    def get_type(
+        self, selector: Selector, visited: frozenset[_OutputKey] = frozenset()
+    ) -> ValueType:
         """Return the type of a variable, or ``ValueType.ANY`` if it is unknown."""
         if len(selector) < 2:
             return ValueType.ANY
@@ -190,6 +224,8 @@ def _iter_node_sources(types: _TypeResolver, node_id: str) -> Iterator[Source]:
     visible = graph.find_visible(node_id)
     containers = graph.list_containers(node_id)
     inside = graph.list_inside(node_id)
+    if inside:
+        yield _build_source(graph.nodes[node_id], types.list_inner_outputs(node_id), "own")
     for node in containers:
         yield _build_source(graph.nodes[node], types.list_inner_outputs(node), "around")
     distance = _measure_distances(graph, (node_id, *containers))
@@ -214,7 +250,7 @@ def _list_outputs(
     try:
         outputs = kind.list_inner_outputs(spec) if inner else kind.list_outputs(spec)
         return tuple(output for output in outputs if output.name)
-    except (ValueError, TypeError, KeyError, AttributeError):
+    except HALF_MADE:
         return ()
 
 

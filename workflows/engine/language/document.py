@@ -8,7 +8,7 @@ nothing.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 
 # Values of a workflow are JSON values of any shape.
@@ -25,6 +25,9 @@ class Mode(StrEnum):
 class Dialect(StrEnum):
     DIFY = "dify"
     XWORKFLOW = "xworkflow"
+
+
+MAX_COORDINATE: Final = 1_000_000  # of the canvas, in pixels
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
-"""Reads a node's policy for its failures: retries, time limit, and where a run continues after the last try."""
+"""Reads a node's policy for its failures: retries, time limit, where a run continues, and what a lost worker means."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -8,17 +9,32 @@ from typing import Final
 
 from workflows.engine.errors import ValueMismatch
 from workflows.engine.language.document import Json, NodeSpec
-from workflows.engine.language.problems import Problem
-from workflows.engine.language.values import parse_constant, parse_type
+from workflows.engine.language.problems import Problem, build_warning
+from workflows.engine.language.values import is_number, parse_constant, parse_number, parse_type
 
 
 FAIL_HANDLE: Final = "fail-branch"
+# The outputs of a node whose failure was handled.
+ERROR_OUTPUTS: Final = ("error_message", "error_type")
+_RETRY: Final = "retry_config"
+RETRY_SAFETY: Final = "retry_safety"  # the key in a node's data
 
 
 class Strategy(StrEnum):
     ABORT = "none"  # the run fails
     FAIL_BRANCH = "fail-branch"  # continue at a separate handle
     DEFAULT_VALUE = "default-value"  # continue with these outputs
+
+
+class RetrySafety(StrEnum):
+    """Says whether a step may be called again whose worker was lost before the step had a result.
+
+    The called service may have received the call or not: its outcome is unknown.
+    """
+
+    SAFE = "safe"  # call again, with the same idempotency key
+    ASK = "ask"  # call again if the call only reads, otherwise ask a person
+    NEVER = "never"  # always ask a person, and never retry by itself
 
 
 class Backoff(StrEnum):
@@ -57,6 +73,7 @@ class Policy:
     strategy: Strategy = Strategy.ABORT
     defaults: Mapping[str, Json] = field(default_factory=dict)  # outputs for DEFAULT_VALUE
     timeout_seconds: float | None = None
+    retry_safety: RetrySafety = RetrySafety.SAFE
 
 
 NO_POLICY = Policy()
@@ -70,16 +87,30 @@ def read_policy(spec: NodeSpec, retry_defaults: Retry | None) -> tuple[Policy, l
     defaults = _read_defaults(spec, default_value, problems) if has_defaults else {}
     retry = _read_retry(spec, retry_defaults, problems) if retry_defaults else None
     timeout = _read_number(spec, "timeout_secs", 0, problems)
-    if retry is None and strategy is Strategy.ABORT and not timeout:
-        return NO_POLICY, problems
-    return Policy(retry, strategy, defaults, timeout or None), problems
+    safety = _read_retry_safety(spec, problems)
+    if safety is RetrySafety.NEVER and retry is not None:
+        message = "The retries of this node are off, because it is never to be called again"
+        problems.append(
+            build_warning("policy.never_retried", message, node=spec.id, field="retry_safety")
+        )
+        retry = None
+    policy = Policy(retry, strategy, defaults, timeout or None, safety)
+    return NO_POLICY if policy == NO_POLICY else policy, problems
 
 
 def has_fail_branch(data: Mapping[str, Json]) -> bool:
     """Return whether the run continues at a separate handle if the node fails."""
+    return bool(_get_strategy(data) == Strategy.FAIL_BRANCH.value)
+
+
+def handles_failure(data: Mapping[str, Json]) -> bool:
+    """Return whether the run continues if the node fails."""
+    return _get_strategy(data) in (Strategy.FAIL_BRANCH.value, Strategy.DEFAULT_VALUE.value)
+
+
+def _get_strategy(data: Mapping[str, Json]) -> Json:
     strategy = data.get("error_strategy")
-    strategy = strategy.get("type") if isinstance(strategy, Mapping) else strategy
-    return bool(strategy == Strategy.FAIL_BRANCH.value)
+    return strategy.get("type") if isinstance(strategy, Mapping) else strategy
 
 
 def _read_strategy(spec: NodeSpec, problems: list[Problem]) -> tuple[Strategy, Json]:
@@ -91,15 +122,28 @@ def _read_strategy(spec: NodeSpec, problems: list[Problem]) -> tuple[Strategy, J
     try:
         return Strategy(strategy or "none"), default_value
     except ValueError:
-        message = f"Unknown error strategy {strategy!r}"
+        message = "Error handling: choose one"
         problems.append(_build_problem(spec, "error_strategy", message))
         return Strategy.ABORT, default_value
+
+
+def _read_retry_safety(spec: NodeSpec, problems: list[Problem]) -> RetrySafety:
+    value = spec.data.get(RETRY_SAFETY) or RetrySafety.SAFE
+    try:
+        return RetrySafety(value)
+    except ValueError:
+        message = "If it's unclear whether a call was made: choose one"
+        problems.append(_build_problem(spec, RETRY_SAFETY, message))
+        return RetrySafety.SAFE
 
 
 def _read_defaults(spec: NodeSpec, default_value: Json, problems: list[Problem]) -> dict[str, Json]:
     if isinstance(default_value, Mapping):
         return dict(default_value)
     defaults: dict[str, Json] = {}
+    if default_value is not None and not isinstance(default_value, list | tuple):
+        problems.append(_build_problem(spec, "default_value", "Default outputs must be a list"))
+        return {}
     for index, item in enumerate(default_value or ()):
         try:
             defaults[item["key"]] = _convert_default(item.get("type", "string"), item.get("value"))
@@ -123,14 +167,14 @@ def _read_retry(spec: NodeSpec, defaults: Retry, problems: list[Problem]) -> Ret
     if not isinstance(config, Mapping):
         return None
     # Off by default, as in Dify; the reader for xworkflow, which has no flag, sets it.
-    retries = _read_number(spec, "retry_config.max_retries", defaults.max_retries, problems)
+    retries = _read_number(spec, f"{_RETRY}.max_retries", defaults.max_retries, problems)
     if not config.get("retry_enabled", False) or not retries:
         return None
-    interval = _read_number(spec, "retry_config.retry_interval", defaults.interval_ms, problems)
+    interval = _read_number(spec, f"{_RETRY}.retry_interval", defaults.interval_ms, problems)
     try:
         backoff = Backoff(config.get("backoff_strategy") or defaults.backoff)
     except ValueError:
-        path = "retry_config.backoff_strategy"
+        path = f"{_RETRY}.backoff_strategy"
         problems.append(_build_problem(spec, path, "Unknown backoff strategy"))
         backoff = defaults.backoff
     only_retryable = defaults.only_retryable or "backoff_strategy" in config
@@ -138,8 +182,10 @@ def _read_retry(spec: NodeSpec, defaults: Retry, problems: list[Problem]) -> Ret
         max_retries=int(retries),
         interval_ms=interval,
         backoff=backoff,
-        multiplier=config.get("backoff_multiplier") or defaults.multiplier,
-        max_interval_ms=config.get("max_retry_interval") or defaults.max_interval_ms,
+        multiplier=_read_number(spec, f"{_RETRY}.backoff_multiplier", 0, problems)
+        or defaults.multiplier,
+        max_interval_ms=_read_number(spec, f"{_RETRY}.max_retry_interval", 0, problems)
+        or defaults.max_interval_ms,
         only_retryable=bool(config.get("retry_on_retryable_only", only_retryable)),
     )
 
@@ -148,12 +194,23 @@ def _read_number(spec: NodeSpec, path: str, default: float, problems: list[Probl
     value: Json = spec.data
     for key in path.split("."):
         value = value.get(key)
-    if value is None:
+    if value is None or (isinstance(value, str) and not value.strip()):
         return default
-    if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0:
-        return value
+    number = read_count(value)
+    if number is not None:
+        return number
     problems.append(_build_problem(spec, path, "Enter a number, zero or greater"))
     return default
+
+
+def read_count(value: Json) -> float | None:
+    """Return a number that is zero or greater, also of text, as some exports write it; None for anything else."""
+    if isinstance(value, str):
+        try:
+            value = parse_number(value)
+        except ValueMismatch:
+            return None
+    return value if is_number(value) and 0 <= value < math.inf else None
 
 
 def _build_problem(spec: NodeSpec, path: str, message: str) -> Problem:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from workflows.engine.language.containers import ENTRY_KINDS
+from workflows.engine.language.containers import ENTRY_KINDS, MAX_NESTING
 from workflows.engine.language.document import Document, EdgeSpec, NodeSpec
 
 
@@ -62,10 +62,12 @@ class Graph:
         return candidates[0] if len(candidates) == 1 else None
 
     def list_containers(self, node: str) -> tuple[str, ...]:
-        """Return the containers around a node, innermost first. A missing or cyclic parent ends the list."""
+        """Return the containers around a node, innermost first. A missing or cyclic parent ends the list, and too many do."""
         containers: list[str] = []
         parent = self.nodes[node].parent
         while parent is not None and parent in self.nodes and parent not in containers:
+            if len(containers) > MAX_NESTING:
+                break
             containers.append(parent)
             parent = self.nodes[parent].parent
         return tuple(containers)
@@ -149,10 +151,7 @@ class Graph:
         return tuple(ordered)
 
     def _has_path(self, source: str, target: str) -> bool:
-        mask = self._ancestor_masks.get(target)
-        if mask is None:  # on or behind a cycle
-            return source in self.find_upstream(target)
-        return bool(mask >> self._bit_positions[source] & 1)
+        return bool(self._ancestor_masks[target] >> self._bit_positions[source] & 1)
 
     @cached_property
     def _bit_positions(self) -> Mapping[str, int]:
@@ -162,11 +161,14 @@ class Graph:
     def _ancestor_masks(self) -> Mapping[str, int]:
         """Map each node to the nodes upstream of it, as the bits of one number, so that large graphs take milliseconds."""
         masks: dict[str, int] = {}
-        for node in self._topological_order:
+        components = _list_components(self.nodes, self.list_successors, self.list_predecessors)
+        for component in components:
+            # Inside a component every node is upstream of every other, and of itself if it is on a circle.
             mask = 0
-            for edge in self.list_incoming(node):
-                mask |= masks[edge.source] | 1 << self._bit_positions[edge.source]
-            masks[node] = mask
+            for node in component:
+                for source in self.list_predecessors(node):
+                    mask |= masks.get(source, 0) | 1 << self._bit_positions[source]
+            masks |= dict.fromkeys(component, mask)
         return masks
 
     def _list_entries(self, container: str) -> tuple[str, ...]:
@@ -215,3 +217,51 @@ def _group_edges(pairs: Iterable[tuple[str, EdgeSpec]]) -> Mapping[str, tuple[Ed
     for key, edge in pairs:
         groups[key].append(edge)
     return {key: tuple(edges) for key, edges in groups.items()}
+
+
+def _list_components(
+    nodes: Iterable[str],
+    list_successors: Callable[[str], Iterable[str]],
+    list_predecessors: Callable[[str], Iterable[str]],
+) -> list[list[str]]:
+    """Return the circles, and the nodes on none, in topological order: edges lead from earlier ones to later ones.
+
+    They are the strongly connected components, found by Kosaraju's method.
+    """
+    components: list[list[str]] = []
+    assigned: set[str] = set()
+    for root in reversed(_sort_by_end(nodes, list_successors)):
+        if root in assigned:
+            continue
+        assigned.add(root)
+        component = [root]
+        for node in component:  # grows while it is read
+            for source in list_predecessors(node):
+                if source not in assigned:
+                    assigned.add(source)
+                    component.append(source)
+        components.append(component)
+    return components
+
+
+def _sort_by_end(
+    nodes: Iterable[str], list_successors: Callable[[str], Iterable[str]]
+) -> list[str]:
+    """Return the nodes in the order in which a depth-first search leaves them."""
+    ended: list[str] = []
+    visited: set[str] = set()
+    for root in nodes:
+        if root in visited:
+            continue
+        visited.add(root)
+        stack = [(root, iter(list_successors(root)))]
+        while stack:
+            node, remaining = stack[-1]
+            target = next((target for target in remaining if target not in visited), None)
+            if target is None:
+                ended.append(node)
+                stack.pop()
+            else:
+                visited.add(target)
+                stack.append((target, iter(list_successors(target))))
+    return ended

@@ -9,17 +9,26 @@ from workflows.engine.texts import Phrase, Text
 
 RECALL_FIELD = "enhanced_memory"  # the field of a node that recalls into its prompt
 TOOLS_FIELD = "memory_tools"  # the field of a node whose model may use memory by itself
+KNOWLEDGE_FIELD = "knowledge_bases"  # the field of a node that searches knowledge bases of the team
 MEMORY_FIELDS = (RECALL_FIELD, TOOLS_FIELD)
 DEFAULT_SCOPE = "conversation"  # of enhanced_memory without a scope, as in the original application
 INITIAL_SCOPE = "user"  # of new nodes
+SHARED_SCOPE = "global"
+# The memory tools of agents that change memory.
+WRITING_TOOLS = frozenset(
+    {"remember", "forget", "write_page", "add_source", "link_pages", "compile_page"}
+)
 
 # The memory scopes that a form offers. A workflow's memory needs a group, which the form of a run asks for.
 SCOPES = (
     ("conversation", gettext_noop("Conversation")),
     ("user", gettext_noop("User")),
     ("global", gettext_noop("Global")),
-    ("workflow", gettext_noop("Workflow (by group)")),
+    ("workflow", gettext_noop("Workflow")),
     ("run", gettext_noop("Run")),
+)
+SCOPE_HELP = gettext_noop(
+    "User: one memory per user, shared by all workflows of the team. Global: shared by all users of this workflow. Workflow: one memory per group ID that a run passes. Conversation: one memory per conversation."
 )
 # The maximum half-life is a hundred years, as in ``memory.core.provider``.
 MAX_RECENCY_DAYS = 36_500
@@ -68,11 +77,55 @@ def list_memory_scopes(document: Document, kinds: Mapping[str, AnyKind]) -> froz
     )
 
 
+def list_shared_writers(document: Document, kinds: Mapping[str, AnyKind]) -> tuple[NodeSpec, ...]:
+    """Return the nodes that write memory which all users of the workflow share."""
+    return tuple(node for node in document.nodes if _writes_shared(node, kinds.get(node.kind)))
+
+
+def list_knowledge_bases(document: Document) -> frozenset[str]:
+    """Return the knowledge bases that the document's nodes name. Only these may a run read besides its own.
+
+    The names are literal: a reference in one of them is never replaced, so no value in a run can add another one.
+    """
+    return frozenset(
+        namespace for node in document.nodes for namespace in read_knowledge_bases(node.data)
+    )
+
+
+def read_knowledge_bases(data: Mapping[str, Json]) -> tuple[str, ...]:
+    """Return the knowledge bases in the data of a node, without anything that can't be one."""
+    names = data.get(KNOWLEDGE_FIELD)
+    texts = names if isinstance(names, list | tuple) else ()
+    return tuple(text for text in texts if isinstance(text, str) and is_knowledge_base(text))
+
+
+def is_knowledge_base(text: str) -> bool:
+    """Return whether a text is a namespace of the scope global, and not a template."""
+    prefix, _separator, name = text.partition(":")
+    return prefix == "global" and bool(name.strip()) and "{{" not in name
+
+
+def _writes_shared(node: NodeSpec, kind: AnyKind | None) -> bool:
+    if kind is not None and kind.needs_memory and kind.has_effect:
+        return bool((node.data.get("scope") or kind.default_scope) == SHARED_SCOPE)
+    tools = node.data.get(TOOLS_FIELD)
+    scopes_of_writing = (
+        [scopes for name, scopes in tools.items() if name in WRITING_TOOLS]
+        if isinstance(tools, dict)
+        else []
+    )
+    return any(
+        isinstance(each, list | tuple) and SHARED_SCOPE in each for each in scopes_of_writing
+    )
+
+
 def _iter_scopes(node: NodeSpec, kind: AnyKind | None) -> Iterator[str]:
     if kind is not None and kind.needs_memory:
         scope = node.data.get("scope") or kind.default_scope
         if scope and isinstance(scope, str):
             yield scope
+    if read_knowledge_bases(node.data):
+        yield "global"
     memory_tools = node.data.get(TOOLS_FIELD)
     if isinstance(memory_tools, dict):
         for scopes in memory_tools.values():

@@ -9,7 +9,7 @@ from workflows.engine.language.graph import Graph
 from workflows.engine.language.problems import Problem
 
 
-MAX_NESTING: Final = 10
+MAX_RUN_NESTING: Final = 10
 
 
 def find_container_problems(graph: Graph, kinds: Mapping[str, AnyKind]) -> list[Problem]:
@@ -38,8 +38,8 @@ def _find_entry_problems(spec: NodeSpec, graph: Graph) -> list[Problem]:
 
 def _find_position_problems(spec: NodeSpec, kind: AnyKind, graph: Graph) -> list[Problem]:
     containers = graph.list_containers(spec.id)
-    if len(containers) > MAX_NESTING:
-        message = f"Containers can be nested at most {MAX_NESTING} levels deep"
+    if len(containers) > MAX_RUN_NESTING:
+        message = f"Containers can be nested at most {MAX_RUN_NESTING} levels deep"
         return [Problem("node.too_deep", message, node=spec.id)]
     if kind.allowed_containers and (
         not containers or graph.nodes[containers[0]].kind not in kind.allowed_containers

@@ -1,13 +1,14 @@
 """Compiles a document for running, once per version: numbers its nodes and edges, and parses its configurations."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from inspect import iscoroutinefunction
 from typing import Any, Final
 
 from pydantic import ValidationError
 
 from workflows.engine.errors import DocumentInvalid
+from workflows.engine.foreign_kinds.placeholders import add_placeholders
 from workflows.engine.kinds import AnyKind, Execution, Kinds
 from workflows.engine.language.config_errors import build_config_problems
 from workflows.engine.language.disabled_nodes import remove_disabled
@@ -115,10 +116,19 @@ class Plan:
             for node in self.nodes
         )
 
+    @property
+    def waits_for_people(self) -> bool:
+        """Return whether a node of this scope, or of one inside it, waits for a person."""
+        return any(
+            node.kind.waits_for_people or (node.body is not None and node.body.waits_for_people)
+            for node in self.nodes
+        )
+
 
 def compile_plan(document: Document, kinds: Kinds, *, root: str | None = None) -> Plan:
     """Compile a document. Raises DocumentInvalid with every problem that keeps it from running."""
     document, disabled = remove_disabled(document, kinds)
+    kinds = add_placeholders(kinds, document)
     graph = Graph.from_document(document)
     problems = _find_problems(document, graph, kinds)
     top_nodes = [graph.nodes[name] for name in graph.list_children(None)]
@@ -149,7 +159,8 @@ class _Compiler:
         by_id = {spec.id: index for index, spec in enumerate(specs)}
         edges = _build_edges(self.document.edges, by_id)
         nodes = self._build_nodes(specs, edges)
-        sessions = tuple(_iter_sessions(nodes, edges, by_id[start], inside=container is not None))
+        builder = _SessionBuilder(nodes, edges, by_id[start])
+        sessions = tuple(builder.iter_sessions(inside=container is not None))
         return Plan(
             document=self.document,
             kinds=self.kinds,
@@ -159,9 +170,8 @@ class _Compiler:
             sessions=sessions,
             gates=frozenset(
                 edges[edge].source
-                for session in sessions
-                if not session.opens_at_once
-                for edge in session.blocking
+                for blocking in {s.blocking for s in sessions if not s.opens_at_once}
+                for edge in blocking
             ),
             watched=frozenset(
                 (by_id[segment[0]], segment[1])
@@ -234,12 +244,8 @@ def list_node_titles(document: Document, kinds: Kinds) -> dict[str, str]:
 def _find_problems(document: Document, graph: Graph, kinds: Kinds) -> list[Problem]:
     problems: list[Problem] = []
     for spec in graph.nodes.values():
-        kind = kinds.get(spec.kind)
-        if kind is None:
-            message = f"Unknown node kind {spec.kind!r}"
-            problems.append(Problem("kind.unknown", message, node=spec.id))
-        else:
-            problems += [*kind.check(spec), *read_policy(spec, kind.retry)[1]]
+        kind = kinds[spec.kind]
+        problems += [*kind.check(spec), *read_policy(spec, kind.retry)[1]]
     node_ids = {node.id for node in document.nodes}
     problems += [
         Problem("edge.dangling", f"The edge ends at an unknown node {end!r}", edge=edge.id)
@@ -290,38 +296,55 @@ def _build_edges(edges: Iterable[EdgeSpec], by_id: dict[str, int]) -> tuple[Plan
     )
 
 
-def _iter_sessions(
-    nodes: Sequence[PlanNode], edges: Sequence[PlanEdge], root: int, *, inside: bool
-) -> Iterator[Session]:
-    for node in nodes:
-        # Inside a container an End node gives outputs to the container, not to the user.
-        is_inner_end = inside and node.kind.provides_results
-        if node.kind.execution is Execution.RESPONSE and not is_inner_end:
-            yield _build_session(node, nodes, edges, root)
+@dataclass(slots=True)
+class _SessionBuilder:
+    """Builds the sessions of one scope. Most of them wait for the same nodes, so what follows from these is shared."""
 
-
-def _build_session(
-    response: PlanNode, nodes: Sequence[PlanNode], edges: Sequence[PlanEdge], root: int
-) -> Session:
-    segments = tuple(response.kind.list_segments(response.prepared))
-    selectors = {segment for segment in segments if not isinstance(segment, str)}
-    blocking_nodes = {node.index for node in nodes if _is_blocking(node, selectors)}
-    blocking = frozenset(edge.index for edge in edges if edge.source in blocking_nodes)
-    visited, pending = {root}, [root]
-    while pending:
-        for edge in nodes[pending.pop()].outgoing:
-            if edge.index not in blocking and edge.target not in visited:
-                visited.add(edge.target)
-                pending.append(edge.target)
-    return Session(response.index, response.id, segments, blocking, frozenset(visited))
-
-
-def _is_blocking(node: PlanNode, selectors: set[Selector]) -> bool:
-    """Return whether text after the node must wait for the node, because the node may change or skip it."""
-    if node.is_branching or node.kind.execution in (Execution.CONTAINER, Execution.RESPONSE):
-        return True
-    return any(
-        target[:2] == segment[:2]
-        for target in node.kind.list_writes(node.prepared)
-        for segment in selectors
+    nodes: Sequence[PlanNode]
+    edges: Sequence[PlanEdge]
+    root: int
+    _always_blocking: frozenset[int] = frozenset()
+    _writers: dict[Selector, set[int]] = field(default_factory=dict)
+    _shared: dict[frozenset[int], tuple[frozenset[int], frozenset[int]]] = field(
+        default_factory=dict
     )
+
+    def __post_init__(self) -> None:
+        self._always_blocking = frozenset(
+            node.index
+            for node in self.nodes
+            # Text after these must wait, because they may skip it.
+            if node.is_branching or node.kind.execution in (Execution.CONTAINER, Execution.RESPONSE)
+        )
+        for node in self.nodes:
+            for target in node.kind.list_writes(node.prepared):
+                self._writers.setdefault(target[:2], set()).add(node.index)
+
+    def iter_sessions(self, *, inside: bool) -> Iterator[Session]:
+        for node in self.nodes:
+            # Inside a container an End node gives outputs to the container, not to the user.
+            is_inner_end = inside and node.kind.provides_results
+            if node.kind.execution is Execution.RESPONSE and not is_inner_end:
+                yield self._build_session(node)
+
+    def _build_session(self, response: PlanNode) -> Session:
+        segments = tuple(response.kind.list_segments(response.prepared))
+        blocking_nodes = set(self._always_blocking)
+        for segment in segments:
+            if not isinstance(segment, str):  # text with a variable must wait for what writes it
+                blocking_nodes |= self._writers.get(segment[:2], frozenset())
+        blocking, reached = self._find_edges(frozenset(blocking_nodes))
+        return Session(response.index, response.id, segments, blocking, reached)
+
+    def _find_edges(self, blocking_nodes: frozenset[int]) -> tuple[frozenset[int], frozenset[int]]:
+        """Return the edges behind these nodes, and the nodes that the root leads to without them."""
+        if blocking_nodes not in self._shared:
+            blocking = frozenset(e.index for e in self.edges if e.source in blocking_nodes)
+            visited, pending = {self.root}, [self.root]
+            while pending:
+                for edge in self.nodes[pending.pop()].outgoing:
+                    if edge.index not in blocking and edge.target not in visited:
+                        visited.add(edge.target)
+                        pending.append(edge.target)
+            self._shared[blocking_nodes] = blocking, frozenset(visited)
+        return self._shared[blocking_nodes]

@@ -42,6 +42,22 @@ class Template:
         """Render text for prompts, keys, conditions and HTTP fields."""
         return self._render(pool, as_text)
 
+    def render_quoted(
+        self, pool: VariablePool, names: frozenset[str], quote: Callable[[Json], str]
+    ) -> str:
+        """Render text as ``render_text`` does, but the variables with these names by ``quote``.
+
+        A name is the id of a variable's node, or that and the variable's own name.
+        """
+        if not names or all(names.isdisjoint(_list_names(ref)) for ref in self.references):
+            return self.render_text(pool)
+        parts = []
+        for segment in self.segments:
+            one = Template(self.source, (segment,))
+            is_named = not isinstance(segment, str) and not names.isdisjoint(_list_names(segment))
+            parts.append(one._render(pool, quote if is_named else as_text))
+        return "".join(parts)
+
     def render_markdown(self, pool: VariablePool) -> str:
         """Render Markdown for answers."""
         return self._render(pool, as_markdown)
@@ -69,6 +85,10 @@ def format_reference(selector: Selector) -> str:
 def list_references(source: str) -> tuple[Selector, ...]:
     """Return the variables that a text refers to, in order, with repeats."""
     return _compile(source).references
+
+
+def _list_names(selector: Selector) -> tuple[str, str]:
+    return selector[0], ".".join(selector[:2])
 
 
 @lru_cache(maxsize=4096)

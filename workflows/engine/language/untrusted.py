@@ -12,6 +12,7 @@ from typing import Final
 
 from pydantic import ValidationError
 
+from workflows.engine.errors import EngineFault
 from workflows.engine.kinds import AnyKind, Execution
 from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.templating import list_references
@@ -54,6 +55,38 @@ class ContentFlow:
                 if node in untrusted or not untrusted.isdisjoint(reads):
                     untrusted |= outputs
         return untrusted
+
+    @cached_property
+    def recalled(self) -> frozenset[str]:
+        """Return the variables with the text of memories: outputs of nodes that recall it, and what it is copied to.
+
+        A copy is named by its node's id or, for a conversation variable, by its own name. What a model wrote after it
+        read memories is no copy.
+        """
+        recalled = frozenset(
+            f"{spec.id}.{output}" for spec, kind in self._nodes for output in kind.recalled_outputs
+        )
+        copying = [
+            (reads, outputs)
+            for (_spec, kind), (_id, reads, outputs) in zip(
+                self._nodes, self.list_reads(), strict=True
+            )
+            if kind.passes_text_on
+        ]
+        count = -1
+        while count < len(recalled):
+            count = len(recalled)
+            for reads, outputs in copying if recalled else ():
+                if not recalled.isdisjoint(reads):
+                    recalled |= outputs
+        return recalled
+
+    def list_reads(self) -> list[tuple[str, frozenset[str], frozenset[str]]]:
+        """Return the id of each node, the names of what it reads, such as ``node`` and ``node.output``, and its outputs."""
+        return [
+            (spec.id, frozenset(_list_names(_iter_selectors(spec.data))), outputs)
+            for (spec, _kind), (_id, _reads, outputs) in zip(self._nodes, self._flows, strict=True)
+        ]
 
     def reaches_outputs(self, untrusted: Collection[str]) -> bool:
         """Return whether a node whose outputs are those of the run is among these."""
@@ -98,6 +131,11 @@ def is_untrusted_memory(metadata: Mapping[str, Json] | None) -> bool:
     return metadata.get("origin") in _UNTRUSTED_ORIGINS and metadata.get("review") != "approve"
 
 
+def is_recalled(selector: Selector | None, recalled: frozenset[str]) -> bool:
+    """Return whether a variable has the text of memories, as ``ContentFlow.recalled`` tells."""
+    return bool(selector and recalled) and not recalled.isdisjoint(_list_names([selector or ()]))
+
+
 def needs_scope_review(scope: str, *, trusted: bool) -> bool:
     """Return whether untrusted content has to be reviewed before it is stored in the scope."""
     return scope in _REVIEWED_SCOPES and not trusted
@@ -106,6 +144,12 @@ def needs_scope_review(scope: str, *, trusted: bool) -> bool:
 def _get_flow_key(selector: Selector) -> str:
     """Return the name under which the flow knows a variable: its node's id, or a conversation variable's own name."""
     return ".".join(selector[:2]) if selector[0] == CONVERSATION else selector[0]
+
+
+def _list_names(selectors: Iterable[Selector]) -> Iterator[str]:
+    """Yield the names of variables in ``ContentFlow.recalled``: of their nodes, and of their outputs."""
+    for selector in selectors:
+        yield from (selector[0], ".".join(selector[:2]))
 
 
 def _iter_selectors(value: Json) -> Iterator[Selector]:
@@ -131,6 +175,6 @@ def _list_written_variables(spec: NodeSpec, kind: AnyKind) -> tuple[Selector, ..
     if kind.execution is Execution.RESPONSE:
         return ((_ANSWERS,),)
     try:
-        return tuple(kind.list_writes(kind.prepare(spec)))
-    except ValidationError:
+        return tuple(filter(None, kind.list_writes(kind.prepare(spec))))
+    except (ValidationError, EngineFault):
         return ()  # an incomplete draft, which cannot run

@@ -103,7 +103,10 @@ def is_file(value: Json) -> bool:
         return False
     if value.get("dify_model_identity") == FILE_MARKER:
         return True
-    return value.get("transfer_method") in TRANSFER_METHODS and value.get("type") in FILE_KINDS
+    method, kind = value.get("transfer_method"), value.get("type")
+    if not isinstance(method, str) or not isinstance(kind, str):
+        return False
+    return method in TRANSFER_METHODS and kind in FILE_KINDS
 
 
 def get_file_attribute(file: Mapping[str, Json], name: str) -> Json:

@@ -105,12 +105,15 @@ class VariablePool:
 
 
 def normalize_selector(selector: Sequence[str]) -> Sequence[str]:
-    """Return the selector of a system variable for its name as an output of a start node (``[start, sys.query]``).
+    """Return the selector of a system variable for its name as an output of a start node.
 
-    Dify writes both forms. Any other selector is returned unchanged.
+    Dify writes ``[sys, query]``, ``[start, sys.query]`` and, in texts, ``{{#start.sys.query#}}``, which is read as
+    ``[start, sys, query]``. Any other selector is returned unchanged.
     """
     if len(selector) > 1 and selector[1].startswith(_SYSTEM_PREFIX):
         return (SYSTEM, selector[1].removeprefix(_SYSTEM_PREFIX), *selector[2:])
+    if len(selector) > 2 and selector[1] == SYSTEM:
+        return selector[1:]
     return selector
 
 

@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Final
 
 from workflows.engine.appearance import Appearance
-from workflows.engine.foreign_kinds import FOREIGN_KINDS, UnknownAppearance
+from workflows.engine.foreign_kinds.placeholders import FOREIGN_KINDS, UnknownAppearance
 from workflows.engine.kinds import AnyKind, Field, Kinds, NodeKind, Widget
 from workflows.engine.language.memory_usage import MEMORY_FIELDS
 

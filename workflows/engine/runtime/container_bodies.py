@@ -7,11 +7,12 @@ from workflows.engine.kinds import Execution
 from workflows.engine.language.document import Json
 from workflows.engine.language.plan import Plan, PlanNode, Session, build_finished_session
 from workflows.engine.language.variables import CONVERSATION, VariablePool
+from workflows.engine.ports import RoundsRequest
 from workflows.engine.runtime.events import Event
 from workflows.engine.runtime.frame import Frame
 from workflows.engine.runtime.rounds import RoundFailed, RoundResult, RoundVariables, StepPaused
-from workflows.engine.runtime.run_context import Body, RunHalted
-from workflows.engine.runtime.step_records import StepError, StepRecord, Write
+from workflows.engine.runtime.run_context import Body, RunContext, RunHalted
+from workflows.engine.runtime.step_records import StepError, StepKey, StepRecord, StepStatus, Write
 
 
 class BodyRounds:
@@ -60,6 +61,32 @@ class BodyRounds:
             raise RoundFailed(index, failure.node or "", error)
         frame.stream.finish()
         return RoundResult(frame.state.pool, frame.state.results, frame.state.is_last)
+
+    async def distribute(self, count: int, limit: int, *, stops_at_failure: bool) -> int | None:
+        run_context = self._frame.run_context
+        port = run_context.ports.rounds
+        if port is None or not count or not self._is_distributable():
+            return None
+        await run_context.journal.flush()  # the other workers read the results of the steps so far
+        recorder = InnerStepRecorder(run_context, self._node, self._plan)
+        request = RoundsRequest(
+            self._node.id,
+            count,
+            limit,
+            stops_at_failure,
+            dict(self._frame.state.pool.get_conversation()),
+        )
+        failed = await port.run_rounds(request, recorder)
+        if failed is not None:
+            # Only the failed round is replayed, because others are unfinished.
+            self._count = recorder.add_to_totals(excluded_round=failed)
+        return failed
+
+    def _is_distributable(self) -> bool:
+        """Return whether rounds may run elsewhere: not inside other rounds, for debugging, or with a person."""
+        run_context = self._frame.run_context
+        is_nested, is_debugging = self._frame.rounds, run_context.pause_control is not None
+        return not (is_nested or is_debugging or self._plan.waits_for_people)
 
     async def close(
         self, record: StepRecord, events: Sequence[Event]
@@ -116,6 +143,63 @@ class BodyRounds:
         for name in frame.changed_variables:
             selector = (CONVERSATION, name)
             self._frame.state.pool.set(selector, frame.state.pool.get(selector))
+
+
+class InnerStepRecorder:
+    """Implements ``engine.ports.RoundsRecorder`` for one step of a container at the top level.
+
+    The steps become part of the run's history, from which the container replays its rounds.
+    """
+
+    def __init__(self, run_context: RunContext, node: PlanNode, plan: Plan) -> None:
+        self._run_context, self._container = run_context, node.id
+        self._nodes = {
+            inner_id: inner_node
+            for inner_id, (inner_node, _, _) in _iter_inner_nodes(plan, shares_pool=False)
+        }
+        self._recorded: set[StepKey] = set()
+        self._step_count = 0
+        for record in run_context.step_history.list_inner_steps(node.id, ()):
+            self._count(record)
+
+    def is_recorded(self, step: StepKey) -> bool:
+        return step in self._recorded
+
+    async def record(self, record: StepRecord, events: Sequence[Event]) -> None:
+        run_context, key = self._run_context, record.key
+        if not key.part and (key.node_id not in self._nodes or key in self._recorded):
+            return
+        if not key.part:
+            self._count(record)
+            run_context.step_history.add(record)
+        try:
+            await run_context.journal.record(record, events)
+        except Exception as fault:  # an error of the journal, not a failure of a node
+            raise RunHalted(fault) from fault
+        if run_context.steps + self._step_count > run_context.start.max_steps:
+            raise RunHalted(run_context.build_limit_error())
+
+    def add_event(self, event: Event) -> None:
+        self._run_context.journal.add_event(event)
+
+    def add_to_totals(self, *, excluded_round: int) -> int:
+        """Add the steps of all rounds but one to the run's totals, and return the number of these rounds."""
+        rounds = set()
+        for record in self._run_context.step_history.list_inner_steps(self._container, ()):
+            index = record.key.rounds[0]
+            if index != excluded_round:
+                rounds.add(index)
+                self._run_context.state.add_record(self._nodes[record.key.node_id], record)
+        return len(rounds)
+
+    def _count(self, record: StepRecord) -> None:
+        node = self._nodes.get(record.key.node_id)
+        if node is None:
+            return
+        if record.status is not StepStatus.STOPPED:  # a stopped step may run again
+            self._recorded.add(record.key)
+        if node.kind.execution is not Execution.ENTRY:
+            self._step_count += record.tries
 
 
 class ScopedBodies:

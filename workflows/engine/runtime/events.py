@@ -29,7 +29,7 @@ class NodeStateChange(Event):
     title: str = ""
     rounds: tuple[int, ...] = ()
     at: float = 0.0  # unix seconds
-    elapsed: float | None = None  # seconds, once it ended
+    elapsed: float | None = None  # seconds, once it ended, without ``waited``
     size: int | None = None  # bytes of the outputs as JSON, once it completed (None: not counted)
     attempt: int = 1
     handle: str | None = None
@@ -46,6 +46,7 @@ class NodeStateChange(Event):
     # Of a step that asked a model: "provider/model" as it was asked, and whether the answer reached its length limit.
     model: str | None = None
     is_cut: bool = False
+    waited: float | None = None  # seconds for which the step waited for a place in a pool
 
 
 @dataclass(frozen=True, slots=True)

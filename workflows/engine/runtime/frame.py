@@ -14,7 +14,7 @@ from workflows.engine.kinds import Execution, NodeContext, NodeResult
 from workflows.engine.language.plan import Plan, PlanNode
 from workflows.engine.language.variables import CONVERSATION, VariablePool
 from workflows.engine.runtime.events import Event, NodeStateChange
-from workflows.engine.runtime.run_context import NO_ANSWERS, Failure, RunContext, RunHalted
+from workflows.engine.runtime.run_context import NO_ANSWERS, Body, Failure, RunContext, RunHalted
 from workflows.engine.runtime.state import NodeState, ScopeState
 from workflows.engine.runtime.step import QuickResult, Step, build_record, run_step
 from workflows.engine.runtime.step_parts import StepParts
@@ -246,7 +246,15 @@ class Frame:
             NodeStateChange(node.id, "running", node.kind_name, node.title, self.rounds, at)
         )
         body = run_context.bodies.open(self, node) if node.body is not None else None
-        ctx = NodeContext(
+        return Step(self, node, self._build_context(node, key, body), key, now, body)
+
+    def build_context(self, node: PlanNode, body: Body | None) -> NodeContext:
+        return self._build_context(node, self._build_key(node), body)
+
+    def _build_context(self, node: PlanNode, key: StepKey, body: Body | None) -> NodeContext:
+        run_context = self.run_context
+        answers = run_context.answers
+        return NodeContext(
             node.id,
             run_context.start.run_id,
             self.state.pool,
@@ -257,10 +265,10 @@ class Frame:
             partial(self.stream.add_chunk, node.index) if node.kind.streams else None,
             body,
             untrusted=run_context.state.untrusted,
+            recalled=run_context.plan.flow.recalled,
             parts=StepParts(run_context, key) if node.kind.has_parts else None,
-            answers=run_context.answers.get(key, NO_ANSWERS),
+            answers=answers.get(key, NO_ANSWERS) if answers else NO_ANSWERS,
         )
-        return Step(self, node, ctx, key, now, body)
 
 
 def _discard_task(

@@ -14,7 +14,7 @@ from workflows.engine.runtime.waits import OpenWait
 
 class SystemClock:
     def now(self) -> datetime:
-        return datetime.now(UTC)
+        return datetime.fromtimestamp(time.time(), UTC)
 
     def monotonic(self) -> float:
         return time.monotonic()

@@ -1,16 +1,19 @@
 """Executes a run to its end: its top scope, its time limit, stopping, and its result."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Coroutine, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 from workflows.engine.errors import EngineFault, LimitReached, RunTimedOut
+from workflows.engine.language.document import Json
 from workflows.engine.language.plan import Plan
 from workflows.engine.language.untrusted import select_carried_over
 from workflows.engine.ports import Journal, Ports
 from workflows.engine.runtime.breakpoints import PauseControl
 from workflows.engine.runtime.container_bodies import ScopedBodies
 from workflows.engine.runtime.frame import Frame
+from workflows.engine.runtime.rounds import RunsRounds, StepPaused
 from workflows.engine.runtime.run_context import Failure, RunContext, RunHalted
 from workflows.engine.runtime.run_request import RunControl, RunResult, RunStart
 from workflows.engine.runtime.step_records import RunStatus, StepHistory, StepKey, StepRecord
@@ -30,15 +33,18 @@ async def execute_plan(
     pause_control: PauseControl | None = None,
     seeds: Sequence[StepRecord] = (),
     answers: Mapping[StepKey, Answer] | None = None,
+    begun_steps: Mapping[StepKey, int] | None = None,
 ) -> RunResult:
     """Run a workflow to its end. The steps in ``history``, of an earlier attempt, do not run again.
 
     The run ends paused if a step waits for an answer, or where a ``pause_control`` says so. ``answers`` are those to
-    the waits of earlier attempts, by step and part. ``seeds`` are results of nodes that are not in the plan; other
+    the waits of earlier attempts, by step and part. ``begun_steps`` are those that a lost worker began and didn't end, each
+    with its last attempt: what they called may have happened or not. ``seeds`` are results of nodes that are not in the plan; other
     nodes may read them.
 
-    The caller publishes the first and the last event of the run (see ``RunResult.build_event``). A cancellation that did
-    not come through ``control`` is raised, because then the worker lost the run and another worker continues it.
+    The caller publishes the first and the last event of the run (see ``RunResult.build_event``), and writes the last one
+    together with the steps that the journal has not written yet. A cancellation that did not come through ``control`` is
+    raised, because then the worker lost the run and another worker continues it.
     """
     control = control or RunControl()
     run_context = RunContext(
@@ -52,29 +58,112 @@ async def execute_plan(
         mocks=mocks,
         pause_control=pause_control,
         answers=_group_answers(answers or {}),
+        begun_steps=begun_steps or {},
     )
     for record in seeds:
         run_context.state.add_seed(record)
     top_frame = Frame(run_context, plan, run_context.state.pool)
-    control.attach(asyncio.current_task())
-    try:
-        failure = await _run_frame(top_frame)
-    finally:
-        control.attach(None)
-    if failure is not None:
-        await run_context.record_unfinished()
+    failure = await _run_to_end(run_context, top_frame.run())
     is_paused = failure is None and top_frame.is_paused
     if not is_paused:
         top_frame.stream.finish()
-    await journal.flush()
     return _build_result(run_context, failure, is_paused=is_paused)
 
 
-async def _run_frame(top_frame: Frame) -> Failure | None:
-    run_context = top_frame.run_context
+@dataclass(frozen=True, slots=True)
+class RoundRange:
+    """Some rounds of a container at the top level of a run, which another worker runs for it."""
+
+    node_id: str
+    indexes: Sequence[int]
+    limit: int  # of rounds that run at a time
+
+
+async def execute_rounds(
+    plan: Plan,
+    rounds: RoundRange,
+    start: RunStart,
+    ports: Ports,
+    journal: Journal,
+    *,
+    seeds: Sequence[StepRecord],
+    history: Sequence[StepRecord] = (),
+    mocks: Mocks | None = None,
+    control: RunControl | None = None,
+    answers: Mapping[StepKey, Answer] | None = None,
+    begun_steps: Mapping[StepKey, int] | None = None,
+) -> RunResult:
+    """Run some rounds of a container, and nothing else of the run.
+
+    ``start`` is that of the whole run, ``seeds`` are its steps at the top level, and ``history`` are the steps that an
+    earlier attempt at these rounds finished. The output ``failed_round`` is the index of the round whose failure ends
+    the container.
+    """
+    control = control or RunControl()
+    run_context = RunContext(
+        plan,
+        start,
+        ports,
+        journal,
+        control,
+        StepHistory(plan.document, history),
+        ScopedBodies(),
+        mocks=mocks,
+        answers=_group_answers(answers or {}),
+        begun_steps=begun_steps or {},
+    )
+    for record in seeds:
+        run_context.state.add_seed(record)
+    outcome: dict[str, Json] = {}
+    failure, is_paused = None, False
+    try:
+        failure = await _run_to_end(run_context, _run_range(run_context, plan, rounds, outcome))
+    except StepPaused:
+        is_paused = True
+    status = RunStatus.PAUSED if is_paused else RunStatus.SUCCEEDED
+    return RunResult(
+        status=failure.status if failure else status,
+        outputs=outcome,
+        error=failure.message if failure else None,
+        error_type=failure.error_type if failure else None,
+        open_waits=tuple(run_context.open_waits) if is_paused else (),
+    )
+
+
+async def _run_range(
+    run_context: RunContext, plan: Plan, rounds: RoundRange, outcome: dict[str, Json]
+) -> Failure | None:
+    node = plan.nodes[plan.by_id[rounds.node_id]]
+    frame = Frame(run_context, plan, run_context.state.pool)
+    kind = node.kind
+    if not isinstance(kind, RunsRounds):
+        raise TypeError(f"The rounds of {node.kind_name} can't run elsewhere")
+    ctx = frame.build_context(node, run_context.bodies.open(frame, node))
+    failed = await kind.run_rounds(node.prepared, ctx, rounds.indexes, rounds.limit)
+    outcome["failed_round"] = failed
+    return None
+
+
+async def _run_to_end(
+    run_context: RunContext, execution: Coroutine[Any, Any, Failure | None]
+) -> Failure | None:
+    """Return the failure, if any, of an execution that can be stopped. Record the steps that it left unfinished."""
+    run_context.control.attach(asyncio.current_task())
+    try:
+        failure = await _run_in_time(run_context, execution)
+    finally:
+        run_context.control.attach(None)
+    if failure is not None:
+        await run_context.record_unfinished()
+    return failure
+
+
+async def _run_in_time(
+    run_context: RunContext, execution: Coroutine[Any, Any, Failure | None]
+) -> Failure | None:
     try:
         async with asyncio.timeout(run_context.get_seconds_left()) as limit:
-            return await top_frame.run()
+            return await execution
     except TimeoutError:
         if not limit.expired():
             raise

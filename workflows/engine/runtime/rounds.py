@@ -1,14 +1,18 @@
 """The interface by which a container has its body run: the kind decides on the rounds, the engine runs them."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from workflows.engine.errors import EngineFault
 from workflows.engine.language.document import Json
 from workflows.engine.language.variables import VariablePool
 from workflows.engine.runtime.step_records import StepError
+
+
+if TYPE_CHECKING:
+    from workflows.engine.kinds import NodeContext
 
 
 # The initial variables of a round, by their source in the pool, such as the container's id.
@@ -59,12 +63,35 @@ class Rounds(Protocol):
         kind shares its pool, the round works on that pool itself, without the outputs of the previous round.
         """
 
+    async def distribute(self, count: int, limit: int, *, stops_at_failure: bool) -> int | None:
+        """Have the workers of the installation run the rounds, at most ``limit`` at a time, and record their steps.
+
+        A call of ``run`` then replays a recorded round. Return the index of the failed round if one failed and the
+        failure ends the container. Nothing is recorded where rounds can't be distributed; then ``run`` runs them.
+        """
+
+
+@runtime_checkable
+class RunsRounds(Protocol):
+    """A kind of container whose rounds may run on another worker than the container's own step."""
+
+    async def run_rounds(
+        self,
+        prepared: Any,  # the result of the kind's ``prepare``
+        ctx: "NodeContext",
+        indexes: Sequence[int],
+        limit: int,
+    ) -> int | None:
+        """Run these rounds, at most ``limit`` at a time. Return the index of a failed one that ends the container."""
+
 
 async def run_concurrently(count: int, limit: int, run: Callable[[int], Awaitable[None]]) -> None:
     """Await ``run(0)`` to ``run(count - 1)``, started in order, at most ``limit`` at a time.
 
     The first error cancels all. If a call is paused, the others go on, and the first StepPaused is raised at the end.
     """
+    if not count:
+        return
     indexes = iter(range(count))
     pauses: list[StepPaused] = []
 

@@ -89,6 +89,8 @@ class RunContext:
     answers: Mapping[StepKey, Mapping[str, Answer]] = field(
         default_factory=dict
     )  # by step and part
+    # The steps that earlier attempts began without an end, each with the last of these attempts.
+    begun_steps: Mapping[StepKey, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         now = self.ports.clock.now().timestamp()

@@ -1,7 +1,8 @@
 """The input and the result of a run, and the control that stops it."""
 
 import asyncio
-from collections.abc import Collection, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from workflows.engine.language.document import Json, Mode
@@ -72,13 +73,16 @@ class RunResult:
 
 
 class RunControl:
-    """Stops a run at once, even while it waits. Use it in the event loop of the run."""
+    """Stops a run at once, even while it waits, or before its next call. Use it in the event loop of the run."""
 
-    __slots__ = ("_task", "reason")
+    __slots__ = ("_calls", "_may_call", "_task", "reason")
 
     def __init__(self) -> None:
         self.reason: str | None = None
         self._task: asyncio.Task[object] | None = None
+        self._calls = 0
+        self._may_call = asyncio.Event()
+        self._may_call.set()
 
     @property
     def is_stopping(self) -> bool:
@@ -94,6 +98,25 @@ class RunControl:
     def attach(self, task: asyncio.Task[object] | None) -> None:
         """Set the task that ``stop`` cancels, or None when the run has ended."""
         self._task = task
+
+    @property
+    def is_calling(self) -> bool:
+        """Return whether a call is under way that nobody may repeat without asking a person."""
+        return self._calls > 0
+
+    def hold_calls(self) -> None:
+        """Let no further call of that kind begin. Those under way go on."""
+        self._may_call.clear()
+
+    @asynccontextmanager
+    async def make_call(self) -> AsyncIterator[None]:
+        """Make a call of that kind in the block, which isn't entered while calls are held."""
+        await self._may_call.wait()
+        self._calls += 1
+        try:
+            yield
+        finally:
+            self._calls -= 1
 
 
 def build_system_variables(start: RunStart, mode: Mode, now: float) -> dict[str, Json]:

@@ -12,7 +12,8 @@ from dataclasses import replace
 from typing import Any, Final
 
 from workflows.engine.errors import ToolFailed
-from workflows.engine.kinds import AnyKind
+from workflows.engine.files.ports import DocumentPort, FilePort
+from workflows.engine.kinds import AnyKind, Kinds
 from workflows.engine.language.document import Document, Json
 from workflows.engine.language.dsl import load_document
 from workflows.engine.language.plan import Plan, compile_plan
@@ -66,7 +67,8 @@ class WorkflowRunner:
 
     ``memory`` is a memory port, or a provider whose memory then outlives the run. ``tools`` are added to the built-in
     ones, where plain functions become tools, or it is a tool port that replaces them. ``workflows`` are those that it
-    may run as sub-workflows and as tools, by slug. With ``checked=True`` the inputs count as already checked against the start form.
+    may run as sub-workflows and as tools, by slug. ``plugins`` are added to the built-in kinds, unless ``kinds`` are
+    all that there are. With ``checked=True`` the inputs count as already checked against the start form.
     """
 
     def __init__(
@@ -78,11 +80,14 @@ class WorkflowRunner:
         templates: TemplatePort | None = None,
         code: CodePort | None = None,
         http: HttpPort | None = None,
+        files: FilePort | None = None,
+        documents: DocumentPort | None = None,
         history: HistoryPort | None = None,
         reminder: ReminderPort | None = None,
         tools: ToolPort | Sequence[LocalTool | Callable[..., object]] = (),
         workflows: Mapping[str, Source] | None = None,
         plugins: Iterable[AnyKind] = (),
+        kinds: Kinds | None = None,
         mocks: Mapping[str, Mapping[str, Json]] | Mocks | None = None,
         environment: Mapping[str, Json] | None = None,
         clock: ClockPort | None = None,
@@ -94,7 +99,8 @@ class WorkflowRunner:
         self.document = (
             document if isinstance(document, Document) else load_document(document).document
         )
-        self.plan: Plan = compile_plan(self.document, build_kinds(plugins=plugins))
+        self._kinds = kinds or build_kinds(plugins=plugins)
+        self.plan: Plan = compile_plan(self.document, self._kinds)
         clock = clock or SystemClock()
         if isinstance(tools, Sequence):
             tools = LocalTools(build_table(tools), clock, http)
@@ -106,11 +112,13 @@ class WorkflowRunner:
             templates=templates,
             code=code,
             http=http,
+            files=files,
+            documents=documents,
             history=history,
             reminder=reminder,
             tools=tools,
         )
-        self._workflows, self._plugins = workflows or {}, tuple(plugins)
+        self._workflows = workflows or {}
         self._ancestors: Mapping[str, str] = {"": _OUTERMOST}
         self._runners: dict[str, WorkflowRunner] = {}  # of the workflows that were run so far
         self._children = LocalChildren()
@@ -200,9 +208,7 @@ class WorkflowRunner:
                 "max_steps": self._max_steps,
                 "timeout_seconds": self._timeout_seconds,
             }
-            runner = WorkflowRunner(
-                source, workflows=self._workflows, plugins=self._plugins, **options
-            )
+            runner = WorkflowRunner(source, workflows=self._workflows, kinds=self._kinds, **options)
             runner._ports, runner._ancestors = self._ports, ancestors
             runner._environment, runner._children = self._environment, self._children
             self._runners[slug] = runner

@@ -57,6 +57,8 @@ RUN_MOVES: Mapping[RunStatus, frozenset[RunStatus]] = {
     RunStatus.RUNNING: _ENDS | {RunStatus.PAUSED, RunStatus.QUEUED},
     RunStatus.PAUSED: frozenset({RunStatus.QUEUED, RunStatus.FAILED, RunStatus.STOPPED}),
     **dict.fromkeys(_ENDS, frozenset()),
+    # A person may continue a run that was given up because its workers died.
+    RunStatus.FAILED: frozenset({RunStatus.QUEUED}),
 }
 
 

@@ -1,20 +1,34 @@
-"""Runs one step with its retries, and builds its record for any outcome."""
+"""Runs one step with its retries, and builds its record for any outcome.
 
-import asyncio
+A step is uncertain if a lost worker began it: nobody knows whether its call arrived. The node's ``retry_safety`` says
+whether it is called again, or a person decides.
+"""
+
 from collections.abc import Awaitable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from workflows.engine.errors import NodeTimedOut
-from workflows.engine.kinds import NodeContext, NodeResult
+from workflows.engine.kind_examples import build_example_outputs
+from workflows.engine.kinds import Execution, NodeContext, NodeResult
 from workflows.engine.language.document import Json
-from workflows.engine.language.failure_policy import FAIL_HANDLE, Strategy
+from workflows.engine.language.failure_policy import FAIL_HANDLE, RetrySafety, Strategy
 from workflows.engine.language.plan import PlanNode
 from workflows.engine.runtime.events import Event
 from workflows.engine.runtime.rounds import StepPaused
 from workflows.engine.runtime.state import NodeState
 from workflows.engine.runtime.step_records import StepKey, StepRecord, StepStatus
 from workflows.engine.runtime.step_reports import build_retry_event, build_step_error
-from workflows.engine.runtime.waits import StepWaiting
+from workflows.engine.runtime.waits import (
+    HAPPENED,
+    OUTPUTS,
+    UNCERTAIN,
+    StepTime,
+    StepWaiting,
+    Wait,
+    build_uncertain_form,
+    measure_step,
+)
 from workflows.engine.testing.mocks import Mock
 
 
@@ -49,13 +63,79 @@ async def run_step(step: Step, mock: Mock | None, quick_result: QuickResult) -> 
     The first try uses the ``quick_result``, if there is one.
     """
     node, run_context = step.node, step.run_context
-    if node.has_effect and mock is None:
-        await run_context.journal.intend(step.key)
+    if not node.has_effect or mock is not None:
+        return await _run_to_end(step, mock, quick_result)
+    try:
+        decided_result = await _decide_uncertain(step)
+    except StepWaiting as waiting:
+        await run_context.add_wait(node, step.key, waiting)
+        return None
+    if decided_result is not None:
+        record = build_record(step, decided_result, 1)
+        await step.frame.record_step(node, record, ())
+        return record
+    if _may_call_again(step):
+        return await _call(step, quick_result)
+    async with run_context.control.make_call():
+        return await _call(step, quick_result)
+
+
+async def _call(step: Step, quick_result: QuickResult) -> StepRecord | None:
+    await step.run_context.journal.intend(step.key)
+    return await _run_to_end(step, None, quick_result)
+
+
+async def _decide_uncertain(step: Step) -> NodeResult | None:
+    """Return the result that a person gave an uncertain step, or None if the step is to be called.
+
+    Raises StepWaiting as long as nobody has decided. A call that is lost again is decided again.
+    """
+    attempt = step.run_context.begun_steps.get(step.key)
+    if attempt is None or _may_call_again(step):
+        return None
+    part = f"{UNCERTAIN}.{attempt}"
+    answer = step.ctx.answers.get(part)
+    if answer is not None and answer.action != HAPPENED:
+        return None
+    node, inputs = step.node, await _collect_inputs(step.node, step.ctx)
+    if answer is not None:
+        return NodeResult(answer.values.get(OUTPUTS) or {}, inputs=inputs)
+    # Nobody knows which way a lost branch chose.
+    can_have_happened = node.kind.execution is not Execution.BRANCH
+    form = build_uncertain_form(
+        node.title or node.id,
+        inputs,
+        can_have_happened=can_have_happened,
+        example=build_example_outputs(node.kind, node.spec.data),
+    )
+    raise StepWaiting(Wait(form), part)
+
+
+def _may_call_again(step: Step) -> bool:
+    """Return whether an uncertain step may be called again without asking a person."""
+    node = step.node
+    safety = node.policy.retry_safety
+    if safety is RetrySafety.SAFE or not node.kind.calls_outside:
+        return True
+    return safety is RetrySafety.ASK and node.kind.only_reads(node.prepared, step.ctx)
+
+
+async def _run_to_end(
+    step: Step, mock: Mock | None, quick_result: QuickResult
+) -> StepRecord | None:
+    with measure_step() as step_time:
+        return await _run_tries(step, mock, quick_result, step_time)
+
+
+async def _run_tries(
+    step: Step, mock: Mock | None, quick_result: QuickResult, step_time: StepTime
+) -> StepRecord | None:
+    node, run_context = step.node, step.run_context
     events: Sequence[Event] = ()
     tries = 1
     while True:
         try:
-            result = await _try_in_time(step, mock, tries, quick_result)
+            result = await _try_in_time(step, mock, tries, quick_result, step_time)
             record, events = build_record(step, result, tries), result.events
             break
         except StepPaused as pause:
@@ -71,6 +151,9 @@ async def run_step(step: Step, mock: Mock | None, quick_result: QuickResult) -> 
             if run_context.count_step():
                 record = await _handle_failure(step, run_context.build_limit_error(), tries)
                 break
+    record = _exclude_wait(step, record, step_time.waited)
+    if record.status is not StepStatus.SUCCEEDED:
+        events = (*step.ctx.recorded_events, *events)
     if step.body is not None:
         record, events = await step.body.close(record, events)
     await step.frame.record_step(node, record, events)
@@ -96,6 +179,13 @@ def build_record(step: Step, result: NodeResult, tries: int) -> StepRecord:
     )
 
 
+def _exclude_wait(step: Step, record: StepRecord, waited: float) -> StepRecord:
+    """Return the record without the time for which the step waited for a place. A container's other rounds went on."""
+    if not waited or step.body is not None:
+        return record
+    return replace(record, elapsed=max(0.0, record.elapsed - waited), waited=waited)
+
+
 async def _wait_for_retry(step: Step, fault: Exception, tries: int) -> bool:
     """Wait until a failed node may run again. Return False at once if it may not."""
     frame, node, run_context = step.frame, step.node, step.run_context
@@ -119,7 +209,7 @@ async def _wait_for_retry(step: Step, fault: Exception, tries: int) -> bool:
 
 
 async def _try_in_time(
-    step: Step, mock: Mock | None, tries: int, quick_result: QuickResult
+    step: Step, mock: Mock | None, tries: int, quick_result: QuickResult, step_time: StepTime
 ) -> NodeResult:
     if isinstance(quick_result, Exception):
         raise quick_result
@@ -127,7 +217,7 @@ async def _try_in_time(
     if seconds is None:
         return await _try_once(step, mock, tries, quick_result)
     try:
-        async with asyncio.timeout(seconds):
+        async with step_time.limit(seconds):
             return await _try_once(step, mock, tries, quick_result)
     except TimeoutError as timeout:
         raise NodeTimedOut(f"The node took longer than {seconds:g} s") from timeout
@@ -175,10 +265,10 @@ async def _handle_failure(step: Step, fault: Exception, tries: int) -> StepRecor
 
 
 async def _collect_inputs(node: PlanNode, ctx: NodeContext) -> Mapping[str, Json]:
-    """Return the inputs of a failed step, so that users can find the cause in them."""
+    """Return the inputs of a step that failed or was lost, so that users can find the cause in them."""
     if ctx.recorded_inputs:
         return dict(ctx.recorded_inputs)
     try:
         return await node.kind.preview_inputs(node.prepared, ctx)
-    except Exception:  # the step has failed already, and its error names the cause
+    except Exception:  # the error of a failed step names the cause already
         return {}

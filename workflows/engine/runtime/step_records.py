@@ -69,7 +69,8 @@ class StepRecord:
     writes: tuple[Write, ...] = ()
     tries: int = 1
     started_at: float = 0.0  # unix seconds
-    elapsed: float = 0.0  # seconds
+    elapsed: float = 0.0  # seconds, without ``waited``
+    waited: float = 0.0  # seconds for which it waited for a place in a pool
     prompt_tokens: int = 0
     completion_tokens: int = 0
 
@@ -91,7 +92,7 @@ class StepHistory:
         self._inside: dict[Scope, list[StepRecord]] = defaultdict(list)
         self._parts: dict[StepKey, list[StepRecord]] = defaultdict(list)
         for record in history:
-            self._add(record)
+            self.add(record)
 
     def __bool__(self) -> bool:
         return bool(self._steps)
@@ -108,7 +109,7 @@ class StepHistory:
         """Return the finished parts of a step that may itself be unfinished."""
         return self._parts.get(step, ())
 
-    def _add(self, record: StepRecord) -> None:
+    def add(self, record: StepRecord) -> None:
         node, rounds = record.key.node_id, record.key.rounds
         if record.key.part:
             self._parts[StepKey(node, rounds)].append(record)

@@ -34,8 +34,9 @@ def build_end_event(node: PlanNode, record: StepRecord) -> NodeStateChange:
         node.kind_name,
         node.title,
         record.key.rounds,
-        at=record.started_at + record.elapsed,
+        at=record.started_at + record.waited + record.elapsed,
         elapsed=record.elapsed,
+        waited=record.waited or None,
         size=measure_size(record.outputs),
         attempt=record.tries,
         handle=record.handle,
@@ -51,7 +52,7 @@ def build_end_event(node: PlanNode, record: StepRecord) -> NodeStateChange:
 
 def _read_model(node: PlanNode, record: StepRecord) -> str | None:
     """Return the provider and the name of the model that the step asked; None if it asked none."""
-    model = record.inputs.get("model") if node.kind.family == "model" else None
+    model = record.inputs.get("model") if node.kind.family in ("model", "memory") else None
     if not isinstance(model, Mapping):
         return None
     return f"{model.get('provider') or ''}/{model.get('name') or ''}"
@@ -66,11 +67,15 @@ def _measure_context(node: PlanNode, record: StepRecord) -> int | None:
 
 def count_items(outputs: Mapping[str, Json]) -> int | None:
     """Return the length of the first list that has items; 0 if there are only empty lists and no other content."""
-    lists = [value for value in outputs.values() if isinstance(value, list)]
-    if filled := next((value for value in lists if value), None):
-        return len(filled)
-    has_text = any(isinstance(value, str) and value for value in outputs.values())
-    return 0 if lists and not has_text else None
+    has_list = has_text = False
+    for value in outputs.values():
+        if isinstance(value, list):
+            if value:
+                return len(value)
+            has_list = True
+        elif value and isinstance(value, str):
+            has_text = True
+    return 0 if has_list and not has_text else None
 
 
 def build_retry_event(

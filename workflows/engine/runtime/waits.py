@@ -1,17 +1,22 @@
-"""What a paused run waits for: the answer of a person, or a time.
+"""What a paused run waits for: the answer of a person, or a time; and the time of a step without its waits for a place.
 
 The form of a wait, which a person is shown:
 
-- ``type``: ``form``, ``question`` or ``approval``;
+- ``type``: ``form``, ``question``, ``approval`` or ``uncertain``;
 - ``content``: Markdown; ``{{#$output.name#}}`` marks the place of a field;
 - ``inputs``: the fields, each with a ``name`` and a ``type`` of the start form, and optionally ``label``, ``required``,
-  ``default``, ``options`` and ``max_length``;
+  ``default``, ``example``, ``options`` and ``max_length``;
 - ``actions``: the buttons, each with ``id``, ``title`` and ``style``; a form without any has one that sends it;
-- ``tool`` and ``arguments`` of an approval: what would be called.
+- ``tool`` and ``arguments`` of an approval: what would be called;
+- ``node`` and ``arguments`` of an uncertain step: what was called, perhaps.
 """
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
+from time import monotonic
 from typing import Final
 
 from workflows.engine.errors import InputRejected
@@ -25,6 +30,13 @@ from workflows.engine.runtime.step_records import StepKey
 # ``Answer.answered_by`` of a person who only had the link, and who may be anybody.
 BY_LINK: Final = "link"
 _MAX_TEXT: Final = 100_000  # characters of one field
+# The form of a step whose outcome is unknown, its field with the outputs, and its buttons.
+UNCERTAIN: Final = "uncertain"
+OUTPUTS: Final = "outputs"
+HAPPENED: Final = "happened"
+AGAIN: Final = "again"
+STOP: Final = "stop"  # whoever stores this answer stops the run
+_AWAITED: Final[Mapping[str, str]] = {"approval": "approval", UNCERTAIN: "decision"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +45,15 @@ class Wait:
 
     form: Mapping[str, Json] | None = None
     due_at: float | None = None  # unix seconds, at which the wait ends without an answer
+    # Whether that time was counted from now. The database then counts it, because clocks of workers differ.
+    is_duration: bool = False
     child_run_id: str = ""  # the run whose end is waited for, instead of an answer
 
     @property
     def awaited(self) -> str:
-        """Return what is waited for: approval, answer, time, or child (another run)."""
+        """Return what is waited for: approval, decision (of an uncertain step), answer, time, or child (another run)."""
         if self.form is not None:
-            return "approval" if self.form.get("type") == "approval" else "answer"
+            return _AWAITED.get(str(self.form.get("type")), "answer")
         return "child" if self.child_run_id else "time"
 
 
@@ -66,6 +80,38 @@ def get_reason(open_waits: Sequence[OpenWait]) -> str:
     if any(each.wait.form is not None for each in open_waits):
         return "input"
     return "child" if any(each.wait.child_run_id for each in open_waits) else "time"
+
+
+def is_uncertain(form: Mapping[str, Json] | None) -> bool:
+    return form is not None and form.get("type") == UNCERTAIN
+
+
+def build_uncertain_form(
+    node: str,
+    inputs: Mapping[str, Json],
+    *,
+    can_have_happened: bool,
+    example: Mapping[str, Json] | None = None,
+) -> Mapping[str, Json]:
+    """Return the form with which a person decides about a step: it happened, call again, or stop the run.
+
+    ``example`` shows which outputs the step would have.
+    """
+    actions = [
+        {"id": HAPPENED, "title": "It happened", "style": "primary"},
+        {"id": AGAIN, "title": "Call again", "style": "default"},
+        {"id": STOP, "title": "Stop the run", "style": "ghost"},
+    ]
+    outputs: dict[str, Json] = {"name": OUTPUTS, "type": "json_object", "required": False}
+    if example:
+        outputs["example"] = dict(example)
+    return {
+        "type": UNCERTAIN,
+        "node": node,
+        "inputs": [outputs] if can_have_happened else [],
+        "actions": actions if can_have_happened else actions[1:],
+        "arguments": dict(inputs) or None,
+    }
 
 
 class StepWaiting(StepPaused):
@@ -164,3 +210,76 @@ def _drop_blank(fields: Sequence[Field], values: Mapping[str, Json]) -> dict[str
         for name, value in values.items()
         if not (name in required and isinstance(value, str) and not value.strip())
     }
+
+
+class StepTime:
+    """The waits of a running step and of the steps inside it, and the time limit that they stop."""
+
+    __slots__ = ("_began_at", "_limit", "_seconds_left", "_waiting", "outer", "waited")
+
+    def __init__(self, outer: "StepTime | None") -> None:
+        self.outer = outer
+        self.waited = 0.0  # seconds
+        self._waiting = 0
+        self._began_at = 0.0
+        self._limit: asyncio.Timeout | None = None
+        self._seconds_left: float | None = None
+
+    @asynccontextmanager
+    async def limit(self, seconds: float) -> AsyncIterator[None]:
+        """Raise TimeoutError when the block has taken so many seconds without its waits."""
+        async with asyncio.timeout(seconds) as self._limit:
+            try:
+                yield
+            finally:
+                self._limit = None
+
+    def begin_wait(self) -> None:
+        self._waiting += 1
+        if self._waiting > 1:
+            return
+        self._began_at = monotonic()
+        if self._limit is not None and (when := self._limit.when()) is not None:
+            self._seconds_left = when - asyncio.get_running_loop().time()
+            self._limit.reschedule(None)
+
+    def end_wait(self) -> None:
+        self._waiting -= 1
+        if self._waiting:
+            return
+        self.waited += monotonic() - self._began_at
+        limit, seconds_left = self._limit, self._seconds_left
+        if limit is not None and seconds_left is not None and not limit.expired():
+            limit.reschedule(asyncio.get_running_loop().time() + seconds_left)
+        self._seconds_left = None
+
+
+_current: ContextVar[StepTime | None] = ContextVar("step_time", default=None)
+
+
+@contextmanager
+def measure_step() -> Iterator[StepTime]:
+    """Provide the time of the step that runs in this block."""
+    step_time = StepTime(_current.get())
+    token = _current.set(step_time)
+    try:
+        yield step_time
+    finally:
+        _current.reset(token)
+
+
+@contextmanager
+def pause_step_time() -> Iterator[None]:
+    """Leave this block out of the time of the running step and of the containers around it."""
+    steps = []
+    step_time = _current.get()
+    while step_time is not None:
+        steps.append(step_time)
+        step_time = step_time.outer
+    for step in steps:
+        step.begin_wait()
+    try:
+        yield
+    finally:
+        for step in steps:
+            step.end_wait()

@@ -14,6 +14,7 @@ from workflows.engine.language.start_form import (
     TEXT_FIELDS,
     Field,
     check_inputs,
+    find_start,
     list_fields,
 )
 from workflows.engine.text_rendering import as_text
@@ -49,7 +50,7 @@ class CallableInput:
 
 def list_callable_inputs(document: Document) -> tuple[CallableInput, ...]:
     """Return the inputs that a caller may give, the message of a chat first."""
-    start = _find_start(document)
+    start = find_start(document)
     texts = _read_texts(start) if start is not None else {}
     inputs = [
         CallableInput(
@@ -100,7 +101,7 @@ def check_call(
 
     A field for text accepts any value, because a caller often has a number or an object where text is asked for.
     """
-    fields = _list_start_fields(_find_start(document))
+    fields = _list_start_fields(find_start(document))
     is_chat = document.mode is Mode.CHAT
     names = {field.name for field in fields} | ({QUERY} if is_chat else set())
     problems = [
@@ -146,10 +147,6 @@ def _build_property(each: CallableInput) -> dict[str, Json]:
     if each.max_length is not None and json_type == "string":
         schema["maxLength"] = each.max_length
     return schema
-
-
-def _find_start(document: Document) -> NodeSpec | None:
-    return next((node for node in document.nodes if node.kind == "start"), None)
 
 
 def _list_start_fields(start: NodeSpec | None) -> Sequence[Field]:

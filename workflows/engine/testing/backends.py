@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol
 
+from workflows.engine.files.ports import DocumentPort, FilePort
+from workflows.engine.kinds import Kinds
 from workflows.engine.language.document import Document, Json
 from workflows.engine.ports import (
     CodePort,
@@ -84,9 +86,20 @@ class InProcessBackend:
         templates: TemplatePort | None = None,
         code: CodePort | None = None,
         http: HttpPort | None = None,
+        files: FilePort | None = None,
+        documents: DocumentPort | None = None,
+        kinds: Kinds | None = None,
     ) -> None:
         self._build_runner = partial(
-            WorkflowRunner, memory=memory, models=models, templates=templates, code=code, http=http
+            WorkflowRunner,
+            memory=memory,
+            models=models,
+            templates=templates,
+            code=code,
+            http=http,
+            files=files,
+            documents=documents,
+            kinds=kinds,
         )
 
     async def run(self, request: Request, watch: Watcher | None = None) -> Outcome:

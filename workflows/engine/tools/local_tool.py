@@ -8,6 +8,7 @@ from workflows.engine.errors import ToolFailed
 from workflows.engine.language.document import Json
 from workflows.engine.ports import ClockPort, HttpPort
 from workflows.engine.tool_calls import ToolResult, ToolSpec
+from workflows.engine.tools.web.services import AccountPort
 
 
 # The length of a result. A longer text is cut, because it would fill a model's context.
@@ -21,6 +22,7 @@ class ToolServices:
     clock: ClockPort
     http: HttpPort | None = None
     idempotency_key: str = ""
+    accounts: AccountPort | None = None
 
     def require_http(self) -> HttpPort:
         if self.http is None:
@@ -44,6 +46,7 @@ class LocalTool:
     title: str = ""
     is_untrusted: bool = True
     needs_approval: bool = False
+    service: str = ""  # of ``tools.web.services``, which it calls
 
 
 def build_error(message: str) -> ToolResult:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from workflows.engine.errors import EngineFault, ToolFailed
+from workflows.engine.errors import EngineFault, ToolFailed, ToolMissing
 from workflows.engine.language.document import Json
 from workflows.engine.ports import ClockPort, HttpPort
 from workflows.engine.runtime.local_ports import SystemClock
@@ -21,6 +21,8 @@ from workflows.engine.tools.local_tool import (
     build_error,
     limit_text,
 )
+from workflows.engine.tools.web.services import AccountPort
+from workflows.engine.tools.web.table import WEB_TOOLS
 
 
 ToolTable = Mapping[tuple[ToolSource, str], LocalTool]
@@ -28,10 +30,10 @@ ToolTable = Mapping[tuple[ToolSource, str], LocalTool]
 
 def build_table(tools: Iterable[LocalTool | Callable[..., object]]) -> ToolTable:
     """Return the built-in tools and those of plug-ins or callers by source and name, where functions become tools."""
-    given = (t if isinstance(t, LocalTool) else build_function_tool(t) for t in tools)
+    local_tools = (t if isinstance(t, LocalTool) else build_function_tool(t) for t in tools)
     return {
-        **{("builtin", tool.spec.name): tool for tool in (*DIFY_TOOLS, *BUILTIN_TOOLS)},
-        **{("plugin", tool.spec.name): tool for tool in given},
+        **{("builtin", tool.spec.name): tool for tool in (*DIFY_TOOLS, *BUILTIN_TOOLS, *WEB_TOOLS)},
+        **{("plugin", tool.spec.name): tool for tool in local_tools},
     }
 
 
@@ -45,6 +47,7 @@ class LocalTools:
     table: ToolTable = field(default_factory=lambda: _BUILTIN_TABLE)
     clock: ClockPort = field(default_factory=SystemClock)
     http: HttpPort | None = None
+    accounts: AccountPort | None = None
 
     async def find(self, references: Sequence[ToolReference]) -> Sequence[Tool]:
         return [tool for reference in references for tool in self._find(reference)]
@@ -53,7 +56,7 @@ class LocalTools:
         self, tool: Tool, arguments: Mapping[str, Json], *, idempotency_key: str
     ) -> ToolResult:
         local_tool = self.table[tool.reference.source, tool.reference.name]
-        services = ToolServices(self.clock, self.http, idempotency_key)
+        services = ToolServices(self.clock, self.http, idempotency_key, self.accounts)
         return await call_local_tool(local_tool, arguments, services)
 
     def _find(self, reference: ToolReference) -> list[Tool]:
@@ -61,7 +64,7 @@ class LocalTools:
             return list_local_tools(self.table, reference.source)
         local_tool = self.table.get((reference.source, reference.name))
         if local_tool is None:
-            raise ToolFailed(f"There is no tool {describe_reference(reference)}")
+            raise ToolMissing(f"There is no tool {describe_reference(reference)}")
         return [build_tool(reference, local_tool)]
 
 

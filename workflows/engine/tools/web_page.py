@@ -24,18 +24,22 @@ _HTML: Final = frozenset({"text/html", "application/xhtml+xml", ""})
 
 async def read_page(arguments: Mapping[str, Json], services: ToolServices) -> ToolResult:
     try:
-        response = await services.require_http().send(_build_request(arguments["url"]))
+        response = await services.require_http().send(_build_request(arguments))
         page = await _read_text(response)
     except (RequestInvalid, HttpFailed, NodeFailed) as failed:
         return build_error(str(failed))
     return _cut(page, response, arguments)
 
 
-def _build_request(url: str) -> HttpRequest:
+def _build_request(arguments: Mapping[str, Json]) -> HttpRequest:
+    agent = " ".join(str(arguments.get("user_agent") or "").split())[:300]
     return HttpRequest(
         "GET",
-        check_url(url),
-        (("Accept", "text/html, text/plain;q=0.9, */*;q=0.1"),),
+        check_url(arguments["url"]),
+        (
+            ("Accept", "text/html, text/plain;q=0.9, */*;q=0.1"),
+            *([("User-Agent", agent)] if agent.isascii() and agent else []),
+        ),
         timeout_seconds=TIMEOUT_SECONDS,
         max_text_bytes=MAX_PAGE_BYTES,
         max_binary_bytes=MAX_PAGE_BYTES,
@@ -89,6 +93,10 @@ WEB_PAGE: Final = LocalTool(
                     "minimum": 0,
                     "description": gettext_noop("Where to begin in the text of a long page"),
                     "default": 0,
+                },
+                "user_agent": {
+                    "type": "string",
+                    "description": gettext_noop("The browser that the request names"),
                 },
                 "max_characters": {
                     "type": "integer",

@@ -14,26 +14,29 @@ from workflows.engine.language.document import (
     Position,
     VariableSpec,
 )
+from workflows.engine.language.dsl.dify_model_apps import draw_graph, has_no_graph
+from workflows.engine.language.dsl.limits import check_nesting
 from workflows.engine.language.dsl.reading import (
     Loaded,
     Reader,
     attach_notes,
+    check_foreign_sections,
     drop_keys,
     get_text,
+    read_coordinate,
     read_ends,
     read_identifier,
     read_position,
 )
 from workflows.engine.language.dsl.tree import get_canvas_type
 from workflows.engine.language.dsl.versions import check_dify_version
-from workflows.engine.language.values import is_number
 
 
-# Modes of Dify apps that have a model_config instead of a graph, so they cannot be imported.
-MODES_WITHOUT_GRAPH: Final = frozenset({"chat", "agent-chat", "completion"})
 KNOWN_SECTIONS: Final = frozenset(
     {"version", "kind", "app", "dependencies", "workflow", "model_config", "xworkflow"}
 )
+# The mappings in the keys of an xworkflow document that our writer put under ``xworkflow``.
+XWORKFLOW_SECTIONS: Final = (("meta",),)
 NOTE_TYPE: Final = "custom-note"
 VARIABLE_SCOPES: Final[Mapping[str, str]] = {
     "environment_variables": "env",
@@ -49,16 +52,20 @@ def read_dify(tree: Mapping[str, Json], *, confirm_newer: bool = False) -> Loade
     """
     reader = Reader()
     version, pending = check_dify_version(tree.get("version"), reader, confirmed=confirm_newer)
+    if has_no_graph(tree):
+        tree = draw_graph(tree, reader)
     app = reader.get_mapping(tree, "app")
     mode = _read_mode(tree, app, reader)
     workflow = reader.get_mapping(tree, "workflow")
     graph = reader.get_mapping(workflow, "graph", prefix="workflow.")
+    check_foreign_sections(tree, "xworkflow", XWORKFLOW_SECTIONS, reader)
     reader.raise_errors()
     _warn_about_unknown_keys(tree, reader)
     nodes = reader.get_list(graph, "nodes", prefix="workflow.graph.")
     edges = reader.get_list(graph, "edges", prefix="workflow.graph.")
     reader.check_counts(nodes, edges)
     specs, notes = _read_nodes(nodes, reader)
+    check_nesting(specs)
     edge_specs, unreadable_edges = _read_edges(edges, reader)
     graph_extra = drop_keys(graph, "nodes", "edges")
     if unreadable_edges:
@@ -86,12 +93,6 @@ def _read_mode(tree: Mapping[str, Json], app: Mapping[str, Json], reader: Reader
         reader.add_error("app.missing", "The document has no app section", field="app")
         return Mode.WORKFLOW
     mode = app.get("mode")
-    if mode in MODES_WITHOUT_GRAPH:
-        message = (
-            f"An app of mode {mode!r} has no graph; only workflow and advanced-chat are supported"
-        )
-        reader.add_error("app.mode", message, field="app.mode")
-        return Mode.WORKFLOW
     try:
         parsed_mode = Mode(get_text(mode))
     except ValueError:
@@ -124,7 +125,8 @@ def _read_nodes(nodes: list[Json], reader: Reader) -> tuple[tuple[NodeSpec, ...]
 
 
 def _read_node(node: Mapping[str, Json], reader: Reader) -> NodeSpec:
-    data, kind = node["data"], reader.read_kind(node)
+    kind = reader.read_kind(node, outside=True)
+    data = node["data"] if node["data"].get("type") else {**node["data"], "type": kind}
     return NodeSpec(
         id=read_identifier(node["id"]) or "",
         kind=kind,
@@ -132,8 +134,8 @@ def _read_node(node: Mapping[str, Json], reader: Reader) -> NodeSpec:
         title=get_text(data.get("title")),
         parent=_read_parent(node, data),
         position=read_position(node.get("position")) or Position(),
-        width=_read_number(node.get("width")),
-        height=_read_number(node.get("height")),
+        width=read_coordinate(node.get("width")),
+        height=read_coordinate(node.get("height")),
         extra=_drop_default(_collect_extra(node), "type", get_canvas_type(kind)),
     )
 
@@ -144,8 +146,8 @@ def _read_note(node: Mapping[str, Json]) -> Note:
         data=node["data"],
         parent=read_identifier(node.get("parentId")),
         position=read_position(node.get("position")) or Position(),
-        width=_read_number(node.get("width")),
-        height=_read_number(node.get("height")),
+        width=read_coordinate(node.get("width")),
+        height=read_coordinate(node.get("height")),
         extra=_drop_default(_collect_extra(node), "type", NOTE_TYPE),
     )
 
@@ -163,7 +165,7 @@ def _collect_extra(node: Mapping[str, Json]) -> dict[str, Json]:
     if "position" in node and read_position(node["position"]) is None:
         extra["position"] = node["position"]
     for dimension in ("width", "height"):
-        if dimension in node and _read_number(node[dimension]) is None:
+        if dimension in node and read_coordinate(node[dimension]) is None:
             extra[dimension] = node[dimension]
     return extra
 
@@ -264,7 +266,3 @@ def _collect_document_extra(
 def _drop_default(extra: dict[str, Json], key: str, default: Json) -> dict[str, Json]:
     """Drop a key whose value is the default that the writer adds automatically."""
     return drop_keys(extra, key) if extra.get(key) == default else extra
-
-
-def _read_number(value: Json) -> float | None:
-    return value if is_number(value) else None

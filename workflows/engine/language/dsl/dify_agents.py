@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from workflows.engine.language.document import Json
+from workflows.engine.language.dsl.reading import get_text
 
 
 Data = dict[str, Json]
@@ -25,8 +26,8 @@ def update_agent_parameters(data: Mapping[str, Json]) -> Data:
     if not isinstance(parameters, Mapping):
         return dict(data)
     result: Data = {**data, PARAMETERS: {**parameters, **dict(_iter_edited(data, parameters))}}
-    if data.get("strategy") in _STRATEGIES:
-        result["agent_strategy_name"] = _STRATEGIES[data["strategy"]]
+    if name := _STRATEGIES.get(get_text(data.get("strategy"))):
+        result["agent_strategy_name"] = name
     return result
 
 
@@ -41,16 +42,17 @@ def _iter_edited(
         value = {**(old_model if isinstance(old_model, Mapping) else {}), **model}
         yield "model", {"type": "constant", "value": {**value, "model": model.get("name", "")}}
     if isinstance(tools := data.get("tools"), list):
-        old_tools = _get_value(parameters, "tools")
-        known = [tool for tool in old_tools if isinstance(tool, Mapping)] if old_tools else []
-        entries = [_write_tool(tool, known) for tool in tools if isinstance(tool, Mapping)]
+        value = _get_value(parameters, "tools")
+        old_tools = value if isinstance(value, list) else []
+        old_entries = [tool for tool in old_tools if isinstance(tool, Mapping)]
+        entries = [_write_tool(tool, old_entries) for tool in tools if isinstance(tool, Mapping)]
         yield "tools", {"type": "constant", "value": entries}
 
 
-def _write_tool(tool: Mapping[str, Json], known: list[Mapping[str, Json]]) -> Data:
+def _write_tool(tool: Mapping[str, Json], old_entries: list[Mapping[str, Json]]) -> Data:
     """Return a tool in Dify's form, with what the imported document says about the same tool."""
     name = tool.get("name")
-    old_tool = next((each for each in known if each.get("tool_name") == name), None)
+    old_tool = next((each for each in old_entries if each.get("tool_name") == name), None)
     source, settings = str(tool.get("source") or "builtin"), tool.get("settings")
     written: Data = {
         "type": _TYPES.get(source, source),

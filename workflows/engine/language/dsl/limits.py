@@ -4,11 +4,12 @@ The limits are checked before anything is built from a document, since a few hun
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from workflows.engine.errors import DocumentInvalid
-from workflows.engine.language.document import Json
+from workflows.engine.language.containers import MAX_NESTING, measure_nesting
+from workflows.engine.language.document import Json, NodeSpec
 from workflows.engine.language.problems import Problem
 
 
@@ -17,8 +18,12 @@ MAX_BYTES: Final = 1_000_000
 MAX_DEPTH: Final = 40
 MAX_NODES: Final = 2500
 MAX_EDGES: Final = 5000
+# 2,500 nodes need about half of it. Parsing time grows with the number more than with the size.
+MAX_VALUES: Final = 100_000
 MAX_INTEGER: Final = 2**63 - 1
 MAX_DIGITS: Final = 20  # with the sign
+
+TOO_DEEP: Final = f"Containers can be nested at most {MAX_NESTING} levels deep"
 
 
 def build_rejection(code: str, message: str) -> DocumentInvalid:
@@ -44,6 +49,25 @@ def check_depth(depth: int) -> None:
         )
 
 
+def check_count(count: int) -> None:
+    if count > MAX_VALUES:
+        raise build_rejection("too_many", f"The document has more than {MAX_VALUES:,} values")
+
+
+def check_nesting(nodes: Sequence[NodeSpec]) -> None:
+    if is_nested_too_deeply(nodes):
+        raise build_rejection("nesting", TOO_DEEP)
+
+
+def is_nested_too_deeply(nodes: Sequence[NodeSpec]) -> bool:
+    """Return whether containers are nested so deeply that the document can't be shown. A run allows less."""
+    # If an id is repeated, some readers of a document use the first of its nodes, and others the last.
+    return any(
+        measure_nesting({node.id: node.parent for node in ordered}) > MAX_NESTING
+        for ordered in (nodes, nodes[::-1])
+    )
+
+
 def check_integer(number: int) -> int:
     if abs(number) > MAX_INTEGER:
         raise build_rejection("integer", "A whole number is beyond ±(2^63-1); write it as text")
@@ -64,6 +88,8 @@ def check_float(number: float) -> float:
 
 
 def check_text(text: str) -> str:
+    if text.isascii() and "\0" not in text:
+        return text
     if "\0" in text:
         raise build_rejection("nul", "A text contains a NUL character, which can't be stored")
     try:
@@ -78,11 +104,13 @@ def check_text(text: str) -> str:
 def check_tree(tree: Mapping[str, Json]) -> dict[str, Json]:
     """Return a checked copy of plain dicts, lists and scalars. Raises DocumentInvalid for the first violation."""
     result: dict[str, Json] = {}
-    size = 0
+    size = count = 0
     pending: list[tuple[Json, Json, int]] = [(tree, result, 1)]
     while pending:
         source, copy, depth = pending.pop()
         check_depth(depth)
+        count += len(source)
+        check_count(count)
         items = source.items() if isinstance(source, Mapping) else enumerate(source)
         for key, value in items:
             if isinstance(copy, dict) and not isinstance(key, str):
@@ -125,8 +153,8 @@ def _check_value(value: Json, depth: int, pending: list[tuple[Json, Json, int]])
         return check_integer(value)
     if isinstance(value, float):
         return check_float(value)
-    if isinstance(value, Mapping | list | tuple):
-        copy: Json = {} if isinstance(value, Mapping) else []
+    if isinstance(value, list | dict | tuple | Mapping):  # the quick checks first
+        copy: Json = [] if isinstance(value, list | tuple) else {}
         pending.append((value, copy, depth + 1))
         return copy
     raise build_rejection("value", f"A {type(value).__name__} can't be part of a document")

@@ -4,7 +4,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from workflows.engine.errors import DocumentInvalid
-from workflows.engine.language.document import Document, Json, NodeSpec, Note, Position
+from workflows.engine.language.document import (
+    MAX_COORDINATE,
+    Document,
+    Json,
+    NodeSpec,
+    Note,
+    Position,
+)
 from workflows.engine.language.dsl.limits import iter_size_errors
 from workflows.engine.language.problems import Problem, build_warning
 from workflows.engine.language.values import is_number
@@ -63,8 +70,11 @@ class Reader:
             else:
                 yield node
 
-    def read_kind(self, node: Mapping[str, Json]) -> str:
+    def read_kind(self, node: Mapping[str, Json], *, outside: bool = False) -> str:
+        """Return the type of a node. In some hand-written documents it is ``outside`` of the data, beside the id."""
         kind = node["data"].get("type")
+        if outside and not kind and not get_text(node.get("type")).startswith("custom"):
+            kind = node.get("type")
         if isinstance(kind, str) and kind:
             return kind
         id_ = read_identifier(node["id"])
@@ -81,6 +91,22 @@ class Reader:
             self.add_error(f"document.{key}", f"{key} is {type_name}", field=f"{prefix}{key}")
             return part_type()
         return value
+
+
+def check_foreign_sections(
+    tree: Mapping[str, Json],
+    key: str,
+    sections: Iterable[tuple[str, ...]],
+    reader: Reader,
+    *,
+    prefix: str = "",
+) -> None:
+    """Add an error if a part with the keys of the other dialect, or one of these sections of it, is no mapping."""
+    part = reader.get_mapping(tree, key, prefix=prefix)
+    for path in sections:
+        section = part
+        for depth, name in enumerate(path):
+            section = reader.get_mapping(section, name, prefix=".".join((key, *path[:depth], "")))
 
 
 def drop_keys(tree: Mapping[str, Json], *keys: str) -> dict[str, Json]:
@@ -106,10 +132,15 @@ def read_ends(edge: Json) -> tuple[str, str] | None:
     return (source, target) if source and target else None
 
 
+def read_coordinate(value: Json) -> float | None:
+    """Return a coordinate or a size of the canvas, or None for anything that can't be drawn."""
+    return value if is_number(value) and abs(value) <= MAX_COORDINATE else None
+
+
 def read_position(value: Json) -> Position | None:
     if isinstance(value, Mapping) and value.keys() == {"x", "y"}:
-        x, y = value["x"], value["y"]
-        if is_number(x) and is_number(y):
+        x, y = read_coordinate(value["x"]), read_coordinate(value["y"])
+        if x is not None and y is not None:
             return Position(x, y)
     return None
 

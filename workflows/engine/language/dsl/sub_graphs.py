@@ -10,8 +10,10 @@ from collections.abc import Mapping
 from typing import Final
 
 from workflows.engine.language.containers import (
+    BODY_OPERATIONS,
     CONTAINERS,
     ENTRY_KINDS,
+    LIST_OPERATOR,
     get_entry_kind,
     list_containers,
 )
@@ -84,6 +86,7 @@ class _Unfolder:
             return
         data = drop_keys(node["data"], MARK)
         data = {key: _normalize_selectors(key, part) for key, part in data.items()}
+        data["type"] = _get_container_kind(data)
         container, kind = _get_id(node), data["type"]
         self.nodes.append({**node, "data": data})
         names = self._choose_names(container, graph["nodes"])
@@ -156,7 +159,10 @@ def _fold_container(container: Tree, children: list[Tree], edges: list[Tree]) ->
         "nodes": [_build_body_node(child, names) for child in children],
         "edges": [_build_body_edge(edge, names) for edge in edges],
     }
-    container["data"] = {**drop_keys(container["data"], "start_node_id"), MARK: graph}
+    data = drop_keys(container["data"], "start_node_id")
+    if data["type"] == "iteration" and _has_body_operation(data):
+        data["type"] = LIST_OPERATOR
+    container["data"] = {**data, MARK: graph}
 
 
 def _build_body_node(child: Tree, names: Names) -> Tree:
@@ -240,7 +246,7 @@ def _normalize_selectors(key: str, value: Json) -> Json:
 def _get_graph(node: Json) -> Mapping[str, Json] | None:
     """Return the body of a container, or None if it isn't shaped like a graph."""
     data = node.get("data") if _get_id(node) else None
-    if not isinstance(data, Mapping) or data.get("type") not in CONTAINERS:
+    if not isinstance(data, Mapping) or _get_container_kind(data) not in CONTAINERS:
         return None
     graph = data.get(MARK)
     if not isinstance(graph, Mapping) or not isinstance(graph.get("nodes"), list):
@@ -248,6 +254,17 @@ def _get_graph(node: Json) -> Mapping[str, Json] | None:
     edges = graph.get("edges") or []
     has_valid_edges = isinstance(edges, list) and all(isinstance(edge, Mapping) for edge in edges)
     return graph if has_valid_edges and all(map(_get_id, graph["nodes"])) else None
+
+
+def _get_container_kind(data: Mapping[str, Json]) -> Json:
+    """Return the kind of a node with a body: of a list operator whose operation runs one, iteration."""
+    kind = data.get("type")
+    return "iteration" if kind == LIST_OPERATOR and _has_body_operation(data) else kind
+
+
+def _has_body_operation(data: Mapping[str, Json]) -> bool:
+    operation = data.get("operation")
+    return isinstance(operation, str) and operation in BODY_OPERATIONS
 
 
 def _get_kind(child: Mapping[str, Json]) -> str:

@@ -94,7 +94,8 @@ def _build_graph(
     positions = _compute_positions(document)
     nodes = [_build_node(node, positions[node.id], include_secrets) for node in document.nodes]
     notes = [_build_part(n, "custom-note", n.data, positions[n.id]) for n in document.notes]
-    edges = [*map(_build_edge, document.edges), *extra.pop("edges", [])]
+    unread = extra.pop("edges", [])
+    edges = [*map(_build_edge, document.edges), *(unread if isinstance(unread, list) else ())]
     return {"nodes": [*nodes, *notes], "edges": edges, **extra}
 
 

@@ -1,7 +1,9 @@
 """Writes workflow documents in xworkflow's format."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 
+from workflows.engine.language.containers import find_circles
 from workflows.engine.language.document import (
     Dialect,
     Document,
@@ -71,9 +73,15 @@ def find_unsupported_by_xworkflow(document: Document) -> Iterator[Problem]:
 
 def _map_bodies(document: Document) -> dict[str, list[str]]:
     """Return the containers whose body xworkflow can read, with the nodes inside them."""
-    bodies: dict[str, list[str]] = {node.id: [] for node in document.nodes if is_foldable(node)}
+    counts = Counter(node.id for node in document.nodes)
+    bodies: dict[str, list[str]] = {
+        node.id: [] for node in document.nodes if is_foldable(node) and counts[node.id] == 1
+    }
+    # A node in a circle of containers would be inside of nothing, and one whose id another node has can't be told from
+    # it, so they are written beside them.
+    circles = find_circles({node.id: node.parent for node in document.nodes})
     for node in document.nodes:
-        if node.parent in bodies:
+        if node.parent in bodies and node.id not in circles and counts[node.id] == 1:
             bodies[node.parent].append(node.id)
     return {container: children for container, children in bodies.items() if children}
 

@@ -3,7 +3,7 @@
 They have no mode, positions or names. Our writer adds those under ``meta``, which xworkflow ignores.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from workflows.engine.language.document import (
@@ -17,12 +17,15 @@ from workflows.engine.language.document import (
     Position,
     VariableSpec,
 )
+from workflows.engine.language.dsl.limits import check_nesting
 from workflows.engine.language.dsl.reading import (
     Loaded,
     Reader,
     attach_notes,
+    check_foreign_sections,
     drop_keys,
     get_text,
+    read_coordinate,
     read_ends,
     read_identifier,
     read_position,
@@ -30,7 +33,7 @@ from workflows.engine.language.dsl.reading import (
 from workflows.engine.language.dsl.sub_graphs import unfold
 from workflows.engine.language.dsl.versions import check_xworkflow_version
 from workflows.engine.language.dsl.xworkflow_data import translate_to_dify
-from workflows.engine.language.values import infer_type, is_number
+from workflows.engine.language.values import infer_type
 
 
 KNOWN_SECTIONS: Final = frozenset(
@@ -39,6 +42,8 @@ KNOWN_SECTIONS: Final = frozenset(
         *("error_handler", "mcp_servers", "meta"),
     }
 )
+# The mappings in the keys of a Dify document that our writer put under ``meta``.
+DIFY_SECTIONS: Final = (("app",), ("workflow",), ("workflow", "graph"))
 # Section → the keys of a variable's type and of its value.
 VARIABLE_KEYS: Final[Mapping[str, tuple[str, str]]] = {
     "environment_variables": ("value_type", "value"),
@@ -57,7 +62,9 @@ def read_xworkflow(tree: Mapping[str, Json]) -> Loaded:
     for key in sorted(tree.keys() - KNOWN_SECTIONS):
         reader.add_warning("document.unknown_key", f"{key} is unknown; it is kept", field=key)
     meta = reader.get_mapping(tree, "meta")
+    check_foreign_sections(meta, "dify", DIFY_SECTIONS, reader, prefix="meta.")
     specs = tuple(_read_node(node, reader) for node in reader.iter_nodes(nodes, "nodes"))
+    check_nesting(specs)
     document = Document(
         mode=_read_mode(meta, specs),
         nodes=specs,
@@ -66,8 +73,8 @@ def read_xworkflow(tree: Mapping[str, Json]) -> Loaded:
         description=get_text(meta.get("description")),
         environment=_read_variables(tree, "environment_variables", reader),
         conversation=_read_variables(tree, "conversation_variables", reader),
-        notes=attach_notes([_read_note(note) for note in meta.get("notes") or ()], specs),
-        features=meta.get("features") or {},
+        notes=attach_notes([_read_note(note) for note in _iter_notes(meta, reader)], specs),
+        features=reader.get_mapping(meta, "features", prefix="meta."),
         dialect=Dialect.XWORKFLOW,
         version=version,
         extra=_collect_extra(tree, meta),
@@ -95,8 +102,8 @@ def _read_node(node: Mapping[str, Json], reader: Reader) -> NodeSpec:
         title=get_text(data.get("title")),
         parent=read_identifier(node.get("parentId")),
         position=read_position(node.get("position")) or Position(),
-        width=node["width"] if is_number(node.get("width")) else None,
-        height=node["height"] if is_number(node.get("height")) else None,
+        width=read_coordinate(node.get("width")),
+        height=read_coordinate(node.get("height")),
         extra=extra,
     )
 
@@ -152,14 +159,23 @@ def _read_variable(variable: Mapping[str, Json], type_key: str, value_key: str) 
     )
 
 
+def _iter_notes(meta: Mapping[str, Json], reader: Reader) -> Iterator[Mapping[str, Json]]:
+    for index, note in enumerate(reader.get_list(meta, "notes", prefix="meta.")):
+        if isinstance(note, Mapping) and isinstance(note.get("data") or {}, Mapping):
+            yield note
+        else:
+            message = "A note must be a mapping with data"
+            reader.add_error("note.invalid", message, field=f"meta.notes.{index}")
+
+
 def _read_note(note: Mapping[str, Json]) -> Note:
     return Note(
         id=read_identifier(note.get("id")) or "",
         data=note.get("data") or {},
         parent=read_identifier(note.get("parentId")),
         position=read_position(note.get("position")) or Position(),
-        width=note.get("width"),
-        height=note.get("height"),
+        width=read_coordinate(note.get("width")),
+        height=read_coordinate(note.get("height")),
         extra=drop_keys(note, "id", "data", "parentId", "position", "width", "height"),
     )
 

@@ -16,6 +16,7 @@ from workflows.engine.language.dsl.xworkflow_http import (
     translate_http_to_dify,
     translate_http_to_xworkflow,
 )
+from workflows.engine.language.failure_policy import read_count
 from workflows.engine.language.values import infer_type, parse_constant, parse_type
 
 
@@ -37,6 +38,8 @@ _CALLING: Final = "calling"
 # Names of xworkflow → names of Dify.
 _CLASS_KEYS: Final[Mapping[str, str]] = {"category_id": "id", "category_name": "name"}
 _DEFAULT_BRANCH: Final = "default_branch"
+_MISSING_IS_NULL: Final = "missing_is_null"
+_LIST_KEYS: Final[Mapping[str, str]] = {"input_selector": "variable"}
 _ITERATION_KEYS: Final[Mapping[str, str]] = {
     "input_selector": "iterator_selector",
     "parallel": "is_parallel",
@@ -94,8 +97,7 @@ def _translate_retry_to_dify(retry: Data) -> Data:
         return {**drop_keys(retry, DISABLED_RETRIES), "max_retries": retry[DISABLED_RETRIES]}
     if "retry_enabled" in retry:
         return retry
-    retries = retry.get("max_retries")
-    return {"retry_enabled": isinstance(retries, int) and retries > 0, **retry}
+    return {"retry_enabled": bool(read_count(retry.get("max_retries"))), **retry}
 
 
 def _translate_retry_to_xworkflow(retry: Data) -> Data:
@@ -149,6 +151,36 @@ def _translate_cases(data: Data, translate_operator: Callable[[str], str]) -> Da
         ]
         data = {**data, "cases": cases}
     return _translate_conditions(data, "conditions", translate_operator)
+
+
+def _translate_if_else_to_dify(data: Data) -> Data:
+    """Return a branch whose conditions take missing variables for null, which is a setting here."""
+    data = _translate_cases(data, _translate_operator_to_dify)
+    if data.get(_MISSING_IS_NULL) is False:  # marked by our writer: they fail, as in Dify
+        return drop_keys(data, _MISSING_IS_NULL)
+    return {**data, _MISSING_IS_NULL: True}
+
+
+def _translate_if_else_to_xworkflow(data: Data) -> Data:
+    data = _translate_cases(data, _translate_operator_to_xworkflow)
+    if data.get(_MISSING_IS_NULL):
+        return drop_keys(data, _MISSING_IS_NULL)
+    return {**data, _MISSING_IS_NULL: False}
+
+
+def _translate_list_to_dify(data: Data) -> Data:
+    """Return a list operator with the selector of its list under the engine's name, if it has one operation."""
+    if not data.get("operation"):
+        return data
+    data = {
+        key: value.split(".") if key.endswith("selector") and isinstance(value, str) else value
+        for key, value in data.items()
+    }
+    return _rename_keys(data, _LIST_KEYS)
+
+
+def _translate_list_to_xworkflow(data: Data) -> Data:
+    return _rename_keys(data, _invert(_LIST_KEYS)) if data.get("operation") else data
 
 
 def _translate_loop(data: Data, translate_operator: Callable[[str], str]) -> Data:
@@ -257,7 +289,8 @@ def _invert(names: Mapping[str, str]) -> dict[str, str]:
 _TO_DIFY: Final[Mapping[str, Callable[[Data], Data]]] = {
     "code": _translate_code_to_dify,
     "http-request": translate_http_to_dify,
-    "if-else": partial(_translate_cases, translate_operator=_translate_operator_to_dify),
+    "if-else": _translate_if_else_to_dify,
+    "list-operator": _translate_list_to_dify,
     "iteration": partial(_translate_iteration, names=_ITERATION_KEYS, modes=_ERROR_MODES),
     "loop": partial(_translate_loop, translate_operator=_translate_operator_to_dify),
     "assigner": partial(_replace_value, key="write_mode", values=_WRITE_MODES),
@@ -268,7 +301,8 @@ _TO_DIFY: Final[Mapping[str, Callable[[Data], Data]]] = {
 _TO_XWORKFLOW: Final[Mapping[str, Callable[[Data], Data]]] = {
     "code": _translate_code_to_xworkflow,
     "http-request": translate_http_to_xworkflow,
-    "if-else": partial(_translate_cases, translate_operator=_translate_operator_to_xworkflow),
+    "if-else": _translate_if_else_to_xworkflow,
+    "list-operator": _translate_list_to_xworkflow,
     "iteration": partial(
         _translate_iteration, names=_invert(_ITERATION_KEYS), modes=_invert(_ERROR_MODES)
     ),

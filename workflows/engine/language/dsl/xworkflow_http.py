@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from workflows.engine.language.document import Json
-from workflows.engine.language.dsl.reading import drop_keys
+from workflows.engine.language.dsl.reading import drop_keys, get_text
 
 
 Data = dict[str, Json]
@@ -78,9 +78,10 @@ def _translate_lines_to_xworkflow(text: Json) -> Json:
 
 
 def _translate_body_to_dify(body: Json) -> Json:
-    if not isinstance(body, Mapping) or body.get("type") not in _DIFY_BODY_TYPES:
+    if not isinstance(body, Mapping):
         return body
-    return {**body, "type": _DIFY_BODY_TYPES[body["type"]]}
+    body_type = _DIFY_BODY_TYPES.get(get_text(body.get("type")))
+    return body if body_type is None else {**body, "type": body_type}
 
 
 def _translate_body_to_xworkflow(body: Json) -> Json:
@@ -89,8 +90,8 @@ def _translate_body_to_xworkflow(body: Json) -> Json:
     body_type, data = body.get("type"), body.get("data")
     if body_type == "none":
         return {"type": "none"}
-    result = {**body, "type": _XWORKFLOW_BODY_TYPES.get(str(body_type), body_type)}
-    if body_type in _TEXT_BODY_TYPES and isinstance(data, list) and len(data) == 1:
+    result = {**body, "type": _XWORKFLOW_BODY_TYPES.get(get_text(body_type), body_type)}
+    if get_text(body_type) in _TEXT_BODY_TYPES and isinstance(data, list) and len(data) == 1:
         if isinstance(data[0], Mapping):
             result["data"] = data[0].get("value", "")
     elif body_type in ("form-data", "x-www-form-urlencoded") and isinstance(data, list):
@@ -105,7 +106,7 @@ def _translate_body_to_xworkflow(body: Json) -> Json:
 def _translate_authorization_to_dify(authorization: Json) -> Json:
     if not isinstance(authorization, Mapping):
         return authorization
-    translate = _AUTHORIZATIONS.get(authorization.get("type"))
+    translate = _AUTHORIZATIONS.get(get_text(authorization.get("type")))
     return authorization if translate is None else translate(authorization)
 
 
@@ -125,7 +126,7 @@ def _build_config(auth_type: str, key: Json, header: Json) -> Json:
     return {"type": "api-key", "config": {"type": auth_type, "api_key": key, "header": header}}
 
 
-_AUTHORIZATIONS: Final[Mapping[Json, Callable[[Mapping[str, Json]], Json]]] = {
+_AUTHORIZATIONS: Final[Mapping[str, Callable[[Mapping[str, Json]], Json]]] = {
     "no_auth": lambda authorization: {"type": "no-auth", "config": None},
     "api_key": _translate_api_key,
     "bearer_token": lambda bearer: _build_config("bearer", bearer.get("token", ""), ""),

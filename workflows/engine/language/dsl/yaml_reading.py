@@ -1,11 +1,14 @@
-"""Parses the safe part of YAML: no anchors, aliases, merge keys, tags or second documents.
+"""Parses the safe part of YAML: no merge keys, tags or second documents.
 
-The tree is built from the parser's events, so that a document is rejected at its first alias and nothing is ever
-expanded. Plain scalars are converted from text only if YAML 1.1 and 1.2 readers agree: ``NO``, ``1:30:45``, ``010``,
+The tree is built from the parser's events. An alias is replaced by a copy of its value, which counts towards the
+number of values of a document before it is made, so that a few hundred bytes can't expand to gigabytes. Plain scalars are converted from text only if YAML 1.1 and 1.2 readers agree: ``NO``, ``1:30:45``, ``010``,
 ``1e3`` and dates stay text.
 """
 
 import re
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from dataclasses import dataclass
 from typing import Any, Final
 
 import yaml
@@ -13,6 +16,7 @@ import yaml
 from workflows.engine.language.document import Json
 from workflows.engine.language.dsl.limits import (
     build_rejection,
+    check_count,
     check_depth,
     check_float,
     check_integer,
@@ -45,73 +49,119 @@ def read_yaml(text: str) -> Json:
     return builder.result
 
 
+@dataclass(slots=True)
+class _Open:
+    """A collection whose end has not been read, with the key that waits for its value."""
+
+    value: dict[str, Json] | list[Json]
+    anchor: str | None
+    first_value: int  # the number of values before it
+    key: str | None = None
+    height: int = 1  # levels of the largest value inside, with its own
+
+
+@dataclass(frozen=True, slots=True)
+class _Anchored:
+    """A complete value that aliases may repeat."""
+
+    value: Json
+    count: int  # of values, with itself
+    height: int
+
+
 class _Builder:
     """Builds the tree from parser events, one by one, with a stack of open collections."""
 
     def __init__(self) -> None:
         self.result: Json = None
         self._documents = 0
-        self._open: list[dict[str, Json] | list[Json]] = []
-        self._keys: list[str | None] = []  # the key waiting for its value, for each open mapping
+        self._values = 0
+        self._open: list[_Open] = []
+        self._anchored: dict[str, _Anchored] = {}
+        self._handlers: Mapping[type, Callable[[Any], None]] = {
+            yaml.ScalarEvent: self._add_scalar,
+            yaml.MappingStartEvent: self._start,
+            yaml.SequenceStartEvent: self._start,
+            yaml.MappingEndEvent: self._end,
+            yaml.SequenceEndEvent: self._end,
+            yaml.AliasEvent: self._repeat,
+            yaml.DocumentStartEvent: self._start_document,
+        }
 
     def add_event(self, event: Any) -> None:  # PyYAML's events are untyped in the C parser
-        if getattr(event, "anchor", None) is not None:
-            message = "Anchors and aliases (& and *) are not supported; write the value out"
-            raise build_rejection("alias", message)
-        if isinstance(event, yaml.ScalarEvent):
-            self._add_scalar(event)
-        elif isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
-            self._start(event)
-        elif isinstance(event, yaml.CollectionEndEvent):
-            self._end()
-        elif isinstance(event, yaml.DocumentStartEvent):
-            self._documents += 1
-            if self._documents > 1:
-                message = "The text contains several YAML documents; one is expected"
-                raise build_rejection("several", message)
+        handler = self._handlers.get(type(event))
+        if handler is not None:
+            handler(event)
+
+    def _start_document(self, event: Any) -> None:
+        self._documents += 1
+        if self._documents > 1:
+            message = "The text contains several YAML documents; one is expected"
+            raise build_rejection("several", message)
 
     def _start(self, event: Any) -> None:
         if event.tag not in _COLLECTION_TAGS:
             raise build_rejection("tag", f"The YAML tag {event.tag} is not supported")
-        is_mapping = isinstance(event, yaml.MappingStartEvent)
-        collection: dict[str, Json] | list[Json] = {} if is_mapping else []
+        collection: Json = {} if type(event) is yaml.MappingStartEvent else []
+        first_value = self._values
         self._add(collection)
-        self._open.append(collection)
-        self._keys.append(None)
+        self._open.append(_Open(collection, event.anchor, first_value))
         check_depth(len(self._open))
 
-    def _end(self) -> None:
-        self._open.pop()
-        self._keys.pop()
+    def _end(self, event: Any) -> None:
+        closed = self._open.pop()
+        if closed.anchor is not None:
+            count = self._values - closed.first_value
+            self._anchored[closed.anchor] = _Anchored(closed.value, count, closed.height)
+        if self._open:
+            self._open[-1].height = max(self._open[-1].height, closed.height + 1)
+
+    def _repeat(self, event: Any) -> None:
+        """Add a copy of the value with the anchor."""
+        anchored = self._anchored.get(event.anchor)
+        if anchored is None:
+            message = f"The alias *{event.anchor} stands before or inside the value that it repeats"
+            raise build_rejection("alias", message)
+        check_count(self._values + anchored.count)
+        check_depth(len(self._open) + anchored.height)
+        self._add(deepcopy(anchored.value))
+        self._values += anchored.count - 1
+        if self._open:
+            self._open[-1].height = max(self._open[-1].height, anchored.height + 1)
 
     def _add_scalar(self, event: Any) -> None:
-        if self._open and isinstance(self._open[-1], dict) and self._keys[-1] is None:
-            self._set_key(event)
-        else:
-            self._add(_read_scalar(event))
+        top = self._open[-1] if self._open else None
+        if top is not None and top.key is None and type(top.value) is dict:
+            self._set_key(event, top, top.value)
+            return
+        value = _read_scalar(event)
+        self._add(value)
+        if event.anchor is not None:
+            self._anchored[event.anchor] = _Anchored(value, 1, 0)
 
-    def _set_key(self, event: Any) -> None:
+    def _set_key(self, event: Any, top: _Open, mapping: dict[str, Json]) -> None:
         key = check_text(event.value)
         if key == "<<" and event.implicit[0]:
             raise build_rejection("merge", "Merge keys (<<) are not supported; write the value out")
-        if key in self._open[-1]:
+        if key in mapping:
             line = event.start_mark.line + 1
             raise build_rejection("duplicate_key", f"The key {key!r} appears twice (line {line})")
-        self._keys[-1] = key
+        top.key = key
 
     def _add(self, value: Json) -> None:
+        self._values += 1
+        check_count(self._values)
         if not self._open:
             self.result = value
             return
-        parent = self._open[-1]
-        if isinstance(parent, list):
-            parent.append(value)
+        top = self._open[-1]
+        if isinstance(top.value, list):
+            top.value.append(value)
             return
-        key = self._keys[-1]
-        if key is None:
+        if top.key is None:
             raise build_rejection("key", "Keys must be text, not lists or mappings")
-        parent[key] = value
-        self._keys[-1] = None
+        top.value[top.key] = value
+        top.key = None
 
 
 def _read_scalar(event: Any) -> Json:

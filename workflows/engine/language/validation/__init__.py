@@ -15,6 +15,8 @@ from workflows.engine.language.document import Document
 from workflows.engine.language.graph import Graph
 from workflows.engine.language.problems import Problem, Severity, build_warning, select_errors
 from workflows.engine.language.validation.configuration import find_configuration_problems
+from workflows.engine.language.validation.features import find_feature_problems
+from workflows.engine.language.validation.lists import find_list_problems
 from workflows.engine.language.validation.references import find_reference_problems
 from workflows.engine.language.validation.structure import (
     find_size_problems,
@@ -42,7 +44,9 @@ def validate(document: Document, kinds: Mapping[str, AnyKind]) -> list[Problem]:
         *find_structure_problems(document, graph, kinds, invalid_nodes),
         *config_problems,
         *find_variable_problems(document),
+        *find_feature_problems(document),
         *find_reference_problems(document, graph, kinds, invalid_nodes, disabled=disabled),
+        *find_list_problems(document, graph, kinds, invalid_nodes),
         *find_review_problems(document, kinds, invalid_nodes),
         *disabled_problems,
     ]
@@ -60,6 +64,7 @@ def validate_node(document: Document, kinds: Mapping[str, AnyKind], node_id: str
     problems = [
         *config_problems,
         *find_reference_problems(document, graph, kinds, invalid_nodes, only_node=node_id),
+        *find_list_problems(document, graph, kinds, invalid_nodes, only_node=node_id),
         *find_review_problems(document, kinds, invalid_nodes, only_node=node_id),
     ]
     return _sort_problems(problems)

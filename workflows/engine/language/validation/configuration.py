@@ -1,13 +1,16 @@
 """Checks that every node is of a known kind, and configured as its kind requires."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from difflib import get_close_matches
 
+from workflows.engine.field_labels import build_field_label
+from workflows.engine.foreign_kinds.placeholders import describe_origin
 from workflows.engine.kinds import AnyKind, Field
+from workflows.engine.language.config_errors import describe_missing
 from workflows.engine.language.document import Document, Json, Mode, NodeSpec
 from workflows.engine.language.failure_policy import read_policy
 from workflows.engine.language.memory_usage import MEMORY_FIELDS, RECALL_FIELD
 from workflows.engine.language.problems import Problem, build_warning
+from workflows.engine.language.validation.suggestions import Suggester
 
 
 # The fields of a prompt message that the model reads: plain text or a Jinja2 template.
@@ -19,25 +22,28 @@ _UNLISTED_SCOPES = ("workflow",)
 
 
 def find_configuration_problems(document: Document, kinds: Mapping[str, AnyKind]) -> list[Problem]:
+    suggester = Suggester()
     has_memory = any(field.name == RECALL_FIELD for kind in kinds.values() for field in kind.fields)
     return [
         problem
         for node in document.nodes
         for problem in (
-            *_find_node_problems(node, kinds, has_memory=has_memory),
+            *_find_node_problems(node, kinds, suggester, has_memory=has_memory),
             *_find_window_problems(node, kinds, document.mode),
         )
     ]
 
 
 def _find_node_problems(
-    node: NodeSpec, kinds: Mapping[str, AnyKind], *, has_memory: bool
+    node: NodeSpec, kinds: Mapping[str, AnyKind], suggester: Suggester, *, has_memory: bool
 ) -> Iterator[Problem]:
     if node.kind not in kinds:
-        close = get_close_matches(node.kind, list(kinds), n=1)
-        hint = f"; did you mean {close[0]}?" if close else ""
-        message = f"Unknown node type {node.kind!r}{hint}"
-        yield Problem("kind.unknown", message, node=node.id, field="type")
+        origin = describe_origin(node)
+        # A type that belongs to something else is no slip of the pen.
+        close = suggester.find_close(node.kind, list(kinds)) if origin == node.kind else None
+        hint = f"; did you mean {close}?" if close else ""
+        message = f"This installation has no node type {origin}{hint}"
+        yield build_warning("kind.unknown", message, node=node.id, field="type")
         return
     kind = kinds[node.kind]
     yield from kind.check(node) or _find_empty_fields(node, kind)
@@ -57,7 +63,7 @@ def _find_empty_fields(node: NodeSpec, kind: AnyKind) -> Iterator[Problem]:
         if field.empty_warning and _is_empty(node.data.get(field.name)):
             yield build_warning("config.empty", field.empty_warning, node=node.id, field=field.name)
         elif field.required and _is_empty(node.data.get(field.name, field.default)):
-            message = f"{field.label} is missing"
+            message = describe_missing(field)
             yield build_warning("config.empty", message, node=node.id, field=field.name)
 
 
@@ -86,21 +92,22 @@ def _is_empty(value: Json) -> bool:
 
 def _find_scope_problems(node: NodeSpec, kind: AnyKind) -> Iterator[Problem]:
     """Check memory scopes against the choices of their fields, which include those of plug-ins."""
-    for path, scope, scopes in _iter_scopes(kind.fields, node.data, ""):
-        if scope not in scopes:
-            message = f"Unknown memory scope {scope!r}; use one of: {', '.join(scopes)}"
-            yield Problem("config.unknown_scope", message, node=node.id, field=path)
+    for path, scope, field in _iter_scopes(kind.fields, node.data):
+        if scope not in (*(value for value, _label in field.choices), *_UNLISTED_SCOPES):
+            label = build_field_label(path, kind.fields)
+            message = (
+                f"{label} must be one of: {', '.join(label for _value, label in field.choices)}"
+            )
+            yield Problem("config.unknown_scope", message, node=node.id, field=".".join(path))
 
 
 def _iter_scopes(
-    fields: Iterable[Field], data: Mapping[str, object], prefix: str
-) -> Iterator[tuple[str, str, tuple[str, ...]]]:
-    """Yield the path, the value and the allowed values of each field for a memory scope."""
+    fields: Iterable[Field], data: Mapping[str, object], parents: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], str, Field]]:
+    """Yield the path, the value and the field of each memory scope."""
     for field in fields:
         value = data.get(field.name)
         if field.name == "scope" and isinstance(value, str) and field.choices:
-            listed = tuple(scope for scope, _label in field.choices)
-            unlisted = tuple(scope for scope in _UNLISTED_SCOPES if scope not in listed)
-            yield f"{prefix}scope", value, (*listed, *unlisted)
+            yield (*parents, "scope"), value, field
         elif field.fields and isinstance(value, Mapping):
-            yield from _iter_scopes(field.fields, value, f"{prefix}{field.name}.")
+            yield from _iter_scopes(field.fields, value, (*parents, field.name))

@@ -5,16 +5,18 @@ prints its name, becomes null or fails the node.
 """
 
 import re
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Final
 
 from workflows.engine.kinds import AnyKind, NodeKind
+from workflows.engine.language.config_errors import HALF_MADE
 from workflows.engine.language.document import Document, Json, NodeSpec, Selector
+from workflows.engine.language.failure_policy import ERROR_OUTPUTS
 from workflows.engine.language.graph import Graph
 from workflows.engine.language.problems import Problem, build_warning
 from workflows.engine.language.templating import REFERENCE, list_references
+from workflows.engine.language.validation.suggestions import Suggester
 from workflows.engine.language.variables import (
     CONVERSATION,
     ENVIRONMENT,
@@ -31,9 +33,14 @@ SYSTEM_VARIABLES: Final = frozenset(
         *("execution_id", "group_id", "run_id"),
     }
 )
-ERROR_OUTPUTS: Final = ("error_message", "error_type")
 _REFERENCE_LIKE: Final = re.compile(r"\{\{#([^#{}\n]{1,200})#\}\}")
-_UNCLOSED: Final = re.compile(r"\{\{#(?![^#{}\n]{0,200}#\}\})([\w.]*)")
+_UNCLOSED: Final = re.compile(r"\{\{#(?![^#{}\n]{0,200}#\}\})[\w.]*")
+# The texts of a node with their paths in its data.
+Texts = Sequence[tuple[str, str]]
+
+OPENING: Final = "{{"
+# Problems of references that are listed. A document with more is wrong as a whole.
+MAX_PROBLEMS: Final = 500
 _SPECIAL: Final = frozenset({"context", "url", "histories", "query"})  # Dify's own placeholders
 
 
@@ -47,17 +54,30 @@ def find_reference_problems(
 ) -> Iterator[Problem]:
     """Yield the problems of references. ``disabled`` are the ids of disabled nodes, which the graph does not contain."""
     checker = _ReferenceChecker(document, graph, kinds, invalid_nodes, disabled)
+    for number, problem in enumerate(_iter_problems(checker, only_node)):
+        if number == MAX_PROBLEMS:
+            message = (
+                f"More than {MAX_PROBLEMS} references have problems; the others are not listed"
+            )
+            yield build_warning("reference.more", message, node=problem.node)
+            return
+        yield problem
+
+
+def _iter_problems(checker: "_ReferenceChecker", only_node: str | None) -> Iterator[Problem]:
+    graph, kinds, invalid_nodes = checker.graph, checker.kinds, checker.invalid_nodes
     for node in graph.nodes.values() if only_node is None else [graph.nodes[only_node]]:
         reported: set[Selector] = set()
-        for field, selector in _iter_references(node, kinds, invalid_nodes):
+        texts = [*_iter_texts(node, kinds)]
+        for field, selector in _iter_references(node, texts, kinds, invalid_nodes):
             if selector not in reported:
                 reported.add(selector)
                 yield from checker.find_problems(node, selector, field)
-        for field, text in _iter_malformed(node, kinds):
+        for field, text in _iter_malformed(texts):
             message = f"{{{{#{text}#}}}} is not a valid reference and is kept as text"
             yield build_warning("reference.malformed", message, node=node.id, field=field)
-        for field, text in _iter_unclosed(node, kinds):
-            message = f"{{{{#{text} is not closed with #}}}} and is kept as text"
+        for field, text in _iter_unclosed(texts):
+            message = f"{text} is not closed with #}}}} and is kept as text"
             yield build_warning("reference.unclosed", message, node=node.id, field=field)
 
 
@@ -79,6 +99,7 @@ class _ReferenceChecker:
             "rag": None,
             "__scope__": None,
         }
+        self._suggester = Suggester()
         self._starts = {node.id for node in self.document.nodes if node.kind == "start"}
         # A loop of the xworkflow dialect offers its variables under this id; their names are not checked.
         if any(node.kind == "loop" and "condition" in node.data for node in self.document.nodes):
@@ -98,14 +119,29 @@ class _ReferenceChecker:
             message = f"{reference} is never available: {source} is disabled"
             yield build_warning("reference.disabled_node", message, node=node.id, field=field)
         elif source not in self.graph.nodes:
-            close = get_close_matches(source, list(self.graph.nodes), n=1)
-            hint = f"; did you mean {'.'.join((close[0], *selector[1:]))}?" if close else ""
+            close = self._suggester.find_close(source, self.graph.nodes)
+            hint = f"; did you mean {'.'.join((close, *selector[1:]))}?" if close else ""
             message = f"{reference} is unknown: there is no node {source}{hint}"
             yield build_warning("reference.unknown_node", message, node=node.id, field=field)
         else:
             if source != node.id and not self.graph.is_visible(source, node.id):
                 yield self._build_unavailable(node, selector, field)
-            yield from self._check_name(node, selector, self._list_names(node, source), field)
+            yield from self._check_output(node, selector, field)
+
+    def _check_output(
+        self, node: NodeSpec, selector: Selector, field: str | None
+    ) -> Iterator[Problem]:
+        names, source = self._list_names(node, selector[0]), self.graph.nodes[selector[0]]
+        kind = self.kinds.get(source.kind)
+        if kind is None or not kind.keeps_undeclared_outputs(source):
+            yield from self._check_name(node, selector, names, field)
+        # A node that declares nothing says nothing about its outputs either.
+        elif names and len(selector) > 1 and selector[1] not in names:
+            message = (
+                f"{'.'.join(selector)} is not declared as an output of {source.id};"
+                " it is empty unless the code returns it"
+            )
+            yield build_warning("reference.undeclared_output", message, node=node.id, field=field)
 
     def _list_names(self, node: NodeSpec, source: str) -> frozenset[str] | None:
         """Return the names of the source's variables that the node can read; None if they are unknown."""
@@ -132,10 +168,12 @@ class _ReferenceChecker:
     ) -> Iterator[Problem]:
         if names is None or len(selector) < 2 or selector[1] in names:
             return
-        close = get_close_matches(selector[1], sorted(names), n=1)
-        hint = f"; did you mean {selector[0]}.{close[0]}?" if close else ""
+        close = self._suggester.find_close(selector[1], names)
+        hint = f"; did you mean {selector[0]}.{close}?" if close else ""
         message = f"{'.'.join(selector)} is unknown: {selector[0]} has no {selector[1]}{hint}"
-        yield build_warning("reference.unknown_variable", message, node=node.id, field=field)
+        # Documents of xworkflow name conversation variables that they don't declare, and run all the same.
+        kind = "undeclared" if selector[0] == CONVERSATION else "unknown_variable"
+        yield build_warning(f"reference.{kind}", message, node=node.id, field=field)
 
     def _list_outputs(self, node_id: str) -> frozenset[str] | None:
         """Return the names of a node's outputs; None when they are unknown."""
@@ -150,7 +188,10 @@ class _ReferenceChecker:
         if type(kind).list_outputs is NodeKind.list_outputs:
             return None
         errors = ERROR_OUTPUTS if spec.data.get("error_strategy") else ()
-        return frozenset((*(output.name for output in kind.list_outputs(spec)), *errors))
+        try:
+            return frozenset((*(output.name for output in kind.list_outputs(spec)), *errors))
+        except HALF_MADE:
+            return None
 
     def _list_inner_outputs(self, container: str) -> frozenset[str] | None:
         """Return the names of a container's variables that its inner nodes can read; None if they are unknown."""
@@ -158,48 +199,57 @@ class _ReferenceChecker:
         kind = self.kinds.get(spec.kind)
         if kind is None or container in self.invalid_nodes:
             return None
-        return frozenset(output.name for output in kind.list_inner_outputs(spec))
+        try:
+            return frozenset(output.name for output in kind.list_inner_outputs(spec))
+        except HALF_MADE:
+            return None
 
 
 def _iter_references(
-    node: NodeSpec, kinds: Mapping[str, AnyKind], invalid_nodes: Container[str]
+    node: NodeSpec, texts: Texts, kinds: Mapping[str, AnyKind], invalid_nodes: Container[str]
 ) -> Iterator[tuple[str | None, Selector]]:
-    for field, text in _iter_texts(node, kinds):
+    for field, text in texts:
         for selector in list_references(text):
             yield field, selector
     kind = kinds.get(node.kind)
     if kind is not None and node.id not in invalid_nodes:
-        for selector in kind.list_reads(node):
-            if selector:
-                yield _find_field(node, selector), selector
+        selectors = [selector for selector in kind.list_reads(node) if selector]
+        fields = _locate_selectors(node) if selectors else {}
+        for selector in selectors:
+            yield fields.get(selector), selector
 
 
-def _iter_malformed(node: NodeSpec, kinds: Mapping[str, AnyKind]) -> Iterator[tuple[str, str]]:
-    for field, text in _iter_texts(node, kinds):
+def _iter_malformed(texts: Texts) -> Iterator[tuple[str, str]]:
+    for field, text in texts:
         for match in _REFERENCE_LIKE.finditer(text):
             content = match[1]
             if not REFERENCE.fullmatch(match[0]) and content not in _SPECIAL and content[0] != "$":
                 yield field, content
 
 
-def _iter_unclosed(node: NodeSpec, kinds: Mapping[str, AnyKind]) -> Iterator[tuple[str, str]]:
-    for field, text in _iter_texts(node, kinds):
+def _iter_unclosed(texts: Texts) -> Iterator[tuple[str, str]]:
+    for field, text in texts:
         for match in _UNCLOSED.finditer(text):
-            yield field, match[1]
+            yield field, match[0]
+        lone = text.find(OPENING, text.rfind("}}") + 1)
+        if lone != -1 and not text.startswith(f"{OPENING}#", lone):
+            yield field, OPENING
 
 
-def _find_field(node: NodeSpec, selector: Selector) -> str | None:
-    """Return the path of the field in a node's data that holds a selector."""
+def _locate_selectors(node: NodeSpec) -> dict[Selector, str]:
+    """Return the paths of the fields in a node's data that hold selectors."""
+    fields: dict[Selector, str] = {}
     pending: list[tuple[str, Json]] = [*node.data.items()]
     while pending:
         path, value = pending.pop()
         if isinstance(value, Mapping):
             pending.extend((f"{path}.{key}", part) for key, part in value.items())
         elif isinstance(value, list | tuple):
-            if tuple(value) == selector:
-                return path
-            pending.extend((f"{path}.{index}", part) for index, part in enumerate(value))
-    return None
+            if all(isinstance(part, str) for part in value):
+                fields.setdefault(tuple(value), path)
+            else:
+                pending.extend((f"{path}.{index}", part) for index, part in enumerate(value))
+    return fields
 
 
 def _iter_texts(node: NodeSpec, kinds: Mapping[str, AnyKind]) -> Iterator[tuple[str, str]]:
@@ -213,7 +263,7 @@ def _iter_texts(node: NodeSpec, kinds: Mapping[str, AnyKind]) -> Iterator[tuple[
     while pending:
         path, value = pending.pop()
         if isinstance(value, str):
-            if "{{#" in value:
+            if OPENING in value:
                 yield path, value
         elif isinstance(value, Mapping):
             pending.extend((f"{path}.{key}", part) for key, part in reversed([*value.items()]))

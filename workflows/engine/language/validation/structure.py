@@ -2,10 +2,16 @@
 
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Final
 
 from workflows.engine.kinds import AnyKind, Execution
-from workflows.engine.language.document import Document, EdgeSpec, Mode
-from workflows.engine.language.dsl.limits import iter_size_errors
+from workflows.engine.language.document import Document, EdgeSpec, Mode, NodeSpec
+from workflows.engine.language.dsl.limits import (
+    TOO_DEEP,
+    is_nested_too_deeply,
+    iter_size_errors,
+)
 from workflows.engine.language.failure_policy import FAIL_HANDLE, has_fail_branch
 from workflows.engine.language.graph import Graph
 from workflows.engine.language.nesting import find_container_problems
@@ -13,8 +19,13 @@ from workflows.engine.language.problems import Problem, build_warning
 from workflows.engine.language.variables import RESERVED_SOURCE_IDS
 
 
+MAX_NAMED_HANDLES: Final = 20
+
+
 def find_size_problems(document: Document) -> list[Problem]:
-    errors = iter_size_errors(len(document.nodes), len(document.edges))
+    errors = [*iter_size_errors(len(document.nodes), len(document.edges))]
+    if not errors and is_nested_too_deeply(document.nodes):
+        errors.append(("nesting", TOO_DEEP))
     return [Problem(f"document.{part}", message) for part, message in errors]
 
 
@@ -28,10 +39,20 @@ def find_structure_problems(
     yield from _find_dangling_edges(document, graph)
     yield from _check_edges(graph, kinds, invalid_nodes)
     yield from _check_cycle(graph)
-    roots = [node for node in graph.list_children(None) if _is_root(graph.nodes[node].kind, kinds)]
+    roots = _list_roots(graph, kinds)
     yield from _check_starts(graph, roots)
     yield from _find_unreachable(graph, roots)
     yield from _check_mode(document)
+
+
+def is_reachable(graph: Graph, kinds: Mapping[str, AnyKind], node_id: str) -> bool:
+    """Return whether a path from a start leads to the node; without a start it can't be told, and counts as yes."""
+    roots = _list_roots(graph, kinds)
+    return not roots or node_id in graph.find_reachable(roots)
+
+
+def _list_roots(graph: Graph, kinds: Mapping[str, AnyKind]) -> list[str]:
+    return [node for node in graph.list_children(None) if _is_root(graph.nodes[node].kind, kinds)]
 
 
 def _check_ids(document: Document) -> Iterator[Problem]:
@@ -75,6 +96,7 @@ def _check_edges(
     graph: Graph, kinds: Mapping[str, AnyKind], invalid_nodes: Container[str]
 ) -> Iterator[Problem]:
     seen_edges: set[tuple[str, str, str]] = set()
+    handles: dict[str, dict[str, None]] = {}
     for edge in graph.edges:
         if graph.nodes[edge.source].parent != graph.nodes[edge.target].parent:
             message = "An edge can't cross the border of a container"
@@ -83,20 +105,25 @@ def _check_edges(
         if edge_key in seen_edges:
             yield build_warning("edge.duplicate", "Duplicate edge", edge=edge.id)
         seen_edges.add(edge_key)
-        yield from _check_handle(edge, graph, kinds, invalid_nodes)
+        source = graph.nodes[edge.source]
+        if source.kind in kinds and source.id not in invalid_nodes:
+            if source.id not in handles:
+                handles[source.id] = _list_handles(source, kinds[source.kind])
+            yield from _check_handle(edge, handles[source.id])
 
 
-def _check_handle(
-    edge: EdgeSpec, graph: Graph, kinds: Mapping[str, AnyKind], invalid_nodes: Container[str]
-) -> Iterator[Problem]:
-    source = graph.nodes[edge.source]
-    if source.kind not in kinds or source.id in invalid_nodes:
-        return
-    fail_handles = [FAIL_HANDLE] if has_fail_branch(source.data) else []
-    handles = [*kinds[source.kind].list_handles(source), *fail_handles]
+def _list_handles(node: NodeSpec, kind: AnyKind) -> dict[str, None]:
+    """Return the handles of a node as keys, because there may be thousands to look up."""
+    fail_handles = (FAIL_HANDLE,) if has_fail_branch(node.data) else ()
+    return dict.fromkeys((*kind.list_handles(node), *fail_handles))
+
+
+def _check_handle(edge: EdgeSpec, handles: Mapping[str, None]) -> Iterator[Problem]:
     if edge.handle not in handles and edge.handle != "success-branch":
-        message = f"The node has no branch {edge.handle}; it has {', '.join(handles)}"
-        yield build_warning("edge.handle", message, node=source.id, edge=edge.id)
+        more = ", …" if len(handles) > MAX_NAMED_HANDLES else ""
+        names = ", ".join(islice(handles, MAX_NAMED_HANDLES)) + more
+        message = f"The node has no branch {edge.handle}; it has {names}"
+        yield build_warning("edge.handle", message, node=edge.source, edge=edge.id)
 
 
 def _check_cycle(graph: Graph) -> Iterator[Problem]:

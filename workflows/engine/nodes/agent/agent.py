@@ -13,6 +13,7 @@ from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.failure_policy import Retry
 from workflows.engine.language.problems import Problem
+from workflows.engine.model_records import describe_usage
 from workflows.engine.nodes.agent.agent_config import AgentConfig
 from workflows.engine.nodes.agent.agent_fields import (
     LIMIT_FIELDS,
@@ -20,13 +21,13 @@ from workflows.engine.nodes.agent.agent_fields import (
     TASK_FIELDS,
     TOOL_FIELDS,
 )
-from workflows.engine.nodes.agent.first_prompt import build_first_prompt
+from workflows.engine.nodes.agent.first_prompt import build_first_prompt, preview_first_prompt
 from workflows.engine.nodes.agent.foreign_agents import read_agent_data
 from workflows.engine.nodes.agent.session import AgentAnswer, AgentSession
 from workflows.engine.nodes.agent.strategies import STRATEGIES
-from workflows.engine.nodes.llm.llm_fields import MODEL_FIELD
-from workflows.engine.nodes.llm.model_calls import describe_model, describe_usage
-from workflows.engine.nodes.llm.prompt_messages import build_prompt
+from workflows.engine.nodes.llm.llm_fields import MODEL_FIELD, VISION_FIELD
+from workflows.engine.nodes.llm.model_calls import describe_model
+from workflows.engine.nodes.llm.vision_models import find_vision_problems
 from workflows.engine.texts import Phrase, Text, gettext_noop
 from workflows.engine.tool_calls import ToolReference
 from workflows.engine.tools.builtin import BUILTIN_TOOLS
@@ -46,6 +47,7 @@ class Agent(NodeKind[AgentConfig, AgentConfig]):
     dialects = ("dify", "xworkflow")
     config_model = AgentConfig
     has_effect = True
+    calls_outside = True
     has_parts = True
     leak_check_settings = (
         *({"model": _ECHO, "query": "{{#start.text#}}", "enhanced_memory": {
@@ -66,6 +68,7 @@ class Agent(NodeKind[AgentConfig, AgentConfig]):
         *TASK_FIELDS,
         *TOOL_FIELDS,
         *MEMORY_FIELDS,
+        VISION_FIELD,
         *LIMIT_FIELDS,
     )  # fmt: skip
 
@@ -88,16 +91,16 @@ class Agent(NodeKind[AgentConfig, AgentConfig]):
             return problems
         config = self.configure(spec)
         if config.strategy not in STRATEGIES:
-            names = ", ".join(STRATEGIES)
-            message = f"Strategy {config.strategy!r} is not known; use one of: {names}"
+            names = ", ".join(each.title for each in STRATEGIES.values())
+            message = f"Strategy must be one of: {names}"
             problems.append(
                 Problem(code="config.strategy", message=message, node=spec.id, field="strategy")
             )
-        return problems
+        return [*problems, *find_vision_problems(spec.id, config.model, config.vision)]
 
     def list_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         return (
-            Output("text", "string", gettext_noop("Last answer of the model")),
+            Output("text", "string", gettext_noop("Last answer of the model"), example="The order is placed."),
             Output("reasoning_content", "string", gettext_noop("Reasoning of the last answer")),
             Output("files", "array[file]", gettext_noop("Files that tools returned")),
             Output("json", "array[object]", gettext_noop("Data that tools returned")),
@@ -141,7 +144,7 @@ class Agent(NodeKind[AgentConfig, AgentConfig]):
 
     async def preview_inputs(self, prepared: AgentConfig, ctx: NodeContext) -> dict[str, Json]:
         try:
-            prompt = await build_prompt(prepared.build_prompt_config(), ctx, with_memory=False)
+            prompt = await preview_first_prompt(prepared, ctx)
         except EngineFault as fault:
             return {**_describe(prepared), "prompt_error": fault.message}
         return {**_describe(prepared), **prompt.describe()}

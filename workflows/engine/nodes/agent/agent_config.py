@@ -10,12 +10,15 @@ from workflows.engine.language.templating import list_references
 from workflows.engine.nodes.agent.foreign_agents import read_agent_data
 from workflows.engine.nodes.llm.llm_config import (
     EnhancedMemory,
+    ImageVariable,
     LlmConfig,
     ModelChoice,
     PromptConfig,
     PromptMessage,
+    VisionConfig,
     WindowConfig,
 )
+from workflows.engine.nodes.memory.knowledge.config import KnowledgeBases
 from workflows.engine.tool_calls import ToolReference, ToolSource
 
 
@@ -95,7 +98,9 @@ class AgentConfig(NodeConfig):
     tools: tuple[AgentTool, ...] = ()
     merge: Annotated[tuple[str, ...], Slugs] = ()  # the workflows whose functions it calls
     memory_tools: dict[MemoryToolName, tuple[str, ...]] = {}  # the scopes of each allowed tool
+    knowledge_bases: KnowledgeBases = ()  # that the tool search_pages searches
     memory: WindowConfig | None = None
+    vision: VisionConfig | None = None
     enhanced_memory: EnhancedMemory | None = None
     # None: ``DEFAULT_ROUNDS``, and more with a to-do list.
     max_rounds: Annotated[int | None, Limit] = Field(default=None, ge=1, le=MAX_ROUNDS)
@@ -143,6 +148,7 @@ class AgentConfig(NodeConfig):
         selectors: list[Selector | None] = [
             window.variable_selector if window else None,
             memory.query_selector if memory else None,
+            self.image_variable.selector if self.image_variable else None,
             *(variable.value_selector for variable in self._jinja_variables),
             *(selector for tool in self.enabled_tools for selector in tool.setting_selectors),
         ]
@@ -154,11 +160,16 @@ class AgentConfig(NodeConfig):
         return self.memory is not None and self.memory.enabled and not self.memory.variable_selector
 
     @property
+    def image_variable(self) -> ImageVariable | None:
+        """Return the variable with the images for the model, or None if it gets none."""
+        return self.vision.find_variable(self.model) if self.vision else None
+
+    @property
     def _jinja_variables(self) -> tuple[NamedVariable, ...]:
         return self.prompt_config.jinja2_variables if self.prompt_config else ()
 
     def build_prompt_config(self) -> LlmConfig:
-        """Return the settings of an LLM node whose prompt is the agent's first prompt."""
+        """Return the settings of an LLM node whose prompt is the agent's first prompt, without its images."""
         is_jinja = self.instruction_format == "jinja2"
         instruction = PromptMessage(
             role="system",

@@ -34,6 +34,9 @@ TOOL_FIELDS: Final = (
     Field("memory_tools", gettext_noop("Memory tools"), Widget.MEMORY_TOOLS,
           help=gettext_noop("What the model may do with memory by itself, and in which scopes."),
           example={"recall": ["user"], "remember": ["user"]}),
+    Field("knowledge_bases", gettext_noop("Knowledge bases"), Widget.KNOWLEDGE_BASES,
+          help=gettext_noop("The model may search them with the tool search_pages."),
+          example=["global:handbook"]),
     Field("approval_timeout_hours", gettext_noop("Wait for approval (hours)"), Widget.NUMBER, low=1,
           help=gettext_noop("After that, the call counts as refused. Leave empty to wait for as long as it takes.")),
 )  # fmt: skip

@@ -1,15 +1,16 @@
 """The first prompt of an agent: that of an LLM node, recorded so that a repeated attempt works with the same memory."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from workflows.engine.kinds import UNTRUSTED_KEYS, NodeContext
 from workflows.engine.language.document import Json
 from workflows.engine.nodes.agent.agent_config import AgentConfig
+from workflows.engine.nodes.llm.images import add_images
 from workflows.engine.nodes.llm.prompt_messages import Prompt, build_prompt
 from workflows.engine.nodes.memory.memory_access import to_entry
-from workflows.engine.ports import ImagePart, MemoryHit, Message, Origin
+from workflows.engine.ports import MemoryHit, Message, Origin
 from workflows.engine.runtime.step_parts import PartResult
 
 
@@ -40,7 +41,27 @@ class FirstPrompt:
 
 
 async def build_first_prompt(config: AgentConfig, ctx: NodeContext) -> FirstPrompt:
-    """Build the prompt, or return that of an earlier attempt if it holds memories or earlier messages."""
+    """Build the prompt with its images, or return that of an earlier attempt if it holds memories or earlier messages.
+
+    The images are not recorded: their files stay the same, and are large.
+    """
+    return await _add_images(await _build_text(config, ctx), config, ctx)
+
+
+async def preview_first_prompt(config: AgentConfig, ctx: NodeContext) -> FirstPrompt:
+    """Build the prompt without memories."""
+    prompt = await build_prompt(config.build_prompt_config(), ctx, with_memory=False)
+    return await _add_images(FirstPrompt(prompt.messages), config, ctx)
+
+
+async def _add_images(prompt: FirstPrompt, config: AgentConfig, ctx: NodeContext) -> FirstPrompt:
+    if config.image_variable is None:
+        return prompt
+    messages = await add_images(config.image_variable, ctx, [*prompt.messages])
+    return replace(prompt, messages=tuple(messages))
+
+
+async def _build_text(config: AgentConfig, ctx: NodeContext) -> FirstPrompt:
     prompt_config = config.build_prompt_config()
     window, memory = config.memory, config.enhanced_memory
     uses_memory = (window is not None and window.enabled) or (memory is not None and memory.enabled)
@@ -59,14 +80,7 @@ async def build_first_prompt(config: AgentConfig, ctx: NodeContext) -> FirstProm
 
 def _to_outputs(prompt: Prompt, ctx: NodeContext) -> dict[str, Json]:
     return {
-        "messages": [
-            {
-                "role": message.role,
-                "text": message.text,
-                "images": [[image.url, image.detail] for image in message.images],
-            }
-            for message in prompt.messages
-        ],
+        "messages": [{"role": each.role, "text": each.text} for each in prompt.messages],
         "memories": [to_entry(hit) for hit in prompt.memories],
         "untrusted_keys": list(ctx.recorded_inputs.get(UNTRUSTED_KEYS, ())),
     }
@@ -75,13 +89,6 @@ def _to_outputs(prompt: Prompt, ctx: NodeContext) -> dict[str, Json]:
 def _read_prompt(outputs: Mapping[str, Any]) -> FirstPrompt:
     messages: Sequence[Mapping[str, Any]] = outputs["messages"]
     return FirstPrompt(
-        tuple(
-            Message(
-                message["role"],
-                message["text"],
-                tuple(ImagePart(url, detail) for url, detail in message["images"]),
-            )
-            for message in messages
-        ),
+        tuple(Message(message["role"], message["text"]) for message in messages),
         tuple(RecordedHit(**entry) for entry in outputs["memories"]),
     )

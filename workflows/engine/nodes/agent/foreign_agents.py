@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from workflows.engine.language.document import Json
+from workflows.engine.nodes.agent.tool_node.tool_choice import is_known_tool
 
 
 Data = dict[str, Json]
@@ -87,7 +88,8 @@ def _read_dify_tool(tool: Mapping[str, Json]) -> Data:
     source = _SOURCES.get(str(tool.get("type")), "plugin")
     provider = str(tool.get("provider_name") or tool.get("provider_show_name") or "")
     if source == "builtin":
-        source, provider = ("plugin", provider) if "/" in provider else ("builtin", "")
+        is_plugin = "/" in provider and not is_known_tool(provider, str(tool.get("tool_name")))
+        source, provider = ("plugin", provider) if is_plugin else ("builtin", "")
     extra = tool.get("extra")
     description = extra.get("description") if isinstance(extra, Mapping) else ""
     return {

@@ -9,7 +9,7 @@ from typing import Any
 
 from workflows.engine.errors import ModelFailed, UnofferedToolCall
 from workflows.engine.language.document import Json
-from workflows.engine.nodes.llm.model_calls import describe_source, describe_usage
+from workflows.engine.model_records import describe_source, describe_usage
 from workflows.engine.nodes.llm.reasoning import ReasoningSplitter
 from workflows.engine.ports import ClockPort, Message, ModelChunk, ModelSource, Usage
 from workflows.engine.text_rendering import remove_unstorable

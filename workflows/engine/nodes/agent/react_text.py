@@ -69,6 +69,13 @@ def render_instructions(tools: Sequence[ToolSpec]) -> str:
     return _INSTRUCTIONS.replace("[[tools]]", descriptions).replace("[[names]]", names)
 
 
+def remove_instructions(text: str) -> str:
+    """Return a prompt without the instructions, for a reader that follows none and would take them for facts."""
+    for pattern in _OWN_TEXTS:
+        text = pattern.sub("", text)
+    return text
+
+
 def parse_step(source: str) -> ReactStep:
     """Parse what the model wrote. Text without any action is the answer."""
     text = source[: match.start()] if (match := OBSERVATION.search(source)) else source
@@ -190,3 +197,8 @@ When you know the answer, write instead:
 
 Thought: I know the answer
 Final Answer: the answer to the question"""
+
+_OWN_TEXTS: Final = tuple(
+    re.compile(r".*?".join(map(re.escape, re.split(r"\[\[\w+\]\]", text))), re.DOTALL)
+    for text in (_INSTRUCTIONS, _WITHOUT_TOOLS)
+)

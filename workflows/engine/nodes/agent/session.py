@@ -14,6 +14,7 @@ from workflows.engine.errors import ModelFailed, NodeFailed, PortMissing
 from workflows.engine.kinds import UNTRUSTED_KEYS, NodeContext
 from workflows.engine.language.document import Json
 from workflows.engine.language.untrusted import has_untrusted_source
+from workflows.engine.model_records import record_source
 from workflows.engine.nodes.agent.agent_config import DEFAULT_ROUNDS, AgentConfig
 from workflows.engine.nodes.agent.answer_stream import AnswerStream, HoldingStream, SilentStream
 from workflows.engine.nodes.agent.model_answer import (
@@ -49,7 +50,7 @@ from workflows.engine.nodes.agent.tool_use.toolbox import (
     find_tools,
     read_arguments,
 )
-from workflows.engine.nodes.llm.model_calls import build_request, record_source
+from workflows.engine.nodes.llm.model_calls import build_request
 from workflows.engine.ports import MemoryHit, Message, ModelRequest, Origin, Usage
 from workflows.engine.runtime.step_parts import PartResult, StepParts
 from workflows.engine.tool_calls import ToolCall, ToolResult, ToolSpec
@@ -138,7 +139,10 @@ class AgentSession:
     async def open_tools(self) -> None:
         """Find the tools. Raises ToolFailed for one that the run may not use."""
         memory_tools = build_memory_tools(
-            self.config.memory_tools, self.ctx, lambda: self._has_read_untrusted
+            self.config.memory_tools,
+            self.ctx,
+            lambda: self._has_read_untrusted,
+            self.config.knowledge_bases,
         )
         self.toolbox = await find_tools(self.config.all_tools, memory_tools, self.ctx)
 

@@ -24,10 +24,16 @@ from workflows.engine.runtime.waits import Wait
 from workflows.engine.text_rendering import as_text
 from workflows.engine.texts import Text, gettext_noop
 from workflows.engine.tool_calls import Tool, ToolPort, ToolReference, ToolResult
+from workflows.engine.tools.web.table import WEB_TOOLS
 
 
 # The built-in tools that return what strangers wrote.
-_WEB_TOOLS: Final = frozenset({"http_request", "web_page", "webscraper"})
+_WEB_TOOLS: Final = frozenset(
+    {"http_request", "web_page", "webscraper", *(tool.spec.name for tool in WEB_TOOLS)}
+)
+_CHANGING_TOOLS: Final = frozenset(
+    {"http_request"}
+)  # the built-in tools that may change something outside
 _MAX_ERROR: Final = 2000
 
 
@@ -70,6 +76,7 @@ class ToolNode(NodeKind[ToolConfig, Prepared]):
     dialects = ("dify", "xworkflow")
     config_model = ToolConfig
     has_effect = True
+    calls_outside = True
     retry = Retry(max_retries=3, interval_ms=1000)
     streams = frozenset({"text"})
     fields = (
@@ -102,7 +109,9 @@ class ToolNode(NodeKind[ToolConfig, Prepared]):
 
     def list_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         return (
-            Output("text", "string", gettext_noop("The answer as text")),
+            Output(
+                "text", "string", gettext_noop("The answer as text"), example="The order is placed."
+            ),
             Output("files", "array[file]", gettext_noop("Files that the tool returned")),
             Output("json", "array[object]", gettext_noop("The data of the answer")),
             *(Output(name, value_type) for name, value_type in _list_declared(spec.data).items()),
@@ -115,6 +124,15 @@ class ToolNode(NodeKind[ToolConfig, Prepared]):
         """Return whether strangers write the tool's answer. Arithmetic only answers what it was given."""
         reference = read_reference(spec.data)
         return reference is None or reference.source != "builtin" or reference.name in _WEB_TOOLS
+
+    def only_reads(self, prepared: Prepared, ctx: NodeContext) -> bool:
+        """Return whether the tool is a built-in one that changes nothing; of others it isn't known."""
+        reference = prepared.reference
+        return (
+            reference is not None
+            and reference.source == "builtin"
+            and reference.name not in _CHANGING_TOOLS
+        )
 
     async def run(self, prepared: Prepared, ctx: NodeContext) -> NodeResult:
         arguments = fill_in(prepared.arguments, ctx.pool)

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from workflows.engine.errors import ConditionInvalid
+from workflows.engine.field_labels import SEPARATOR
 from workflows.engine.language.comparisons import (
-    OPERATORS,
     UNARY,
     compare,
     convert_expected,
@@ -23,6 +23,9 @@ from workflows.engine.language.variables import VariablePool
 
 
 Logic = Literal["and", "or"]
+
+CONDITION: Final = "Condition"
+CONDITIONS: Final = "Conditions"
 
 # all() and any() stop at the first result that decides: later conditions aren't evaluated.
 _LOGIC: Final[Mapping[Logic, Callable[[Iterable[bool]], bool]]] = {"and": all, "or": any}
@@ -67,9 +70,11 @@ class Condition:
     operator: str
     value: Json = None
     over_files: FileConditionGroup | None = None
+    takes_missing: bool = False  # a variable that is missing is null, as in xworkflow, and no error
 
     def is_met(self, pool: VariablePool) -> bool:
-        actual = pool.require(self.selector)
+        takes = pool.get_or_none if self.takes_missing else pool.require
+        actual = takes(self.selector)
         if self.operator in _OVER_FILES and self._compares_files(actual):
             if self.over_files is None:
                 raise ConditionInvalid("A condition on a list of files needs a file condition")
@@ -103,46 +108,58 @@ class ConditionGroup:
         return _LOGIC[self.logic](condition.is_met(pool) for condition in self.conditions)
 
 
-def parse_condition(data: Mapping[str, Json]) -> Condition:
-    """Read a condition as documents write it. Raises ConditionInvalid with the problem."""
+def parse_condition(
+    data: Json, *, takes_missing: bool = False, label: str = CONDITION
+) -> Condition:
+    """Read a condition as documents write it. Raises ConditionInvalid with the problem, which begins with the label."""
+    data = _require_mapping(data, label)
     selector = data.get("variable_selector")
     if not isinstance(selector, list | tuple) or len(selector) < 2:
-        raise ConditionInvalid("A condition needs a variable")
+        raise ConditionInvalid(f"{label}: choose a variable")
     if not all(isinstance(part, str) for part in selector):
-        raise ConditionInvalid("A variable selector must be a list of strings")
+        raise ConditionInvalid(f"{label}: choose a variable")
     over_files = data.get("sub_variable_condition")
     return Condition(
         selector=tuple(selector),
-        operator=parse_operator(data.get("comparison_operator")),
+        operator=parse_operator(data.get("comparison_operator"), label),
         value=data.get("value"),
-        over_files=_parse_files(over_files) if isinstance(over_files, Mapping) else None,
+        over_files=_parse_files(over_files, label) if isinstance(over_files, Mapping) else None,
+        takes_missing=takes_missing,
     )
 
 
-def parse_group(conditions: Json, logic: Json) -> ConditionGroup:
-    """Read a list of conditions, of which null has none. Raises ConditionInvalid."""
+def parse_group(
+    conditions: Json, logic: Json, *, takes_missing: bool = False, label: str = ""
+) -> ConditionGroup:
+    """Read a list of conditions, of which null has none. Raises ConditionInvalid; ``label`` names the list's owner."""
     if conditions is not None and not isinstance(conditions, list | tuple):
-        raise ConditionInvalid("Conditions must be a list")
+        raise ConditionInvalid(f"{label or CONDITIONS} must be a list")
+    prefix = f"{label}{SEPARATOR}" if label else ""
     return ConditionGroup(
-        tuple(parse_condition(_require_mapping(condition)) for condition in conditions or ()),
-        parse_logic(logic),
+        tuple(
+            parse_condition(
+                condition, takes_missing=takes_missing, label=f"{prefix}{CONDITION} {number}"
+            )
+            for number, condition in enumerate(conditions or (), start=1)
+        ),
+        parse_logic(logic, label or CONDITIONS),
     )
 
 
-def parse_operator(name: Json) -> str:
+def parse_operator(name: Json, label: str = CONDITION) -> str:
     operator = normalize_operator(name) if isinstance(name, str) else None
     if operator is None:
-        raise ConditionInvalid(f"Unknown operator {name!r}; use one of: {', '.join(OPERATORS)}")
+        raise ConditionInvalid(f"{label}: choose an operator")
     return operator
 
 
-def parse_logic(name: Json) -> Logic:
+def parse_logic(name: Json, label: str = CONDITIONS) -> Logic:
     if name is None:
         return "and"
     for logic in _LOGIC:
         if isinstance(name, str) and name.lower() == logic:
             return logic
-    raise ConditionInvalid(f"The logical operator must be and or or, not {name!r}")
+    raise ConditionInvalid(f"{label}: choose whether all conditions must be met, or any of them")
 
 
 def render_value(value: Json, pool: VariablePool) -> Json:
@@ -163,26 +180,33 @@ def add_dot(extension: Json) -> Json:
     )
 
 
-def _parse_files(data: Mapping[str, Json]) -> FileConditionGroup:
-    conditions = map(_parse_file_condition, data.get("conditions") or ())
-    return FileConditionGroup(tuple(conditions), parse_logic(data.get("logical_operator")))
-
-
-def _parse_file_condition(condition: Json) -> FileCondition:
-    data = _require_mapping(condition)
-    key = data.get("key")
-    if key not in FILE_ATTRIBUTES:
-        raise ConditionInvalid(
-            f"A file has no property {key!r}; use one of: {', '.join(FILE_ATTRIBUTES)}"
-        )
-    return FileCondition(
-        str(key), parse_operator(data.get("comparison_operator")), data.get("value")
+def _parse_files(data: Mapping[str, Json], label: str) -> FileConditionGroup:
+    conditions = data.get("conditions") or ()
+    if not isinstance(conditions, list | tuple):
+        raise ConditionInvalid(f"{label}{SEPARATOR}{CONDITIONS} must be a list")
+    return FileConditionGroup(
+        tuple(
+            _parse_file_condition(condition, f"{label}{SEPARATOR}{CONDITION} {number}")
+            for number, condition in enumerate(conditions, start=1)
+        ),
+        parse_logic(data.get("logical_operator"), label),
     )
 
 
-def _require_mapping(value: Json) -> Mapping[str, Json]:
+def _parse_file_condition(condition: Json, label: str) -> FileCondition:
+    data = _require_mapping(condition, label)
+    key = data.get("key")
+    if key not in FILE_ATTRIBUTES:
+        names = ", ".join(FILE_ATTRIBUTES)
+        raise ConditionInvalid(f"{label}: choose a property of the file, one of: {names}")
+    return FileCondition(
+        str(key), parse_operator(data.get("comparison_operator"), label), data.get("value")
+    )
+
+
+def _require_mapping(value: Json, label: str) -> Mapping[str, Json]:
     if not isinstance(value, Mapping):
-        raise ConditionInvalid("A condition must be an object")
+        raise ConditionInvalid(f"{label} must be an object")
     return value
 
 

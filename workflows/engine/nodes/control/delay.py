@@ -75,7 +75,7 @@ class Delay(NodeKind[DelayConfig, Prepared]):
             )
         if config.mode == "until":
             if not config.until.strip():
-                problems.append(Problem("config.empty", "Time is missing", spec.id, "until"))
+                problems.append(Problem("config.empty", "Time: enter a value", spec.id, "until"))
             elif not Template.of(config.until).references and parse_time(config.until) is None:
                 problems.append(
                     Problem("delay.no_time", _build_no_time(config.until), spec.id, "until")
@@ -102,7 +102,8 @@ class Delay(NodeKind[DelayConfig, Prepared]):
         if not ctx.answers:
             seconds = (end - now).total_seconds()
             if seconds > MAX_SLEEP:
-                ctx.wait_for(Wait(due_at=end.timestamp()))
+                is_duration = prepared.duration is not None
+                ctx.wait_for(Wait(due_at=end.timestamp(), is_duration=is_duration))
             elif seconds > 0:
                 await clock.sleep(seconds)
         return NodeResult({"until": min(end, clock.now()).astimezone(UTC).isoformat()})

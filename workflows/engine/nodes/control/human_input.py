@@ -113,6 +113,7 @@ class HumanInput(NodeKind[HumanInputConfig, Prepared]):
     dialects = ("dify",)
     config_model = HumanInputConfig
     execution = Execution.BRANCH
+    waits_for_people = True
     fields = (
         Field("form_content", gettext_noop("Message"), Widget.TEMPLATE,
               help=gettext_noop("What the person reads. {{#$output.name#}} puts the field of that name in its place."),
@@ -131,7 +132,7 @@ class HumanInput(NodeKind[HumanInputConfig, Prepared]):
         Field("timeout_unit", gettext_noop("Unit"), Widget.CHOICE, default="hour",
               choices=(("hour", gettext_noop("Hours")), ("day", gettext_noop("Days")))),
         Field("delivery_methods", gettext_noop("Delivery"), Widget.OBJECT, default=[],
-              help=gettext_noop("The form is on the page “Waiting for you”. With “email”, its link is mailed, too."),
+              help=gettext_noop("The form is on the page “Inbox”. With “email”, its link is mailed, too."),
               example=[{"type": "email", "enabled": True, "config": {
                   "recipients": {"items": [{"type": "external", "email": "desk@example.com"}]},
                   "subject": "A decision is needed", "body": "{{#url#}}"}}]),
@@ -221,7 +222,7 @@ class HumanInput(NodeKind[HumanInputConfig, Prepared]):
         }
         ctx.record_inputs({"form_content": form["content"]})
         due_at = ctx.ports.clock.now().timestamp() + config.seconds
-        answer = ctx.wait_for(Wait(form, due_at))
+        answer = ctx.wait_for(Wait(form, due_at, is_duration=True))
         if answer.answered_by == BY_LINK:
             ctx.record_untrusted_keys([BY_LINK])  # anybody may have written it
         return _build_result(prepared, form, texts, answer)
@@ -242,12 +243,12 @@ def _build_result(
         values = dict(answer.values)
         handle = answer.action or _SENT_HANDLE
         title = actions[handle].title if handle in actions else ""
-    shown = [as_markdown(values.get(name)) for name in prepared.places]
+    rendered_values = [as_markdown(values.get(name)) for name in prepared.places]
     outputs = {
         **values,
         "__action_id": TIMEOUT_HANDLE if answer.is_timed_out else answer.action,
         "__action_value": title,
-        "__rendered_content": "".join(_interleave(texts, shown)),
+        "__rendered_content": "".join(_interleave(texts, rendered_values)),
     }
     return NodeResult(outputs, handle=handle)
 

@@ -1,29 +1,41 @@
 """If-else: the first case whose conditions hold selects the handle; if none holds, it is ``false``."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Final
 
 from workflows.engine.appearance import Data, HandleLabel, get_variable_name, iter_objects
 from workflows.engine.configuration import Field, NodeConfig, Widget
 from workflows.engine.errors import ConditionInvalid
 from workflows.engine.kinds import Execution, NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.comparisons import get_operator_label, is_unary
-from workflows.engine.language.document import NodeSpec, Selector
+from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.problems import Problem
 from workflows.engine.nodes.control.conditions import ConditionGroup, parse_group
 from workflows.engine.text_rendering import as_text
 from workflows.engine.texts import Phrase, Text, gettext_noop
 
 
-Cases = tuple[tuple[str, ConditionGroup], ...]
+# xworkflow's name of the output with the selected case.
+_SHORT_NAME: Final = "selected_case"
 # Parsed by the conditions module.
 _Objects = tuple[dict[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cases:
+    """The conditions of each case, by its id."""
+
+    cases: tuple[tuple[str, ConditionGroup], ...]
+    has_short_name: bool
 
 
 class IfElseConfig(NodeConfig):
     cases: _Objects | None = None
     logical_operator: str | None = None
     conditions: _Objects | None = None
+    # Of documents of xworkflow, whose conditions take missing variables for null.
+    missing_is_null: bool = False
 
     def list_cases(self) -> _Objects:
         """Return the cases; old documents have one case without a name."""
@@ -53,10 +65,19 @@ class IfElse(NodeKind[IfElseConfig, Cases]):
     )  # fmt: skip
 
     def prepare(self, spec: NodeSpec) -> Cases:
-        return tuple(
-            (_get_case_id(case), parse_group(case.get("conditions"), case.get("logical_operator")))
-            for case in self.configure(spec).list_cases()
+        config = self.configure(spec)
+        cases = tuple(
+            (
+                _get_case_id(case),
+                parse_group(
+                    case.get("conditions"),
+                    case.get("logical_operator"),
+                    takes_missing=config.missing_is_null,
+                ),
+            )
+            for case in config.list_cases()
         )
+        return Cases(cases, config.missing_is_null)
 
     def check(self, spec: NodeSpec) -> list[Problem]:
         problems = super().check(spec)
@@ -64,7 +85,11 @@ class IfElse(NodeKind[IfElseConfig, Cases]):
             return problems
         for index, case in enumerate(self.configure(spec).list_cases()):
             try:
-                parse_group(case.get("conditions"), case.get("logical_operator"))
+                parse_group(
+                    case.get("conditions"),
+                    case.get("logical_operator"),
+                    label=f"Case {index + 1}",
+                )
             except ConditionInvalid as invalid:
                 field = f"cases.{index}.conditions"
                 problems.append(Problem("condition.invalid", invalid.message, spec.id, field))
@@ -83,24 +108,32 @@ class IfElse(NodeKind[IfElseConfig, Cases]):
         return {**labels, "false": HandleLabel(Phrase(gettext_noop("Else")))}
 
     def list_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
+        matched = gettext_noop("Matched branch")
+        short = (
+            (Output(_SHORT_NAME, "string", matched),) if spec.data.get("missing_is_null") else ()
+        )
         return (
             Output("result", "boolean", gettext_noop("Whether any case matched")),
-            Output("selected_case_id", "string", gettext_noop("Matched branch")),
+            Output("selected_case_id", "string", matched),
+            *short,
         )
 
     def list_reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
         return tuple(
             selector
-            for _, group in self.prepare(spec)
+            for _, group in self.prepare(spec).cases
             for condition in group.conditions
             for selector in condition.references
         )
 
     def run(self, prepared: Cases, ctx: NodeContext) -> NodeResult:
-        for case_id, group in prepared:
-            if group.is_met(ctx.pool):
-                return NodeResult({"result": True, "selected_case_id": case_id}, handle=case_id)
-        return NodeResult({"result": False, "selected_case_id": "false"}, handle="false")
+        met = (case_id for case_id, group in prepared.cases if group.is_met(ctx.pool))
+        case_id = next(met, None)
+        selected = "false" if case_id is None else case_id
+        outputs: dict[str, Json] = {"result": case_id is not None, "selected_case_id": selected}
+        if prepared.has_short_name:
+            outputs[_SHORT_NAME] = selected
+        return NodeResult(outputs, handle=selected)
 
 
 def _get_case_id(case: Mapping[str, Any]) -> str:

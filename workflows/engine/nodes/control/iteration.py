@@ -4,7 +4,7 @@ Each round runs on a copy of the variables: only changes to conversation variabl
 the list of results is the only output of the iteration.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import Any
 
@@ -39,6 +39,14 @@ class ErrorMode(StrEnum):
     REMOVE = "remove-abnormal-output"  # failed rounds have no result
 
 
+class ListOperation(StrEnum):
+    """Says what an iteration makes of the outputs of its rounds. Without an operation it is a list of them."""
+
+    FILTER = "filter"  # the items whose rounds put out ``keep`` as true
+    MAP = "map"  # the ``value`` that each round puts out
+    REDUCE = "reduce"  # the last ``value``; each round reads the one before as ``accumulator``
+
+
 class IterationConfig(NodeConfig):
     iterator_selector: tuple[str, ...]
     iterator_input_type: Any = None  # informative
@@ -47,19 +55,24 @@ class IterationConfig(NodeConfig):
     start_node_id: str | None = None
     is_parallel: bool = False
     parallel_nums: int = Bounded(default=10, ge=1)
+    distributed: bool = False  # parallel rounds run on any worker
     error_handle_mode: ErrorMode = ErrorMode.TERMINATED
     flatten_output: bool = True
     # In xworkflow rounds end with End nodes, and the output has a custom name.
     output_variable: str | None = None
     max_iterations: int | None = Bounded(default=None, ge=0)
+    # Of a list operator of xworkflow with a body, which is an iteration here.
+    operation: ListOperation | None = None
+    initial_value: Any = None  # of a reduction
 
     @property
     def output_name(self) -> str:
-        return self.output_variable or "output"
+        return self.output_variable or ("result" if self.operation else "output")
 
 
 class Iteration(NodeKind[IterationConfig, IterationConfig]):
     name = "iteration"
+    passes_text_on = True
     title = gettext_noop("Iteration")
     description = gettext_noop("Runs the nodes inside for each item of a list")
     palette_order = 20
@@ -79,6 +92,9 @@ class Iteration(NodeKind[IterationConfig, IterationConfig]):
         Field("is_parallel", gettext_noop("Parallel mode"), Widget.SWITCH, default=False),
         Field("parallel_nums", gettext_noop("Max parallelism"), Widget.NUMBER, default=10,
               low=1, high=100, shown_when=("is_parallel", (True,))),
+        Field("distributed", gettext_noop("Spread over workers"), Widget.SWITCH, default=False,
+              shown_when=("is_parallel", (True,)),
+              help=gettext_noop("All workers of the server share the rounds. Worthwhile for long lists and slow rounds.")),
         Field("error_handle_mode", gettext_noop("Error handling"), Widget.CHOICE,
               default="terminated", choices=(
                   ("terminated", gettext_noop("Stop and fail")),
@@ -96,6 +112,8 @@ class Iteration(NodeKind[IterationConfig, IterationConfig]):
     def list_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         config = self.configure(spec)
         kind = str(config.output_type or "array[any]").lower()
+        if config.operation is ListOperation.REDUCE:
+            return (Output(config.output_name, "any", gettext_noop("Result of the last round")),)
         help_text = gettext_noop("Results of all rounds, in list order")
         return (Output(config.output_name, kind, help_text, _derive_type(config, kind)),)
 
@@ -106,10 +124,13 @@ class Iteration(NodeKind[IterationConfig, IterationConfig]):
         item_type = str(ELEMENTS[kind]) if kind is not None and kind in ELEMENTS else "any"
         is_unknown = item_type == "any"
         rule = DerivedType(config.iterator_selector, TypeRule.ELEMENT) if is_unknown else None
-        return (
+        outputs = (
             Output("item", item_type, gettext_noop("Current item"), rule),
             Output("index", "number", gettext_noop("Round index, starting at 0")),
         )
+        if config.operation is not ListOperation.REDUCE:
+            return outputs
+        return (*outputs, Output("accumulator", "any", gettext_noop("Result of the round before")))
 
     def list_reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
         config = self.configure(spec)
@@ -122,12 +143,38 @@ class Iteration(NodeKind[IterationConfig, IterationConfig]):
         ctx.record_inputs({"items": items})
         results = _Results(prepared, ctx.node_id, items, ctx.body)
         ctx.body.begin(len(items))
-        if prepared.is_parallel:
+        if prepared.is_parallel and prepared.operation is not ListOperation.REDUCE:
+            if prepared.distributed:
+                await _distribute(prepared, ctx.body, results, len(items))
             await run_concurrently(len(items), prepared.parallel_nums, results.run_round)
         else:
             for index in range(len(items)):
                 await results.run_round(index)
         return NodeResult({prepared.output_name: results.build_output()})
+
+    async def run_rounds(
+        self, prepared: IterationConfig, ctx: NodeContext, indexes: Sequence[int], limit: int
+    ) -> int | None:
+        if ctx.body is None:
+            raise PortMissing("body")
+        results = _Results(prepared, ctx.node_id, _get_items(prepared, ctx), ctx.body)
+        try:
+            await run_concurrently(
+                len(indexes), limit, lambda position: results.run_round(indexes[position])
+            )
+        except RoundFailed as failure:
+            return failure.index
+        return None
+
+
+async def _distribute(
+    config: IterationConfig, body: Rounds, results: "_Results", count: int
+) -> None:
+    """Have other workers run the rounds. Afterwards every round is recorded, and running it replays its steps."""
+    stops_at_failure = config.error_handle_mode is ErrorMode.TERMINATED
+    failed = await body.distribute(count, config.parallel_nums, stops_at_failure=stops_at_failure)
+    if failed is not None:
+        await results.run_round(failed)  # raises the recorded failure
 
 
 def _derive_type(config: IterationConfig, kind: str) -> DerivedType | None:
@@ -161,9 +208,12 @@ class _Results:
         self._config, self._node_id, self._items, self._body = config, node_id, items, body
         self._results: list[Json] = [None] * len(items)
         self._failed: set[int] = set()
+        self._accumulator = config.initial_value
 
     async def run_round(self, index: int) -> None:
         variables = {"item": self._items[index], "index": index}
+        if self._config.operation is ListOperation.REDUCE:
+            variables["accumulator"] = self._accumulator
         round_variables = {self._node_id: variables, SCOPE: variables}
         try:
             finished_round = await self._body.run(index, round_variables)
@@ -173,9 +223,12 @@ class _Results:
             self._failed.add(index)
         else:
             self._results[index] = self._get_result(finished_round)
+            self._accumulator = self._results[index]
 
-    def build_output(self) -> list[Json]:
+    def build_output(self) -> Json:
         results = self._results
+        if self._config.operation is not None:
+            return self._build_operation_output(self._config.operation)
         if self._config.error_handle_mode is ErrorMode.REMOVE:
             results = [result for index, result in enumerate(results) if index not in self._failed]
         if not self._config.flatten_output:
@@ -185,8 +238,23 @@ class _Results:
             return results
         return [item for result in existing for item in result]
 
+    def _build_operation_output(self, operation: ListOperation) -> Json:
+        if operation is ListOperation.FILTER:
+            pairs = zip(self._items, self._results, strict=True)
+            return [item for item, keep in pairs if keep is True]
+        return self._accumulator if operation is ListOperation.REDUCE else self._results
+
     def _get_result(self, finished_round: RoundResult) -> Json:
+        if self._config.operation is not None:
+            return _get_operation_result(self._config.operation, dict(finished_round.results))
         if self._config.output_selector is None:
             return dict(finished_round.results) if finished_round.results else None
         value = finished_round.pool.get(self._config.output_selector)
         return None if value is MISSING else value
+
+
+def _get_operation_result(operation: ListOperation, outputs: dict[str, Json]) -> Json:
+    """Return what a round of an operation makes of its item: of outputs without a ``value``, all of them."""
+    if operation is ListOperation.FILTER:
+        return outputs.get("keep")
+    return outputs.get("value", outputs)

@@ -117,6 +117,7 @@ Prepared = Until | While
 
 class Loop(NodeKind[LoopConfig, Prepared]):
     name = "loop"
+    passes_text_on = True
     title = gettext_noop("Loop")
     description = gettext_noop("Repeats the nodes inside until a condition is met")
     palette_order = 30
@@ -165,7 +166,7 @@ class Loop(NodeKind[LoopConfig, Prepared]):
             problems.append(Problem("condition.invalid", invalid.message, spec.id, field))
         labels: set[str] = set()
         for index, variable in enumerate(config.loop_variables):
-            if message := _find_mistake(variable, labels):
+            if message := _find_mistake(variable, labels, f"Loop variable {index + 1}"):
                 path = f"loop_variables.{index}"
                 problems.append(Problem("loop.variable", message, spec.id, path))
             labels.add(variable.label)
@@ -272,21 +273,21 @@ def _should_continue(condition: Condition, values: Mapping[str, Json], ctx: Node
         return False
 
 
-def _find_mistake(variable: LoopVariable, earlier_labels: set[str]) -> str | None:
+def _find_mistake(variable: LoopVariable, earlier_labels: set[str], place: str) -> str | None:
     """Return the message for an invalid loop variable, or None if it is valid."""
     if not variable.label:
-        return "A loop variable needs a name"
+        return f"{place} › Name: enter a value"
     if variable.label in earlier_labels:
         return f"Duplicate loop variable {variable.label}"
     if variable.type is None:
-        return f"{variable.label} can't be of type {variable.var_type}"
+        return f"{place} › Type: choose one"
     if variable.value_type not in ("constant", "variable"):
-        return f"{variable.label} must be a constant or a variable, not {variable.value_type}"
+        return f"{place} › Source of the value: choose one"
     if variable.source == ():
-        return f"{variable.label} needs a variable as its initial value"
+        return f"{place} › Value: choose a variable"
     try:
         if variable.source is None:
             variable.parse_constant()
-    except ValueMismatch as mismatch:
-        return f"Invalid initial value of {variable.label}: {mismatch.message}"
+    except ValueMismatch:
+        return f"{place} › Value is not of the type {variable.type}"
     return None

@@ -12,7 +12,7 @@ from workflows.engine.configuration import ConfigPart, Field, NodeConfig, Widget
 from workflows.engine.errors import NodeFailed, OperationInvalid
 from workflows.engine.kinds import NodeContext, NodeKind, NodeResult
 from workflows.engine.language.document import Json, NodeSpec, Selector
-from workflows.engine.language.problems import Problem
+from workflows.engine.language.problems import Problem, build_warning
 from workflows.engine.language.variables import ENVIRONMENT, MISSING, SYSTEM
 from workflows.engine.nodes.data.assignment_operations import (
     CONSTANT,
@@ -66,19 +66,28 @@ class Assignment:
 
     def find_mistake(self) -> str | None:
         """Return the message for an assignment that no run can execute."""
-        if len(self.target) != 2:
-            return "The target must be a conversation variable or a loop variable"
-        if self.target[0] in (SYSTEM, ENVIRONMENT):
-            return f"Variables of {self.target[0]} can't be assigned"
+        if not self.target:
+            return "choose a variable"
+        if len(self.target) != 2 or self.target[0] in (SYSTEM, ENVIRONMENT):
+            return "choose a conversation variable or a loop variable"
         try:
             find_operation(self.operation)
-        except OperationInvalid as invalid:
-            return invalid.message
+        except OperationInvalid:
+            return "choose an operation"
         return None
+
+    def find_gap(self) -> str | None:
+        """Return what to do about a value that is not there. A run leaves the variable as it is, which nobody wants."""
+        if not self.has_operand or self.operand not in (None, "", [], ()):
+            return None
+        if self.source == VARIABLE or (self.operand is None and not self.strict):
+            return "choose a variable"
+        return "enter a value" if self.operand is None else None
 
 
 class Assigner(NodeKind[AssignerConfig, tuple[Assignment, ...]]):
     name = "assigner"
+    passes_text_on = True
     title = gettext_noop("Variable assigner")
     description = gettext_noop("Sets conversation and loop variables")
     group = "data"
@@ -119,8 +128,13 @@ class Assigner(NodeKind[AssignerConfig, tuple[Assignment, ...]]):
             return problems
         for index, assignment in enumerate(self.prepare(spec)):
             field = f"items.{index}" if "items" in spec.data else None
-            if message := assignment.find_mistake():
+            if mistake := assignment.find_mistake():
+                message = f"Assignment {index + 1}: {mistake}"
                 problems.append(Problem("assigner.invalid", message, spec.id, field))
+            elif gap := assignment.find_gap():
+                message = f"Assignment {index + 1} › Value: {gap}"
+                place = f"{field}.value" if field else "input_variable_selector"
+                problems.append(build_warning("config.empty", message, spec.id, place))
         return problems
 
     def list_reads(self, spec: NodeSpec) -> tuple[Selector, ...]:

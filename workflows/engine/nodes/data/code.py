@@ -14,6 +14,7 @@ from workflows.engine.language.failure_policy import Retry
 from workflows.engine.language.problems import Problem, build_warning
 from workflows.engine.language.values import ValueType, parse_type
 from workflows.engine.nodes.data.code_outputs import Declaration, check_outputs
+from workflows.engine.nodes.data.code_requests import run_code
 from workflows.engine.ports import CodeRequest
 from workflows.engine.text_rendering import as_text
 from workflows.engine.texts import Text, gettext_noop
@@ -21,7 +22,13 @@ from workflows.engine.texts import Text, gettext_noop
 
 PYTHON: Final = "python3"
 FULL: Final = "python-full"  # full CPython, if the installation has a sandbox for it
-LANGUAGES: Final[Mapping[str, str]] = {"python3": PYTHON, "python": PYTHON, FULL: FULL}
+JAVASCRIPT: Final = "javascript"  # if the installation has an engine for it
+LANGUAGES: Final[Mapping[str, str]] = {
+    "python3": PYTHON,
+    "python": PYTHON,
+    FULL: FULL,
+    JAVASCRIPT: JAVASCRIPT,
+}
 OUTPUT_TYPES: Final = (
     ValueType.STRING,
     ValueType.NUMBER,
@@ -36,6 +43,10 @@ SECONDS: Final = 10.0  # the maximum time of a program
 _MAX_DECLARED_DEPTH: Final = 5
 _MAX_PRINTED_LENGTH: Final = 20_000
 _MAIN_DEFINITION: Final = re.compile(r"^(?:async\s+)?def\s+main\s*\(|^main\s*=", re.MULTILINE)
+_JAVASCRIPT_MAIN: Final = re.compile(
+    r"\bfunction\s*\*?\s*main\s*\(|\b(?:const|let|var)\s+main\s*=|\bmain\s*=[^=]"
+)
+_REQUESTS: Final = re.compile(r"^[ \t]*(?:import|from)\b.*\brequests\b", re.MULTILINE)
 _DEFAULT_SOURCE: Final = 'def main() -> dict:\n    return {"result": ""}\n'
 
 
@@ -64,6 +75,7 @@ class Prepared:
 
 class Code(NodeKind[CodeConfig, Prepared]):
     name = "code"
+    passes_text_on = True
     title = gettext_noop("Code")
     description = gettext_noop("Runs a Python function")
     group = "data"
@@ -81,7 +93,7 @@ class Code(NodeKind[CodeConfig, Prepared]):
         Field("code", gettext_noop("Code"), Widget.CODE, required=True, default=_DEFAULT_SOURCE,
               help=gettext_noop("main must return an object with exactly these fields.")),
         Field("outputs", gettext_noop("Output variables"), Widget.TYPED_OUTPUTS, required=True,
-              default={"result": {"type": "string"}},
+              default={"result": {"type": "string"}}, alternatives=("calling",),
               choices=tuple((str(kind), str(kind)) for kind in OUTPUT_TYPES)),
     )  # fmt: skip
 
@@ -109,8 +121,15 @@ class Code(NodeKind[CodeConfig, Prepared]):
         types = {name: _read_declaration(output).type for name, output in declared.items()}
         return tuple(Output(name, str(kind)) for name, kind in types.items())
 
+    def keeps_undeclared_outputs(self, spec: NodeSpec) -> bool:
+        return spec.data.get("calling") == "inputs"
+
     def list_reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
         return tuple(variable.value_selector for variable in self.configure(spec).variables)
+
+    def brings_untrusted_content(self, spec: NodeSpec) -> bool:
+        """Return whether the code may send HTTP requests, whose responses come from outside."""
+        return _REQUESTS.search(as_text(spec.data.get("code"))) is not None
 
     async def run(self, prepared: Prepared, ctx: NodeContext) -> NodeResult:
         if prepared.language not in LANGUAGES.values():
@@ -120,7 +139,7 @@ class Code(NodeKind[CodeConfig, Prepared]):
         inputs = _get_inputs(prepared, ctx)
         ctx.record_inputs(inputs)
         request = CodeRequest(prepared.language, prepared.source, inputs, SECONDS, prepared.calling)
-        result = await ctx.ports.code.run(request)
+        result = await run_code(ctx.ports.code, request, ctx)
         if result.stdout:  # an input of that name has priority
             ctx.record_inputs({"stdout": result.stdout[:_MAX_PRINTED_LENGTH], **inputs})
         keeps_all = prepared.calling == "inputs"
@@ -146,25 +165,32 @@ def _find_problems(spec: NodeSpec, config: CodeConfig) -> Iterator[Problem]:
     """Yield warnings only: a node whose outputs are pinned needs neither its language nor its code."""
     language = LANGUAGES.get(config.code_language)
     if language is None:
-        message = _describe_unsupported(config.code_language)
+        name = config.code_language.strip()
+        message = _describe_unsupported(name) if name else "Language: choose one"
         yield build_warning("code.language", message, node=spec.id, field="code_language")
     if not config.code.strip():
         yield build_warning("code.empty", "The code is empty", node=spec.id, field="code")
-    elif language is not None and not _MAIN_DEFINITION.search(config.code):
+    elif language is not None and not _defines_main(config.code, language):
         message = "The code must define a function main"
         yield build_warning("code.main", message, node=spec.id, field="code")
     names = [variable.variable for variable in config.variables]
     for index, name in enumerate(names):
-        message = f"Duplicate variable {name!r}" if name in names[:index] else ""
-        if config.calling == "keywords" and not name.isidentifier():
-            message = f"{name!r} can't be used as an argument name"
+        message = f"Several variables have the name {name}" if name in names[:index] else ""
+        is_argument = config.calling == "keywords" and language != JAVASCRIPT
+        if is_argument and not name.isidentifier():
+            message = f"Variable {index + 1} › Name: choose one that Python can use"
         if message:
             yield Problem("code.variable", message, spec.id, f"variables.{index}.variable")
     for name, output in (config.outputs or {}).items():
         type_name = output if isinstance(output, str) else output.type
         if parse_type(type_name) is None:
-            message = f"Unknown type {type_name!r}"
+            message = f"Output {name} › Type: choose one"
             yield Problem("code.output_type", message, spec.id, f"outputs.{name}.type")
+
+
+def _defines_main(source: str, language: str) -> bool:
+    pattern = _JAVASCRIPT_MAIN if language == JAVASCRIPT else _MAIN_DEFINITION
+    return pattern.search(source) is not None
 
 
 def _describe_unsupported(language: str) -> str:

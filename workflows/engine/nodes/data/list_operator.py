@@ -1,6 +1,6 @@
 """List operator: filters a list, picks an item, sorts and limits the list, always in this order."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from pydantic import field_validator
@@ -21,6 +21,12 @@ from workflows.engine.nodes.data.list_operations import (
     parse_size,
     pick_item,
     sort_items,
+)
+from workflows.engine.nodes.data.single_operations import (
+    OPERATIONS,
+    OUTPUT_TYPES,
+    apply_operation,
+    describe_unsupported,
 )
 from workflows.engine.texts import gettext_noop
 
@@ -68,10 +74,19 @@ class ListConfig(NodeConfig):
     extract_by: ExtractBy = ExtractBy()
     order_by: OrderBy = OrderBy()
     limit: Limit = Limit()
+    # In xworkflow a node has one operation instead, whose settings are beside it.
+    operation: str = ""
+    output_variable: str = "result"
+    second_input_selector: tuple[str, ...] = ()
+
+    @property
+    def settings(self) -> Mapping[str, Json]:
+        return self.model_extra or {}
 
 
 class ListOperator(NodeKind[ListConfig, ListConfig]):
     name = "list-operator"
+    passes_text_on = True
     title = gettext_noop("List operator")
     description = gettext_noop("Filters, sorts and limits a list")
     group = "data"
@@ -109,6 +124,10 @@ class ListOperator(NodeKind[ListConfig, ListConfig]):
 
     def list_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         config = self.configure(spec)
+        if config.operation:
+            return (
+                Output(config.output_variable, OUTPUT_TYPES.get(config.operation, "array[any]")),
+            )
         item_type = config.item_var_type or config.var_type.removeprefix("array[").removesuffix("]")
         return (
             Output("result", config.var_type or "array[any]"),
@@ -117,15 +136,26 @@ class ListOperator(NodeKind[ListConfig, ListConfig]):
         )
 
     def list_reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
-        variable = self.configure(spec).variable
-        return (variable,) if variable else ()
+        config = self.configure(spec)
+        return tuple(filter(None, (config.variable, config.second_input_selector)))
 
     def run(self, prepared: ListConfig, ctx: NodeContext) -> NodeResult:
         if not prepared.variable:
-            raise build_error("No list selected")
+            raise build_error("List: choose a variable")
+        if prepared.operation:
+            return _apply_single(prepared, ctx)
         items = check_items(ctx.pool.require(prepared.variable))
         ctx.record_inputs({"variable": items})
         return NodeResult(build_outputs(_apply_operations(items, prepared, ctx.pool)))
+
+
+def _apply_single(config: ListConfig, ctx: NodeContext) -> NodeResult:
+    value, second = ctx.pool.require(config.variable), None
+    if config.second_input_selector:
+        second = ctx.pool.require(config.second_input_selector)
+    ctx.record_inputs({"variable": value, **({} if second is None else {"second": second})})
+    result = apply_operation(config.operation, value, config.settings, second)
+    return NodeResult({config.output_variable: result})
 
 
 def _apply_operations(items: list[Json], config: ListConfig, pool: VariablePool) -> list[Json]:
@@ -146,12 +176,13 @@ def _apply_operations(items: list[Json], config: ListConfig, pool: VariablePool)
 
 def _find_problems(spec: NodeSpec, config: ListConfig) -> Iterator[Problem]:
     if not config.variable:
-        message = "No list selected"
-        if spec.data.get("operation"):
-            message = f"Unsupported operation {spec.data['operation']!r}"
+        message = "List: choose a variable"
         yield build_warning("list.variable", message, node=spec.id, field="variable")
+    if config.operation and config.operation not in OPERATIONS:
+        message = describe_unsupported(config.operation)
+        yield build_warning("list.operation", message, node=spec.id, field="operation")
     for index, condition in enumerate(config.filter_by.conditions):
         if normalize_operator(condition.comparison_operator) is None:
-            message = f"Unknown comparison operator {condition.comparison_operator!r}"
+            message = f"Filter › Condition {index + 1}: choose an operator"
             path = f"filter_by.conditions.{index}.comparison_operator"
             yield Problem("list.operator", message, spec.id, path)

@@ -30,6 +30,7 @@ class Prepared:
 
 class TemplateTransform(NodeKind[TemplateConfig, Prepared]):
     name = "template-transform"
+    passes_text_on = True
     title = gettext_noop("Template")
     description = gettext_noop("Renders text from variables")
     group = "data"

@@ -34,6 +34,7 @@ class AggregatorConfig(NodeConfig):
 
 class VariableAggregator(NodeKind[AggregatorConfig, AggregatorConfig]):
     name = "variable-aggregator"
+    passes_text_on = True
     aliases = ("variable-assigner",)  # the name in old exports
     title = gettext_noop("Variable aggregator")
     description = gettext_noop("Returns the first variable that has a value")

@@ -1,12 +1,14 @@
 """HTTP request: sends a request to a URL, through the guarded client."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from workflows.engine.appearance import Data
 from workflows.engine.configuration import Field, Widget
 from workflows.engine.errors import HttpFailed, HTTPResponseCodeError, NodeFailed, PortMissing
+from workflows.engine.files.ports import FilePort, NewFile
 from workflows.engine.http_responses import (
     build_file,
     decode_text,
@@ -17,10 +19,15 @@ from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.failure_policy import Retry
 from workflows.engine.language.problems import Problem, build_warning
-from workflows.engine.language.templating import list_references
-from workflows.engine.nodes.http.request_builder import RequestContext, build_request
+from workflows.engine.language.templating import Template, list_references
+from workflows.engine.language.values import get_file_attribute
+from workflows.engine.nodes.http.request_builder import (
+    SAFE_METHODS,
+    RequestContext,
+    build_request,
+)
 from workflows.engine.nodes.http.request_config import METHODS, HttpConfig, has_failure_handling
-from workflows.engine.ports import HttpPort, HttpRequest, HttpResponse
+from workflows.engine.ports import HttpRequest, HttpResponse, Ports
 from workflows.engine.text_rendering import as_text
 from workflows.engine.texts import Text, gettext_noop
 
@@ -50,6 +57,7 @@ class HttpRequestNode(NodeKind[HttpConfig, Prepared]):
     dialects = ("dify", "xworkflow")
     config_model = HttpConfig
     has_effect = True
+    calls_outside = True
     retry = Retry(max_retries=3, interval_ms=1000)
     has_untrusted_outputs = True
     fields = (
@@ -100,8 +108,8 @@ class HttpRequestNode(NodeKind[HttpConfig, Prepared]):
 
     def list_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         return (
-            Output("status_code", "number"),
-            Output("body", "string"),
+            Output("status_code", "number", example=200),
+            Output("body", "string", example='{"id": 4711}'),
             Output("headers", "object"),
             Output("files", "array[file]"),
         )
@@ -110,23 +118,26 @@ class HttpRequestNode(NodeKind[HttpConfig, Prepared]):
         items = self.configure(spec).body.items
         return tuple(item.file for item in items if item.type == "file" and item.file)
 
+    def only_reads(self, prepared: Prepared, ctx: NodeContext) -> bool:
+        method = Template.of(prepared.config.method).render_text(ctx.pool)
+        return method.strip().upper() in SAFE_METHODS
+
     async def run(self, prepared: Prepared, ctx: NodeContext) -> NodeResult:
-        http = ctx.ports.http
-        if http is None:
+        if ctx.ports.http is None:
             raise PortMissing("http")
-        context = RequestContext(ctx.pool, lambda url: _fetch(http, url))
+        context = RequestContext(ctx.pool, partial(_read_file, ctx.ports))
         request = await build_request(prepared.config, context, ctx.origin.idempotency_key)
         ctx.record_inputs(_describe_exchange(prepared, request, None))
-        response = await http.send(request)
+        response = await ctx.ports.http.send(request)
         ctx.record_inputs(_describe_exchange(prepared, request, response))
         if megabytes := find_exceeded_limit(response):
             raise NodeFailed("ResponseSizeError", f"The response is larger than {megabytes} MB")
         if prepared.fails_on_status and not 200 <= response.status < 300:
             raise HTTPResponseCodeError(f"Request failed with status code {response.status}")
-        return NodeResult(_build_outputs(response, request))
+        return NodeResult(await _build_outputs(response, request, ctx.ports.files))
 
     async def preview_inputs(self, prepared: Prepared, ctx: NodeContext) -> dict[str, Json]:
-        context = RequestContext(ctx.pool, _skip_fetch)
+        context = RequestContext(ctx.pool, _skip_content)
         try:
             request = await build_request(prepared.config, context, ctx.origin.idempotency_key)
         except NodeFailed as fault:
@@ -134,27 +145,52 @@ class HttpRequestNode(NodeKind[HttpConfig, Prepared]):
         return _describe_exchange(prepared, request, None)
 
 
-async def _fetch(http: HttpPort, url: str) -> bytes:
-    """Fetch the content of a file to send."""
-    response = await http.send(HttpRequest("GET", url, timeout_seconds=60, idle_seconds=30))
+async def _read_file(ports: Ports, file: Mapping[str, Json]) -> bytes:
+    """Return the content of a file to send: from the store, or else from its address."""
+    if ports.files is not None:
+        return await ports.files.read(file)
+    url = get_file_attribute(file, "url")
+    if not isinstance(url, str) or not url.lower().startswith(("http://", "https://")):
+        name = get_file_attribute(file, "name") or "the file"
+        message = f"The content of {name} can't be read: it has no address"
+        raise NodeFailed("FileFetchError", message)
+    if ports.http is None:
+        raise PortMissing("http")
+    response = await ports.http.send(HttpRequest("GET", url, timeout_seconds=60, idle_seconds=30))
     if not 200 <= response.status < 300:
         message = f"The file URL returned status code {response.status}"
         raise HttpFailed(message, retryable=response.status >= 500)
     return response.body
 
 
-async def _skip_fetch(_url: str) -> bytes:
+async def _skip_content(_file: Mapping[str, Json]) -> bytes:
     return b""
 
 
-def _build_outputs(response: HttpResponse, request: HttpRequest) -> dict[str, Json]:
+async def _build_outputs(
+    response: HttpResponse, request: HttpRequest, store: FilePort | None
+) -> dict[str, Json]:
     is_file = is_file_answer(response) and bool(response.body)
     return {
         "status_code": response.status,
         "body": "" if is_file else decode_text(response),
         "headers": {name: _clean_header(value) for name, value in response.headers.items()},
-        "files": [build_file(response, response.url or request.url)] if is_file else [],
+        "files": [await _keep_file(response, request, store)] if is_file else [],
     }
+
+
+async def _keep_file(
+    response: HttpResponse, request: HttpRequest, store: FilePort | None
+) -> dict[str, Json]:
+    """Return the file of a response, stored if there is a store: its address may give another one the next time."""
+    file = build_file(response, response.url or request.url)
+    if store is None:
+        return file
+    return await store.store(NewFile(response.body, file["name"] + _get_suffix(file), file["url"]))
+
+
+def _get_suffix(file: Mapping[str, Json]) -> str:
+    return "" if "." in file["name"] else file["extension"]
 
 
 def _describe_exchange(
@@ -212,7 +248,7 @@ def _clean_header(value: str) -> str:
 def _find_problems(spec: NodeSpec, config: HttpConfig) -> Iterator[Problem]:
     """Yield the problems that can be found without a run. Values with references are not checked."""
     if config.method.strip().upper() not in METHODS and not list_references(config.method):
-        message = f"Unsupported method {config.method}; use one of: {', '.join(METHODS)}"
+        message = f"Method must be one of: {', '.join(METHODS)}"
         yield build_warning("http.method", message, node=spec.id, field="method")
     url = config.url.strip()
     if not url:
@@ -235,5 +271,5 @@ def _find_body_problems(spec: NodeSpec, config: HttpConfig) -> Iterator[Problem]
         yield build_warning("http.body", message, node=spec.id, field="body.data")
     for index, item in enumerate(body.items):
         if (item.type == "file" or body.type == "binary") and not item.file:
-            message = "No file selected"
+            message = f"Body › File {index + 1}: choose a variable"
             yield build_warning("http.file", message, node=spec.id, field=f"body.data.{index}.file")

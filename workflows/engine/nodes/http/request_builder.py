@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from workflows.engine.errors import NodeFailed
-from workflows.engine.language.document import Json, Selector
+from workflows.engine.language.document import Json
 from workflows.engine.language.templating import render_text
 from workflows.engine.language.values import get_file_attribute, is_file
 from workflows.engine.language.variables import VariablePool
@@ -34,18 +34,18 @@ _HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}")
 _CONTROL_CHARACTER: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _MAX_URL: Final = 8192
 # Methods without effects, which are safe to repeat.
-_SAFE_METHODS: Final = frozenset({"GET", "HEAD"})
+SAFE_METHODS: Final = frozenset({"GET", "HEAD"})
 
-Fetch = Callable[[str], Awaitable[bytes]]
+ReadFile = Callable[[Mapping[str, Json]], Awaitable[bytes]]
 Pairs = list[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
 class RequestContext:
-    """The variables that fill in a request, and the function that fetches the content of files."""
+    """The variables that fill in a request, and the function that reads the content of files."""
 
     pool: VariablePool
-    fetch: Fetch
+    read_file: ReadFile
 
     def render(self, template: str) -> str:
         return render_text(template, self.pool)
@@ -87,7 +87,7 @@ async def build_request(
         connect_seconds=connect,
         idle_seconds=idle,
         verify_tls=config.ssl_verify,
-        idempotency_key=None if method in _SAFE_METHODS else idempotency_key,
+        idempotency_key=None if method in SAFE_METHODS else idempotency_key,
     )
 
 
@@ -232,20 +232,13 @@ async def _fetch_files(item: BodyItem, context: RequestContext) -> list[HttpFile
     if not files or not all(map(is_file, files)):
         raise NodeFailed("FileFetchError", f"There is no file at {'.'.join(item.file)}")
     name = context.render(item.key)
-    return [await _fetch_file(name, file, item.file, context) for file in files]
+    return [await _fetch_file(name, file, context) for file in files]
 
 
-async def _fetch_file(
-    field: str, file: Mapping[str, Json], selector: Selector, context: RequestContext
-) -> HttpFile:
-    url = get_file_attribute(file, "url")
-    if not isinstance(url, str) or not url.lower().startswith(("http://", "https://")):
-        path = ".".join(selector)
-        message = f"The content of the file at {path} can't be read: it has no address"
-        raise NodeFailed("FileFetchError", message)
+async def _fetch_file(field: str, file: Mapping[str, Json], context: RequestContext) -> HttpFile:
     name = str(get_file_attribute(file, "name") or "file")
     media_type = str(get_file_attribute(file, "mime_type") or "application/octet-stream")
-    return HttpFile(field, name, await context.fetch(url), media_type)
+    return HttpFile(field, name, await context.read_file(file), media_type)
 
 
 def _add_content_type(body_type: str, headers: dict[str, str]) -> None:

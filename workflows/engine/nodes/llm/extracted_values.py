@@ -18,11 +18,11 @@ from workflows.engine.language.values import (
     matches,
     parse_type,
 )
+from workflows.engine.model_records import USAGE
 
 
 SUCCESS: Final = "__is_success"
 REASON: Final = "__reason"
-USAGE: Final = "__usage"
 ERROR: Final = "__error"
 _RESERVED_NAMES: Final = frozenset({SUCCESS, REASON, USAGE, ERROR})
 _NO_RESULT: Final = (
@@ -68,7 +68,7 @@ class Parameter(ConfigPart):
     @classmethod
     def _check_type(cls, type_name: str) -> str:
         if _find_type(type_name) is None:
-            raise ValueError(f"{type_name} is not one of: {', '.join(TYPES)}")
+            raise ValueError(f"choose one of: {', '.join(TYPES)}")
         return type_name
 
     @property

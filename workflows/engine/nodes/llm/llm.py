@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from workflows.engine.appearance import Data, get_model_name
 from workflows.engine.configuration import Field, Widget
 from workflows.engine.errors import EngineFault
-from workflows.engine.initial_values import Surroundings
+from workflows.engine.initial_values import CHAT_MESSAGE, Surroundings
 from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.failure_policy import Retry
@@ -18,19 +18,18 @@ from workflows.engine.language.memory_usage import (
     INITIAL_SCOPE,
     MIN_SCORE,
     RECENCY,
+    SCOPE_HELP,
     SCOPES,
 )
+from workflows.engine.language.problems import Problem
 from workflows.engine.language.templating import format_reference
+from workflows.engine.model_records import describe_usage
 from workflows.engine.nodes.llm.llm_config import LlmConfig
 from workflows.engine.nodes.llm.llm_fields import MODEL_FIELD, VISION_FIELD, WINDOW_FIELD
-from workflows.engine.nodes.llm.model_calls import (
-    build_request,
-    call_model,
-    describe_model,
-    describe_usage,
-)
+from workflows.engine.nodes.llm.model_calls import build_request, call_model, describe_model
 from workflows.engine.nodes.llm.prompt_messages import build_prompt
 from workflows.engine.nodes.llm.structured_output import call_for_object
+from workflows.engine.nodes.llm.vision_models import find_vision_problems
 from workflows.engine.texts import Text, gettext_noop
 
 
@@ -51,6 +50,7 @@ class Llm(NodeKind[LlmConfig, LlmConfig]):
     dialects = ("dify", "xworkflow")
     config_model = LlmConfig
     has_effect = True
+    calls_outside = True
     leak_check_settings = tuple(
         {
             "model": {"provider": "echo", "name": "echo", "mode": "chat"},
@@ -82,7 +82,7 @@ class Llm(NodeKind[LlmConfig, LlmConfig]):
               is_folded=True, fields=(
             Field("enabled", gettext_noop("Enable"), Widget.SWITCH),
             Field("scope", gettext_noop("Scope"), Widget.CHOICE, default=DEFAULT_SCOPE,
-                  initial=INITIAL_SCOPE, choices=SCOPES),
+                  initial=INITIAL_SCOPE, choices=SCOPES, help=SCOPE_HELP),
             Field("query_selector", gettext_noop("Query variable"), Widget.SELECTOR,
                   presets_message=True,
                   help=gettext_noop("Without a variable, the most recent entries are returned.")),
@@ -120,13 +120,15 @@ class Llm(NodeKind[LlmConfig, LlmConfig]):
     )  # fmt: skip
 
     def build_surrounding_data(self, surroundings: Surroundings) -> Data:
-        """Answer the person's message, with the memories that the node before recalls."""
+        """Answer the person's message, with the memories that the node before recalls and the chat's earlier messages."""
         message = format_reference(surroundings.message) if surroundings.message else ""
         context = format_reference(surroundings.context) if surroundings.context else ""
         if not message and not context:
             return {}
         system = f"{surroundings.translate(MEMORY_PROMPT)}\n{context}" if context else ""
         prompt = [{"role": "system", "text": system}, {"role": "user", "text": message}]
+        if surroundings.message == CHAT_MESSAGE:
+            return {"prompt_template": prompt, "memory": {"enabled": True}}
         return {"prompt_template": prompt}
 
     def summarize(self, data: Data) -> Iterable[Text]:
@@ -134,7 +136,7 @@ class Llm(NodeKind[LlmConfig, LlmConfig]):
 
     def list_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         outputs = (
-            Output("text", "string", gettext_noop("Model output")),
+            Output("text", "string", gettext_noop("Model output"), example="Dear Ms. Smith, …"),
             Output("reasoning_content", "string", gettext_noop("Reasoning, if separate")),
             Output("usage", "object", gettext_noop("Prompt and completion tokens")),
             Output("finish_reason", "string", gettext_noop("Finish reason")),
@@ -152,6 +154,12 @@ class Llm(NodeKind[LlmConfig, LlmConfig]):
         selectors += [variable.value_selector for variable in config.jinja_variables]
         return tuple(filter(None, selectors))
 
+    def check(self, spec: NodeSpec) -> list[Problem]:
+        if problems := super().check(spec):
+            return problems
+        config = self.configure(spec)
+        return [*find_vision_problems(spec.id, config.model, config.vision)]
+
     def reads_answers(self, spec: NodeSpec) -> bool:
         try:
             return self.configure(spec).reads_turns
@@ -161,6 +169,7 @@ class Llm(NodeKind[LlmConfig, LlmConfig]):
     async def run(self, prepared: LlmConfig, ctx: NodeContext) -> NodeResult:
         prompt = await build_prompt(prepared, ctx)
         ctx.record_inputs({**describe_model(prepared.model), **prompt.describe()})
+        ctx.record_events(prompt.events)
         request = build_request(
             prepared.model,
             prompt.messages,

@@ -97,6 +97,12 @@ class VisionConfig(ConfigPart):
     enabled: bool = False
     configs: ImageVariable | None = None
 
+    def find_variable(self, model: ModelChoice) -> ImageVariable | None:
+        """Return the variable with the images for the model, or None if it gets none."""
+        if not self.enabled or model.is_completion:
+            return None
+        return self.configs or ImageVariable()
+
 
 class ModelNodeConfig(NodeConfig):
     """The settings of every node that asks a model once."""
@@ -118,9 +124,7 @@ class ModelNodeConfig(NodeConfig):
     @property
     def image_variable(self) -> ImageVariable | None:
         """Return the variable with the images for the model, or None if it gets none."""
-        if self.vision is None or not self.vision.enabled or self.is_completion:
-            return None
-        return self.vision.configs or ImageVariable()
+        return self.vision.find_variable(self.model) if self.vision else None
 
     def list_read_variables(self) -> list[tuple[str, ...]]:
         """Return the variables of the window and of the images."""

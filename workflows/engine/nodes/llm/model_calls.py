@@ -9,6 +9,7 @@ from workflows.engine.errors import ModelFailed, PortMissing
 from workflows.engine.kinds import NodeContext
 from workflows.engine.language.document import Json
 from workflows.engine.language.templating import Template
+from workflows.engine.model_records import record_source
 from workflows.engine.nodes.llm.images import describe_images
 from workflows.engine.nodes.llm.llm_config import ModelChoice
 from workflows.engine.nodes.llm.reasoning import ReasoningSplitter
@@ -106,25 +107,6 @@ def describe_model(model: ModelChoice) -> dict[str, Json]:
     return {"model": {"provider": model.provider, "name": model.name}}
 
 
-def record_source(ctx: NodeContext, source: ModelSource | None) -> None:
-    """Record the model that was really asked, and beside it the one that the document names if that is another."""
-    if source is None:
-        return
-    recorded = ctx.recorded_inputs.get("model")
-    model: dict[str, Json] = describe_source(source)
-    if isinstance(recorded, dict):
-        reference = {"provider": recorded.get("provider"), "name": recorded.get("name")}
-        reference = recorded.get("requested", reference)
-        if reference != {"provider": source.provider, "name": source.model}:
-            model["requested"] = reference
-    ctx.recorded_inputs["model"] = model
-
-
-def describe_source(source: ModelSource) -> dict[str, Json]:
-    version = {"version": source.version} if source.version else {}
-    return {"provider": source.provider, "name": source.model, **version}
-
-
 def describe_messages(messages: Sequence[Message]) -> list[dict[str, Json]]:
     return [_describe_message(message) for message in messages]
 
@@ -134,14 +116,3 @@ def _describe_message(message: Message) -> dict[str, Json]:
     if message.images:
         description["images"] = describe_images(message.images)
     return description
-
-
-def describe_usage(usage: Usage) -> dict[str, Json]:
-    """Return the tokens, and the cost if the price of the model is known."""
-    cost = {} if usage.cost is None else {"cost": round(usage.cost, 9), "currency": "USD"}
-    return {
-        "prompt_tokens": usage.prompt_tokens,
-        "completion_tokens": usage.completion_tokens,
-        "total_tokens": usage.total_tokens,
-        **cost,
-    }

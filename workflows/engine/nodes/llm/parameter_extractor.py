@@ -12,11 +12,11 @@ from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.problems import Problem
 from workflows.engine.language.templating import Template
+from workflows.engine.model_records import USAGE, describe_usage
 from workflows.engine.nodes.llm.extracted_values import (
     REASON,
     SUCCESS,
     TYPES,
-    USAGE,
     Parameter,
     build_failed_outputs,
     build_outputs,
@@ -32,10 +32,10 @@ from workflows.engine.nodes.llm.model_calls import (
     call_model,
     describe_messages,
     describe_model,
-    describe_usage,
 )
 from workflows.engine.nodes.llm.prompt_messages import load_history
 from workflows.engine.nodes.llm.task_prompts import build_completion, build_extractor_prompt
+from workflows.engine.nodes.llm.vision_models import find_vision_problems
 from workflows.engine.ports import ModelRequest, Usage
 from workflows.engine.text_rendering import as_text
 from workflows.engine.texts import Text, gettext_noop
@@ -74,6 +74,7 @@ class ParameterExtractor(NodeKind[ExtractorConfig, ExtractorConfig]):
     dialects = ("dify", "xworkflow")
     config_model = ExtractorConfig
     has_effect = True
+    calls_outside = True
     fields = (
         MODEL_FIELD,
         Field("query", gettext_noop("Text"), Widget.SELECTOR, required=True,
@@ -106,13 +107,14 @@ class ParameterExtractor(NodeKind[ExtractorConfig, ExtractorConfig]):
         if problems:
             return problems
         names: set[str] = set()
-        for index, parameter in enumerate(self.configure(spec).parameters):
+        config = self.configure(spec)
+        for index, parameter in enumerate(config.parameters):
             if parameter.name in names:
                 message = f"Several parameters have the name {parameter.name}"
                 field = f"parameters.{index}.name"
                 problems.append(Problem("parameters.duplicate", message, spec.id, field))
             names.add(parameter.name)
-        return problems
+        return [*problems, *find_vision_problems(spec.id, config.model, config.vision)]
 
     def list_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         values = (
@@ -121,7 +123,7 @@ class ParameterExtractor(NodeKind[ExtractorConfig, ExtractorConfig]):
         )
         return (
             *values,
-            Output(SUCCESS, "number", gettext_noop("1 if all values are valid, else 0")),
+            Output(SUCCESS, "number", gettext_noop("1 if all values are valid, else 0"), example=1),
             Output(REASON, "string", gettext_noop("Why a value is missing or invalid")),
             Output(USAGE, "object", gettext_noop("Prompt and completion tokens")),
         )
@@ -169,7 +171,7 @@ async def _build_request(
     if config.is_completion:
         messages = build_completion(messages)
     if config.image_variable:
-        messages = add_images(config.image_variable, ctx, messages)
+        messages = await add_images(config.image_variable, ctx, messages)
     return build_request(
         config.model,
         messages,

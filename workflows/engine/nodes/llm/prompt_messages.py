@@ -8,6 +8,7 @@ from workflows.engine.kinds import NodeContext
 from workflows.engine.language.document import Json
 from workflows.engine.language.simple_jinja import parse_plain_template
 from workflows.engine.language.templating import Template
+from workflows.engine.language.untrusted import is_recalled
 from workflows.engine.nodes.llm.images import add_images
 from workflows.engine.nodes.llm.llm_config import (
     ContextConfig,
@@ -24,7 +25,15 @@ from workflows.engine.nodes.memory.memory_access import (
     record_untrusted_hits,
     to_entry,
 )
-from workflows.engine.nodes.memory.quoting import render_memories
+from workflows.engine.nodes.memory.quoting import (
+    DATA_NOTE,
+    QUOTING_NOTE,
+    needs_quoting,
+    quote_entry,
+    quote_recalled,
+    quote_values,
+    render_memories,
+)
 from workflows.engine.ports import MemoryHit, Message
 from workflows.engine.runtime.events import MemoryRecalled
 from workflows.engine.text_rendering import as_text
@@ -66,7 +75,7 @@ async def build_prompt(config: LlmConfig, ctx: NodeContext, *, with_memory: bool
     elif window is not None and window.enabled:
         messages = await _add_window(window, ctx, messages)
     if config.image_variable:
-        messages = add_images(config.image_variable, ctx, messages)
+        messages = await add_images(config.image_variable, ctx, messages)
     prompt = Prompt(tuple(messages))
     if with_memory and memory is not None and memory.enabled:
         prompt = await _add_memory(memory, ctx, messages)
@@ -111,16 +120,27 @@ def _render_context(context: ContextConfig | None, ctx: NodeContext) -> str:
 
 
 async def _render_message(message: PromptMessage, config: LlmConfig, ctx: NodeContext) -> str:
+    """Render a message. In a system message the text of memories is quoted, however its author refers to it."""
     context = _render_context(config.context, ctx)
+    recalled = ctx.recalled if message.role == "system" else frozenset()
+    if config.context and is_recalled(config.context.variable_selector, recalled):
+        context = quote_recalled(context)
     if message.is_jinja:
         inputs = {
             v.variable: ctx.pool.get_or_none(v.value_selector) for v in config.jinja_variables
         }
+        names = [
+            v.variable for v in config.jinja_variables if is_recalled(v.value_selector, recalled)
+        ]
+        inputs |= {name: quote_values(inputs[name]) for name in names}
         source = (message.jinja2_text or message.text).replace(CONTEXT_MARK, "{{ _context }}")
-        return await _render_jinja(source, {**inputs, "_context": context}, ctx)
+        text = await _render_jinja(source, {**inputs, "_context": context}, ctx)
+        return f"{DATA_NOTE}\n{text}" if any(inputs[name] for name in names) else text
     # Split at the marker first, so that the values of variables are not searched for it.
     parts = message.text.split(CONTEXT_MARK)
-    return context.join(Template.of(part).render_text(ctx.pool) for part in parts)
+    return context.join(
+        Template.of(part).render_quoted(ctx.pool, recalled, quote_recalled) for part in parts
+    )
 
 
 async def _add_window(
@@ -149,6 +169,7 @@ async def _load_turns(window: WindowConfig, ctx: NodeContext) -> list[Message]:
     history: list[Message] = []
     for query, answer in turns:
         history += (Message("user", query), Message("assistant", answer))
+    history = [message for message in history if message.text]  # a client may send only one side
     return _cut_to_tokens(history if size is None else history[max(len(history) - size, 0) :])
 
 
@@ -227,9 +248,10 @@ async def _render_memory(
 ) -> str:
     if not config.format_template:
         return render_memories(hits)
-    entries = [to_entry(hit) for hit in hits]
+    entries = [quote_entry(hit, to_entry(hit)) for hit in hits]
     inputs = dict.fromkeys(("entries", "memories", "results"), entries)
-    return await _render_jinja(config.format_template, inputs, ctx)
+    text = await _render_jinja(config.format_template, inputs, ctx)
+    return f"{QUOTING_NOTE}\n{text}" if any(map(needs_quoting, hits)) else text
 
 
 def _find_insert_index(insert_position: str, messages: Sequence[Message]) -> int:

@@ -15,6 +15,7 @@ from workflows.engine.language.failure_policy import Retry
 from workflows.engine.language.problems import Problem
 from workflows.engine.language.templating import Template
 from workflows.engine.language.variables import VariablePool
+from workflows.engine.model_records import describe_usage
 from workflows.engine.nodes.llm.images import add_images
 from workflows.engine.nodes.llm.json_answers import find_json_object
 from workflows.engine.nodes.llm.llm_config import ModelNodeConfig
@@ -24,10 +25,10 @@ from workflows.engine.nodes.llm.model_calls import (
     call_model,
     describe_messages,
     describe_model,
-    describe_usage,
 )
 from workflows.engine.nodes.llm.prompt_messages import load_history
 from workflows.engine.nodes.llm.task_prompts import build_classifier_prompt, build_completion
+from workflows.engine.nodes.llm.vision_models import find_vision_problems
 from workflows.engine.ports import ModelRequest
 from workflows.engine.text_rendering import as_text
 from workflows.engine.texts import Phrase, Text, gettext_noop
@@ -63,6 +64,7 @@ class QuestionClassifier(NodeKind[ClassifierConfig, ClassifierConfig]):
     config_model = ClassifierConfig
     execution = Execution.BRANCH
     has_effect = True
+    calls_outside = True
     retry = Retry(max_retries=3, interval_ms=1000)
     fields = (
         MODEL_FIELD,
@@ -100,7 +102,7 @@ class QuestionClassifier(NodeKind[ClassifierConfig, ClassifierConfig]):
             elif config.default_branch and text_class.id == DEFAULT_CLASS:
                 message = f"The id {DEFAULT_CLASS} is that of the branch for other texts"
                 problems.append(Problem("classes.reserved", message, spec.id, field))
-        return problems
+        return [*problems, *find_vision_problems(spec.id, config.model, config.vision)]
 
     def list_handles(self, spec: NodeSpec) -> tuple[str, ...]:
         config = self.configure(spec)
@@ -192,7 +194,7 @@ async def _build_request(
     if config.is_completion:
         messages = build_completion(messages)
     if config.image_variable:
-        messages = add_images(config.image_variable, ctx, messages)
+        messages = await add_images(config.image_variable, ctx, messages)
     schema = _build_schema(classes, has_default=config.default_branch)
     return build_request(config.model, messages, ctx, json_schema=schema, subject=text)
 

@@ -51,6 +51,9 @@ async def call_for_object(
         if invalid.was_cut_off:
             raise  # the next answer would be, too
         repair = build_repair_request(request, answer.text, invalid)
+    # Another request than the first one, so it has another idempotency key.
+    key = f"{request.origin.idempotency_key}:repair"
+    repair = replace(repair, origin=replace(repair.origin, idempotency_key=key))
     repaired = await call_model(repair, ctx, has_tagged_reasoning=has_tagged_reasoning)
     repaired = replace(repaired, usage=answer.usage + repaired.usage)
     return repaired, parse_answer(repaired.text, schema, repaired.finish_reason)

@@ -1,6 +1,5 @@
 """Takes the facts worth remembering out of a message: with a model or, without one, by rules for sentences."""
 
-import json
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from workflows.engine.kinds import NodeContext
 from workflows.engine.language.document import Json
 from workflows.engine.language.json_schema import list_schema_errors
 from workflows.engine.language.values import to_json
-from workflows.engine.nodes.memory.model_text import HelperModel, ask_model
+from workflows.engine.nodes.memory.model_text import HelperModel, ask_model, read_object
 from workflows.engine.ports import FACTS_TASK, Message, Usage
 from workflows.engine.sentences import (
     MAX_STATEMENT_LENGTH,
@@ -27,8 +26,6 @@ BY_MODEL: Final = "model"
 BY_RULES: Final = "rules"
 MAX_TEXT_LENGTH: Final = 20_000  # characters of the message, and of the answer
 
-_END_OF_REASONING: Final = "</think>"
-_DECODER: Final = json.JSONDecoder(strict=False)  # models write line breaks into strings
 FACTS_SCHEMA: Final[Mapping[str, Json]] = {
     "type": "object",
     "properties": {"facts": {"type": "array", "items": {"type": "string"}}},
@@ -110,9 +107,9 @@ def _build_messages(message: str, answer: str) -> list[Message]:
 
 def _read_facts(reply: str) -> list[str]:
     """Return the facts in a model's answer. Raises ValueError if it has no object of the schema."""
-    text = reply.rsplit(_END_OF_REASONING, 1)[-1]
-    value, _end = _DECODER.raw_decode(text, max(text.find("{"), 0))
-    if errors := list_schema_errors(value, FACTS_SCHEMA):
+    value = read_object(reply)
+    # Models that know no schemas add a key now and then, which does no harm.
+    if errors := list_schema_errors(value, {**FACTS_SCHEMA, "additionalProperties": True}):
         raise ValueError("; ".join(errors))
     return [*value["facts"]]
 

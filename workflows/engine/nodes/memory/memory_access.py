@@ -9,7 +9,7 @@ from workflows.engine.configuration import Field, Widget
 from workflows.engine.errors import MemoryUnavailable, NodeFailed
 from workflows.engine.kinds import NodeContext
 from workflows.engine.language.document import Json, Selector
-from workflows.engine.language.memory_usage import INITIAL_SCOPE, SCOPES
+from workflows.engine.language.memory_usage import INITIAL_SCOPE, SCOPE_HELP, SCOPES
 from workflows.engine.language.untrusted import is_untrusted_memory
 from workflows.engine.memory_ports import KnowledgePort, WikiPort
 from workflows.engine.ports import MemoryHit, MemoryPort, Origin
@@ -37,6 +37,7 @@ SCOPE_FIELD: Final = Field(
     required=True,
     default=INITIAL_SCOPE,
     choices=SCOPES,
+    help=SCOPE_HELP,
 )
 TRUSTS_OUTSIDE_FIELD: Final = Field(
     "trusts_outside",

@@ -59,6 +59,7 @@ class MemoryRecall(NodeKind[RecallConfig, RecallConfig]):
     )
     needs_memory = True
     memory_preview = "recall"
+    recalled_outputs = ("results",)
     context_output = TEXT_OUTPUT
     fields = (
         SCOPE_FIELD,

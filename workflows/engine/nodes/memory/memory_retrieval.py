@@ -89,6 +89,7 @@ class MemoryRetrieval(NodeKind[RetrievalConfig, RetrievalConfig]):
     needs_memory = True
     memory_preview = "history"
     default_scope = WORKFLOW
+    recalled_outputs = (CONTEXT_OUTPUT,)
     context_output = CONTEXT_OUTPUT
     fields = (
         Field("topic_selector", gettext_noop("Topic"), Widget.SELECTOR,
@@ -97,7 +98,7 @@ class MemoryRetrieval(NodeKind[RetrievalConfig, RetrievalConfig]):
         Field("content_selector", gettext_noop("Content"), Widget.SELECTOR),
         Field("document_selector", gettext_noop("Document"), Widget.SELECTOR),
         Field("scope", gettext_noop("Scope"), Widget.CHOICE, default=WORKFLOW, choices=(
-            (WORKFLOW, gettext_noop("Workflow (by group)")),
+            (WORKFLOW, gettext_noop("Workflow")),
             ("conversation", gettext_noop("Conversation")),
             ("user", gettext_noop("User")),
             ("global", gettext_noop("Global")),

@@ -10,13 +10,14 @@ from typing import Any, Final, Literal
 from pydantic import AliasChoices
 from pydantic import Field as Bounded
 
-from workflows.engine.appearance import Data, get_variable_name
+from workflows.engine.appearance import Data, get_model_name, get_variable_name
 from workflows.engine.configuration import Field, NodeConfig, Widget
 from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.memory_usage import get_scope_label
 from workflows.engine.language.templating import Template
 from workflows.engine.language.untrusted import WEB, has_untrusted_source, needs_scope_review
+from workflows.engine.model_records import USAGE, describe_usage
 from workflows.engine.nodes.memory.entry_keys import build_key
 from workflows.engine.nodes.memory.facts import Extraction, extract_facts
 from workflows.engine.nodes.memory.memory_access import (
@@ -148,7 +149,13 @@ class MemoryStore(NodeKind[StoreConfig, PreparedStore]):
     def summarize(self, data: Data) -> Iterable[Text]:
         scope = get_scope_label(data.get("scope"))
         if data.get("source") == FACTS:
-            return [scope, Phrase(gettext_noop("facts from this turn"))]
+            model = get_model_name(data.get("model"))
+            words = (
+                gettext_noop("facts by %(model)s")
+                if model
+                else gettext_noop("facts from this turn")
+            )
+            return [scope, Phrase(words, {"model": model} if model else {})]
         return [scope, as_text(data.get("key")) or get_variable_name(data.get("value_selector"))]
 
     def prepare(self, spec: NodeSpec) -> PreparedStore:
@@ -203,17 +210,19 @@ async def _store_facts(
     message = as_text(ctx.pool.require(config.value_selector))
     selector = config.answer_selector
     answer = as_text(ctx.pool.get_or_none(selector)) if selector else ""
-    inputs: dict[str, Json] = {"scope": config.scope, "metadata": metadata, "message": message}
-    ctx.record_inputs(inputs)
+    ctx.record_inputs({"scope": config.scope, "metadata": metadata, "message": message})
     get_memory(ctx, config.scope)  # before the model is paid for
     extraction = await extract_facts(message, answer, config.model or HelperModel(), ctx)
-    ctx.record_inputs({**inputs, **_describe_extraction(extraction)})
+    ctx.recorded_inputs.update(_describe_extraction(extraction))
     results = [
         await _store(Draft(build_key(fact), fact), config, metadata, tier, ctx)
         for fact in extraction.facts
     ]
     events = tuple(result.event for result in results if result.event)
-    return NodeResult(_build_outputs(results), events=events, usage=extraction.usage)
+    outputs = _build_outputs(results)
+    if extraction.usage and extraction.usage.total_tokens:
+        outputs[USAGE] = describe_usage(extraction.usage)
+    return NodeResult(outputs, events=events, usage=extraction.usage)
 
 
 def _describe_extraction(extraction: Extraction) -> dict[str, Json]:

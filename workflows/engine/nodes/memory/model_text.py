@@ -1,14 +1,16 @@
 """Asks a model for a text that a memory node needs for itself, and does not show."""
 
+import json
 from collections.abc import Sequence
 from contextlib import aclosing
-from typing import Any
+from typing import Any, Final
 
 from workflows.engine.configuration import ConfigPart
 from workflows.engine.errors import ModelFailed, PortMissing
 from workflows.engine.kinds import NodeContext
 from workflows.engine.language.document import Json
-from workflows.engine.ports import Message, ModelRequest, Usage
+from workflows.engine.model_records import record_source
+from workflows.engine.ports import Message, ModelRequest, ModelSource, Usage
 
 
 class HelperModel(ConfigPart):
@@ -25,7 +27,10 @@ async def ask_model(
     ctx: NodeContext,
     **more: Any,  # the other fields of the request
 ) -> tuple[str, Usage | None]:
-    """Return the whole answer and its tokens. Raises ModelFailed, also if the answer was cut off."""
+    """Return the whole answer and its tokens, and record which model gave it.
+
+    Raises ModelFailed, also if the answer was cut off.
+    """
     if ctx.ports.model is None:
         raise PortMissing("model")
     request = ModelRequest(
@@ -36,13 +41,34 @@ async def ask_model(
         params=model.completion_params or {},
         **more,
     )
+    if model.provider:
+        ctx.recorded_inputs["model"] = {"provider": model.provider, "name": model.name}
     parts: list[str] = []
     usage: Usage | None = None
-    # Always close the stream, as in an LLM node.
-    async with aclosing(ctx.ports.model.stream(request)) as chunks:  # type: ignore[type-var]
-        async for chunk in chunks:
-            parts.append(chunk.text)
-            usage = chunk.usage or usage
-            if chunk.finish_reason == "error":
-                raise ModelFailed("The model's answer was cut off", retryable=True)
+    source: ModelSource | None = None
+    try:
+        # Always close the stream, as in an LLM node.
+        async with aclosing(ctx.ports.model.stream(request)) as chunks:  # type: ignore[type-var]
+            async for chunk in chunks:
+                parts.append(chunk.text)
+                usage = chunk.usage or usage
+                source = chunk.source or source
+                if chunk.finish_reason == "error":
+                    raise ModelFailed("The model's answer was cut off", retryable=True)
+    except ModelFailed as failure:
+        source = failure.source or source
+        raise
+    finally:
+        record_source(ctx, source)
     return "".join(parts), usage
+
+
+def read_object(reply: str) -> Json:
+    """Return the JSON in a model's answer, which may have reasoning or other text before it. Raises ValueError."""
+    text = reply.rsplit(_END_OF_REASONING, 1)[-1]
+    value, _end = _DECODER.raw_decode(text, max(text.find("{"), 0))
+    return value
+
+
+_END_OF_REASONING: Final = "</think>"
+_DECODER: Final = json.JSONDecoder(strict=False)  # models write line breaks into strings

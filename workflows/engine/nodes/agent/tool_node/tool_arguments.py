@@ -38,6 +38,16 @@ def fill_in(arguments: Arguments, pool: VariablePool) -> dict[str, Json]:
     return {name: value for name, value in values.items() if value is not None}
 
 
+def list_missing(arguments: Arguments, parameters: Arguments) -> Iterator[str]:
+    """Yield the required parameters that have no argument or an empty one."""
+    for name in parameters.get("required") or ():
+        value = arguments.get(name)
+        if isinstance(value, Mapping) and _is_typed(value):
+            value = value["value"]
+        if value in (None, "", []):
+            yield name
+
+
 def drop_blanks(arguments: Arguments, parameters: Arguments) -> dict[str, Json]:
     """Return the arguments without empty texts for parameters that may be left out."""
     required = parameters.get("required") or ()
@@ -71,4 +81,6 @@ def _get_selector(argument: Json) -> Selector | None:
 
 
 def _is_typed(argument: Json) -> bool:
-    return isinstance(argument, Mapping) and argument.get("type") in _TYPES and "value" in argument
+    if not isinstance(argument, Mapping) or "value" not in argument:
+        return False
+    return isinstance(argument.get("type"), str) and argument["type"] in _TYPES

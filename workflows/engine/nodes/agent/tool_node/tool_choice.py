@@ -21,7 +21,14 @@ DIFY_TOOLS: Final[Mapping[str, frozenset[str]]] = {
     ),
     "maths": frozenset({"eval_expression"}),
     "webscraper": frozenset({"webscraper"}),
-    "json_process": frozenset({"parse"}),
+    "json_process": frozenset({"parse", "json_delete", "json_insert", "json_replace"}),
+    "tavily": frozenset({"tavily_search", "tavily_extract"}),
+    "google": frozenset({"google_search"}),
+    "searxng": frozenset({"searxng_search"}),
+    "duckduckgo": frozenset({"ddgo_search"}),
+    "wikipedia": frozenset({"wikipedia_search"}),
+    **dict.fromkeys(("jina", "jina_tool"), frozenset({"jina_reader", "jina_search"})),
+    "firecrawl": frozenset({"scrape", "map"}),
 }
 # Dify's types of providers other than its built-in ones → the sources here.
 _SOURCES: Final[Mapping[str, ToolSource]] = {
@@ -77,21 +84,32 @@ def build_tool_data(reference: ToolReference, label: str) -> dict[str, Json]:
 
 def describe_choice(data: Mapping[str, Json]) -> str:
     """Return the name of the tool and of its provider, as the document has them."""
+    name, provider = get_named_tool(data)
+    return f"{name} of {provider}" if provider else name
+
+
+def get_named_tool(data: Mapping[str, Json]) -> tuple[str, str]:
+    """Return the names of the tool and of its provider, as the document has them."""
     provider = (
         _read_text(data, "provider_name")
         or _read_text(data, "provider_id")
         or _read_server_name(data)
     )
-    name = _read_text(data, "tool_name")
-    return f"{name} of {provider}" if provider else name
+    return _read_text(data, "tool_name"), provider
+
+
+def is_known_tool(provider: str, name: str) -> bool:
+    """Return whether a built-in tool stands in for the tool of another product.
+
+    A provider that moved into Dify's marketplace has a path, such as langgenius/time/time.
+    """
+    return name in DIFY_TOOLS.get(provider.rsplit("/", 1)[-1], ())
 
 
 def _find_builtin(provider: str, name: str) -> ToolReference | None:
     if provider in ("", "builtin", OWN_PROVIDER):
         return ToolReference("builtin", name)
-    # A provider that moved into Dify's marketplace has a path, such as langgenius/time/time.
-    is_known = name in DIFY_TOOLS.get(provider.rsplit("/", 1)[-1], ())
-    return ToolReference("builtin", name) if is_known else None
+    return ToolReference("builtin", name) if is_known_tool(provider, name) else None
 
 
 def _read_server_name(data: Mapping[str, Json]) -> str:

@@ -30,15 +30,16 @@ def ask_for_approval(
     ctx: NodeContext, config: AgentConfig, part: str, tool_name: str, arguments: Json
 ) -> None:
     """Return if a person allowed the call. Raises Refused, or StepWaiting as long as nobody has answered."""
-    answer = ctx.wait_for(Wait(build_form(tool_name, arguments), _get_due_at(ctx, config)), part)
+    form, due_at = build_form(tool_name, arguments), _get_due_at(ctx, config)
+    answer = ctx.wait_for(Wait(form, due_at, is_duration=True), part)
     if answer.is_timed_out:
         raise Refused("Nobody allowed this call in time. Go on without it.")
     if answer.action != ALLOW:
-        given = str(answer.values.get(REASON_FIELD) or "").strip()[:_MAX_REASON]
-        reason = f" The reason: “{given}”." if given else ""
+        reason_text = str(answer.values.get(REASON_FIELD) or "").strip()[:_MAX_REASON]
+        reason = f" The reason: “{reason_text}”." if reason_text else ""
         raise Refused(
             f"A person refused this call.{reason} Go on without it.",
-            is_untrusted=bool(given) and answer.answered_by == BY_LINK,
+            is_untrusted=bool(reason_text) and answer.answered_by == BY_LINK,
         )
 
 

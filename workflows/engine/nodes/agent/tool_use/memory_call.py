@@ -22,6 +22,9 @@ class MemoryCall(NamedTuple):
     ctx: NodeContext
     origin: Origin
     has_read_untrusted: bool
+    knowledge_bases: tuple[
+        str, ...
+    ] = ()  # of the team, which a search is about instead of the scope
 
     @property
     def address(self) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from workflows.engine.nodes.agent.tool_use.memory_call import (
 )
 from workflows.engine.nodes.agent.tool_use.tool_results import ToolOutcome, build_error
 from workflows.engine.nodes.agent.tool_use.wiki_tools import WIKI_TOOLS
-from workflows.engine.nodes.memory.knowledge_retrieval import DEFAULT_MIN_SCORE
+from workflows.engine.nodes.memory.knowledge.config import DEFAULT_MIN_SCORE
 from workflows.engine.nodes.memory.memory_access import (
     build_quarantined_event,
     build_recalled_event,
@@ -41,6 +41,8 @@ from workflows.engine.tool_calls import ToolResult, ToolSpec
 DEFAULT_TOP_K: Final = 5
 MAX_TOP_K: Final = 20
 QUARANTINE: Final = "quarantine"
+# In place of a scope: the knowledge bases that the author names.
+KNOWLEDGE: Final = "knowledge"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,7 @@ class MemoryTool:
     action: Action
     ctx: NodeContext
     has_read_untrusted: Callable[[], bool]
+    knowledge_bases: tuple[str, ...] = ()  # that the author names
     needs_approval: bool = False
     is_independent: bool = False  # a call may read what the one before it stored
 
@@ -64,7 +67,15 @@ class MemoryTool:
         scope = str(arguments.get("scope") or self.scopes[0])
         if scope not in self.scopes:
             return build_error(f"The scope must be one of: {', '.join(self.scopes)}.")
-        call = MemoryCall(scope, arguments, self.ctx, origin, self.has_read_untrusted())
+        is_knowledge = scope == KNOWLEDGE
+        call = MemoryCall(
+            "global" if is_knowledge else scope,
+            arguments,
+            self.ctx,
+            origin,
+            self.has_read_untrusted(),
+            self.knowledge_bases if is_knowledge else (),
+        )
         try:
             return await self.action(call)
         except EngineFault as fault:
@@ -80,10 +91,13 @@ def build_memory_tools(
     allowed: Mapping[MemoryToolName, Sequence[str]],
     ctx: NodeContext,
     has_read_untrusted: Callable[[], bool],
+    knowledge_bases: tuple[str, ...] = (),
 ) -> Iterator[MemoryTool]:
-    """Yield the tools that the author allows in at least one scope."""
+    """Yield the tools that the author allows in at least one scope, and the search of the named knowledge bases."""
     for name, (description, properties, required, action) in _TOOLS.items():
         scopes = tuple(allowed.get(name, ()))
+        if name == "search_pages" and knowledge_bases:
+            scopes = (KNOWLEDGE, *scopes)
         if not scopes:
             continue
         scope_rule = {"scope": {"type": "string", "enum": list(scopes), "description": _SCOPE_TEXT}}
@@ -93,7 +107,12 @@ def build_memory_tools(
             "required": list(required),
         }
         yield MemoryTool(
-            ToolSpec(name, description, schema), scopes, action, ctx, has_read_untrusted
+            ToolSpec(name, description, schema),
+            scopes,
+            action,
+            ctx,
+            has_read_untrusted,
+            knowledge_bases,
         )
 
 
@@ -152,6 +171,7 @@ async def _search_pages(call: MemoryCall) -> ToolOutcome:
         query=query,
         top_k=_get_top_k(call.arguments),
         min_score=DEFAULT_MIN_SCORE if min_score is None else min_score,
+        namespaces=call.knowledge_bases,
     )
     hits = [page.entry for page in pages]
     data = [
@@ -215,7 +235,7 @@ def _get_min_score(arguments: Arguments) -> float | None:
 
 _SCOPE_TEXT: Final = (
     "Whose memory: conversation (this chat), user (this person), global (everyone who uses this"
-    " application), workflow, or run."
+    " application), workflow, run, or knowledge (the team's knowledge bases)."
 )
 _QUERY: Final[dict[str, Json]] = {"type": "string", "description": "What to look for."}
 _TOP_K: Final[dict[str, Json]] = {

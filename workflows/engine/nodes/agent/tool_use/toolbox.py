@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 
-from workflows.engine.errors import PortMissing, ToolFailed
+from workflows.engine.errors import PortMissing, ToolFailed, ToolMissing
 from workflows.engine.kinds import NodeContext
 from workflows.engine.language.document import Json
 from workflows.engine.language.json_schema import find_schema_error
@@ -21,13 +21,15 @@ from workflows.engine.nodes.agent.tool_use.tool_results import (
 from workflows.engine.nodes.http.json_repair import NotJson, read_json
 from workflows.engine.ports import Origin
 from workflows.engine.text_rendering import as_text
-from workflows.engine.tool_calls import Tool, ToolCall, ToolPort, ToolSpec
+from workflows.engine.tool_calls import Tool, ToolCall, ToolPort, ToolReference, ToolSpec
 
 
 # Models accept only such names of functions.
 _INVALID_IN_NAME: Final = re.compile(r"[^a-zA-Z0-9_-]+")
 _SEPARATORS: Final = re.compile(r"[\W_]+")
 _MAX_NAME: Final = 64
+# What a model is told about a tool that this installation lacks.
+_MISSING: Final = "Not installed; do not call it."
 MAX_ARGUMENTS: Final = 100_000  # characters
 MAX_ARGUMENT_DEPTH: Final = 40
 
@@ -91,6 +93,25 @@ class PortTool:
 
 
 @dataclass(frozen=True, slots=True)
+class MissingTool:
+    """A tool that the document names and that this installation lacks. The agent runs, and only a call of it fails."""
+
+    spec: ToolSpec
+    reference: ToolReference
+    message: str
+    needs_approval: bool = False
+    is_independent: bool = True
+
+    @property
+    def description(self) -> Mapping[str, Json]:
+        reference = self.reference
+        return {"source": reference.source, "provider": reference.provider, "tool": reference.name}
+
+    async def call(self, arguments: Arguments, origin: Origin) -> ToolOutcome:
+        return build_error(self.message)
+
+
+@dataclass(frozen=True, slots=True)
 class Toolbox:
     """The tools that a model may call, by the names under which it sees them."""
 
@@ -108,14 +129,14 @@ class Toolbox:
         """
         if name in self.tools:
             return name
-        wanted = _normalize(name)
-        if not wanted:
+        normalized = _normalize(name)
+        if not normalized:
             return None
         for list_names in _NAMES_IN_ORDER:
             matches = [
                 key
                 for key, tool in self.tools.items()
-                if wanted in map(_normalize, list_names(tool.spec))
+                if normalized in map(_normalize, list_names(tool.spec))
             ]
             if matches:
                 # Two tools that share an alias or a function's name are not told apart by it.
@@ -134,17 +155,31 @@ class Toolbox:
 async def find_tools(
     entries: Sequence[AgentTool], own_tools: Iterable[CallableTool], ctx: NodeContext
 ) -> Toolbox:
-    """Find the tools of the document. Raises ToolFailed for one that the run may not use."""
+    """Find the tools of the document. Raises ToolFailed for one that the run may not use.
+
+    One that is missing is offered nevertheless, so that the others can be used; a call of it is an error.
+    """
     tools: dict[str, CallableTool] = {tool.spec.name: tool for tool in own_tools}
     port = ctx.ports.tools
     if not entries:
         return Toolbox(tools)
     if port is None:
         raise PortMissing("tools")
-    found = [(entry, tool) for entry in entries for tool in await port.find([entry.reference])]
-    names = _choose_names([tool for _entry, tool in found], tools)
-    for name, (entry, tool) in zip(names, found, strict=True):
-        tools[name] = _build_tool(name, entry, tool, port, ctx)
+    offered: list[tuple[AgentTool, Tool]] = []
+    messages: dict[int, str] = {}  # of missing tools, by the position in ``offered``
+    for entry in entries:
+        try:
+            offered += [(entry, tool) for tool in await port.find([entry.reference])]
+        except ToolMissing as missing:
+            messages[len(offered)] = missing.message
+            offered.append((entry, Tool(entry.reference, ToolSpec(entry.name, _MISSING))))
+    names = _choose_names([tool for _entry, tool in offered], tools)
+    for index, (name, (entry, tool)) in enumerate(zip(names, offered, strict=True)):
+        if index in messages:
+            spec = replace(tool.spec, name=name)
+            tools[name] = MissingTool(spec, tool.reference, messages[index])
+        else:
+            tools[name] = _build_tool(name, entry, tool, port, ctx)
     return Toolbox(tools)
 
 

@@ -1,0 +1,1 @@
+"""The parts of the node that searches knowledge bases: settings, questions to models, ranking and filters."""

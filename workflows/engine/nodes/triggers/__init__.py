@@ -1,0 +1,1 @@
+"""The nodes at which a run begins that no person and no API client starts."""
