@@ -179,6 +179,13 @@ class Migration(migrations.Migration):
                 "verbose_name": "credential",
                 "verbose_name_plural": "credentials",
                 "ordering": ["name", "id"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("team", "name"), name="credential_name_once"),
+                    models.CheckConstraint(
+                        condition=models.Q(("kind__regex", "^[a-z][a-z0-9_-]*$")),
+                        name="credential_kind_known",
+                    ),
+                ],
             },
             managers=[
                 ("_unscoped", django.db.models.manager.Manager()),
@@ -265,6 +272,23 @@ class Migration(migrations.Migration):
                 "verbose_name": "folder",
                 "verbose_name_plural": "folders",
                 "ordering": ["name", "id"],
+                "constraints": [
+                    models.UniqueConstraint(
+                        models.F("team"),
+                        models.F("parent"),
+                        django.db.models.functions.text.Lower("name"),
+                        name="folder_name_once",
+                        nulls_distinct=False,
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("parent", None),
+                            models.Q(("parent", models.F("id")), _negated=True),
+                            _connector="OR",
+                        ),
+                        name="folder_not_in_itself",
+                    ),
+                ],
             },
             managers=[
                 ("_unscoped", django.db.models.manager.Manager()),
@@ -326,6 +350,23 @@ class Migration(migrations.Migration):
                 "verbose_name": "model provider",
                 "verbose_name_plural": "model providers",
                 "ordering": ["name", "id"],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("team", "name"), name="model_provider_name_once"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("kind__regex", "^[a-z][a-z0-9_-]*$")),
+                        name="model_provider_kind_known",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("kind", "offline"),
+                            models.Q(("base_url", ""), _negated=True),
+                            _connector="OR",
+                        ),
+                        name="model_provider_has_a_url",
+                    ),
+                ],
             },
             managers=[
                 ("_unscoped", django.db.models.manager.Manager()),
@@ -547,6 +588,12 @@ class Migration(migrations.Migration):
                 "verbose_name": "message",
                 "verbose_name_plural": "messages",
                 "ordering": ["conversation", "number"],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("conversation", "number"), name="message_number_once"
+                    ),
+                    models.UniqueConstraint(fields=("run",), name="message_once_a_run"),
+                ],
             },
             managers=[
                 ("_unscoped", django.db.models.manager.Manager()),
@@ -593,6 +640,9 @@ class Migration(migrations.Migration):
                 "verbose_name": "run event",
                 "verbose_name_plural": "run events",
                 "ordering": ["run", "seq"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("run", "seq"), name="run_event_seq_once")
+                ],
             },
             managers=[
                 ("_unscoped", django.db.models.manager.Manager()),
@@ -639,6 +689,7 @@ class Migration(migrations.Migration):
                 "verbose_name": "partial text",
                 "verbose_name_plural": "partial texts",
                 "ordering": ["run", "id"],
+                "constraints": [models.UniqueConstraint(fields=("run",), name="run_partial_once")],
             },
             managers=[
                 ("_unscoped", django.db.models.manager.Manager()),
@@ -669,6 +720,13 @@ class Migration(migrations.Migration):
                 "verbose_name": "snapshot",
                 "verbose_name_plural": "snapshots",
                 "ordering": ["-created_at", "-id"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("team", "hash"), name="snapshot_hash_once"),
+                    models.CheckConstraint(
+                        condition=models.Q(("hash__regex", "^[0-9a-f]{64}$")),
+                        name="snapshot_hash_is_sha256",
+                    ),
+                ],
             },
             managers=[
                 ("_unscoped", django.db.models.manager.Manager()),
@@ -805,6 +863,36 @@ class Migration(migrations.Migration):
                 "verbose_name": "step",
                 "verbose_name_plural": "steps",
                 "ordering": ["run", "id"],
+                "indexes": [models.Index(fields=["run", "id"], name="step_of_run")],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            (
+                                "status__in",
+                                [
+                                    "running",
+                                    "succeeded",
+                                    "failed",
+                                    "exception",
+                                    "skipped",
+                                    "stopped",
+                                    "paused",
+                                ],
+                            )
+                        ),
+                        name="step_status_known",
+                    ),
+                    models.UniqueConstraint(
+                        condition=models.Q(
+                            (
+                                "status__in",
+                                ["succeeded", "failed", "exception", "skipped", "stopped"],
+                            )
+                        ),
+                        fields=("run", "node_key", "rounds"),
+                        name="step_finished_once",
+                    ),
+                ],
             },
             managers=[
                 ("_unscoped", django.db.models.manager.Manager()),
@@ -861,6 +949,11 @@ class Migration(migrations.Migration):
                 "verbose_name": "step intent",
                 "verbose_name_plural": "step intents",
                 "ordering": ["run", "id"],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("run", "node_key", "rounds", "attempt"), name="step_intent_once"
+                    )
+                ],
             },
             managers=[
                 ("_unscoped", django.db.models.manager.Manager()),
@@ -1001,6 +1094,15 @@ class Migration(migrations.Migration):
                 "verbose_name": "test result",
                 "verbose_name_plural": "test results",
                 "ordering": ["-queued_at", "-id"],
+                "indexes": [models.Index(fields=["case", "-queued_at"], name="test_result_newest")],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("status__in", ["queued", "running", "passed", "failed"])
+                        ),
+                        name="test_result_status_known",
+                    )
+                ],
             },
             managers=[
                 ("_unscoped", django.db.models.manager.Manager()),
@@ -1189,6 +1291,23 @@ class Migration(migrations.Migration):
                 "verbose_name": "workflow",
                 "verbose_name_plural": "workflows",
                 "ordering": ["-updated_at", "-id"],
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("archived_at__isnull", True)),
+                        fields=["team", "-updated_at", "-id"],
+                        name="workflow_team_newest",
+                    )
+                ],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("mode__in", ["workflow", "advanced-chat"])),
+                        name="workflow_mode_known",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("dialect__in", ["dify", "xworkflow"])),
+                        name="workflow_dialect_known",
+                    ),
+                ],
             },
             managers=[
                 ("_unscoped", django.db.models.manager.Manager()),
@@ -1258,6 +1377,23 @@ class Migration(migrations.Migration):
                 "verbose_name": "variable",
                 "verbose_name_plural": "variables",
                 "ordering": ["workflow", "area", "rank", "id"],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("workflow", "area", "name"), name="variable_name_once"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("area__in", ["environment", "conversation"])),
+                        name="variable_area_known",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("value_type", "secret"), _negated=True),
+                            ("value__isnull", True),
+                            _connector="OR",
+                        ),
+                        name="variable_secret_not_plain",
+                    ),
+                ],
             },
             managers=[
                 ("_unscoped", django.db.models.manager.Manager()),
@@ -1437,6 +1573,27 @@ class Migration(migrations.Migration):
                 "verbose_name": "revision",
                 "verbose_name_plural": "revisions",
                 "ordering": ["workflow", "-number"],
+                "indexes": [
+                    models.Index(fields=["workflow", "actor", "-number"], name="revision_of_actor")
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("workflow", "number"), name="revision_number_once"
+                    ),
+                    models.UniqueConstraint(fields=("workflow", "key"), name="revision_key_once"),
+                    models.CheckConstraint(
+                        condition=models.Q(("kind__in", ["edit", "undo", "redo"])),
+                        name="revision_kind_known",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("kind", "edit"), ("undoes__isnull", True)),
+                            ("undoes__isnull", False),
+                            _connector="OR",
+                        ),
+                        name="revision_undoes_something",
+                    ),
+                ],
             },
             managers=[
                 ("_unscoped", django.db.models.manager.Manager()),
@@ -1494,6 +1651,11 @@ class Migration(migrations.Migration):
                 "verbose_name": "pin",
                 "verbose_name_plural": "pins",
                 "ordering": ["workflow", "node_key"],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("workflow", "node_key"), name="pin_of_node_once"
+                    )
+                ],
             },
             managers=[
                 ("_unscoped", django.db.models.manager.Manager()),
@@ -1542,6 +1704,14 @@ class Migration(migrations.Migration):
                 "verbose_name": "node",
                 "verbose_name_plural": "nodes",
                 "ordering": ["workflow", "rank", "id"],
+                "indexes": [
+                    models.Index(fields=["team", "kind"], name="node_team_kind"),
+                    models.Index(fields=["workflow", "is_note", "-rank"], name="node_last_place"),
+                    models.Index(fields=["workflow", "parent"], name="node_in_container"),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(fields=("workflow", "key"), name="node_key_once")
+                ],
             },
             managers=[
                 ("_unscoped", django.db.models.manager.Manager()),
@@ -1595,6 +1765,14 @@ class Migration(migrations.Migration):
                 "verbose_name": "edge",
                 "verbose_name_plural": "edges",
                 "ordering": ["workflow", "rank", "id"],
+                "indexes": [
+                    models.Index(fields=["workflow", "source"], name="edge_from"),
+                    models.Index(fields=["workflow", "target"], name="edge_to"),
+                    models.Index(fields=["workflow", "-rank"], name="edge_last_place"),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(fields=("workflow", "key"), name="edge_key_once")
+                ],
             },
             managers=[
                 ("_unscoped", django.db.models.manager.Manager()),
@@ -1699,6 +1877,21 @@ class Migration(migrations.Migration):
                 "verbose_name": "comment",
                 "verbose_name_plural": "comments",
                 "ordering": ["workflow", "created_at", "id"],
+                "indexes": [
+                    models.Index(fields=["workflow", "node", "created_at"], name="comment_of_node")
+                ],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("thread", None), ("resolved_at", None), _connector="OR"
+                        ),
+                        name="comment_thread_resolved_as_one",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("deleted_at", None), ("body", ""), _connector="OR"),
+                        name="comment_deleted_is_empty",
+                    ),
+                ],
             },
             managers=[
                 ("_unscoped", django.db.models.manager.Manager()),
@@ -1746,6 +1939,11 @@ class Migration(migrations.Migration):
                 "verbose_name": "workflow secret",
                 "verbose_name_plural": "workflow secrets",
                 "ordering": ["workflow", "area", "name"],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("workflow", "area", "name"), name="workflow_secret_once"
+                    )
+                ],
             },
             managers=[
                 ("_unscoped", django.db.models.manager.Manager()),
@@ -1826,168 +2024,13 @@ class Migration(migrations.Migration):
                 "verbose_name": "dry run change",
                 "verbose_name_plural": "dry run changes",
                 "ordering": ["run", "number"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("run", "number"), name="would_be_number_once")
+                ],
             },
             managers=[
                 ("_unscoped", django.db.models.manager.Manager()),
             ],
-        ),
-        migrations.AddConstraint(
-            model_name="credential",
-            constraint=models.UniqueConstraint(
-                fields=("team", "name"), name="credential_name_once"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="credential",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("kind__regex", "^[a-z][a-z0-9_-]*$")),
-                name="credential_kind_known",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="folder",
-            constraint=models.UniqueConstraint(
-                models.F("team"),
-                models.F("parent"),
-                django.db.models.functions.text.Lower("name"),
-                name="folder_name_once",
-                nulls_distinct=False,
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="folder",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    ("parent", None),
-                    models.Q(("parent", models.F("id")), _negated=True),
-                    _connector="OR",
-                ),
-                name="folder_not_in_itself",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="modelprovider",
-            constraint=models.UniqueConstraint(
-                fields=("team", "name"), name="model_provider_name_once"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="modelprovider",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("kind__regex", "^[a-z][a-z0-9_-]*$")),
-                name="model_provider_kind_known",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="modelprovider",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    ("kind", "offline"), models.Q(("base_url", ""), _negated=True), _connector="OR"
-                ),
-                name="model_provider_has_a_url",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="message",
-            constraint=models.UniqueConstraint(
-                fields=("conversation", "number"), name="message_number_once"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="message",
-            constraint=models.UniqueConstraint(fields=("run",), name="message_once_a_run"),
-        ),
-        migrations.AddConstraint(
-            model_name="runevent",
-            constraint=models.UniqueConstraint(fields=("run", "seq"), name="run_event_seq_once"),
-        ),
-        migrations.AddConstraint(
-            model_name="runpartial",
-            constraint=models.UniqueConstraint(fields=("run",), name="run_partial_once"),
-        ),
-        migrations.AddConstraint(
-            model_name="snapshot",
-            constraint=models.UniqueConstraint(fields=("team", "hash"), name="snapshot_hash_once"),
-        ),
-        migrations.AddConstraint(
-            model_name="snapshot",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("hash__regex", "^[0-9a-f]{64}$")),
-                name="snapshot_hash_is_sha256",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="step",
-            index=models.Index(fields=["run", "id"], name="step_of_run"),
-        ),
-        migrations.AddConstraint(
-            model_name="step",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    (
-                        "status__in",
-                        [
-                            "running",
-                            "succeeded",
-                            "failed",
-                            "exception",
-                            "skipped",
-                            "stopped",
-                            "paused",
-                        ],
-                    )
-                ),
-                name="step_status_known",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="step",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(
-                    ("status__in", ["succeeded", "failed", "exception", "skipped", "stopped"])
-                ),
-                fields=("run", "node_key", "rounds"),
-                name="step_finished_once",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="stepintent",
-            constraint=models.UniqueConstraint(
-                fields=("run", "node_key", "rounds", "attempt"), name="step_intent_once"
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="testresult",
-            index=models.Index(fields=["case", "-queued_at"], name="test_result_newest"),
-        ),
-        migrations.AddConstraint(
-            model_name="testresult",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("status__in", ["queued", "running", "passed", "failed"])),
-                name="test_result_status_known",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="workflow",
-            index=models.Index(
-                condition=models.Q(("archived_at__isnull", True)),
-                fields=["team", "-updated_at", "-id"],
-                name="workflow_team_newest",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="workflow",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("mode__in", ["workflow", "advanced-chat"])),
-                name="workflow_mode_known",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="workflow",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("dialect__in", ["dify", "xworkflow"])),
-                name="workflow_dialect_known",
-            ),
         ),
         migrations.AddConstraint(
             model_name="version",
@@ -1999,30 +2042,6 @@ class Migration(migrations.Migration):
             model_name="version",
             constraint=models.CheckConstraint(
                 condition=models.Q(("number__gte", 1)), name="version_from_one"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="variable",
-            constraint=models.UniqueConstraint(
-                fields=("workflow", "area", "name"), name="variable_name_once"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="variable",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("area__in", ["environment", "conversation"])),
-                name="variable_area_known",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="variable",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("value_type", "secret"), _negated=True),
-                    ("value__isnull", True),
-                    _connector="OR",
-                ),
-                name="variable_secret_not_plain",
             ),
         ),
         migrations.AddConstraint(
@@ -2094,78 +2113,6 @@ class Migration(migrations.Migration):
             ),
         ),
         migrations.AddIndex(
-            model_name="revision",
-            index=models.Index(fields=["workflow", "actor", "-number"], name="revision_of_actor"),
-        ),
-        migrations.AddConstraint(
-            model_name="revision",
-            constraint=models.UniqueConstraint(
-                fields=("workflow", "number"), name="revision_number_once"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="revision",
-            constraint=models.UniqueConstraint(
-                fields=("workflow", "key"), name="revision_key_once"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="revision",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("kind__in", ["edit", "undo", "redo"])),
-                name="revision_kind_known",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="revision",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("kind", "edit"), ("undoes__isnull", True)),
-                    ("undoes__isnull", False),
-                    _connector="OR",
-                ),
-                name="revision_undoes_something",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="pin",
-            constraint=models.UniqueConstraint(
-                fields=("workflow", "node_key"), name="pin_of_node_once"
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="node",
-            index=models.Index(fields=["team", "kind"], name="node_team_kind"),
-        ),
-        migrations.AddIndex(
-            model_name="node",
-            index=models.Index(fields=["workflow", "is_note", "-rank"], name="node_last_place"),
-        ),
-        migrations.AddIndex(
-            model_name="node",
-            index=models.Index(fields=["workflow", "parent"], name="node_in_container"),
-        ),
-        migrations.AddConstraint(
-            model_name="node",
-            constraint=models.UniqueConstraint(fields=("workflow", "key"), name="node_key_once"),
-        ),
-        migrations.AddIndex(
-            model_name="edge",
-            index=models.Index(fields=["workflow", "source"], name="edge_from"),
-        ),
-        migrations.AddIndex(
-            model_name="edge",
-            index=models.Index(fields=["workflow", "target"], name="edge_to"),
-        ),
-        migrations.AddIndex(
-            model_name="edge",
-            index=models.Index(fields=["workflow", "-rank"], name="edge_last_place"),
-        ),
-        migrations.AddConstraint(
-            model_name="edge",
-            constraint=models.UniqueConstraint(fields=("workflow", "key"), name="edge_key_once"),
-        ),
-        migrations.AddIndex(
             model_name="conversation",
             index=models.Index(
                 fields=["workflow", "subject", "-created_at"], name="conversation_of_subject"
@@ -2175,36 +2122,6 @@ class Migration(migrations.Migration):
             model_name="conversation",
             constraint=models.UniqueConstraint(
                 fields=("team", "key"), name="conversation_key_once"
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="comment",
-            index=models.Index(fields=["workflow", "node", "created_at"], name="comment_of_node"),
-        ),
-        migrations.AddConstraint(
-            model_name="comment",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("thread", None), ("resolved_at", None), _connector="OR"),
-                name="comment_thread_resolved_as_one",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="comment",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("deleted_at", None), ("body", ""), _connector="OR"),
-                name="comment_deleted_is_empty",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="workflowsecret",
-            constraint=models.UniqueConstraint(
-                fields=("workflow", "area", "name"), name="workflow_secret_once"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="dryrunchange",
-            constraint=models.UniqueConstraint(
-                fields=("run", "number"), name="would_be_number_once"
             ),
         ),
     ]

@@ -7,8 +7,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.tenancy import TenantModel
-from workflows.models.authored import Authored
-from workflows.models.fields import VerbatimJSONField, link_to_user, link_to_workflow
+from workflows.models.fields import Authored, VerbatimJSONField, link_to_user, link_to_workflow
 
 
 # A case that has no result after this time is lost: its worker was killed, and no other worker continues it.
@@ -17,6 +16,8 @@ MAX_CASE_TIME = timedelta(minutes=5)
 
 class TestCase(Authored, TenantModel):
     """A test case. ``spec`` is ``engine.testing.cases.Case`` as JSON; its name is stored separately for lists."""
+
+    workflow_lookup = "workflow_id"
 
     __test__ = False  # otherwise pytest would collect a class named Test…
 
@@ -46,6 +47,8 @@ class ResultStatus(models.TextChoices):
 
 class TestResult(TenantModel):
     """One run of a test case against a snapshot. ``detail`` has the findings and steps, with secrets masked."""
+
+    workflow_lookup = "case__workflow_id"
 
     __test__ = False
 

@@ -18,6 +18,8 @@ class Comment(TenantModel):
     ``node`` is a key, not a foreign key: a node that is deleted and restored by undo has its comments again.
     """
 
+    workflow_lookup = "workflow_id"
+
     workflow = link_to_workflow("comments")
     thread = models.ForeignKey(
         "self",

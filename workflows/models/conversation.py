@@ -20,6 +20,8 @@ class Conversation(Personal):
     It names a memory namespace, so it never moves from one workflow or person to another.
     """
 
+    workflow_lookup = "workflow_id"
+
     workflow = models.ForeignKey(
         "workflows.Workflow", on_delete=models.CASCADE, related_name="conversations"
     )
@@ -55,6 +57,8 @@ class Conversation(Personal):
 class Message(TenantModel):
     """One turn: a query and its answer. ``number`` counts turns from 1."""
 
+    workflow_lookup = "conversation__workflow_id"
+
     conversation = models.ForeignKey(
         Conversation, on_delete=models.CASCADE, related_name="messages", db_index=False
     )
@@ -64,6 +68,7 @@ class Message(TenantModel):
         null=True,
         blank=True,
         on_delete=models.SET_NULL,
+        db_constraint=False,
         related_name="messages",
     )
     number = models.PositiveIntegerField(_("number"))

@@ -11,6 +11,8 @@ from workflows.models.run import JournalModel, Run
 class Pin(TenantModel):
     """Outputs that a node returns in runs from the editor instead of running. The whole team sees them."""
 
+    workflow_lookup = "workflow_id"
+
     workflow = link_to_workflow("pins")
     node_key = models.CharField(_("node"), max_length=255)
     outputs = VerbatimJSONField(_("outputs"), default=dict)

@@ -14,6 +14,8 @@ from workflows.models.fields import VerbatimJSONField, link_to_workflow
 class Node(TenantModel):
     """A node, or a sticky note (``is_note``), which is drawn and exported but never run."""
 
+    workflow_lookup = "workflow_id"
+
     workflow = link_to_workflow("nodes")
     key = models.CharField(_("ID in the document"), max_length=255)
     rank = models.PositiveIntegerField(default=0)
@@ -46,6 +48,8 @@ class Node(TenantModel):
 
 class Edge(TenantModel):
     """An edge from a handle of one node to a handle of another."""
+
+    workflow_lookup = "workflow_id"
 
     workflow = link_to_workflow("edges")
     key = models.CharField(_("ID in the document"), max_length=1024)
@@ -83,6 +87,8 @@ class VariableArea(models.TextChoices):
 class Variable(TenantModel):
     """A variable. The value of a ``secret`` variable is stored as a ``WorkflowSecret``, never here."""
 
+    workflow_lookup = "workflow_id"
+
     workflow = link_to_workflow("variables")
     area = models.CharField(_("area"), max_length=16, choices=VariableArea)
     name = models.CharField(_("name"), max_length=255)
@@ -118,6 +124,8 @@ class WorkflowSecret(TenantModel):
     It is stored by name, separate from the draft's rows: a published version whose draft has since dropped the
     variable still finds its value, and a new value applies to every version at once.
     """
+
+    workflow_lookup = "workflow_id"
 
     workflow = link_to_workflow("secrets")
     area = models.CharField(max_length=16, choices=VariableArea, default=VariableArea.ENVIRONMENT)

@@ -22,6 +22,8 @@ class RevisionKind(models.TextChoices):
 class Revision(TenantModel):
     """An edit's operations and their inverse; ``number`` is the draft's revision afterwards."""
 
+    workflow_lookup = "workflow_id"
+
     workflow = link_to_workflow("revisions")
     number = models.PositiveIntegerField(_("number"))
     base = models.PositiveIntegerField(_("based on"))

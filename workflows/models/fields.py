@@ -1,4 +1,4 @@
-"""Fields that several models have: JSON that keeps the order of keys, and links to users and workflows.
+"""Fields that several models have: JSON that keeps the order of keys, links to users and workflows, and who created a row.
 
 ``jsonb`` sorts keys and rewrites numbers. A node that prints an object would then print it differently after a crash
 than before it, so the values that a run computes are stored as PostgreSQL's ``json``, which is returned unchanged. JSON
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from django.conf import settings
 from django.db import models
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.utils.translation import gettext_lazy as _
 from psycopg.types.json import Json as AsJson
 
 
@@ -61,3 +62,14 @@ def link_to_workflow(related_name: str) -> "models.ForeignKey[Workflow, Workflow
     return models.ForeignKey(
         "workflows.Workflow", on_delete=models.CASCADE, related_name=related_name, db_index=False
     )
+
+
+class Authored(models.Model):
+    """A row that people create. ``created_by`` is null without a creator, and once their account is deleted."""
+
+    created_by = link_to_user(_("created by"))
+    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
+    updated_at = models.DateTimeField(_("updated at"), auto_now=True)
+
+    class Meta:
+        abstract = True

@@ -9,7 +9,7 @@ from django.db.models.functions import Lower
 from django.utils.translation import gettext_lazy as _
 
 from accounts.tenancy import TenantModel
-from workflows.models.authored import Authored
+from workflows.models.fields import Authored
 
 
 MAX_DEPTH = 5  # a folder at the top is at level 1
@@ -19,6 +19,8 @@ PATH_SEPARATOR = " / "
 
 class Folder(Authored, TenantModel):
     """A folder. ``parent`` is null at the top level. A row that still has subfolders or workflows can't be deleted."""
+
+    workflow_lookup = None
 
     name = models.CharField(_("name"), max_length=255)
     parent = models.ForeignKey(

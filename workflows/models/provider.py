@@ -20,10 +20,18 @@ class ProviderStatus(models.TextChoices):
     UNTESTED = "untested", _("Not tested")
 
 
+class ModelType(models.TextChoices):
+    """The types of models beside those that write texts, which a provider lists itself."""
+
+    EMBEDDING = "embedding", _("Embedding")
+    RERANK = "rerank", _("Reranking")
+
+
 class ConnectionKind(models.TextChoices):
     OPENAPI = "openapi", _("OpenAPI")  # the operations of an HTTP API
     MCP_HTTP = "mcp_http", _("MCP server (HTTP)")
     MCP_STDIO = "mcp_stdio", _("MCP server (local process)")  # if the operator lists its command
+    WEB = "web", _("Web service")  # an account with a service that built-in tools call
 
 
 class Credential(TenantModel):
@@ -31,6 +39,8 @@ class Credential(TenantModel):
 
     ``hint`` is all that people see of it. ``hosts`` says where it may be sent.
     """
+
+    workflow_lookup = None
 
     kind = models.CharField(_("kind"), max_length=32, choices=ProviderKind)
     name = models.CharField(_("name"), max_length=255)
@@ -74,6 +84,8 @@ class Credential(TenantModel):
 
 class ModelProvider(TenantModel):
     """The provider that a document's ``model.provider`` names in this team."""
+
+    workflow_lookup = None
 
     name = models.CharField(_("name"), max_length=255)
     kind = models.CharField(_("kind"), max_length=32, choices=ProviderKind)
@@ -139,6 +151,8 @@ class ModelProvider(TenantModel):
 class ModelMapping(TenantModel):
     """A model of the team that answers for one that documents name. Under ``default`` it is the team's default model."""
 
+    workflow_lookup = None
+
     provider = models.CharField(_("provider"), max_length=255)
     model = models.CharField(
         _("model"), max_length=255, blank=True, help_text=_("Empty: all models of the provider.")
@@ -166,8 +180,83 @@ class ModelMapping(TenantModel):
         return f"{self.provider}/{self.model}".rstrip("/")
 
 
+class ProviderModel(TenantModel):
+    """A model of a provider that embeds texts or ranks documents. The team has one default model of each type."""
+
+    workflow_lookup = None
+
+    provider = models.ForeignKey(
+        ModelProvider,
+        verbose_name=_("provider"),
+        on_delete=models.CASCADE,
+        related_name="added_models",
+        db_index=False,
+    )
+    type = models.CharField(_("type"), max_length=16, choices=ModelType)
+    name = models.CharField(_("model"), max_length=255)
+    is_default = models.BooleanField(_("default"), default=False)
+    # Of an embedding model: the vectors to ask for, and what comes before a question or a text.
+    requested_dimensions = models.PositiveIntegerField(
+        _("requested dimensions"), null=True, blank=True
+    )
+    question_prefix = models.CharField(_("before questions"), max_length=100, blank=True)
+    text_prefix = models.CharField(_("before texts"), max_length=100, blank=True)
+    # The result of the last test.
+    checked_at = models.DateTimeField(_("last check"), null=True, blank=True)
+    check_error = models.CharField(_("error of the last check"), max_length=1000, blank=True)
+    dimensions = models.PositiveIntegerField(_("dimensions"), null=True, blank=True)
+    unrelated_cosine = models.FloatField(_("cosine of unrelated texts"), null=True, blank=True)
+    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("embedding or reranking model")
+        verbose_name_plural = _("embedding and reranking models")
+        ordering = ["type", "name", "id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["provider", "type", "name"], name="provider_model_once"
+            ),
+            models.UniqueConstraint(
+                fields=["team", "type"],
+                condition=models.Q(is_default=True),
+                name="provider_model_one_default",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(type__in=ModelType.values), name="provider_model_type_known"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.provider_id}/{self.name}"
+
+
+class KnowledgeMapping(TenantModel):
+    """A knowledge base of the team that answers for a data set which documents of another installation name."""
+
+    workflow_lookup = None
+
+    data_set = models.CharField(_("data set"), max_length=255)  # its id in the other installation
+    knowledge_base = models.CharField(
+        _("knowledge base"), max_length=200
+    )  # the text of a namespace
+    updated_at = models.DateTimeField(_("updated at"), auto_now=True)
+
+    class Meta:
+        verbose_name = _("knowledge base mapping")
+        verbose_name_plural = _("knowledge base mappings")
+        ordering = ["data_set", "id"]
+        constraints = [
+            models.UniqueConstraint(fields=["team", "data_set"], name="knowledge_mapping_once"),
+        ]
+
+    def __str__(self) -> str:
+        return self.data_set
+
+
 class ModelCall(TenantModel):
     """A call that a provider answers now. Only those of providers with a limit of calls at the same time are counted."""
+
+    workflow_lookup = None
 
     provider = models.ForeignKey(ModelProvider, on_delete=models.CASCADE, related_name="calls")
     expires_at = models.DateTimeField(_("expires at"))  # after the end of a worker that was killed
@@ -187,6 +276,8 @@ class ToolConnection(TenantModel):
     ``operations`` is what the document or the server listed at the last check. A run uses this list, so that a server
     can't change what a tool is between the approval of a person and its use.
     """
+
+    workflow_lookup = None
 
     slug = models.SlugField(
         _("connection name"),

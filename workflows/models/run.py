@@ -1,17 +1,21 @@
 """A run and its steps: the state that survives a crash.
 
-The run tables grow without end and will be partitioned by time. A UUIDv7 *is* a time, so the partition key can be the
-run's id (``workflows_run`` by ``id``, everything else by ``run_id``): every unique constraint below already contains
-it, no other table needs a time column, and a month's runs are dropped with all that belongs to them. That change needs
-a primary key of ``(run_id, id)`` for the children, to which no other table refers.
+The run tables are partitioned by the week in which a run was created (``execution/sql/history.sql``). A UUIDv7 begins
+with a time, so the partition key is the run's id: ``id`` of ``workflows_run``, ``run_id`` of its steps, events, parts,
+partial texts and intents. Every unique constraint of these tables contains it, and their primary keys begin with it,
+whatever Django takes for the primary key. Foreign keys to runs are not constraints of the database, so that a week can
+be dropped without a lock on the tables that refer to it; upkeep clears what refers to a run before it drops the run.
 """
 
-from datetime import datetime
+import json
+from datetime import datetime, timedelta
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
+from django.db.models.lookups import GreaterThan
 from django.utils import timezone
 from django.utils.formats import date_format
+from django.utils.functional import cached_property
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -19,6 +23,8 @@ from accounts.models import Team
 from accounts.personas import strip_player
 from accounts.tenancy import TenantModel
 from workflows.engine.errors import ModelNeeded
+from workflows.engine.language.document import Json
+from workflows.engine.language.values import get_file_attribute, is_file
 from workflows.engine.runtime import step_records
 from workflows.models.fields import VerbatimJSONField, link_to_workflow
 from workflows.models.personal import Personal
@@ -34,6 +40,20 @@ class RunStatus(models.TextChoices):
     FAILED = step_records.RunStatus.FAILED.value, _("Failed")
     STOPPED = step_records.RunStatus.STOPPED.value, _("Stopped")
     PAUSED = step_records.RunStatus.PAUSED.value, _("Paused")
+
+
+class Channel(models.TextChoices):
+    """How a run was started: from a page, or by a program through one of the APIs."""
+
+    PAGE = "page", _("Page")
+    API = "api", _("API")
+    OPENAI = "openai", _("OpenAI API")
+    DIFY = "dify", _("Dify API")
+    MCP = "mcp", _("MCP")
+    LINK = "link", _("Chat link")
+    EMBED = "embed", _("Chat bubble")
+    WEBHOOK = "webhook", _("Webhook")
+    SCHEDULE = "schedule", _("Schedule")
 
 
 class StepStatus(models.TextChoices):
@@ -58,9 +78,21 @@ STEP_ENDED = (
 )
 
 
+# The time from a run's creation to its end.
+TAKEN = models.ExpressionWrapper(
+    models.F("finished_at") - models.F("created_at"), output_field=models.DurationField()
+)
+
+# Workers that may die one after the other over a run without its progress, as in ``execution/sql/claims.sql``.
+DEATHS_UNTIL_PARKED = 3
+
+
 class Run(Personal):
     """One execution of a snapshot. The row is also the outbox: while it is queued, it waits for a worker."""
 
+    workflow_lookup = "workflow_id"
+
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, db_index=False, related_name="+")
     workflow = link_to_workflow("runs")
     snapshot = models.ForeignKey(
         "workflows.Snapshot", on_delete=models.PROTECT, related_name="runs", db_index=False
@@ -82,6 +114,14 @@ class Run(Personal):
     )
 
     actor = models.CharField(_("actor"), max_length=255)
+    # Empty for runs from before it was recorded.
+    channel = models.CharField(
+        _("channel"), max_length=12, choices=Channel, blank=True, db_default=""
+    )
+    # The earlier messages from a client that keeps its conversations itself, and what the call leaves out.
+    client_call = VerbatimJSONField(_("call of a client"), null=True, blank=True)
+    # The request that started it, as in the log of the web server; that of its parent for a sub-workflow's run.
+    request_id = models.CharField(_("request"), max_length=64, blank=True, db_default="")
     # The run whose step started this one as a sub-workflow, and the idempotency key of that step.
     parent = models.ForeignKey(
         "self",
@@ -90,8 +130,12 @@ class Run(Personal):
         on_delete=models.CASCADE,
         related_name="children",
         db_index=False,
+        db_constraint=False,
     )
     parent_key = models.CharField(_("parent step"), max_length=255, blank=True, db_default="")
+    # The rounds of an iteration that this run executes for its parent; null for every other run. See
+    # ``execution.rounds``. Such a run is part of its parent: lists don't show it, and usage doesn't count it.
+    rounds = VerbatimJSONField(_("rounds"), null=True, blank=True)
     # Whether the inputs of a child run, or the outputs of any run, may contain untrusted content.
     has_untrusted_inputs = models.BooleanField(
         _("has untrusted inputs"), default=False, db_default=False
@@ -114,22 +158,22 @@ class Run(Personal):
     outputs = VerbatimJSONField(_("outputs"), null=True, blank=True)
     error = models.TextField(_("error"), blank=True)
     error_node = models.CharField(_("failed node"), max_length=255, blank=True)
-    exceptions_count = models.PositiveIntegerField(_("handled failures"), default=0)
-    prompt_tokens = models.PositiveBigIntegerField(_("prompt tokens"), default=0)
-    completion_tokens = models.PositiveBigIntegerField(_("completion tokens"), default=0)
+    exceptions_count = models.IntegerField(_("handled failures"), default=0)
+    prompt_tokens = models.BigIntegerField(_("prompt tokens"), default=0)
+    completion_tokens = models.BigIntegerField(_("completion tokens"), default=0)
     # In USD, with that of its sub-workflows; null if no price is known. ``execution.usage`` writes it after the end.
     cost = models.FloatField(_("cost"), null=True, blank=True)
     is_counted = models.BooleanField(_("counted in usage"), default=False, db_default=False)
 
     # The worker that executes it now. ``attempt`` is the fencing token: a write by an older attempt finds no row.
-    attempt = models.PositiveIntegerField(_("attempt"), default=0)
-    kill_count = models.PositiveSmallIntegerField(_("workers lost"), default=0)
+    attempt = models.IntegerField(_("attempt"), default=0)
+    kill_count = models.SmallIntegerField(_("workers lost"), default=0)
     worker = models.CharField(_("worker"), max_length=255, blank=True)
     lease_until = models.DateTimeField(_("leased until"), null=True, blank=True)
     # The time at which a paused run continues by itself: the earliest end of what it waits for.
     wake_at = models.DateTimeField(_("wakes at"), null=True, blank=True)
     cancel_requested_at = models.DateTimeField(_("cancel requested at"), null=True, blank=True)
-    last_seq = models.PositiveBigIntegerField(_("last event"), default=0)
+    last_seq = models.BigIntegerField(_("last event"), default=0)
 
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)
     queued_at = models.DateTimeField(_("queued at"), null=True, blank=True)
@@ -150,15 +194,17 @@ class Run(Personal):
                 | models.Q(finished_at__isnull=False),
                 name="run_ended_has_a_time",
             ),
-            models.UniqueConstraint(
-                fields=["parent", "parent_key"],
-                condition=models.Q(parent__isnull=False),
-                name="run_of_parent_step_once",
-            ),
         ]
         indexes = [
+            # Not unique, as a unique index contains the partition key; a child's id is computed from both instead.
+            models.Index(
+                fields=["parent", "parent_key"],
+                condition=models.Q(parent__isnull=False),
+                name="run_of_parent",
+            ),
             models.Index(fields=["workflow", "-created_at"], name="run_of_workflow"),
             models.Index(fields=["team", "started_by", "-created_at"], name="run_of_person"),
+            models.Index(fields=["team", "-created_at", "-id"], name="run_of_team"),
             # For the three queries of recovery; each index holds only the few matching rows.
             models.Index(
                 fields=["queued_at"], condition=models.Q(status="queued"), name="run_queued"
@@ -174,6 +220,19 @@ class Run(Personal):
                 condition=models.Q(is_counted=False, finished_at__isnull=False),
                 name="run_to_count",
             ),
+            # For the end of a week (``history_list_kept``): runs that may have to be stored for longer than others of
+            # their week. It also lists failed runs.
+            models.Index(
+                fields=["team", "-created_at", "-id"],
+                condition=models.Q(status__in=["failed", "paused"])
+                | models.Q(GreaterThan(TAKEN, timedelta(hours=1))),
+                name="run_to_keep",
+            ),
+            models.Index(
+                fields=["team", "subject"],
+                condition=models.Q(subject_user__isnull=True),
+                name="run_of_external_user",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -184,9 +243,27 @@ class Run(Personal):
         return self.status in ENDED
 
     @property
+    def is_uncertain(self) -> bool:
+        """Return whether the run waits for a person to decide about a step whose outcome is unknown."""
+        return self.status == RunStatus.PAUSED and bool((self.pause or {}).get("uncertain"))
+
+    @cached_property
+    def repeated_calls(self) -> int:
+        """Return how many calls of steps were made again, because a worker was lost and may have made them before."""
+        if self.attempt < 2:
+            return 0
+        count: int = self.intents.filter(is_repeated=True).count()
+        return count
+
+    @property
+    def is_parked(self) -> bool:
+        """Return whether the run was given up because its workers died (``execution_park``); it can be continued."""
+        return self.status == RunStatus.FAILED and self.kill_count >= DEATHS_UNTIL_PARKED
+
+    @property
     def lacks_model(self) -> bool:
-        """Return whether the run failed because its task needs a language model, and the team has none."""
-        return self.status == RunStatus.FAILED and ModelNeeded().message in self.error
+        """Return whether the run failed because its task needs a language model, and the offline demo model was asked."""
+        return self.status == RunStatus.FAILED and ModelNeeded.reason in self.error
 
     @property
     def status_text(self) -> str:
@@ -194,6 +271,8 @@ class Run(Personal):
         reason = (self.pause or {}).get("reason") if self.status == RunStatus.PAUSED else None
         if self.lacks_model:
             return gettext("Failed: needs a model")
+        if self.is_uncertain:
+            return gettext("Uncertain: decide")
         if reason == "input":
             return gettext("Waiting for you")
         if reason == "child":
@@ -208,18 +287,24 @@ class Run(Personal):
 
     @property
     def summary(self) -> str:
-        """Return the text that people recognize a run by: its query, else its first text input."""
+        """Return the text that people recognize a run by: its query, its first text or file, else its inputs or its id."""
         query = self.system.get("query")
-        texts = [query, *self.inputs.values()]
-        return next(
-            (text for text in texts if isinstance(text, str) and text.strip()), str(self.id)
-        )
+        texts = [query, *map(_name_file, self.inputs.values())]
+        if text := next((text for text in texts if isinstance(text, str) and text.strip()), ""):
+            return text
+        return json.dumps(self.inputs, ensure_ascii=False) if self.inputs else str(self.id)
 
     @property
     def person(self) -> str:
         """Return the name or email address of the account that the run is for, else the external or test user's name."""
         user = self.subject_user
         return (user.name or user.email) if user else strip_player(self.subject)
+
+
+def _name_file(value: Json) -> Json:
+    """Return the name of a file, or of the first one in a list, and any other value as it is."""
+    first = value[0] if isinstance(value, list) and value else value
+    return get_file_attribute(first, "name") if is_file(first) else value
 
 
 def _format_time(time: datetime) -> str:
@@ -237,6 +322,8 @@ class JournalModel(TenantModel):
     same row up again.
     """
 
+    workflow_lookup = "run__workflow_id"
+
     team = models.ForeignKey(
         Team, on_delete=models.PROTECT, db_index=False, db_constraint=False, related_name="+"
     )
@@ -253,7 +340,7 @@ class Step(JournalModel):
     )
     node_key = models.CharField(_("node"), max_length=255)
     rounds = ArrayField(models.IntegerField(), verbose_name=_("rounds"), default=list, blank=True)
-    attempt = models.PositiveIntegerField(_("attempt"), default=1)
+    attempt = models.IntegerField(_("attempt"), default=1)
     kind = models.CharField(_("kind"), max_length=255)
     title = models.TextField(_("title"), blank=True)
     status = models.CharField(_("status"), max_length=16, choices=StepStatus)
@@ -263,11 +350,13 @@ class Step(JournalModel):
     error = models.TextField(_("error"), blank=True)
     error_type = models.CharField(_("error type"), max_length=255, blank=True)
     writes = VerbatimJSONField(_("variables written"), default=list, blank=True)
-    tries = models.PositiveIntegerField(_("tries"), default=1)
+    tries = models.IntegerField(_("tries"), default=1)
     started_at = models.FloatField(_("started at"), default=0, help_text=_("Unix seconds."))
+    # Without the time for which it waited for a place in a pool of runners, which ``waited`` has.
     elapsed = models.FloatField(_("seconds"), default=0)
-    prompt_tokens = models.PositiveBigIntegerField(_("prompt tokens"), default=0)
-    completion_tokens = models.PositiveBigIntegerField(_("completion tokens"), default=0)
+    waited = models.FloatField(_("seconds waited for a place"), default=0, db_default=0)
+    prompt_tokens = models.BigIntegerField(_("prompt tokens"), default=0)
+    completion_tokens = models.BigIntegerField(_("completion tokens"), default=0)
     # Database defaults, because the function that writes steps doesn't set these columns.
     reused_from = models.UUIDField(_("reused from run"), null=True, blank=True)
     edited_by = models.CharField(_("edited by"), max_length=255, blank=True, db_default="")
@@ -287,7 +376,6 @@ class Step(JournalModel):
                 name="step_finished_once",
             ),
         ]
-        indexes = [models.Index(fields=["run", "id"], name="step_of_run")]
 
     def __str__(self) -> str:
         return f"{self.node_key}{self.rounds or ''}"

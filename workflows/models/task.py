@@ -9,13 +9,20 @@ from workflows.models.personal import Personal
 class Task(Personal):
     """A task, as private as a run. It is executed by its own workflow or by the team's task workflow."""
 
+    workflow_lookup = "workflow_id"
+
     title = models.CharField(_("title"), max_length=255)
     description = models.TextField(_("description"), blank=True)
     workflow = models.ForeignKey(
         "workflows.Workflow", null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )
     run = models.ForeignKey(
-        "workflows.Run", null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+        "workflows.Run",
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        db_constraint=False,
+        related_name="+",
     )
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)
 

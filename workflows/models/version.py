@@ -17,6 +17,8 @@ class Snapshot(TenantModel):
     has. A document never contains secret values; a run reads them when it needs them.
     """
 
+    workflow_lookup = None
+
     hash = models.CharField(_("content hash"), max_length=64)
     document = VerbatimJSONField(_("document"))
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)
@@ -38,6 +40,8 @@ class Snapshot(TenantModel):
 
 class Version(TenantModel):
     """A numbered copy of a workflow's draft."""
+
+    workflow_lookup = "workflow_id"
 
     workflow = link_to_workflow("versions")
     number = models.PositiveIntegerField(_("number"))

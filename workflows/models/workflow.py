@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.tenancy import TenantModel
 from workflows.engine.language.document import Dialect, Mode
-from workflows.models.authored import Authored
+from workflows.models.fields import Authored
 
 
 # As long as an id in a memory namespace may be; see memory.core.scopes.
@@ -20,6 +20,8 @@ MAX_STREAM_NAME: Final = 80
 
 class StreamName(TenantModel):
     """The stream of a workflow, or of merged workflows in their order. It outlives them, so that no other inherits it."""
+
+    workflow_lookup = None
 
     name = models.CharField(_("name"), max_length=MAX_STREAM_NAME, editable=False)
     workflow_ids = ArrayField(models.UUIDField(), verbose_name=_("workflows"), editable=False)
@@ -54,6 +56,8 @@ class WorkflowDialect(models.TextChoices):
 class Workflow(Authored, TenantModel):
     """A workflow. ``revision`` counts the draft's edits: equal revisions mean equal drafts."""
 
+    workflow_lookup = "pk"
+
     name = models.CharField(_("name"), max_length=255)
     description = models.TextField(_("description"), blank=True)
     # Other workflows refer to it by this name, which doesn't change when the workflow is renamed.
@@ -84,6 +88,10 @@ class Workflow(Authored, TenantModel):
         default=dict,
         blank=True,
         help_text=_("Unknown top-level parts of the imported document."),
+    )
+    # What the import said of the document that the draft was made from: ``code``, ``message``, ``field`` of each warning.
+    import_notes = models.JSONField(
+        _("notes of the import"), default=list, db_default=[], blank=True, editable=False
     )
     revision = models.PositiveIntegerField(_("revision"), default=1)
     # An upper bound of the draft's size, updated with each edit, so that no edit has to measure the whole draft.
@@ -123,6 +131,11 @@ class Workflow(Authored, TenantModel):
         help_text=_("The sample that this workflow was created from."),
     )
     archived_at = models.DateTimeField(_("archived at"), null=True, blank=True)
+    # How long ended runs are stored. Null stands for the setting of the installation, 0 for ever.
+    keep_days = models.PositiveSmallIntegerField(_("days to keep runs"), null=True, blank=True)
+    keep_failed_days = models.PositiveSmallIntegerField(
+        _("days to keep failed runs"), null=True, blank=True
+    )
 
     class Meta:
         verbose_name = _("workflow")

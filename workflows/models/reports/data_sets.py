@@ -4,8 +4,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from accounts.tenancy import TenantModel
-from workflows.models.authored import Authored
-from workflows.models.fields import VerbatimJSONField, link_to_workflow
+from workflows.models.fields import Authored, VerbatimJSONField, link_to_workflow
 
 
 class Scorer(models.TextChoices):
@@ -32,6 +31,8 @@ class CaseStatus(models.TextChoices):
 class DataSet(Authored, TenantModel):
     """A named list of cases of a team, which any workflow with matching inputs can be evaluated with."""
 
+    workflow_lookup = None
+
     name = models.CharField(_("name"), max_length=200)
     description = models.TextField(_("description"), blank=True)
 
@@ -50,6 +51,8 @@ class DataCase(TenantModel):
 
     ``subject`` is the person of the run that the case was made from; it is deleted when the person is erased.
     """
+
+    workflow_lookup = None
 
     data_set = models.ForeignKey(
         DataSet, on_delete=models.CASCADE, related_name="cases", db_index=False
@@ -76,6 +79,8 @@ class Evaluation(Authored, TenantModel):
 
     ``summary`` has the numbers of each side; it stays when cases and their results are deleted.
     """
+
+    workflow_lookup = "workflow_id"
 
     data_set = models.ForeignKey(
         DataSet, on_delete=models.CASCADE, related_name="evaluations", db_index=False
@@ -141,6 +146,8 @@ class Evaluation(Authored, TenantModel):
 
 class EvaluationResult(TenantModel):
     """A case against one version. ``side`` is 0 for the first version and 1 for the second."""
+
+    workflow_lookup = "evaluation__workflow_id"
 
     evaluation = models.ForeignKey(
         Evaluation, on_delete=models.CASCADE, related_name="results", db_index=False

@@ -4,7 +4,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from accounts.tenancy import TenantModel
-from workflows.models.authored import Authored
+from workflows.models.fields import Authored
 from workflows.models.run import Run
 
 
@@ -16,7 +16,11 @@ class Rating(models.IntegerChoices):
 class Feedback(Authored, TenantModel):
     """This is what one author says about a run. It is visible to those who may see the run, and deleted with it."""
 
-    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="feedback", db_index=False)
+    workflow_lookup = "run__workflow_id"
+
+    run = models.ForeignKey(
+        Run, on_delete=models.CASCADE, related_name="feedback", db_index=False, db_constraint=False
+    )
     actor = models.CharField(_("author"), max_length=255)
     rating = models.SmallIntegerField(_("rating"), choices=Rating)
     text = models.TextField(_("comment"), blank=True)

@@ -11,12 +11,18 @@ from accounts.tenancy import TenantModel
 
 
 class DailyUsage(TenantModel):
-    """A row of either table counts these: a day, a workflow, a caller, and a class of latency."""
+    """A row of either table counts these: a day, a workflow, a caller, a channel, and a class of latency."""
+
+    workflow_lookup = "workflow_id"
 
     day = models.DateField(_("day"), help_text=_("In UTC: the day on which the run was created."))
-    workflow_id = models.UUIDField(_("workflow"))
+    # Null for calls of models outside of workflows, as for the embedding of memories.
+    workflow_id = models.UUIDField(_("workflow"), null=True, blank=True)
     api_key_id = models.UUIDField(_("API key"), null=True, blank=True)
     subject = models.CharField(_("subject"), max_length=255, blank=True)
+    # A value of ``models.run.Channel``, without choices, so that a new channel needs no migration here. It is empty for
+    # runs from before it was counted.
+    channel = models.CharField(_("channel"), max_length=12, blank=True, db_default="")
     # The bucket of ``execution.usage.numbers``, or -1 for what has no latency.
     latency_bucket = models.SmallIntegerField(_("latency bucket"), default=-1)
     failed = models.PositiveBigIntegerField(_("failed"), default=0)
@@ -31,6 +37,8 @@ class RunUsage(DailyUsage):
 
     runs = models.PositiveBigIntegerField(_("runs"), default=0)
     stopped = models.PositiveBigIntegerField(_("stopped"), default=0)
+    # Of code nodes, those of sub-workflows included.
+    code_seconds = models.FloatField(_("seconds of code"), default=0, db_default=0)
 
     class Meta:
         verbose_name = _("usage of runs")
@@ -38,7 +46,10 @@ class RunUsage(DailyUsage):
         ordering = ["day", "id"]
         constraints = [
             models.UniqueConstraint(
-                fields=["team", "day", "workflow_id", "subject", "api_key_id", "latency_bucket"],
+                fields=[
+                    *("team", "day", "workflow_id", "subject", "api_key_id", "channel"),
+                    "latency_bucket",
+                ],
                 nulls_distinct=False,
                 name="run_usage_once",
             )
@@ -67,8 +78,8 @@ class ModelUsage(DailyUsage):
         constraints = [
             models.UniqueConstraint(
                 fields=[
-                    *("team", "day", "workflow_id", "subject", "api_key_id", "latency_bucket"),
-                    *("provider", "model"),
+                    *("team", "day", "workflow_id", "subject", "api_key_id", "channel"),
+                    *("latency_bucket", "provider", "model"),
                 ],
                 nulls_distinct=False,
                 name="model_usage_once",

@@ -1,8 +1,20 @@
+-- name: count_call
+-- Add a call of a model that no step of a run made.
+INSERT INTO workflows_modelusage AS known (
+    id, team_id, day, workflow_id, api_key_id, subject, channel, latency_bucket, provider, model, failed, seconds, calls,
+    prompt_tokens, completion_tokens, cost, unpriced_calls)
+VALUES (gen_random_uuid(), %(team)s, %(day)s, NULL, NULL, '', %(channel)s, %(bucket)s, %(provider)s, %(model)s,
+    %(failed)s, %(seconds)s, 1, %(tokens)s, 0, %(cost)s, %(unpriced)s)
+ON CONFLICT (team_id, day, workflow_id, subject, api_key_id, channel, latency_bucket, provider, model) DO UPDATE SET
+    failed = known.failed + excluded.failed, seconds = known.seconds + excluded.seconds,
+    calls = known.calls + excluded.calls, prompt_tokens = known.prompt_tokens + excluded.prompt_tokens,
+    cost = known.cost + excluded.cost, unpriced_calls = known.unpriced_calls + excluded.unpriced_calls
+
 -- name: count_runs
 -- Count runs of a team that have ended, each once: it is marked in the same statement. See execution/usage/numbers.py
 -- for what the numbers mean. The parameters are those of execution/usage/counting.py.
 WITH RECURSIVE batch AS (
-    SELECT id, parent_id, workflow_id, api_key_id, subject, offline, status, elapsed,
+    SELECT id, parent_id, workflow_id, api_key_id, subject, channel, offline, status, elapsed,
         (created_at AT TIME ZONE 'UTC')::date AS day
     FROM workflows_run
     WHERE team_id = %(team)s AND NOT is_counted AND finished_at IS NOT NULL
@@ -19,15 +31,29 @@ WITH RECURSIVE batch AS (
         END::smallint AS bucket
     FROM batch
 ), calls AS (
-    SELECT step.run_id, step.inputs #>> '{model,provider}' AS asked, step.inputs #>> '{model,name}' AS model,
+    -- A step records the model that answered as its model, and the one of the document as requested if it is another.
+    SELECT step.run_id, step.inputs -> 'model' AS model,
         CASE WHEN json_typeof(coalesce(step.outputs -> 'usage', step.outputs -> '__usage')) = 'object'
             THEN coalesce(step.outputs -> 'usage', step.outputs -> '__usage') END AS usage,
-        step.prompt_tokens, step.completion_tokens, step.elapsed, step.status IN ('failed', 'exception') AS has_failed
+        step.prompt_tokens - ranking.tokens AS prompt_tokens, step.completion_tokens, step.elapsed,
+        step.status IN ('failed', 'exception') AS has_failed
     FROM workflows_step step JOIN batch ON batch.id = step.run_id
-    WHERE step.kind = ANY(%(step_kinds)s) AND step.reused_from IS NULL AND step.edited_at IS NULL
-        AND (step.prompt_tokens + step.completion_tokens > 0 OR step.status IN ('failed', 'exception'))
+    CROSS JOIN LATERAL (SELECT CASE WHEN step.kind = %(ranking_kind)s
+        THEN coalesce((step.inputs #>> '{reranking,usage,prompt_tokens}')::bigint, 0) ELSE 0 END AS tokens) ranking
+    WHERE step.reused_from IS NULL AND step.edited_at IS NULL AND (
+        step.kind = ANY(%(helped_kinds)s) AND step.prompt_tokens + step.completion_tokens > ranking.tokens
+        OR step.kind = ANY(%(step_kinds)s)
+            AND (step.prompt_tokens + step.completion_tokens > 0 OR step.status IN ('failed', 'exception')))
     UNION ALL
-    SELECT part.run_id, step.inputs #>> '{model,provider}', step.inputs #>> '{model,name}', part.outputs -> 'usage',
+    -- A reranking is a call of its own, beside one for the conditions of the search.
+    SELECT step.run_id, step.inputs -> 'reranking', step.inputs -> 'reranking' -> 'usage',
+        coalesce((step.inputs #>> '{reranking,usage,prompt_tokens}')::bigint, 0), 0, step.elapsed,
+        step.inputs #> '{reranking,error}' IS NOT NULL
+    FROM workflows_step step JOIN batch ON batch.id = step.run_id
+    WHERE step.kind = %(ranking_kind)s AND step.reused_from IS NULL AND step.edited_at IS NULL
+        AND step.inputs -> 'reranking' IS NOT NULL
+    UNION ALL
+    SELECT part.run_id, coalesce(part.outputs -> 'model', step.inputs -> 'model'), part.outputs -> 'usage',
         part.prompt_tokens, part.completion_tokens, part.elapsed, part.status = 'failed'
     FROM workflows_steppart part
     JOIN batch ON batch.id = part.run_id
@@ -37,43 +63,77 @@ WITH RECURSIVE batch AS (
         ORDER BY id DESC LIMIT 1
     ) step ON true
     WHERE part.kind = %(call_kind)s
-), priced AS (
-    SELECT calls.*, (usage ->> 'cost')::float AS cost,
+), named AS (
+    SELECT calls.run_id, calls.usage, calls.prompt_tokens, calls.completion_tokens, calls.elapsed, calls.has_failed,
+        lower(regexp_replace(rtrim(coalesce(usage ->> 'provider', model ->> 'provider', ''), '/ '), '^.*/', '')) AS provider,
+        coalesce(model ->> 'name', '') AS model,
+        usage ->> 'provider' IS NOT NULL OR model -> 'requested' IS NOT NULL OR NOT has_failed AS is_recorded
+    FROM calls
+), answered AS (
+    -- Without a record of the model that answered, it is the one that answers for the document's now.
+    SELECT named.run_id, named.usage, named.prompt_tokens, named.completion_tokens, named.elapsed, named.has_failed,
         CASE
-            WHEN usage ->> 'provider' IS NOT NULL THEN usage ->> 'provider'
-            WHEN coalesce(asked, '') = '' AND NOT batch.offline THEN %(unnamed)s
-            WHEN batch.offline OR NOT lower(regexp_replace(coalesce(asked, ''), '^.*/', '')) = ANY(%(providers)s)
-                THEN %(offline)s
-            ELSE asked
+            WHEN batch.offline THEN %(offline)s
+            WHEN is_known THEN named.provider
+            WHEN target.name IS NOT NULL THEN target.name
+            WHEN named.provider = '' THEN %(unnamed)s
+            ELSE %(offline)s
         END AS provider,
-        CASE WHEN calls.elapsed <= %(first)s THEN 0
-            ELSE least(ceil(ln(calls.elapsed / %(first)s) / ln(%(growth)s)), %(last)s)
+        CASE WHEN is_known OR target.name IS NULL THEN named.model ELSE target.model END AS model
+    FROM named JOIN batch ON batch.id = named.run_id
+    CROSS JOIN LATERAL (SELECT named.provider NOT IN ('', %(default)s)
+        AND (named.is_recorded OR named.provider = ANY(%(providers)s)) AS is_known) record
+    LEFT JOIN LATERAL (
+        SELECT lower(provider.name) AS name, coalesce(nullif(mapping.target_model, ''), provider.default_model) AS model
+        FROM workflows_modelmapping mapping JOIN workflows_modelprovider provider ON provider.id = mapping.target_id
+        WHERE mapping.team_id = %(team)s AND provider.enabled AND (mapping.provider = %(default)s
+            OR mapping.provider = named.provider AND mapping.model IN ('', named.model))
+        ORDER BY mapping.provider = %(default)s, mapping.model = '' LIMIT 1
+    ) target ON true
+), priced AS (
+    SELECT answered.*, (usage ->> 'cost')::float AS cost,
+        CASE WHEN elapsed <= %(first)s THEN 0
+            ELSE least(ceil(ln(elapsed / %(first)s) / ln(%(growth)s)), %(last)s)
         END::smallint AS bucket
-    FROM calls JOIN batch ON batch.id = calls.run_id
+    FROM answered
+), code AS (
+    SELECT step.run_id, sum(step.elapsed) AS seconds
+    FROM workflows_step step JOIN batch ON batch.id = step.run_id
+    WHERE step.kind = %(code_kind)s AND step.reused_from IS NULL AND step.edited_at IS NULL
+    GROUP BY step.run_id
 ), run_rows AS (
     INSERT INTO workflows_runusage AS known (
-        id, team_id, day, workflow_id, api_key_id, subject, latency_bucket, failed, seconds, runs, stopped)
-    SELECT gen_random_uuid(), %(team)s, day, workflow_id, api_key_id, subject, bucket,
-        count(*) FILTER (WHERE status = 'failed'), sum(CASE WHEN bucket < 0 THEN 0 ELSE elapsed END),
-        count(*), count(*) FILTER (WHERE status = 'stopped')
-    FROM counted WHERE parent_id IS NULL
-    GROUP BY day, workflow_id, api_key_id, subject, bucket
-    ON CONFLICT (team_id, day, workflow_id, subject, api_key_id, latency_bucket) DO UPDATE SET
+        id, team_id, day, workflow_id, api_key_id, subject, channel, latency_bucket, failed, seconds, runs, stopped,
+        code_seconds)
+    -- Of a sub-workflow's run, only the seconds of code are counted, for the workflow that has the code.
+    SELECT gen_random_uuid(), %(team)s, day, workflow_id, api_key_id, subject, channel,
+        CASE WHEN parent_id IS NULL THEN bucket ELSE -1 END AS own_bucket,
+        count(*) FILTER (WHERE parent_id IS NULL AND status = 'failed'),
+        coalesce(sum(elapsed) FILTER (WHERE parent_id IS NULL AND bucket >= 0), 0),
+        count(*) FILTER (WHERE parent_id IS NULL), count(*) FILTER (WHERE parent_id IS NULL AND status = 'stopped'),
+        coalesce(sum(code.seconds), 0)
+    FROM counted LEFT JOIN code ON code.run_id = counted.id
+    WHERE parent_id IS NULL OR code.seconds > 0
+    GROUP BY day, workflow_id, api_key_id, subject, channel, own_bucket
+    ORDER BY day, workflow_id, api_key_id, subject, channel, own_bucket -- all writers lock the rows in one order
+    ON CONFLICT (team_id, day, workflow_id, subject, api_key_id, channel, latency_bucket) DO UPDATE SET
         failed = known.failed + excluded.failed, seconds = known.seconds + excluded.seconds,
-        runs = known.runs + excluded.runs, stopped = known.stopped + excluded.stopped
+        runs = known.runs + excluded.runs, stopped = known.stopped + excluded.stopped,
+        code_seconds = known.code_seconds + excluded.code_seconds
 ), model_rows AS (
     INSERT INTO workflows_modelusage AS known (
-        id, team_id, day, workflow_id, api_key_id, subject, latency_bucket, provider, model, failed, seconds, calls,
-        prompt_tokens, completion_tokens, cost, unpriced_calls)
-    SELECT gen_random_uuid(), %(team)s, batch.day, batch.workflow_id, batch.api_key_id, batch.subject, priced.bucket,
-        left(priced.provider, 255),
+        id, team_id, day, workflow_id, api_key_id, subject, channel, latency_bucket, provider, model, failed, seconds,
+        calls, prompt_tokens, completion_tokens, cost, unpriced_calls)
+    SELECT gen_random_uuid(), %(team)s, batch.day, batch.workflow_id, batch.api_key_id, batch.subject, batch.channel,
+        priced.bucket, left(priced.provider, 255),
         left(CASE WHEN priced.provider = %(offline)s THEN '' ELSE coalesce(priced.model, '') END, 255),
         count(*) FILTER (WHERE has_failed), sum(priced.elapsed), count(*), sum(prompt_tokens), sum(completion_tokens),
         coalesce(sum(cost), 0),
         count(*) FILTER (WHERE cost IS NULL AND NOT has_failed AND priced.provider <> %(offline)s)
     FROM priced JOIN batch ON batch.id = priced.run_id
-    GROUP BY batch.day, batch.workflow_id, batch.api_key_id, batch.subject, priced.bucket, 8, 9
-    ON CONFLICT (team_id, day, workflow_id, subject, api_key_id, latency_bucket, provider, model) DO UPDATE SET
+    GROUP BY batch.day, batch.workflow_id, batch.api_key_id, batch.subject, batch.channel, priced.bucket, 9, 10
+    ORDER BY 3, 4, 5, 6, 7, 8, 9, 10
+    ON CONFLICT (team_id, day, workflow_id, subject, api_key_id, channel, latency_bucket, provider, model) DO UPDATE SET
         failed = known.failed + excluded.failed, seconds = known.seconds + excluded.seconds,
         calls = known.calls + excluded.calls, prompt_tokens = known.prompt_tokens + excluded.prompt_tokens,
         completion_tokens = known.completion_tokens + excluded.completion_tokens, cost = known.cost + excluded.cost,

@@ -1,0 +1,1 @@
+"""Pages with which people without an account use a workflow."""
