@@ -3,29 +3,32 @@
 import asyncio
 import logging
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from json import loads
 
+import structlog
 from django.conf import settings
-from django.db import DatabaseError
 
+from config.monitoring.metrics import RUNS_ENDED
+from config.monitoring.tracing import open_span
 from config.redaction import Redactor
 from workflows.engine.errors import EngineFault
 from workflows.engine.language.document import Json
 from workflows.engine.nodes.agent.tool_use.merged_functions import MergingTools
 from workflows.engine.ports import Ports
 from workflows.engine.runtime.events import NodeStateChange, RunFinished, RunStarted
-from workflows.engine.runtime.loop import execute_plan
+from workflows.engine.runtime.loop import execute_plan, execute_rounds
 from workflows.engine.runtime.partial_runs import select_missing_node_steps
 from workflows.engine.runtime.run_request import RunControl, RunResult, RunStart
-from workflows.engine.runtime.step_records import RunStatus, StepKey
+from workflows.engine.runtime.step_records import RunStatus, StepKey, StepRecord
 from workflows.engine.runtime.waits import Answer, get_reason
 from workflows.engine.testing.mocks import Mocks
 from workflows.execution import claims
 from workflows.execution.claims import Claim
 from workflows.execution.curation.reminder import add_reminder
-from workflows.execution.curation.run_summary import plan_curation
+from workflows.execution.curation.run_summary import build_learning_question, plan_curation
 from workflows.execution.db import Database
 from workflows.execution.debugging import run_options
 from workflows.execution.errors import JournalRefused
@@ -49,8 +52,12 @@ from workflows.execution.ports.adapters import (
 from workflows.execution.ports.children import ChildDriver, ChildRuns
 from workflows.execution.ports.workflow_tools import WorkflowTools
 from workflows.execution.question_mail import has_mail, mail_questions
+from workflows.execution.rounds.collecting import DistributedRounds
+from workflows.execution.rounds.ranges import parse_range
+from workflows.execution.rounds.whole_run import WholeRun, load_whole_run
 from workflows.execution.run_setup import Setup, load_setup
 from workflows.execution.threads import run_in_thread
+from workflows.sandbox.places import run_for
 
 
 log = logging.getLogger(__name__)
@@ -110,17 +117,30 @@ class WorkerContext:
 
 async def execute_run(execution: RunExecution, context: WorkerContext) -> None:
     """Execute a run until it ends, pauses, is released or is claimed by another worker. An error fails the run."""
+    with run_for(execution.claim.team_id, execution.claim.row["workflow_id"]):
+        await _execute_run(execution, context)
+
+
+async def _execute_run(execution: RunExecution, context: WorkerContext) -> None:
     claim = execution.claim
+    # For every log line of this task.
+    structlog.contextvars.bind_contextvars(
+        run=str(claim.run_id), request=claim.row.get("request_id") or None
+    )
+    whole_run: WholeRun | None = None
     try:
+        if claim.row["rounds"]:
+            whole_run = await load_whole_run(context.db, claim)
+        acting = whole_run.claim if whole_run else claim
         prepared = await run_options.load_prepared(claim, execution.debug)
-        setup = await load_setup(claim, prepared)
+        setup = await load_setup(acting, prepared)
     except EngineFault as fault:
         await _fail(execution, context, fault)
         return
     except asyncio.CancelledError:
         await claims.release_run(context.db, claim)
         return
-    redactor = build_run_redactor(str(claim.run_id), setup.secrets)
+    redactor = build_run_redactor(str(acting.run_id), setup.secrets)
     journal = execution.journal = DurableJournal(
         claim,
         context.db,
@@ -129,9 +149,11 @@ async def execute_run(execution: RunExecution, context: WorkerContext) -> None:
         titles=prepared.titles,
         on_lost=execution.lose,
     )
-    run = _Attempt(execution, context, prepared, setup, journal, redactor)
+    run = _Attempt(execution, context, prepared, setup, journal, redactor, acting, whole_run)
+    request_id = str(claim.row.get("request_id") or "")
     try:
-        await run.execute()
+        with open_span("run", run=str(claim.run_id), request=request_id):
+            await run.execute()
     except asyncio.CancelledError:
         await run.handle_interruption()
     finally:
@@ -140,7 +162,10 @@ async def execute_run(execution: RunExecution, context: WorkerContext) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Attempt:
-    """An attempt at a run, with its loaded document and setup."""
+    """An attempt at a run, with its loaded document and setup.
+
+    A run that executes rounds of another one acts as that run, whose claim is then ``acting``.
+    """
 
     execution: RunExecution
     context: WorkerContext
@@ -148,40 +173,37 @@ class _Attempt:
     setup: Setup
     journal: DurableJournal
     redactor: Redactor
+    acting: Claim
+    whole_run: WholeRun | None
 
     async def execute(self) -> None:
         claim, debug = self.execution.claim, self.execution.debug
         if claim.row["cancel_requested_at"]:
             self.execution.stop()
-        rows = await self._load_history()
+        rows, begun_steps = await self._load_history()
         parts = await self._load_parts()
         history = tuple(parse_step_record(row) for row in (*rows, *parts))
         plan = self.prepared.plan
         missing_steps = [] if debug.part.is_whole else select_missing_node_steps(plan, history)
         start = self._build_start()
-        mocks = Mocks(claim.row["mocks"]) if claim.row["mocks"] else None
         pause_control = run_options.build_pause_control(claim, debug, rows)
-        ports = add_reminder(build_ports(claim, self.setup, self.context.services), claim)
-        children = ChildRuns(claim, self.context.children, self.execution.is_leaving, self.redactor)
-        workflow_tools = WorkflowTools(claim, children)
-        tools = MergingTools(
-            build_tools(claim, self.context.services, workflow_tools), workflow_tools.load
+        ports = self._build_ports()
+        run_plan = partial(
+            self._get_executor(),
+            start=start,
+            ports=ports,
+            journal=self.journal,
+            history=history,
+            mocks=Mocks(self.acting.row["mocks"]) if self.acting.row["mocks"] else None,
+            control=self.execution.control,
         )
-        ports = replace(ports, sub_workflows=children, tools=tools)
-        await record_run_start(claim, self.prepared.document)
+        if self.whole_run is not None:
+            run_plan = partial(run_plan, seeds=self._list_seeds(self.whole_run))
+        else:
+            run_plan = partial(run_plan, seeds=missing_steps, pause_control=pause_control)
+            await record_run_start(claim, self.prepared)
         try:
-            result = await execute_plan(
-                plan,
-                start,
-                ports,
-                self.journal,
-                history=history,
-                mocks=mocks,
-                control=self.execution.control,
-                pause_control=pause_control,
-                seeds=missing_steps,
-                answers=await self._load_answers(),
-            )
+            result = await run_plan(answers=await self._load_answers(), begun_steps=begun_steps)
         except EngineFault as fault:
             if self.execution.lost is not None:
                 await self.handle_interruption()
@@ -196,14 +218,55 @@ class _Attempt:
         else:
             await self._finish(result, ports)
 
+    def _get_executor(self) -> Callable[..., Awaitable[RunResult]]:
+        """Return the function that executes the plan, or the rounds of it that this run is for."""
+        if self.whole_run is None:
+            return partial(execute_plan, self.prepared.plan)
+        return partial(execute_rounds, self.prepared.plan, parse_range(self.execution.claim.row))
+
+    def _build_ports(self) -> Ports:
+        claim, services, is_leaving = (
+            self.execution.claim,
+            self.context.services,
+            self.execution.is_leaving,
+        )
+        ports = add_reminder(build_ports(self.acting, self.setup, services), self.acting)
+        children = ChildRuns(claim, self.context.children, is_leaving, self.redactor)
+        workflow_tools = WorkflowTools(claim, children)
+        tools = MergingTools(
+            build_tools(self.acting, services, workflow_tools), workflow_tools.load
+        )
+        rounds = DistributedRounds(claim, self.context.children, is_leaving, self.redactor)
+        return replace(
+            ports,
+            sub_workflows=children,
+            tools=tools,
+            rounds=rounds if self.whole_run is None else None,
+        )
+
+    def _list_seeds(self, whole_run: WholeRun) -> list[StepRecord]:
+        rows = whole_run.steps
+        if self.redactor:
+            rows = loads(self.redactor.restore_json_text(dump(rows)))
+        return [parse_step_record(row) for row in rows]
+
+    def _get_conversation(self) -> Mapping[str, Json]:
+        """Return the conversation variables with which the run begins."""
+        if self.whole_run is not None:
+            variables = self.execution.claim.row["rounds"]["conversation"]
+            restored: Mapping[str, Json] = loads(self.redactor.restore_json_text(dump(variables)))
+            return restored
+        variables = self.execution.debug.variables
+        return self.setup.conversation if variables is None else variables
+
     def _build_start(self) -> RunStart:
-        claim, variables = self.execution.claim, self.execution.debug.variables
+        claim = self.acting
         return RunStart(
             run_id=str(claim.run_id),
             inputs=claim.row["inputs"],
             system=claim.row["system"],
             environment=self.setup.secrets,
-            conversation=self.setup.conversation if variables is None else variables,
+            conversation=self._get_conversation(),
             untrusted=self._list_untrusted(),
             started_at=time.time() - claim.age,
             max_steps=settings.RUN_MAX_STEPS,
@@ -212,24 +275,30 @@ class _Attempt:
         )
 
     def _list_untrusted(self) -> Collection[str]:
-        if not self.execution.claim.row["has_untrusted_inputs"]:
+        if not self.acting.row["has_untrusted_inputs"]:
             return self.setup.untrusted
         return (*self.setup.untrusted, *self.prepared.plan.input_sources)
 
-    async def _load_history(self) -> Sequence[Mapping[str, Json]]:
-        """Return the rows of the steps that earlier attempts finished, and announce that the open steps are retried."""
+    async def _load_history(
+        self,
+    ) -> tuple[Sequence[Mapping[str, Json]], Mapping[StepKey, int]]:
+        """Return the rows of the steps that earlier attempts finished, and the steps that a lost worker began.
+
+        Announce that those are retried.
+        """
         claim, debug = self.execution.claim, self.execution.debug
         if claim.last_seq == 0:
             self.journal.add_event(RunStarted(claim.row["inputs"]))
         if claim.attempt == 1 and not debug.has_history:
-            return ()
-        steps, open_steps = await claims.load_history(self.context.db, claim)
+            return (), {}
+        steps, begun_steps = await claims.load_history(self.context.db, claim)
         if self.redactor:
             steps = loads(self.redactor.restore_json_text(dump(steps)))
         if claim.last_seq == 0:
             for event in run_options.list_reused_events(steps, debug):
                 self.journal.add_event(event)
-        for step in open_steps:
+        lost_steps = [step for step, attempt in begun_steps.items() if attempt == claim.attempt - 1]
+        for step in lost_steps:
             self.journal.add_event(
                 NodeStateChange(
                     step.node_id,
@@ -241,7 +310,8 @@ class _Attempt:
                     error_type="WorkerLost",
                 )
             )
-        return steps
+        self.journal.expect_repeats(begun_steps)
+        return steps, begun_steps
 
     async def _load_parts(self) -> Sequence[Mapping[str, Json]]:
         """Return the finished parts of steps that earlier attempts left unfinished."""
@@ -269,16 +339,25 @@ class _Attempt:
             await self.journal.pause(events, state)
         except EngineFault:
             await self.handle_interruption()
+        else:
+            RUNS_ENDED.labels(RunStatus.PAUSED.value).inc()
 
     async def _finish(self, result: RunResult, ports: Ports) -> None:
         claim = self.execution.claim
         try:
-            await self.journal.finish(result.build_event(), _build_final_state(claim, result))
+            is_learning = await self.journal.finish(
+                result.build_event(),
+                _build_final_state(claim, result),
+                build_learning_question(ports, claim) if self.whole_run is None else None,
+            )
         except EngineFault:
             await self.handle_interruption()
         else:
-            await clear_notes(claim, ports)
-            await plan_curation(ports, claim)
+            if self.whole_run is None:
+                RUNS_ENDED.labels(result.status.value).inc()
+                await clear_notes(claim, ports)
+                if is_learning:
+                    await plan_curation(claim)
 
     async def handle_interruption(self) -> None:
         """Fail or release a run whose execution was interrupted; if another worker may execute it, only log that."""
@@ -310,8 +389,8 @@ def _build_failure(start: RunStart, error: str, error_type: str | None = None) -
 async def _mail_questions(claim: Claim) -> None:
     try:
         await run_in_thread(mail_questions, claim.team_id, claim.run_id)
-    except DatabaseError as error:
-        log.warning("questions_not_mailed", extra={"run": str(claim.run_id), "why": str(error)})
+    except Exception:  # the run pauses, whatever happens to the mail
+        log.exception("questions_not_mailed", extra={"run": str(claim.run_id)})
 
 
 def _build_final_state(claim: Claim, result: RunResult) -> Mapping[str, Json]:
@@ -336,11 +415,15 @@ def _build_final_state(claim: Claim, result: RunResult) -> Mapping[str, Json]:
 
 async def _fail(execution: RunExecution, context: WorkerContext, fault: EngineFault) -> None:
     """Fail the run through a new journal that continues after the stored events, because its own can't be written."""
-    seq = execution.journal.seq if execution.journal is not None else execution.claim.last_seq
-    claim = replace(execution.claim, last_seq=seq)
+    claim, broken_journal = execution.claim, execution.journal
+    if broken_journal is not None:
+        await broken_journal.wait_for_writer()
+        claim = replace(
+            claim, last_seq=broken_journal.seq, commit_count=broken_journal.commit_count
+        )
     journal = DurableJournal(claim, context.db, context.outbox)
     try:
-        if seq == 0:
+        if claim.last_seq == 0:
             journal.add_event(RunStarted(claim.row["inputs"]))
         await journal.finish(
             RunFinished(RunStatus.FAILED.value, error=fault.message),
@@ -348,6 +431,8 @@ async def _fail(execution: RunExecution, context: WorkerContext, fault: EngineFa
         )
     except EngineFault as error:
         _log_lost(claim, error)
+    else:
+        RUNS_ENDED.labels(RunStatus.FAILED.value).inc()
     finally:
         journal.close()
 

@@ -1,46 +1,47 @@
-"""Mails the link of a question to the addresses that its node names, when the run pauses.
+"""Mails questions when a run pauses: to the addresses that a node names, and to those who decide about a lost call.
 
 A mail is sent before the pause is written and noted at the question afterwards, so that a worker that is lost in between
 sends it again rather than never. A mail that fails is logged, and never fails the run.
 """
 
-import logging
 import re
 from collections.abc import Iterable, Mapping
+from datetime import timedelta
 from typing import Any, Final
 from uuid import UUID
 
 from django.conf import settings
-from django.core.exceptions import ValidationError
-from django.core.mail import EmailMessage, get_connection
-from django.core.validators import validate_email
-from django.urls import reverse
+from django.db.models.fields.json import KeyTextTransform
+from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import override
 
 from accounts import audit
+from accounts.mail import Mail, build_public_url, is_mail_configured, send_mails
+from accounts.models import User
+from accounts.principals import UserPrincipal
+from accounts.services.holders import Holder, load_principals
 from accounts.tenancy import tenant
+from workflows import permissions
 from workflows.engine.nodes.control.human_input import URL_PLACE, list_mail_addresses
+from workflows.engine.runtime.waits import UNCERTAIN, is_uncertain
 from workflows.execution.wait_links import sign_wait
-from workflows.models import RunWait
+from workflows.models import Run, RunWait
+from workflows.models.run import ENDED
 
 
-log = logging.getLogger(__name__)
-
-CONSOLE: Final = "django.core.mail.backends.console.EmailBackend"
 MAILED: Final = "mailed"  # in the form of a question: how many addresses have got it
-MAX_SECONDS: Final = 20  # for the connection to the mail server
-MAX_SUBJECT: Final = 200  # characters
 MAX_BODY: Final = 20_000
+MAIL_PAUSE: Final = timedelta(minutes=10)  # between two mails to a person about lost calls
 _PLACE: Final = re.compile(r"\{\{#\$output\.\w+#\}\}")
 
 
-def is_mail_configured() -> bool:
-    """Return whether the operator has set up a mail server, and the address of this one for links."""
-    return settings.EMAIL_BACKEND != CONSOLE and bool(settings.PUBLIC_URL)
-
-
 def has_mail(forms: Iterable[Mapping[str, Any] | None]) -> bool:
-    return any(list_mail_addresses(form.get("deliveries") or ()) for form in forms if form)
+    return any(
+        is_uncertain(form) or list_mail_addresses(form.get("deliveries") or ())
+        for form in forms
+        if form
+    )
 
 
 def mail_questions(team_id: UUID, run_id: UUID) -> None:
@@ -52,44 +53,82 @@ def mail_questions(team_id: UUID, run_id: UUID) -> None:
         waits = list(rows.filter(form__isnull=False).order_by("created_at", "id"))
     for wait in waits:
         form = wait.form or {}
-        addresses = list_mail_addresses(form.get("deliveries") or ())
-        if not addresses or form.get(MAILED):
+        if form.get(MAILED):
             continue
-        sent = _send(wait, addresses)
-        _record(wait, sent, len(addresses))
+        mails = _build_decision_mails(wait) if is_uncertain(form) else _build_question_mails(wait)
+        if mails:
+            _record(wait, send_mails(mails, about=f"question {wait.pk}"), len(mails))
 
 
-def _send(wait: RunWait, addresses: Iterable[str]) -> int:
-    """Send one mail to each address, so that nobody learns the others. Return how many were accepted."""
-    subject, body = _build_text(wait)
-    sent = 0
-    connection = get_connection(timeout=MAX_SECONDS)
-    for address in addresses:
-        try:
-            validate_email(address)
-            # The errors of smtplib are OSErrors.
-            sent += EmailMessage(subject, body, to=[address], connection=connection).send()
-        except (ValidationError, OSError) as error:
-            log.warning(
-                "question_not_mailed", extra={"wait": str(wait.pk), "why": type(error).__name__}
-            )
-    return sent
-
-
-def _build_text(wait: RunWait) -> tuple[str, str]:
+def _build_question_mails(wait: RunWait) -> list[Mail]:
+    """Return a mail to each address that the node of a question names, with the link to the question."""
     form = wait.form or {}
-    url = f"{(settings.PUBLIC_URL or '').rstrip('/')}{reverse('workflows:answer', args=[sign_wait(wait.team_id, wait.pk)])}"
     methods = form.get("deliveries") or ()
     config: Mapping[str, Any] = next((m["config"] for m in methods if list_mail_addresses([m])), {})
-    subject = " ".join(str(config.get("subject") or _("Your answer is needed")).split())
+    subject = str(config.get("subject") or _("Your answer is needed"))
     body = str(config.get("body") or "") or _PLACE.sub("", str(form.get("content") or ""))
     body = body[:MAX_BODY]
     if URL_PLACE not in body:
         body = f"{body}\n\n{URL_PLACE}"
-    return subject[:MAX_SUBJECT], body.replace(URL_PLACE, url)
+    body = body.replace(
+        URL_PLACE, build_public_url("workflows:answer", sign_wait(wait.team_id, wait.pk))
+    )
+    return [Mail(address, subject, body) for address in list_mail_addresses(methods)]
 
 
-def _record(wait: RunWait, sent: int, asked: int) -> None:
+def _build_decision_mails(wait: RunWait) -> list[Mail]:
+    """Return a mail to each person who may decide about a lost call and had none about another open one just now.
+
+    A server that is lost may leave many of them. Each mail has the link to all.
+    """
+    with tenant([wait.team_id]):
+        rows = Run.objects.unscoped().select_related("workflow", "api_key")
+        run = rows.get(pk=wait.run_id)
+        people = [each for each in _list_deciders(run) if not _was_mailed(each)]
+    return [_build_decision_mail(wait, run, each.user) for each in people]
+
+
+def _list_deciders(run: Run) -> list[UserPrincipal]:
+    ids = {run.started_by_id, run.subject_user_id, run.api_key and run.api_key.created_by_id}
+    principals = load_principals([Holder(each) for each in ids if each]).values()
+    return [
+        each
+        for each in principals
+        if isinstance(each, UserPrincipal)
+        and permissions.may_answer(each, run)
+        and permissions.may_cancel(each, run)
+    ]
+
+
+def _was_mailed(person: UserPrincipal) -> bool:
+    runs = Run.objects.visible_to(person).exclude(status__in=ENDED)
+    since = timezone.now() - MAIL_PAUSE
+    waits = RunWait.objects.unscoped().filter(answered_at=None, created_at__gte=since, run__in=runs)
+    return (
+        waits.alias(type=KeyTextTransform("type", "form"), mailed=KeyTextTransform(MAILED, "form"))
+        .filter(type=UNCERTAIN, mailed__isnull=False)
+        .exists()
+    )
+
+
+def _build_decision_mail(wait: RunWait, run: Run, user: User) -> Mail:
+    names = {"node": str((wait.form or {}).get("node")), "workflow": run.workflow.name}
+    with override(user.locale or settings.LANGUAGE_CODE):
+        subject = _("Your decision is needed: %(workflow)s") % names
+        paragraphs = (
+            _(
+                "The server stopped while “%(node)s” of “%(workflow)s” called a service. Nobody knows whether the call"
+                " arrived. The run waits until you choose: It happened, Call again, or Stop the run."
+            )
+            % names,
+            build_public_url("workflows:run", run.pk),
+            _("Everything that waits for you:"),
+            build_public_url("workflows:waiting"),
+        )
+    return Mail(user.email, subject, "\n\n".join(map(str, paragraphs)))
+
+
+def _record(wait: RunWait, sent: int, address_count: int) -> None:
     """Note at the question that it was mailed, and record it without the addresses."""
     with tenant([wait.team_id]):
         if sent:
@@ -101,5 +140,5 @@ def _record(wait: RunWait, sent: int, asked: int) -> None:
             actor_kind="system",
             action="run.question_mailed",
             subject=f"run:{wait.run_id}",
-            detail={"node": wait.node_key, "sent": sent, "addresses": asked},
+            detail={"node": wait.node_key, "sent": sent, "addresses": address_count},
         )

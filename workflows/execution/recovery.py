@@ -1,42 +1,44 @@
-"""Search the database for runs that are due but not claimed by a worker, for example because a message was lost.
+"""Search the database for runs that began and that no worker holds, because their worker is dead.
 
-Every worker with free capacity searches, and claiming decides which of them executes a run (``for update skip
-locked``). The worker executes the runs that it finds instead of publishing messages again, so a broker that is empty,
-full or missing only delays the start of a run.
+Every worker with free slots searches, and claiming decides which of them executes a run (``for update skip locked``).
 """
 
-from datetime import timedelta
+from collections.abc import Sequence
 from uuid import UUID
 
 from workflows.execution.db import Database
-from workflows.execution.events.bus import get_bus_url
 from workflows.execution.journal.codec import dump
 
 
-UNATTENDED = "select run_id from execution_unattended(%s, %s)"
-FAIL_POISONED = "select execution_park(%s, %s, %s)"
+ABANDONED = "select run_id, team_id from execution_abandoned(%s, %s, %s)"
+HELD_BY = "select run_id from execution_held_by(%s)"
+PARK = "select execution_park(%s, %s, %s, %s)"
 
-# With a broker, a run's message usually arrives earlier; without one, only this search finds the run.
-QUEUED_FOR = timedelta(seconds=3)
 MAX_RUNS = 32  # in one search
 
-POISONED = (
-    "The worker crashed three times during this run, so the run was aborted. "
-    "A step may use more memory than the worker has, or crash it."
+CRASHED = (
+    "The worker crashed three times in a row during the same steps of this run, the last time in a process that executed "
+    "nothing else, so the run was aborted. One of the steps may use more memory than there is, or crash the process."
 )
 
 
-async def find_runs(db: Database, free_slots: int) -> list[UUID]:
-    """Return runs of all teams that are due but not claimed, oldest first and at most ``free_slots``."""
+async def find_abandoned_runs(
+    db: Database, full_teams: Sequence[UUID], free_slots: int, *, is_isolated: bool = False
+) -> list[tuple[UUID, UUID]]:
+    """Return run and team of runs whose worker is dead, oldest first and at most ``free_slots``.
+
+    An isolated worker finds only the runs that may be what kills their workers; the others don't find these.
+    """
     if free_slots <= 0:
         return []
-    queued_for = QUEUED_FOR if get_bus_url() else timedelta(0)
+    values = (list(full_teams), min(free_slots, MAX_RUNS), is_isolated)
+    return [(run_id, team_id) for run_id, team_id in await db.fetch_rows(ABANDONED, values)]
+
+
+async def fail_runs_of_crashed(db: Database, worker: str) -> list[UUID]:
+    """Fail the runs over which an isolated worker has died without finishing a step, and return their ids."""
+    event = dump({"status": "failed", "outputs": {}, "error": CRASHED, "error_node": None})
+    run_ids = [row[0] for row in await db.fetch_rows(HELD_BY, (worker,))]
     return [
-        row[0] for row in await db.fetch_rows(UNATTENDED, (queued_for, min(free_slots, MAX_RUNS)))
+        run_id for run_id in run_ids if await db.fetch_value(PARK, (run_id, worker, CRASHED, event))
     ]
-
-
-async def fail_if_poisoned(db: Database, run_id: UUID) -> bool:
-    """Fail the run if three workers have crashed while executing it. Return whether it was failed."""
-    event = dump({"status": "failed", "outputs": {}, "error": POISONED, "error_node": None})
-    return bool(await db.fetch_value(FAIL_POISONED, (run_id, POISONED, event)))

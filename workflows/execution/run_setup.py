@@ -1,7 +1,8 @@
 """Load the data that an attempt at a run needs besides the run's row: conversation variables and secrets."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Final
 from uuid import UUID
 
 from accounts.tenancy import tenant
@@ -21,13 +22,18 @@ class Setup:
     conversation: Mapping[str, Json] = field(default_factory=dict)
     untrusted: Collection[str] = ()  # the conversation's variables that contain external text
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    knowledge_bases: frozenset[str] = frozenset()  # that the document names
+
+
+NO_SETUP: Final = Setup()
 
 
 async def load_setup(claim: Claim, prepared: PreparedDocument) -> Setup:
     """Return the data of an attempt. A run without a conversation and secrets needs no query."""
     if _get_conversation_id(claim) is None and not prepared.secret_names:
-        return Setup()
-    return await run_in_thread(_load, claim, prepared)
+        return Setup(knowledge_bases=prepared.knowledge_bases)
+    setup = await run_in_thread(_load, claim, prepared)
+    return replace(setup, knowledge_bases=prepared.knowledge_bases)
 
 
 def _load(claim: Claim, prepared: PreparedDocument) -> Setup:

@@ -12,7 +12,7 @@ from django.db import Error as DatabaseError
 
 from workflows.engine.language.document import Json
 from workflows.execution.events.hub import Feed, Hub, Message, get_hub, list_hubs
-from workflows.execution.threads import run_in_thread
+from workflows.execution.threads import run_once_in_thread
 from workflows.live.news import DraftNews, load_news
 from workflows.live.presence import Card, PresenceStore, build_presence_store
 from workflows.live.publish import PREFIX, DraftPublisher
@@ -102,7 +102,7 @@ class DraftFeed(Feed[Tab]):
         """Send each tab the news of its draft, end the tabs that lost access, and renew the cards of the others."""
         tabs = [tab for draft_tabs in self.members.values() for tab in draft_tabs]
         watches = {tab.watch for tab in tabs}
-        news = await run_in_thread(load_news, {tab.team_id for tab in tabs}, watches)
+        news = await run_once_in_thread(load_news, {tab.team_id for tab in tabs}, watches)
         for tab in tabs:
             if tab.watch in news.admitted:
                 _send_news(tab, news)

@@ -6,15 +6,12 @@ Each poll also checks whether every tab may still watch its draft.
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from datetime import timedelta
-from importlib import import_module
 from uuid import UUID
 
-from django.conf import settings
 from django.db.models import Count, Max, Q
 from django.utils import timezone
 
-from accounts.models import Membership, Role, User
-from accounts.principals import UserPrincipal
+from accounts.services.holders import Holder, load_principals
 from accounts.tenancy import tenant
 from workflows import permissions
 from workflows.execution.events.run_feed import UNFINISHED
@@ -72,32 +69,15 @@ def _load_comment_marks(workflow_ids: Collection[UUID]) -> dict[UUID, str]:
 
 def _list_admitted(workflows: dict[UUID, Workflow], watches: Collection[Watch]) -> frozenset[Watch]:
     """Return the watches that the current permissions and sessions still allow."""
-    user_ids = {watch.user_id for watch in watches}
-    users = {user.pk: user for user in User.objects.filter(pk__in=user_ids, is_active=True)}
-    roles: dict[UUID, dict[UUID, Role]] = {}
-    members = Membership.objects.unscoped().filter(user_id__in=user_ids)
-    for user_id, team_id, role in members.values_list("user_id", "team_id", "role"):
-        roles.setdefault(user_id, {})[team_id] = Role(role)
-    open_sessions = _list_open_sessions({watch.session for watch in watches if watch.session})
-
-    def is_admitted(watch: Watch) -> bool:
-        if watch.workflow_id not in workflows or watch.user_id not in users:
-            return False
-        principal = UserPrincipal(users[watch.user_id], roles.get(watch.user_id, {}))
-        is_signed_in = not watch.session or watch.session in open_sessions
-        return is_signed_in and permissions.may_view(principal, workflows[watch.workflow_id])
-
-    return frozenset(filter(is_admitted, watches))
-
-
-def _list_open_sessions(keys: set[str]) -> set[str]:
-    """Return the keys of the sessions that have not ended."""
-    store = import_module(settings.SESSION_ENGINE).SessionStore
-    if not hasattr(store, "get_model_class"):
-        # The sessions are not in the database, so each of them is checked separately.
-        return {key for key in keys if store().exists(key)}
-    rows = store.get_model_class().objects.filter(pk__in=keys, expire_date__gt=timezone.now())
-    return set(rows.values_list("pk", flat=True))
+    holders = {watch: Holder(watch.user_id, watch.session) for watch in watches}
+    principals = load_principals(set(holders.values()))
+    return frozenset(
+        watch
+        for watch, holder in holders.items()
+        if watch.workflow_id in workflows
+        and (principal := principals.get(holder))
+        and permissions.may_view(principal, workflows[watch.workflow_id])
+    )
 
 
 def _load_runs(workflow_ids: Collection[UUID]) -> tuple[RunNews, ...]:

@@ -7,7 +7,7 @@ from typing import Any, Final, NoReturn
 from workflows.engine.errors import ModelFailed, UnofferedToolCall
 from workflows.engine.ports import ModelChunk, ModelRequest, ModelSource, Usage
 from workflows.engine.tool_calls import ToolCall
-from workflows.llm.failures import CUT_OFF, EMPTY, FILTERED, NO_ROOM
+from workflows.llm.failure_messages import CUT_OFF, EMPTY, FILTERED, NO_ROOM
 from workflows.llm.tokens import estimate_request, estimate_text
 from workflows.llm.tool_call_deltas import ToolCallAssembler
 

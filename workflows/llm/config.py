@@ -5,11 +5,13 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from workflows.engine.ports import Usage
-from workflows.llm.presets import PRESETS
+from workflows.llm.presets import ALIASES, PRESETS, find_preset
 
 
 OPENAI_COMPATIBLE: Final = "openai_compatible"
 OFFLINE: Final = "offline"
+# The type of models that write texts; those of other types are the rows of ``ProviderModel``.
+CHAT: Final = "chat"
 # In a document: the team's default model.
 DEFAULT: Final = "default"
 
@@ -20,7 +22,11 @@ MAX_RETRIES: Final = 2
 # The addresses of well-known providers; any other provider needs a configured address.
 BASE_URLS: Final[Mapping[str, str]] = {
     **{preset.name: preset.base_url for preset in PRESETS if preset.base_url},
-    "groq": "https://api.groq.com/openai/v1",
+    **{
+        alias: preset.base_url
+        for alias in ALIASES
+        if (preset := find_preset(alias)) is not None and preset.base_url
+    },
     "together": "https://api.together.xyz/v1",
 }
 

@@ -44,13 +44,18 @@ NO_MODEL: Final = Resolution(None, OFFLINE)
 class ModelDirectory:
     """The providers of a team, and which of their models answers for a model that the team lacks.
 
-    A mapping of the named model comes first, then the provider of that name, then the team's default model.
+    A mapping of the named model comes first, then the provider of that name, then the team's default model. A node that
+    names no provider asks for the default model.
     """
 
     def __init__(
-        self, configs: Iterable[ProviderConfig] = (), mappings: Iterable[Mapping] = ()
+        self,
+        configs: Iterable[ProviderConfig] = (),
+        mappings: Iterable[Mapping] = (),
+        reranker: tuple[str, str] | None = None,
     ) -> None:
         self.configs = {normalize_name(config.name): config for config in configs}
+        self._reranker = reranker  # provider and name of the team's default reranking model
         self._mappings = {
             (normalize_name(mapping.provider), mapping.model): mapping for mapping in mappings
         }
@@ -65,17 +70,19 @@ class ModelDirectory:
         """Return the team's default model."""
         return self._apply(self._mappings.get((DEFAULT, ANY_MODEL)))
 
-    def resolve(self, provider: str, model: str) -> Resolution:
+    def has_mapping(self, provider: str, model: str) -> bool:
+        """Return whether the team chose the model that answers for this one."""
         name = normalize_name(provider)
+        mapping = self._mappings.get((name, model)) or self._mappings.get((name, ANY_MODEL))
+        return self._apply(mapping) is not None
+
+    def resolve(self, provider: str, model: str) -> Resolution:
+        name = normalize_name(provider) or DEFAULT
         if name == OFFLINE and name not in self.configs:
             return NO_MODEL
         if name == DEFAULT and name not in self.configs:
             return self.default or NO_MODEL
         mapping = self._mappings.get((name, model)) or self._mappings.get((name, ANY_MODEL))
-        if not name:  # a node that names none gets the default, or else the first provider
-            config = next(iter(self.configs.values()), None)
-            first = Resolution(config, config.default_model) if config else NO_MODEL
-            return self.default or first
         if mapped := self._apply(mapping):
             return Resolution(mapped.config, mapped.model, is_mapped=True)
         if config := self.configs.get(name):
@@ -83,6 +90,23 @@ class ModelDirectory:
         if default := self.default:
             return Resolution(default.config, default.model, is_mapped=True)
         return NO_MODEL
+
+    def find_reranker(self, provider: str, model: str) -> Resolution | None:
+        """Return the model that ranks documents for the named one, or None if the team has none.
+
+        The team's default reranking model stands in for one that is not connected, and for none. Models that write texts
+        can't: neither the team's default model, nor one that answers for all models of a provider.
+        """
+        name = normalize_name(provider)
+        if mapped := self._apply(self._mappings.get((name, model))):
+            return Resolution(mapped.config, mapped.model, is_mapped=True)
+        config = self.configs.get(name)
+        if config is not None and config.kind != OFFLINE and model:
+            return Resolution(config, model)
+        default = self._reranker and self.configs.get(normalize_name(self._reranker[0]))
+        if not self._reranker or not default:
+            return None
+        return Resolution(default, self._reranker[1], is_mapped=True)
 
     def _apply(self, mapping: Mapping | None) -> Resolution | None:
         config = self.configs.get(normalize_name(mapping.target_provider)) if mapping else None

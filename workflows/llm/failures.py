@@ -9,12 +9,32 @@ import socket
 import ssl
 from collections.abc import Iterator
 from typing import Final
+from urllib.parse import urlsplit
 
 import openai
 
 from config import net
 from workflows.engine.errors import ModelFailed
 from workflows.engine.ports import ModelRequest
+from workflows.llm.failure_messages import (
+    BAD_ADDRESS,
+    BAD_CALL,
+    BAD_TOOL,
+    BY_STATUS,
+    CUT_OFF,
+    FILTERED,
+    NO_CERTIFICATE,
+    NO_IMAGES,
+    NO_TOOLS,
+    OTHER_STATUS,
+    REDIRECT,
+    REFUSING_STATUSES,
+    SERVER_ERROR,
+    TOO_LONG,
+    UNKNOWN_HOST,
+    UNREACHABLE,
+    UNREADABLE,
+)
 
 
 _TOO_LONG = re.compile(
@@ -30,43 +50,6 @@ _BAD_TOOL = re.compile(
 )
 _BAD_CALL: Final = "tool_use_failed"  # the error code of Groq
 _IMAGES = re.compile(r"image|vision|multimodal|content.{0,20}(string|list|array)", re.I)
-
-# HTTP status → message, and whether the same request may succeed later
-_BY_STATUS: Final[dict[int, tuple[str, bool]]] = {
-    400: ("{provider} rejected the request as malformed. Check the model parameters.", False),
-    401: ("{provider} rejected the credential. Check the API key.", False),
-    402: ("{provider} reports that the account has no credit left.", False),
-    403: ("{provider} rejected the credential for the model {model!r}.", False),
-    404: ("{provider} doesn't have the model {model!r}, or the base URL is wrong.", False),
-    405: ("The base URL of {provider} is not a model provider API.", False),
-    408: ("{provider} timed out.", True),
-    409: ("{provider} is busy with a conflicting request.", True),
-    413: ("The request is too large for {provider}.", False),
-    422: ("{provider} rejected the request as malformed. Check the model parameters.", False),
-}
-_SERVER_ERROR: Final = ("{provider} had a server error (status {status}).", True)
-_REDIRECT: Final = ("The base URL of {provider} redirects. Enter the final URL.", False)
-# Statuses with which servers refuse tools and images: OpenRouter says 404, llama.cpp 500.
-_REFUSING_STATUSES: Final = frozenset({400, 404, 422, 500, 501})
-_OTHER_STATUS: Final = ("{provider} rejected the request (status {status}).", False)
-
-TOO_LONG: Final = "The prompt is too long for the model {model!r}."
-FILTERED: Final = "The content filter of {provider} stopped the answer."
-CUT_OFF: Final = "The response of {provider} was cut off."
-EMPTY: Final = "{provider} sent an empty answer."
-NO_ROOM: Final = (
-    "The answer of {provider} reached its length limit before its first word. Raise max_tokens."
-)
-UNREADABLE: Final = "{provider} sent a response that is not OpenAI-compatible."
-NO_TOOLS: Final = (
-    "The model {model!r} of {provider} can't call tools. "
-    "Select the strategy ReAct in the agent, or another model."
-)
-BAD_TOOL: Final = "{provider} rejected the description of a tool. Check the names and the parameters of the tools."
-BAD_CALL: Final = "The model {model!r} wrote an invalid tool call."
-NO_IMAGES: Final = "The model {model!r} of {provider} can't read images. Select another model."
-NO_ADDRESS: Final = "{provider} has no base URL. Enter one under Models."
-_UNREACHABLE: Final = "{provider} is not responding at its base URL. Is it running?"
 
 _REFUSALS: Final = (net.AddressRefused, net.BodyTooLarge, net.HeadersTooLarge, net.RedirectRefused)
 # By name, because only config.net may import httpx.
@@ -84,10 +67,15 @@ class ModelRateLimited(ModelFailed):
 
 
 def build_failure(
-    error: Exception, *, provider: str, model: str, request: ModelRequest | None = None
+    error: Exception,
+    *,
+    provider: str,
+    model: str,
+    address: str,
+    request: ModelRequest | None = None,
 ) -> ModelFailed:
     """Return the failure for anything that the openai package or the guarded client raised."""
-    values = {"provider": provider[:80], "model": model[:100]}
+    values = {"provider": provider[:80], "model": model[:100], **_name_address(address)}
     if isinstance(error, openai.APIStatusError):
         refusal = _explain_refused_parts(error, request, values) if request else None
         return refusal or _explain_status(error, values)
@@ -101,12 +89,23 @@ def build_failure(
     return ModelFailed(UNREADABLE.format(**values), retryable=True)
 
 
+def _name_address(address: str) -> dict[str, str]:
+    """Return the base URL as the team entered it and its host, without a password or parameters."""
+    try:
+        parts = urlsplit(address)
+        host = parts.netloc.rpartition("@")[2]
+        name = parts.hostname or host
+    except ValueError:
+        return {"address": "", "host": ""}
+    return {"address": f"{parts.scheme}://{host}{parts.path}"[:200], "host": name[:200]}
+
+
 def _explain_refused_parts(
     error: openai.APIStatusError, request: ModelRequest, values: dict[str, str]
 ) -> ModelFailed | None:
     """Return the failure of a request whose tools or images were refused, or None if it failed for another reason."""
     status = error.status_code
-    if status not in _REFUSING_STATUSES:
+    if status not in REFUSING_STATUSES:
         return None
     text = _read_error_text(error)
     if _TOO_LONG.search(text) or _FILTERED.search(text):
@@ -134,15 +133,15 @@ def _explain_status(error: openai.APIStatusError, values: dict[str, str]) -> Mod
     if status in {400, 403} and _FILTERED.search(_read_error_text(error)):
         return ModelFailed(FILTERED.format(**values), status=status)
     is_redirect = 300 <= status < 400
-    fallback = _SERVER_ERROR if status >= 500 else _REDIRECT if is_redirect else _OTHER_STATUS
-    message, retryable = _BY_STATUS.get(status, fallback)
+    fallback = SERVER_ERROR if status >= 500 else REDIRECT if is_redirect else OTHER_STATUS
+    message, retryable = BY_STATUS.get(status, fallback)
     message = message.format(status=status, **values)
     return ModelFailed(message, retryable=retryable, status=status)
 
 
 def _explain_rate_limit(error: openai.APIStatusError, values: dict[str, str]) -> ModelFailed:
     if error.code == "insufficient_quota":
-        return ModelFailed(_BY_STATUS[402][0].format(**values), status=429)
+        return ModelFailed(BY_STATUS[402][0].format(**values), status=429)
     seconds = _parse_seconds(error.response.headers.get("retry-after", ""))
     advice = "" if seconds is None else f" Retry after {seconds:g} s."
     message = f"The rate limit of {values['provider']} was reached.{advice}"
@@ -157,7 +156,7 @@ def _explain_cause(cause: BaseException, values: dict[str, str]) -> ModelFailed 
     if isinstance(cause, openai.APITimeoutError | TimeoutError) or name in _TIMEOUTS:
         return ModelFailed("{provider} took too long to respond.".format(**values), retryable=True)
     if name in {"InvalidURL", "UnsupportedProtocol", "LocalProtocolError"}:
-        return ModelFailed("The base URL of {provider} can't be used.".format(**values))
+        return ModelFailed(BAD_ADDRESS.format(**values))
     if name in {"RemoteProtocolError", "ReadError"}:
         return ModelFailed(CUT_OFF.format(**values), retryable=True)
     return None
@@ -166,11 +165,10 @@ def _explain_cause(cause: BaseException, values: dict[str, str]) -> ModelFailed 
 def _explain_unreachable(error: Exception, values: dict[str, str]) -> ModelFailed:
     causes = tuple(_walk_causes(error))
     if any(isinstance(cause, socket.gaierror) for cause in causes):
-        message = "The host name of {provider} could not be resolved."
-        return ModelFailed(message.format(**values), retryable=True)
+        return ModelFailed(UNKNOWN_HOST.format(**values), retryable=True)
     if any(isinstance(cause, ssl.SSLError) for cause in causes):
-        return ModelFailed("{provider} has no valid certificate.".format(**values))
-    return ModelFailed(_UNREACHABLE.format(**values), retryable=True)
+        return ModelFailed(NO_CERTIFICATE.format(**values))
+    return ModelFailed(UNREACHABLE.format(**values), retryable=True)
 
 
 def _walk_causes(error: BaseException | None) -> Iterator[BaseException]:

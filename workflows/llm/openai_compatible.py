@@ -11,11 +11,13 @@ from openai import AsyncOpenAI
 from config import net
 from config.net.transport import Resolver
 from workflows.engine.errors import ModelFailed
-from workflows.engine.ports import ModelChunk, ModelRequest
+from workflows.engine.ports import ModelChunk, ModelRequest, RerankRequest, RerankResult
 from workflows.llm.answer_reader import AnswerReader
 from workflows.llm.config import ProviderConfig
-from workflows.llm.failures import NO_ADDRESS, build_failure
+from workflows.llm.failure_messages import NO_ADDRESS
+from workflows.llm.failures import build_failure
 from workflows.llm.request_arguments import build_arguments
+from workflows.llm.reranking import send_rerank
 from workflows.llm.response_formats import (
     AnswerFormat,
     find_weaker_format,
@@ -26,6 +28,7 @@ from workflows.llm.response_formats import (
 
 TEST_SECONDS: Final = 15.0
 _MAX_MODELS: Final = 1000
+IDEMPOTENCY: Final = "Idempotency-Key"
 _ANTHROPIC_HOST: Final = "api.anthropic.com"  # lists its models in its own protocol
 
 _REFUSALS = (openai.BadRequestError, openai.UnprocessableEntityError)
@@ -74,6 +77,17 @@ class OpenAICompatible:
             raise self._convert_error(error, model, request) from None
         yield reader.build_last_chunk()
 
+    async def rerank(self, request: RerankRequest) -> RerankResult:
+        """Return the scores of the documents. Raises ModelFailed, which says whether a retry may help."""
+        model = request.model or self._config.default_model
+        keys = _IdempotencyKeys(request.origin.idempotency_key)
+        seconds = min(self._total_seconds, self._idle_seconds)  # nothing is streamed
+        try:
+            async with self._open_client(seconds, seconds) as client:
+                return await send_rerank(client, request, model, keys.build_headers())
+        except Exception as error:
+            raise self._convert_error(error, model) from None
+
     async def list_models(self) -> list[str]:
         """Return the ids of the provider's models, sorted. Raises ModelFailed."""
         try:
@@ -118,9 +132,10 @@ class OpenAICompatible:
         address = self._config.address
         answer_format = get_format(address, model)
         is_lasting = False
+        keys = _IdempotencyKeys(request.origin.idempotency_key)
         while True:
             try:
-                stream = await _create_stream(client, request, model, answer_format)
+                stream = await _create_stream(client, request, model, answer_format, keys)
             except _REFUSALS as error:
                 weaker = find_weaker_format(error, answer_format) if request.json_schema else None
                 if weaker is None:
@@ -139,11 +154,40 @@ class OpenAICompatible:
             return error
         if not (isinstance(error, _PROVIDER_ERRORS) or type(error).__module__.startswith("http")):
             raise error  # a bug of the application must not be hidden
-        return build_failure(error, provider=self._config.name, model=model, request=request)
+        return build_failure(
+            error,
+            provider=self._config.name,
+            model=model,
+            address=self._config.address,
+            request=request,
+        )
+
+
+class _IdempotencyKeys:
+    """The keys of the calls of one step, the same in every attempt at the run.
+
+    A call that is repeated in another form, because an endpoint refused the first one, is another request, and gets a key
+    of its own: an endpoint may refuse a key that it knows with another body.
+    """
+
+    def __init__(self, key: str) -> None:
+        self._key, self._count = key, 0
+
+    def build_headers(self) -> dict[str, str]:
+        """Return the header of the next call; none without a key, or with one that no header can have."""
+        self._count += 1
+        if not (self._key and self._key.isascii() and self._key.isprintable()):
+            return {}
+        suffix = "" if self._count == 1 else f"#{self._count}"
+        return {IDEMPOTENCY: f"{self._key}{suffix}"}
 
 
 async def _create_stream(
-    client: AsyncOpenAI, request: ModelRequest, model: str, answer_format: AnswerFormat
+    client: AsyncOpenAI,
+    request: ModelRequest,
+    model: str,
+    answer_format: AnswerFormat,
+    keys: _IdempotencyKeys,
 ) -> Any:
     """Send the request. For servers that don't know ``stream_options``, it is repeated without it."""
     # Any: the package's overloads can't take arguments from a table.
@@ -152,8 +196,12 @@ async def _create_stream(
     if request.mode == "completion":
         create = client.completions.create
     try:
-        return await create(**arguments, stream_options={"include_usage": True})
+        return await create(
+            **arguments,
+            stream_options={"include_usage": True},
+            extra_headers=keys.build_headers(),
+        )
     except _REFUSALS as error:
         if "stream_options" not in f"{error.message} {error.body!r}":
             raise
-        return await create(**arguments)
+        return await create(**arguments, extra_headers=keys.build_headers())

@@ -6,19 +6,31 @@ import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
-from typing import Final, Literal
+from typing import Final, Literal, TypeVar
 
 from config import plugins
 from config.redaction import Redactor, StreamRedactor, build_redactor
-from workflows.engine.errors import ModelFailed
-from workflows.engine.ports import ModelChunk, ModelPort, ModelRequest, ModelSource
+from workflows.engine.errors import ModelFailed, ModelNeeded, RerankUnavailable
+from workflows.engine.ports import (
+    ModelChunk,
+    ModelPort,
+    ModelRequest,
+    ModelSource,
+    RerankPort,
+    RerankRequest,
+    RerankResult,
+)
 from workflows.engine.tool_calls import ToolCall
 from workflows.llm.config import OFFLINE, OPENAI_COMPATIBLE, ProviderConfig, normalize_name
 from workflows.llm.directory import Mapping as ModelMapping
 from workflows.llm.directory import ModelDirectory
+from workflows.llm.measuring import measure_call
 from workflows.llm.offline import OfflineModels
 
+
+T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
@@ -64,11 +76,12 @@ class TeamModels:
         configs: Iterable[ProviderConfig] = (),
         *,
         mappings: Iterable[ModelMapping] = (),
+        reranker: tuple[str, str] | None = None,
         fallback: Fallback = "offline",
         open_slot: OpenSlot = open_any_slot,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        self.directory = ModelDirectory(configs, mappings)
+        self.directory = ModelDirectory(configs, mappings, reranker)
         self._fallback = fallback
         self._open_slot, self._sleep = open_slot, sleep
         self._ports: dict[str, ModelPort] = {}
@@ -85,7 +98,7 @@ class TeamModels:
             chunks = port.stream(request)
         else:
             request = _address_request(request, resolution.model, config)
-            chunks = self._stream_with_retries(port, request, config)
+            chunks = self._call_with_retries(partial(port.stream, request), config)
         try:
             async with aclosing(chunks):  # type: ignore[type-var]
                 async for chunk in chunks:
@@ -96,9 +109,58 @@ class TeamModels:
                         chunk = replace(chunk, usage=usage)
                     version = chunk.source.version if chunk.source else ""
                     yield replace(chunk, source=replace(source, version=version))
+        except ModelNeeded as failure:
+            failure = self._explain_offline(request, failure)
+            failure.source = source
+            raise failure from None
         except ModelFailed as failure:
             failure.source = source
             raise
+
+    async def rerank(self, request: RerankRequest) -> RerankResult:
+        """Return the scores from the model that the request names, or that the team chose for it or for all.
+
+        Raises RerankUnavailable if there is none, because no model that writes texts can stand in.
+        """
+        resolution = self.directory.find_reranker(request.provider, request.model)
+        config = resolution.config if resolution else None
+        if resolution is None or config is None:
+            if not request.model:
+                raise RerankUnavailable("no reranking model is chosen")
+            raise RerankUnavailable(
+                f"the model {request.model} of {request.provider} is not connected"
+            )
+        name = resolution.provider
+        port: object = self._ports.setdefault(name, self._ports.get(name) or build_port(config))
+        if not isinstance(port, RerankPort):
+            raise RerankUnavailable(f"the provider {config.name} has no models for reranking")
+        source = ModelSource(name, resolution.model)
+        addressed = replace(request, model=resolution.model)
+
+        async def call() -> AsyncIterator[RerankResult]:
+            yield await port.rerank(addressed)
+
+        try:
+            async with aclosing(self._call_with_retries(call, config)) as results:  # type: ignore[type-var]
+                result = await anext(results)
+        except ModelFailed as failure:
+            failure.source = source
+            raise
+        price = config.find_price(resolution.model)
+        if price is not None and result.usage is not None:
+            usage = replace(result.usage, cost=price.compute_cost(result.usage))
+            result = replace(result, usage=usage)
+        return replace(result, source=source)
+
+    def _explain_offline(self, request: ModelRequest, failure: ModelNeeded) -> ModelNeeded:
+        """Return a failure that says why the offline model was asked although the team has a model."""
+        if self.directory.is_empty:
+            return failure
+        if normalize_name(request.provider) == OFFLINE:
+            advice = "This node uses the offline demo model. Select another one in the node."
+        else:
+            advice = "The default model is the offline demo model. Choose another one under Models."
+        return ModelNeeded(f"{ModelNeeded.reason} {advice}")
 
     def get_port(self, provider: str, model: str = "") -> ModelPort:
         """Return the port of the model that answers. Raises ModelFailed without a model, if no fallback is allowed."""
@@ -110,18 +172,19 @@ class TeamModels:
                 "Connect it under Models, or select another one in the node."
             )
         if name not in self._ports:
-            self._ports[name] = OfflineModels() if config is None else _build_port(config)
+            self._ports[name] = OfflineModels() if config is None else build_port(config)
         return self._ports[name]
 
-    async def _stream_with_retries(
-        self, port: ModelPort, request: ModelRequest, config: ProviderConfig
-    ) -> AsyncIterator[ModelChunk]:
+    async def _call_with_retries(
+        self, call: Callable[[], AsyncIterator[T]], config: ProviderConfig
+    ) -> AsyncIterator[T]:
         """Stream an answer. A request that fails before its first word, for a reason that may pass, is repeated."""
         tries = 0
         while True:
             has_begun = False
             try:
-                async with self._open_slot(config), aclosing(port.stream(request)) as chunks:  # type: ignore[type-var]
+                measured = measure_call(config.kind, call())
+                async with self._open_slot(config), aclosing(measured) as chunks:
                     async for chunk in chunks:
                         has_begun = True
                         yield chunk
@@ -150,7 +213,7 @@ def _address_request(request: ModelRequest, model: str, config: ProviderConfig) 
     return replace(request, model=model, params=params)
 
 
-def _build_port(config: ProviderConfig) -> ModelPort:
+def build_port(config: ProviderConfig) -> ModelPort:
     factory = list_factories().get(config.kind)
     if factory is None:
         raise ModelFailed(f"No installed plug-in supports providers of type {config.kind!r}.")

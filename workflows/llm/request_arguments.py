@@ -7,17 +7,9 @@ from typing import Any, Final
 from workflows.engine.ports import ImagePart, Message, ModelRequest
 from workflows.engine.tool_calls import ToolSpec
 from workflows.llm.response_formats import AnswerFormat, add_instructions, build_response_format
+from workflows.llm.sent_parameters import EXTRA_PARAMETERS, STANDARD_PARAMETERS
 
 
-# Part of the OpenAI protocol.
-_STANDARD_PARAMETERS: Final = frozenset(
-    {"temperature", "top_p", "max_tokens", "max_completion_tokens", "presence_penalty",
-     "frequency_penalty", "seed", "stop", "logit_bias", "reasoning_effort", "verbosity"}
-)  # fmt: skip
-# Understood by many compatible servers; the openai package would refuse them as arguments.
-_EXTRA_PARAMETERS: Final = frozenset(
-    {"top_k", "min_p", "repetition_penalty", "repeat_penalty", "enable_thinking", "thinking_budget"}
-)
 _CHAT_PARAMETERS: Final = frozenset({"reasoning_effort", "verbosity", "max_completion_tokens"})
 # Models that refuse ``max_tokens`` and want its newer name.
 _NEW_LIMIT: Final = re.compile(r"(openai/)?(o[1-9]|gpt-5)")
@@ -47,13 +39,13 @@ def build_arguments(
 
 def _build_settings(request: ModelRequest, model: str) -> dict[str, Any]:
     params = {name: value for name, value in request.params.items() if value is not None}
-    settings = {name: params[name] for name in _STANDARD_PARAMETERS & params.keys()}
+    settings = {name: params[name] for name in STANDARD_PARAMETERS & params.keys()}
     if _NEW_LIMIT.match(model) and "max_tokens" in settings:
         settings.setdefault("max_completion_tokens", settings.pop("max_tokens"))
     if request.mode == "completion":
         for name in _CHAT_PARAMETERS & settings.keys():
             del settings[name]
-    if extra := {name: params[name] for name in _EXTRA_PARAMETERS & params.keys()}:
+    if extra := {name: params[name] for name in EXTRA_PARAMETERS & params.keys()}:
         settings["extra_body"] = extra
     return settings
 

@@ -12,6 +12,8 @@ from typing import Any, Final
 
 from workflows.sandbox.code import MODULES, SENTENCES
 from workflows.sandbox.full_python import LANGUAGE as FULL
+from workflows.sandbox.javascript.runner import LANGUAGE as JAVASCRIPT
+from workflows.sandbox.javascript.runner import is_available
 from workflows.sandbox.pool import RunnerGone, RunnerLate, RunnerPool
 from workflows.sandbox.process import is_jailed
 
@@ -21,6 +23,7 @@ MAX_BYTES: Final = 256 * 1024
 PYTHON: Final = frozenset({"python3", "python"})
 _MAIN_DEFINITION: Final = re.compile(r"^(async\s+)?def\s+main\s*\(|^main\s*=", re.MULTILINE)
 _ASYNC_MAIN_DEFINITION: Final = re.compile(r"^async\s+def\s+main\s*\(", re.MULTILINE)
+_JAVASCRIPT_MAIN: Final = re.compile(r"\bmain\b")
 _LONG_STRING: Final = re.compile(r"\"{3}.*?\"{3}|'{3}.*?'{3}", re.DOTALL)
 _IMPORT: Final = re.compile(r"^[ \t]*(?:import|from)[ \t]+([A-Za-z_][\w.]*)", re.MULTILINE)
 
@@ -42,6 +45,7 @@ class CodeChecker:
 
     def __init__(self, pool: RunnerPool | None = None) -> None:
         self.pool = pool or RunnerPool(1, program="code_child")
+        self.javascript_pool = RunnerPool(1, program="javascript.child")
 
     def check(self, source: str, language: str = "python3") -> list[CodeProblem]:
         problem = _check_limits(source, language)
@@ -49,13 +53,15 @@ class CodeChecker:
             return [problem]
         try:
             message = {"job": "check", "source": source.encode("utf-8", "replace").decode()}
-            reply = self.pool.call_sync(message, SECONDS)
+            pool = self.javascript_pool if language == JAVASCRIPT else self.pool
+            reply = pool.call_sync(message, SECONDS)
         except (RunnerGone, RunnerLate, ValueError):
             return [_UNREADABLE]
         return _read_problems(reply, source, language)
 
     def close(self) -> None:
         self.pool.close()
+        self.javascript_pool.close()
 
 
 def check_code(source: str, language: str = "python3") -> list[CodeProblem]:
@@ -69,7 +75,8 @@ def _get_checker() -> CodeChecker:
 
 
 def _check_limits(source: str, language: str) -> CodeProblem | None:
-    if language not in PYTHON and (language != FULL or not is_jailed()):
+    is_known = language in PYTHON or (language == FULL and is_jailed())
+    if not is_known and not (language == JAVASCRIPT and is_available()):
         return CodeProblem(1, 1, f"{language} code is not supported, only Python")
     if len(source.encode("utf-8", "surrogatepass")) > MAX_BYTES:
         return CodeProblem(1, 1, "The code is larger than 256 kB")
@@ -77,6 +84,9 @@ def _check_limits(source: str, language: str) -> CodeProblem | None:
 
 
 def _read_problems(reply: Mapping[str, Any], source: str, language: str) -> list[CodeProblem]:
+    if reply.get("ok") is True and language == JAVASCRIPT:
+        has_main = not source.strip() or _JAVASCRIPT_MAIN.search(source)
+        return [] if has_main else [CodeProblem(1, 1, SENTENCES["main"])]
     is_full = language == FULL
     # Complete Python may support a construct that this parser doesn't.
     if reply.get("ok") is True or (is_full and reply.get("kind") == "unsupported"):

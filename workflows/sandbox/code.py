@@ -1,6 +1,6 @@
 """The interface of back-ends for code nodes, and the messages for failed programs."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol
 
@@ -28,6 +28,8 @@ class CodeOutcome:
     value: Json = None
     stdout: str = ""
     error: str = ""
+    # The request that the program waits for, of untrusted content; it is to be run again with the response.
+    call: Mapping[str, Json] | None = None
     retryable: bool = False  # the same program may succeed in another run
 
 
@@ -41,16 +43,32 @@ class CodeRunner(Protocol):
         limits: CodeLimits,
         *,
         calling: Calling = "keywords",
+        responses: Sequence[Json] = (),
     ) -> CodeOutcome: ...
 
     def close(self) -> None: ...
 
 
+# The module that CODE_HTTP allows.
+HTTP_MODULE: Final = "requests"
 # The modules that messages name if a runner does not report which are available.
 MODULES: Final = (
     *("asyncio", "base64", "binascii", "bisect", "collections", "copy", "csv", "dataclasses"),
-    *("datetime", "decimal", "functools", "hashlib", "itertools", "json", "math", "os", "pathlib"),
-    *("random", "re", "sys", "time", "typing", "unicodedata"),
+    *("datetime", "decimal", "functools", "hashlib", "hmac", "html", "io", "itertools", "json"),
+    *(
+        "logging",
+        "math",
+        "os",
+        "pathlib",
+        "random",
+        "re",
+        "requests",
+        "sys",
+        "time",
+        "typing",
+        "unicodedata",
+    ),
+    "uuid",
 )
 
 SENTENCES: Final[Mapping[str, str]] = {
@@ -64,6 +82,7 @@ SENTENCES: Final[Mapping[str, str]] = {
     "crash": "The code crashed its interpreter; it may use too much memory",
     "inputs": "The code's inputs are larger than 8 MB",
     "foreign": "The code's inputs are not JSON",
+    "unsupported_here": "JavaScript can't be run on this machine: rewrite the code in Python",
     "main": "The code must define a function main",
     "module": "Module {module!r} is not available; available modules: {modules}",
 }

@@ -6,6 +6,7 @@ from typing import Any
 
 HEADER_BYTES = 4
 MAX_REQUEST_BYTES = 8 * 1024 * 1024  # a template and its inputs
+MAX_DOCUMENT_REQUEST_BYTES = 32 * 1024 * 1024  # a document of 20 MB as base64
 MAX_REPLY_BYTES = 7 * 1024 * 1024  # 1 MB of text is at most this much JSON, every character escaped
 
 

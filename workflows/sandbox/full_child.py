@@ -9,6 +9,8 @@ import contextlib
 import importlib
 import sys
 import traceback
+import types
+from collections.abc import Mapping
 from typing import Any
 
 from workflows.sandbox import restrictions
@@ -20,6 +22,8 @@ from workflows.sandbox.serving import (
     redirect_output,
     send,
 )
+from workflows.sandbox.shims.http import PENDING, REQUESTS, RESPONSES, build_call
+from workflows.sandbox.shims.imports import IMPLIED
 
 
 _FILE = "<code>"
@@ -29,7 +33,7 @@ _MODULES = (
     *("codecs", "collections", "collections.abc", "colorsys", "contextlib", "copy", "csv"),
     *("dataclasses", "datetime", "decimal", "difflib", "email", "email.message", "enum"),
     *("fractions", "functools", "graphlib", "hashlib", "heapq", "hmac", "html", "html.parser"),
-    *("io", "ipaddress", "itertools", "json", "keyword", "math", "numbers", "operator", "pprint"),
+    *("io", "ipaddress", "itertools", "json", "keyword", "logging", "math", "numbers", "operator", "pprint"),
     *("random", "re", "secrets", "statistics", "string", "struct", "textwrap", "time"),
     *("traceback", "types", "typing", "unicodedata", "urllib.parse", "uuid", "xml.etree.ElementTree"),
     *("zlib", "zoneinfo", "encodings.idna", "encodings.latin_1", "encodings.utf_16"),
@@ -59,6 +63,7 @@ def _run(message: dict[str, Any]) -> dict[str, Any]:
 
 
 def _build_reply(message: dict[str, Any]) -> dict[str, Any]:
+    requests = _provide_requests(message) if "requests" in message["source"] else {}
     try:
         value = _execute(message)
     except MemoryError:
@@ -66,12 +71,35 @@ def _build_reply(message: dict[str, Any]) -> dict[str, Any]:
     except SyntaxError as error:
         return build_failure("syntax", str(error.msg or ""), error.lineno)
     except BaseException as error:
-        return _describe_error(error)
-    return encode_value(value)
+        call = build_call(requests.get(PENDING))
+        return _ask(call) if call else _describe_error(error)
+    call = build_call(requests.get(PENDING))
+    return _ask(call) if call else encode_value(value)
+
+
+def _ask(call: Mapping[str, Any]) -> dict[str, Any]:
+    return {**encode_value(call), "asks": True}
+
+
+def _provide_requests(message: dict[str, Any]) -> dict[str, Any]:
+    """Make the module ``requests`` importable, and return the names of its program."""
+    names: dict[str, Any] = {RESPONSES: message.get("responses") or []}
+    exec(compile(REQUESTS, "<requests>", "exec"), names)  # noqa: S102 - this package's own program
+    shim = names["__shim_requests"]
+    module = types.ModuleType("requests")
+    for name in dir(shim):
+        if not name.startswith("_"):
+            setattr(module, name, getattr(shim, name))
+    exceptions = types.ModuleType("requests.exceptions")
+    vars(exceptions).update(vars(shim.exceptions))
+    sys.modules |= {"requests": module, "requests.exceptions": exceptions}
+    return names
 
 
 def _execute(message: dict[str, Any]) -> object:
-    names: dict[str, Any] = {"__name__": "__code__"}
+    # As in the default Python, these modules need no import.
+    implied = {name: sys.modules[name] for name in IMPLIED}
+    names: dict[str, Any] = {"__name__": "__code__", **implied}
     # The only place that runs untrusted source in CPython: this process has access to nothing and ends after it.
     exec(compile(message["source"], _FILE, "exec"), names)  # noqa: S102
     if "main" not in names:

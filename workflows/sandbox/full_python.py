@@ -8,6 +8,8 @@ import contextlib
 from typing import Any
 
 from workflows.sandbox.code import CodeLimits, CodeOutcome
+from workflows.sandbox.javascript.runner import LANGUAGE as JAVASCRIPT
+from workflows.sandbox.javascript.runner import is_available
 from workflows.sandbox.monty import MontyRunner
 from workflows.sandbox.pool import RunnerGone, RunnerLate, RunnerPool
 from workflows.sandbox.process import is_jailed
@@ -21,7 +23,7 @@ class FullPython(MontyRunner):
     """Implements ``code.CodeRunner``; the protocol of its processes is the same as monty's."""
 
     def __init__(self, pool: RunnerPool | None = None) -> None:
-        super().__init__(pool or RunnerPool(2, program="full_child"))
+        super().__init__(pool or RunnerPool(4, program="full_child"))
         self._starting: set[asyncio.Task[None]] = set()
 
     async def _execute(self, message: dict[str, Any], limits: CodeLimits) -> CodeOutcome:
@@ -40,4 +42,5 @@ class FullPython(MontyRunner):
 
 def list_languages() -> list[tuple[str, str]]:
     """Return value and label of the languages beyond the default that this machine can run."""
-    return [(LANGUAGE, "Python 3 (full)")] if is_jailed() else []
+    full = [(LANGUAGE, "Python 3 (full)")] if is_jailed() else []
+    return [*full, (JAVASCRIPT, "JavaScript")] if is_available() else full

@@ -19,10 +19,12 @@ from pydantic_monty import (
 )
 
 from workflows.sandbox.serving import LimitedOutput, build_failure, encode_value
+from workflows.sandbox.shims.http import PENDING, REQUESTS, RESPONSES, build_call
+from workflows.sandbox.shims.imports import SHIMS, lead_imports_to_shims, list_preludes
 
 
 _CALLS: Final = {"keywords": "main(**__inputs)", "inputs": "main(__inputs)"}
-_SOURCE: Final = "<python-input-0>"  # monty's name for the first source of a session
+_SOURCE: Final = "<python-input-{}>"  # monty's name for a source of a session, with its number
 _CHECKED: Final = "only checked"
 _UNSUPPORTED: Final = re.compile(r"does not yet support (?:the )?(.+)$", re.DOTALL)
 _LIMIT: Final = re.compile(r"(?:time|memory) limit exceeded")
@@ -42,20 +44,24 @@ class Interpreter:
     def __init__(self, program: Path) -> None:
         self._pool = Monty(binary_path=program, min_processes=1, max_processes=1)
         self._pool.__enter__()
-        self.modules = tuple(name for name in _CANDIDATES if self._can_import(name))
+        installed = [name for name in _CANDIDATES if self._can_import(name)]
+        self.modules = tuple(sorted({*installed, *SHIMS}))
 
     def run(self, message: dict[str, Any]) -> dict[str, Any]:
         """Return the reply to a message: the result of its program or the failure, and the printed output."""
         printed = LimitedOutput(int(message["stdout_bytes"]))
+        source = lead_imports_to_shims(message["source"])
+        preludes = [*list_preludes(source)]
         try:
-            reply = encode_value(self._execute(message, printed))
+            reply = self._execute(message, [*preludes, source], printed)
         except MontyError as error:
-            reply = _describe_failure(error)
+            reply = _describe_failure(error, number=len(preludes))
         return {**reply, "stdout": printed.getvalue()}
 
     def check(self, message: dict[str, Any]) -> dict[str, Any]:
         """Return the reply after compiling a program without executing it: the known modules, or the failure."""
-        guarded = f"raise KeyError({_CHECKED!r})\n{message['source']}"
+        source = lead_imports_to_shims(message["source"])
+        guarded = f"raise KeyError({_CHECKED!r})\n{source}"
         try:
             with self._open_session(seconds=2.0, memory=64 * 1024 * 1024, recursion=200) as session:
                 session.feed_run(guarded, print_callback=CollectStreams(max_bytes=1024))
@@ -68,7 +74,11 @@ class Interpreter:
             return {**failure, "line": line, "column": frame.column if frame else 1}
         return {"ok": True, "modules": self.modules}
 
-    def _execute(self, message: dict[str, Any], printed: LimitedOutput) -> object:
+    def _execute(
+        self, message: dict[str, Any], sources: list[str], printed: LimitedOutput
+    ) -> dict[str, Any]:
+        """Return the reply with the program's result, or with the request that it waits for."""
+
         def print_text(_stream: str, text: str) -> None:
             printed.write(text)
 
@@ -77,12 +87,19 @@ class Interpreter:
             memory=int(message["memory_bytes"]),
             recursion=int(message["recursion"]),
         ) as session:
-            session.feed_run(message["source"], print_callback=print_text)
-            return session.feed_run(
-                _CALLS[message["calling"]],
-                inputs={"__inputs": message["inputs"]},
-                print_callback=print_text,
-            )
+            call_inputs = {"__inputs": message["inputs"]}
+            try:
+                for source in sources:
+                    responses = {RESPONSES: message.get("responses") or []}
+                    inputs = responses if source is REQUESTS else None
+                    session.feed_run(source, inputs=inputs, print_callback=print_text)
+                call = _CALLS[message["calling"]]
+                value = session.feed_run(call, inputs=call_inputs, print_callback=print_text)
+            except MontyError:
+                if request := _find_request(session, sources):
+                    return request
+                raise
+            return _find_request(session, sources) or encode_value(value)
 
     def _open_session(self, *, seconds: float, memory: int, recursion: int) -> Any:
         limits = ResourceLimits(
@@ -103,10 +120,22 @@ class Interpreter:
         return True
 
 
-def _describe_failure(error: MontyError) -> dict[str, Any]:
+def _find_request(session: Any, sources: list[str]) -> dict[str, Any] | None:
+    """Return the reply with the request that a program waits for, if there is one."""
+    if REQUESTS not in sources:
+        return None
+    try:
+        call = build_call(session.feed_run(PENDING))
+    except MontyError:
+        return None
+    return None if call is None else {**encode_value(call), "asks": True}
+
+
+def _describe_failure(error: MontyError, number: int = 0) -> dict[str, Any]:
+    """Return the reply for a failure, with the line in the source that was the session's ``number``."""
     if isinstance(error, MontyCrashedError):
         return {**build_failure("crash"), "spent": True}
-    frame, exception = _find_frame(error), error.exception()
+    frame, exception = _find_frame(error, number), error.exception()
     message, line = str(exception), frame.line if frame else None
     if isinstance(exception, TimeoutError | MemoryError) and _LIMIT.search(message):
         # The state of the interpreter's memory is unknown after this, so it isn't used again.
@@ -120,7 +149,8 @@ def _describe_failure(error: MontyError) -> dict[str, Any]:
     return {**build_failure("raised", message, line), "type": type(exception).__name__}
 
 
-def _find_frame(error: MontyError) -> Any:
+def _find_frame(error: MontyError, number: int = 0) -> Any:
     """Return the innermost frame of the author's code, or None."""
     frames = error.traceback() if isinstance(error, MontyRuntimeError | MontySyntaxError) else []
-    return next((frame for frame in reversed(frames) if frame.filename == _SOURCE), None)
+    name = _SOURCE.format(number)
+    return next((frame for frame in reversed(frames) if frame.filename == name), None)

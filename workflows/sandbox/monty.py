@@ -5,8 +5,8 @@ A reply comes from a process that ran untrusted code, so it is rejected unless i
 
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from typing import Any, Final
 
 from workflows.engine.language.document import Json
@@ -35,12 +35,14 @@ class MontyRunner:
         limits: CodeLimits,
         *,
         calling: Calling = "keywords",
+        responses: Sequence[Json] = (),
     ) -> CodeOutcome:
         message: dict[str, Any] = {
             "job": "code",
             "source": make_storable(source),
             "inputs": dict(inputs),
             "calling": calling,
+            "responses": list(responses),
             **asdict(limits),
         }
         return await self._execute(message, limits)
@@ -69,7 +71,10 @@ def _parse_reply(reply: Mapping[str, Any], limits: CodeLimits) -> CodeOutcome:
     printed = make_storable(stdout[: limits.stdout_bytes]) if isinstance(stdout, str) else ""
     text = reply.get("value")
     if reply.get("ok") is True and isinstance(text, str):
-        return _parse_value(text, printed, limits)
+        outcome = _parse_value(text, printed, limits)
+        if reply.get("asks") is True and outcome.ok:
+            return _parse_call(outcome, limits)
+        return outcome
     kind = reply.get("kind")
     line = reply.get("line")
     return _build_failure(
@@ -80,6 +85,12 @@ def _parse_reply(reply: Mapping[str, Any], limits: CodeLimits) -> CodeOutcome:
         line=line if isinstance(line, int) and not isinstance(line, bool) else None,
         stdout=printed,
     )
+
+
+def _parse_call(outcome: CodeOutcome, limits: CodeLimits) -> CodeOutcome:
+    if not isinstance(outcome.value, dict):
+        return _build_failure("crash", limits)
+    return replace(outcome, value=None, call=outcome.value)
 
 
 def _parse_value(text: str, printed: str, limits: CodeLimits) -> CodeOutcome:

@@ -1,7 +1,7 @@
 """A pool that keeps a few runners warm and gives each to one job at a time.
 
 It runs in separate threads, so that any number of event loops (of a Celery worker, a web server or a test) can wait
-for it. After a fork the child starts with an empty pool.
+for it. The jobs of teams take turns, see ``places``. After a fork the child starts with an empty pool.
 """
 
 import asyncio
@@ -13,6 +13,8 @@ import weakref
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from workflows.sandbox import frames
+from workflows.sandbox.places import Places, get_owner
 from workflows.sandbox.process import Program, Runner, RunnerGone, RunnerLate
 
 
@@ -20,6 +22,9 @@ __all__ = ["RunnerGone", "RunnerLate", "RunnerPool"]
 
 _MAX_JOBS_PER_RUNNER = 2_000  # a new runner then replaces it, which bounds slow leaks
 _DEAD_ON_ARRIVAL_SECONDS = 0.05
+# The jobs may loop, so their number is that of the processors twice: a team alone gets all of them but one, and a job of
+# the next team finds a place and a processor's share at once.
+_MAX_PLACES = 8
 
 
 class _Job:
@@ -51,8 +56,14 @@ class _Job:
 class RunnerPool:
     """Runs up to ``size`` jobs at a time in processes of one program, and keeps as many of them idle."""
 
-    def __init__(self, size: int | None = None, program: Program = "child") -> None:
-        self.size = size or max(1, min(4, os.cpu_count() or 1))
+    def __init__(
+        self,
+        size: int | None = None,
+        program: Program = "child",
+        max_request: int = frames.MAX_REQUEST_BYTES,
+    ) -> None:
+        self._max_request = max_request
+        self.size = size or min(_MAX_PLACES, 2 * max(2, os.cpu_count() or 1))
         self._program = program
         self._close_count = 0
         self._reset()
@@ -63,23 +74,30 @@ class RunnerPool:
         self._lock = threading.Lock()
         self._idle: list[tuple[Runner, int]] = []
         self._busy: set[Runner] = set()
+        self._is_starting = False  # a spare one
         self._executor: ThreadPoolExecutor | None = None
+        self._places = Places(self.size)
 
     async def call(self, message: dict[str, Any], *, seconds: float) -> dict[str, Any]:
-        """Run a job. Raises RunnerGone or RunnerLate after killing the runner, which cancelling the call does, too."""
-        job = _Job()
-        try:
-            return await asyncio.get_running_loop().run_in_executor(
-                self._get_executor(), self.call_sync, message, seconds, job
-            )
-        except asyncio.CancelledError:
-            job.drop()
-            raise
+        """Run a job when it has a place. Its ``seconds`` begin then.
+
+        Raises RunnerGone or RunnerLate after killing the runner, which cancelling the call does, too.
+        """
+        self._reset_after_fork()
+        async with self._places.hold(get_owner()):
+            job = _Job()
+            try:
+                return await asyncio.get_running_loop().run_in_executor(
+                    self._get_executor(), self.call_sync, message, seconds, job
+                )
+            except asyncio.CancelledError:
+                job.drop()
+                raise
 
     def call_sync(
         self, message: dict[str, Any], seconds: float, job: _Job | None = None
     ) -> dict[str, Any]:
-        """Run a job, as ``call`` does, in this thread."""
+        """Run a job, as ``call`` does, in this thread and without waiting for a place."""
         started_at = time.monotonic()
         job = job or _Job()
         try:
@@ -95,6 +113,7 @@ class RunnerPool:
         self, message: dict[str, Any], seconds: float, job: _Job, *, use_new: bool = False
     ) -> dict[str, Any]:
         runner, jobs = self._start() if use_new else self._acquire()
+        self._keep_spare()
         job.attach(runner)
         try:
             try:
@@ -141,7 +160,7 @@ class RunnerPool:
         self._reset_after_fork()
         with self._lock:
             if self._executor is None:
-                self._executor = ThreadPoolExecutor(self.size, thread_name_prefix="runner")
+                self._executor = ThreadPoolExecutor(self.size + 2, thread_name_prefix="runner")
             return self._executor
 
     def _warm(self) -> None:
@@ -161,9 +180,29 @@ class RunnerPool:
             self._end(runner)
         return self._start()
 
+    def _keep_spare(self) -> None:
+        """Start another runner in the background if none is idle: the next job may be another team's first.
+
+        A start takes long on a machine whose processors are busy with the jobs of the first team.
+        """
+        with self._lock:
+            is_needed = not self._idle and not self._is_starting and len(self._busy) < self.size
+            if not is_needed or self._executor is None:
+                return
+            self._is_starting = True
+            self._executor.submit(self._start_spare)
+
+    def _start_spare(self) -> None:
+        try:
+            self._release(*self._start())
+        except (RunnerGone, RunnerLate, OSError):
+            pass  # the next job starts one itself
+        finally:
+            self._is_starting = False
+
     def _start(self) -> tuple[Runner, int]:
         close_count = self._close_count
-        runner = Runner(self._program)
+        runner = Runner(self._program, self._max_request)
         with self._lock:
             self._busy.add(runner)
             was_closed = close_count != self._close_count

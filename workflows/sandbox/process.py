@@ -18,11 +18,18 @@ from workflows.sandbox import frames
 
 START_SECONDS = 15.0
 _MAX_GREETING_BYTES = 4096
+_NICENESS = 5
 _PACKAGE = Path(__file__).resolve().parent
 _ROOT = _PACKAGE.parent.parent
 _BOOT = "import sys; sys.path.append(sys.argv[1]); from workflows.sandbox.{} import main; main()"
 
-Program = Literal["child", "code_child", "full_child"]  # modules of this package
+# Modules of this package.
+Program = Literal["child", "code_child", "full_child", "documents.child", "javascript.child"]
+# Modules of other packages that a runner imports; they import nothing of this application.
+_SHARED = (
+    *("engine/__init__.py", "engine/tools/__init__.py", "engine/tools/html_text.py"),
+    *("engine/files/__init__.py", "engine/files/media_types.py"),
+)
 
 
 class RunnerGone(Exception):
@@ -36,7 +43,10 @@ class RunnerLate(Exception):
 class Runner:
     """A runner process. It is not thread-safe: the pool gives it to one caller at a time."""
 
-    def __init__(self, program: Program = "child") -> None:
+    def __init__(
+        self, program: Program = "child", max_request: int = frames.MAX_REQUEST_BYTES
+    ) -> None:
+        self._max_request = max_request
         self._process = subprocess.Popen(
             build_command(program),
             stdin=subprocess.PIPE,
@@ -54,6 +64,7 @@ class Runner:
         os.set_blocking(self._output_fd, False)
         try:
             greeting = self._receive(time.monotonic() + START_SECONDS, _MAX_GREETING_BYTES)
+            self._yield_processor()
             self.restrictions: tuple[str, ...] = tuple(map(str, greeting.get("walls", ())))
         except BaseException:
             self.kill()
@@ -66,7 +77,7 @@ class Runner:
     def call(self, message: dict[str, Any], *, seconds: float) -> dict[str, Any]:
         """Send a message and return the reply. Raises RunnerGone or RunnerLate; the runner must be killed then."""
         data = frames.encode(message)
-        if len(data) - frames.HEADER_BYTES > frames.MAX_REQUEST_BYTES:
+        if len(data) - frames.HEADER_BYTES > self._max_request:
             raise ValueError("request too large")
         deadline = time.monotonic() + seconds
         try:
@@ -91,6 +102,11 @@ class Runner:
         self.close_pipes()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(timeout=5)
+
+    def _yield_processor(self) -> None:
+        """Let the worker, the database and starting runners have the processors before programs that may loop."""
+        with contextlib.suppress(OSError):
+            os.setpriority(os.PRIO_PGRP, self._process.pid, _NICENESS)
 
     def close_pipes(self) -> None:
         """Close the parent's ends of the pipes, which ends an idle runner."""
@@ -173,7 +189,8 @@ def _build_jail_arguments() -> list[str]:
     """
     system = ("/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache")
     python = (sys.prefix, sys.base_prefix, sysconfig.get_path("purelib"))
-    application = (str(_PACKAGE), str(_PACKAGE.parent / "__init__.py"))
+    shared = (str(_PACKAGE.parent / path) for path in ("__init__.py", *_SHARED))
+    application = (str(_PACKAGE), *shared)
     arguments = ["--unshare-all", "--clearenv", *("--cap-drop", "ALL"), *("--dev", "/dev")]
     for path in dict.fromkeys((*system, *python, *application)):
         arguments += ["--ro-bind-try", path, path]

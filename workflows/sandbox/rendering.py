@@ -5,12 +5,15 @@ The sandboxed environment is the second layer of protection; the first is a proc
 
 # Imported now, because Jinja2 imports them late and the child can't open files then.
 import codecs
+import html  # noqa: F401
 import json
 import pprint  # noqa: F401
 import random  # noqa: F401
 import textwrap  # noqa: F401
 from typing import Any
 
+import jinja2.constants  # noqa: F401
+from jinja2 import filters
 from jinja2.exceptions import SecurityError, TemplateError, TemplateSyntaxError, UndefinedError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
@@ -53,6 +56,7 @@ def render(message: dict[str, Any]) -> dict[str, Any]:
 def _render(template: str, inputs: dict[str, Any], *, prints_json: bool) -> str:
     # A new environment each time, so that no template can affect the next.
     environment = ImmutableSandboxedEnvironment(finalize=print_as_json if prints_json else None)
+    environment.filters["indent"] = indent
     pieces: list[str] = []
     total = 0
     for piece in environment.from_string(template).generate(inputs):
@@ -61,6 +65,14 @@ def _render(template: str, inputs: dict[str, Any], *, prints_json: bool) -> str:
             raise _OutputTooLong
         pieces.append(piece)
     return "".join(pieces)
+
+
+def indent(s: str, width: int | str = 4, first: bool = False, blank: bool = False) -> str:
+    """Indent as Jinja2's filter does, but refuse a result that is larger than the output may be."""
+    step = width if isinstance(width, int) else len(width)
+    if step * (s.count("\n") + 1) > MAX_OUTPUT_CHARACTERS:
+        raise _OutputTooLong
+    return filters.do_indent(s, width, first, blank)
 
 
 def print_as_json(value: Any) -> Any:  # any value of a template

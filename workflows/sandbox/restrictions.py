@@ -6,17 +6,18 @@ independent: one that this machine doesn't support raises nothing and is only mi
 
 import contextlib
 import ctypes
+import mmap
 import os
 import platform
 import resource
 import struct
+from bisect import bisect_left
 from collections.abc import Callable, Mapping
 from functools import partial
-from pathlib import Path
 
 
 MEMORY_BYTES = 216 * 1024 * 1024  # beyond the idle process; a child stays below 256 MB
-_UNKNOWN_BASE_BYTES = 128 * 1024 * 1024
+_MAX_PAGES = 2**30  # more than any idle process has
 _NOBODY = 65534
 _CPU_SECONDS = 3
 
@@ -53,11 +54,11 @@ _ALLOWED_CALLS = {
 _ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 
 
-def restrict_process() -> list[str]:
+def restrict_process(memory_bytes: int = MEMORY_BYTES) -> list[str]:
     """Apply all restrictions to this process, and return the names of those that are active."""
     return apply_restrictions(
         {
-            "memory": partial(limit_memory, MEMORY_BYTES),
+            "memory": partial(limit_memory, memory_bytes),
             "limits": partial(limit_resources, open_files=3),
             "user": _become_unprivileged,
             "privileges": give_up_privileges,
@@ -86,12 +87,31 @@ def allow_cpu_seconds(seconds: int = _CPU_SECONDS) -> None:
 
 def limit_memory(additional_bytes: int) -> None:
     """Limit the memory of this process to its current size and the additional bytes."""
-    try:
-        pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[0]
-        limit = int(pages) * resource.getpagesize() + additional_bytes
-    except OSError:  # no /proc inside a jail
-        limit = _UNKNOWN_BASE_BYTES + additional_bytes
+    limit = measure_addresses() + additional_bytes
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+
+
+def measure_addresses() -> int:
+    """Return how many bytes of addresses this process has: the smallest limit under which it may have another page.
+
+    Asked this way because a jail has no /proc to read it from.
+    """
+    page = resource.getpagesize()
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    try:
+        return page * bisect_left(range(_MAX_PAGES), True, key=partial(_may_grow, page))
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+def _may_grow(page: int, count: int) -> bool:
+    _soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (count * page, hard))
+    try:
+        mmap.mmap(-1, page).close()
+    except (OSError, MemoryError):
+        return False
+    return True
 
 
 def limit_resources(*, open_files: int) -> None:

@@ -30,10 +30,14 @@ def redirect_output() -> Iterator[None]:
 
 
 def serve(
-    jobs: Mapping[str, Job], *, fatal: frozenset[str], before_job: Callable[[], None] | None = None
+    jobs: Mapping[str, Job],
+    *,
+    fatal: frozenset[str],
+    before_job: Callable[[], None] | None = None,
+    max_request: int = frames.MAX_REQUEST_BYTES,
 ) -> None:
     """Serve jobs until the pipe closes, or a job fails with one of the ``fatal`` kinds and the process must end."""
-    while (message := receive()) is not None:
+    while (message := receive(max_request)) is not None:
         if before_job is not None:
             before_job()
         if message.get("job") not in jobs:
@@ -45,12 +49,12 @@ def serve(
             return
 
 
-def receive() -> dict[str, Any] | None:
+def receive(max_request: int = frames.MAX_REQUEST_BYTES) -> dict[str, Any] | None:
     """Return the next message from the parent, or None if the pipe is closed."""
     header = _read(frames.HEADER_BYTES)
     if header is None:
         return None
-    body = _read(frames.parse_length(header, frames.MAX_REQUEST_BYTES))
+    body = _read(frames.parse_length(header, max_request))
     return None if body is None else frames.decode(body)
 
 

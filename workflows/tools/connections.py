@@ -24,6 +24,7 @@ _SOURCES: Final[Mapping[str, ToolSource]] = {
     ConnectionKind.OPENAPI: "openapi",
     ConnectionKind.MCP_HTTP: "mcp",
     ConnectionKind.MCP_STDIO: "mcp",
+    ConnectionKind.WEB: "builtin",  # it has no operations of its own
 }
 
 

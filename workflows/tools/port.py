@@ -11,7 +11,7 @@ from django.db.models import Q
 from accounts.access import Principal, can
 from accounts.tenancy import tenant
 from config.plugins import PluginConflict, collect_lists
-from workflows.engine.errors import ToolFailed
+from workflows.engine.errors import ToolFailed, ToolMissing
 from workflows.engine.language.document import Json
 from workflows.engine.ports import ClockPort, HttpPort
 from workflows.engine.tool_calls import ALL_TOOLS, Tool, ToolPort, ToolReference, ToolResult
@@ -22,12 +22,14 @@ from workflows.engine.tools.port import (
     describe_reference,
     limit_result,
 )
-from workflows.models import ToolConnection
+from workflows.engine.tools.web.services import SERVICES, Account
+from workflows.models import ConnectionKind, ToolConnection
 from workflows.tools.connections import (
     Connection,
     call_connection_tool,
     list_tools,
     read_connection,
+    read_secret,
 )
 
 
@@ -115,6 +117,34 @@ class ConnectionTools:
         return find_team_connection(self._team_id, reference)
 
 
+class TeamAccounts:
+    """Implements ``engine.tools.web.services.AccountPort`` with the web services that the team has connected."""
+
+    def __init__(
+        self, team_id: UUID, load_principal: Callable[[], Principal], run_in_thread: RunInThread
+    ) -> None:
+        self._team_id = team_id
+        self._load_principal, self._run_in_thread = load_principal, run_in_thread
+
+    async def find(self, service: str) -> Account | None:
+        return await self._run_in_thread(self._load, service)
+
+    def _load(self, service: str) -> Account | None:
+        with tenant([self._team_id]):
+            row = (
+                ToolConnection.objects.unscoped()
+                .filter(team_id=self._team_id, kind=ConnectionKind.WEB, slug=service)
+                .select_related("credential")
+                .first()
+            )
+        if row is None:
+            return None
+        if not can(self._load_principal(), USE_TOOLS, self._team_id):
+            raise ToolFailed(f"The person this run is for may not use the account of {row.name}")
+        default_url = SERVICES[service].base_url if service in SERVICES else ""
+        return Account("" if row.url == default_url else row.url, read_secret(row) or "")
+
+
 def find_team_connection(team_id: UUID, reference: ToolReference) -> Connection:
     """Return the connection that a document names by its slug or, in imported documents, by its name or URL."""
     provider = reference.provider
@@ -122,13 +152,15 @@ def find_team_connection(team_id: UUID, reference: ToolReference) -> Connection:
         rows = list(
             ToolConnection.objects.unscoped()
             .filter(Q(slug=provider) | Q(name=provider) | Q(url=provider), team_id=team_id)
+            .exclude(kind=ConnectionKind.WEB)
             .select_related("credential")
             .order_by("slug")[:10]
         )
     row = next((row for row in rows if row.slug == provider), rows[0] if len(rows) == 1 else None)
     if row is None:
         reason = "several connections fit" if rows else "there is no such connection in this team"
-        raise ToolFailed(f"The tool {describe_reference(reference)} isn't connected: {reason}")
+        message = f"The tool {describe_reference(reference)} isn't connected: {reason}"
+        raise ToolFailed(message) if rows else ToolMissing(message)
     return read_connection(row)
 
 
@@ -153,7 +185,8 @@ def build_team_tools(
     workflows: ToolPort | None = None,
 ) -> TeamTools:
     """Return the tools of a run of the team. ``workflows`` runs published workflows as children of the run."""
-    local = LocalTools(load_local_tools(), clock, http)
+    accounts = TeamAccounts(team_id, load_principal, run_in_thread)
+    local = LocalTools(load_local_tools(), clock, http, accounts)
     connections = ConnectionTools(team_id, load_principal, run_in_thread)
     ports: dict[str, Any] = {  # by source
         "builtin": local,

@@ -1,6 +1,8 @@
 """Plan the curation of an ended run, and summarize the run for it: its task, its results and the memories it used.
 
-The curation is planned after the end of the run is stored, so an error in planning can't change the run's result.
+The statement that stores the end of a run also asks whether its application learns from runs: most don't, and a question of
+its own would cost a short run a tenth of its time. The curation is planned after the end is stored, so an error in
+planning can't change the run's result.
 """
 
 import logging
@@ -22,9 +24,11 @@ from workflows.engine.text_rendering import as_text
 from workflows.execution.claims import Claim
 from workflows.execution.curation.reminder import extract_question
 from workflows.execution.debugging.run_options import DebugOptions
+from workflows.execution.journal.journal import Question
 from workflows.execution.journal.masking import load_secret_values
 from workflows.execution.kinds import load_kinds
 from workflows.execution.ports.adapters import build_memory_caller
+from workflows.execution.ports.client_calls import ClientCall
 from workflows.execution.ports.models import load_team_models
 from workflows.execution.threads import run_in_thread
 from workflows.llm.offline import extract_quoted_text
@@ -40,10 +44,15 @@ NODE = "curation"  # stands for a node id where curation calls the model, and na
 _STATUS = {RunStatus.FAILED.value: "failed", RunStatus.STOPPED.value: "stopped"}
 
 
-async def plan_curation(ports: Ports, claim: Claim) -> None:
-    """Plan the curation of an ended run. Debug runs and runs with pinned outputs are not curated."""
+def build_learning_question(ports: Ports, claim: Claim) -> Question | None:
+    """Return the question whether the run is to be curated. Debug runs and runs with pinned outputs are not."""
     if ports.memory is None or DebugOptions.from_row(claim.row).is_debugging or claim.row["mocks"]:
-        return
+        return None
+    return memory_app.LEARNS_FROM_RUNS, (claim.team_id, str(claim.row["workflow_id"]))
+
+
+async def plan_curation(claim: Claim) -> None:
+    """Plan the curation of an ended run. An error is only logged."""
     try:
         await run_in_thread(_plan, claim)
     except (DatabaseError, memory_app.MemoryFault) as error:
@@ -77,16 +86,22 @@ def summarize_run(
 
 
 def _plan(claim: Claim) -> None:
-    if _has_needed_model(claim):
+    app_id = str(claim.row["workflow_id"])
+    if _leaves_out_learning(claim, app_id) or _has_needed_model(claim):
         return
     caller = build_memory_caller(claim.run_id, claim.team_id, claim.row)
-    app_id = str(claim.row["workflow_id"])
     memory_app.plan_curation(caller, run_id=str(claim.run_id), app_id=app_id)
+
+
+def _leaves_out_learning(claim: Claim, app_id: str) -> bool:
+    """Return whether the application learns into a scope that the call of the run leaves out."""
+    scopes = ClientCall.from_json(claim.row.get("client_call")).list_left_out_scopes()
+    return bool(scopes) and memory_app.get_learning_rule(claim.team_id, app_id).scope in scopes
 
 
 def _has_needed_model(claim: Claim) -> bool:
     """Return whether the run lacked a language model for its task, from which there is nothing to learn."""
-    failed = Q(error_type=ModelNeeded.__name__) | Q(error__contains=ModelNeeded().message)
+    failed = Q(error_type=ModelNeeded.__name__) | Q(error__contains=ModelNeeded.reason)
     with tenant([claim.team_id]):
         return Step.objects.unscoped().filter(failed, run_id=claim.run_id).exists()
 

@@ -20,6 +20,8 @@ from workflows.engine.runtime.partial_runs import (
 from workflows.engine.runtime.run_request import MAX_SECONDS, RunResult
 from workflows.engine.runtime.step_records import StepKey
 from workflows.engine.runtime.step_reports import count_items, measure_size
+from workflows.engine.runtime.waits import is_uncertain
+from workflows.engine.triggers.calls import get_trigger_node
 from workflows.execution.claims import Claim
 from workflows.execution.kinds import load_kinds
 from workflows.execution.plans import PreparedDocument, load_document, load_plan
@@ -78,7 +80,7 @@ async def load_prepared(claim: Claim, debug: DebugOptions) -> PreparedDocument:
     """Return the compiled document. For a partial run only that part is compiled, since the rest may be incomplete."""
     snapshot = UUID(claim.row["snapshot_id"])
     if debug.part.is_whole:
-        return await load_plan(claim.team_id, snapshot)
+        return await load_plan(claim.team_id, snapshot, get_trigger_node(claim.row["system"]))
     return await run_in_thread(_load_part, claim.team_id, snapshot, debug.part)
 
 
@@ -138,6 +140,9 @@ def build_pause(
         "past": sorted({*earlier.get("past", ()), *map(format_step_name, keys)}),
         "inside": [format_step_name(key) for key in _list_enclosing_containers(document, keys)],
         "reason": reason,
+        "uncertain": any(is_uncertain(each.wait.form) for each in result.open_waits),
+        # No call of this attempt or an earlier one is open any more, see execution_history.
+        "settled": claim.attempt,
         "at": paused_at,
         "finished": inserted_count + sum(_is_counted(record.kind) for record in result.steps),
         "slept": earlier.get("slept") or 0,

@@ -37,6 +37,7 @@ from workflows.execution.threads import run_in_thread
 from workflows.models import TestResult
 from workflows.models.cases import MAX_CASE_TIME, ResultStatus
 from workflows.models.documents import from_json
+from workflows.sandbox.places import run_for
 from workflows.tools.port import build_team_tools, load_local_tools
 
 
@@ -80,7 +81,8 @@ def _run_to_result(row: TestResult, secrets: dict[str, str]) -> CaseResult:
     try:
         find_document = partial(find_published_document, _load_starter(row), row.team_id)
         workflows = load_workflows(document, find_document)
-        return asyncio.run(asyncio.wait_for(_run(row, secrets, workflows), seconds))
+        with run_for(row.team_id, row.case.workflow_id):
+            return asyncio.run(asyncio.wait_for(_run(row, secrets, workflows), seconds))
     except EngineFault as fault:
         return CaseResult(name, problem=fault.message)
     except TimeoutError:
@@ -154,9 +156,9 @@ def load_workflows(
     while pending and len(workflows) < MAX_WORKFLOWS:
         reference = pending.pop()
         # Without a document, the node that runs it fails with an error that names it.
-        if reference not in workflows and (found := find_document(reference)):
-            workflows[reference] = found
-            pending += iter_workflow_references(found)
+        if reference not in workflows and (sub_document := find_document(reference)):
+            workflows[reference] = sub_document
+            pending += iter_workflow_references(sub_document)
     return workflows
 
 

@@ -38,6 +38,7 @@ from workflows.execution.threads import run_in_thread
 from workflows.models import Evaluation, EvaluationResult
 from workflows.models.documents import from_json
 from workflows.models.reports.data_sets import CaseStatus, EvaluationStatus, Scorer
+from workflows.sandbox.places import run_for
 from workflows.tools.port import build_team_tools
 
 
@@ -108,7 +109,8 @@ def _run(row: EvaluationResult) -> Outcome:
         return Outcome(score=Score(None, problem="The workers that ran this case died."))
     try:
         prepared = _prepare(row)  # in this thread, whose connection it is
-        return asyncio.run(asyncio.wait_for(_run_and_score(row, prepared), CASE_SECONDS))
+        with run_for(row.team_id, row.evaluation.workflow_id):
+            return asyncio.run(asyncio.wait_for(_run_and_score(row, prepared), CASE_SECONDS))
     except EngineFault as fault:
         return Outcome(score=Score(None, problem=fault.message))
     except TimeoutError:

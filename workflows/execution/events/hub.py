@@ -6,7 +6,7 @@ Each feed also polls its rows periodically, because any message may be lost.
 import asyncio
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from json import loads
 from typing import Any, ClassVar, Generic, TypeVar
@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary
 from redis.asyncio.client import PubSub
 from redis.exceptions import RedisError
 
+from config.http.batches import Batches
 from workflows.engine.language.document import Json
 from workflows.execution.events.bus import RETRY_AFTER, connect, get_bus_url
 
@@ -25,6 +26,8 @@ log = logging.getLogger(__name__)
 POLL_WITH_BUS = 2.0  # seconds between polls of the rows, in case a message was lost
 # A channel without messages, which keeps the subscription open while no topic has followers.
 IDLE_CHANNEL = "hub:"
+
+CHANNELS_AT_ONCE = 100  # in one command to the bus
 
 Message = dict[str, Json]
 M = TypeVar("M")
@@ -43,7 +46,7 @@ class Feed(ABC, Generic[M]):
     ]  # seconds between polls of the rows where there is no bus
     temporary_errors: ClassVar[
         tuple[type[Exception], ...]
-    ]  # the temporary temporary_errors of a poll
+    ]  # the errors of a poll that pass by themselves
 
     def __init__(self, hub: "Hub") -> None:
         self.hub = hub
@@ -100,6 +103,9 @@ class Hub:
         self._confirmed: dict[str, asyncio.Event] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._polls: set[type[Feed[Any]]] = set()
+        self._subscribing: Batches[str, None] = Batches(
+            self._subscribe_together, size=CHANNELS_AT_ONCE, at_once=1
+        )
 
     def get_feed(self, kind: type[F]) -> F:
         """Return this hub's feed of a class; the first call creates it."""
@@ -138,11 +144,17 @@ class Hub:
         if self._subscription is None:
             return
         try:
-            await self._subscription.subscribe(channel)
+            await self._subscribing.ask(channel)
             # The caller reads the rows next: a message published between them and the subscription would be missed.
-            await asyncio.wait_for(confirmed.wait(), timeout=1)
+            async with asyncio.timeout(1):
+                await confirmed.wait()
         except (RedisError, OSError, TimeoutError) as error:
             log.debug("hub_subscribe_failed", extra={"why": str(error)})
+
+    async def _subscribe_together(self, channels: Sequence[str]) -> list[None]:
+        if self._subscription is not None:
+            await self._subscription.subscribe(*channels)
+        return [None for _ in channels]
 
     async def unsubscribe(self, channel: str) -> None:
         self._confirmed.pop(channel, None)
@@ -166,6 +178,8 @@ class Hub:
                             return
             except (RedisError, OSError) as error:
                 log.debug("hub_lost_the_bus", extra={"why": str(error)})
+            except Exception:  # all streams of this process depend on the loop
+                log.exception("hub_listening_failed")
             finally:
                 self._subscription = None
                 await redis.aclose()
@@ -206,6 +220,8 @@ class Hub:
                 await feed.poll()
             except feed.temporary_errors as error:
                 log.debug("hub_waits", extra={"feed": feed.prefix, "why": str(error)})
+            except Exception:  # all streams of this feed depend on the loop
+                log.exception("hub_poll_failed", extra={"feed": feed.prefix})
 
 
 def _is_active() -> bool:

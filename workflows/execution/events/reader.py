@@ -2,56 +2,72 @@
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 from dataclasses import dataclass
 from uuid import UUID
 
-from workflows.engine.language.document import Json
+from workflows.execution.events.backlog import PAGE_SIZE, Position
 from workflows.execution.events.hub import Message
-from workflows.execution.events.run_feed import READ_ROWS, UNFINISHED, Reader, RunFeed, TooSlow
+from workflows.execution.events.run_feed import (
+    READ_ROWS,
+    UNFINISHED,
+    AccessLost,
+    Reader,
+    RunFeed,
+    TooSlow,
+)
+from workflows.execution.events.run_watches import RunWatch
+from workflows.execution.events.stream_events import StreamEvent
 from workflows.execution.journal.partials import Segment, count_units, cut_before, read_segments
 
 
-READ_STATEMENT = (
-    "select events, attempt, segments, status, last_seq from execution_read(%s, %s, %s, %s)"
-)
-PAGE_SIZE = 500  # events in one read
-
 TEXT_DELAY = 0.25
-# A message's items are ["e", seq, name, data] and ["t", after, offset, node, source, text], see ``journal.outbox``. The
-# item of a large event has only the first two parts.
-COMPLETE_ITEM = 4
+# A message's items are ["e", seq, event] and ["t", after, offset, node, source, text], see ``journal.outbox`` and
+# ``stream_events``. The item of a large event has only the first two parts.
+COMPLETE_ITEM = 3
 
 ROWS_MISSING, TEXT_MISSING = "rows", "text"
 RUN_FINISHED = "run_finished"
 TEXT_CHUNK = "text_chunk"
 
 
-@dataclass(frozen=True, slots=True)
-class StreamEvent:
-    """An event of the stream; text has no sequence number."""
-
-    name: str
-    data: Json
-    seq: int | None = None
-
-
 async def follow(
     feed: RunFeed, team_id: UUID, run_id: UUID, after: int, *, idle_seconds: float
 ) -> AsyncIterator[StreamEvent | None]:
-    """Yield all events after the event number ``after`` until the run ends, and None after ``idle_seconds`` without one.
+    """Yield all events after the event number ``after`` until the run ends, and None after ``idle_seconds`` without one."""
+    async for events in follow_in_batches(feed, team_id, run_id, after, idle_seconds=idle_seconds):
+        for event in events:
+            yield event
+        if not events:
+            yield None
 
-    A reader that can't keep up continues from the rows.
+
+async def follow_in_batches(
+    feed: RunFeed,
+    team_id: UUID,
+    run_id: UUID,
+    after: int,
+    *,
+    idle_seconds: float,
+    watch: RunWatch | None = None,
+) -> AsyncIterator[list[StreamEvent]]:
+    """Yield the events like ``follow``, but those together that are there together; an empty list instead of None.
+
+    A reader that can't keep up continues from the rows. One with a ``watch`` ends when that may not see the run any more.
     """
     follower = _Follower(feed, team_id, run_id, after)
     while True:
-        async with feed.open_reader(team_id, run_id) as reader:
+        async with feed.open_reader(team_id, run_id, watch) as reader:
             try:
-                async for event in follower.follow(reader, idle_seconds):
-                    yield event
+                async with aclosing(follower.follow(reader, idle_seconds)) as batches:
+                    async for events in batches:
+                        yield events
                 return
             except TooSlow:
                 continue
+            except AccessLost:
+                return
 
 
 @dataclass(slots=True)
@@ -64,36 +80,41 @@ class _Follower:
     seq: int
     attempt: int = 0
     text_length: int = 0  # UTF-16 units of the attempt's text that were read
+    has_ended: bool = False
 
     async def follow(
         self, reader: Reader, idle_seconds: float
-    ) -> AsyncIterator[StreamEvent | None]:
+    ) -> AsyncGenerator[list[StreamEvent], None]:
         message: Message = READ_ROWS
         while True:
-            async for event in self._read_after_message(message):
-                if event is None:
-                    return
-                yield event
-                if event.name == RUN_FINISHED:
-                    return
+            async with aclosing(self._read_after_message(message)) as batches:
+                async for events in batches:
+                    if events:
+                        yield events
+                    if self.has_ended:
+                        return
             try:
-                message = await asyncio.wait_for(reader.get(), timeout=idle_seconds)
+                # Not wait_for: in Python 3.11 it swallows a cancellation that arrives when the wait ends.
+                async with asyncio.timeout(idle_seconds):
+                    message = await reader.get()
             except TimeoutError:
-                yield None
+                yield []
                 message = READ_ROWS
 
-    async def _read_after_message(self, message: Message) -> AsyncIterator[StreamEvent | None]:
-        """Yield the events that a message announces, from the message or the rows; None means that the run has ended."""
+    async def _read_after_message(
+        self, message: Message
+    ) -> AsyncGenerator[list[StreamEvent], None]:
+        """Yield the events that a message announces, from the message or the rows."""
         gap = self._find_gap(message)
         if gap == TEXT_MISSING:
             # Text is saved once a second, so reading the rows again at once would find nothing new.
             await asyncio.sleep(TEXT_DELAY)
         if gap:
-            async for event in self._read_rows():
-                yield event
+            async with aclosing(self._read_rows()) as pages:
+                async for events in pages:
+                    yield events
         if message and not (gap and self._find_gap(message)):
-            for news in self._read_message(message):
-                yield news
+            yield self._read_message(message)
 
     def _find_gap(self, message: Message) -> str:
         """Return what is missing between the reader's position and this message: ROWS_MISSING, TEXT_MISSING or ""."""
@@ -117,31 +138,28 @@ class _Follower:
         events: list[StreamEvent] = []
         for item in message["items"]:
             if item[0] == "e":
-                events += self._read_event(*item[1:])
+                events += self._read_event(item[2]) if len(item) == COMPLETE_ITEM else []
             else:
                 events += self._read_text(*item[2:])
         return events
 
-    async def _read_rows(self) -> AsyncIterator[StreamEvent | None]:
-        """Yield the stored events after the position and the saved text between them; None if the run has ended."""
+    async def _read_rows(self) -> AsyncGenerator[list[StreamEvent], None]:
+        """Yield the stored events after the position and the saved text between them, page by page."""
         while True:
-            values = (self.team_id, self.run_id, self.seq, PAGE_SIZE)
-            rows = await self.feed.db.fetch_rows(READ_STATEMENT, values)
-            events, attempt, saved_text, status, _last_seq = rows[0]
+            position = Position(self.team_id, self.run_id, self.seq)
+            events, attempt, saved_text, status, _last_seq = await self.feed.backlog.read(position)
             if status is None:
-                yield None
+                self.has_ended = True
                 return
             segments = deque(read_segments(saved_text or []))
-            for event in self._begin_attempt(attempt, segments):
-                yield event
-            for event in self._interleave(events, segments):
-                yield event
-            if len(events) < PAGE_SIZE:
-                if status in UNFINISHED:
-                    for event in self._take_segments(segments, None):
-                        yield event
-                elif not events:
-                    yield None
+            page = self._begin_attempt(attempt, segments) + self._interleave(events, segments)
+            is_last = len(events) < PAGE_SIZE
+            if is_last and status in UNFINISHED:
+                page += self._take_segments(segments, None)
+            elif is_last and not events:
+                self.has_ended = True
+            yield page
+            if is_last:
                 return
 
     def _begin_attempt(self, attempt: int, segments: deque[Segment]) -> list[StreamEvent]:
@@ -157,11 +175,11 @@ class _Follower:
                 self.text_length = segment.offset + segment.length
         return [self._build_chunk(0, "", None, "")] if has_old_text else []
 
-    def _interleave(self, events: list[Json], segments: deque[Segment]) -> list[StreamEvent]:
+    def _interleave(self, events: list[StreamEvent], segments: deque[Segment]) -> list[StreamEvent]:
         result: list[StreamEvent] = []
-        for seq, name, data in events:
-            result += self._take_segments(segments, seq)
-            result += self._read_event(seq, name, data)
+        for event in events:
+            result += self._take_segments(segments, event.seq)
+            result += self._read_event(event)
         return result
 
     def _take_segments(self, segments: deque[Segment], seq: int | None) -> list[StreamEvent]:
@@ -172,12 +190,12 @@ class _Follower:
             events += self._read_text(segment.offset, segment.node, segment.source, segment.text)
         return events
 
-    def _read_event(self, seq: int, name: str = "", data: Json = None) -> list[StreamEvent]:
-        """Return the event, unless the reader has it. A large one was read from its row before its message is read."""
-        if seq <= self.seq:
+    def _read_event(self, event: StreamEvent) -> list[StreamEvent]:
+        """Return the event, unless the reader has it."""
+        if event.seq is None or event.seq <= self.seq or self.has_ended:
             return []
-        self.seq = seq
-        return [StreamEvent(name, data, seq)]
+        self.seq, self.has_ended = event.seq, event.name == RUN_FINISHED
+        return [event]
 
     def _read_text(
         self, offset: int, node: str, source: str | None, text: str

@@ -5,15 +5,21 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from uuid import UUID
 
-from psycopg import Error as DatabaseError
+import psycopg
+from django.db import Error as OrmError
 from psycopg_pool import PoolTimeout
 
 from workflows.execution.db import Database
+from workflows.execution.events.backlog import Backlog
 from workflows.execution.events.bus import RUN_PREFIX
 from workflows.execution.events.hub import Feed, Hub, Message, get_hub
+from workflows.execution.events.run_watches import RunWatch, list_admitted
+from workflows.execution.events.stream_events import share_events
+from workflows.execution.threads import run_once_in_thread
 
 
 QUEUE_SIZE = 256  # messages that a reader may be behind before it is disconnected
+CHECK_SECONDS = 5.0  # between two checks whether the readers still may see their runs
 READ_STATUS = "select run_id, last_seq, status from execution_peek(%s, %s)"
 UNFINISHED = frozenset({"queued", "running", "paused"})
 
@@ -24,12 +30,18 @@ class TooSlow(Exception):
     """The reader missed messages, so it has to continue from the rows."""
 
 
+class AccessLost(Exception):
+    """The reader may not see the run any more."""
+
+
 class Reader:
     """The queue of the messages for one event stream. It is cut off when it is full."""
 
-    def __init__(self) -> None:
+    def __init__(self, watch: RunWatch | None = None) -> None:
         self._queue: asyncio.Queue[Message] = asyncio.Queue(QUEUE_SIZE)
+        self.watch = watch
         self.cut_off = False
+        self._has_access = True
 
     def put(self, message: Message) -> None:
         try:
@@ -38,10 +50,18 @@ class Reader:
             self.cut_off = True
 
     async def get(self) -> Message:
-        """Return the next message. Raises TooSlow if the queue was full and a message was dropped."""
+        """Return the next message. Raise TooSlow if the queue was full and a message was dropped."""
         if self.cut_off:
             raise TooSlow
-        return await self._queue.get()
+        message = await self._queue.get()
+        if not self._has_access:
+            raise AccessLost
+        return message
+
+    def end(self) -> None:
+        """End the stream, without the messages that are still queued."""
+        self._has_access = False
+        self.put(READ_ROWS)
 
 
 class RunFeed(Feed[Reader]):
@@ -49,27 +69,50 @@ class RunFeed(Feed[Reader]):
 
     prefix = RUN_PREFIX
     poll_seconds_without_bus = 0.4
-    temporary_errors = (DatabaseError, PoolTimeout, OSError)
+    temporary_errors = (psycopg.Error, OrmError, PoolTimeout, OSError)
 
     def __init__(self, hub: Hub) -> None:
         super().__init__(hub)
         self.db = Database()
+        self.backlog = Backlog(self.db)
         self._teams: dict[UUID, UUID] = {}
         self._seen: dict[UUID, tuple[int, str]] = {}
+        self._loop = asyncio.get_running_loop()
+        self._checked_at = self._loop.time()
 
     @asynccontextmanager
-    async def open_reader(self, team_id: UUID, run_id: UUID) -> AsyncIterator[Reader]:
+    async def open_reader(
+        self, team_id: UUID, run_id: UUID, watch: RunWatch | None = None
+    ) -> AsyncIterator[Reader]:
         """Provide a reader of the messages from now on; earlier events are in the rows."""
-        reader = Reader()
+        reader = Reader(watch)
         self._teams[run_id] = team_id
         async with self.join(run_id, reader):
             yield reader
 
     async def receive(self, topic: UUID, message: Message) -> None:
+        message = share_events(message)
         for reader in self.members.get(topic, ()):
             reader.put(message)
 
     async def poll(self) -> None:
+        await self._poll_rows()
+        if self._loop.time() - self._checked_at >= CHECK_SECONDS:
+            await self.end_refused()
+            self._checked_at = self._loop.time()
+
+    async def end_refused(self) -> None:
+        """End the streams of readers that may not see their run any more."""
+        readers = [reader for members in self.members.values() for reader in members]
+        watches = {reader.watch for reader in readers if reader.watch}
+        if not watches:
+            return
+        admitted = await run_once_in_thread(list_admitted, watches)
+        for reader in readers:
+            if reader.watch and reader.watch not in admitted:
+                reader.end()
+
+    async def _poll_rows(self) -> None:
         runs = list(self.members)
         teams = list({self._teams[run] for run in runs})
         for run_id, last_seq, status in await self.db.fetch_rows(READ_STATUS, (teams, runs)):

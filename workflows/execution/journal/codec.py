@@ -2,11 +2,14 @@
 
 import json
 import re
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from functools import cache
 from math import isfinite
 from typing import Any
+
+import orjson
 
 from config.ids import uuid7
 from workflows.engine.language.document import Json
@@ -19,18 +22,27 @@ from workflows.engine.runtime.waits import Answer, OpenWait
 _NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
+# Values that are no JSON are written as text. An event is a dataclass, whose fields orjson reads by itself.
+_EVENT_OPTIONS = orjson.OPT_PASSTHROUGH_DATETIME
+_OPTIONS = _EVENT_OPTIONS | orjson.OPT_PASSTHROUGH_DATACLASS
+
 
 def dump(value: Json) -> str:
     """Return the value as JSON text. NUL, NaN, infinities and surrogates are replaced, because jsonb rejects them."""
     try:
-        text = _encode(value)
-    except ValueError:  # NaN or an infinity
-        text = _encode(_replace_infinite(value))
-    if text.isascii():
-        return text if "\\u0000" not in text else _NUL.sub(r"\1\\ufffd", text)
-    if "\\u0000" in text:
-        text = _NUL.sub(r"\1\\ufffd", text)
-    return _SURROGATES.sub("\ufffd", text)
+        text = orjson.dumps(value, _to_plain, _OPTIONS).decode()
+    except TypeError:
+        text = _dump_unusual(value)
+    return text if "\\u0000" not in text else _NUL.sub(r"\1\\ufffd", text)
+
+
+def dump_event(event: Event) -> str:
+    """Return the fields of the event as JSON text, as ``dump`` returns a value."""
+    try:
+        text = orjson.dumps(event, _to_plain, _EVENT_OPTIONS).decode()
+    except TypeError:
+        text = _dump_unusual(to_event_data(event))
+    return text if "\\u0000" not in text else _NUL.sub(r"\1\\ufffd", text)
 
 
 def to_event_data(event: Event) -> dict[str, Json]:
@@ -39,13 +51,13 @@ def to_event_data(event: Event) -> dict[str, Json]:
 
 
 def build_step_row(record: StepRecord) -> dict[str, Json]:
-    error = record.error
+    error, key = record.error, record.key
     return {
-        "node_key": record.key.node_id,
-        "rounds": record.key.rounds,
-        "part": record.key.part or None,
+        "node_key": key.node_id,
+        "rounds": key.rounds,
+        **({"part": key.part} if key.part else {}),
         "kind": record.kind,
-        "status": record.status.value,
+        "status": record.status,
         "handle": record.handle,
         "outputs": record.outputs,
         "inputs": record.inputs,
@@ -55,6 +67,7 @@ def build_step_row(record: StepRecord) -> dict[str, Json]:
         "tries": record.tries,
         "started_at": record.started_at,
         "elapsed": record.elapsed,
+        "waited": record.waited,
         "prompt_tokens": record.prompt_tokens,
         "completion_tokens": record.completion_tokens,
     }
@@ -74,6 +87,7 @@ def parse_step_record(row: Mapping[str, Json]) -> StepRecord:
         tries=row.get("tries", 1),
         started_at=row["started_at"],
         elapsed=row["elapsed"],
+        waited=row.get("waited", 0.0),
         prompt_tokens=row["prompt_tokens"],
         completion_tokens=row["completion_tokens"],
     )
@@ -93,6 +107,7 @@ def build_wait_row(open_wait: OpenWait) -> dict[str, Json]:
         "form": wait.form,
         "child_run_id": wait.child_run_id or None,
         "due_at": wait.due_at,
+        "due_in": wait.due_at - time.time() if wait.is_duration and wait.due_at else None,
     }
 
 
@@ -111,6 +126,15 @@ def _to_plain(value: object) -> Json:
     if isinstance(value, Sequence | set | frozenset):
         return list(value)
     return str(value)
+
+
+def _dump_unusual(value: Json) -> str:
+    """Return what orjson refuses: keys that are no text, half of a surrogate pair, integers of more than 64 bits."""
+    try:
+        text = _encode(value)
+    except ValueError:  # NaN or an infinity
+        text = _encode(_replace_infinite(value))
+    return _SURROGATES.sub("\ufffd", text)
 
 
 _encode: Callable[[Json], str] = json.JSONEncoder(

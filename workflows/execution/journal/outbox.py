@@ -1,7 +1,7 @@
 """The outgoing bus messages of runs: events in their order, with text at its position between them.
 
-Text waits up to 25 ms for more text, and a committed event up to 20 ms for further events, because publishing a message
-costs the event loop as much as a commit.
+Text waits for more text until 25 ms after the last message, so that a first token leaves at once; a committed event waits up
+to 20 ms for further events. Publishing a message costs the event loop as much as a commit.
 """
 
 import asyncio
@@ -50,7 +50,8 @@ class RunMessages:
 
     def add_event(self, seq: int, name: str, data: str) -> None:
         """Add a committed event, and before it the text that precedes it. A large event is added without its data."""
-        self.move_texts(seq)
+        if self.texts:
+            self.move_texts(seq)
         self.last_seq = seq
         is_large = len(data) > MAX_EVENT_CHARACTERS
         self.items.append(f'["e",{seq}]' if is_large else f'["e",{seq},"{name}",{data}]')
@@ -69,8 +70,10 @@ class Outbox:
         self._publisher = publisher
         self._runs: dict[UUID, RunMessages] = {}
         self._timer: asyncio.TimerHandle | None = None
+        self._timer_ends = 0.0  # by the loop's clock
         self._sending: asyncio.Task[None] | None = None
         self._ready: list[tuple[str, str]] = []  # channel and message
+        self._sent_at = float("-inf")  # by the loop's clock
 
     def open_run(self, run_id: UUID, attempt: int, last_seq: int) -> RunMessages:
         """Return the messages of a new attempt at a run, whose items are sent from now on."""
@@ -90,15 +93,20 @@ class Outbox:
         if self._sending is not None:
             await self._sending
 
+    def schedule_text(self) -> None:
+        """Send what there is as soon as the last message is ``TEXT_DELAY`` old."""
+        now = asyncio.get_running_loop().time()
+        self.schedule(max(0.0, self._sent_at + TEXT_DELAY - now))
+
     def schedule(self, delay: float) -> None:
         """Send after the delay in seconds, or sooner if that is scheduled."""
         loop = asyncio.get_running_loop()
         when = loop.time() + delay
-        if self._timer is not None and not self._timer.cancelled():
-            if self._timer.when() <= when:
+        if self._timer is not None:
+            if self._timer_ends <= when:
                 return
             self._timer.cancel()
-        self._timer = loop.call_at(when, self._send)
+        self._timer, self._timer_ends = loop.call_at(when, self._send), when
 
     def _collect(self, run_id: UUID, messages: RunMessages) -> None:
         messages.move_texts()
@@ -118,4 +126,5 @@ class Outbox:
             self._collect(run_id, messages)
         if self._ready:
             ready, self._ready = self._ready, []
+            self._sent_at = asyncio.get_running_loop().time()
             self._sending = asyncio.create_task(self._publisher.publish(ready))

@@ -4,9 +4,10 @@ Each port loads its data when the run first uses it, so a run without memory nod
 """
 
 import logging
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import partial
 from uuid import UUID
 
@@ -17,8 +18,9 @@ from accounts.tenancy import tenant
 from config.ids import uuid7
 from config.redaction import build_redactor
 from workflows import memory_app
-from workflows.engine.language.document import Document, Json
-from workflows.engine.language.memory_usage import list_memory_scopes
+from workflows.engine.errors import RerankUnavailable
+from workflows.engine.files.ports import DocumentPort
+from workflows.engine.language.document import Json
 from workflows.engine.memory_ports import FullMemoryPort
 from workflows.engine.ports import (
     CodePort,
@@ -27,19 +29,25 @@ from workflows.engine.ports import (
     ModelPort,
     ModelRequest,
     Ports,
+    RerankPort,
+    RerankRequest,
+    RerankResult,
     TemplatePort,
 )
 from workflows.engine.runtime.local_ports import SystemClock
 from workflows.engine.tool_calls import ToolPort
 from workflows.execution.claims import Claim
 from workflows.execution.debugging.run_options import SANDBOX, DebugOptions
-from workflows.execution.kinds import load_kinds
 from workflows.execution.memory_streams import find_stream_name
+from workflows.execution.plans import PreparedDocument
+from workflows.execution.ports.client_calls import ClientCall, ClientHistory
+from workflows.execution.ports.files import RunFiles
 from workflows.execution.ports.http import GuardedHttp
-from workflows.execution.run_setup import Setup
+from workflows.execution.run_setup import NO_SETUP, Setup
 from workflows.execution.threads import run_in_thread
 from workflows.models import DryRunChange, Message
 from workflows.sandbox.code_pool import CodePool
+from workflows.sandbox.documents.extractor import DocumentPool
 from workflows.sandbox.templates import TemplatePool
 from workflows.tools.port import build_team_tools
 
@@ -70,11 +78,12 @@ class Services:
     templates: TemplatePort = field(default_factory=TemplatePool)
     code: CodePort = field(default_factory=CodePool)
     http: HttpPort = field(default_factory=GuardedHttp)
+    documents: DocumentPort = field(default_factory=DocumentPool)
     clock: SystemClock = field(default_factory=SystemClock)
     ids: NewIds = field(default_factory=NewIds)
 
     def close(self) -> None:
-        for pool in (self.templates, self.code):
+        for pool in (self.templates, self.code, self.documents):
             close = getattr(pool, "close", None)
             if close is not None:
                 close()
@@ -85,15 +94,17 @@ def build_ports(claim: Claim, setup: Setup, services: Services) -> Ports:
         clock=services.clock,
         ids=services.ids,
         model=services.models(claim.team_id, bool(claim.row["offline"])),
-        memory=build_memory(claim, setup.secrets.values()) if memory_app.is_on() else None,
+        memory=build_memory(claim, setup) if memory_app.is_on() else None,
         templates=services.templates,
         code=services.code,
         http=services.http,
+        files=RunFiles(claim.team_id, claim.run_id, claim.row, services.http),
+        documents=services.documents,
         history=build_history(claim),
     )
 
 
-async def record_run_start(claim: Claim, document: Document) -> None:
+async def record_run_start(claim: Claim, prepared: PreparedDocument) -> None:
     """Store the run's goal and memory stream before its first step, which may read them.
 
     Runs without memory and dry runs store nothing.
@@ -101,7 +112,7 @@ async def record_run_start(claim: Claim, document: Document) -> None:
     is_dry_run = DebugOptions.from_row(claim.row).memory == SANDBOX
     if not memory_app.is_on() or claim.attempt > 1 or is_dry_run:
         return
-    if not list_memory_scopes(document, load_kinds()):
+    if not prepared.uses_memory:
         return
     system = claim.row["system"]
     try:
@@ -109,7 +120,7 @@ async def record_run_start(claim: Claim, document: Document) -> None:
             memory_app.save_run_metadata,
             claim.team_id,
             claim.run_id,
-            goal=str(system.get("query") or document.name),
+            goal=str(system.get("query") or prepared.document.name),
             stream=str(system.get("stream_name") or ""),
         )
     except (DatabaseError, memory_app.MemoryFault) as error:
@@ -124,20 +135,31 @@ async def clear_notes(claim: Claim, ports: Ports) -> None:
         return  # the run stored nothing
     try:
         await run_in_thread(memory_app.clear_run_notes, claim.team_id, claim.run_id)
-    except DatabaseError as error:
+    except (DatabaseError, memory_app.MemoryFault) as error:
         log.warning("notes_left", extra={"run": str(claim.run_id), "why": str(error)})
 
 
-def build_memory(claim: Claim, secrets: Iterable[str] = ()) -> FullMemoryPort:
-    """Return the run's memory, which for a dry run only collects its changes.
+def build_memory(claim: Claim, setup: Setup = NO_SETUP) -> FullMemoryPort:
+    """Return the run's memory, which for a dry run only collects its changes, as it does in the scopes that a call leaves out.
 
     Memories outlive the run, so the run's secrets are removed from them permanently.
     """
-    redact = build_redactor(secrets).redact
-    build_caller = partial(build_memory_caller, claim.run_id, claim.team_id, claim.row)
-    if DebugOptions.from_row(claim.row).memory != SANDBOX:
-        return memory_app.RunMemory(build_caller, redact)
-    return memory_app.SandboxMemory(build_caller, Ledger(claim.team_id, claim.run_id), redact)
+    redact = build_redactor(setup.secrets.values()).redact
+    build_caller = partial(
+        build_memory_caller, claim.run_id, claim.team_id, claim.row, setup.knowledge_bases
+    )
+    ledger = Ledger(claim.team_id, claim.run_id)
+    memory = (
+        memory_app.SandboxMemory(build_caller, ledger, redact)
+        if DebugOptions.from_row(claim.row).memory == SANDBOX
+        else memory_app.RunMemory(build_caller, redact)
+    )
+    call = ClientCall.from_json(claim.row.get("client_call"))
+    if not call.left_out:
+        return memory
+    created_at = datetime.fromisoformat(claim.row["created_at"])
+    history = memory_app.SentHistory(call.messages or (), created_at)
+    return memory_app.PartialMemory(memory, ledger, call.left_out, history, redact)
 
 
 def build_tools(claim: Claim, services: Services, workflows: ToolPort) -> ToolPort:
@@ -165,9 +187,15 @@ def load_principal(run_id: UUID, team_id: UUID, row: Mapping[str, Json]) -> RunP
 
 
 def build_memory_caller(
-    run_id: UUID, team_id: UUID, row: Mapping[str, Json]
+    run_id: UUID,
+    team_id: UUID,
+    row: Mapping[str, Json],
+    knowledge_bases: frozenset[str] = frozenset(),
 ) -> "memory_app.MemoryCaller":
-    """Return the principal, identity and accessible namespaces with which a run calls memory, from the run's row."""
+    """Return the principal, identity and accessible namespaces with which a run calls memory, from the run's row.
+
+    ``knowledge_bases`` are those that the document of the run names.
+    """
     identity = build_identity(run_id, team_id, row)
     subject_user = _parse_id(row, "subject_user_id")
     principal = load_principal(run_id, team_id, row)
@@ -176,6 +204,7 @@ def build_memory_caller(
         team_id,
         identity=identity,
         reach=memory_app.list_reachable(identity),
+        knowledge_bases=knowledge_bases,
         participants=frozenset({subject_user} if subject_user else ()),
         is_for_external_user=subject_user is None,
     )
@@ -193,8 +222,11 @@ def build_identity(run_id: UUID, team_id: UUID, row: Mapping[str, Json]) -> Mapp
     return {**identity, "run_id": str(run_id)}
 
 
-def build_history(claim: Claim) -> "ConversationHistory | None":
+def build_history(claim: Claim) -> "ConversationHistory | ClientHistory | None":
     """Return the earlier turns for the run, or None without a conversation. A repeated turn gets those of the original."""
+    call = ClientCall.from_json(claim.row.get("client_call"))
+    if call.messages is not None:
+        return ClientHistory(call)
     turn = DebugOptions.from_row(claim.row).turn
     if turn is not None:
         return ConversationHistory(claim, UUID(turn["conversation"]), before=turn["before"])
@@ -235,10 +267,20 @@ class LazyModels:
         self._port: ModelPort | None = None
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
+        port = await self._get_port()
+        async for chunk in port.stream(request):
+            yield chunk
+
+    async def rerank(self, request: RerankRequest) -> RerankResult:
+        port: object = await self._get_port()
+        if not isinstance(port, RerankPort):
+            raise RerankUnavailable
+        return await port.rerank(request)
+
+    async def _get_port(self) -> ModelPort:
         if self._port is None:
             self._port = await run_in_thread(self._resolve)
-        async for chunk in self._port.stream(request):
-            yield chunk
+        return self._port
 
 
 def _parse_id(row: Mapping[str, Json], column: str) -> UUID | None:

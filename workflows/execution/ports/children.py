@@ -19,6 +19,7 @@ from django.utils import timezone
 from accounts import audit
 from accounts.principals import RunPrincipal, load_run_principal
 from accounts.tenancy import tenant
+from config.ids import derive_uuid7
 from config.redaction import NO_REDACTION, Redactor
 from workflows import permissions
 from workflows.engine.errors import InputRejected, SubWorkflowUnavailable
@@ -33,7 +34,9 @@ from workflows.execution.db import Database
 from workflows.execution.debugging.run_options import SANDBOX, DebugOptions
 from workflows.execution.journal.codec import dump
 from workflows.execution.memory_streams import build_stream_system, find_merged
+from workflows.execution.ports.client_calls import ClientCall
 from workflows.execution.threads import run_in_thread
+from workflows.files.records import Owner, note_child
 from workflows.models import Run, Workflow
 from workflows.models.documents import from_json
 from workflows.models.run import ENDED, RunStatus
@@ -107,10 +110,10 @@ class ChildRuns:
             if child["status"] == RunStatus.PAUSED and not child["is_due"]:
                 raise build_child_wait(str(child_id))
             await self.driver.drive(child_id)
-            found = await claims.find_child(self.driver.db, self.claim, key)
-            if found is None:
+            current_child = await claims.find_child(self.driver.db, self.claim, key)
+            if current_child is None:
                 raise SubWorkflowUnavailable("The sub-workflow's run was deleted", retryable=True)
-            child = found
+            child = current_child
             if child["status"] in (RunStatus.QUEUED, RunStatus.RUNNING):
                 # Another worker drives it, or this one is stopping.
                 await asyncio.sleep(delay)
@@ -147,6 +150,7 @@ def start_child(
     try:
         with tenant([claim.team_id]):
             child.save(force_insert=True)
+            note_child(Owner.of_run(claim.team_id, claim.row), [child.inputs], child.pk)
             audit.record(
                 team_id=claim.team_id,
                 actor=principal.actor,
@@ -187,6 +191,8 @@ def _build_run(claim: Claim, workflow: Workflow, key: str) -> Run:
         raise SubWorkflowUnavailable(f"The workflow {workflow.name} is not published")
     is_dry_run = DebugOptions.from_row(parent).memory == SANDBOX
     child = Run(
+        # The primary key refuses a second child of the same step.
+        id=derive_uuid7(claim.run_id, key),
         team_id=claim.team_id,
         workflow=workflow,
         snapshot=version.snapshot,
@@ -198,6 +204,9 @@ def _build_run(claim: Claim, workflow: Workflow, key: str) -> Run:
         started_by_id=parent["started_by_id"],
         api_key_id=parent["api_key_id"],
         actor=parent["actor"],
+        channel=parent["channel"],
+        client_call=ClientCall.from_json(parent["client_call"]).build_for_child().dump(),
+        request_id=parent["request_id"],
         offline=parent["offline"],
         debug={"memory": SANDBOX} if is_dry_run else None,
         queued_at=timezone.now(),

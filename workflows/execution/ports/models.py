@@ -17,7 +17,7 @@ from workflows.llm.directory import ModelDirectory
 from workflows.llm.offline import OfflineModels
 from workflows.llm.registry import Fallback, TeamModels
 from workflows.models import ModelProvider
-from workflows.models.provider import ProviderStatus
+from workflows.models.provider import ModelType, ProviderStatus
 
 
 def build_models(team_id: UUID, offline: bool) -> ModelPort:
@@ -28,8 +28,13 @@ def build_models(team_id: UUID, offline: bool) -> ModelPort:
 def load_team_models(team_id: UUID, *, fallback: Fallback = "offline") -> TeamModels:
     with tenant([team_id]):
         configs, mappings = load_configs(team_id), load_mappings(team_id)
+        reranker = load_reranker(team_id)
     return TeamModels(
-        configs, mappings=mappings, fallback=fallback, open_slot=partial(open_slot, team_id)
+        configs,
+        mappings=mappings,
+        reranker=reranker,
+        fallback=fallback,
+        open_slot=partial(open_slot, team_id),
     )
 
 
@@ -38,7 +43,7 @@ def load_directory(team_id: UUID) -> ModelDirectory:
     with tenant([team_id]):
         rows = ModelProvider.objects.unscoped().filter(team_id=team_id, enabled=True)
         configs = [build_config(row) for row in rows.order_by("name", "id")]
-        return ModelDirectory(configs, load_mappings(team_id))
+        return ModelDirectory(configs, load_mappings(team_id), load_reranker(team_id))
 
 
 def load_configs(team_id: UUID) -> list[ProviderConfig]:
@@ -57,6 +62,12 @@ def load_mappings(team_id: UUID) -> list[ModelMapping]:
     rows = models.ModelMapping.objects.unscoped().filter(team_id=team_id)
     values = rows.values_list("provider", "model", "target__name", "target_model")
     return [ModelMapping(*row) for row in values]
+
+
+def load_reranker(team_id: UUID) -> tuple[str, str] | None:
+    """Return provider and name of the team's default reranking model. The caller has opened the tenant."""
+    rows = models.ProviderModel.objects.unscoped().filter(team_id=team_id, type=ModelType.RERANK)
+    return rows.filter(is_default=True).values_list("provider__name", "name").first()
 
 
 def read_prices(values: Mapping[str, Mapping[str, float]]) -> dict[str, Price]:

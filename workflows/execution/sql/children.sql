@@ -22,9 +22,14 @@ $$;
 -- Lock the parent of a run that is about to end.
 create function execution_lock_parent(p_team uuid, p_run uuid) returns void
 language plpgsql set search_path = public, pg_temp as $$
+declare
+    caller uuid;
 begin
     perform execution_set_teams(array[p_team]);
-    perform 1 from workflows_run where id = (select parent_id from workflows_run where id = p_run) for no key update;
+    select parent_id into caller from workflows_run where id = p_run;
+    if caller is not null then
+        perform 1 from workflows_run where id = caller for no key update;
+    end if;
 end
 $$;
 
@@ -84,11 +89,17 @@ $$;
 -- Stop the children of a run that has ended, because nobody waits for their results any more.
 create function execution_stop_children(p_team uuid, p_run uuid) returns void
 language plpgsql set search_path = public, pg_temp as $$
+declare
+    children uuid[];
 begin
     perform execution_set_teams(array[p_team]);
-    perform execution_stop_runs(array(
+    children := array(
         select id from workflows_run
-        where parent_id = p_run and status in ('queued', 'running', 'paused') order by id for no key update));
+        where parent_id = p_run and status in ('queued', 'running', 'paused') order by id for no key update);
+    -- Most runs have none, and an update without rows opens every partition with all its indexes.
+    if cardinality(children) > 0 then
+        perform execution_stop_runs(children);
+    end if;
 end
 $$;
 

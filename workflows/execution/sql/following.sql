@@ -8,11 +8,11 @@ create function execution_read(
 language plpgsql set search_path = public, pg_temp as $$
 begin
     perform execution_set_teams(array[p_team]);
-    select r.status, r.last_seq, r.attempt into status, last_seq, attempt from workflows_run r where r.id = p_run;
+    select r.status, r.attempt into status, attempt from workflows_run r where r.id = p_run;
+    select c.seq into last_seq from execution_last_commit(p_run) c;
     select p.segments into segments from workflows_runpartial p where p.run_id = p_run and p.attempt = execution_read.attempt;
     select coalesce(json_agg(json_build_array(e.seq, e.name, e.data) order by e.seq), '[]') into events
-        from (select x.seq, x.name, x.data from workflows_runevent x
-              where x.run_id = p_run and x.seq > p_after order by x.seq limit p_limit) e;
+        from execution_list_events(p_run, p_after, p_limit) e;
 end
 $$;
 
@@ -22,7 +22,8 @@ returns table (run_id uuid, last_seq bigint, status text)
 language plpgsql set search_path = public, pg_temp as $$
 begin
     perform execution_set_teams(p_teams);
-    return query select r.id, r.last_seq, r.status::text from workflows_run r where r.id = any (p_runs);
+    return query select r.id, c.seq, r.status::text from workflows_run r
+        cross join lateral execution_last_commit(r.id) c where r.id = any (p_runs);
 end
 $$;
 

@@ -14,8 +14,8 @@ begin
 end
 $$;
 
--- Store what a step waits for: {id, node_key, rounds, part, form, child_run_id, due_at}. From now on it can be answered,
--- also while other steps of the run go on. Return its id, '' if it was stored before, and null if another attempt has taken over.
+-- Store what a step waits for: {id, node_key, rounds, part, form, child_run_id, due_at, due_in}. It ends after due_in
+-- seconds by this clock, or at due_at. From now on it can be answered, also while other steps of the run go on. Return its id, '' if it was stored before, and null if another attempt has taken over.
 create function execution_open_wait(p_team uuid, p_run uuid, p_attempt integer, p_wait json) returns text
 language plpgsql set search_path = public, pg_temp as $$
 begin
@@ -26,10 +26,10 @@ begin
     end if;
     insert into workflows_runwait (
         id, team_id, run_id, node_key, rounds, part, form, child_run_id, due_at, created_at)
-        select w.id, p_team, p_run, w.node_key, w.rounds, w.part, w.form, w.child_run_id, to_timestamp(w.due_at),
-            clock_timestamp()
+        select w.id, p_team, p_run, w.node_key, w.rounds, w.part, w.form, w.child_run_id,
+            coalesce(clock_timestamp() + w.due_in * interval '1 second', to_timestamp(w.due_at)), clock_timestamp()
         from json_to_record(p_wait) as w (
-            id uuid, node_key text, rounds integer[], part text, form json, child_run_id uuid, due_at float)
+            id uuid, node_key text, rounds integer[], part text, form json, child_run_id uuid, due_at float, due_in float)
         on conflict (run_id, node_key, rounds, part) do nothing;
     return case when found then p_wait->>'id' else '' end;
 end

@@ -13,8 +13,8 @@ from accounts.tenancy import tenant
 from config.retry import retry_on_conflict
 from config.sql import read_queries
 from workflows.execution.usage import numbers
-from workflows.llm.config import OFFLINE, normalize_name
-from workflows.models import ModelProvider
+from workflows.llm.config import DEFAULT, OFFLINE, normalize_name
+from workflows.models import ModelProvider, Run
 
 
 BATCH_SIZE: Final = 2_000  # runs in one transaction
@@ -36,6 +36,22 @@ def count_team(team_id: UUID) -> int:
     return total
 
 
+def count_new(team_id: UUID) -> None:
+    """Count a batch if runs of the team have ended since they were counted last, for a page that shows their cost."""
+    with tenant([team_id]):
+        rows = Run.objects.unscoped().filter(team_id=team_id, is_counted=False)
+        is_counted = not rows.filter(finished_at__isnull=False).exists()
+    if not is_counted:
+        count_batch(team_id)
+
+
+@retry_on_conflict
+def add_call(team_id: UUID, parameters: dict[str, Any]) -> None:  # Any: what a query takes
+    """Add a call of ``single_calls`` to the usage of its day."""
+    with tenant([team_id]), connection.cursor() as cursor:
+        cursor.execute(QUERIES["count_call"], parameters)
+
+
 @retry_on_conflict
 def count_batch(team_id: UUID) -> int:
     """Count at most ``BATCH_SIZE`` ended runs of a team, and return how many were new."""
@@ -46,11 +62,16 @@ def count_batch(team_id: UUID) -> int:
             "team": team_id,
             "limit": BATCH_SIZE,
             "providers": list(map(normalize_name, names)),
-            "unnamed": names[0] if names else OFFLINE,  # answers nodes that name no provider
+            # what answers nodes that name no provider, if the team has no default model
+            "unnamed": normalize_name(names[0]) if names else OFFLINE,
             "offline": OFFLINE,
+            "default": DEFAULT,
             "step_kinds": list(numbers.MODEL_STEP_KINDS),
+            "helped_kinds": list(numbers.HELPED_STEP_KINDS),
+            "ranking_kind": numbers.RANKING_STEP_KIND,
             "agent_kind": numbers.AGENT_STEP_KIND,
             "call_kind": numbers.AGENT_CALL_KIND,
+            "code_kind": numbers.CODE_STEP_KIND,
             "first": numbers.FIRST_BUCKET,
             "growth": numbers.BUCKET_GROWTH,
             "last": numbers.LAST_BUCKET,

@@ -6,10 +6,14 @@
   The **error rate** is the share of failed runs among those that weren't stopped.
 - The **latency** of a run is the time from its first step to its end. Runs that were stopped, and runs that waited for
   a person, a time or another run, have none.
-- A **model call** is a step that asks a model, or one call of an agent. Calls of sub-workflows count, each once and for the
-  workflow that made it. Reused steps of debug runs and mocked steps are no calls. Its latency includes its retries.
+- A **model call** is a step that asks a model, also for the facts or the summary that memory stores, the ranking of pages
+  by a model, or one call of an agent. The embedding of texts for memory is a call too, outside of runs. Calls of sub-workflows count, each once and for the workflow that made it. Reused steps of debug runs and
+  mocked steps are no calls. Its latency includes its retries.
+- A call counts for the provider and the model that answered, also where a mapping or the team's default model stands in
+  for what the document names. A call that failed before a model was asked counts for the one that would have answered.
 - **Tokens** and **cost** are those of model calls. The cost follows the prices at the time of the call; changing a
   price doesn't change the past. A call whose model had no price adds tokens but no cost.
+- **Seconds of code** are those of code nodes, those of sub-workflows included; reused and mocked steps have none.
 - **Liked** and **disliked** count the feedback on runs of the day. Feedback is deleted with its run.
 """
 
@@ -25,7 +29,12 @@ from workflows.engine.nodes.agent.session import MODEL_KIND
 
 # The kinds of steps that are model calls; an agent's calls are parts of its step.
 MODEL_STEP_KINDS: Final = ("llm", "question-classifier", "parameter-extractor")
+# The steps of these kinds may have a call of a reranking model, which their inputs record.
+RANKING_STEP_KIND: Final = "knowledge-retrieval"
+# Memory nodes that may ask a model for themselves: for facts, summaries, and what to search. Their steps are calls if they did.
+HELPED_STEP_KINDS: Final = ("memory-store", "conversation-memory", RANKING_STEP_KIND)
 AGENT_STEP_KIND: Final = "agent"
+CODE_STEP_KIND: Final = "code"
 AGENT_CALL_KIND: Final = MODEL_KIND
 
 # Latencies are counted in buckets: bucket n holds the seconds from FIRST * GROWTH**(n-1) up to FIRST * GROWTH**n.

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from workflows.engine.nodes.agent.react_text import remove_instructions
+from workflows.engine.nodes.memory.entry_keys import is_built_key
 from workflows.engine.ports import ModelRequest
 from workflows.llm.offline import words
 from workflows.llm.offline.literals import find_opening, read_literal
@@ -80,10 +82,13 @@ def collect_material(request: ModelRequest) -> Material:
     prompt, memories = _split_memory(last_text)
     question, other_text = _split_question(prompt)
     collector = _Collector(question)
-    collector.add_memories((hit.key, hit.value, hit.score or 0.0) for hit in request.memories)
+    collector.add_memories(
+        ("" if is_built_key(hit.key, hit.value) else hit.key, hit.value, hit.score or 0.0)
+        for hit in request.memories
+    )
     collector.add_memories(memories)
     for index, message in enumerate(messages):
-        text, memories = _split_memory(message.text)
+        text, memories = _split_memory(remove_instructions(message.text))
         if message.role == "tool" and index >= last:
             collector.add_memories(memories, TOOL)
             collector.add_text(text, TOOL)
@@ -206,7 +211,8 @@ def _to_number(value: Any) -> float:
 
 def _iter_texts(key: str, value: Any) -> Iterator[tuple[str, str]]:
     """Yield each text in a value with its label: the words of its key, which help to find it."""
-    label = "" if _MACHINE_KEY.search(key) else re.sub(r"[_\-.]+", " ", key).strip()
+    is_unnamed = _MACHINE_KEY.search(key) or is_built_key(key, value)
+    label = "" if is_unnamed else re.sub(r"[_\-.]+", " ", key).strip()
     if isinstance(value, str):
         if value.strip():
             yield f"{label}: {value}" if label and _is_fragment(value) else value, label

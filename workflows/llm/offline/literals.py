@@ -32,7 +32,9 @@ def read_literal(text: str, start: int) -> tuple[Any, int] | None:
     if end is None:
         return None
     try:
-        return ast.literal_eval(text[start:end]), end
+        value = ast.literal_eval(text[start:end])
+        json.dumps(value)  # an example with "..." in it, a set or bytes are no data
+        return value, end
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return None
 

@@ -13,6 +13,7 @@ PHRASES: Final = {
         "prompt": "From the context: ",
         "tool": "The tool answered: ",
         "unknown": "I don't know anything about that yet.",
+        "images": "I was given {names}, and can't see images: connect a model that does. ",
         "hello": "Hello! Tell me something to remember, or ask me about it.",
         "empty": "There is nothing to answer.",
         "command": "This needs a real model. Connect one to complete it. ",
@@ -24,6 +25,7 @@ PHRASES: Final = {
         "prompt": "根据给出的内容：",
         "tool": "工具返回：",
         "unknown": "这方面我还什么都不知道。",
+        "images": "我收到了 {names}，但看不了图片：请连接能看图片的模型。",
         "hello": "你好！告诉我要记住的事，或者问我记得什么。",
         "empty": "没有要回答的内容。",
         "command": "这需要真正的模型，请先连接一个。",
@@ -32,13 +34,14 @@ PHRASES: Final = {
 
 # "command" is part of stored answers of earlier releases only.
 _COMPLETE_NAMES = ("unknown", "hello", "empty", "command")
+_OTHER_NAMES = (*_COMPLETE_NAMES, "images")
 
 # The phrases before a quoted sentence.
 INTRODUCTIONS: Final = tuple(
     text
     for phrases in PHRASES.values()
     for name, text in phrases.items()
-    if name not in _COMPLETE_NAMES
+    if name not in _OTHER_NAMES
 )
 # The sentences of answers that quote nothing.
 COMPLETE_SENTENCES: Final = frozenset(

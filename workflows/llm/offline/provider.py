@@ -9,9 +9,10 @@ import json
 import re
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
+from urllib.parse import urlsplit
 
 from workflows.engine.errors import ModelNeeded
-from workflows.engine.ports import ModelChunk, ModelRequest, ModelSource, Usage
+from workflows.engine.ports import FACTS_TASK, ModelChunk, ModelRequest, ModelSource, Usage
 from workflows.llm.config import OFFLINE
 from workflows.llm.offline import context, words
 from workflows.llm.offline.context import Candidate, Material
@@ -25,7 +26,13 @@ from workflows.llm.tokens import estimate_request, estimate_text
 
 
 _MAX_QUOTED = 3
+_MAX_IMAGE_NAME = 80
 _MAX_LENGTH = 400  # characters of a quoted sentence
+# A memory with this share of the question answers it by its words; the first recalled one needs less.
+_SUFFICIENT_COVERAGE = 0.3
+_SUFFICIENT_COVERAGE_OF_FIRST = 0.2
+# Without such words, recalled memories are quoted whose score is at least this share of the best one's.
+_NEAR_SCORE = 0.5
 _ENDS_OF_DATA = ("}", "]", "```")
 _PIECES = re.compile(r"\s*\S+\s*|\s+")
 _CJK_PIECE = re.compile(r"[\u3400-\u9fff]{1,4}[，。！？：、]?|[^\u3400-\u9fff]+")
@@ -48,10 +55,21 @@ class OfflineModels:
         yield ModelChunk(
             tool_calls=reply.tool_calls,
             finish_reason="tool_calls" if reply.tool_calls else "stop",
-            usage=Usage(estimate_request(request), sum(map(estimate_text, written))),
+            usage=_estimate_usage(request, written),
             label=reply.label,
             source=SOURCE,
         )
+
+
+def _name_url(url: str) -> str:
+    return "" if url.startswith("data:") else urlsplit(url).path.rpartition("/")[2]
+
+
+def _estimate_usage(request: ModelRequest, written: Sequence[str]) -> Usage:
+    """Return the tokens that a model might use. Facts are found by rules, which use none."""
+    if request.task == FACTS_TASK:
+        return Usage()
+    return Usage(estimate_request(request), sum(map(estimate_text, written)))
 
 
 def build_reply(request: ModelRequest) -> Reply:
@@ -73,7 +91,19 @@ def build_reply(request: ModelRequest) -> Reply:
         value = fill_schema(schema, material.question, texts)
         return Reply(json.dumps(value, ensure_ascii=False))
     language = _get_language(material.question)
-    return Reply(_compose_answer(material, ranked, PHRASES[language]) + LABELS[language])
+    phrases = PHRASES[language]
+    if names := _name_images(request):
+        # What was asked is most likely about the images, so that nothing else is an answer to it.
+        return Reply(phrases["images"].format(names=names).strip() + LABELS[language])
+    return Reply(_compose_answer(material, ranked, phrases) + LABELS[language])
+
+
+def _name_images(request: ModelRequest) -> str:
+    images = [image for message in request.messages for image in message.images]
+    names = [image.name or _name_url(image.url) for image in images]
+    shown = [name[:_MAX_IMAGE_NAME] or "?" for name in names[:_MAX_QUOTED]]
+    more = len(names) - len(shown)
+    return ", ".join(shown) + (f" (+{more})" if more > 0 else "")
 
 
 def build_answer(request: ModelRequest) -> str:
@@ -120,16 +150,56 @@ def _compose_answer(
 def _answer_question(
     material: Material, ranked: Sequence[Candidate], phrases: dict[str, str]
 ) -> str:
-    best = _select_best(ranked, words.extract_features(material.question))
-    if best:
+    question_features = words.extract_features(material.question)
+    best = _select_best(ranked, question_features)
+    recalled = [item for item in material.candidates if item.origin == context.RECALLED]
+    if best and (
+        best[0].origin != context.RECALLED or _is_sure(best[0], recalled, question_features)
+    ):
         phrase_name = "prompt" if best[0].origin == context.PROMPT else "remember"
-        return phrases[phrase_name] + _quote(best)
-    # No memory shares a word with the question, but the workflow recalled these for it, as a search by meaning does.
-    # The answer says so, which is better than no answer or a pretended match.
-    recalled = [candidate for candidate in ranked if candidate.origin == context.RECALLED]
+        return phrases[phrase_name] + _quote(_add_sure(best, ranked, question_features))
+    # No memory has much of the question, but the workflow recalled these for it, as a search by meaning does. The answer
+    # says so, which is better than no answer or a pretended match.
     if recalled:
-        return phrases["closest"] + _quote(recalled[:1])
+        return phrases["closest"] + _quote(_list_closest(recalled, best))
     return phrases["unknown"]
+
+
+def _is_sure(
+    best: Candidate, recalled: Sequence[Candidate], question_features: frozenset[str]
+) -> bool:
+    """Return whether the memory that has most words of the question answers it, and not one that was recalled before it."""
+    is_first = best is recalled[0]
+    coverage = words.measure_coverage(question_features, best.features)
+    return coverage >= (_SUFFICIENT_COVERAGE_OF_FIRST if is_first else _SUFFICIENT_COVERAGE)
+
+
+def _add_sure(
+    best: Sequence[Candidate], ranked: Sequence[Candidate], question_features: frozenset[str]
+) -> list[Candidate]:
+    """Return the best sentences and, if they are memories, the others that have enough words of the question."""
+    if best[0].origin != context.RECALLED:
+        return [*best]
+    others = [
+        item
+        for item in ranked
+        if item.origin == context.RECALLED
+        and item not in best
+        and words.measure_coverage(question_features, item.features) >= _SUFFICIENT_COVERAGE
+    ]
+    return [*best, *others][:_MAX_QUOTED]
+
+
+def _list_closest(recalled: Sequence[Candidate], best: Sequence[Candidate]) -> list[Candidate]:
+    """Return the memories that were recalled first, and the one that has most words of the question.
+
+    Those with a much lower score than the best are left out, where the workflow tells the scores.
+    """
+    highest = max(candidate.score for candidate in recalled)
+    near = [item for item in recalled if item.score >= _NEAR_SCORE * highest][:_MAX_QUOTED]
+    if best and best[0] not in near:
+        near = [*near[: _MAX_QUOTED - 1], best[0]]
+    return near
 
 
 def _rank_candidates(material: Material) -> list[Candidate]:

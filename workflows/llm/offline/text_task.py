@@ -9,7 +9,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from workflows.engine.ports import FACTS_TASK, ModelRequest
+from workflows.engine.errors import ModelNeeded
+from workflows.engine.ports import CHOICE_TASK, CONDITIONS_TASK, FACTS_TASK, ModelRequest
 from workflows.engine.sentences import list_statements
 from workflows.engine.tool_calls import ToolCall
 from workflows.llm.offline import words
@@ -32,7 +33,12 @@ _LIST_SEPARATOR: Final = re.compile(r"\s*(?:[、/|,，]|\band\b|\bor\b|和|与)\
 
 
 def solve_task(request: ModelRequest) -> Reply | None:
-    """Return the answer to a request about one text, or None for any other request."""
+    """Return the answer to a request about one text, or None for any other request.
+
+    Raises ModelNeeded for the tasks that need a language model.
+    """
+    if request.task in (CHOICE_TASK, CONDITIONS_TASK):
+        raise ModelNeeded
     if request.subject is None:
         return None
     if request.task == FACTS_TASK:

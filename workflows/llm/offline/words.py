@@ -35,15 +35,23 @@ _STOP_WORDS = _split_words(
     would yes you you're your yours
     """
 )
+# Verbs of everyday speech, which say little about the subject: "what sport keeps me fit" isn't about what keeps one awake.
+_LIGHT_WORDS = _split_words(
+    """
+    come comes get gets getting give gives go goes going got keep keeps make makes making mean means need needs put
+    puts take takes taking use used uses using want wants
+    """
+)
+_IGNORED_WORDS = _STOP_WORDS | _LIGHT_WORDS
 _STOP_CHARACTERS = frozenset("的了吗呢吧啊我你他她它们是在有和与及就都也很请这那什么谁哪怎几多少个")
 
 # Groups of words about the same subject. The keys only name the groups for readers of this module.
 _CONCEPTS = {
     "food": "eat eats eating food foods meal dinner lunch breakfast cook cooking recipe diet drink "
-    "snack allergic allergy allergies intolerant vegan vegetarian peanut peanuts nuts gluten dairy "
-    "吃 食物 饮食 过敏 素食 花生 菜 喝 忌口",
+    "snack allergic allergy allergies intolerant vegan vegetarian peanut peanuts nuts gluten dairy shellfish seafood "
+    "吃 食物 饮食 过敏 素食 花生 菜 喝 忌口 海鲜",
     "avoid": "avoid avoiding allergic allergy allergies intolerant hate hates dislike dislikes careful "
-    "避免 过敏 忌 讨厌 不喜欢 不吃",
+    "dangerous harmful unsafe ill sick 避免 过敏 忌 讨厌 不喜欢 不吃 不舒服 生病 危险",
     "name": "name names named call called calls 名字 叫 姓名",
     "home": "live lives living home address city town country moved 住 家 城市 地址",
     "work": "work works working job profession occupation employer company 工作 职业 公司",
@@ -66,7 +74,7 @@ def extract_features(text: str) -> frozenset[str]:
     stems = {
         _load_stemmer().stemWord(word.removesuffix("'s"))
         for word in _WORD.findall(lowered)
-        if word not in _STOP_WORDS and not _CJK.search(word)
+        if word not in _IGNORED_WORDS and not _CJK.search(word)
     }
     return frozenset(stems | _extract_chinese_pairs(lowered) | _extract_concepts(lowered))
 
@@ -74,6 +82,12 @@ def extract_features(text: str) -> frozenset[str]:
 def measure_overlap(features: frozenset[str], others: frozenset[str]) -> float:
     """Return how much two sentences have in common: 1 for each shared word, and less for each shared concept."""
     return sum(_CONCEPT_WEIGHT if name.startswith("@") else 1.0 for name in features & others)
+
+
+def measure_coverage(question: frozenset[str], features: frozenset[str]) -> float:
+    """Return the share of the question's features that a sentence has, from 0 to 1."""
+    total = measure_overlap(question, question)
+    return measure_overlap(question, features) / total if total else 0.0
 
 
 def _extract_chinese_pairs(text: str) -> set[str]:

@@ -5,14 +5,14 @@ import secrets
 import socket
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from workflows.sandbox.code import CodeLimits, CodeRunner
-from workflows.sandbox.escape_tests.corpus import ESCAPES, RESOURCES
+from workflows.sandbox.escape_tests import corpus, javascript
 
 
 LIMITS: Final = CodeLimits(seconds=0.5, memory_bytes=64 * 1024 * 1024)
@@ -20,6 +20,21 @@ LIMITS: Final = CodeLimits(seconds=0.5, memory_bytes=64 * 1024 * 1024)
 QUICK: Final = ("endless loop", "small objects", "recursion", "output", "large result")
 _LATE_SECONDS: Final = LIMITS.seconds + 1.5
 _VARIABLE: Final = "CODE_CANARY"
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """The hostile programs of one language, and a harmless one."""
+
+    escapes: Mapping[str, str]
+    resources: Mapping[str, str]
+    harmless: str
+
+
+PYTHON: Final = Corpus(corpus.ESCAPES, corpus.RESOURCES, "def main(): return {'alive': 1}")
+JAVASCRIPT: Final = Corpus(
+    javascript.ESCAPES, javascript.RESOURCES, "function main() { return {alive: 1}; }"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,34 +88,38 @@ def provide_target() -> Iterator[Target]:
                 os.environ[_VARIABLE] = previous_value
 
 
-async def list_successful_attacks(runner: CodeRunner, *, all_resources: bool = False) -> list[str]:
+async def list_successful_attacks(
+    runner: CodeRunner, *, all_resources: bool = False, attacks_of: Corpus = PYTHON
+) -> list[str]:
     """Return the names of the attacks that reached something or cost too much.
 
     ``all_resources`` runs all resource attacks, which takes longer.
     """
     attacks = []
     with provide_target() as target:
-        for name, source in ESCAPES.items():
+        for name, source in attacks_of.escapes.items():
             outcome = await runner.run(target.fill_in(source), {}, LIMITS)
             output = f"{outcome.value}{outcome.stdout}{outcome.error}"
             if target.canary in output or target.written_file.exists():
                 attacks.append(name)
-        for name in RESOURCES if all_resources else QUICK:
+        for name in attacks_of.resources if all_resources else QUICK:
             # Late twice, because a busy machine may be late once.
-            source = target.fill_in(RESOURCES[name])
-            if await _is_late(runner, source) and await _is_late(runner, source):
+            source = target.fill_in(attacks_of.resources[name])
+            if await _is_late(runner, source, attacks_of) and await _is_late(
+                runner, source, attacks_of
+            ):
                 attacks.append(name)
         if target.written_file.exists():
             attacks.append("a file")
         if target.was_called():
             attacks.append("a connection")
-    next_outcome = await runner.run("def main(): return {'alive': 1}", {}, LIMITS)
+    next_outcome = await runner.run(attacks_of.harmless, {}, LIMITS)
     return attacks if next_outcome.ok else [*attacks, "the pool didn't live on"]
 
 
-async def _is_late(runner: CodeRunner, source: str) -> bool:
+async def _is_late(runner: CodeRunner, source: str, attacks_of: Corpus) -> bool:
     # The interpreter is started first, so that its start is not measured.
-    await runner.run("def main(): return {}", {}, LIMITS)
+    await runner.run(attacks_of.harmless, {}, LIMITS)
     started_at = time.monotonic()
     await runner.run(source, {}, LIMITS)
     return time.monotonic() - started_at > _LATE_SECONDS
