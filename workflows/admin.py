@@ -20,7 +20,9 @@ class PersonalAdmin(ReadOnlyTenantAdmin):
     owner_lookup = (
         ""  # the field lookup from the row to its owner; "" if the row is the owner itself
     )
-    owner_model: type[models.Run] | type[models.Conversation] | type[models.Task] = models.Run
+    owner_model: type[models.Run | models.Conversation | models.Task | models.StoredFile] = (
+        models.Run
+    )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         visible_ids = self.owner_model.objects.visible_to(get_principal(request)).values("pk")
@@ -41,6 +43,28 @@ class WorkflowAdmin(ReadOnlyTenantAdmin):
     list_filter = ("mode",)
     list_select_related = ("team", "published_version")
     search_fields = ("name",)
+
+
+@admin.register(models.Trigger)
+class TriggerAdmin(ReadOnlyTenantAdmin):
+    list_display = ("title", "kind", "workflow", "is_published", "is_on", "next_at", "last_at")
+    list_filter = ("kind", "is_published", "is_on")
+    list_select_related = ("workflow",)
+    exclude = ("sealed_token", "sealed_secret", "test_call")
+
+
+@admin.register(models.RunSubscription)
+class RunSubscriptionAdmin(ReadOnlyTenantAdmin):
+    list_display = ("url", "workflow", "events", "is_on", "created_at")
+    list_select_related = ("workflow",)
+    exclude = ("sealed_secret",)
+
+
+@admin.register(models.Delivery)
+class DeliveryAdmin(ReadOnlyTenantAdmin):
+    list_display = ("event", "run_id", "status", "attempts", "answer_status", "created_at")
+    list_filter = ("status", "event")
+    list_select_related = ("subscription",)
 
 
 @admin.register(models.Folder)
@@ -98,11 +122,24 @@ class ModelProviderAdmin(ReadOnlyTenantAdmin):
     list_select_related = ("team",)
 
 
+@admin.register(models.ProviderModel)
+class ProviderModelAdmin(ReadOnlyTenantAdmin):
+    verb = "credential.view"
+    list_display = ("name", "type", "provider", "is_default", "team")
+    list_select_related = ("provider", "team")
+
+
 @admin.register(models.ModelMapping)
 class ModelMappingAdmin(ReadOnlyTenantAdmin):
     verb = "credential.view"
     list_display = ("provider", "model", "target", "target_model", "team")
     list_select_related = ("target", "team")
+
+
+@admin.register(models.KnowledgeMapping)
+class KnowledgeMappingAdmin(ReadOnlyTenantAdmin):
+    list_display = ("data_set", "knowledge_base", "team")
+    list_select_related = ("team",)
 
 
 @admin.register(models.ModelCall)
@@ -112,10 +149,30 @@ class ModelCallAdmin(ReadOnlyTenantAdmin):
     list_select_related = ("provider", "team")
 
 
+@admin.register(models.PublicPage)
+class PublicPageAdmin(ReadOnlyTenantAdmin):
+    """Public pages without their links, which open them, and their passwords."""
+
+    verb = "workflow.view"
+    exclude = ("token", "password")
+    list_display = ("workflow", "access", "team", "updated_at")
+    list_select_related = ("workflow", "team")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        return super().get_queryset(request).defer("token", "password")
+
+
 @admin.register(models.RunUsage, models.ModelUsage)
 class UsageAdmin(ReadOnlyTenantAdmin):
     verb = "usage.view"
     list_display = ("day", "workflow_id", "latency_bucket", "failed", "team")
+    list_select_related = ("team",)
+
+
+@admin.register(models.StartCount)
+class StartCountAdmin(ReadOnlyTenantAdmin):
+    verb = "usage.view"
+    list_display = ("day", "api_key_id", "runs", "team")
     list_select_related = ("team",)
 
 
@@ -219,6 +276,13 @@ class FirstStepsAdmin(ReadOnlyAdmin):
         return super().get_queryset(request).filter(user_id=get_principal(request).user_id)
 
 
+@admin.register(models.Worker)
+class WorkerAdmin(ReadOnlyAdmin):
+    """The workers of this installation, which belong to no team."""
+
+    list_display = ("name", "started_at", "seen_at", "capacity", "running")
+
+
 @admin.register(models.Run)
 class RunAdmin(PersonalAdmin):
     list_display = ("id", "workflow", "status", "created_at", "elapsed")
@@ -231,6 +295,13 @@ class TaskAdmin(PersonalAdmin):
     owner_model = models.Task
     list_display = ("title", "team", "run", "created_at")
     list_select_related = ("team", "run")
+
+
+@admin.register(models.StoredFile)
+class StoredFileAdmin(PersonalAdmin):
+    owner_model = models.StoredFile
+    list_display = ("name", "team", "kind", "size", "created_at")
+    list_select_related = ("team",)
 
 
 @admin.register(models.Conversation)
@@ -254,10 +325,9 @@ def _register_run_detail(model: type[Model], *columns: str) -> None:
 
 
 _register_run_detail(models.Step, "node_key", "kind", "status", "run")
-_register_run_detail(models.StepIntent, "node_key", "attempt", "run", "at")
+_register_run_detail(models.RunCommit, "number", "attempt", "last_seq", "run", "at")
 _register_run_detail(models.StepPart, "node_key", "part", "kind", "run")
 _register_run_detail(models.RunWait, "node_key", "part", "due_at", "answered_at", "run")
-_register_run_detail(models.RunEvent, "seq", "name", "run", "at")
 _register_run_detail(models.Feedback, "actor", "rating", "run", "created_at")
 _register_run_detail(models.RunPartial, "run", "updated_at")
 _register_run_detail(models.DryRunChange, "number", "operation", "key", "fate", "run")

@@ -1,10 +1,12 @@
 from django.apps import AppConfig
+from django.utils.translation import gettext_lazy as _
 
 from workflows import memory_app
 
 
 class WorkflowsConfig(AppConfig):
     name = "workflows"
+    verbose_name = _("Workflows")
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
@@ -14,6 +16,10 @@ class WorkflowsConfig(AppConfig):
 
         for family in audit_lines.FAMILIES:
             register_namer(family, audit_lines.list_display_names)
+        # Inline import: models need the app registry.
+        from workflows.services.triggers import periodic  # noqa: PLC0415
+
+        periodic.register()
         if memory_app.is_on():
             # Inline import: models need the app registry.
             from workflows.memory_host import register  # noqa: PLC0415

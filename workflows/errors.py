@@ -4,7 +4,7 @@ An invalid document raises the engine's ``DocumentInvalid`` with every problem; 
 one of another team, raises ``accounts.errors.NotFound``.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from django.utils.functional import Promise
@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 if TYPE_CHECKING:
     from workflows.engine.editing import Conflict
+    from workflows.engine.language.problems import Problem
 
 
 # For ids of users, groups and conversations; see ``config.ids``.
@@ -41,6 +42,28 @@ class WorkflowFault(Exception):
 
     def __str__(self) -> str:
         return str(self.message)
+
+
+class BudgetExceeded(WorkflowFault):
+    """A run can't start, because its team or API key has used up a limit. ``retry_after``: seconds until it may."""
+
+    retryable = True
+    sentence = _("A limit of this team is reached.")
+
+    def __init__(self, sentence: str, *, retry_after: int) -> None:
+        super().__init__(sentence)
+        self.retry_after = retry_after
+
+
+class TooManyVisits(WorkflowFault):
+    """A visitor of a public page, their network, or all of its visitors sent too many requests."""
+
+    retryable = True
+    sentence = _("Too many requests. Wait a moment, then try again.")
+
+    def __init__(self, *, retry_after: int) -> None:
+        super().__init__()
+        self.retry_after = retry_after
 
 
 class NewerDocument(WorkflowFault):
@@ -72,10 +95,43 @@ class NothingToPublish(WorkflowFault):
     sentence = _("No changes since the last version.")
 
 
+class NotPublished(WorkflowFault):
+    """A run of the published version was requested, but the workflow has none. Its draft runs only on request."""
+
+    sentence = _("This workflow has not been published yet.")
+
+
+class PublishingUnconfirmed(WorkflowFault):
+    """Runs of the version would fail at some nodes, and nobody confirmed to publish it. ``problems`` has one for each."""
+
+    sentence = _("Not published: a run would fail at some nodes. Confirm to publish anyway.")
+
+    def __init__(self, problems: Sequence["Problem"], titles: Mapping[str, str]) -> None:
+        super().__init__()
+        self.problems = tuple(problems)
+        self.titles = titles
+
+
 class WorkflowArchived(WorkflowFault):
     """The workflow is archived: it can be viewed and exported, but not changed or run."""
 
     sentence = _("This workflow is archived.")
+
+
+class QueueFull(WorkflowFault):
+    """As many runs of the team wait in the queue as the server allows. ``retry_after``: seconds until a retry makes sense."""
+
+    retryable = True
+    retry_after = 30
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(
+            _(
+                "%(count)s runs of your team are waiting already, which is the most that this server queues for a team. "
+                "Start this one again when some of them have finished."
+            )
+            % {"count": limit}
+        )
 
 
 class StillRunning(WorkflowFault):
@@ -83,6 +139,20 @@ class StillRunning(WorkflowFault):
 
     retryable = True
     sentence = _("A run for this user is in progress. Try again when it has finished.")
+
+
+class RunNotParked(WorkflowFault):
+    """Only a run that was parked, because workers died while they executed it, can be continued."""
+
+    sentence = _(
+        "This run can't be continued: it was not given up because of workers that crashed."
+    )
+
+
+class RunNotEnded(WorkflowFault):
+    """A run can be deleted only after it and the runs that it started have ended."""
+
+    sentence = _("This run has not ended. Stop it before you delete it.")
 
 
 class RunNotPaused(WorkflowFault):
@@ -100,6 +170,21 @@ class WaitClosed(WorkflowFault):
         super().__init__(_("This has already been answered.") if was_answered else None)
 
 
+class KeyReused(WorkflowFault):
+    """An ``Idempotency-Key`` was sent again with another request."""
+
+    sentence = _(
+        "This Idempotency-Key was used for another request. Use a new key for a new request."
+    )
+
+
+class KeyInUse(WorkflowFault):
+    """The first request with this ``Idempotency-Key`` is still being handled."""
+
+    retryable = True
+    sentence = _("The first request with this Idempotency-Key is still being handled. Try again.")
+
+
 class NameTaken(WorkflowFault):
     """Another row of the same kind has this name already."""
 
@@ -110,6 +195,31 @@ class InvalidValue(WorkflowFault):
     """A value passed to a service breaks a rule; the sentence says which."""
 
     sentence = _("This value is not allowed.")
+
+
+class FileRefused(InvalidValue):
+    """A file can't be stored or used: its type is not accepted, or it isn't the caller's."""
+
+    sentence = _("This file is not accepted.")
+
+
+class FileTooLarge(FileRefused):
+    """A file is larger than files of its type may be, or than the room that its team has left."""
+
+    sentence = _("The file is too large.")
+
+
+class FilesUnavailable(WorkflowFault):
+    """The store of files can't be reached at the moment."""
+
+    sentence = _("Files can't be reached at the moment. Try again in a few seconds.")
+    retryable = True
+
+
+class FileLinkExpired(WorkflowFault):
+    """The signature of a link to a file is too old. The file's own person needs none."""
+
+    sentence = _("This link has expired. Whoever the file belongs to can open it after signing in.")
 
 
 class EditConflict(WorkflowFault):
@@ -129,3 +239,19 @@ class NothingToUndo(WorkflowFault):
     """The principal has no edit to undo or redo."""
 
     sentence = _("You have nothing to undo.")
+
+
+class CallRefused(WorkflowFault):
+    """A call of a webhook isn't as its node expects it. ``status`` is that of the answer."""
+
+    sentence = _("This call was refused.")
+
+    def __init__(self, sentence: str | Promise, *, status: int) -> None:
+        super().__init__(sentence)
+        self.status = status
+
+
+class TriggerStopped(WorkflowFault):
+    """A trigger is switched off, isn't published, or has lost its rights."""
+
+    sentence = _("This trigger is turned off.")

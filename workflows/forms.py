@@ -12,12 +12,22 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from config.http import strict_json
+from workflows.engine.files.rules import read_field_rules, read_message_rules
 from workflows.engine.language.document import Document, Json
+from workflows.engine.language.start_form import FILE_FIELDS, list_form_variables
+from workflows.files.accepted import UploadField
+from workflows.files.choices import FileChoice, build_file_choice, list_chosen
+from workflows.llm.config import CHAT
 from workflows.llm.presets import Preset
 from workflows.models import Workflow
+from workflows.models.provider import ModelType
 
 
+MESSAGE_FILES = _("Files of the message")
 MAX_DOCUMENT_BYTES = 1024 * 1024
+SENT_TEXTS = _(
+    "With an embedding model, memories and questions of the team are sent to its provider."
+)
 
 # type of a start variable → its form control; values of other types are entered as JSON
 CONTROLS = {
@@ -31,7 +41,6 @@ CONTROLS = {
     "checkbox": "switch",
     "boolean": "switch",
 }
-FILE_TYPES = frozenset({"file", "file-list", "array[file]"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +60,7 @@ class InputField:
     hint: str = ""
     error: str = ""
     default: str = ""
+    files: FileChoice | None = None  # of a field for files
 
     @property
     def id(self) -> str:
@@ -66,8 +76,8 @@ def build_input_fields(
     """Return the controls for the inputs of the document in its order, filled from the submission or the last run."""
     return [
         _build_field(variable, submitted, errors or {}, last_inputs or {})
-        for variable in _list_variables(document)
-        if not variable.get("hide") and variable.get("type") not in FILE_TYPES
+        for variable in list_form_variables(document)
+        if not variable.get("hide")
     ]
 
 
@@ -75,15 +85,6 @@ def read_inputs(document: Document, data: Mapping[str, str]) -> dict[str, Json]:
     """Return the submitted values for the start node. Invalid JSON stays text, which the start node then rejects."""
     values = {field.name: _read_value(field, data) for field in build_input_fields(document)}
     return {name: value for name, value in values.items() if value is not None}
-
-
-def _list_variables(document: Document) -> Sequence[Mapping[str, Any]]:
-    for node in document.nodes:
-        if node.kind == "start":
-            variables = node.data.get("variables")
-            if isinstance(variables, list):
-                return [variable for variable in variables if isinstance(variable, dict)]
-    return []
 
 
 def _build_field(
@@ -97,10 +98,13 @@ def _build_field(
     default = variable.get("default")
     options = variable.get("options")
     max_length = variable.get("max_length")
-    control = CONTROLS.get(kind, "json")
+    control = "files" if kind in FILE_FIELDS else CONTROLS.get(kind, "json")
     choices = tuple(str(option) for option in options) if isinstance(options, list) else ()
-    is_reusable = _is_reusable(last_inputs.get(name), control, choices)
-    value = last_inputs[name] if is_reusable else default
+    if control == "files":
+        value: Json = list_chosen(last_inputs.get(name)) or None
+    else:
+        is_reusable = _is_reusable(last_inputs.get(name), control, choices)
+        value = last_inputs[name] if is_reusable else default
     return InputField(
         name=name,
         label=str(variable.get("label") or name),
@@ -111,8 +115,42 @@ def _build_field(
         max_length=max_length if isinstance(max_length, int) and max_length > 0 else None,
         hint=str(variable.get("description") or ""),
         error=errors.get(name, ""),
-        default=_format_value(default, control),
+        default="" if control == "files" else _format_value(default, control),
+        files=build_file_choice(
+            read_field_rules(variable),
+            field=name,
+            label=str(variable.get("label") or name),
+            is_single=kind == "file",
+        )
+        if control == "files"
+        else None,
     )
+
+
+def build_message_choice(document: Document) -> FileChoice | None:
+    """Return what the message field of a chat offers, or None if its messages have no files."""
+    rules = read_message_rules(document.features)
+    return build_file_choice(rules, label=str(MESSAGE_FILES)) if rules else None
+
+
+def find_upload_field(document: Document, name: str) -> UploadField | None:
+    """Return the start field for files with this name, or without a name that of a message's files; None if there is none."""
+    if not name:
+        rules = read_message_rules(document.features)
+        return UploadField(str(MESSAGE_FILES), rules) if rules else None
+    for variable in list_form_variables(document):
+        if variable.get("variable") == name and variable.get("type") in FILE_FIELDS:
+            return UploadField(str(variable.get("label") or name), read_field_rules(variable))
+    return None
+
+
+def read_files(text: str) -> list[Json]:
+    """Return the files that a form names, as its script writes them; nothing for anything else."""
+    try:
+        items = strict_json.loads(text) if text.strip() else []
+    except strict_json.NotStrictJson:
+        return []
+    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
 
 
 def _is_reusable(value: Json, control: str, options: Sequence[str]) -> bool:
@@ -132,6 +170,9 @@ def _format_value(value: Json, control: str) -> str:
 def _read_value(field: InputField, data: Mapping[str, str]) -> Json:
     if field.control == "switch":
         return field.name in data
+    if field.files is not None:
+        files = read_files(data.get(field.name, ""))
+        return (files[0] if field.files.is_single else files) if files else None
     text = data.get(field.name, "").replace("\x00", "")  # PostgreSQL can't store NUL
     if field.control in {"json", "number"}:
         if not text.strip():
@@ -162,6 +203,7 @@ class ImportForm(PageForm):
     file = forms.FileField(
         label=_("Or select a file"),
         required=False,
+        allow_empty_file=True,  # it gets a sentence of its own
         widget=forms.FileInput(attrs={"accept": ".yml,.yaml,.json"}),
     )
     name = forms.CharField(
@@ -173,7 +215,10 @@ class ImportForm(PageForm):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
-        text = cleaned.get("document") or self._read_file(cleaned.get("file"))
+        file = cleaned.get("file")
+        text = cleaned.get("document") or self._read_file(file)
+        if file is not None and not text.strip():
+            raise forms.ValidationError(_("The file is empty."))
         if not text.strip():
             raise forms.ValidationError(_("Paste a document or select a file."))
         cleaned["text"] = text
@@ -206,6 +251,7 @@ class NewWorkflowForm(PageForm):
         ],
         widget=forms.RadioSelect,
         initial=READY,
+        help_text=_("User memory is shared by all workflows of the team."),
     )
     description = forms.CharField(
         label=_("What should it do?"),
@@ -319,6 +365,14 @@ class ProviderForm(PageForm):
         widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
         help_text=_("Stored encrypted and never shown again."),
     )
+    model_type = forms.ChoiceField(
+        label=_("Type of model"),
+        required=False,
+        choices=[(CHAT, _("Chat")), *ModelType.choices],
+        help_text=_(
+            "Embedding finds memories by meaning; reranking sorts the pages that were found."
+        ),
+    )
     default_model = forms.CharField(
         label=_("Model"),
         required=False,
@@ -334,6 +388,19 @@ class ProviderForm(PageForm):
             name = _find_free_name(preset.name, set(taken_names))
             initial = {"name": name, "base_url": preset.base_url}
         super().__init__(data, initial=initial)
+        self._preset = preset
+        if preset is not None and not preset.has_chat_models:
+            types = {
+                ModelType.EMBEDDING: preset.embedding_models,
+                ModelType.RERANK: preset.rerank_models,
+            }
+            choices = [(type_.value, type_.label) for type_, names in types.items() if names]
+            self.fields["model_type"] = forms.ChoiceField(
+                label=_("Type of model"),
+                choices=choices,
+                initial=choices[0][0],
+                help_text=SENT_TEXTS,
+            )
         if preset is not None and preset.example_url:
             self.fields["base_url"].widget.attrs["placeholder"] = preset.example_url
         if preset is not None and preset.key_page:
@@ -342,10 +409,12 @@ class ProviderForm(PageForm):
 
     @property
     def main_fields(self) -> list[forms.BoundField]:
-        """Return the fields that a person has to fill in: for a preset, the key and an address that it doesn't know."""
+        """Return the fields that a person has to fill in: for a preset, the key and what it doesn't know."""
         names = ["api_key"] if self.initial.get("name") else ["name", "base_url", "api_key"]
         if self.initial.get("name") and not self.initial["base_url"]:
             names.insert(0, "base_url")
+        if self._preset is None or not self._preset.has_chat_models:
+            names.append("model_type")
         return [self[name] for name in names]
 
     @property

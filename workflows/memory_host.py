@@ -7,21 +7,40 @@ from uuid import UUID
 from django.db.models import OuterRef, Subquery
 from django.db.models.fields.json import KeyTextTransform
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
+from accounts.errors import NotFound
 from accounts.principals import Principal
+from accounts.tenancy import tenant
 from memory import host as memory_host
-from memory.host import RunDescription, TeamRun, register_host
+from memory.host import (
+    EmbeddingCall,
+    EmbeddingModel,
+    RunDescription,
+    StoredDocument,
+    TeamRun,
+    register_host,
+)
 from workflows import memory_app, selectors
+from workflows.engine.errors import DocumentUnreadable
 from workflows.engine.language.document import Json
+from workflows.errors import FileRefused
 from workflows.execution.curation import run_summary
-from workflows.models import Conversation, Message, Run, Step, StreamName, Workflow
+from workflows.execution.ports.models import build_config
+from workflows.execution.usage.single_calls import count_single_call
+from workflows.models import Conversation, Message, ModelProvider, Run, Step, StreamName, Workflow
+from workflows.models.provider import ModelType
 from workflows.models.run import ENDED
 from workflows.run_filters import RunFilter
 from workflows.services import erasure
+from workflows.services.files import documents
+from workflows.services.models import added_models, model_trials
 from workflows.services.samples.node_trials import NodeTrials
+from workflows.templatetags.run_errors import translate_error
 
 
 MAX_LENGTH = 60
+_PARTICIPANTS = ("started_by_id", "subject_user_id", "api_key__service_account_id")
 Record = tuple[str, dict[str, Any]]  # the kind and the values of an exported row
 
 
@@ -40,16 +59,22 @@ class WorkflowsHost:
         return list_names(team_id, ids) if list_names else {}
 
     def list_participants(self, team_id: UUID, scope: str, key: str) -> frozenset[UUID]:
-        """Return the accounts and the API key of a conversation or a run, and for a run also its id, as it has notes."""
+        """Return the members and the service account of a conversation or a run, and a run's own id, as it has notes."""
         if scope == "conversation":
             rows = Conversation.objects.unscoped().filter(team_id=team_id, key=key)
-            ids = rows.values_list("started_by_id", "subject_user_id", "api_key_id").first()
+            ids = rows.values_list(*_PARTICIPANTS).first()
             return frozenset(filter(None, ids or ()))
         if scope in ("run", "run_metadata"):
             runs = Run.objects.unscoped().filter(team_id=team_id, pk__in=_parse_uuids([key]))
-            owners = runs.values_list("pk", "started_by_id", "subject_user_id", "api_key_id")
+            owners = runs.values_list("pk", *_PARTICIPANTS)
             return frozenset(filter(None, owners.first() or ()))
         return frozenset()
+
+    def list_deleted_runs(self, principal: Principal, run_ids: Iterable[str]) -> frozenset[str]:
+        ids = {str(pk): text for text in run_ids for pk in _parse_uuids([text])}
+        rows = Run.objects.unscoped().filter(team_id__in=principal.team_ids, pk__in=list(ids))
+        existing = set(map(str, rows.values_list("pk", flat=True)))
+        return frozenset(text for pk, text in ids.items() if pk not in existing)
 
     def describe_runs(
         self, principal: Principal, run_ids: Iterable[str]
@@ -112,6 +137,27 @@ class WorkflowsHost:
     def find_model(self, team_id: UUID, provider: str, model: str) -> "memory_app.AskModel | None":
         return run_summary.find_model(team_id, provider, model)
 
+    def find_embedding_model(self, team_id: UUID) -> EmbeddingModel | None:
+        model = added_models.find_default(team_id, ModelType.EMBEDDING)
+        if model is None:
+            return None
+        return model_trials.build_embedding_model(model, model_trials.load_config_of(model))
+
+    def count_embedding(self, team_id: UUID, call: EmbeddingCall) -> None:
+        with tenant([team_id]):
+            provider = ModelProvider.objects.unscoped().filter(pk=call.provider).first()
+        if provider is None:  # it was removed meanwhile
+            return
+        count_single_call(
+            team_id,
+            provider.name,
+            call.model,
+            price=build_config(provider).find_price(call.model),
+            tokens=call.tokens,
+            seconds=call.seconds,
+            has_failed=call.has_failed,
+        )
+
     def list_namespaces_of_person(self, team_id: UUID, subject: str) -> list[str]:
         rows_of_person = erasure.match_person(subject)
         conversations = Conversation.objects.unscoped().filter(rows_of_person, team_id=team_id)
@@ -126,6 +172,33 @@ class WorkflowsHost:
 
     def list_records_of_person(self, team_id: UUID, subject: str) -> Iterator[Record]:
         return erasure.export_person(team_id, subject)
+
+    def store_document(
+        self, principal: Principal, team_id: UUID, content: bytes, name: str
+    ) -> StoredDocument:
+        try:
+            file = documents.store_original(principal, team_id, content, name)
+        except FileRefused as refused:
+            raise memory_app.errors.InvalidInput(f"{name}: {refused}") from None
+        return StoredDocument(file.pk, file.name, file.size, file.subject)
+
+    def read_document(self, team_id: UUID, file_id: UUID) -> bytes:
+        try:
+            return documents.read_original(team_id, file_id)
+        except NotFound:
+            message = _("The original of the document was deleted.")
+            raise memory_app.errors.NotFound(message) from None
+
+    def extract_text(self, content: bytes, name: str) -> str:
+        try:
+            return documents.extract_text(content, name)
+        except DocumentUnreadable as error:
+            raise memory_app.errors.InvalidInput(f"{translate_error(str(error))}.") from None
+
+    def remove_documents(
+        self, team_id: UUID, file_ids: Sequence[UUID], *, dry_run: bool = False
+    ) -> int:
+        return documents.remove_originals(team_id, file_ids, dry_run=dry_run)
 
     def erase_person(self, team_id: UUID, subject: str, *, dry_run: bool) -> Mapping[str, int]:
         return erasure.erase_person(team_id, subject, dry_run=dry_run)
@@ -187,6 +260,7 @@ _NAME_FUNCTIONS: dict[str, Callable[[UUID, Sequence[str]], Mapping[str, str]]] =
     "global": _list_workflow_names,
     "workflow": _list_stream_names,
     "run": _list_run_names,
+    "run_metadata": _list_run_names,
 }
 
 

@@ -11,10 +11,10 @@ from uuid import UUID
 from django.db.models import Model
 from django.utils.translation import gettext as _
 
-from accounts.access import Principal, can, check
+from accounts.access import Principal, can, check, check_key
 from accounts.errors import NotAllowed
-from accounts.principals import get_key_id
-from workflows.models import Comment, Conversation, Run, Workflow
+from accounts.principals import get_key_id, get_service_account_id, get_visitor
+from workflows.models import Comment, Conversation, Run, StoredFile, Workflow
 
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ may_comment, check_comment = _build_pair("workflow.comment")
 may_create, check_create = _build_pair("workflow.create")
 may_arrange, check_arrange = _build_pair("workflow.edit")  # create, rename, move and delete folders
 may_create_task, check_create_task = _build_pair("workflow.run")
+may_upload, check_upload = _build_pair("workflow.run")  # a file for any workflow
 may_view_credentials, check_view_credentials = _build_pair("credential.view")
 may_view_usage, check_view_usage = _build_pair("usage.view")
 # The target is a credential, a model provider or a team.
@@ -88,7 +89,10 @@ def check_resolve_comment(principal: Principal, comment: Comment) -> None:
 
 
 def check_view_secrets(principal: Principal, workflow: Workflow) -> None:
+    """Check the permission to read secret values, which no API key has: it may replace credentials, but not read them."""
     check_view(principal, workflow)
+    if principal.kind == "key":
+        check_key(principal, None)
     check(principal, "credential.manage", workflow.team_id)
 
 
@@ -111,12 +115,32 @@ def check_cancel(principal: Principal, run: Run) -> None:
     check(principal, "run.cancel", run)
 
 
+def may_delete_run(principal: Principal, run: Run) -> bool:
+    return may_view_run(principal, run) and can(principal, "run.delete", run)
+
+
+def check_delete_run(principal: Principal, run: Run) -> None:
+    check_view_run(principal, run)
+    check(principal, "run.delete", run)
+
+
+def check_view_file(principal: Principal, file: StoredFile) -> None:
+    check(principal, "run.view", file)
+    if not is_own(principal, file):
+        raise NotAllowed
+
+
+def check_delete_file(principal: Principal, file: StoredFile) -> None:
+    check_view_file(principal, file)
+    check(principal, "run.delete", file)
+
+
 def may_answer(principal: Principal, run: Run) -> bool:
     return may_view_run(principal, run) and can(principal, "workflow.run", run)
 
 
 def check_answer(principal: Principal, run: Run) -> None:
-    """Check the permission to answer what the run waits for, which a read-only API key lacks."""
+    """Check the permission to go on with a run, by an answer or after it was parked, which a read-only API key lacks."""
     check_view_run(principal, run)
     check(principal, "workflow.run", run)
 
@@ -133,10 +157,19 @@ def check_change_conversation(principal: Principal, conversation: Conversation) 
     check(principal, "workflow.run", conversation)
 
 
-def is_own(principal: Principal, row: Run | Conversation) -> bool:
+def _is_of_service_account(row: Run | Conversation | StoredFile, principal: Principal) -> bool:
+    """Return whether the row was started with a key of the principal's service account."""
+    if row.api_key_id is not None and row.api_key_id == get_key_id(principal):
+        return True
+    key: ApiKey | None = row.api_key
+    return key is not None and key.service_account_id == get_service_account_id(principal)
+
+
+def is_own(principal: Principal, row: Run | Conversation | StoredFile) -> bool:
     """Return whether the row is the principal's, as ``models.personal.match_own`` does; a test compares them."""
     if principal.kind == "key":
-        return row.api_key_id is not None and row.api_key_id == get_key_id(principal)
+        visitor = get_visitor(principal)
+        return visitor in ("", row.subject) and _is_of_service_account(row, principal)
     if principal.user_id is None:
         return False
     key: ApiKey | None = row.api_key

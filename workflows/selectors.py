@@ -4,7 +4,7 @@ A missing row and a row of another team raise the same ``NotFound``. A row that 
 this way raises ``NotAllowed`` with a message.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -12,9 +12,10 @@ from django.db.models import Count, Model, OuterRef, Q, QuerySet, Subquery
 
 from accounts.access import Principal, can, check
 from accounts.errors import NotFound
+from accounts.tenancy import tenant
 from config.ids import normalize_identifier
 from workflows import permissions
-from workflows.llm.config import DEFAULT
+from workflows.execution.events.run_watches import FOLLOWED_FIELDS
 from workflows.models import (
     Conversation,
     Credential,
@@ -26,7 +27,6 @@ from workflows.models import (
     Folder,
     FolderTree,
     Message,
-    ModelMapping,
     ModelProvider,
     Pin,
     Revision,
@@ -227,7 +227,7 @@ def list_revisions(principal: Principal, workflow: Workflow) -> QuerySet[Revisio
 def list_runs(principal: Principal, *, workflow: Workflow | None = None) -> QuerySet[Run]:
     """Return the runs that the principal started or that are for the principal, newest first."""
     rows = Run.objects.visible_to(principal).filter(
-        team_id__in=_list_team_ids(principal, "run.view")
+        team_id__in=_list_team_ids(principal, "run.view"), rounds__isnull=True
     )
     if workflow is not None:
         rows = rows.filter(workflow=workflow)
@@ -249,6 +249,23 @@ def find_run(principal: Principal, run_id: UUID) -> Run:
     run = _get(Run.objects.visible_to(principal).select_related("workflow", "api_key"), pk=run_id)
     permissions.check_view_run(principal, run)
     return run
+
+
+def find_runs(asked: Sequence[tuple[Principal | None, UUID]]) -> list[Run | None]:
+    """Return each run that ``find_run`` would find for its principal, with one query for all; None for the others.
+
+    They have the fields that a stream needs.
+    """
+    team_ids = {team_id for principal, _id in asked if principal for team_id in principal.team_ids}
+    with tenant(team_ids):
+        rows = Run.objects.unscoped().filter(pk__in={run_id for _principal, run_id in asked})
+        runs = {run.pk: run for run in rows.select_related("api_key").only(*FOLLOWED_FIELDS)}
+        return [
+            run
+            if (run := runs.get(run_id)) and principal and permissions.may_view_run(principal, run)
+            else None
+            for principal, run_id in asked
+        ]
 
 
 def list_feedback(principal: Principal, run: Run) -> QuerySet[Feedback]:
@@ -415,24 +432,6 @@ def find_provider_by_name(principal: Principal, team_id: UUID, name: str) -> Mod
     """Return the provider of a team's model, for somebody who may change the team's models."""
     permissions.check_manage(principal, team_id)
     return _get(ModelProvider.objects.visible_to(principal), team_id=team_id, name=name)
-
-
-def list_mappings(principal: Principal, team_id: UUID) -> QuerySet[ModelMapping]:
-    """Return which models of a team answer for others, without the team's default."""
-    permissions.check_view_credentials(principal, team_id)
-    rows = ModelMapping.objects.visible_to(principal).filter(team_id=team_id)
-    return rows.exclude(provider=DEFAULT).select_related("target").order_by("provider", "model")
-
-
-def read_default_model(principal: Principal, team_id: UUID) -> dict[str, str]:
-    """Return the names of the team's default provider and model; both are empty if it has none."""
-    permissions.check_view_credentials(principal, team_id)
-    rows = ModelMapping.objects.visible_to(principal).filter(team_id=team_id, provider=DEFAULT)
-    default = rows.select_related("target").first()
-    if default is None:
-        return {"provider": "", "model": ""}
-    model = default.target_model or default.target.default_model
-    return {"provider": default.target.name, "model": model}
 
 
 def find_provider(

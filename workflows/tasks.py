@@ -7,16 +7,22 @@ from uuid import UUID
 
 from celery import shared_task
 from celery.signals import worker_init, worker_ready, worker_shutdown, worker_shutting_down
+from django.conf import settings
 from kombu.exceptions import KombuError
 
+from config.monitoring.server import serve_metrics
 from workflows.execution.debugging.test_cases import run_saved_case
 from workflows.execution.evaluation.running import (
     CONCURRENCY,
     list_waiting_evaluations,
     run_next_case,
 )
+from workflows.execution.history.upkeep import tidy_history
+from workflows.execution.idempotency_keys import delete_expired_keys
 from workflows.execution.usage.counting import count_all_teams
+from workflows.execution.wake_up import ADVANCE_TASK
 from workflows.execution.worker import get_worker
+from workflows.files.removal import tidy_files
 from workflows.llm.registry import preload_openai
 
 
@@ -24,6 +30,13 @@ log = logging.getLogger(__name__)
 
 COUNT_EVERY_SECONDS = 60.0
 RESUME_EVERY_SECONDS = 30.0
+DELETE_KEYS_EVERY_SECONDS = 3600.0
+TIDY_EVERY_SECONDS = 3600.0
+SCHEDULES_EVERY_SECONDS = 5.0
+# The tasks of services.triggers.periodic.
+START_SCHEDULED_RUNS_TASK = "workflows.start_scheduled_runs"
+SEND_DELIVERIES_TASK = "workflows.send_deliveries"
+TIDY_DELIVERIES_TASK = "workflows.tidy_deliveries"
 
 # Rows for beat; ``config.celery`` merges what the apps offer.
 BEAT_SCHEDULE: dict[str, dict[str, Any]] = {  # Celery's own open form
@@ -32,13 +45,31 @@ BEAT_SCHEDULE: dict[str, dict[str, Any]] = {  # Celery's own open form
         "task": "workflows.resume_evaluations",
         "schedule": RESUME_EVERY_SECONDS,
     },
+    "workflows-delete-expired-keys": {
+        "task": "workflows.delete_expired_keys",
+        "schedule": DELETE_KEYS_EVERY_SECONDS,
+    },
+    "workflows-tidy-files": {"task": "workflows.tidy_files", "schedule": TIDY_EVERY_SECONDS},
+    "workflows-start-scheduled-runs": {
+        "task": START_SCHEDULED_RUNS_TASK,
+        "schedule": SCHEDULES_EVERY_SECONDS,
+    },
+    "workflows-send-deliveries": {
+        "task": SEND_DELIVERIES_TASK,
+        "schedule": SCHEDULES_EVERY_SECONDS,
+    },
+    "workflows-tidy-deliveries": {"task": TIDY_DELIVERIES_TASK, "schedule": TIDY_EVERY_SECONDS},
+    "workflows-tidy-history": {"task": "workflows.tidy_history", "schedule": TIDY_EVERY_SECONDS},
 }
 
 
-@shared_task(name="workflows.advance_run", ignore_result=True)
+@shared_task(name=ADVANCE_TASK, ignore_result=True)
 def advance_run(run_id: str) -> None:
-    """Execute a run until it ends, pauses or is lost. A second delivery does nothing, because the run is claimed then."""
-    get_worker().execute_run(UUID(run_id))
+    """Let this process's worker look at the queue, from which it claims the run whose turn it is.
+
+    The id is that of the run which was added. The message may be lost, doubled or late, because workers look regularly.
+    """
+    get_worker().wake()
 
 
 def wake_worker(run_id: UUID) -> None:
@@ -98,12 +129,32 @@ def count_usage() -> int:
     return count_all_teams()
 
 
+@shared_task(name="workflows.delete_expired_keys", ignore_result=True)
+def delete_keys() -> int:
+    """Delete the idempotency keys that have expired, with the answers that were kept for them."""
+    return delete_expired_keys()
+
+
+@shared_task(name="workflows.tidy_history", ignore_result=True)
+def tidy_runs() -> None:
+    """Create the partitions of coming weeks, and delete the runs whose days are over."""
+    tidy_history()
+
+
+@shared_task(name="workflows.tidy_files", ignore_result=True)
+def tidy_stored_files() -> int:
+    """Remove the files that no run has used or has any more, and delete what is left of removed ones."""
+    return tidy_files()
+
+
 # The loop starts with the worker process, so that runs are found even while the broker is away.
 
 
 @worker_init.connect
 def start_worker(**_: Any) -> None:  # Any: what Celery's signals carry differs by signal
     get_worker().start()
+    if settings.WORKER_METRICS_ADDRESS:
+        serve_metrics(settings.WORKER_METRICS_ADDRESS, settings.METRICS_TOKEN)
 
 
 @worker_ready.connect

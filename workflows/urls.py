@@ -2,9 +2,16 @@
 
 from django.urls import URLPattern, URLResolver, include, path
 
-from workflows import sse
-from workflows.views import model_choices, providers, tasks
-from workflows.views.catalog import archive, folders, home, new_workflow, workflows
+from workflows.views import added_models, files, model_choices, providers, tasks
+from workflows.views.catalog import (
+    archive,
+    folders,
+    home,
+    import_report,
+    imports,
+    new_workflow,
+    workflows,
+)
 from workflows.views.chat import forgetting, messages, page
 from workflows.views.data_sets import evaluations
 from workflows.views.data_sets import pages as data_sets
@@ -22,14 +29,29 @@ from workflows.views.editor.debugging import (
     template_preview,
 )
 from workflows.views.editor.history import difference, history
-from workflows.views.editor.inspector import callable_workflows, panel
-from workflows.views.publishing import page_updates, tool_settings
-from workflows.views.runs import compare, feedback, learning, team_runs, undo
+from workflows.views.editor.inspector import callable_workflows, panel, placeholder
+from workflows.views.public_pages import embedding
+from workflows.views.public_pages import settings as public_page_settings
+from workflows.views.public_pages.routes import routes as public_routes
+from workflows.views.publishing import page_updates, tool_settings, workflow_key
+from workflows.views.runs import (
+    compare,
+    deletion,
+    events,
+    feedback,
+    learning,
+    parked,
+    team_runs,
+    undo,
+)
 from workflows.views.runs import pages as runs
 from workflows.views.samples import first_steps
 from workflows.views.search import page as search_page
 from workflows.views.tools import pages as tool_pages
 from workflows.views.tools import trying
+from workflows.views.triggers import ended_runs
+from workflows.views.triggers import pages as triggers
+from workflows.views.usage import limits, storage
 from workflows.views.usage import pages as usage
 from workflows.views.waits import pages as waits
 
@@ -54,17 +76,44 @@ workflow_pages = [
     path("published/", page_updates.published_chip, name="published_chip"),
     path("changes/", edits.list_draft_changes, name="changes"),
     path("rename/", workflows.rename, name="rename"),
-    path("replace/", workflows.replace, name="replace"),
+    path("replace/", imports.replace, name="replace"),
+    path("report/", import_report.import_report, name="import_report"),
+    path("report/model/", import_report.use_model, name="use_model"),
+    path("report/tool/", import_report.use_tool, name="use_tool"),
+    path("report/undo/", import_report.undo_replacement, name="undo_replacement"),
+    path("report/knowledge-base/", import_report.use_knowledge_base, name="use_knowledge_base"),
     path("publish/", workflows.publish, name="publish"),
+    path("key/", workflow_key.create_key, name="create_key"),
+    path("page/", public_page_settings.change, name="public_page_settings"),
+    path("page/renew/", public_page_settings.renew, name="public_page_renew"),
     path("tool/", tool_settings.tool_settings, name="tool_settings"),
+    path("triggers/", triggers.index, name="triggers"),
+    path("triggers/<str:node_id>/switch/", triggers.switch, name="switch_trigger"),
+    path("triggers/<str:node_id>/secret/", triggers.new_secret, name="trigger_secret"),
+    path("triggers/<str:node_id>/address/", triggers.new_address, name="trigger_address"),
+    path("triggers/<str:node_id>/wait/", triggers.wait, name="wait_for_call"),
+    path("triggers/<str:node_id>/test/", triggers.test_state, name="test_state"),
+    path("ended-runs/", ended_runs.index, name="ended_runs"),
+    path("ended-runs/<uuid:subscription_id>/", ended_runs.log, name="ended_runs_log"),
+    path(
+        "ended-runs/<uuid:subscription_id>/switch/", ended_runs.switch, name="switch_subscription"
+    ),
+    path("ended-runs/<uuid:subscription_id>/delete/", ended_runs.delete, name="unsubscribe"),
+    path(
+        "ended-runs/<uuid:subscription_id>/again/<uuid:delivery_id>/",
+        ended_runs.send_again,
+        name="redeliver",
+    ),
     path("duplicate/", workflows.duplicate, name="duplicate"),
     path("archive/", archive.archive, name="archive"),
+    path("retention/", storage.change, name="change_retention"),
     path("restore/", archive.restore, name="restore"),
     path("export/", workflows.export, name="export"),
     path("say/", messages.send_message, name="say"),
     path("forget-last/", forgetting.forget_last, name="forget_last"),
     path("remember-again/", forgetting.remember_again, name="remember_again"),
     path("start/", runs.start, name="start"),
+    path("files/", files.upload, name="upload"),
     path("live/", live.live, name="live"),
     path("presence/", presence.presence, name="presence"),
     path("comments/", comments.comments, name="comments"),
@@ -77,6 +126,7 @@ workflow_pages = [
     path("tests/results/<uuid:result_id>/", cases.test_result, name="test_result"),
     path("inspector/", panel.overview, name="inspector"),
     path("nodes/<str:node_key>/", panel.node, name="node"),
+    path("nodes/<str:node_key>/replacement/", placeholder.replacement, name="replacement"),
     path("nodes/<str:node_key>/rendered/", template_preview.preview_template, name="rendered"),
     path("nodes/<str:node_key>/recall/", recall_preview.recall_preview, name="recall_preview"),
     path("callable/", callable_workflows.callable_outputs, name="callable"),
@@ -90,9 +140,12 @@ workflow_pages = [
 run_pages = [
     path("", runs.detail, name="run"),
     path("cancel/", runs.cancel, name="cancel_run"),
+    path("delete/", deletion.delete, name="delete_run"),
     path("again/", runs.run_again, name="run_again"),
+    path("continue/", parked.continue_run, name="continue_run"),
     path("add-to-data-set/", data_sets.add_run, name="add_run_to_data_set"),
     path("feedback/", feedback.give, name="run_feedback"),
+    path("answer-note/", feedback.show_answer_note, name="run_answer_note"),
     path("resume/", run_actions.resume, name="resume_run"),
     path("waits/", waits.of_run, name="run_waits"),
     path("waits/<uuid:wait_id>/", waits.answer, name="answer_wait"),
@@ -106,7 +159,7 @@ run_pages = [
     path("previews/", edge_previews.list_previews, name="run_previews"),
     path("steps/<str:node_key>/value/", run_actions.step_value, name="step_value"),
     path("steps/<str:node_key>/edit/", run_actions.edit_step, name="edit_step"),
-    path("events/", sse.run_events, name="run_events"),
+    path("events/", events.run_events, name="run_events"),
     path("compare/<uuid:other_id>/", compare.compare, name="compare_runs"),
 ]
 data_set_pages = [
@@ -127,7 +180,7 @@ pages: list[URLPattern | URLResolver] = [
     path("first-steps/", first_steps.steps, name="first_steps"),
     path("workflows/", workflows.index, name="list"),
     path("workflows/new/", new_workflow.new, name="new"),
-    path("workflows/import/", workflows.import_, name="import"),
+    path("workflows/import/", imports.import_, name="import"),
     path("workflows/archived/", archive.index, name="archived"),
     path("workflows/archive/", archive.archive_selected, name="archive_chosen"),
     path("workflows/restore/", archive.restore_selected, name="restore_chosen"),
@@ -137,6 +190,8 @@ pages: list[URLPattern | URLResolver] = [
     path("workflows/folders/<uuid:folder_id>/move/", folders.move, name="move_folder"),
     path("workflows/folders/<uuid:folder_id>/delete/", folders.delete, name="delete_folder"),
     path("workflows/<uuid:workflow_id>/", include(workflow_pages)),
+    path("p/<str:token>/", include(public_routes)),
+    path("embed.js", embedding.send_script, name="embed_script"),
     path("chat/<uuid:workflow_id>/", page.page, name="chat"),
     path("chat/<uuid:workflow_id>/say/", page.send_message, name="chat_say"),
     path("chat/turns/<uuid:run_id>/", page.turn, name="chat_turn"),
@@ -146,8 +201,10 @@ pages: list[URLPattern | URLResolver] = [
     path("chat/talks/<uuid:conversation_id>/bring-back/", page.restore, name="chat_bring_back"),
     path("runs/", runs.index, name="runs"),
     path("runs/team/", team_runs.index, name="team_runs"),
+    path("runs/storage/", storage.index, name="storage"),
     path("runs/<uuid:run_id>/", include(run_pages)),
     path("usage/", usage.index, name="usage"),
+    path("team/limits/", limits.index, name="limits"),
     path("usage/export.csv", usage.export, name="export_usage"),
     path("data-sets/", data_sets.index, name="data_sets"),
     path("data-sets/<uuid:data_set_id>/", include(data_set_pages)),
@@ -169,10 +226,27 @@ pages: list[URLPattern | URLResolver] = [
     path("tools/<uuid:connection_id>/secret/", tool_pages.secret, name="tool_secret"),
     path("tools/<uuid:connection_id>/delete/", tool_pages.delete, name="disconnect_tools"),
     path("tools/<uuid:connection_id>/try/<slug:name>/", trying.try_operation, name="try_tool"),
+    path("files/<uuid:file_id>/", files.send_file, name="file"),
     path("models/", providers.index, name="providers"),
     path("models/local/", providers.find_local, name="local_models"),
     path("models/default/", model_choices.set_default, name="set_default_model"),
     path("models/mapping/", model_choices.set_mapping, name="set_model_mapping"),
+    path(
+        "models/default/<str:model_type>/",
+        added_models.set_default,
+        name="set_default_added_model",
+    ),
+    path("models/<uuid:provider_id>/added/", added_models.add, name="add_model"),
+    path(
+        "models/<uuid:provider_id>/added/<uuid:model_id>/test/",
+        added_models.test,
+        name="test_model",
+    ),
+    path(
+        "models/<uuid:provider_id>/added/<uuid:model_id>/delete/",
+        added_models.delete,
+        name="delete_model",
+    ),
     path("models/<uuid:provider_id>/limits/", providers.set_limits, name="set_limits"),
     path("models/<uuid:provider_id>/test/", providers.test, name="test_provider"),
     path("models/<uuid:provider_id>/prices/", providers.set_prices, name="set_prices"),

@@ -10,7 +10,9 @@ from workflows.api import (
     debugging,
     editing,
     feedback,
+    files,
     folders,
+    node_kinds,
     providers,
     runs,
     tasks,
@@ -18,13 +20,14 @@ from workflows.api import (
     usage,
     waits,
 )
+from workflows.api.triggers import triggers
 
 
 router = Router()
 # ``editing`` adds its routes to the router of ``workflows``, which is therefore not listed.
 MODULES = (
-    *(editing, folders, providers, tools, conversations, comments, cases, debugging, tasks),
-    *(waits, usage, feedback, data_sets, runs),
+    *(editing, folders, providers, tools, comments, cases, debugging, tasks),
+    *(waits, triggers, usage, feedback, data_sets, runs, conversations, files, node_kinds),
 )
 for module in MODULES:
     router.add_router("", module.router)

@@ -5,14 +5,21 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from asgiref.sync import sync_to_async
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from ninja import Router, Status
+from ninja.pagination import paginate
 
 from accounts.http.auth import api_auth
 from accounts.principals import Principal, get_principal
 from accounts.tenancy import tenant
+from config.http.pages import Listing, Pages, list_rows
 from workflows import selectors, sse
 from workflows.api.request_context import find_workflow
+from workflows.idempotent_requests import (
+    accept_idempotency_key,
+    find_first_answer,
+    store_first_answer,
+)
 from workflows.models import TestCase, TestResult
 from workflows.schemas import cases as schemas
 from workflows.services.debugging import cases
@@ -23,12 +30,14 @@ router = Router(auth=api_auth(), tags=["test cases"])
 POLL_INTERVAL = 0.2  # seconds between checks of the results
 
 
-@router.get("/workflows/{uuid:workflow_id}/tests", response=list[schemas.CaseOut], summary="List")
-def list_cases(request: HttpRequest, workflow_id: UUID) -> list[dict[str, object]]:
+@router.get(
+    "/workflows/{uuid:workflow_id}/tests", response=list[schemas.CaseOut], summary="List test cases"
+)
+@paginate(Pages)
+def list_cases(request: HttpRequest, workflow_id: UUID) -> Listing[TestCase]:
     """Return the workflow's test cases in their order, each with its last result."""
-    test_cases = list(selectors.list_cases(get_principal(request), workflow_id))
-    newest_results = cases.find_newest_results(test_cases)
-    return [_serialize_case(case, newest_results.get(case.pk)) for case in test_cases]
+    test_cases = selectors.list_cases(get_principal(request), workflow_id)
+    return list_rows(test_cases, _serialize_cases)
 
 
 @router.post(
@@ -81,16 +90,19 @@ def delete_case(request: HttpRequest, workflow_id: UUID, case_id: UUID) -> Statu
     response={202: list[schemas.ResultOut]},
     summary="Run test cases against the draft",
 )
+@accept_idempotency_key
 async def run_cases(
     request: HttpRequest, workflow_id: UUID, body: schemas.RunCasesIn
-) -> Status[list[TestResult]]:
+) -> Status[list[TestResult]] | HttpResponse:
     """Run the listed test cases against the draft, by default all.
 
     With ``wait_seconds`` the response comes when they have finished or the time is up.
     """
     # Not in the request's transaction, because a worker can only see a case after the commit.
     principal = get_principal(request)
-    results = await sync_to_async(_queue_cases)(principal, workflow_id, body)
+    results = await sync_to_async(_queue_cases)(request, principal, workflow_id, body)
+    if isinstance(results, HttpResponse):
+        return results
     if body.wait_seconds:
         results = await _wait_for_results(
             principal, [result.pk for result in results], body.wait_seconds
@@ -117,17 +129,28 @@ def create_case_from_run(request: HttpRequest, run_id: UUID) -> dict[str, object
     return {"case": cases.dump_case(cases.build_case_from_run(run))}
 
 
+def _serialize_cases(test_cases: Sequence[TestCase]) -> list[dict[str, object]]:
+    newest_results = cases.find_newest_results(test_cases)
+    return [_serialize_case(case, newest_results.get(case.pk)) for case in test_cases]
+
+
 def _queue_cases(
-    principal: Principal, workflow_id: UUID, body: schemas.RunCasesIn
-) -> list[TestResult]:
+    request: HttpRequest, principal: Principal, workflow_id: UUID, body: schemas.RunCasesIn
+) -> list[TestResult] | HttpResponse:
+    """Queue the test cases, or return the first answer to the same request."""
     with sse.close_connections(), tenant(principal.team_ids):
+        first_answer = find_first_answer(request)
+        if first_answer is not None:
+            return first_answer
         workflow = selectors.find_workflow(principal, workflow_id, "edit")
         selected_cases = selectors.list_cases(principal, workflow_id)
         if body.cases is not None:
             selected_cases = selected_cases.filter(pk__in=body.cases)
-        return cases.run_cases(
+        results = cases.run_cases(
             principal, workflow=workflow, cases=list(selected_cases), offline=body.offline
         )
+        store_first_answer(request, list[schemas.ResultOut], results)
+    return results
 
 
 async def _wait_for_results(

@@ -6,11 +6,13 @@ from uuid import UUID
 
 from django.http import HttpRequest
 from ninja import Router, Schema, Status
+from ninja.pagination import paginate
 from pydantic import Field
 
 from accounts.http.auth import api_auth
 from accounts.principals import get_principal
-from config.http.openapi import Body
+from config.http.openapi import Body, with_example
+from config.http.pages import Pages
 from workflows.api.request_context import find_workflow
 from workflows.models import Comment
 from workflows.models.comments import MAX_COMMENT_LENGTH
@@ -25,6 +27,8 @@ Text = Annotated[str, Field(min_length=1, max_length=MAX_COMMENT_LENGTH)]
 class CommentIn(Body):
     """A comment on the node with the id ``node``, or on the workflow; ``answers`` is the id of a comment to reply to."""
 
+    model_config = with_example(body="Is this still right?", node="answer")
+
     body: Text
     node: Annotated[str, Field(max_length=255)] = ""
     answers: UUID | None = None
@@ -32,6 +36,8 @@ class CommentIn(Body):
 
 class CommentChangeIn(Body):
     """Fields that are left out keep their value. ``resolved`` applies to the whole thread."""
+
+    model_config = with_example(resolved=True)
 
     body: Text | None = None
     resolved: bool | None = None
@@ -64,6 +70,7 @@ class ThreadOut(Schema):
 @router.get(
     "/workflows/{uuid:workflow_id}/comments", response=list[ThreadOut], summary="List comments"
 )
+@paginate(Pages)
 def list_comments(
     request: HttpRequest, workflow_id: UUID, node: str | None = None, resolved: bool | None = None
 ) -> list[dict[str, object]]:
@@ -83,7 +90,7 @@ def list_comments(
 
 
 @router.post(
-    "/workflows/{uuid:workflow_id}/comments", response={201: CommentOut}, summary="Comment"
+    "/workflows/{uuid:workflow_id}/comments", response={201: CommentOut}, summary="Write a comment"
 )
 def write_comment(request: HttpRequest, workflow_id: UUID, body: CommentIn) -> Status[Comment]:
     """Write a comment, with basic Markdown; ``@name`` mentions a member of the team."""

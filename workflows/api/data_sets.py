@@ -6,10 +6,13 @@ from uuid import UUID
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from ninja import Router, Status
+from ninja.pagination import paginate
 
 from accounts.http.auth import api_auth
 from accounts.principals import get_current_team_id, get_principal
+from config.http.pages import Pages
 from workflows import selectors
+from workflows.idempotent_requests import accept_idempotency_key
 from workflows.models import DataCase, DataSet, Evaluation
 from workflows.schemas import data_sets as schemas
 from workflows.services.data_sets import data_sets, evaluations, files
@@ -19,6 +22,7 @@ router = Router(auth=api_auth(), tags=["data sets"])
 
 
 @router.get("/data-sets", response=list[schemas.DataSetOut], summary="List data sets")
+@paginate(Pages)
 def list_data_sets(request: HttpRequest) -> QuerySet[DataSet]:
     """Return the team's data sets by name."""
     return selectors.list_data_sets(get_principal(request))
@@ -34,7 +38,9 @@ def create_data_set(request: HttpRequest, body: schemas.DataSetIn) -> Status[Dat
     return Status(201, selectors.find_data_set(principal, data_set.pk))
 
 
-@router.put("/data-sets/{uuid:data_set_id}", response=schemas.DataSetOut, summary="Rename")
+@router.put(
+    "/data-sets/{uuid:data_set_id}", response=schemas.DataSetOut, summary="Change a data set"
+)
 def change_data_set(request: HttpRequest, data_set_id: UUID, body: schemas.DataSetIn) -> DataSet:
     """Change name and description. Fails with NameTaken."""
     principal = get_principal(request)
@@ -48,7 +54,7 @@ def change_data_set(request: HttpRequest, data_set_id: UUID, body: schemas.DataS
     )
 
 
-@router.delete("/data-sets/{uuid:data_set_id}", response={204: None}, summary="Delete")
+@router.delete("/data-sets/{uuid:data_set_id}", response={204: None}, summary="Delete a data set")
 def delete_data_set(request: HttpRequest, data_set_id: UUID) -> Status[None]:
     """Delete a data set with its cases and evaluations."""
     principal = get_principal(request)
@@ -59,8 +65,9 @@ def delete_data_set(request: HttpRequest, data_set_id: UUID) -> Status[None]:
 @router.get(
     "/data-sets/{uuid:data_set_id}/cases", response=list[schemas.DataCaseOut], summary="List cases"
 )
-def list_cases(request: HttpRequest, data_set_id: UUID) -> QuerySet[DataCase]:
-    """Return the cases in their order, at most 1000."""
+@paginate(Pages)
+def list_data_cases(request: HttpRequest, data_set_id: UUID) -> QuerySet[DataCase]:
+    """Return the cases in their order."""
     principal = get_principal(request)
     return selectors.list_data_cases(principal, selectors.find_data_set(principal, data_set_id))
 
@@ -122,7 +129,7 @@ def add_run(request: HttpRequest, data_set_id: UUID, body: schemas.RunCaseIn) ->
     response=schemas.DataCaseOut,
     summary="Change a case",
 )
-def change_case(
+def change_data_case(
     request: HttpRequest, data_set_id: UUID, case_id: UUID, body: schemas.DataCaseIn
 ) -> DataCase:
     """Replace a case."""
@@ -137,7 +144,7 @@ def change_case(
     response={204: None},
     summary="Delete a case",
 )
-def delete_case(request: HttpRequest, data_set_id: UUID, case_id: UUID) -> Status[None]:
+def delete_data_case(request: HttpRequest, data_set_id: UUID, case_id: UUID) -> Status[None]:
     """Delete a case with its results."""
     principal = get_principal(request)
     data_sets.delete_case(principal, selectors.find_data_case(principal, data_set_id, case_id))
@@ -149,11 +156,12 @@ def delete_case(request: HttpRequest, data_set_id: UUID, case_id: UUID) -> Statu
     response=list[schemas.EvaluationOut],
     summary="List evaluations",
 )
+@paginate(Pages)
 def list_evaluations(request: HttpRequest, data_set_id: UUID) -> "QuerySet[Evaluation]":
-    """Return the last 200 evaluations with a data set, newest first."""
+    """Return the evaluations with a data set, newest first."""
     principal = get_principal(request)
     data_set = selectors.find_data_set(principal, data_set_id)
-    return selectors.list_evaluations(principal, data_set)[:200]
+    return selectors.list_evaluations(principal, data_set)
 
 
 @router.post(
@@ -161,6 +169,7 @@ def list_evaluations(request: HttpRequest, data_set_id: UUID) -> "QuerySet[Evalu
     response={202: schemas.EvaluationOut},
     summary="Start an evaluation",
 )
+@accept_idempotency_key
 def start_evaluation(
     request: HttpRequest, data_set_id: UUID, body: schemas.EvaluationIn
 ) -> Status[Evaluation]:

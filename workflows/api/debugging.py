@@ -5,11 +5,14 @@ from uuid import UUID
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from ninja import Router, Status
+from ninja.pagination import paginate
 
 from accounts.http.auth import api_auth
+from config.http.pages import Pages
 from workflows import memory_app, selectors
 from workflows.api.request_context import find_run, find_workflow
 from workflows.api.run_responses import serialize_run, serialize_step, serialize_step_detail
+from workflows.idempotent_requests import accept_idempotency_key
 from workflows.models import DryRunChange, Pin, StepPart
 from workflows.schemas.runs import (
     MemoryChangeOut,
@@ -33,6 +36,7 @@ router = Router(auth=api_auth(), tags=["debugging"])
 
 
 @router.post("/runs/{uuid:run_id}/resume", response=RunOut, summary="Continue a paused run")
+@accept_idempotency_key
 def resume_run(request: HttpRequest, run_id: UUID, body: ResumeIn) -> dict[str, object]:
     """Resume a paused run: ``continue`` to the next breakpoint, ``step`` one node, or ``stop``.
 
@@ -49,6 +53,7 @@ def resume_run(request: HttpRequest, run_id: UUID, body: ResumeIn) -> dict[str, 
     response=list[StepPartOut],
     summary="List the calls of an agent",
 )
+@paginate(Pages)
 def list_step_parts(
     request: HttpRequest, run_id: UUID, node: str, rounds: str = ""
 ) -> list[StepPart]:
@@ -61,8 +66,8 @@ def list_step_parts(
     principal, run = find_run(request, run_id)
     parts = list(selectors.list_parts(principal, run, node, rounds))
     events = selectors.list_events(principal, run, *run_access.MEMORY_EVENTS)
-    shown = run_access.list_shown_namespaces((event.name, event.data) for event in events)
-    run_access.record_api_access(principal, run, shown if parts else ())
+    namespaces = run_access.list_shown_namespaces((event.name, event.data) for event in events)
+    run_access.record_api_access(principal, run, namespaces if parts else ())
     return parts
 
 
@@ -95,6 +100,7 @@ def edit_step(request: HttpRequest, run_id: UUID, node: str, body: OutputsIn) ->
     response=list[MemoryChangeOut],
     summary="List memory changes of a dry run",
 )
+@paginate(Pages)
 def list_memory_changes(request: HttpRequest, run_id: UUID) -> list[DryRunChange]:
     """Return the memory changes that a run with ``memory: sandbox`` would have made, in order."""
     principal, run = find_run(request, run_id)
@@ -154,6 +160,7 @@ def drop_memory(request: HttpRequest, run_id: UUID, body: MemoryChangesIn) -> di
 @router.get(
     "/workflows/{uuid:workflow_id}/pins", response=list[PinOut], summary="List pinned outputs"
 )
+@paginate(Pages)
 def list_pins(request: HttpRequest, workflow_id: UUID) -> QuerySet[Pin]:
     """Return the workflow's pinned outputs."""
     principal, workflow = find_workflow(request, workflow_id)

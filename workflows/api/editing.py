@@ -9,17 +9,19 @@ from uuid import UUID
 
 from django.http import HttpRequest, JsonResponse
 from ninja import Path, Schema, Status
+from ninja.pagination import paginate
 from pydantic import ConfigDict, Field
 
 from accounts.principals import Principal
-from config.http.openapi import Body, Limit, Number, Offset
+from config.http.openapi import Body, Number, with_example
+from config.http.pages import Listing, Pages, list_rows
 from workflows import selectors
 from workflows.api.request_context import find_workflow
 from workflows.api.workflows import router, serialize_version
 from workflows.engine.editing import write_ops
 from workflows.engine.editing.decode import MAX_OPS, ClientOp
 from workflows.errors import EditConflict
-from workflows.models import Workflow
+from workflows.models import Revision, Workflow
 from workflows.schemas import workflows
 from workflows.services import publishing
 from workflows.services.editing import catch_up, compare, gestures, restore
@@ -44,11 +46,17 @@ Key = Annotated[
 class StepIn(Body):
     """The fields of every request that changes the draft."""
 
+    model_config = with_example(key="restore-1")
+
     key: Key = None
     client: str = Field("", max_length=100, description="Identifies the editor tab.")
 
 
 class EditIn(StepIn):
+    model_config = with_example(
+        key="rename-1", label="Shorter", ops=[{"op": "rename", "id": "answer", "title": "Reply"}]
+    )
+
     base: int | None = Field(
         None,
         ge=0,
@@ -62,6 +70,8 @@ class EditIn(StepIn):
 
 
 class BackIn(StepIn):
+    model_config = with_example(key="undo-1")
+
     undoes: int | None = Field(None, ge=0, description="For a resolved conflict: its revision.")
     resolve: dict[int, Literal["mine", "theirs"]] = Field(
         {}, description="For conflicts (by their ``op``): which value wins."
@@ -69,6 +79,8 @@ class BackIn(StepIn):
 
 
 class VersionIn(Body):
+    model_config = with_example(note="Shorter answers", publish=True)
+
     note: str = Field("", max_length=2_000, description="Version note.")
     publish: bool = Field(True, description="Publish the version.")
 
@@ -110,11 +122,6 @@ class ChangesOut(Schema):
     revision: int
     reload: bool = Field(description="The operations are incomplete; reload the draft.")
     changes: list[ChangeOut]
-
-
-class RevisionsOut(Schema):
-    items: list[RevisionOut]
-    count: int
 
 
 class ConflictOut(Schema):
@@ -193,8 +200,8 @@ def edit_draft(request: HttpRequest, workflow_id: UUID, body: EditIn) -> Any:
     return change.to_tree()
 
 
-@router.post("/workflows/{uuid:workflow_id}/undo", response=EDIT_RESPONSES, summary="Undo")
-def undo(request: HttpRequest, workflow_id: UUID, body: BackIn) -> Any:
+@router.post("/workflows/{uuid:workflow_id}/undo", response=EDIT_RESPONSES, summary="Undo an edit")
+def undo_edit(request: HttpRequest, workflow_id: UUID, body: BackIn) -> Any:
     """Undo your own last edit, keeping later edits of others.
 
     The response is 409 if they conflict; repeat the request with ``resolve`` and the response's ``undoes``.
@@ -202,8 +209,8 @@ def undo(request: HttpRequest, workflow_id: UUID, body: BackIn) -> Any:
     return _undo_or_redo(request, workflow_id, body, undoing.undo)
 
 
-@router.post("/workflows/{uuid:workflow_id}/redo", response=EDIT_RESPONSES, summary="Redo")
-def redo(request: HttpRequest, workflow_id: UUID, body: BackIn) -> Any:
+@router.post("/workflows/{uuid:workflow_id}/redo", response=EDIT_RESPONSES, summary="Redo an edit")
+def redo_edit(request: HttpRequest, workflow_id: UUID, body: BackIn) -> Any:
     """Redo the edit that you undid last; an edit of your own in between clears the redo stack.
 
     A conflict is resolved as for undo.
@@ -220,15 +227,15 @@ def list_changes(request: HttpRequest, workflow_id: UUID, after: After) -> dict[
     return _build_changes(principal, workflow, after)
 
 
-@router.get("/workflows/{uuid:workflow_id}/revisions", response=RevisionsOut, summary="List edits")
-def list_revisions(
-    request: HttpRequest, workflow_id: UUID, offset: Offset = 0, limit: Limit = 50
-) -> dict[str, Json]:
+@router.get(
+    "/workflows/{uuid:workflow_id}/revisions", response=list[RevisionOut], summary="List edits"
+)
+@paginate(Pages)
+def list_edits(request: HttpRequest, workflow_id: UUID) -> Listing[Revision]:
     """Return the draft's history, newest first."""
     principal, workflow = find_workflow(request, workflow_id)
     revisions = selectors.list_revisions(principal, workflow)
-    items = [build_revision_tree(row) for row in revisions[offset : offset + limit]]
-    return {"items": items, "count": revisions.count()}
+    return list_rows(revisions, lambda rows: list(map(build_revision_tree, rows)))
 
 
 @router.post(

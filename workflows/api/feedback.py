@@ -1,25 +1,29 @@
 """Routes of ``/api/v1/runs/{id}/feedback``, and the list of a team's runs for its admins."""
 
+from functools import partial
 from uuid import UUID
 
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from ninja import Query, Router, Status
+from ninja.pagination import paginate
 
 from accounts.http.auth import api_auth
 from accounts.principals import get_current_team_id, get_principal
+from config.http.pages import Listing, Pages
 from workflows import selectors
-from workflows.models import Feedback
-from workflows.run_filters import sort_runs
-from workflows.schemas.runs import FeedbackIn, FeedbackOut, TeamRunPageOut, TeamRunsQuery
+from workflows.models import Feedback, Run
+from workflows.run_filters import read_runs, sort_runs
+from workflows.schemas.runs import FeedbackIn, FeedbackOut, TeamRunOut, TeamRunsQuery
 from workflows.services.runs import feedback, team_runs
 
 
 router = Router(auth=api_auth(), tags=["runs"])
 
 
-@router.get("/team-runs", response=TeamRunPageOut, summary="List the runs of a team")
-def list_team_runs(request: HttpRequest, filters: Query[TeamRunsQuery]) -> dict[str, object]:
+@router.get("/team-runs", response=list[TeamRunOut], summary="List the runs of a team")
+@paginate(Pages)
+def list_team_runs(request: HttpRequest, filters: Query[TeamRunsQuery]) -> Listing[Run]:
     """Return the runs of all members, for admins. Inputs, outputs and people stay hidden; each request is audited."""
     principal, team_id = get_principal(request), get_current_team_id(request)
     rows = filters.build_filter().apply(selectors.list_team_runs(principal, team_id))
@@ -30,12 +34,11 @@ def list_team_runs(request: HttpRequest, filters: Query[TeamRunsQuery]) -> dict[
     )
     if filters.sort:
         rows = sort_runs(rows, filters.sort)
-    offset = filters.offset
-    page_runs = list(rows[offset : offset + filters.limit])
-    return {"items": team_runs.describe_runs(page_runs), "count": rows.count()}
+    return Listing(partial(read_runs, rows), team_runs.describe_runs)
 
 
 @router.get("/runs/{uuid:run_id}/feedback", response=list[FeedbackOut], summary="List feedback")
+@paginate(Pages)
 def list_feedback(request: HttpRequest, run_id: UUID) -> QuerySet[Feedback]:
     """Return the feedback on a run, oldest first."""
     principal = get_principal(request)

@@ -7,11 +7,13 @@ from uuid import UUID
 from django.db import transaction
 from django.http import HttpRequest
 from ninja import Router, Schema, Status
+from ninja.pagination import paginate
 from pydantic import Field
 
 from accounts.http.auth import api_auth
 from accounts.principals import Principal, get_current_team_id, get_principal
-from config.http.openapi import Body
+from config.http.openapi import Body, with_example
+from config.http.pages import Pages
 from workflows import selectors
 from workflows.models import Folder, FolderTree, Workflow
 from workflows.schemas import workflows as schemas
@@ -25,12 +27,16 @@ Parent = Annotated[UUID | None, Field(description="The parent folder; null for t
 
 
 class FolderIn(Body):
+    model_config = with_example(name="Support")
+
     name: Name
     parent: Parent = None
 
 
 class FolderPatch(Body):
     """Fields that are left out keep their value; ``parent`` null moves the folder to the top level."""
+
+    model_config = with_example(name="Customer support")
 
     name: Name = ""
     parent: Parent = None
@@ -48,6 +54,7 @@ class FolderOut(Schema):
 
 
 @router.get("/folders", response=list[FolderOut], summary="List folders")
+@paginate(Pages)
 def list_folders(request: HttpRequest, team: UUID | None = None) -> list[dict[str, object]]:
     """Return every folder that you may see, each after its parent. ``team`` limits the list to one team."""
     tree = FolderTree.from_folders(selectors.list_folders(get_principal(request), team_id=team))

@@ -1,41 +1,62 @@
 """Routes of ``/api/v1/runs``: start, list, read, stream, compare and cancel runs."""
 
-import asyncio
+import json
+from collections.abc import Sequence
+from functools import partial
+from typing import TypeAlias
 from uuid import UUID
 
 from asgiref.sync import sync_to_async
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from ninja import Query, Router, Status
+from ninja.pagination import paginate
 
 from accounts.http.auth import api_auth
+from accounts.http.throttles import count_together
 from accounts.principals import Principal, get_principal
 from accounts.tenancy import tenant
+from config.http.event_streams import OpenedStream, StreamRequest, opens_event_stream
+from config.http.pages import Listing, Pages
 from workflows import selectors, sse
-from workflows.api.run_responses import serialize_run, serialize_run_detail
-from workflows.engine.runtime.events import RunPaused
-from workflows.execution.events.reader import RUN_FINISHED, StreamEvent, follow
-from workflows.execution.events.run_feed import get_run_feed
+from workflows.api.request_context import check_version
+from workflows.api.run_responses import (
+    serialize_run,
+    serialize_run_detail,
+    set_progress_headers,
+)
+from workflows.idempotent_requests import (
+    REPLAYED,
+    accept_idempotency_key,
+    find_first_answer,
+    store_first_answer,
+)
 from workflows.models import Run
-from workflows.run_filters import sort_runs
+from workflows.run_filters import read_runs, sort_runs
 from workflows.schemas.runs import (
     ComparisonOut,
     DebugIn,
     RunDetailOut,
     RunOut,
-    RunPageOut,
     RunsQuery,
     StartIn,
 )
 from workflows.services.debugging.compare import compare_steps, compare_values
 from workflows.services.debugging.options import RunOptions, select_part
 from workflows.services.debugging.start import start_run_with_options
-from workflows.services.runs import runs
+from workflows.services.runs import deletion, parked, runs
 from workflows.services.runs.memory_streams import MemoryStream
+from workflows.services.runs.waiting import wait_until_ended
 from workflows.services.runs.waits import answer_with_message
 
 
+RunAnswer: TypeAlias = Status[dict[str, object]] | HttpResponse
+
 router = Router(auth=api_auth(), tags=["runs"])
+
+
+def open_streams(requests: Sequence[StreamRequest]) -> list[OpenedStream | None]:
+    return sse.open_run_streams(requests, throttle=count_together, with_metadata=True)
 
 
 @router.post(
@@ -43,29 +64,33 @@ router = Router(auth=api_auth(), tags=["runs"])
     response={200: RunDetailOut, 202: RunOut},
     summary="Start a run",
 )
+@accept_idempotency_key
 async def start_run(
-    request: HttpRequest, workflow_id: UUID, body: StartIn
-) -> Status[dict[str, object]]:
-    """Start a run of a workflow that you may run.
+    request: HttpRequest, response: HttpResponse, workflow_id: UUID, body: StartIn
+) -> RunAnswer:
+    """Start a run of the published version of a workflow, or of its draft with ``"version": "draft"``.
 
-    With ``blocking`` the response is 200 with the finished run, or 202 if the run takes longer
-    than ``wait_seconds`` or pauses for an answer. If a run of the conversation waits for a text, the ``query`` is its
-    answer, and that run is returned. Fails with InputRejected with the fields that don't fit.
+    With ``blocking`` the response is 200 with the finished run, or 202 with its present state if the run takes longer
+    than ``wait_seconds`` or pauses for an answer. A 202 says in ``Location`` where to look, and in ``Retry-After`` when.
+    If a run of the conversation waits for a text, the ``query`` is its answer, and that run is returned. Fails with
+    InputRejected with the fields that don't fit, and with NotPublished if there is no version to run.
     """
     principal = get_principal(request)
-    run = await sync_to_async(_start_run)(principal, workflow_id, body)
+    started = await sync_to_async(_start_run_once)(request, response, principal, workflow_id, body)
+    if not isinstance(started, Run):
+        return started
     if body.response_mode == "async":
-        return Status(202, serialize_run(run))
-    ended = await _wait_until_ended(run, body.wait_seconds)
-    if not ended:
-        return Status(202, await sync_to_async(_load_run)(principal, run.pk))
-    return Status(200, await sync_to_async(_load_detail)(principal, run.pk))
+        set_progress_headers(response, started)
+        return Status(202, serialize_run(started))
+    await wait_until_ended(started, body.wait_seconds)
+    return await sync_to_async(_build_present_answer)(principal, response, started.pk)
 
 
-@router.get("/runs", response=RunPageOut, summary="List runs")
-def list_runs(request: HttpRequest, filters: Query[RunsQuery]) -> dict[str, object]:
+@router.get("/runs", response=list[RunOut], summary="List runs")
+@paginate(Pages)
+def list_runs(request: HttpRequest, filters: Query[RunsQuery]) -> Listing[Run]:
     """Return the runs that you started, that are for you, or that a key of yours started; newest first."""
-    principal, limit, offset = get_principal(request), filters.limit, filters.offset
+    principal = get_principal(request)
     matching_runs = filters.build_filter().apply(selectors.list_runs(principal))
     if filters.workflow is not None:
         matching_runs = matching_runs.filter(
@@ -73,8 +98,8 @@ def list_runs(request: HttpRequest, filters: Query[RunsQuery]) -> dict[str, obje
         )
     if filters.sort:
         matching_runs = sort_runs(matching_runs, filters.sort)
-    page_runs = matching_runs.select_related("version", "conversation")[offset : offset + limit]
-    return {"items": [serialize_run(run) for run in page_runs], "count": matching_runs.count()}
+    matching_runs = matching_runs.select_related("version", "conversation")
+    return Listing(partial(read_runs, matching_runs), lambda rows: list(map(serialize_run, rows)))
 
 
 @router.get("/runs/{uuid:run_id}", response=RunDetailOut, summary="Get a run with its steps")
@@ -85,17 +110,18 @@ def read_run(request: HttpRequest, run_id: UUID) -> dict[str, object]:
 
 
 @router.get("/runs/{uuid:run_id}/events", summary="Stream the events of a run (server-sent events)")
-async def run_events(request: HttpRequest, run_id: UUID) -> HttpResponseBase:
+@opens_event_stream(open_streams)
+def run_events(request: HttpRequest, run_id: UUID) -> HttpResponseBase:
     """Stream every event of a run until it ends; ``Last-Event-ID`` continues after that event.
 
     Events: run_started, node_state_change, text_chunk, memory_recalled, memory_written, memory_retrieval_error,
-    agent_log, human_input_required, run_paused, run_resumed, step_edited, run_finished. A ``text_chunk`` has no id: replace the text from its
+    agent_log, human_input_required, run_paused, run_resumed, step_edited, run_finished. If the workflow shows sources with
+    its answers, ``run_finished`` has them under ``metadata.retriever_resources``. A ``text_chunk`` has no id: replace the text from its
     ``offset`` on (in UTF-16 units) by its text, so that a reconnect or a recovered run shows the same text.
     """
     principal = get_principal(request)
-    return sse.build_response(
-        request, principal, await sync_to_async(sse.find_run)(principal, run_id)
-    )
+    run = selectors.find_run(principal, run_id)
+    return sse.build_response(request, principal, run, with_metadata=True)
 
 
 @router.post("/runs/{uuid:run_id}/cancel", response=RunOut, summary="Stop a run")
@@ -103,6 +129,27 @@ def cancel_run(request: HttpRequest, run_id: UUID) -> dict[str, object]:
     """Cancel a run: at once if it is queued or paused, otherwise within a second. An ended run stays as it is."""
     principal = get_principal(request)
     return serialize_run(runs.cancel_run(principal, selectors.find_run(principal, run_id)))
+
+
+@router.post("/runs/{uuid:run_id}/continue", response=RunOut, summary="Continue a parked run")
+def continue_run(request: HttpRequest, run_id: UUID) -> dict[str, object]:
+    """Continue a run that was given up because several workers crashed during the same steps.
+
+    Its finished steps are kept. The response is 409 for any other run, and for a sub-workflow's.
+    """
+    principal = get_principal(request)
+    return serialize_run(parked.continue_run(principal, selectors.find_run(principal, run_id)))
+
+
+@router.delete("/runs/{uuid:run_id}", response={204: None}, summary="Delete a run")
+def delete_run(request: HttpRequest, run_id: UUID) -> Status[None]:
+    """Delete a run that has ended, with its steps, its events and the runs that it started. Its memories stay.
+
+    Fails with RunNotEnded while the run, or one that it started, is queued, running or paused.
+    """
+    principal = get_principal(request)
+    deletion.delete_run(principal, selectors.find_run(principal, run_id))
+    return Status(204, None)
 
 
 @router.get(
@@ -123,32 +170,68 @@ def compare_runs(request: HttpRequest, run_id: UUID, other_id: UUID) -> dict[str
     }
 
 
-def _start_run(principal: Principal, workflow_id: UUID, body: StartIn) -> Run:
+def _start_run_once(
+    request: HttpRequest,
+    response: HttpResponse,
+    principal: Principal,
+    workflow_id: UUID,
+    body: StartIn,
+) -> Run | RunAnswer:
+    """Start a run, or return the answer to the same request."""
     with sse.close_connections(), tenant(principal.team_ids):
-        workflow = selectors.find_workflow(principal, workflow_id, "run")
-        answered_run = answer_with_message(
-            principal,
-            workflow=workflow,
-            conversation=body.conversation_id,
-            message=body.query,
-            subject=body.user,
-        )
-        if answered_run is not None:
-            return answered_run
-        merged = [selectors.find_workflow(principal, merged_id, "run") for merged_id in body.merge]
-        return start_run_with_options(
-            principal,
-            build_options(body.debug),
-            workflow=workflow,
-            inputs=body.inputs,
-            query=body.query,
-            conversation=body.conversation_id,
-            subject=body.user,
-            stream=MemoryStream(body.group_id, tuple(merged)),
-            version=body.version,
-            mocks=body.mocks,
-            offline=body.offline,
-        )
+        first_answer = find_first_answer(request)
+        if first_answer is not None:
+            return _repeat_answer(principal, response, first_answer, body)
+        run = _start_run(principal, workflow_id, body)
+        store_first_answer(request, RunOut, serialize_run(run))
+    return run
+
+
+def _repeat_answer(
+    principal: Principal, response: HttpResponse, first_answer: HttpResponse, body: StartIn
+) -> RunAnswer:
+    """Return the first answer. Whoever waits for the end gets the present state if that came before the end."""
+    if first_answer.status_code != 202:
+        return first_answer
+    run_id = UUID(json.loads(first_answer.content)["id"])
+    run = Run.objects.visible_to(principal).filter(pk=run_id).first()
+    if run is None:
+        return first_answer
+    if body.response_mode == "async":
+        set_progress_headers(first_answer, run)
+        return first_answer
+    response[REPLAYED] = "true"
+    return _build_present_answer(principal, response, run_id)
+
+
+def _start_run(principal: Principal, workflow_id: UUID, body: StartIn) -> Run:
+    workflow = selectors.find_workflow(principal, workflow_id, "run")
+    answered_run = answer_with_message(
+        principal,
+        workflow=workflow,
+        conversation=body.conversation_id,
+        message=body.query,
+        subject=body.user,
+    )
+    if answered_run is not None:
+        return answered_run
+    check_version(workflow, body.version)
+    merged = [selectors.find_workflow(principal, merged_id, "run") for merged_id in body.merge]
+    return start_run_with_options(
+        principal,
+        build_options(body.debug),
+        workflow=workflow,
+        inputs=body.inputs,
+        refuse_unknown_inputs=True,
+        query=body.query,
+        files=[item if isinstance(item, str) else item.model_dump() for item in body.files],
+        conversation=body.conversation_id,
+        subject=body.user,
+        stream=MemoryStream(body.group_id, tuple(merged)),
+        version=body.version,
+        mocks=body.mocks,
+        offline=body.offline,
+    )
 
 
 def build_options(debug: DebugIn | None) -> RunOptions | None:
@@ -166,33 +249,13 @@ def build_options(debug: DebugIn | None) -> RunOptions | None:
     )
 
 
-def _load_run(principal: Principal, run_id: UUID) -> dict[str, object]:
+def _build_present_answer(
+    principal: Principal, response: HttpResponse, run_id: UUID
+) -> Status[dict[str, object]]:
+    """Return 200 with an ended run, and 202 with one that goes on or waits."""
     with sse.close_connections(), tenant(principal.team_ids):
-        return serialize_run(selectors.find_run(principal, run_id))
-
-
-def _load_detail(principal: Principal, run_id: UUID) -> dict[str, object]:
-    with sse.close_connections(), tenant(principal.team_ids):
-        return serialize_run_detail(principal, selectors.find_run(principal, run_id))
-
-
-async def _wait_until_ended(run: Run, seconds: float) -> bool:
-    """Return whether the run ended within the time; a longer run isn't stopped, and one that waits for a person is not awaited.
-
-    An answered run had paused before, so only its later events count.
-    """
-    try:
-        async with asyncio.timeout(seconds):
-            events = follow(get_run_feed(), run.team_id, run.pk, run.last_seq, idle_seconds=seconds)
-            async for event in events:
-                if event is not None and event.name == RUN_FINISHED:
-                    return True
-                if event is not None and _waits_for_a_person(event):
-                    return False
-    except TimeoutError:
-        return False
-    return True
-
-
-def _waits_for_a_person(event: StreamEvent) -> bool:
-    return event.name == RunPaused.name and event.data["reason"] != "time"
+        run = selectors.find_run(principal, run_id)
+        if run.has_ended:
+            return Status(200, serialize_run_detail(principal, run))
+        set_progress_headers(response, run)
+        return Status(202, serialize_run(run))

@@ -5,13 +5,16 @@ from uuid import UUID
 
 from django.http import HttpRequest
 from ninja import Router, Status
+from ninja.pagination import paginate
 
 from accounts.http.auth import api_auth
 from accounts.principals import Principal, get_current_team_id, get_principal
-from config.http.openapi import Limit, Offset
+from config.http.pages import Listing, Pages, list_rows
 from workflows import memory_app, selectors
+from workflows.errors import NotPublished
+from workflows.idempotent_requests import accept_idempotency_key
 from workflows.models import Task
-from workflows.schemas.runs import TaskIn, TaskOut, TaskPageOut
+from workflows.schemas.runs import TaskIn, TaskOut
 from workflows.services import tasks
 
 
@@ -19,6 +22,7 @@ router = Router(auth=api_auth(), tags=["tasks"])
 
 
 @router.post("/tasks", response={201: TaskOut}, summary="Create a task")
+@accept_idempotency_key
 def create_task(request: HttpRequest, body: TaskIn) -> Status[dict[str, object]]:
     """Create a task in your current team, for yourself or for the ``user``."""
     principal = get_principal(request)
@@ -34,13 +38,13 @@ def create_task(request: HttpRequest, body: TaskIn) -> Status[dict[str, object]]
     return Status(201, _serialize_tasks(principal, [task])[0])
 
 
-@router.get("/tasks", response=TaskPageOut, summary="List tasks")
-def list_tasks(request: HttpRequest, offset: Offset = 0, limit: Limit = 50) -> dict[str, object]:
+@router.get("/tasks", response=list[TaskOut], summary="List tasks")
+@paginate(Pages)
+def list_tasks(request: HttpRequest) -> Listing[Task]:
     """Return your tasks, newest first."""
     principal = get_principal(request)
     team_tasks = selectors.list_tasks(principal, team_id=get_current_team_id(request))
-    page_tasks = list(team_tasks[offset : offset + limit])
-    return {"items": _serialize_tasks(principal, page_tasks), "count": team_tasks.count()}
+    return list_rows(team_tasks, lambda rows: _serialize_tasks(principal, rows))
 
 
 @router.get("/tasks/{uuid:task_id}", response=TaskOut, summary="Get a task")
@@ -51,10 +55,17 @@ def read_task(request: HttpRequest, task_id: UUID) -> dict[str, object]:
 
 
 @router.post("/tasks/{uuid:task_id}/execute", response={202: TaskOut}, summary="Run a task")
+@accept_idempotency_key
 def execute_task(request: HttpRequest, task_id: UUID) -> Status[dict[str, object]]:
-    """Start a run of the task. If one is still running, that run is returned."""
+    """Start a run of the task. If one is still running, that run is returned.
+
+    Fails with NotPublished if the workflow of the task has no published version.
+    """
     principal = get_principal(request)
-    task = tasks.execute_task(principal, task=selectors.find_task(principal, task_id))
+    task = selectors.find_task(principal, task_id)
+    if task.workflow is not None and task.workflow.published_version_id is None:
+        raise NotPublished
+    task = tasks.execute_task(principal, task=task)
     return Status(202, _serialize_tasks(principal, [task])[0])
 
 

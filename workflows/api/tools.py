@@ -1,4 +1,4 @@
-"""Routes of ``/api/v1/tools/connections``. API keys are refused, and no secret is returned."""
+"""Routes of ``/api/v1/tools/connections``. No secret is ever returned."""
 
 from typing import Any
 from uuid import UUID
@@ -6,9 +6,11 @@ from uuid import UUID
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from ninja import Router, Status
+from ninja.pagination import paginate
 
 from accounts.http.auth import api_auth
 from accounts.principals import Principal, get_current_team_id, get_principal
+from config.http.pages import Pages
 from workflows import selectors
 from workflows.engine.tool_calls import ToolResult
 from workflows.models import ConnectionKind, ToolConnection
@@ -25,6 +27,7 @@ CONNECTION = "/tools/connections/{uuid:connection_id}"
 
 
 @router.get(CONNECTIONS, response=list[schemas.ConnectionOut], summary="List tool connections")
+@paginate(Pages)
 def list_connections(request: HttpRequest) -> QuerySet[ToolConnection]:
     """Return the current team's connections to APIs and MCP servers, without their secrets."""
     return selectors.list_tool_connections(get_principal(request), get_current_team_id(request))
@@ -32,7 +35,7 @@ def list_connections(request: HttpRequest) -> QuerySet[ToolConnection]:
 
 @router.post(CONNECTIONS, response={201: schemas.ConnectionOut}, summary="Connect tools")
 def create_connection(request: HttpRequest, body: schemas.ConnectionIn) -> Status[ToolConnection]:
-    """Connect an API by its OpenAPI document, or an MCP server, to your current team."""
+    """Connect an API by its OpenAPI document, an MCP server, or an account with a web service, to your current team."""
     principal, team_id = get_principal(request), get_current_team_id(request)
     values = body.dict()
     kind, url = values.pop("kind"), values.pop("url")
@@ -42,12 +45,16 @@ def create_connection(request: HttpRequest, body: schemas.ConnectionIn) -> Statu
         row = tools.connect_openapi(principal, team_id=team_id, base_url=url, **document, **values)
     elif kind == ConnectionKind.MCP_HTTP:
         row = tools.connect_mcp(principal, team_id=team_id, url=url, **values)
+    elif kind == ConnectionKind.WEB:
+        row = tools.connect_service(
+            principal, team_id=team_id, service=values["slug"], url=url, secret=values["secret"]
+        )
     else:
         row = tools.connect_process(principal, team_id=team_id, command=command, **values)
     return Status(201, row)
 
 
-@router.get(CONNECTION, response=schemas.ConnectionOut, summary="Read")
+@router.get(CONNECTION, response=schemas.ConnectionOut, summary="Get a tool connection")
 def read_connection(request: HttpRequest, connection_id: UUID) -> ToolConnection:
     """Return a connection with its operations, without its secret."""
     return selectors.find_tool_connection(get_principal(request), connection_id)
@@ -67,7 +74,11 @@ def choose_operations(
     )
 
 
-@router.post(f"{CONNECTION}/refresh", response=schemas.RefreshOut, summary="Refresh")
+@router.post(
+    f"{CONNECTION}/refresh",
+    response=schemas.RefreshOut,
+    summary="Read the operations of a connection again",
+)
 def refresh_connection(
     request: HttpRequest, connection_id: UUID, body: schemas.RefreshIn
 ) -> dict[str, Any]:
@@ -87,21 +98,23 @@ def try_operation(request: HttpRequest, connection_id: UUID, body: schemas.TryIn
 
 
 @router.put(f"{CONNECTION}/secret", response=schemas.ConnectionOut, summary="Replace the secret")
-def replace_secret(request: HttpRequest, connection_id: UUID, body: SecretIn) -> ToolConnection:
+def replace_connection_secret(
+    request: HttpRequest, connection_id: UUID, body: SecretIn
+) -> ToolConnection:
     """Replace the connection's secret, or give it one. It is sent to the connection's host alone."""
     principal, connection = _find(request, connection_id)
     return tools.replace_secret(principal, connection=connection, secret=body.secret)
 
 
 @router.delete(f"{CONNECTION}/secret", response={204: None}, summary="Remove the secret")
-def remove_secret(request: HttpRequest, connection_id: UUID) -> Status[None]:
+def remove_connection_secret(request: HttpRequest, connection_id: UUID) -> Status[None]:
     """Delete the connection's secret."""
     principal, connection = _find(request, connection_id)
     tools.remove_secret(principal, connection=connection)
     return Status(204, None)
 
 
-@router.delete(CONNECTION, response={204: None}, summary="Disconnect")
+@router.delete(CONNECTION, response={204: None}, summary="Delete a tool connection")
 def delete_connection(request: HttpRequest, connection_id: UUID) -> Status[None]:
     """Delete a connection and its secret. Workflows that use its tools fail from then on."""
     principal, connection = _find(request, connection_id)

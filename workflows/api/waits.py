@@ -5,33 +5,37 @@ from uuid import UUID
 from django.http import HttpRequest
 from django.urls import reverse
 from ninja import Router
+from ninja.pagination import paginate
 
 from accounts.http.auth import api_auth
 from accounts.principals import Principal, get_current_team_id, get_principal
-from config.http.openapi import Limit, Offset
+from config.http.pages import Listing, Pages, list_rows
 from workflows import permissions
 from workflows.api.request_context import find_run
+from workflows.engine.runtime.waits import is_uncertain
 from workflows.execution.wait_links import sign_wait
+from workflows.idempotent_requests import accept_idempotency_key
 from workflows.models import Run, RunWait
-from workflows.schemas.waits import AnswerIn, WaitOut, WaitPageOut
+from workflows.schemas.waits import AnswerIn, WaitOut
 from workflows.services.runs import waits
 
 
 router = Router(auth=api_auth(), tags=["runs"])
 
 
-@router.get("/waits", response=WaitPageOut, summary="List what waits for you")
-def list_waiting(request: HttpRequest, offset: Offset = 0, limit: Limit = 50) -> dict[str, object]:
+@router.get("/waits", response=list[WaitOut], summary="List what waits for you")
+@paginate(Pages)
+def list_waiting(request: HttpRequest) -> Listing[RunWait]:
     """Return the open questions of your runs in the current team, newest first."""
     principal = get_principal(request)
     rows = waits.list_waiting(principal, team_id=get_current_team_id(request))
-    items = [serialize_wait(principal, row.run, row) for row in rows[offset : offset + limit]]
-    return {"items": items, "count": rows.count()}
+    return list_rows(rows, lambda page: [serialize_wait(principal, row.run, row) for row in page])
 
 
 @router.get(
     "/runs/{uuid:run_id}/waits", response=list[WaitOut], summary="List what a run waits for"
 )
+@paginate(Pages)
 def list_waits(request: HttpRequest, run_id: UUID) -> list[dict[str, object]]:
     """Return what the run waits for, and what it has waited for: questions to a person, and delays."""
     principal, run = find_run(request, run_id)
@@ -41,6 +45,7 @@ def list_waits(request: HttpRequest, run_id: UUID) -> list[dict[str, object]]:
 @router.post(
     "/runs/{uuid:run_id}/waits/{uuid:wait_id}", response=WaitOut, summary="Answer a question"
 )
+@accept_idempotency_key
 def answer_wait(
     request: HttpRequest, run_id: UUID, wait_id: UUID, body: AnswerIn
 ) -> dict[str, object]:
@@ -60,7 +65,9 @@ def serialize_wait(principal: Principal, run: Run, wait: RunWait) -> dict[str, o
     form = wait.form or {}
     is_open = wait.form is not None and waits.is_open(wait, run)
     link = None
-    if is_open and permissions.may_answer(principal, run):
+    has_link = not is_uncertain(wait.form)
+    lost_call = waits.find_lost_call(wait) if is_uncertain(wait.form) else None
+    if is_open and has_link and permissions.may_answer(principal, run):
         link = reverse("workflows:answer", args=[sign_wait(wait.team_id, wait.pk)])
     return {
         "id": wait.pk,
@@ -75,6 +82,8 @@ def serialize_wait(principal: Principal, run: Run, wait: RunWait) -> dict[str, o
         "actions": list(form.get("actions") or ()),
         "tool": str(form.get("tool") or ""),
         "arguments": form.get("arguments"),
+        "called_at": lost_call.at if lost_call else None,
+        "idempotency_key": lost_call.idempotency_key if lost_call else "",
         "created_at": wait.created_at,
         "due_at": wait.due_at,
         "answered_at": wait.answered_at,

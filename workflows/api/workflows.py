@@ -4,15 +4,19 @@ from typing import Literal
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from ninja import Path, Router, Status
+from ninja.pagination import paginate
 
 from accounts.http.auth import api_auth
-from accounts.principals import get_current_team_id, get_principal
-from config.http.openapi import Limit, Number, Offset
+from accounts.principals import Principal, get_current_team_id, get_principal
+from config.http.openapi import Number
+from config.http.pages import Listing, Pages, list_rows
 from workflows import selectors
 from workflows.api.folders import find_folder
 from workflows.api.request_context import find_workflow
+from workflows.engine.import_report.report import ImportReport
 from workflows.engine.language.document import Dialect
 from workflows.engine.language.problems import Problem, select_errors
 from workflows.models import Version, Workflow
@@ -20,6 +24,7 @@ from workflows.samples import Sample
 from workflows.schemas import workflows
 from workflows.services import publishing
 from workflows.services.catalog import folders, importing
+from workflows.services.catalog.import_reports import report_workflow
 from workflows.services.editor import drafts
 from workflows.services.samples import samples
 from workflows.services.tools.workflow_tools import change_tool_settings, list_workflow_tools
@@ -30,15 +35,14 @@ router = Router(auth=api_auth(), tags=["workflows"])
 MEDIA_TYPES = {"yaml": "application/yaml", "json": "application/json"}
 
 
-@router.get("/workflows", response=workflows.PageOut, summary="List workflows")
+@router.get("/workflows", response=list[workflows.WorkflowOut], summary="List workflows")
+@paginate(Pages)
 def list_workflows(
     request: HttpRequest,
     team: UUID | None = None,
     archived: bool = False,
     folder: UUID | Literal["top"] | None = None,
-    offset: Offset = 0,
-    limit: Limit = 50,
-) -> dict[str, object]:
+) -> QuerySet[Workflow]:
     """Return every workflow that you may see, most recently changed first.
 
     ``team`` limits the list to one team, ``folder`` to the workflows directly in a folder, or to
@@ -49,20 +53,18 @@ def list_workflows(
     if folder is not None:
         parent = None if folder == "top" else selectors.find_folder(principal, folder)
         matching_workflows = matching_workflows.filter(folder=parent)
-    page_workflows = matching_workflows[offset : offset + limit]
-    return {"items": page_workflows, "count": matching_workflows.count()}
+    return matching_workflows
 
 
 @router.post(
     "/workflows", response={201: workflows.CreatedOut}, summary="Create a workflow from a document"
 )
-def create_workflow(
-    request: HttpRequest, body: workflows.WorkflowIn
-) -> Status[importing.ImportedWorkflow]:
+def create_workflow(request: HttpRequest, body: workflows.WorkflowIn) -> Status[dict[str, object]]:
     """Create a workflow in your current team from a document.
 
     The document is only parsed: nothing is run or requested. Content that the format doesn't know is kept and
-    reported as a warning. Fails with DocumentInvalid, or NewerDocument unless ``confirm_newer`` is set.
+    reported as a warning; ``report`` says what the document wants that your team lacks. Fails with DocumentInvalid,
+    or NewerDocument unless ``confirm_newer`` is set.
     """
     principal = get_principal(request)
     imported = importing.import_document(
@@ -73,7 +75,18 @@ def create_workflow(
         folder=find_folder(principal, body.folder),
         confirm_newer=body.confirm_newer,
     )
-    return Status(201, imported)
+    return Status(201, _serialize_import(principal, imported))
+
+
+@router.get(
+    "/workflows/{uuid:workflow_id}/report",
+    response=workflows.ImportReportOut,
+    summary="Read what a workflow lacks",
+)
+def read_report(request: HttpRequest, workflow_id: UUID) -> ImportReport:
+    """Return what the draft wants that this installation or your team lacks, and what happens without it."""
+    principal, workflow = find_workflow(request, workflow_id)
+    return report_workflow(principal, workflow)
 
 
 @router.post("/workflows/validate", response=workflows.ReportOut, summary="Validate a document")
@@ -84,6 +97,7 @@ def validate_document(request: HttpRequest, body: workflows.ValidateIn) -> dict[
 
 
 @router.get("/workflows/samples", response=list[workflows.SampleOut], summary="List samples")
+@paginate(Pages)
 def list_samples(request: HttpRequest) -> list[Sample]:
     """Return the samples that can run on this installation."""
     get_principal(request)
@@ -104,7 +118,9 @@ def copy_sample(request: HttpRequest, slug: str, folder: UUID | None = None) -> 
     return Status(201, workflow)
 
 
-@router.get("/workflows/{uuid:workflow_id}", response=workflows.WorkflowDetailOut, summary="Read")
+@router.get(
+    "/workflows/{uuid:workflow_id}", response=workflows.WorkflowDetailOut, summary="Get a workflow"
+)
 def read_workflow(request: HttpRequest, workflow_id: UUID) -> Workflow:
     """Return a workflow with its draft."""
     return selectors.find_workflow(get_principal(request), workflow_id)
@@ -147,6 +163,7 @@ def change_workflow(
     response=list[workflows.WorkflowToolOut],
     summary="List the workflows that can be used as tools",
 )
+@paginate(Pages)
 def list_tools(request: HttpRequest) -> list[dict[str, object]]:
     """Return the published workflows of your current team that offer themselves as tools, by name."""
     principal, team_id = get_principal(request), get_current_team_id(request)
@@ -162,7 +179,7 @@ def list_tools(request: HttpRequest) -> list[dict[str, object]]:
     ]
 
 
-@router.delete("/workflows/{uuid:workflow_id}", response={204: None}, summary="Archive")
+@router.delete("/workflows/{uuid:workflow_id}", response={204: None}, summary="Archive a workflow")
 def archive_workflow(request: HttpRequest, workflow_id: UUID) -> Status[None]:
     """Archive a workflow: it leaves the lists, keeps its versions and runs, and can be restored."""
     principal, workflow = find_workflow(request, workflow_id, "delete")
@@ -188,15 +205,16 @@ def restore_workflow(request: HttpRequest, workflow_id: UUID) -> Workflow:
 )
 def replace_draft(
     request: HttpRequest, workflow_id: UUID, body: workflows.DraftIn
-) -> importing.ImportedWorkflow:
+) -> dict[str, object]:
     """Replace the draft with a document, as one edit that can be undone. The workflow keeps its name.
 
     Fails with DocumentInvalid, or NewerDocument unless ``confirm_newer`` is set.
     """
     principal, workflow = find_workflow(request, workflow_id, "edit")
-    return importing.replace_from_document(
+    imported = importing.replace_from_document(
         principal, workflow=workflow, source=body.document, confirm_newer=body.confirm_newer
     )
+    return _serialize_import(principal, imported)
 
 
 @router.get("/workflows/{uuid:workflow_id}/export", summary="Export the draft")
@@ -237,7 +255,7 @@ def validate_draft(request: HttpRequest, workflow_id: UUID) -> dict[str, object]
 @router.post(
     "/workflows/{uuid:workflow_id}/duplicate",
     response={201: workflows.WorkflowOut},
-    summary="Duplicate",
+    summary="Duplicate a workflow",
 )
 def duplicate_workflow(
     request: HttpRequest, workflow_id: UUID, body: workflows.DuplicateIn
@@ -267,11 +285,14 @@ def publish_workflow(
     response=list[workflows.VersionOut],
     summary="List versions",
 )
-def list_versions(request: HttpRequest, workflow_id: UUID) -> list[dict[str, object]]:
+@paginate(Pages)
+def list_versions(request: HttpRequest, workflow_id: UUID) -> Listing[Version]:
     """Return the workflow's versions, newest first."""
     principal, workflow = find_workflow(request, workflow_id)
     versions = selectors.list_versions(principal, workflow)
-    return [serialize_version(version, workflow) for version in versions]
+    return list_rows(
+        versions, lambda rows: [serialize_version(version, workflow) for version in rows]
+    )
 
 
 @router.get(
@@ -295,6 +316,17 @@ def serialize_version(version: Version, workflow: Workflow) -> dict[str, object]
         "content_hash": version.content_hash,
         "published": version.pk == workflow.published_version_id,
         "created_at": version.created_at,
+    }
+
+
+def _serialize_import(
+    principal: Principal, imported: importing.ImportedWorkflow
+) -> dict[str, object]:
+    workflow = imported.workflow
+    return {
+        "workflow": workflow,
+        "warnings": imported.warnings,
+        "report": report_workflow(principal, workflow),
     }
 
 

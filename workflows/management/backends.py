@@ -5,12 +5,15 @@ from dataclasses import dataclass, field
 
 from workflows import memory_app
 from workflows.engine.errors import ModelFailed
+from workflows.engine.files.ports import FilePort
 from workflows.engine.ports import ModelChunk, ModelPort, ModelRequest
 from workflows.engine.testing.backends import Backend, InProcessBackend
+from workflows.execution.kinds import load_kinds
 from workflows.execution.ports.http import GuardedHttp
 from workflows.llm.config import DEFAULT, OFFLINE
 from workflows.llm.offline import OfflineModels
 from workflows.sandbox.code_pool import CodePool
+from workflows.sandbox.documents.extractor import DocumentPool
 from workflows.sandbox.templates import TemplatePool
 from workflows.services.runs.durable_backend import DurableBackend
 
@@ -45,8 +48,15 @@ IN_MEMORY = MemoryOptions()
 class ShellBackend(InProcessBackend):
     """A backend in this process, by default with a memory that lasts as long as the command."""
 
-    def __init__(self, *, offline: bool, memory: MemoryOptions = IN_MEMORY) -> None:
+    def __init__(
+        self,
+        *,
+        offline: bool,
+        memory: MemoryOptions = IN_MEMORY,
+        files: FilePort | None = None,
+    ) -> None:
         self._template_pool, self._code_pool = TemplatePool(), CodePool()
+        self._document_pool = DocumentPool()
         models: ModelPort = OfflineModels() if offline else OfflineOnly()
         self._memory = _build_memory(memory)
         super().__init__(
@@ -55,6 +65,9 @@ class ShellBackend(InProcessBackend):
             templates=self._template_pool,
             code=self._code_pool,
             http=GuardedHttp(),
+            files=files,
+            documents=self._document_pool,
+            kinds=load_kinds(),
         )
 
     async def close(self) -> None:
@@ -63,6 +76,7 @@ class ShellBackend(InProcessBackend):
             await close()
         self._template_pool.close()
         self._code_pool.close()
+        self._document_pool.close()
 
 
 def build_backend(*, durable: bool, offline: bool, memory: MemoryOptions = IN_MEMORY) -> Backend:

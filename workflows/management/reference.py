@@ -3,25 +3,31 @@
 import json
 from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import yaml
 
 from accounts.roles import render_permissions
 from workflows.engine.kind_examples import build_example_data, list_outputs
-from workflows.engine.kinds import AnyKind, Field
+from workflows.engine.kinds import AnyKind, Execution, Field
+from workflows.engine.language.document import Dialect, Mode
 from workflows.engine.language.failure_policy import Backoff, Retry
 from workflows.engine.nodes import build_kinds
 from workflows.engine.runtime.state import NODE_MOVES, RUN_MOVES
+from workflows.views.editor.palette import GROUPS
 
 
 State = TypeVar("State", bound=StrEnum)
+
+_MODES: Final[Mapping[Mode, str]] = {Mode.CHAT: "chats", Mode.WORKFLOW: "workflows"}
+_FORMATS: Final[Mapping[str, str]] = {Dialect.DIFY: "Dify", Dialect.XWORKFLOW: "Mnemoflow format"}
 
 
 def render_node_kinds() -> str:
     """Return the page of the built-in node kinds; plug-ins document their own."""
     lines = ["# Node kinds", "", "The node kinds. `type` in a node's data names its kind.", ""]
     kinds = build_kinds()
+    lines += _render_overview(kinds.values())
     for name in sorted(kinds):
         lines += _render_kind(kinds[name])
     return "\n".join(lines).rstrip() + "\n"
@@ -39,6 +45,33 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "permissions.md": render_permissions,
     "run-states.md": render_run_states,
 }
+
+
+def _render_overview(kinds: Iterable[AnyKind]) -> Iterable[str]:
+    """Yield a table of where each kind is: in the palette, and in which formats."""
+    columns = ["type", "palette", *_FORMATS.values()]
+    yield f"| {' | '.join(columns)} |"
+    yield f"|{'---|' * len(columns)}"
+    for kind in sorted(kinds, key=lambda kind: kind.name):
+        marks = ["yes" if dialect in kind.dialects else "" for dialect in _FORMATS]
+        link = f"[`{kind.name}`](#{_build_anchor(kind)})"
+        yield f"| {' | '.join([link, _describe_place(kind), *marks])} |"
+    yield ""
+    yield "Both formats keep nodes of every type. Without a *yes*, programs other than Mnemoflow that read the format don't know the type."
+    yield "Every type runs in a worker with the database as in one process."
+    yield ""
+
+
+def _describe_place(kind: AnyKind) -> str:
+    if kind.execution is Execution.ENTRY:
+        return "comes with its container"
+    group = str(GROUPS.get(kind.group, kind.group))
+    return f"{group}, {_MODES[kind.mode]} only" if kind.mode else group
+
+
+def _build_anchor(kind: AnyKind) -> str:
+    """Return the anchor that Markdown renderers give to the heading of the kind."""
+    return f"{kind.title} {kind.name}".lower().replace(" ", "-").replace("&", "").replace("/", "")
 
 
 def _render_kind(kind: AnyKind) -> Iterable[str]:

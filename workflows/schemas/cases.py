@@ -7,18 +7,24 @@ from uuid import UUID
 from ninja import Schema
 from pydantic import Field
 
-from config.http.openapi import Body
+from config.http.openapi import Body, with_example
 from workflows.models import TestResult
 
 
 class CaseIn(Body):
     """A test case in the format of the engine, which validates it and reports every invalid field."""
 
+    model_config = with_example(
+        case={"name": "Knows the town", "turns": [{"say": "I live in Bern."}]}
+    )
+
     case: dict[str, Any]
 
 
 class RunCasesIn(Body):
     """The ids of the test cases to run, by default all; with ``wait_seconds`` the response waits for the results."""
+
+    model_config = with_example(wait_seconds=30)
 
     cases: Annotated[list[UUID], Field(max_length=200)] | None = None
     offline: bool = False

@@ -7,10 +7,12 @@ from uuid import UUID
 from ninja import Schema
 from pydantic import Field
 
-from config.http.openapi import Body
+from config.http.openapi import Body, with_example
 
 
 class DataSetIn(Body):
+    model_config = with_example(name="Questions of customers")
+
     name: Annotated[str, Field(min_length=1, max_length=200)]
     description: Annotated[str, Field(max_length=2_000)] = ""
 
@@ -27,23 +29,33 @@ class DataSetOut(Schema):
 class DataCaseIn(Body):
     """A case needs a ``query`` or ``inputs``. ``expected`` is any JSON value; for "contains" it may be a list of texts."""
 
+    model_config = with_example(query="When are you open?", expected="nine to five")
+
     query: Annotated[str, Field(max_length=100_000)] = ""
     inputs: dict[str, Any] = Field(default_factory=dict)
     expected: Any = None
 
 
 class CasesIn(Body):
+    model_config = with_example(cases=[{"query": "When are you open?", "expected": "nine to five"}])
+
     cases: Annotated[list[DataCaseIn], Field(min_length=1, max_length=1_000)]
 
 
 class ImportIn(Body):
     """The text of a CSV or JSON Lines file."""
 
+    model_config = with_example(
+        text="query,expected\nWhen are you open?,nine to five\n", format="csv"
+    )
+
     text: Annotated[str, Field(max_length=5_000_000)]
     format: Literal["csv", "jsonl"]
 
 
 class RunCaseIn(Body):
+    model_config = with_example(run="0197a3c4-5b6d-7e8f-9a0b-1c2d3e4f5a6b")
+
     run: UUID
 
 
@@ -56,6 +68,10 @@ class DataCaseOut(Schema):
 
 class EvaluationIn(Body):
     """``versions``: one or two of "draft" and numbers of versions. The last three fields are for the scorer "judge"."""
+
+    model_config = with_example(
+        workflow="0197a3c4-5b6d-7e8f-9a0b-1c2d3e4f5a6b", versions=["draft"], scorer="contains"
+    )
 
     workflow: UUID
     versions: Annotated[

@@ -1,5 +1,6 @@
 """Request and response schemas of the runs API."""
 
+from dataclasses import replace
 from datetime import date, datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
@@ -7,7 +8,7 @@ from uuid import UUID
 from ninja import Schema
 from pydantic import ConfigDict, Field
 
-from config.http.openapi import Body, Limit, Offset
+from config.http.openapi import Body, with_example
 from workflows.engine.runtime.step_records import RunStatus
 from workflows.run_filters import RunFilter
 
@@ -37,15 +38,33 @@ class DebugIn(Body):
     values: dict[NodeId, dict[str, Any]] = Field(default_factory=dict)
 
 
+class FileIn(Body):
+    """A file of a message: an uploaded one by its id, or an address on the web.
+
+    Values of start fields for files have the same form; there the id alone is enough, too.
+    """
+
+    type: Annotated[str, Field(max_length=20)] = ""
+    transfer_method: Literal["local_file", "remote_url"] = "local_file"
+    upload_file_id: UUID | None = None
+    url: Annotated[str, Field(max_length=2_000)] | None = None
+
+
 class StartIn(Body):
     """A run to start. ``user`` is your own id of the person that the run is for.
+
+    ``inputs`` are named as the fields of the start node; other names are refused. ``version``: the published
+    version runs unless ``draft`` is asked for.
 
     ``group_id`` selects the group whose workflow memory is used. ``merge``: workflows whose
     shared memory this run uses; a run of one of them alone doesn't see it.
     """
 
+    model_config = with_example(query="I live in Bern.", user="ana", response_mode="blocking")
+
     inputs: Inputs = Field(default_factory=dict)
     query: Annotated[str, Field(max_length=200_000)] | None = None
+    files: Annotated[list[FileIn | str], Field(max_length=50)] = []
     conversation_id: Annotated[str, Field(min_length=1, max_length=80)] | None = None
     user: Annotated[str, Field(min_length=1, max_length=80)] | None = None
     group_id: Annotated[str, Field(min_length=1, max_length=80)] | None = None
@@ -65,7 +84,9 @@ class RunOut(Schema):
     version: int | None
     conversation_id: str | None
     user: str
+    channel: str = Field(description="How it was started: page, api, openai, dify, mcp and so on.")
     status: RunStatus
+    query: str | None = Field(description="The message of a chat.")
     inputs: Inputs
     outputs: dict[str, Any] | None
     error: str
@@ -76,6 +97,7 @@ class RunOut(Schema):
         description="In USD, within a minute of the end; null without a price."
     )
     attempt: int
+    request_id: str = Field(description="The X-Request-ID of the request that started the run.")
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
@@ -83,7 +105,11 @@ class RunOut(Schema):
     debug: dict[str, Any] | None
     paused_at: list[str]
     pinned: list[str]
-    events_url: str
+    url: str = Field(description="The path of this run, to look again until ``status`` is final.")
+    events_url: str = Field(description="The path of its events, as they come.")
+    waits_url: str = Field(
+        description="The path of the questions that a paused run waits for, and of their answers."
+    )
 
 
 class AnsweringModelOut(Schema):
@@ -109,7 +135,10 @@ class StepOut(Schema):
     error_type: str
     tries: int
     started_at: float
-    elapsed: float
+    elapsed: float = Field(description="In seconds, without ``waited``.")
+    waited: float = Field(
+        description="Seconds for which it waited for a place to run code or a template."
+    )
     prompt_tokens: int
     completion_tokens: int
     model: AnsweringModelOut | None = Field(description="Of a step that asked a model.")
@@ -136,48 +165,59 @@ class StepPartOut(Schema):
     completion_tokens: int
 
 
+class CitationOut(Schema):
+    """A knowledge page that the answer rests on, with the passage as the run read it.
+
+    Of a page that was forgotten or erased since, or that the reader may not know of, only ``position`` is left.
+    """
+
+    position: int
+    is_available: bool
+    dataset_id: str | None = Field(description="The namespace of the knowledge base.")
+    dataset_name: str | None
+    document_id: str | None = Field(description="The ID of the page in its knowledge base.")
+    document_name: str | None
+    segment_id: str | None = Field(description="The ID of the page's entry in memory.")
+    score: float | None
+    content: str | None
+
+
+class AnswerMetadataOut(Schema):
+    retriever_resources: list[CitationOut] = Field(
+        description="Empty unless the workflow shows sources with its answers."
+    )
+
+
 class RunDetailOut(RunOut):
+    metadata: AnswerMetadataOut
     steps: list[StepOut]
     memories_recalled: list[dict[str, Any]]
     memories_written: list[dict[str, Any]]
+    repeated_calls: int = Field(
+        description="Calls of steps that were made again after a worker was lost."
+    )
 
 
-class RunsQuery(Schema):
-    """Filters of the list of runs.
-
-    ``user``: the id of the person that the run is for, either yours or the account's. ``text``: a text in the inputs.
-    ``node``: the id of a node that ran. ``since`` and ``until``: days, both included. ``children``: also runs that other
-    runs started as sub-workflows. ``parent``: only those of this run. ``sort``: a column whose highest value is first;
-    by default the newest run is first.
-    """
+class TeamRunsQuery(Schema):
+    """Filters of the list of a team's runs, which can't be filtered by what it doesn't show."""
 
     workflow: UUID | None = None
-    status: RunStatus | None = None
-    user: FilterText = ""
-    text: FilterText = ""
-    node: FilterText = ""
+    status: RunStatus | Literal["uncertain"] | None = Field(
+        default=None, description="``uncertain``: paused, because the outcome of a step is unknown."
+    )
     since: date | None = None
     until: date | None = None
-    children: bool = False
-    parent: UUID | None = None
     min_seconds: Annotated[float | None, Field(gt=0, allow_inf_nan=False)] = None
     min_tokens: Annotated[int | None, Field(gt=0, le=10**15)] = None
     min_cost: Annotated[float | None, Field(gt=0, allow_inf_nan=False)] = None
     feedback: Literal["", "up", "down", "any"] = ""
     sort: Literal["", "duration", "tokens", "cost"] = ""
-    offset: Offset = 0
-    limit: Limit = 50
 
     def build_filter(self) -> RunFilter:
         return RunFilter(
-            status=self.status.value if self.status else "",
-            user=self.user,
-            text=self.text,
-            node=self.node,
+            status=str(self.status or ""),
             since=self.since,
             until=self.until,
-            children=self.children,
-            parent=self.parent,
             min_seconds=self.min_seconds,
             min_tokens=self.min_tokens,
             min_cost=self.min_cost,
@@ -185,9 +225,31 @@ class RunsQuery(Schema):
         )
 
 
-class RunPageOut(Schema):
-    items: list[RunOut]
-    count: int
+class RunsQuery(TeamRunsQuery):
+    """Filters of the list of runs.
+
+    ``workflow``: its id; a key needs ``workflows:read`` for it. ``user``: the id of the person that the run is for, either yours or the account's. ``text``: a text in the inputs.
+    ``node``: the id of a node that ran. ``since`` and ``until``: days, both included. ``children``: also runs that other
+    runs started as sub-workflows. ``parent``: only those of this run. ``sort``: a column whose highest value is first;
+    by default the newest run is first. ``text`` and ``node`` are searched in the newest 20,000 runs that match the other
+    filters, all others in all runs.
+    """
+
+    user: FilterText = ""
+    text: FilterText = ""
+    node: FilterText = ""
+    children: bool = False
+    parent: UUID | None = None
+
+    def build_filter(self) -> RunFilter:
+        return replace(
+            super().build_filter(),
+            user=self.user,
+            text=self.text,
+            node=self.node,
+            children=self.children,
+            parent=self.parent,
+        )
 
 
 class TeamRunOut(Schema):
@@ -208,40 +270,10 @@ class TeamRunOut(Schema):
     disliked: int
 
 
-class TeamRunPageOut(Schema):
-    items: list[TeamRunOut]
-    count: int
-
-
-class TeamRunsQuery(Schema):
-    """Filters of the list of a team's runs, which can't be filtered by what it doesn't show."""
-
-    workflow: UUID | None = None
-    status: RunStatus | None = None
-    since: date | None = None
-    until: date | None = None
-    min_seconds: Annotated[float | None, Field(gt=0, allow_inf_nan=False)] = None
-    min_tokens: Annotated[int | None, Field(gt=0, le=10**15)] = None
-    min_cost: Annotated[float | None, Field(gt=0, allow_inf_nan=False)] = None
-    feedback: Literal["", "up", "down", "any"] = ""
-    sort: Literal["", "duration", "tokens", "cost"] = ""
-    offset: Offset = 0
-    limit: Limit = 50
-
-    def build_filter(self) -> RunFilter:
-        return RunFilter(
-            status=self.status.value if self.status else "",
-            since=self.since,
-            until=self.until,
-            min_seconds=self.min_seconds,
-            min_tokens=self.min_tokens,
-            min_cost=self.min_cost,
-            feedback=self.feedback,
-        )
-
-
 class FeedbackIn(Body):
     """``rating``: 1 for a good answer, -1 for a bad one. Without a ``text``, an earlier one stays."""
+
+    model_config = with_example(rating=1, text="Exactly what I needed.")
 
     rating: Literal[1, -1]
     text: Annotated[str, Field(max_length=4_000)] | None = None
@@ -266,16 +298,22 @@ class StepDetailOut(StepOut):
 class ResumeIn(Body):
     """The way to resume a run; ``breakpoints`` replace the breakpoints for the rest of the run."""
 
+    model_config = with_example(mode="continue")
+
     mode: Literal["continue", "step", "stop"]
     breakpoints: Annotated[list[NodeId], Field(max_length=500)] | None = None
 
 
 class OutputsIn(Body):
+    model_config = with_example(outputs={"text": "Hello"})
+
     outputs: dict[str, Any]
 
 
 class PinIn(OutputsIn):
     """The outputs to pin. ``handle``: the branch that the node takes."""
+
+    model_config = with_example(outputs={"text": "Hello"})
 
     handle: Annotated[str, Field(max_length=255)] | None = None
 
@@ -314,26 +352,14 @@ class MemoryChangeOut(Schema):
 class MemoryChangesIn(Body):
     """The numbers of memory changes; without ``numbers``, all undecided changes are selected."""
 
+    model_config = with_example(numbers=[1, 2])
+
     numbers: Annotated[list[int], Field(max_length=10_000)] | None = None
 
 
 class MemoryDecisionOut(Schema):
     done: int
     refused: dict[int, str]
-
-
-class ConversationIn(Body):
-    name: Annotated[str, Field(min_length=1, max_length=255, pattern=r"\S")]
-
-
-class ConversationOut(Schema):
-    conversation_id: str = Field(validation_alias="key")
-    workflow_id: UUID
-    user: str = Field(validation_alias="subject")
-    name: str
-    turns: int = Field(validation_alias="dialogue_count")
-    created_at: datetime
-    last_message_at: datetime | None
 
 
 class LineOut(Schema):
@@ -364,6 +390,8 @@ class ComparisonOut(Schema):
 class TaskIn(Body):
     """A task. ``user`` names the person it is for; without a ``workflow`` the team's task workflow runs it."""
 
+    model_config = with_example(title="Opening hours", description="When are we open?")
+
     title: Annotated[str, Field(min_length=1, max_length=255)]
     description: Annotated[str, Field(max_length=100_000)] = ""
     workflow: UUID | None = None
@@ -392,8 +420,3 @@ class TaskOut(Schema):
     error: str
     learnt: LearningOut | None
     created_at: datetime
-
-
-class TaskPageOut(Schema):
-    items: list[TaskOut]
-    count: int

@@ -7,7 +7,7 @@ from uuid import UUID
 from ninja import Schema
 from pydantic import Field
 
-from config.http.openapi import Body
+from config.http.openapi import Body, with_example
 from workflows.models import ToolConnection
 
 
@@ -17,6 +17,8 @@ Authentication = Literal["", "none", "bearer", "basic", "header", "query"]
 
 class ConnectionIn(Body):
     """An API or an MCP server to connect. Which fields are used depends on ``kind``."""
+
+    model_config = with_example(kind="openapi", document_url="https://api.example.com/openapi.json")
 
     kind: ConnectionKind
     name: str = Field("", max_length=255, description="Empty: the title of the API or server.")
@@ -45,6 +47,8 @@ class ConnectionIn(Body):
 
 
 class OperationsIn(Body):
+    model_config = with_example(enabled_operations=["list_books"], approval_operations=[])
+
     enabled_operations: list[str] = Field(max_length=500)
     approval_operations: list[str] = Field(
         max_length=500, description="Operations of which a person must approve each call."
@@ -52,10 +56,14 @@ class OperationsIn(Body):
 
 
 class RefreshIn(Body):
+    model_config = with_example(document="")
+
     document: str = Field("", description="The new document, if it has no URL.")
 
 
 class TryIn(Body):
+    model_config = with_example(operation="list_books", arguments={"author": "Keller"})
+
     operation: str = Field(max_length=64)
     arguments: dict[str, Any] = Field(default_factory=dict)  # Any: the operation's schema checks it
 

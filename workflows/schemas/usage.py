@@ -13,6 +13,7 @@ from workflows.services.usage.labels import find_subject
 from workflows.services.usage.report import (
     DEFAULT_DAYS,
     MAX_DAYS,
+    NO_CHANNEL,
     NO_KEY,
     Dimension,
     Selection,
@@ -38,6 +39,13 @@ class UsageQuery(Schema):
         UUID | Literal["-"] | None, Field(description="- stands for runs without an API key.")
     ] = None
     person: Annotated[str, Field(max_length=255)] = ""
+    channel: Annotated[
+        str,
+        Field(
+            max_length=12,
+            description="As in a run: page, api, openai, dify, mcp and so on. - stands for runs without one.",
+        ),
+    ] = ""
     model: Annotated[
         str, Field(max_length=511, description="Provider and name, such as openai/gpt-4o-mini.")
     ] = ""
@@ -53,6 +61,7 @@ class UsageQuery(Schema):
             until,
             workflow_id=self.workflow,
             key=NO_KEY if self.key == NO_KEY else self.key,
+            channel=("" if self.channel == NO_CHANNEL else self.channel) if self.channel else None,
             model=(provider, model) if has_model else None,
             is_own=self.own,
         )

@@ -7,7 +7,7 @@ from uuid import UUID
 from ninja import Schema
 from pydantic import Field
 
-from config.http.openapi import Body
+from config.http.openapi import Body, with_example
 from workflows.models import ModelProvider, Workflow
 from workflows.models.documents import to_json
 from workflows.samples import Sample
@@ -43,6 +43,10 @@ class ReportOut(Schema):
 
 
 class WorkflowIn(Body):
+    model_config = with_example(
+        document={"version": "0.1.0", "nodes": [], "edges": []}, name="Helpdesk"
+    )
+
     document: Document
     name: Name | None = Field(None, description="Overrides the name in the document.")
     folder: UUID | None = Field(None, description="Target folder; null for the top level.")
@@ -52,16 +56,22 @@ class WorkflowIn(Body):
 
 
 class DraftIn(Body):
+    model_config = with_example(document={"version": "0.1.0", "nodes": [], "edges": []})
+
     document: Document
     confirm_newer: bool = False
 
 
 class ValidateIn(Body):
+    model_config = with_example(document={"version": "0.1.0", "nodes": [], "edges": []})
+
     document: Document
 
 
 class WorkflowPatch(Body):
     """Fields that are left out keep their value. ``folder`` null moves the workflow to the top level."""
+
+    model_config = with_example(name="Helpdesk", description="Answers questions of customers.")
 
     name: Name = Field("")
     description: str | None = Field(None, max_length=10_000)
@@ -75,15 +85,21 @@ class WorkflowPatch(Body):
 class MoveIn(Body):
     """The workflows to move; all are moved or none."""
 
+    model_config = with_example(workflows=["0197a3c4-5b6d-7e8f-9a0b-1c2d3e4f5a6b"], folder=None)
+
     workflows: list[UUID] = Field(min_length=1, max_length=200)
     folder: UUID | None = Field(description="null for the top level.")
 
 
 class DuplicateIn(Body):
+    model_config = with_example(name="Helpdesk, second")
+
     name: Name | None = None
 
 
 class PublishIn(Body):
+    model_config = with_example(note="Shorter answers")
+
     note: str = Field("", max_length=2_000, description="Version note.")
 
 
@@ -134,14 +150,44 @@ class WorkflowDetailOut(WorkflowOut):
         return to_json(load_draft(workflow))
 
 
+class ImportFindingOut(Schema):
+    """Something that the document wants, such as a model or a tool.
+
+    ``effect`` says what happens to the nodes: a run that reaches one ``fails`` there, a call of the tool is ``refused``
+    and the agent goes on, something else does the work (``replaced``), the setting has no effect (``ignored``), it is
+    here (``works``), or no node uses it (``unused``).
+    ``detail`` is what answers instead, the version of a plug-in or the value of a setting.
+    """
+
+    need: Literal[
+        "model", "tool", "data_set", "node_type", "plugin", "module", "language", "feature"
+    ]
+    name: str
+    provider: str
+    effect: Literal["works", "fails", "refused", "replaced", "ignored", "unused"]
+    detail: str
+    nodes: list[str]
+
+
+class ImportReportOut(Schema):
+    """The report about a draft: it names the things that this installation or the team lacks.
+
+    ``working_count`` nodes can run. For the ``demo_nodes`` of them only the offline demo model is there, which answers
+    questions and writes nothing.
+    """
+
+    node_count: int
+    working_count: int
+    demo_nodes: list[str]
+    missing: list[ImportFindingOut] = Field(validation_alias="findings")
+    present: list[ImportFindingOut]
+    unused: list[ImportFindingOut]
+
+
 class CreatedOut(Schema):
     workflow: WorkflowOut
     warnings: list[ProblemOut]
-
-
-class PageOut(Schema):
-    items: list[WorkflowOut]
-    count: int
+    report: ImportReportOut
 
 
 class VersionOut(Schema):
@@ -197,6 +243,10 @@ class LimitsIn(Body):
 
 
 class ProviderIn(Body):
+    model_config = with_example(
+        name="ollama", base_url="http://127.0.0.1:11434/v1", default_model="qwen3:4b"
+    )
+
     name: Name = Field(description="The name in a document's model.provider, such as openai.")
     kind: Kind = "openai_compatible"
     base_url: str = Field("", max_length=2048, examples=["https://api.example.com/v1"])
@@ -212,6 +262,8 @@ class ProviderIn(Body):
 
 
 class ProviderPatch(Body):
+    model_config = with_example(default_model="qwen3:8b")
+
     base_url: str | None = Field(None, max_length=2048)
     default_model: str | None = Field(None, max_length=255)
     secret: str | None = Field(None, min_length=1, max_length=4096)
@@ -262,12 +314,77 @@ class TestOut(Schema):
 class DefaultModel(Body):
     """The model that new nodes and samples use; both are empty if the team has none."""
 
+    model_config = with_example(provider="ollama", model="qwen3:4b")
+
     provider: str = Field("", max_length=255, description="The name of a provider of the team.")
     model: str = Field("", max_length=255, description="Empty: the provider's own default model.")
 
 
+AddedType = Annotated[Literal["embedding", "rerank"], Field(description="The type of model.")]
+
+
+class AddedModelIn(Body):
+    """An embedding or reranking model to add to a provider, after a test that calls it."""
+
+    model_config = with_example(type="embedding", name="nomic-embed-text")
+
+    type: AddedType
+    name: str = Field(min_length=1, max_length=255, examples=["text-embedding-3-small"])
+    dimensions: int | None = Field(
+        None, ge=1, le=3900, description="Of the vectors to ask for; null: the model's own number."
+    )
+    question_prefix: str = Field("", max_length=100, examples=["query: "])
+    text_prefix: str = Field("", max_length=100, examples=["passage: "])
+    is_default: bool = Field(
+        True, description="Make it the team's default of its type, which is what memory uses."
+    )
+    saves_failing: bool = Field(False, description="Add it even if the test fails.")
+
+
+class AddedModelOut(Schema):
+    id: UUID
+    type: AddedType
+    provider: str = Field(alias="provider.name")
+    name: str
+    is_default: bool
+    dimensions: int | None = Field(description="Of its vectors, as the last test measured them.")
+    unrelated_cosine: float | None = Field(
+        description="The cosine of unrelated texts in the last test, from which nearness starts."
+    )
+    check_error: str = Field(description="Why the last test failed.")
+
+
+class AddedModelTestOut(Schema):
+    """The result of a test that called the model."""
+
+    error: str
+    dimensions: int | None
+    unrelated_cosine: float | None
+    order: list[int] = Field(
+        description="The numbers of three texts, from the most relevant one to a question; the second answers it."
+    )
+
+
+class AddedModelResultOut(Schema):
+    """The model, unless it failed its test and was not added, and the result of the test."""
+
+    model: AddedModelOut | None
+    test: AddedModelTestOut
+
+
+class DefaultAddedModel(Body):
+    """The team's default model of a type; both names are empty if it has none."""
+
+    model_config = with_example(provider="ollama", model="nomic-embed-text")
+
+    provider: str = Field("", max_length=255, description="The name of a provider of the team.")
+    model: str = Field("", max_length=255)
+
+
 class MappingIn(Body):
     """A model of the team that answers for one that documents name."""
+
+    model_config = with_example(provider="openai", target="ollama", target_model="qwen3:4b")
 
     provider: str = Field(min_length=1, max_length=255, examples=["openai"])
     model: str = Field("", max_length=255, description="Empty: all models of the provider.")
@@ -276,6 +393,8 @@ class MappingIn(Body):
 
 
 class MappingKey(Body):
+    model_config = with_example(provider="openai")
+
     provider: str = Field(min_length=1, max_length=255)
     model: str = Field("", max_length=255)
 
@@ -288,6 +407,8 @@ class MappingOut(Schema):
 
 
 class CredentialIn(Body):
+    model_config = with_example(name="weather", secret="sk-…", hosts="api.example.com")  # noqa: S106
+
     name: Name
     secret: str = Field(min_length=1, max_length=4096)
     base_url: str = Field("", max_length=2048)
@@ -295,6 +416,8 @@ class CredentialIn(Body):
 
 
 class SecretIn(Body):
+    model_config = with_example(secret="sk-…")  # noqa: S106
+
     secret: str = Field(min_length=1, max_length=4096)
 
 

@@ -10,7 +10,20 @@ from django.utils.translation import gettext as _
 from accounts import audit
 from accounts.access import Principal
 from accounts.tenancy import HasTeams, TenantModel
-from workflows.models import Credential, DataSet, Folder, Run, TestCase, ToolConnection, Workflow
+from workflows.models import (
+    Credential,
+    DataSet,
+    Folder,
+    ModelProvider,
+    Run,
+    RunSubscription,
+    StoredFile,
+    Task,
+    TestCase,
+    ToolConnection,
+    Trigger,
+    Workflow,
+)
 
 
 # The prefixes of the actions whose subjects are this app's rows.
@@ -24,15 +37,23 @@ FAMILIES = (
     "task",
     "tool",
     "data_set",
+    "file",
+    "conversation",
+    "trigger",
 )
 # model → the field with its name, and the URL name of the page that any member of the team may open
 NAME_SOURCES: Mapping[type[TenantModel], tuple[str, str]] = {
     Workflow: ("name", "workflows:detail"),
     Run: ("workflow__name", ""),
+    StoredFile: ("kind", ""),
     Folder: ("name", ""),
     Credential: ("name", ""),
+    ModelProvider: ("name", ""),
+    Task: ("workflow__name", ""),
     TestCase: ("name", ""),
     DataSet: ("name", "workflows:data_set"),
+    Trigger: ("title", ""),
+    RunSubscription: ("url", ""),
     ToolConnection: ("name", ""),
 }
 
@@ -56,7 +77,7 @@ def record(principal: Principal, row: TenantModel, action: str, **detail: Any) -
 def list_display_names(
     principal: HasTeams, team_id: UUID, subjects: Sequence[str]
 ) -> dict[str, audit.DisplayName]:
-    """Return the display names of the audit log's subjects. A run is named by its workflow, since its text is private."""
+    """Return the display names of the audit log's subjects. Runs, tasks and files are named without their private texts."""
     names: dict[str, audit.DisplayName] = {}
     for model, (field, url_name) in NAME_SOURCES.items():
         ids = _parse_ids(subjects, str(model._meta.model_name))
@@ -65,9 +86,18 @@ def list_display_names(
         rows = model._base_manager.filter(team_id=team_id, pk__in=ids).values_list("pk", field)
         for pk, name in rows:
             url = reverse(url_name, args=[pk]) if url_name else ""
-            text = _("A run of %(workflow)s") % {"workflow": name} if model is Run else name
-            names[f"{model._meta.model_name}:{pk}"] = audit.DisplayName(text, url)
+            names[f"{model._meta.model_name}:{pk}"] = audit.DisplayName(_name(model, name), url)
     return names
+
+
+def _name(model: type[TenantModel], name: str | None) -> str:
+    if model is Run:
+        return _("A run of %(workflow)s") % {"workflow": name}
+    if model is StoredFile:
+        return _("A file")
+    if model is Task:
+        return _("A task for %(workflow)s") % {"workflow": name} if name else _("A task")
+    return name or ""
 
 
 def _parse_ids(subjects: Sequence[str], model_name: str) -> list[UUID]:

@@ -4,6 +4,7 @@ No function here returns a secret; the code that sends a secret decrypts it.
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 from uuid import UUID
@@ -14,7 +15,7 @@ from django.utils.translation import gettext as _
 
 from accounts.access import Principal
 from accounts.tenancy import tenant
-from config.encryption.crypto import encrypt, rotate
+from config.encryption.crypto import encrypt, is_readable, rotate
 from workflows import permissions
 from workflows.errors import InvalidValue, NameTaken
 from workflows.llm import registry
@@ -23,6 +24,8 @@ from workflows.models import Credential, ModelProvider, WorkflowSecret
 from workflows.models.provider import ProviderKind
 from workflows.services import audit_lines
 from workflows.services.model_prices import Prices, clean_prices
+from workflows.services.models import added_models
+from workflows.services.triggers.addresses import list_trigger_secrets, rotate_trigger_secrets
 
 
 Limits = Mapping[str, int | None]
@@ -37,6 +40,14 @@ LIMITS: Final = {
 TOOL_KIND = "tool"  # the kind of a credential for a tool connection
 HINT_LENGTH = 4  # characters of a secret that its hint gives away
 HINT_MIN_SECRET_LENGTH = 16  # a shorter one gives away nothing
+
+
+@dataclass(frozen=True, slots=True)
+class SecretCount:
+    """The number of stored secrets, and how many of them no key decrypts."""
+
+    total: int
+    unreadable: int
 
 
 def create_credential(
@@ -145,6 +156,9 @@ def update_provider(
         provider.save()
         if secret:
             _set_secret(principal, provider, secret)
+        is_other_endpoint = base_url is not None or enabled is not None or secret is not None
+        if is_other_endpoint and added_models.embeds_memories(provider):
+            added_models.reembed(provider.team_id)
         detail = {"secret_withdrawn": True} if is_secret_dropped else {}
         if prices is not None:
             detail["prices_changed"] = True
@@ -161,6 +175,8 @@ def delete_provider(principal: Principal, *, provider: ModelProvider) -> None:
     permissions.check_manage(principal, provider)
     with tenant([provider.team_id]):
         credential = provider.credential
+        if added_models.embeds_memories(provider):
+            added_models.reembed(provider.team_id)
         deleted: list[tuple[Credential | ModelProvider, dict[str, str]]]
         deleted = [(provider, {"provider": provider.name})]
         _delete(provider)
@@ -182,7 +198,24 @@ def rotate_secrets(team_ids: Iterable[UUID]) -> int:
                     row.secret = rotate(bytes(row.secret))
                     row.save(update_fields=["secret"])
                     count += 1
+            count += rotate_trigger_secrets(team_id)
     return count
+
+
+def count_secrets(team_ids: Iterable[UUID]) -> SecretCount:
+    """Count the stored secrets of these teams, and those that none of the keys can decrypt."""
+    total = unreadable = 0
+    for team_id in team_ids:
+        with tenant([team_id]):
+            for model in (Credential, WorkflowSecret):
+                rows = model.objects.unscoped().filter(team_id=team_id)
+                for secret in rows.values_list("secret", flat=True).iterator():
+                    total += 1
+                    unreadable += not is_readable(bytes(secret))
+            for secret in list_trigger_secrets(team_id):
+                total += 1
+                unreadable += not is_readable(secret)
+    return SecretCount(total, unreadable)
 
 
 def build_hint(secret: str) -> str:

@@ -1,4 +1,4 @@
-"""Erase and export the workflow data of a person: conversations, tasks, and runs for that person."""
+"""Erase and export the workflow data of a person: conversations, tasks, files, and runs for that person."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -9,21 +9,23 @@ from django.db.models import F, Model, Q, QuerySet
 
 from workflows.errors import StillRunning
 from workflows.execution.usage.counting import count_team
+from workflows.files.removal import remove_files
 from workflows.models import (
     Conversation,
     DataCase,
     DryRunChange,
     Feedback,
+    IdempotencyKey,
     Message,
     ModelUsage,
     Run,
-    RunEvent,
+    RunCommit,
     RunPartial,
     RunUsage,
     RunWait,
     Step,
-    StepIntent,
     StepPart,
+    StoredFile,
     Task,
 )
 from workflows.models.run import RunStatus
@@ -31,7 +33,7 @@ from workflows.models.run import RunStatus
 
 # The models whose rows belong to a run and are deleted with it.
 RUN_MODELS: tuple[type[Model], ...] = (
-    *(Step, StepPart, RunEvent, RunPartial, StepIntent),
+    *(Step, StepPart, RunCommit, RunPartial),
     *(RunWait, DryRunChange, Feedback),
 )
 
@@ -55,7 +57,7 @@ def match_author(subject: str) -> Q:
 
 
 def export_person(team_id: UUID, subject: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the person's conversations with their messages one by one for an export."""
+    """Yield the person's conversations with their messages, files and feedback one by one for an export."""
     conversations = Conversation.objects.unscoped().filter(match_person(subject), team_id=team_id)
     for conversation in conversations.select_related("workflow").order_by("created_at", "id"):
         messages = Message.objects.unscoped().filter(conversation=conversation).order_by("number")
@@ -70,6 +72,18 @@ def export_person(team_id: UUID, subject: str) -> Iterator[tuple[str, dict[str, 
                 "variables": conversation.variables,
                 "began_at": conversation.created_at.isoformat(),
                 "turns": [{**turn, "created_at": turn["created_at"].isoformat()} for turn in turns],
+            },
+        )
+    for file in list_present_files(team_id, match_person(subject)).order_by("created_at", "id"):
+        yield (
+            "file",
+            {
+                "id": str(file.pk),
+                "name": file.name,
+                "type": file.media_type,
+                "size": file.size,
+                "sha256": file.sha256,
+                "stored_at": file.created_at.isoformat(),
             },
         )
     runs = Run.objects.unscoped().filter(match_person(subject), team_id=team_id)
@@ -104,7 +118,11 @@ def erase_person(team_id: UUID, subject: str, *, dry_run: bool) -> Mapping[str, 
     querysets += [feedback.exclude(run__in=runs)]
     cases = DataCase.objects.unscoped().filter(rows_of_person, team_id=team_id)
     querysets += [cases.exclude(subject="")]
-    querysets += [runs, conversations, tasks]
+    answers = IdempotencyKey.objects.unscoped().filter(
+        Q(object_id__in=runs.values("pk")) | Q(object_id__in=tasks.values("pk")), team_id=team_id
+    )
+    files = list_present_files(team_id, rows_of_person)
+    querysets += [answers, runs, conversations, tasks, files]
     counts: Counter[str] = Counter()
     for rows in querysets:
         counts[rows.model._meta.db_table] += rows.count()
@@ -114,10 +132,17 @@ def erase_person(team_id: UUID, subject: str, *, dry_run: bool) -> Mapping[str, 
         if any(status in (RunStatus.QUEUED, RunStatus.RUNNING) for status in statuses):
             raise StillRunning
         count_team(team_id)  # the numbers outlive the runs, but not whom they were for
-        for rows in (feedback, cases.exclude(subject=""), tasks, runs, conversations):
+        for rows in (answers, feedback, cases.exclude(subject=""), tasks, runs, conversations):
             rows.delete()
+        remove_files(team_id, files)
         forget_usage_of(team_id, rows_of_person)
     return counts
+
+
+def list_present_files(team_id: UUID, rows_of_person: Q) -> QuerySet[StoredFile]:
+    """Return the person's files, without those whose removal has begun: their rows name nobody any more."""
+    rows = StoredFile.objects.unscoped().filter(rows_of_person, team_id=team_id)
+    return rows.filter(removed_at__isnull=True)
 
 
 def forget_usage_of(team_id: UUID, rows_of_person: Q) -> None:
@@ -132,7 +157,10 @@ def forget_usage_of(team_id: UUID, rows_of_person: Q) -> None:
 
 def _add_to_nobody(row: RunUsage | ModelUsage) -> None:
     model = type(row)
-    keys = {"day", "workflow_id", "api_key_id", "latency_bucket", "provider", "model", "team"}
+    keys = {
+        *("team", "day", "workflow_id", "api_key_id", "channel", "latency_bucket"),
+        *("provider", "model"),
+    }
     fields = [field.name for field in model._meta.concrete_fields]
     same = {name: getattr(row, name) for name in fields if name in keys}
     sums = {name: getattr(row, name) for name in fields if name not in keys | {"id", "subject"}}

@@ -3,15 +3,14 @@
 from collections.abc import Iterator, Mapping
 from math import isfinite
 from typing import Final
-from uuid import UUID
 
 from django.utils.translation import gettext as _
 
 from workflows.engine.language.document import Document, NodeSpec
 from workflows.engine.language.problems import Problem, build_warning
 from workflows.errors import InvalidValue
-from workflows.execution.ports.models import load_directory
 from workflows.llm.config import OFFLINE, normalize_name
+from workflows.llm.directory import ModelDirectory
 
 
 MAX_PRICES: Final = 200
@@ -41,12 +40,10 @@ def clean_prices(prices: Prices) -> dict[str, dict[str, float]]:
     return cleaned
 
 
-def find_price_problems(team_id: UUID, document: Document) -> Iterator[Problem]:
+def find_price_problems(directory: ModelDirectory | None, document: Document) -> Iterator[Problem]:
     """Yield a warning for each agent with a limit of cost whose model has no price in this team."""
     limited = [node for node in document.nodes if node.kind == _AGENT and node.data.get("max_cost")]
-    if not limited:
-        return
-    directory = load_directory(team_id)
+    directory = directory or ModelDirectory()
     for node in limited:
         provider, model = _read_model(node)
         resolution = directory.resolve(provider, model)

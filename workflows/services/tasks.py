@@ -18,7 +18,7 @@ from accounts.tenancy import tenant
 from workflows import memory_app, permissions
 from workflows.engine.language.document import Json
 from workflows.engine.language.dsl import load_document
-from workflows.engine.language.start_form import TEXT_FIELDS, list_fields
+from workflows.engine.language.start_form import TEXT_FIELDS, find_start, list_fields
 from workflows.errors import InvalidValue
 from workflows.execution.ports.models import load_directory
 from workflows.llm.config import DEFAULT
@@ -139,7 +139,7 @@ def _build_inputs(
     inputs: dict[str, Json] = {"title": task.title, "description": task.description}
     snapshot, _version = select_snapshot(principal, workflow, None)
     document = from_json(snapshot.document)
-    start = next((node for node in document.nodes if node.kind == "start"), None)
+    start = find_start(document)
     fields = list_fields(start) if start else ()
     if any(field.name in inputs for field in fields):
         return inputs

@@ -23,11 +23,18 @@ register = template.Library()
 
 # The places in a message that name a node: "a.text is unknown: a has no text".
 _ID = re.compile(
-    r"(?:^|(?<=\()|(?<=: )|(?<=node )|(?<=inside )|(?<=outputs of )|(?<=mean )|(?<=, )|(?<=→ )|(?<=“))"
+    r"(?:^|(?<=\()|(?<=: )|(?<=node )|(?<=inside )|(?<=outputs of )|(?<=output of )|(?<=mean )|(?<=, )|(?<=→ )|(?<=“))"
     r"(?!there is no )(?P<id>[^\s.;,()?“”]+)(?P<dot>\.(?=\w))?"
 )
 SENTENCES_BY_CODE: Mapping[str, str | Promise] = {
     "agent.price": _("The cost can't be limited, because the model has no price"),
+    "app.model_config": _("The settings of the app are missing"),
+    "app.data_sets": _("The data sets are searched by a node"),
+    "app.form": _("The fields of the form are inputs of the Start node"),
+    "app.prompt": _("The prompt and the model are in a node"),
+    "app.tools": _("The tools belong to the agent"),
+    "app.unused": _("A setting of the app has no effect"),
+    "app.translated": _("The app was turned into a graph"),
     "assigner.invalid": _("An assignment is incomplete"),
     "classes.duplicate": _("Several classes have the same id"),
     "classes.reserved": _("The id of a class is reserved"),
@@ -45,8 +52,11 @@ SENTENCES_BY_CODE: Mapping[str, str | Promise] = {
     "container.start_unknown": _("The container's start node is invalid"),
     "document.edges": _("The workflow has too many edges"),
     "document.kind": _("Unusual document kind"),
+    "document.nesting": _("Containers are nested too deeply"),
     "document.nodes": _("The workflow has too many nodes"),
+    "document.too_many": _("The document has too many values"),
     "document.unknown_key": _("Unknown part (kept)"),
+    "document.variable": _("No document selected"),
     "edge.crosses": _("The edge crosses the border of a container"),
     "edge.dangling": _("The edge connects to a node that doesn't exist"),
     "edge.duplicate": _("Duplicate edge"),
@@ -64,6 +74,7 @@ SENTENCES_BY_CODE: Mapping[str, str | Promise] = {
     "export.variable": _("A variable can't be exported to this format"),
     "delay.no_time": _("This is not a time"),
     "delay.too_long": _("The delay is too long"),
+    "feature.not_offered": _("A feature is not offered here"),
     "form.duplicate": _("A field or a button has a name that is used twice"),
     "mail.no_address": _("A question has no address to be mailed to"),
     "mail.not_configured": _("This server can't send mail"),
@@ -76,10 +87,13 @@ SENTENCES_BY_CODE: Mapping[str, str | Promise] = {
     "http.url": _("Invalid URL"),
     "input.invalid": _("Invalid input"),
     "input.unknown": _("Unknown input"),
-    "kind.unknown": _("Unknown node type"),
+    "kind.unknown": _("This installation lacks the node type"),
     "list.operator": _("A condition on the list has an unknown operator"),
+    "list.operation": _("The operation is not supported"),
     "list.variable": _("No list selected"),
+    "llm.vision": _("The model gets no images"),
     "loop.variable": _("Invalid loop variable"),
+    "memory.in_system": _("Memories in a system message"),
     "memory.no_turns": _("The memory window adds nothing"),
     "memory.waits": _("External content needs review"),
     "model.missing": _("The model is not connected"),
@@ -94,6 +108,7 @@ SENTENCES_BY_CODE: Mapping[str, str | Promise] = {
     "node.id_missing": _("A node has no ID"),
     "node.id_reserved": _("The node ID is reserved for built-in variables"),
     "node.id_too_long": _("The node ID is too long"),
+    "node.id_given": _("Nodes had the same ID"),
     "node.id_twice": _("Duplicate node ID"),
     "node.kind_missing": _("The node has no type"),
     "node.misplaced": _("The node can't be placed here"),
@@ -102,20 +117,30 @@ SENTENCES_BY_CODE: Mapping[str, str | Promise] = {
     "node.parent_unknown": _("The parent container doesn't exist"),
     "node.too_deep": _("Containers are nested too deeply"),
     "node.unreachable": _("The node is not reachable"),
+    "note.invalid": _("A note is not readable"),
     "parameters.duplicate": _("Several parameters have the same name"),
     "policy.invalid": _("Invalid error handling"),
+    "policy.never_retried": _("Retries are off"),
     "reference.disabled_node": _("A variable comes from a disabled node"),
     "reference.inside_container": _("A variable is inside a container"),
     "reference.malformed": _("Invalid reference, kept as text"),
     "reference.unclosed": _("A reference is not closed, and kept as text"),
+    "reference.more": _("More references have problems"),
+    "reference.not_a_list": _("The variable is not a list"),
     "reference.not_upstream": _("A variable comes from a node that doesn't run before this one"),
+    "reference.undeclared": _("A conversation variable is not declared"),
+    "reference.undeclared_output": _("An output of the code is not declared"),
     "reference.unknown_node": _("A variable comes from a node that doesn't exist"),
     "reference.unknown_variable": _("Unknown variable"),
     "root.missing": _("The workflow has no Start node"),
     "root.mixed": _("A workflow starts with a Start node or with triggers, not both"),
     "root.several": _("There is already a Start node"),
+    "schedule.invalid": _("The schedule names no times"),
+    "tool.argument": _("A tool needs a value"),
     "tool.connected": _("The tool isn't connected"),
     "tool.unavailable": _("The team does not have this tool"),
+    "agent.tool": _("The agent goes on without this tool, which the team does not have"),
+    "code.module": _("The code imports a module that is not here"),
     "value.missing": _("A value is missing"),
     "variable.description": _("The description of a variable is too long"),
     "variable.duplicate": _("Duplicate variable name"),
@@ -124,6 +149,9 @@ SENTENCES_BY_CODE: Mapping[str, str | Promise] = {
     "variable.size": _("The value of a variable is too large"),
     "variable.type": _("Unknown variable type"),
     "variable.value": _("The value doesn't match the variable type"),
+    "webhook.body": _("A request with this method has no body"),
+    "webhook.duplicate": _("Several values have the same name"),
+    "webhook.type": _("A value has an unknown type"),
 }
 
 
@@ -161,10 +189,12 @@ def list_titles(document: Document, kinds: Mapping[str, AnyKind]) -> dict[str, s
     return {node.id: node.title or get_kind_title(node.kind, kinds) for node in document.nodes}
 
 
-def describe_with_location(problem: Problem) -> str:
-    """Return the message with the problem's location, for a list that shows nothing else of the document."""
-    return (
-        f"{problem.where}: {describe_problem(problem)}"
-        if problem.where
-        else describe_problem(problem)
-    )
+def describe_with_location(problem: Problem, titles: Mapping[str, str]) -> str:
+    """Return the message with the problem's location, for a list that shows nothing else of the document.
+
+    Nodes are named by their titles, as far as these are known.
+    """
+    message = replace_ids_by_titles(describe_problem(problem), titles)
+    title = titles.get(problem.node or "")
+    where = ", ".join(filter(None, (title, problem.field))) if title else problem.where
+    return f"{where}: {message}" if where else message

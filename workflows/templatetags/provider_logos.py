@@ -1,4 +1,4 @@
-"""The mark of a model provider, of ``static/icons.svg``."""
+"""The mark of a model provider, of ``static/icons.svg``, and its name for people."""
 
 import re
 
@@ -18,3 +18,10 @@ def get_logo(name: str) -> str:
     """Return the name of the icon for a provider: its own mark, or else that of any model."""
     preset = find_preset(_NUMBER.sub("", normalize_name(name)))
     return f"logo-{preset.name}" if preset else "model"
+
+
+@register.filter
+def get_provider_title(name: str) -> str:
+    """Return the name of a provider as its maker writes it; a name of the team's own stays as it is."""
+    preset = find_preset(name)
+    return preset.title if preset else name

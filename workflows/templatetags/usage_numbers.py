@@ -15,7 +15,7 @@ def format_count(value: float | None) -> str:
 
 @register.filter
 def format_seconds(value: float | None) -> str:
-    """Return a time for people, such as 420 ms, 3.1 s or 5 min 20 s; a dash without one."""
+    """Return a time for people, such as 420 ms, 3.1 s, 5 min 20 s or 2 h 5 min; a dash without one."""
     if not value:
         return "–"
     if value < 1:
@@ -23,6 +23,9 @@ def format_seconds(value: float | None) -> str:
     if value < 60:
         return _("%(n)s s") % {"n": number_format(value, 1 if value >= 10 else 2)}
     minutes, seconds = divmod(round(value), 60)
+    if minutes >= 60:
+        hours, minutes = divmod(minutes, 60)
+        return _("%(hours)s h %(minutes)s min") % {"hours": hours, "minutes": minutes}
     return _("%(minutes)s min %(seconds)s s") % {"minutes": minutes, "seconds": seconds}
 
 
@@ -41,4 +44,4 @@ def format_share(value: float | None) -> str:
     if value is None:
         return "–"
     percent = round(value * 100, 1)
-    return f"{number_format(percent, 0 if percent == int(percent) else 1)} %"
+    return f"{number_format(percent, 0 if percent == int(percent) else 1)}%"

@@ -50,7 +50,7 @@ class MappingRow:
 def set_default(request: HttpRequest) -> HttpResponse:
     """Set the team's default model."""
     principal, team_id = get_principal(request), get_current_team_id(request)
-    provider, model = _find_choice(principal, read_text(request.POST, "choice"))
+    provider, model = find_choice(principal, read_text(request.POST, "choice"))
     mappings.set_default(principal, team_id=team_id, provider=provider, model=model)
     return _show(request, principal, team_id)
 
@@ -61,7 +61,7 @@ def set_mapping(request: HttpRequest) -> HttpResponse:
     """Set the model that answers for one that documents name, or remove it."""
     principal, team_id = get_principal(request), get_current_team_id(request)
     name, model = read_text(request.POST, "provider"), read_text(request.POST, "model")
-    target, target_model = _find_choice(principal, read_text(request.POST, "choice"))
+    target, target_model = find_choice(principal, read_text(request.POST, "choice"))
     if target is None:
         mappings.delete_mapping(principal, team_id=team_id, name=name, model=model)
     else:
@@ -76,8 +76,8 @@ def build_choice_context(
 ) -> dict[str, Any]:
     """Return the models of the team, the one that is the default, and those that answer for others."""
     providers = [row for row in providers if row.enabled]
-    default = selectors.read_default_model(principal, team_id)
-    options = [(row.name, _list_options(row)) for row in providers if row.kind != OFFLINE]
+    default = mappings.read_default_model(principal, team_id)
+    options = [(row.name, list_options(row)) for row in providers if row.kind != OFFLINE]
     ids = {row.name: row.pk for row in providers}
     selected = (
         f"{ids[default['provider']]}:{default['model']}" if default["provider"] in ids else ""
@@ -91,7 +91,7 @@ def build_choice_context(
     }
 
 
-def _list_options(row: ModelProvider) -> list[ModelOption]:
+def list_options(row: ModelProvider) -> list[ModelOption]:
     names = dict.fromkeys([row.default_model, *row.model_names[:MAX_OFFERED]])
     return [ModelOption(f"{row.pk}:{name}", name) for name in names if name]
 
@@ -103,7 +103,7 @@ def _list_rows(principal: Principal, team_id: UUID, connected: Collection[str]) 
         for model in mappings.list_missing_models(team_id, connected)
     }
     rows = []
-    for mapping in selectors.list_mappings(principal, team_id):
+    for mapping in mappings.list_mappings(principal, team_id):
         missing_model = missing.pop((mapping.provider, mapping.model), None)
         model = mapping.target_model or mapping.target.default_model
         rows.append(
@@ -121,7 +121,7 @@ def _list_rows(principal: Principal, team_id: UUID, connected: Collection[str]) 
     return rows
 
 
-def _find_choice(principal: Principal, value: str) -> tuple[ModelProvider | None, str]:
+def find_choice(principal: Principal, value: str) -> tuple[ModelProvider | None, str]:
     """Return the provider and the model of an option. Raises NotFound for a provider that the caller may not change."""
     if not value:
         return None, ""

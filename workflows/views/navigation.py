@@ -20,21 +20,25 @@ class NavigationItem:
     icon: str
     current: bool
     count_url: str = ""  # of the number beside the label
+    starts_group: bool = False
 
+
+# These begin a group of links: what one builds with, what happened, and who is there.
+GROUP_STARTS = frozenset({"workflows:list", "workflows:runs", "accounts:team"})
 
 # URL name, label, icon, path prefixes of the section
 PAGES: tuple[tuple[str, str | Promise, str, tuple[str, ...]], ...] = (
     ("home", _("Home"), "home", ()),
-    ("workflows:samples", _("Samples"), "samples", ("/samples/",)),
+    ("workflows:waiting", _("Inbox"), "person", ("/waiting/",)),
     ("workflows:list", _("Workflows"), "workflow", ("/workflows/", "/chat/")),
-    ("workflows:runs", _("Runs"), "run", ("/runs/",)),
-    ("workflows:usage", _("Usage"), "usage", ("/usage/",)),
-    ("workflows:data_sets", _("Data sets"), "data-set", ("/data-sets/", "/evaluations/")),
-    ("workflows:waiting", _("Waiting for you"), "person", ("/waiting/",)),
-    ("workflows:tasks", _("Tasks"), "check", ("/tasks/",)),
+    ("workflows:samples", _("Samples"), "samples", ("/samples/",)),
     ("memory:list", _("Memory"), "memory", ("/memory/",)),
     ("workflows:tools", _("Tools"), "tool", ("/tools/",)),
     ("workflows:providers", _("Models"), "model", ("/models/",)),
+    ("workflows:runs", _("Runs"), "run", ("/runs/",)),
+    ("workflows:tasks", _("Tasks"), "check", ("/tasks/",)),
+    ("workflows:data_sets", _("Datasets"), "data-set", ("/data-sets/", "/evaluations/")),
+    ("workflows:usage", _("Usage"), "usage", ("/usage/",)),
     ("accounts:team", _("Team"), "team", ("/team/", "/teams/")),
 )
 
@@ -64,4 +68,4 @@ def _build_item(
     url = reverse(url_name)
     current = request.path == url or request.path.startswith(prefixes)
     count_url = reverse("workflows:waiting_count") if url_name == "workflows:waiting" else ""
-    return NavigationItem(url, label, icon, current, count_url)
+    return NavigationItem(url, label, icon, current, count_url, url_name in GROUP_STARTS)

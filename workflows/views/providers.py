@@ -19,8 +19,15 @@ from workflows.errors import InvalidValue
 from workflows.forms import ProviderForm, ProviderLimitsForm
 from workflows.llm.presets import PRESETS, find_preset
 from workflows.models import ModelProvider
+from workflows.models.provider import ModelType
 from workflows.services import credentials
-from workflows.services.models import connecting, local_servers
+from workflows.services.models import connecting, local_servers, mappings
+from workflows.views.added_models import (
+    AddedModelForm,
+    announce_trial,
+    attach_models,
+    build_defaults_context,
+)
 from workflows.views.model_choices import build_choice_context
 from workflows.views.request_context import find_provider, get_form_data, is_htmx
 
@@ -32,27 +39,25 @@ def index(request: HttpRequest) -> HttpResponse:
     principal, team_id = get_principal(request), get_current_team_id(request)
     preset = find_preset(request.POST.get("preset", "") or request.GET.get("preset", ""))
     page = _build_page(principal, team_id)
+    if request.method == "GET" and "preset" not in request.GET and not page["providers"]:
+        preset = PRESETS[0]  # a newcomer is asked for a key only
     names = {row.name for row in page["providers"]}
     form = ProviderForm(get_form_data(request), preset=preset, taken_names=names)
     error = ""
     if request.method == "POST" and form.is_valid():
-        provider, result = connecting.connect_provider(
-            principal,
-            team_id=team_id,
-            name=form.cleaned_data["name"],
-            base_url=form.cleaned_data["base_url"],
-            secret=form.cleaned_data["api_key"] or None,
-            default_model=form.cleaned_data["default_model"],
-            saves_unreachable="save_anyway" in request.POST,
-        )
-        if provider is not None:
-            _announce(request, provider, result)
+        error = _connect(request, principal, team_id, form.cleaned_data)
+        if not error:
             return _go_to_page(request)
-        error = result.error
         if is_htmx(request):
             # The form stays as it is, with the key, which no page can show again.
             return render(request, "providers/_refused.html", {"error": error})
-    context = page | {"form": form, "preset": preset, "error": error}
+    is_asked = request.method == "POST" or "preset" in request.GET
+    context = page | {
+        "form": form,
+        "preset": preset,
+        "error": error,
+        "shows_form": is_asked or not page["providers"],  # else the providers to choose from
+    }
     return render(
         request, "providers/list.html", context, status=422 if form.errors or error else 200
     )
@@ -74,7 +79,13 @@ def test(request: HttpRequest, provider_id: UUID) -> HttpResponse:
     """Test the connection to a provider by listing its models."""
     principal, provider = find_provider(request, provider_id)
     result = connecting.test_provider(principal, provider=provider)
-    context = {"provider": provider, "can_edit": True, "tested": result}
+    attach_models(principal, provider.team_id, [provider])
+    context = {
+        "provider": provider,
+        "can_edit": True,
+        "tested": result,
+        "added_form": AddedModelForm(),
+    }
     return render(request, "providers/_provider.html", context)
 
 
@@ -118,8 +129,11 @@ def set_limits(request: HttpRequest, provider_id: UUID) -> HttpResponse:
 @require_POST
 def delete(request: HttpRequest, provider_id: UUID) -> HttpResponse:
     principal, provider = find_provider(request, provider_id)
+    default = mappings.read_default_model(principal, provider.team_id)
     credentials.delete_provider(principal, provider=provider)
     messages.success(request, _("Removed “%(name)s” and its key.") % {"name": provider.name})
+    if default["provider"] == provider.name:
+        messages.warning(request, _("No default model. Choose one under Models."))
     return redirect("workflows:providers")
 
 
@@ -145,15 +159,51 @@ def read_prices(rows: Sequence[tuple[str, str, str]]) -> dict[str, dict[str, flo
     return prices
 
 
+def _connect(
+    request: HttpRequest, principal: Principal, team_id: UUID, values: dict[str, Any]
+) -> str:
+    """Connect a provider, announce it, and return an empty text, or else why it could not be connected."""
+    arguments = {
+        "team_id": team_id,
+        "name": values["name"],
+        "base_url": values["base_url"],
+        "secret": values["api_key"] or None,
+        "saves_unreachable": "save_anyway" in request.POST,
+    }
+    if values["model_type"] in ModelType.values:
+        try:
+            provider, trial = connecting.connect_for_model(
+                principal,
+                model_type=values["model_type"],
+                model=values["default_model"],
+                **arguments,
+            )
+        except InvalidValue as invalid:  # it lists no model of the type
+            return str(invalid)
+        if provider is not None:
+            announce_trial(request, provider.name, trial)
+        return "" if provider is not None else trial.error
+    provider, result = connecting.connect_provider(
+        principal, default_model=values["default_model"], **arguments
+    )
+    if provider is None:
+        return result.error
+    _announce(request, provider, result)
+    return ""
+
+
 def _build_page(principal: Principal, team_id: UUID) -> dict[str, Any]:
     can_edit = permissions.may_manage(principal, team_id)
     providers = list(selectors.list_providers(principal, team_id))
+    models = attach_models(principal, team_id, providers)
     return {
         "providers": providers,
         "can_edit": can_edit,
         "presets": PRESETS,
         "finds_local": can_edit and settings.LOCAL_MODELS,
+        "added_form": AddedModelForm(),
         **build_choice_context(principal, team_id, providers),
+        **build_defaults_context(principal, team_id, models),
     }
 
 

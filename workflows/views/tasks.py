@@ -1,5 +1,6 @@
 """Pages of tasks: create and run a task, and read its result and the rules learned from it."""
 
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -21,7 +22,7 @@ from workflows.views.request_context import get_form_data, is_htmx
 from workflows.views.runs.learning import get_learning_result
 from workflows.views.runs.memory import list_recalled, record_access
 from workflows.views.runs.recalled_memory import MemoryRow
-from workflows.views.value_text import format_value
+from workflows.views.value_text import format_entry, format_value
 
 
 @login_required
@@ -99,5 +100,7 @@ def _list_used_memories(principal: Principal, run: Run) -> list[MemoryRow]:
     """Return the memories learned from earlier tasks that were in the prompt, as readable text."""
     if not memory_app.is_on():
         return []
-    memories = list_recalled(principal, run, format_text=memory_app.format_value)
+    memories = list_recalled(
+        principal, run, format_entry=partial(format_entry, format_other=memory_app.format_value)
+    )
     return record_access(principal, run, [memory for memory in memories if memory.injected])[0]

@@ -3,6 +3,7 @@
 import asyncio
 import dataclasses
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from workflows.engine.errors import DocumentInvalid, EngineFault
 from workflows.engine.language.dsl import load_document
-from workflows.engine.language.problems import select_errors
+from workflows.engine.language.problems import Problem, select_errors
 from workflows.engine.language.validation import validate
 from workflows.engine.runtime.events import Event
 from workflows.engine.runtime.step_records import RunStatus, StepRecord
@@ -18,6 +19,12 @@ from workflows.engine.testing.backends import Backend, Outcome, Request
 from workflows.execution.kinds import load_kinds
 from workflows.management.answers import ShellAnswers, open_terminal
 from workflows.management.backends import IN_MEMORY, BackendRefused, MemoryOptions, build_backend
+from workflows.models import run as models
+from workflows.templatetags.problems import (
+    describe_with_location,
+    list_titles,
+    replace_ids_by_titles,
+)
 
 
 _SUCCESSFUL = (RunStatus.SUCCEEDED, RunStatus.PARTIAL)
@@ -52,8 +59,12 @@ class Command(BaseCommand):
         )  # fmt: skip
 
     def handle(self, *args: Any, **options: Any) -> None:
+        self._titles: Mapping[str, str] = {}
         try:
             outcome = asyncio.run(self._run(options))
+        except DocumentInvalid as invalid:
+            lines = [self._describe(problem) for problem in invalid.problems]
+            outcome = Outcome(status=RunStatus.FAILED, error="; ".join(lines))
         except EngineFault as fault:
             outcome = Outcome(status=RunStatus.FAILED, error=fault.message)
         self._print(outcome, as_json=options["as_json"])
@@ -62,6 +73,7 @@ class Command(BaseCommand):
 
     async def _run(self, options: dict[str, Any]) -> Outcome:
         request = _build_request(options)
+        self._titles = list_titles(request.document, load_kinds())
         self._validate(request)
         backend = _build_backend(options)
         try:
@@ -74,9 +86,12 @@ class Command(BaseCommand):
         problems = validate(request.document, load_kinds())
         for problem in problems:
             if not problem.is_error:
-                self.stderr.write(f"warning: {problem.where}: {problem.message}")
+                self.stderr.write(f"Warning: {self._describe(problem)}")
         if errors := select_errors(problems):
             raise DocumentInvalid(errors)
+
+    def _describe(self, problem: Problem) -> str:
+        return describe_with_location(problem, self._titles)
 
     def _print_event(self, event: Event) -> None:
         # On another stream than the outputs, which other programs may parse.
@@ -86,13 +101,15 @@ class Command(BaseCommand):
 
     def _print(self, outcome: Outcome, *, as_json: bool) -> None:
         if as_json:
-            self.stdout.write(_dump_json(_build_report(outcome)))
+            self.stdout.write(_dump_json(_build_report(outcome, self._titles)))
             return
         for name, value in outcome.outputs.items():
             self.stdout.write(f"{name}: {value if isinstance(value, str) else _dump_json(value)}")
         if outcome.error:
-            location = f" (node {outcome.error_node})" if outcome.error_node else ""
-            self.stderr.write(f"{outcome.status}{location}: {outcome.error}")
+            title = self._titles.get(outcome.error_node or "", outcome.error_node)
+            status = models.RunStatus(str(outcome.status)).label
+            error = replace_ids_by_titles(outcome.error, self._titles)
+            self.stderr.write(": ".join(filter(None, (str(status), title, error))))
 
 
 def _build_backend(options: dict[str, Any]) -> Backend:
@@ -157,21 +174,24 @@ def _parse_pairs(items: list[str], option: str) -> dict[str, str]:
     return pairs
 
 
-def _build_report(outcome: Outcome) -> dict[str, Any]:
+def _build_report(outcome: Outcome, titles: Mapping[str, str]) -> dict[str, Any]:
+    """Return what programs read: nodes by their ids, each with its title."""
     return {
         "status": outcome.status,
         "outputs": outcome.outputs,
         "error": outcome.error,
         "error_node": outcome.error_node,
+        "error_node_title": titles.get(outcome.error_node or ""),
         "stream": outcome.stream,
-        "steps": [_build_step(step) for step in outcome.steps],
+        "steps": [_build_step(step, titles) for step in outcome.steps],
         "elapsed": round(outcome.elapsed, 6),
     }
 
 
-def _build_step(step: StepRecord) -> dict[str, Any]:
+def _build_step(step: StepRecord, titles: Mapping[str, str]) -> dict[str, Any]:
     return {
         "node": step.key.node_id,
+        "title": titles.get(step.key.node_id, ""),
         "rounds": list(step.key.rounds),
         "kind": step.kind,
         "status": step.status,

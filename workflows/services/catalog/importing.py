@@ -1,7 +1,10 @@
 """Create workflows from documents. An import only parses: it starts no process, no request and no run."""
 
-from collections.abc import Mapping
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Final
 from uuid import UUID
 
 from django.utils.translation import gettext as _
@@ -12,16 +15,21 @@ from workflows import permissions
 from workflows.engine.errors import DocumentInvalid
 from workflows.engine.language import dsl
 from workflows.engine.language.document import Document, Json
-from workflows.engine.language.problems import Problem
+from workflows.engine.language.dsl.loading import load_tree
+from workflows.engine.language.dsl.own_ids import give_own_ids
+from workflows.engine.language.problems import Problem, build_warning
 from workflows.engine.language.validation import validate
 from workflows.errors import NewerDocument
 from workflows.execution.kinds import load_kinds
 from workflows.models import Folder, Workflow
 from workflows.services import audit_lines
 from workflows.services.catalog import folders
+from workflows.services.catalog.knowledge_mappings import apply_mappings
 from workflows.services.editing import log
 from workflows.services.editor import draft_rows, drafts
 
+
+MAX_NOTES: Final = 200  # that are kept of one import
 
 Source = str | bytes | Mapping[str, Json]
 
@@ -46,8 +54,14 @@ def import_document(
     """Create a workflow with the document as its draft. Raises DocumentInvalid or NewerDocument."""
     permissions.check_create(principal, team_id)
     document, warnings = load_source(source, confirm_newer=confirm_newer)
+    document = apply_mappings(principal, team_id, document)
     workflow = create_from_document(
-        principal, team_id=team_id, document=document, name=name, folder=folder
+        principal,
+        team_id=team_id,
+        document=document,
+        name=name,
+        folder=folder,
+        notes=warnings,
     )
     return ImportedWorkflow(workflow, warnings)
 
@@ -58,17 +72,36 @@ def replace_from_document(
     """Replace a workflow's draft, but not its name, with a document. Raises DocumentInvalid or NewerDocument."""
     permissions.check_edit(principal, workflow)
     document, warnings = load_source(source, confirm_newer=confirm_newer)
-    return ImportedWorkflow(
-        drafts.replace_draft(principal, workflow=workflow, document=document), warnings
-    )
+    document = apply_mappings(principal, workflow.team_id, document)
+    replaced = drafts.replace_draft(principal, workflow=workflow, document=document)
+    replaced.import_notes = _serialize_notes(warnings)
+    with tenant([workflow.team_id]):
+        replaced.save(update_fields=["import_notes"])
+    return ImportedWorkflow(replaced, warnings)
+
+
+def list_notes(workflow: Workflow) -> list[Problem]:
+    """Return what the import said of the document that the draft was made from."""
+    return [build_warning(**note) for note in workflow.import_notes]
+
+
+def _serialize_notes(warnings: Iterable[Problem]) -> list[dict[str, str | None]]:
+    return [
+        {"code": each.code, "message": each.message, "node": each.node, "field": each.field}
+        for each in itertools.islice(warnings, MAX_NOTES)
+    ]
 
 
 def load_source(source: Source, *, confirm_newer: bool) -> tuple[Document, tuple[Problem, ...]]:
-    """Return the document and its warnings. Raises DocumentInvalid, or NewerDocument unless ``confirm_newer``."""
+    """Return the document, in which each node has an id of its own, and its warnings.
+
+    Raises DocumentInvalid, or NewerDocument unless ``confirm_newer``.
+    """
     loaded = dsl.load_document(source, confirm_newer=confirm_newer)
     if loaded.pending and not confirm_newer:
         raise NewerDocument(loaded.document.version)
-    return loaded.document, tuple(loaded.warnings)
+    document, id_warnings = give_own_ids(loaded.document, load_kinds())
+    return document, (*loaded.warnings, *id_warnings)
 
 
 def list_document_problems(source: Source) -> list[Problem]:
@@ -78,6 +111,30 @@ def list_document_problems(source: Source) -> list[Problem]:
     except DocumentInvalid as invalid:
         return list(invalid.problems)
     return [*loaded.warnings, *validate(loaded.document, load_kinds())]
+
+
+def read_node_titles(source: Source) -> dict[str, str]:
+    """Return the titles of the document's nodes by id, also of a document that can't be imported; none if it is no tree.
+
+    An ID that several nodes have tells none of them.
+    """
+    try:
+        tree = load_tree(source)
+    except DocumentInvalid:
+        return {}
+    titles = [*_iter_titles(tree)]
+    counts = Counter(node_id for node_id, _title in titles)
+    return {node_id: title for node_id, title in titles if title and counts[node_id] == 1}
+
+
+def _iter_titles(value: Json) -> Iterator[tuple[str, str]]:
+    if isinstance(value, Mapping):
+        data = value.get("data")
+        if "id" in value and isinstance(data, Mapping):
+            yield str(value["id"]), str(data.get("title") or "")
+        value = [*value.values()]
+    for item in value if isinstance(value, list) else ():
+        yield from _iter_titles(item)
 
 
 def create_from_document(
@@ -90,6 +147,7 @@ def create_from_document(
     sample: str = "",
     slug: str = "",
     action: str = "workflow.imported",
+    notes: Iterable[Problem] = (),
 ) -> Workflow:
     """Create the rows of a new workflow. The caller has checked the principal's permission.
 
@@ -103,6 +161,7 @@ def create_from_document(
             folder_id=folders.lock_folder_id(team_id, folder),
             sample=sample,
             created_by_id=principal.user_id,
+            import_notes=_serialize_notes(notes),
         )
         workflow.slug = workflow.find_free_slug(slug) if slug else ""
         draft_rows.copy_header(workflow, document)

@@ -11,11 +11,8 @@ from workflows.engine.language.document import Document, Mode
 from workflows.models import Folder, Workflow
 from workflows.services.catalog import importing
 from workflows.services.catalog.drafting import draft_plan
-from workflows.services.catalog.workflow_plan import (
-    WorkflowPlan,
-    build_blank_document,
-    build_document,
-)
+from workflows.services.catalog.plan import WorkflowPlan
+from workflows.services.catalog.workflow_plan import build_blank_document, build_document
 
 
 def create_blank(

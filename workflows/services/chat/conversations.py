@@ -99,6 +99,18 @@ def save_variables(conversation: Conversation, variables: Mapping[str, Json]) ->
         Conversation.objects.unscoped().filter(pk=conversation.pk).update(variables=dict(variables))
 
 
+def change_variables(
+    principal: Principal, *, conversation: Conversation, values: Mapping[str, Json]
+) -> None:
+    """Set some of the stored conversation variables, for the next turn. The others stay."""
+    permissions.check_change_conversation(principal, conversation)
+    with tenant([conversation.team_id]):
+        rows = Conversation.objects.unscoped().select_for_update(no_key=True)
+        locked = rows.get(pk=conversation.pk)
+        locked.variables = {**locked.variables, **values}
+        locked.save(update_fields=["variables"])
+
+
 def archive(principal: Principal, *, conversation: Conversation) -> Conversation:
     """Hide the conversation from the lists. Nothing is deleted, and a new message restores it."""
     return _set_archived(principal, conversation, timezone.now())

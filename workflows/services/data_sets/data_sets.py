@@ -86,7 +86,7 @@ def add_cases(
         DataSet.objects.unscoped().select_for_update().get(pk=data_set.pk)
         rows = DataCase.objects.unscoped().filter(data_set=data_set)
         if rows.count() + len(cleaned) > MAX_CASES:
-            raise InvalidValue(_("A data set can have at most 1000 cases."))
+            raise InvalidValue(_("A dataset can have at most 1000 cases."))
         last = rows.aggregate(last=Max("rank"))["last"] or 0
         added = DataCase.objects.bulk_create(
             DataCase(

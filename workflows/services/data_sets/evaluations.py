@@ -64,7 +64,7 @@ def start_evaluation(
     with tenant([data_set.team_id]):
         cases = list(DataCase.objects.unscoped().filter(data_set=data_set).order_by("rank", "id"))
         if not cases:
-            raise InvalidValue(_("The data set has no cases."), field="data_set")
+            raise InvalidValue(_("The dataset has no cases."), field="data_set")
         first, *rest = [_take(workflow, version) for version in request.versions]
         other = rest[0] if rest else ("", None)
         evaluation = Evaluation.objects.create(

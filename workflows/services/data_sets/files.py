@@ -39,7 +39,7 @@ def read_cases(text: str, kind: Format) -> list[CaseValues]:
     cases: list[CaseValues] = []
     for number, row in rows:
         if len(cases) == MAX_CASES:
-            raise InvalidValue(_("A data set can have at most 1000 cases."), field="file")
+            raise InvalidValue(_("A dataset can have at most 1000 cases."), field="file")
         try:
             cases.append(_read_case(row).clean())
         except InvalidValue as invalid:

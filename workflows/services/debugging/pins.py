@@ -9,13 +9,16 @@ from accounts.access import Principal
 from accounts.errors import NotFound
 from accounts.tenancy import tenant
 from workflows import permissions
+from workflows.engine.foreign_kinds.read_outputs import build_pin_template
 from workflows.engine.kind_examples import list_outputs
 from workflows.engine.language.document import Json
+from workflows.engine.language.failure_policy import FAIL_HANDLE
 from workflows.engine.language.values import ELEMENTS, ValueType, describe_type, matches, parse_type
 from workflows.errors import InvalidValue
 from workflows.execution.kinds import load_kinds
-from workflows.models import Node, Pin, Workflow
+from workflows.models import Edge, Node, Pin, Workflow
 from workflows.services import audit_lines
+from workflows.services.editor.drafts import load_draft
 
 
 MAX_PIN_LENGTH = 256 * 1024  # characters of JSON; a pin is read with every run from the editor
@@ -65,6 +68,31 @@ def unpin_node(principal: Principal, *, workflow: Workflow, node: str) -> None:
             return
         pin.delete()
         audit_lines.record(principal, workflow, "workflow.unpinned", node=node)
+
+
+def list_branches(workflow: Workflow, node: str) -> list[str]:
+    """Return the branches of a node whose kind is missing, of which a pin takes one; none if there is only one.
+
+    The caller has found the workflow and may therefore see it. A run tells which branch another node takes.
+    """
+    with tenant([workflow.team_id]):
+        row = Node.objects.unscoped().filter(workflow=workflow, key=node, is_note=False).first()
+        if row is None or row.kind in load_kinds():
+            return []
+        edges = Edge.objects.unscoped().filter(workflow=workflow, source=node).order_by("rank")
+        handles = dict.fromkeys(edges.values_list("handle", flat=True))
+    handles.pop(FAIL_HANDLE, None)
+    return [*handles] if len(handles) > 1 else []
+
+
+def build_template(workflow: Workflow, node: str) -> dict[str, Json]:
+    """Return the outputs with which a pin of a missing type begins: those that other nodes read; else none.
+
+    The caller has found the workflow and may therefore see it.
+    """
+    document, kinds = load_draft(workflow), load_kinds()
+    is_missing = any(each.id == node and each.kind not in kinds for each in document.nodes)
+    return build_pin_template(document.nodes, kinds, node) if is_missing else {}
 
 
 def load_pins(workflow: Workflow) -> dict[str, Json]:

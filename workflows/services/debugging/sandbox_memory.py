@@ -10,6 +10,7 @@ from accounts.tenancy import tenant
 from workflows import memory_app, permissions
 from workflows.engine.language.document import Json
 from workflows.execution.ports.adapters import build_memory_caller
+from workflows.execution.ports.client_calls import ClientCall
 from workflows.models import DryRunChange, Run
 from workflows.services import audit_lines
 
@@ -65,9 +66,11 @@ def drop_memories(
 
 
 def _list_open(run: Run, numbers: Collection[int] | None) -> QuerySet[DryRunChange]:
+    """Return the undecided changes. Nobody can keep those in the scopes that the run leaves out."""
     rows = (
         DryRunChange.objects.unscoped()
         .filter(run=run, fate=DryRunChange.Fate.OPEN)
+        .exclude(scope__in=ClientCall.from_json(run.client_call).list_left_out_scopes())
         .order_by("number")
     )
     return rows if numbers is None else rows.filter(number__in=list(numbers))

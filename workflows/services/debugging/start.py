@@ -25,12 +25,14 @@ from workflows.engine.runtime.partial_runs import (
 from workflows.engine.runtime.step_records import StepRecord
 from workflows.errors import InvalidValue
 from workflows.execution.kinds import load_kinds
+from workflows.execution.ports.client_calls import ClientCall
 from workflows.models import Conversation, Run, Step, Workflow
 from workflows.models.documents import from_json
 from workflows.services.debugging import previous_run
 from workflows.services.debugging.options import NodeNeedsValues, RunOptions, Values, check_options
 from workflows.services.debugging.pins import load_pins
 from workflows.services.debugging.previous_run import PreviousRun
+from workflows.services.files.inputs import resolve_inputs, resolve_message_files
 from workflows.services.runs import runs
 from workflows.services.runs.document_checks import check_document, check_part
 from workflows.services.runs.memory_streams import (
@@ -93,14 +95,22 @@ def start_debug_run(
             request = RunRequest(workflow, snapshot, selected, person, debug=options.dump())
             arguments["mocks"] = mocks
             return runs.queue_run(principal, runs.check_request(principal, request, **arguments))
+        person = partial.resolve_subject(principal, subject)
         request = RunRequest(
             workflow,
             snapshot,
             selected,
-            partial.resolve_subject(principal, subject),
-            partial.build_inputs(arguments.get("inputs") or {}),
+            person,
+            partial.build_inputs(
+                principal,
+                person.id,
+                arguments.get("inputs") or {},
+                refuse_unknown=arguments.get("refuse_unknown_inputs", False),
+            ),
+            files=partial.build_files(principal, person.id, arguments.get("files") or ()),
             mocks=mocks,
             offline=arguments.get("offline", False),
+            client_call=partial.get_client_call(),
             system=partial.build_stream(principal, workflow, arguments.get("stream")),
         )
         query, conversation_key = arguments.get("query"), arguments.get("conversation")
@@ -163,15 +173,36 @@ class _PartialRun:
             return copy_stream_variables(self.previous.run.system)
         return build_stream_variables(principal, workflow, self.document, stream)
 
-    def build_inputs(self, inputs: Mapping[str, Json]) -> Mapping[str, Json]:
+    def get_client_call(self) -> ClientCall:
+        """Return the call of the earlier run, whose history and memory the part has, too."""
+        return ClientCall.from_json(self.previous.run.client_call if self.previous else None)
+
+    def build_inputs(
+        self,
+        principal: Principal,
+        subject: str,
+        inputs: Mapping[str, Json],
+        *,
+        refuse_unknown: bool,
+    ) -> Mapping[str, Json]:
         """Return the run's inputs, by default those of the earlier run. They are checked if the start node runs."""
         previous_inputs = dict(self.previous.run.inputs) if self.previous else {}
         start_values = self.options.values.get(self.root or "", {})
         if self.options.part.extent is Extent.ONLY:
-            return {**previous_inputs, **inputs, **start_values}
+            values = {**previous_inputs, **inputs, **start_values}
+            return resolve_inputs(principal, subject, self.document, values)
         if self.previous is not None and not inputs:
             return previous_inputs
-        return check_start_inputs(self.document, {**inputs, **start_values})
+        values = resolve_inputs(principal, subject, self.document, {**inputs, **start_values})
+        return check_start_inputs(self.document, values, refuse_unknown=refuse_unknown)
+
+    def build_files(
+        self, principal: Principal, subject: str, files: Sequence[Json]
+    ) -> Sequence[Json]:
+        """Return the files of the message, by default those of the earlier run's."""
+        if not files and self.previous is not None:
+            return list(self.previous.run.system.get("files") or ())
+        return resolve_message_files(principal, subject, self.document, files)
 
     def complete_request(
         self,

@@ -32,7 +32,7 @@ Columns = dict[str, Any]  # Any: columns of several types
 
 def write_rows(workflow: Workflow, document: Document) -> None:
     """Replace the draft's rows by those of the document. The caller has locked the workflow and saves its row."""
-    _check(document)
+    check_document(document)
     for model in (Node, Edge, Variable):
         model.objects.unscoped().filter(workflow=workflow).delete()
     items = [records.build_item(node, rank) for rank, node in enumerate(document.nodes)]
@@ -175,7 +175,7 @@ def _build_variables(
     )
 
 
-def _check(document: Document) -> None:
+def check_document(document: Document) -> None:
     """Raise DocumentInvalid with the problems of a document that the tables cannot hold."""
     problems = [*_find_long_names(document), *_find_duplicates(document)]
     if problems:
@@ -207,7 +207,11 @@ def _list_ids(document: Document) -> list[str]:
 def _find_duplicates(document: Document) -> Iterable[Problem]:
     for key, count in Counter(_list_ids(document)).items():
         if count > 1:
-            yield Problem("node.id_twice", f"{count} nodes have this ID", node=key)
+            yield Problem(
+                "node.id_twice",
+                f"{count} nodes have this ID, and no edge says which of them it means",
+                node=key,
+            )
     for _area, specs in _list_areas(document):
         for name, count in Counter(spec.name for spec in specs).items():
             if count > 1:

@@ -14,20 +14,24 @@ from workflows import permissions
 from workflows.engine.editing.ops import Header, Replace
 from workflows.engine.language import dsl
 from workflows.engine.language.document import Dialect, Document
-from workflows.engine.language.problems import Problem
+from workflows.engine.language.problems import Problem, mark_unfinished_as_errors
 from workflows.engine.language.validation import validate
 from workflows.errors import InvalidValue, WorkflowArchived
 from workflows.execution.kinds import load_kinds
+from workflows.llm.directory import ModelDirectory
 from workflows.models import Workflow
 from workflows.services import audit_lines
 from workflows.services.editing import log
 from workflows.services.editor import draft_rows
+from workflows.services.editor.code_problems import find_code_problems
+from workflows.services.editor.knowledge_problems import find_knowledge_problems
 from workflows.services.editor.mail_problems import find_mail_problems
 from workflows.services.editor.snapshots import store_snapshot, take_snapshot
 from workflows.services.model_prices import find_price_problems
-from workflows.services.models.mappings import find_model_problems
+from workflows.services.models.mappings import find_model_problems, load_directory_for
 from workflows.services.tools.callable_workflows import find_call_problems, refresh_outputs
 from workflows.services.tools.tool_problems import find_tool_problems
+from workflows.services.triggers.activation import restart_schedules
 
 
 def load_draft(workflow: Workflow, *, include_secrets: bool = False) -> Document:
@@ -69,20 +73,38 @@ def lock(workflow: Workflow) -> Workflow:
 
 
 def validate_draft(workflow: Workflow) -> list[Problem]:
-    """Return every problem of the draft, errors and warnings."""
-    return list_problems(workflow, load_draft(workflow))
+    """Return every problem of the draft, errors and warnings, as programs see them."""
+    return _sort(_find_problems(workflow, load_draft(workflow)))
 
 
-def list_problems(workflow: Workflow, document: Document) -> list[Problem]:
-    """Return every problem of the workflow's document, also those that other workflows and the tools of the team cause."""
-    problems = [
+def list_problems(
+    workflow: Workflow, document: Document, models: ModelDirectory | None = None
+) -> list[Problem]:
+    """Return every problem of the workflow's document as the editor shows them, with half-made nodes as errors.
+
+    ``models`` are the team's, if the caller has loaded them.
+    """
+    return _sort(mark_unfinished_as_errors(_find_problems(workflow, document, models)))
+
+
+def _find_problems(
+    workflow: Workflow, document: Document, models: ModelDirectory | None = None
+) -> list[Problem]:
+    """Return every problem, also those that other workflows, models and tools of the team cause."""
+    models = models or load_directory_for(workflow.team_id, document.nodes)
+    return [
         *validate(refresh_outputs(workflow.team_id, document), load_kinds()),
         *find_call_problems(workflow.team_id, document, workflow.pk),
         *find_tool_problems(workflow.team_id, document),
-        *find_model_problems(workflow.team_id, document),
-        *find_price_problems(workflow.team_id, document),
+        *find_model_problems(models, document),
+        *find_price_problems(models, document),
         *find_mail_problems(document),
+        *find_code_problems(document),
+        *find_knowledge_problems(workflow.team_id, models, document),
     ]
+
+
+def _sort(problems: Iterable[Problem]) -> list[Problem]:
     return sorted(problems, key=lambda problem: not problem.is_error)
 
 
@@ -145,6 +167,7 @@ def archive(principal: Principal, *, workflow: Workflow) -> Workflow:
         locked = lock(workflow)
         locked.archived_at = timezone.now()
         locked.save(update_fields=["archived_at", "updated_at"])
+        restart_schedules(locked)
         audit_lines.record(principal, locked, "workflow.deleted")
     return locked
 
@@ -155,6 +178,8 @@ def unarchive(principal: Principal, *, workflow: Workflow) -> Workflow:
     with tenant([workflow.team_id]):
         archived = Workflow.objects.unscoped().filter(pk=workflow.pk, archived_at__isnull=False)
         if archived.update(archived_at=None):
+            workflow.archived_at = None
+            restart_schedules(workflow)
             audit_lines.record(principal, workflow, "workflow.restored")
         workflow.archived_at = None
     return workflow

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from pydantic import ValidationError
 
+from accounts.mail import is_mail_configured
 from workflows.engine.language.document import Document, NodeSpec
 from workflows.engine.language.problems import Problem, build_warning
 from workflows.engine.nodes.control.human_input import HumanInputConfig, list_mail_addresses
-from workflows.execution.question_mail import is_mail_configured
 
 
 FIELD = "delivery_methods"

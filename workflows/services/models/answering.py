@@ -4,12 +4,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from workflows.engine.language.document import Json
-from workflows.llm.config import OFFLINE
+from workflows.execution.usage.numbers import (
+    AGENT_STEP_KIND,
+    HELPED_STEP_KINDS,
+    MODEL_STEP_KINDS,
+)
+from workflows.llm.config import DEFAULT, OFFLINE, normalize_name
 from workflows.services.models.mappings import join_name
 
 
 # The kinds whose steps ask a model.
-MODEL_KINDS = ("llm", "agent", "question-classifier", "parameter-extractor")
+MODEL_KINDS = (*MODEL_STEP_KINDS, AGENT_STEP_KIND)
+# Those, and the kinds that may ask one for themselves.
+ASKING_KINDS = (*MODEL_KINDS, *HELPED_STEP_KINDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +31,11 @@ class AnsweringModel:
     @property
     def is_offline(self) -> bool:
         return self.provider == OFFLINE
+
+    @property
+    def is_team_default(self) -> bool:
+        """Return whether the document names the team's default model, which answered."""
+        return normalize_name(self.requested.partition("/")[0]) == DEFAULT
 
     @property
     def full_name(self) -> str:

@@ -1,11 +1,11 @@
 """Services for the team's default model, and for the models that answer for those that documents name."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from uuid import UUID
 
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.utils.translation import gettext as _
 
 from accounts.access import Principal
@@ -14,10 +14,12 @@ from accounts.tenancy import tenant
 from workflows import permissions
 from workflows.engine.language.document import Document, NodeSpec
 from workflows.engine.language.problems import Problem, build_warning
+from workflows.engine.nodes.memory.knowledge.config import read_rerank_model
+from workflows.engine.nodes.memory.memory_store import FACTS, MemoryStore
 from workflows.errors import InvalidValue
 from workflows.execution.ports.models import load_directory
 from workflows.llm.config import DEFAULT, OFFLINE, normalize_name
-from workflows.llm.directory import ANY_MODEL
+from workflows.llm.directory import ANY_MODEL, ModelDirectory
 from workflows.models import ModelMapping, ModelProvider, Node
 from workflows.services import audit_lines
 
@@ -151,20 +153,30 @@ def find_missing_models(team_id: UUID, document: Document) -> MissingModels:
     )
 
 
-def find_model_problems(team_id: UUID, document: Document) -> Iterator[Problem]:
+def load_directory_for(team_id: UUID, nodes: Iterable[NodeSpec]) -> ModelDirectory | None:
+    """Return the team's models if a node asks one or limits its cost, so that other documents cost no query."""
+    is_needed = any(
+        read_model(node)
+        or takes_facts(node)
+        or node.data.get("max_cost")
+        or read_rerank_model(node)
+        for node in nodes
+    )
+    return load_directory(team_id) if is_needed else None
+
+
+def find_model_problems(directory: ModelDirectory | None, document: Document) -> Iterator[Problem]:
     """Yield a warning for each node whose model the team lacks, or whose provider could not be reached.
 
-    Without any model there are none: then the cards say that the offline demo model answers.
+    Without any model there are none, nor for the default model if the team has chosen none: then the cards say that the
+    offline demo model answers.
     """
+    if directory is None or directory.is_empty:
+        return
     references = [(node, *reference) for node in document.nodes if (reference := read_model(node))]
-    if not references:
-        return
-    directory = load_directory(team_id)
-    if directory.is_empty:
-        return
     for node, provider, model in references:
         resolution = directory.resolve(provider, model)
-        if resolution.is_offline and normalize_name(provider) != OFFLINE:
+        if resolution.is_offline and normalize_name(provider) not in (OFFLINE, DEFAULT):
             name = join_name(normalize_name(provider), model)[:200]
             message = f"The model {name} is not connected; select a model for it on the page Models"
             yield build_warning("model.missing", message, node.id, "model")
@@ -181,5 +193,28 @@ def read_model(node: NodeSpec) -> tuple[str, str] | None:
     return str(model["provider"]), str(model.get("name") or "")
 
 
+def takes_facts(node: NodeSpec) -> bool:
+    """Return whether a model takes the facts that the node stores."""
+    return node.kind == MemoryStore.name and node.data.get("source") == FACTS
+
+
 def join_name(provider: str, model: str) -> str:
     return f"{provider}/{model}".rstrip("/")
+
+
+def read_default_model(principal: Principal, team_id: UUID) -> dict[str, str]:
+    """Return the names of the team's default provider and model; both are empty if it has none."""
+    permissions.check_view_credentials(principal, team_id)
+    rows = ModelMapping.objects.visible_to(principal).filter(team_id=team_id, provider=DEFAULT)
+    default = rows.select_related("target").first()
+    if default is None:
+        return {"provider": "", "model": ""}
+    model = default.target_model or default.target.default_model
+    return {"provider": default.target.name, "model": model}
+
+
+def list_mappings(principal: Principal, team_id: UUID) -> QuerySet[ModelMapping]:
+    """Return which models of a team answer for others, without the team's default."""
+    permissions.check_view_credentials(principal, team_id)
+    rows = ModelMapping.objects.visible_to(principal).filter(team_id=team_id)
+    return rows.exclude(provider=DEFAULT).select_related("target").order_by("provider", "model")

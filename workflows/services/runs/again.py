@@ -3,6 +3,8 @@
 from accounts.access import Principal
 from accounts.personas import strip_player
 from workflows import permissions
+from workflows.engine.triggers.calls import TriggerCall
+from workflows.execution.ports.client_calls import ClientCall
 from workflows.models import Run
 from workflows.services.runs.memory_streams import MemoryStream
 from workflows.services.runs.runs import VersionChoice, start_run
@@ -24,10 +26,13 @@ def run_again(principal: Principal, run: Run) -> Run:
         version=version if run.version_id is None or run.workflow.published_version_id else None,
         inputs=run.inputs,
         query=str(query) if query is not None else None,
+        files=run.system.get("files") or (),
         conversation=run.conversation.key if run.conversation else None,
+        client_call=ClientCall.from_json(run.client_call),
         mocks=run.mocks,
         offline=run.offline,
         stream=MemoryStream(run.system.get("group_id")),
+        trigger=TriggerCall.from_system_variables(run.system),
     )
 
 

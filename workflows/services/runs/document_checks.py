@@ -6,7 +6,7 @@ from uuid import UUID
 from workflows.engine.errors import DocumentInvalid
 from workflows.engine.language.document import Document
 from workflows.engine.language.plan import list_node_titles
-from workflows.engine.language.problems import select_errors
+from workflows.engine.language.problems import select_errors, select_unfinished
 from workflows.engine.language.validation import validate
 from workflows.engine.runtime.partial_runs import Part
 from workflows.execution.debugging.run_options import prepare_part
@@ -38,6 +38,16 @@ def check_document(workflow: Workflow, snapshot: Snapshot, document: Document) -
             errors = select_errors(find_call_problems(workflow.team_id, document, workflow.pk))
     if errors:
         raise DocumentInvalid(errors, list_node_titles(document, kinds))
+
+
+def check_finished(document: Document) -> None:
+    """Raise DocumentInvalid with the errors and half-made nodes of a draft that a person wants to try in the editor.
+
+    Programs may run such a draft, because an empty text can be meant.
+    """
+    kinds = load_kinds()
+    if problems := select_unfinished(validate(document, kinds)):
+        raise DocumentInvalid(problems, list_node_titles(document, kinds))
 
 
 def check_part(document: Document, part: Part) -> None:

@@ -28,8 +28,9 @@ from workflows.engine.testing.backends import Outcome, Request, Watcher
 from workflows.errors import WaitClosed
 from workflows.execution.events.bus import get_bus_url, get_cancel_channel
 from workflows.execution.events.hub import Hub
-from workflows.execution.events.reader import StreamEvent, follow
+from workflows.execution.events.reader import follow
 from workflows.execution.events.run_feed import RunFeed
+from workflows.execution.events.stream_events import StreamEvent
 from workflows.execution.journal.codec import parse_step_record
 from workflows.models import Run, RunPartial, Step
 from workflows.services.runs.shell import Operator, get_or_create_operator, queue_request
@@ -115,16 +116,17 @@ def is_worker_running() -> bool:
 class ChildWorker:
     """A Celery worker in a child process, which uses this process's database and ends with the command."""
 
-    def __init__(self) -> None:
+    def __init__(self, threads: int = 8, environment: Mapping[str, str] | None = None) -> None:
+        self._threads, self._environment = threads, environment or {}
         self._process: subprocess.Popen[bytes] | None = None
         self._log: BinaryIO = TemporaryFile()  # noqa: SIM115 - closed by stop
 
     def start(self) -> None:
-        program = worker_program(env().model_copy(update={"worker_threads": 8}))
+        program = worker_program(env().model_copy(update={"worker_threads": self._threads}))
         self._process = subprocess.Popen(
             program.command,
             cwd=ROOT,
-            env={**program.build_environment(), **_build_environment()},
+            env={**program.build_environment(), **_build_environment(), **self._environment},
             stdin=subprocess.DEVNULL,
             stdout=self._log,
             stderr=self._log,
@@ -136,6 +138,10 @@ class ChildWorker:
             if self._process.poll() is not None or time.monotonic() > deadline:
                 raise WorkerMissing(f"No worker started: {self._read_log_end()}")
             time.sleep(0.05)
+
+    def send_signal(self, number: signal.Signals) -> None:
+        if self._process is not None:
+            self._process.send_signal(number)
 
     def stop(self) -> None:
         if self._process is not None and self._process.poll() is None:

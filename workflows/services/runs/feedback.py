@@ -19,9 +19,12 @@ MAX_TEXT: Final = 4_000
 
 
 def give_feedback(
-    principal: Principal, run: Run, *, rating: int, text: str | None = None
+    principal: Principal, run: Run, *, rating: int, text: str | None = None, author: str = ""
 ) -> Feedback:
-    """Store the principal's feedback on a run, which replaces its earlier one. Without a ``text``, that stays."""
+    """Store the principal's feedback on a run, which replaces its earlier one. Without a ``text``, that stays.
+
+    ``author`` is whom a program speaks for, instead of its key, which may change.
+    """
     permissions.check_answer(principal, run)
     if rating not in Rating.values:
         raise InvalidValue(_("Choose a thumb up or a thumb down."), field="rating")
@@ -31,7 +34,7 @@ def give_feedback(
         values = {"rating": rating} | ({} if text is None else {"text": text.strip()})
         feedback, _created = Feedback.objects.unscoped().update_or_create(
             run=run,
-            actor=principal.actor,
+            actor=author or principal.actor,
             defaults=values,
             create_defaults={
                 **values,
@@ -43,11 +46,11 @@ def give_feedback(
     return feedback
 
 
-def take_feedback_back(principal: Principal, run: Run) -> None:
-    """Delete the principal's feedback on a run. Without any, nothing happens."""
+def take_feedback_back(principal: Principal, run: Run, *, author: str = "") -> None:
+    """Delete the principal's feedback on a run, or that of ``author``. Without any, nothing happens."""
     permissions.check_answer(principal, run)
     with tenant([run.team_id]):
-        rows = Feedback.objects.unscoped().filter(run=run, actor=principal.actor)
+        rows = Feedback.objects.unscoped().filter(run=run, actor=author or principal.actor)
         if rows.delete()[0]:
             audit_lines.record(principal, run, "run.feedback", rating=0)
 

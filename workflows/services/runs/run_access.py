@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from accounts import audit
-from accounts.personas import find_key_id, find_player
+from accounts.personas import find_player, find_service_account_id
 from accounts.principals import Principal
 from accounts.tenancy import tenant
 from config.retry import retry_on_conflict
@@ -27,7 +27,7 @@ def find_private_namespace(principal: Principal, run: Run) -> str:
     """Return the namespace of the external user whose run a member opens, or "" for any other run."""
     if principal.kind != "user" or run.subject_user_id is not None or not memory_app.is_on():
         return ""
-    if find_player(run.subject) or find_key_id(run.subject):
+    if find_player(run.subject) or find_service_account_id(run.subject):
         return ""
     return memory_app.resolve_namespace("user", {"user_id": run.subject})
 

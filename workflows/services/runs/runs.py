@@ -12,10 +12,17 @@ from django.utils.translation import gettext as _
 from accounts.access import Principal
 from accounts.errors import NotFound
 from accounts.models import User
-from accounts.personas import find_key_id, find_player, make_key_subject, make_persona_id
-from accounts.principals import get_key_id
+from accounts.personas import (
+    find_player,
+    find_service_account_id,
+    is_visitor_subject,
+    make_persona_id,
+    make_service_subject,
+)
+from accounts.principals import get_key_id, get_service_account_id, get_visitor
 from accounts.tenancy import tenant
 from config.ids import is_identifier, normalize_identifier
+from config.monitoring.request_ids import get_request_id
 from workflows import permissions
 from workflows.engine.language.document import Json
 from workflows.engine.language.memory_usage import list_memory_scopes
@@ -24,21 +31,27 @@ from workflows.engine.runtime.events import Event, RunFinished
 from workflows.engine.runtime.step_records import RunStatus as EngineStatus
 from workflows.engine.runtime.step_records import StepRecord
 from workflows.engine.testing.mocks import Mocks
-from workflows.errors import INVALID_IDENTIFIER, InvalidValue, WorkflowArchived
+from workflows.engine.triggers.calls import TriggerCall
+from workflows.errors import INVALID_IDENTIFIER, InvalidValue, NotPublished, WorkflowArchived
 from workflows.execution.debugging.reused_steps import copy_steps, insert_typed_values
 from workflows.execution.driver import STOPPED
 from workflows.execution.events.bus import announce_cancel
 from workflows.execution.journal.codec import to_event_data
 from workflows.execution.kinds import load_kinds
+from workflows.execution.ports.client_calls import ORDINARY_CALL, ClientCall
 from workflows.models import Conversation, Run, RunEvent, Snapshot, Step, Version, Workflow
+from workflows.models.conversation import new_key
 from workflows.models.documents import from_json
-from workflows.models.run import RunStatus
+from workflows.models.run import Channel, RunStatus
 from workflows.services import audit_lines
+from workflows.services.budgets.checks import reserve_start
 from workflows.services.chat.conversations import add_message, open_conversation
 from workflows.services.editor.snapshots import take_snapshot
+from workflows.services.files.inputs import attach_files, resolve_inputs, resolve_message_files
 from workflows.services.runs import document_checks
 from workflows.services.runs.child_runs import lock_parent, settle_relatives
 from workflows.services.runs.memory_streams import MemoryStream, build_stream_variables
+from workflows.services.runs.queue_room import check_queue_room
 from workflows.tasks import wake_worker
 
 
@@ -63,7 +76,10 @@ class RunRequest:
     subject: Subject
     inputs: Mapping[str, Json] = field(default_factory=dict)
     query: str | None = None
+    files: Sequence[Json] = ()  # of the message
     conversation: Conversation | None = None
+    channel: Channel | None = None
+    client_call: ClientCall = ORDINARY_CALL
     mocks: Mapping[str, Json] | None = None
     offline: bool = False
     system: Mapping[str, Json] = field(default_factory=dict)
@@ -75,14 +91,23 @@ class RunRequest:
 
 
 class RunArguments(TypedDict, total=False):
-    """The arguments of ``check_request``. ``conversation`` is the key of the conversation to continue."""
+    """The arguments of ``check_request``. ``conversation`` is the key of the conversation to continue.
+
+    With the messages of a ``client_call``, the run has no stored conversation. Inputs that the workflow doesn't take are
+    dropped unless ``refuse_unknown_inputs`` is set.
+    """
 
     inputs: Mapping[str, Json] | None
+    refuse_unknown_inputs: bool
     query: str | None
+    files: Sequence[Json]
     conversation: str | None
+    channel: Channel | None
+    client_call: ClientCall
     mocks: Mapping[str, Json] | None
     offline: bool
     stream: MemoryStream | None
+    trigger: TriggerCall | None
 
 
 def start_run(
@@ -90,10 +115,10 @@ def start_run(
     *,
     workflow: Workflow,
     subject: str | None = None,
-    version: VersionChoice | None = None,
+    version: VersionChoice | Version | None = None,
     **arguments: Unpack[RunArguments],
 ) -> Run:
-    """Queue a run of the published version, or of the draft if there is none.
+    """Queue a run of the given version; by default of the published one, or of the draft if there is none.
 
     Without a ``conversation``, a chat or a workflow that remembers by conversation opens a new one. Raises DocumentInvalid
     for a workflow with errors, InputRejected with the invalid fields, or NotFound for a conversation that the principal
@@ -119,11 +144,16 @@ def check_request(
     request: RunRequest,
     *,
     inputs: Mapping[str, Json] | None = None,
+    refuse_unknown_inputs: bool = False,
     query: str | None = None,
+    files: Sequence[Json] = (),
     conversation: str | None = None,
+    channel: Channel | None = None,
+    client_call: ClientCall = ORDINARY_CALL,
     mocks: Mapping[str, Json] | None = None,
     offline: bool = False,
     stream: MemoryStream | None = None,
+    trigger: TriggerCall | None = None,
 ) -> RunRequest:
     """Check the document and the arguments, open the conversation, and return the request with them.
 
@@ -131,7 +161,14 @@ def check_request(
     """
     workflow, document = request.workflow, from_json(request.snapshot.document)
     document_checks.check_document(workflow, request.snapshot, document)
-    checked_inputs = check_start_inputs(document, inputs or {})
+    person = request.subject.id
+    root = trigger.node_id if trigger is not None else None
+    checked_inputs = check_start_inputs(
+        document,
+        resolve_inputs(principal, person, document, inputs or {}, root),
+        root,
+        refuse_unknown=refuse_unknown_inputs,
+    )
     if mocks:
         Mocks(mocks)  # raises NodeFailed for an invalid mock
     if workflow.is_chat and not (query or "").strip():
@@ -141,22 +178,33 @@ def check_request(
         or conversation is not None
         or "conversation" in list_memory_scopes(document, load_kinds())
     )
+    is_stored = has_conversation and client_call.messages is None
     return replace(
         request,
         inputs=checked_inputs,
         query=query,
-        conversation=(
-            _open_conversation(principal, request, conversation) if has_conversation else None
-        ),
+        files=resolve_message_files(principal, person, document, files),
+        conversation=(_open_conversation(principal, request, conversation) if is_stored else None),
+        channel=channel,
+        client_call=client_call,
         mocks=mocks,
         offline=offline,
-        system=build_stream_variables(principal, workflow, document, stream),
+        system={
+            **build_stream_variables(principal, workflow, document, stream),
+            **(_build_client_conversation(client_call) if has_conversation else {}),
+            **(trigger.to_system_variables() if trigger is not None else {}),
+        },
     )
 
 
 def queue_run(principal: Principal, request: RunRequest) -> Run:
-    """Store the run with its first steps, and wake a worker after the commit. Workers also find the row without that."""
+    """Store the run with its first steps, and wake a worker after the commit. Workers also find the row without that.
+
+    Raises QueueFull if too many runs of the team wait.
+    """
     with tenant([request.workflow.team_id]):
+        reserve_start(principal, request.workflow.team_id)
+        check_queue_room(request.workflow.team_id)
         run = Run(
             team_id=request.workflow.team_id,
             workflow=request.workflow,
@@ -168,6 +216,9 @@ def queue_run(principal: Principal, request: RunRequest) -> Run:
             started_by_id=principal.user_id,
             api_key_id=get_key_id(principal),
             actor=principal.actor,
+            client_call=request.client_call.dump(),
+            channel=request.channel or (Channel.API if principal.kind == "key" else Channel.PAGE),
+            request_id=get_request_id(),
             inputs=dict(request.inputs),
             mocks=request.mocks,
             offline=request.offline,
@@ -176,6 +227,7 @@ def queue_run(principal: Principal, request: RunRequest) -> Run:
         )
         run.system = _build_system_variables(request, run)
         run.save(force_insert=True)
+        attach_files(principal, run)
         if request.reused_run is not None:
             copy_steps(run, request.reused_run, request.reused_steps)
         if request.typed_steps:
@@ -228,16 +280,19 @@ def resolve_subject(principal: Principal, user_id: str | None) -> Subject:
     if user_id is None or user_id == account_id:
         if principal.user_id is not None:
             return Subject(str(principal.user_id), principal.user_id)
-        key_id = get_key_id(principal)
-        return Subject(make_key_subject(key_id) if key_id else principal.actor)
+        if visitor := get_visitor(principal):
+            return Subject(visitor)
+        program_id = get_service_account_id(principal)
+        own_subject = make_service_subject(program_id) if program_id else principal.actor
+        return Subject(own_subject)
     user_id = check_external_user(user_id)
-    if _is_account(user_id):
+    if _is_account(user_id) or _is_other_visitor(principal, user_id):
         raise NotFound(field="user")
-    player, key = find_player(user_id), find_key_id(user_id)
+    player, owner = find_player(user_id), find_service_account_id(user_id)
     if player is not None and player != principal.user_id:
         raise NotFound(field="user")  # another member's test user
-    if key is not None and key != get_key_id(principal):
-        raise NotFound(field="user")  # another API key
+    if owner is not None and owner != get_service_account_id(principal):
+        raise NotFound(field="user")  # another service account of the team
     if principal.user_id is not None and player is None:
         user_id = make_persona_id(user_id, principal.user_id)
         if not is_identifier(user_id):
@@ -245,6 +300,11 @@ def resolve_subject(principal: Principal, user_id: str | None) -> Subject:
             message = _("user: too long. The name of a test person has 43 characters at most.")
             raise InvalidValue(message, field="user")
     return Subject(user_id)
+
+
+def _is_other_visitor(principal: Principal, user_id: str) -> bool:
+    """Return whether the id is that of a visitor of a public page, whom nobody else may name."""
+    return is_visitor_subject(user_id) and user_id != get_visitor(principal)
 
 
 def check_external_user(user_id: str) -> str:
@@ -264,12 +324,14 @@ def _is_account(user_id: str) -> bool:
 
 
 def select_snapshot(
-    principal: Principal, workflow: Workflow, version: VersionChoice | None
+    principal: Principal, workflow: Workflow, version: VersionChoice | Version | None
 ) -> tuple[Snapshot, Version | None]:
     """Return the snapshot to run and its version, which is None for the draft. By default select the published one."""
+    if isinstance(version, Version):
+        return version.snapshot, version
     published = workflow.published_version
     if version == "published" and published is None:
-        raise InvalidValue(_("This workflow has not been published yet."))
+        raise NotPublished
     if version == "draft" or published is None:
         permissions.check_view(principal, workflow)
         return take_snapshot(workflow), None
@@ -286,6 +348,13 @@ def _open_conversation(principal: Principal, request: RunRequest, key: str | Non
     )
 
 
+def _build_client_conversation(call: ClientCall) -> dict[str, Json]:
+    """Return the variables of a conversation that its client keeps, and that has no row here."""
+    if call.messages is None:
+        return {}
+    return {"conversation_id": new_key(), "dialogue_count": len(call.list_turns()) + 1}
+
+
 def _build_system_variables(request: RunRequest, run: Run) -> dict[str, Json]:
     """Return the run's system variables ``sys.*``, from which the engine and memory take its identity."""
     system: dict[str, Json] = {
@@ -293,7 +362,7 @@ def _build_system_variables(request: RunRequest, run: Run) -> dict[str, Json]:
         "app_id": str(request.workflow.pk),
         "workflow_id": str(request.workflow.pk),
         "workflow_run_id": str(run.pk),
-        "files": [],
+        "files": [*request.files],
     }
     if request.query is not None:
         system["query"] = request.query

@@ -13,7 +13,7 @@ from accounts.access import Principal
 from accounts.tenancy import tenant
 from config.retry import retry_on_conflict
 from workflows import permissions
-from workflows.execution.usage.counting import count_batch
+from workflows.execution.usage.counting import count_new
 from workflows.models import Feedback, Run
 from workflows.models.reports.feedback import Rating
 
@@ -22,7 +22,7 @@ from workflows.models.reports.feedback import Rating
 def open_team_list(principal: Principal, team_id: UUID, **filters: str) -> None:
     """Check that the principal may list the team's runs, count those that have ended, and record the look at the list."""
     permissions.check_view_usage(principal, team_id)
-    count_batch(team_id)
+    count_new(team_id)
     with tenant([team_id]):
         audit.record(
             team_id=team_id,

@@ -11,22 +11,38 @@ from django.core import signing
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from accounts import audit
 from accounts.access import Principal, can
 from accounts.errors import NotFound
 from accounts.tenancy import tenant
 from workflows import permissions
-from workflows.engine.language.document import Json
+from workflows.engine.errors import InputRejected
+from workflows.engine.kind_examples import list_outputs
+from workflows.engine.language.document import Json, NodeSpec
+from workflows.engine.language.problems import Problem
 from workflows.engine.nodes.agent.tool_use.approval import REASON_FIELD
 from workflows.engine.runtime.events import RunResumed
-from workflows.engine.runtime.waits import BY_LINK, check_answer, find_reply_field
-from workflows.errors import WaitClosed
+from workflows.engine.runtime.waits import (
+    BY_LINK,
+    OUTPUTS,
+    STOP,
+    UNCERTAIN,
+    check_answer,
+    find_reply_field,
+    is_uncertain,
+)
+from workflows.errors import InvalidValue, WaitClosed
+from workflows.execution.kinds import load_kinds
 from workflows.execution.wait_links import read_signed_wait, sign_wait
-from workflows.models import Run, RunWait, Workflow
+from workflows.models import Run, RunWait, StepIntent, Workflow
+from workflows.models.documents import from_json
 from workflows.models.run import ENDED, RunStatus
 from workflows.services import audit_lines
-from workflows.services.runs.runs import add_event, resolve_subject
+from workflows.services.debugging.pins import check_types
+from workflows.services.runs.child_runs import lock_parent
+from workflows.services.runs.runs import add_event, cancel_run, resolve_subject
 from workflows.tasks import wake_worker
 
 
@@ -57,6 +73,21 @@ def list_open_waits(principal: Principal, run: Run) -> list[RunWait]:
     return list(list_waits(principal, run).filter(_match_open()))
 
 
+def list_decisions(principal: Principal, run: Run) -> QuerySet[RunWait]:
+    """Return what persons decided about uncertain steps of the run, in the order of the steps."""
+    decided = {"part__startswith": f"{UNCERTAIN}.", "answered_at__isnull": False}
+    return list_waits(principal, run).filter(**decided)
+
+
+def find_lost_call(wait: RunWait) -> StepIntent | None:
+    """Return the call that an uncertain step had begun: its time and its idempotency key. The caller may see the run."""
+    attempt = int(wait.part.rpartition(".")[2])
+    rows = StepIntent.objects.unscoped().filter(
+        run_id=wait.run_id, node_key=wait.node_key, rounds=wait.rounds, attempt__lte=attempt
+    )
+    return rows.order_by("-attempt", "-id").first()
+
+
 def find_wait(principal: Principal, run: Run, wait_id: UUID) -> RunWait:
     """Return a question of the run, open or not. Raises NotFound for a delay, which nobody can answer."""
     wait = list_waits(principal, run).filter(pk=wait_id, form__isnull=False).first()
@@ -70,13 +101,19 @@ def answer_wait(
 ) -> RunWait:
     """Answer a question, and continue the run if it is paused for it.
 
-    Raises InputRejected naming each field that doesn't fit, and WaitClosed if there is nothing to answer any more.
+    To decide about an uncertain step, the principal must be allowed to stop the run, too. Raises InputRejected naming each field that doesn't fit, and WaitClosed if there is nothing to answer any more.
     """
     permissions.check_answer(principal, run)
     with tenant([run.team_id]):
+        lock_parent(run)
         wait = _answer(run.pk, wait_id, values, action, principal.actor)
+        if is_uncertain(wait.form):
+            permissions.check_cancel(principal, run)
+            _check_outputs(run, wait)
         detail = _describe_answer(wait)
         audit_lines.record(principal, run, "run.answered", **detail)
+        if is_uncertain(wait.form) and wait.action == STOP:
+            cancel_run(principal, run)
     return wait
 
 
@@ -109,8 +146,13 @@ def answer_with_message(
 
 
 def make_link_token(principal: Principal, wait: RunWait) -> str:
-    """Return the token of the link with which anybody may answer this question."""
+    """Return the token of the link with which anybody may answer this question.
+
+    Raises NotFound for an uncertain step, about which only those decide who may stop the run.
+    """
     permissions.check_answer(principal, wait.run)
+    if is_uncertain(wait.form):
+        raise NotFound
     return sign_wait(wait.team_id, wait.pk)
 
 
@@ -122,7 +164,9 @@ def find_linked_wait(token: str) -> RunWait:
         raise NotFound from None
     with tenant([team_id]):
         wait = RunWait.objects.unscoped().filter(pk=wait_id, form__isnull=False).first()
-        if wait is None or not Run.objects.unscoped().filter(pk=wait.run_id).exists():
+        if wait is None or is_uncertain(wait.form):
+            raise NotFound
+        if not Run.objects.unscoped().filter(pk=wait.run_id).exists():
             raise NotFound
         wait.run = Run.objects.unscoped().get(pk=wait.run_id)
     return wait
@@ -142,6 +186,31 @@ def answer_linked_wait(token: str, *, values: Mapping[str, Json], action: str = 
             detail=_describe_answer(wait),
         )
     return wait
+
+
+def _check_outputs(run: Run, wait: RunWait) -> None:
+    """Raise InputRejected for an output of an uncertain step that the node doesn't have, or has with another type."""
+    outputs = (wait.values or {}).get(OUTPUTS) or {}
+    for node in from_json(run.snapshot.document).nodes:
+        if node.id == wait.node_key:
+            try:
+                _check_names(node, outputs)
+                check_types(node.id, node.kind, node.data, outputs)
+            except InvalidValue as mismatch:
+                problem = Problem("input.invalid", str(mismatch), field=OUTPUTS)
+                raise InputRejected([problem]) from None
+
+
+def _check_names(node: NodeSpec, outputs: Mapping[str, Json]) -> None:
+    """Raise InvalidValue for outputs that the node doesn't have: later nodes would silently get nothing."""
+    kind = load_kinds().get(node.kind)
+    names = [output.name for output in list_outputs(kind, node.data)] if kind else []
+    unknown = [name for name in outputs if name not in names]
+    if names and unknown:
+        values = {"unknown": ", ".join(unknown), "names": ", ".join(names)}
+        raise InvalidValue(
+            _("The node has no output %(unknown)s. Its outputs are: %(names)s.") % values
+        )
 
 
 def _describe_answer(wait: RunWait) -> dict[str, Json]:

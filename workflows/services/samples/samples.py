@@ -127,7 +127,9 @@ def _get_requirements(slug: str) -> tuple[frozenset[str], bool]:
 
 
 def _store_memories(principal: Principal, workflow: Workflow, sample: Sample) -> None:
-    """Store the sample's memories for the person who copies it, except those that memory refuses.
+    """Store the sample's memories in the copy and for its test users, except those that memory refuses.
+
+    None is stored about the person who copies the sample: other workflows would recall it as said by that person.
 
     Pages of the same scope and source are written at once, so that none is newer than a page that links to it.
     """

@@ -7,7 +7,12 @@ from workflows.services.tools.changing import (
     remove_secret,
     replace_secret,
 )
-from workflows.services.tools.connecting import connect_mcp, connect_openapi, connect_process
+from workflows.services.tools.connecting import (
+    connect_mcp,
+    connect_openapi,
+    connect_process,
+    connect_service,
+)
 
 
 __all__ = [
@@ -15,6 +20,7 @@ __all__ = [
     "connect_mcp",
     "connect_openapi",
     "connect_process",
+    "connect_service",
     "disconnect",
     "refresh_connection",
     "remove_secret",

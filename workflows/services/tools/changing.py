@@ -96,6 +96,8 @@ def disconnect(principal: Principal, *, connection: ToolConnection) -> None:
 
 
 def _list_again(connection: ToolConnection, document: str) -> Listing:
+    if connection.kind == ConnectionKind.WEB:
+        raise InvalidValue(_("The tools of a web service are built in."))
     if connection.kind != ConnectionKind.OPENAPI:
         security = Security(**connection.authentication)
         return list_server(connection.url, security, read_secret(connection))

@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from accounts.access import Principal
 from accounts.tenancy import tenant
 from workflows import permissions
+from workflows.engine.tools.web.services import SERVICES
 from workflows.errors import InvalidValue, NameTaken
 from workflows.models import ConnectionKind, ToolConnection
 from workflows.services import audit_lines
@@ -115,6 +116,28 @@ def connect_process(
         url=f"{STDIO_SCHEME}{command}",
     )
     return _connect_server(principal, row, security, secret)
+
+
+def connect_service(
+    principal: Principal, *, team_id: UUID, service: str, url: str = "", secret: str = ""
+) -> ToolConnection:
+    """Connect an account with a service on the web, which the built-in tools of that service use."""
+    permissions.check_manage(principal, team_id)
+    known = SERVICES.get(service)
+    if known is None:
+        raise InvalidValue(_("There is no such service."), field="service")
+    if not url.strip() and not known.base_url:
+        raise InvalidValue(_("Enter the URL of your server."), field="url")
+    if known.key == "required" and not secret:
+        raise InvalidValue(_("Enter the API key."), field="secret")
+    row = ToolConnection(
+        team_id=team_id,
+        name=known.title,
+        slug=known.name,
+        kind=ConnectionKind.WEB,
+        url=_clean_url_field(url, "url") if url.strip() else known.base_url,
+    )
+    return _save(principal, row, Listing(known.title, (), 0), Security(), secret, [])
 
 
 def _connect_server(

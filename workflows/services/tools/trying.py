@@ -1,9 +1,10 @@
 """Calls an operation once, to see what it answers."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import ParamSpec, TypeVar
 from uuid import UUID
 
-from asgiref.sync import async_to_sync
+from asgiref.sync import async_to_sync, sync_to_async
 from django.utils.translation import gettext as _
 
 from accounts import audit
@@ -23,7 +24,11 @@ from workflows.models.documents import from_json
 from workflows.services import audit_lines
 from workflows.services.runs.runs import start_run
 from workflows.tools.connections import build_tool, call_connection_tool, read_connection
-from workflows.tools.port import load_local_tools
+from workflows.tools.port import TeamAccounts, load_local_tools
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 def try_operation(
@@ -60,7 +65,8 @@ def try_local(
     A call of a plug-in is in the audit log, as it may change something elsewhere.
     """
     permissions.check_view_credentials(principal, team_id)
-    local_tools = LocalTools(load_local_tools(), http=GuardedHttp())
+    accounts = TeamAccounts(team_id, lambda: principal, _run_in_thread)
+    local_tools = LocalTools(load_local_tools(), http=GuardedHttp(), accounts=accounts)
     if source == "plugin":
         with tenant([team_id]):
             audit.record(
@@ -80,6 +86,10 @@ def try_local(
         return async_to_sync(call)()
     except ToolFailed as fault:
         return ToolResult(str(fault), is_error=True)
+
+
+async def _run_in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    return await sync_to_async(function)(*args, **kwargs)
 
 
 def try_workflow(principal: Principal, *, workflow: Workflow, arguments: Mapping[str, Json]) -> Run:

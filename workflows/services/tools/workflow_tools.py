@@ -12,6 +12,7 @@ from workflows.execution.ports.workflow_tools import describe_workflow
 from workflows.models import Workflow
 from workflows.services import audit_lines
 from workflows.services.editor.drafts import lock
+from workflows.services.publishing import list_published_workflows
 
 
 MAX_DESCRIPTION = 2_000  # characters
@@ -43,12 +44,8 @@ def change_tool_settings(
 def list_workflow_tools(principal: Principal, team_id: UUID) -> Sequence[WorkflowTool]:
     """Return the published workflows of the team that offer themselves as tools and that the principal may run."""
     with tenant([team_id]):
-        rows = Workflow.objects.visible_to(principal).filter(
-            team_id=team_id, is_tool=True, published_version__isnull=False, archived_at=None
-        )
-        rows = rows.select_related("published_version__snapshot").order_by("name", "id")
         return [
             WorkflowTool(workflow, describe_workflow(workflow))
-            for workflow in rows
-            if permissions.may_run(principal, workflow)
+            for workflow in list_published_workflows(principal, team_id, "name", "id")
+            if workflow.is_tool
         ]

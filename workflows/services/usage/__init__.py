@@ -1,1 +1,1 @@
-"""Reports of usage: totals, days, and breakdowns by workflow, API key, person and model."""
+"""Reports of usage: totals, days, and breakdowns by workflow, API key, person, channel and model."""

@@ -1,4 +1,4 @@
-"""Usage as CSV: a row for each day and each workflow, API key, person or model."""
+"""Usage as CSV: a row for each day and each workflow, API key, person, channel or model."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Names of the workflows, API keys and people in reports of usage.
+"""Names of the workflows, API keys, channels and people in reports of usage.
 
 Members are named. An external user is shown by a code, unless the user's runs are the reader's own, because runs and the
 people they are for stay private inside a team.
@@ -12,10 +12,12 @@ from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext as _
 
 from accounts.access import Principal
-from accounts.models import ApiKey, User
-from accounts.personas import find_key_id
+from accounts.models import ApiKey, ServiceAccount, User
+from accounts.personas import find_service_account_id
 from accounts.tenancy import tenant
+from workflows.execution.usage.single_calls import MEMORY_CHANNEL
 from workflows.models import RunUsage, Workflow
+from workflows.models.run import Channel
 from workflows.services.usage.report import Dimension, Key, Selection, match_own_usage
 
 
@@ -34,6 +36,8 @@ def label_rows(
             names = name_keys([key[0] for key in values])
         elif dimension == "person":
             names = _name_people(principal, team_id, [key[0] for key in values])
+        elif dimension == "channel":
+            names = {key[0]: name_channel(key[0]) for key in values}
         else:
             return {key: name_model(*key) for key in values}
     return {key: names[key[0]] for key in values}
@@ -45,15 +49,22 @@ def name_model(provider: str, model: str) -> str:
     return f"{provider} / {model}" if model else provider
 
 
+def name_channel(channel: str) -> str:
+    """Return the label of a channel. One that this version doesn't have is named by its value."""
+    labels = {**dict(Channel.choices), MEMORY_CHANNEL: _("Memory in the background")}
+    return str(labels.get(channel, channel)) if channel else _("Not recorded")
+
+
 def name_keys(ids: Iterable[UUID | None]) -> dict[UUID | None, str]:
     names = dict(ApiKey.objects.unscoped().values_list("pk", "name"))
     without = _("Without an API key")
     return {id_: names.get(id_, _("Deleted API key")) if id_ else without for id_ in ids}
 
 
-def _name_workflows(ids: Iterable[UUID]) -> dict[UUID, str]:
+def _name_workflows(ids: Iterable[UUID | None]) -> dict[UUID | None, str]:
     names = dict(Workflow.objects.unscoped().values_list("pk", "name"))
-    return {id_: names.get(id_, _("Deleted workflow")) for id_ in ids}
+    outside = _("Outside of workflows")
+    return {id_: names.get(id_, _("Deleted workflow")) if id_ else outside for id_ in ids}
 
 
 def _name_people(principal: Principal, team_id: UUID, subjects: Sequence[str]) -> dict[str, str]:
@@ -61,16 +72,17 @@ def _name_people(principal: Principal, team_id: UUID, subjects: Sequence[str]) -
     users = {
         user.pk: user.name or user.email for user in User.objects.filter(pk__in=members.values())
     }
+    service_accounts = dict(ServiceAccount.objects.unscoped().values_list("pk", "name"))
     visible = list_visible_people(principal, team_id)
     names = {}
     for subject in subjects:
-        key_id = find_key_id(subject)
+        account_id = find_service_account_id(subject)
         if subject in members and members[subject] in users:
             names[subject] = users[members[subject]]
-        elif key_id is not None:
-            names[subject] = name_keys([key_id])[key_id]
+        elif account_id is not None:
+            names[subject] = service_accounts.get(account_id, _("Deleted service account"))
         elif not subject:
-            names[subject] = _("Erased")
+            names[subject] = _("Nobody, or erased")
         elif subject in visible:
             names[subject] = subject
         else:
@@ -101,7 +113,9 @@ def make_code(team_id: UUID, subject: str) -> str:
 
 def hide_person(subject: str, visible: set[str], team_id: UUID) -> str:
     """Return the id by which a page or the API refers to a person: of a hidden external user, the code."""
-    is_open = not subject or _is_uuid(subject) or find_key_id(subject) or subject in visible
+    is_open = (
+        not subject or _is_uuid(subject) or find_service_account_id(subject) or subject in visible
+    )
     return subject if is_open else make_code(team_id, subject)
 
 

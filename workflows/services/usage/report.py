@@ -18,7 +18,7 @@ from django.utils import timezone
 from accounts.access import Principal, can, check
 from accounts.models import ApiKey
 from accounts.personas import find_player
-from accounts.principals import get_key_id
+from accounts.principals import get_service_account_id
 from accounts.tenancy import tenant
 from workflows.execution.usage.counting import count_batch
 from workflows.execution.usage.numbers import NO_LATENCY, Numbers
@@ -26,16 +26,18 @@ from workflows.models import Feedback, ModelUsage, Run, RunUsage
 from workflows.models.reports.feedback import Rating
 
 
-Dimension = Literal["workflow", "key", "person", "model"]
-DIMENSIONS: Final[tuple[Dimension, ...]] = ("workflow", "key", "person", "model")
+Dimension = Literal["workflow", "key", "person", "channel", "model"]
+DIMENSIONS: Final[tuple[Dimension, ...]] = ("workflow", "key", "person", "channel", "model")
 MAX_DAYS: Final = 366
 DEFAULT_DAYS: Final = 30
 NO_KEY: Final = "-"
+NO_CHANNEL: Final = "-"
 
 _FIELDS: Final[dict[Dimension, tuple[str, ...]]] = {
     "workflow": ("workflow_id",),
     "key": ("api_key_id",),
     "person": ("subject",),
+    "channel": ("channel",),
     "model": ("provider", "model"),
 }
 _RUN_SUMS: Final = ("runs", "failed", "stopped", "seconds")
@@ -56,6 +58,7 @@ class Selection:
     workflow_id: UUID | None = None
     key: UUID | Literal["-"] | None = None  # "-" stands for runs that no API key started
     subject: str | None = None
+    channel: str | None = None  # empty for runs from before channels were counted
     model: tuple[str, str] | None = None  # provider and name
     is_own: bool = False  # only the principal's own, even if more is visible
 
@@ -156,6 +159,8 @@ def _apply_filters(
         rows = rows.filter(workflow_id=selection.workflow_id)
     if selection.key is not None:
         rows = rows.filter(api_key_id=None if selection.key == NO_KEY else selection.key)
+    if selection.channel is not None:
+        rows = rows.filter(channel=selection.channel)
     if selection.subject is not None:
         # The usage of a member includes that of the member's test users.
         test_users = Q(subject__endswith=f"@{selection.subject}")
@@ -194,7 +199,13 @@ def _load_feedback(
 def match_own_usage(principal: Principal) -> Q:
     """Return the condition for the usage of the runs that are the principal's, see ``models.personal.match_own``."""
     if principal.kind == "key":
-        return Q(api_key_id=get_key_id(principal))
+        account_id = get_service_account_id(principal)
+        own = ApiKey.objects.unscoped().filter(service_account_id=account_id)
+        condition = Q(api_key_id__in=own.values("pk"))
+        # A key of one workflow sees nothing of the workflows that this one calls.
+        return (
+            condition & Q(workflow_id=principal.workflow_id) if principal.workflow_id else condition
+        )
     if principal.user_id is None:
         return Q(pk__in=[])
     keys = ApiKey.objects.unscoped().filter(created_by_id=principal.user_id).values("pk")

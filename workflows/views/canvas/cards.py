@@ -116,16 +116,17 @@ def build_card(
     problems: Sequence[Problem] = (),
     incoming: int = 0,
     position: Position | None = None,
+    shape: Shape | None = None,
     is_box: bool = False,
     is_pinned: bool = False,
     mark: Mark | None = None,
     models: ModelDirectory | None = None,
 ) -> CardView:
-    """Describe a node's card. ``position`` is given if it differs from the stored position in the node's scope.
+    """Describe a node's card. ``position`` and ``shape`` are given if they differ from what is stored.
 
     With the team's ``models``, the card says which one answers.
     """
-    shape = compute_shape(node, kinds, is_box=is_box)
+    shape = shape or compute_shape(node, kinds, is_box=is_box)
     appearance = find_appearance(node.kind, kinds)
     kind_title = get_kind_title(node.kind, kinds)
     badge = _build_badge(problems)
@@ -157,25 +158,22 @@ def build_card(
         badge=badge,
         mark=mark,
         model_mark=model_mark,
-        label=", ".join(
-            filter(
-                None,
-                (
-                    node.title,
-                    kind_title,
-                    model_mark.sentence if model_mark else "",
-                    badge.word if badge else "",
-                ),
-            )
-        ),
+        label=_build_label(node.title, kind_title, model_mark, badge),
     )
+
+
+def _build_label(title: str, kind_title: str, model: ModelMark | None, badge: Badge | None) -> str:
+    """Return the text by which a screen reader names the card."""
+    parts = (title, kind_title, model.sentence if model else "", badge.word if badge else "")
+    return ", ".join(filter(None, parts))
 
 
 def _name_model(node: NodeSpec, mark: ModelMark | None) -> NodeSpec:
     """Return the node with the name of the model that answers for it."""
     if mark is None:
         return node
-    return replace(node, data={**node.data, "model": {**node.data["model"], "name": mark.name}})
+    model = {**(node.data.get("model") or {}), "name": mark.name}
+    return replace(node, data={**node.data, "model": model})
 
 
 def _encode_handles(shape: Shape) -> str:

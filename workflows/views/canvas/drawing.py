@@ -147,7 +147,7 @@ class _DrawingBuilder:
                 problems=self.problems.get(node.id, ()),
                 incoming=incoming_counts[node.id],
                 position=layout.positions[node.id],
-                is_box=layout.shapes[node.id].is_box,
+                shape=layout.shapes[node.id],
                 is_pinned=node.id in self.pinned,
                 mark=self.marks.get(node.id),
                 models=self.models,

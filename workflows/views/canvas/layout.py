@@ -4,19 +4,23 @@ Each node is in a scope: the top scope or that of a container. Positions are rel
 """
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Final, NamedTuple
 
 from workflows.engine.edge_routes import (
+    MAX_ROUTED_EDGES,
     MAX_ROUTED_NODES,
     Ends,
     Obstacle,
     build_route_path,
     find_detour,
 )
+from workflows.engine.editing.layout.auto_layout import HEADER, PADDING
 from workflows.engine.geometry import Shape, compute_note_shape, compute_shape
 from workflows.engine.kinds import AnyKind
+from workflows.engine.language.containers import MAX_NESTING
 from workflows.engine.language.document import Document, EdgeSpec, NodeSpec, Note, Position
 from workflows.engine.layout import Box, arrange_in_layers
 
@@ -45,18 +49,62 @@ class GraphLayout:
         self.kinds = kinds
         self.nodes = {node.id: node for node in document.nodes}
 
-    @cached_property
+    @property
     def is_unplaced(self) -> bool:
-        """Return whether the nodes have no stored positions, so that they are laid out by their edges."""
-        nodes = self.document.nodes
-        return len(nodes) > 1 and len({node.position for node in nodes}) == 1
+        """Return whether nodes have no stored positions, so that they are laid out by their edges."""
+        return bool(self._unplaced_scopes)
 
     @cached_property
+    def _unplaced_scopes(self) -> frozenset[str]:
+        """Return the scopes whose nodes have no stored positions."""
+        places = {
+            scope: {self.nodes[id_].position for id_ in ids} for scope, ids in self.children.items()
+        }
+        if len(self.nodes) > 1 and len(set().union(*places.values())) == 1:
+            return frozenset(places)
+        # A single node stands at the corner of the top scope, but in a container this is over the title.
+        return frozenset(
+            scope
+            for scope, positions in places.items()
+            if positions == {ORIGIN} and (scope != ROOT or len(self.children[scope]) > 1)
+        )
+
+    @property
     def shapes(self) -> dict[str, Shape]:
-        return {
+        return self._layout[0]
+
+    @property
+    def positions(self) -> dict[str, Position]:
+        """Return the position of each node in its scope."""
+        return self._layout[1]
+
+    @cached_property
+    def _layout(self) -> tuple[dict[str, Shape], dict[str, Position]]:
+        """Return the shapes and positions. Containers whose content is laid out grow around it, from the inside out."""
+        shapes = {
             node.id: compute_shape(node, self.kinds, is_box=node.id in self.children)
             for node in self.nodes.values()
         }
+        positions = {node.id: node.position for node in self.nodes.values()}
+        for scope in sorted(self._unplaced_scopes, key=self._get_depth, reverse=True):
+            boxes = {
+                id_: Box(shapes[id_].width, shapes[id_].height) for id_ in self.children[scope]
+            }
+            links = [(e.source, e.target) for e in self.document.edges if e.source in boxes]
+            arranged = arrange_in_layers(boxes, links)
+            left, top = (0.0, 0.0) if scope == ROOT else (PADDING, HEADER)
+            positions |= {id_: Position(left + at.x, top + at.y) for id_, at in arranged.items()}
+            if scope != ROOT:
+                shapes[scope] = _enclose(
+                    shapes[scope], [(positions[id_], boxes[id_]) for id_ in boxes]
+                )
+        return shapes, positions
+
+    def _get_depth(self, scope: str) -> int:
+        depth = 0
+        while scope != ROOT:
+            scope, depth = self.get_scope(self.nodes[scope]), depth + 1
+        return depth
 
     @cached_property
     def children(self) -> dict[str, list[str]]:
@@ -67,12 +115,12 @@ class GraphLayout:
         return children
 
     def get_scope(self, item: NodeSpec | Note) -> str:
-        """Return the scope of an item: the top if its parent is missing or inside the item itself."""
+        """Return the scope of an item: the top if its parent is missing, inside the item itself, or nested too deeply."""
         visited, parent = {item.id}, item.parent
-        while parent in self.nodes and parent not in visited:
+        while parent in self.nodes and parent not in visited and len(visited) <= MAX_NESTING:
             visited.add(parent)
             parent = self.nodes[parent].parent
-        return ROOT if parent in visited or item.parent not in self.nodes else str(item.parent)
+        return ROOT if parent in self.nodes or item.parent not in self.nodes else str(item.parent)
 
     @cached_property
     def edges(self) -> dict[str, list[EdgeSpec]]:
@@ -84,18 +132,6 @@ class GraphLayout:
             if scope is not None and scope == scopes.get(edge.target):
                 edges[scope].append(edge)
         return edges
-
-    @cached_property
-    def positions(self) -> dict[str, Position]:
-        """Return the position of each node in its scope."""
-        if not self.is_unplaced:
-            return {node.id: node.position for node in self.nodes.values()}
-        positions: dict[str, Position] = {}
-        for ids in self.children.values():
-            boxes = {id_: Box(self.shapes[id_].width, self.shapes[id_].height) for id_ in ids}
-            links = [(e.source, e.target) for e in self.document.edges if e.source in boxes]
-            positions |= arrange_in_layers(boxes, links)
-        return positions
 
     def get_corner(self, scope: str) -> Position:
         """Return the corner of a scope, relative to the top scope's corner."""
@@ -130,7 +166,8 @@ class GraphLayout:
     def _obstacles(self) -> dict[str, list[Obstacle]]:
         """Return the cards of each scope."""
         obstacles: dict[str, list[Obstacle]] = defaultdict(list)
-        if len(self.nodes) + len(self.document.notes) >= MAX_ROUTED_NODES:
+        item_count = len(self.nodes) + len(self.document.notes)
+        if item_count >= MAX_ROUTED_NODES or len(self.document.edges) >= MAX_ROUTED_EDGES:
             return obstacles
         for scope, ids in self.children.items():
             for id_ in ids:
@@ -158,3 +195,14 @@ class GraphLayout:
         right = max(position.x + size.width for position, size in boxes)
         bottom = max(position.y + size.height for position, size in boxes)
         return Frame(left, top, right - left, bottom - top)
+
+
+def _enclose(shape: Shape, content: Sequence[tuple[Position, Box]]) -> Shape:
+    """Return the shape of a container, at least so large that its content fits."""
+    right = max(position.x + box.width for position, box in content)
+    bottom = max(position.y + box.height for position, box in content)
+    return replace(
+        shape,
+        width=max(shape.width, right + PADDING),
+        height=max(shape.height, bottom + PADDING),
+    )

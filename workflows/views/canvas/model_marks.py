@@ -1,16 +1,13 @@
 """The model that answers for a node, for its card: its name, and a badge if it isn't the one that the node names."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from uuid import UUID
 
 from django.utils.translation import gettext as _
 
 from workflows.engine.language.document import NodeSpec
-from workflows.execution.ports.models import load_directory
 from workflows.llm.config import DEFAULT, OFFLINE, normalize_name
 from workflows.llm.directory import ModelDirectory
-from workflows.services.models.mappings import join_name, read_model
+from workflows.services.models.mappings import join_name, read_model, takes_facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,22 +20,19 @@ class ModelMark:
     sentence: str = ""
 
 
-def load_marking_directory(team_id: UUID, nodes: Iterable[NodeSpec]) -> ModelDirectory | None:
-    """Return the team's models if one of the nodes names a model, so that other edits cost no query."""
-    return load_directory(team_id) if any(map(read_model, nodes)) else None
-
-
 def build_model_mark(node: NodeSpec, directory: ModelDirectory | None) -> ModelMark | None:
     """Return which model answers for the node; None if it names no model, or if that isn't known here."""
     reference = read_model(node)
-    if reference is None or directory is None:
+    if directory is None:
         return None
+    if reference is None:
+        return _build_facts_mark(node, directory)
     provider, model = reference
     resolution = directory.resolve(provider, model)
     reference_name = join_name(normalize_name(provider), model)
     if resolution.is_offline:
         return ModelMark(
-            _("Offline demo model"),
+            _("Demo model"),
             "offline",
             _("Offline"),
             _explain_offline(directory, provider, reference_name),
@@ -59,9 +53,19 @@ def build_model_mark(node: NodeSpec, directory: ModelDirectory | None) -> ModelM
     return ModelMark(resolution.model or name)
 
 
+def _build_facts_mark(node: NodeSpec, directory: ModelDirectory) -> ModelMark | None:
+    """Return the default model for a node that takes facts with it; None if it takes them by rules."""
+    default = directory.default
+    if not takes_facts(node) or default is None or default.is_offline:
+        return None
+    return ModelMark(default.model)
+
+
 def _explain_offline(directory: ModelDirectory, provider: str, name: str) -> str:
     if directory.is_empty:
         return _("The offline demo model answers until a model is connected on the page Models.")
-    if normalize_name(provider) in (OFFLINE, DEFAULT):
+    if normalize_name(provider) == DEFAULT:
+        return _("No default model. Choose one under Models.")
+    if normalize_name(provider) == OFFLINE:
         return _("The offline demo model answers. Select another model in this node.")
     return _("%(named)s is not connected; the offline demo model answers.") % {"named": name}

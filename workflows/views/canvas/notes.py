@@ -9,8 +9,8 @@ from django.utils.translation import gettext as _
 
 from workflows.engine.geometry import compute_note_shape, format_number
 from workflows.engine.language.document import Json, Note
+from workflows.templatetags.markdown_text import render_markdown
 from workflows.views.canvas.cards import Mark
-from workflows.views.markdown_text import render_markdown
 
 
 THEMES = ("blue", "cyan", "green", "yellow", "pink", "violet")

@@ -91,7 +91,7 @@ def _build_cards(layout: GraphLayout, scope: str) -> Iterator[PictureCard]:
 
 def _build_card(layout: GraphLayout, node: NodeSpec) -> PictureCard:
     shape, position = layout.shapes[node.id], layout.get_absolute_position(node)
-    view = build_card(node, layout.kinds, position=position, is_box=shape.is_box)
+    view = build_card(node, layout.kinds, position=position, shape=shape)
     x, y = position.x, position.y
     return PictureCard(
         view=view,

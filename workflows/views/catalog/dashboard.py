@@ -9,8 +9,10 @@ from uuid import UUID
 from django.utils.formats import date_format
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
+from django.utils.translation import pgettext
 
 from accounts.access import Principal, can
+from accounts.services import list_expiring_keys
 from workflows import memory_app, permissions, selectors
 from workflows.execution.usage.numbers import Numbers
 from workflows.models import ModelProvider
@@ -20,6 +22,7 @@ from workflows.views.charts import BarChart, Point, build_bar_chart
 
 
 if TYPE_CHECKING:
+    from accounts.models import ApiKey
     from workflows.models import RunWait
 
 DAYS: Final = 14
@@ -47,15 +50,16 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Attention:
-    """These things wait for the person, at most ``MAX_QUESTIONS`` shown, and the number of memories to review."""
+    """The things that wait for the person: at most ``MAX_QUESTIONS`` questions, memories to review, and expiring keys."""
 
     questions: Sequence["RunWait"]
     has_more_questions: bool
     review_count: int
+    expiring_keys: Sequence["ApiKey"]
 
     @property
     def is_empty(self) -> bool:
-        return not self.questions and not self.review_count
+        return not (self.questions or self.review_count or self.expiring_keys)
 
 
 def build_dashboard(principal: Principal, team_id: UUID) -> dict[str, Any]:
@@ -79,7 +83,7 @@ def build_usage(principal: Principal, team_id: UUID) -> Usage:
     total, days = report.total, report.by_day
     tiles = (
         Tile(
-            _("Runs"),
+            pgettext("number", "Runs"),
             f"{total.count:,}",
             _plot(_("Runs per day"), days, lambda day: day.count, _format_count),
         ),
@@ -98,7 +102,7 @@ def build_usage(principal: Principal, team_id: UUID) -> Usage:
             ),
             ""
             if total.p95_latency is None
-            else _("95%%: %(time)s") % {"time": format_seconds(total.p95_latency)},
+            else _("p95: %(time)s") % {"time": format_seconds(total.p95_latency)},
         ),
         Tile(
             _("Tokens"),
@@ -115,7 +119,8 @@ def load_attention(principal: Principal, team_id: UUID) -> Attention:
     count = 0
     if _sees_memory(principal, team_id):
         count = memory_app.count_queue(memory_app.MemoryCaller(principal, team_id))
-    return Attention(questions[:MAX_QUESTIONS], len(questions) > MAX_QUESTIONS, count)
+    keys = list_expiring_keys(principal, team_id)
+    return Attention(questions[:MAX_QUESTIONS], len(questions) > MAX_QUESTIONS, count, keys)
 
 
 def format_seconds(seconds: float) -> str:

@@ -22,7 +22,7 @@ SCOPE_LABELS: Final[Mapping[str, Promise]] = {
     "user": _("User memory"),
     "conversation": _("Conversation memory"),
     "global": _("Global memory"),
-    "workflow": _("Group memory"),
+    "workflow": _("Workflow memory"),
 }
 
 

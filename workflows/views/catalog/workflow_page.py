@@ -1,12 +1,11 @@
 """The template context of a workflow's page, with its chat pane or its run form, and readers of the form's fields."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
 from django.http import HttpRequest
-from django.utils.translation import gettext as _
 
 from accounts.errors import NotFound
 from accounts.personas import strip_player
@@ -16,20 +15,27 @@ from workflows import permissions, selectors
 from workflows.engine.language.document import Document, Json, NodeSpec
 from workflows.engine.language.memory_usage import list_memory_scopes
 from workflows.execution.kinds import load_kinds
-from workflows.forms import build_input_fields
+from workflows.files.shown import ShownFile
+from workflows.forms import build_input_fields, build_message_choice
 from workflows.models import Conversation, Feedback, Run, Workflow
 from workflows.models.documents import from_json
 from workflows.samples import SAMPLES_BY_SLUG
 from workflows.services.editor.drafts import list_problems, load_draft
+from workflows.services.files.linked import load_linked_files
+from workflows.services.models.mappings import load_directory_for
+from workflows.services.runs.citations import Citation, load_citations
 from workflows.services.runs.feedback import load_own_feedback
 from workflows.services.runs.memory_streams import MemoryStream
 from workflows.services.runs.runs import VersionChoice, check_external_user, resolve_subject
 from workflows.views.chat.failure_texts import (
+    Remedy,
     describe_failure,
+    find_remedy,
     list_failure_texts,
     load_failed_titles,
 )
 from workflows.views.chat.pane_memories import PaneMemories, load_pane_memories
+from workflows.views.chat.start_fields import build_fields_context
 from workflows.views.request_context import read_text
 from workflows.views.runs.answering_models import (
     NO_ANSWERS,
@@ -66,6 +72,11 @@ class PaneTurn:
     answers: RunAnswers = NO_ANSWERS
     reasoning: str = ""
     feedback: Feedback | None = None  # the reader's own
+    files: Sequence[Json] = ()  # of the message
+    answer_files: Sequence[Json] = ()
+    linked_files: Mapping[UUID, ShownFile] = field(default_factory=dict)  # that the answer shows
+    citations: Sequence[Citation] = ()
+    remedy: Remedy | None = None
 
 
 def build_workflow_context(
@@ -73,12 +84,14 @@ def build_workflow_context(
 ) -> dict[str, Any]:
     """Build the context with the chat pane of a chat, or with the run form of another workflow."""
     document = get_document(principal, workflow)
-    problems = list_problems(workflow, document)
+    models = load_directory_for(workflow.team_id, document.nodes)
+    problems = list_problems(workflow, document, models)
     visible_runs = Run.objects.visible_to(principal).filter(workflow=workflow)
     runs = list(visible_runs.select_related("workflow", "subject_user")[:MAX_RECENT_RUNS])
     context = {
         "workflow": workflow,
         "document": document,
+        "models": models,
         "problems": problems,
         "has_errors": any(problem.is_error for problem in problems),
         "can_edit": permissions.may_edit(principal, workflow),
@@ -118,6 +131,11 @@ def _get_trial_inputs(workflow: Workflow) -> Mapping[str, Json]:
 def choose_version(principal: Principal, workflow: Workflow) -> VersionChoice | None:
     """Return the version that the page runs: "draft" for editors, or None for the published version."""
     return "draft" if permissions.may_edit(principal, workflow) else None
+
+
+def load_published_document(workflow: Workflow) -> Document | None:
+    version = workflow.published_version
+    return from_json(version.snapshot.document) if version else None
 
 
 def get_document(principal: Principal, workflow: Workflow) -> Document:
@@ -165,9 +183,13 @@ def build_pane_context(
             excluded_key=conversation.key if conversation else "",
             limit=MAX_EARLIER,
         ),
-        "opening": get_opening(document)
-        or _("Send a message to see which nodes run and what is remembered."),
+        "opening": get_opening(document),
+        "remembers_users": "user" in list_memory_scopes(document, load_kinds()),
         "suggestions": list_suggestions(document),
+        "file_choice": build_message_choice(document),
+        **build_fields_context(
+            document, last_run.inputs if last_run else _get_trial_inputs(workflow)
+        ),
     }
 
 
@@ -178,8 +200,8 @@ def find_conversation(
     if not key:
         return None
     visible = Conversation.objects.visible_to(principal)
-    found = visible.filter(workflow=workflow, subject=subject, key=normalize_identifier(key))
-    return found.first()
+    rows = visible.filter(workflow=workflow, subject=subject, key=normalize_identifier(key))
+    return rows.first()
 
 
 def find_last_run(
@@ -211,10 +233,11 @@ def read_person(data: Mapping[str, str]) -> str:
 
 def build_group_context(data: Mapping[str, str], document: Document) -> dict[str, Any]:
     """Return the requested group, and whether runs need one because the workflow has group memory."""
-    return {
-        "by_group": "workflow" in list_memory_scopes(document, load_kinds()),
-        "group": read_text(data, GROUP_FIELD),
-    }
+    return {"by_group": uses_groups(document), "group": read_text(data, GROUP_FIELD)}
+
+
+def uses_groups(document: Document) -> bool:
+    return "workflow" in list_memory_scopes(document, load_kinds())
 
 
 def read_memory_stream(data: Mapping[str, str]) -> MemoryStream | None:
@@ -241,6 +264,8 @@ def build_pane_turns(
     answers = load_run_answers(principal, runs)
     texts = {run.pk: split_reasoning(str((run.outputs or {}).get("answer", ""))) for run in runs}
     feedback = load_own_feedback(principal, runs)
+    citations = load_citations(principal, runs)
+    linked_files = load_linked_files(principal, [texts[run.pk][0] for run in runs])
     return [
         PaneTurn(
             run_id=run.pk,
@@ -259,8 +284,13 @@ def build_pane_turns(
             answers=answers.get(run.pk, NO_ANSWERS),
             reasoning=texts[run.pk][1] or answers.get(run.pk, NO_ANSWERS).reasoning,
             feedback=feedback.get(run.pk),
+            files=run.system.get("files") or (),
+            answer_files=(run.outputs or {}).get("files") or (),
+            linked_files=linked,
+            citations=citations.get(run.pk, ()),
+            remedy=find_remedy(run, can_edit=can_edit),
         )
-        for run in runs
+        for run, linked in zip(runs, linked_files, strict=True)
     ]
 
 

@@ -1,6 +1,5 @@
 """Pages of workflows: the list, and the operations on a whole workflow."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 from uuid import UUID
@@ -20,14 +19,12 @@ from accounts.views.pagination import paginate_by_offset
 from workflows import permissions, selectors
 from workflows.engine.errors import DocumentInvalid
 from workflows.engine.language.document import Dialect
-from workflows.errors import NewerDocument, NothingToPublish
-from workflows.forms import ImportForm, PublishForm, RenameForm
-from workflows.models import Folder, Workflow
+from workflows.errors import NothingToPublish, PublishingUnconfirmed
+from workflows.forms import PublishForm, RenameForm
+from workflows.models import Workflow
 from workflows.services import publishing
 from workflows.services.catalog import importing
 from workflows.services.editor import drafts
-from workflows.services.models import mappings
-from workflows.templatetags.problems import describe_with_location
 from workflows.views.catalog.folder_location import get_location
 from workflows.views.publishing.page_updates import render_not_published, render_published
 from workflows.views.request_context import find_workflow, get_form_data, is_htmx
@@ -39,15 +36,6 @@ class WorkflowRow:
 
     workflow: Workflow
     path: str
-
-
-@dataclass(frozen=True, slots=True)
-class ImportResult:
-    """The imported workflow, the problems that prevented the import, or ``pending`` if it must be confirmed."""
-
-    workflow: Workflow | None = None
-    problems: tuple[str, ...] = ()
-    pending: bool = False
 
 
 @login_required
@@ -71,22 +59,6 @@ def index(request: HttpRequest) -> HttpResponse:
         "can_arrange": permissions.may_arrange(principal, team_id),
     }
     return render(request, "workflows/catalog/list.html", context)
-
-
-@login_required
-@require_http_methods(["GET", "POST"])
-def import_(request: HttpRequest) -> HttpResponse:
-    """Create a workflow from a document."""
-    permissions.check_create(get_principal(request), get_current_team_id(request))
-    return _render_import_page(request, None)
-
-
-@login_required
-@require_http_methods(["GET", "POST"])
-def replace(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
-    """Replace a workflow's draft with a document."""
-    workflow = find_workflow(request, workflow_id, "edit")[1]
-    return _render_import_page(request, workflow)
 
 
 @login_required
@@ -122,12 +94,18 @@ def publish(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     form = PublishForm(request.POST)
     note = form.cleaned_data["note"] if form.is_valid() else ""
     try:
-        version = publishing.publish(principal, workflow=workflow, note=note)
-    except (DocumentInvalid, NothingToPublish) as error:
+        version = publishing.publish(
+            principal,
+            workflow=workflow,
+            note=note,
+            must_be_finished=True,
+            accepts_failing_nodes="confirmed" in request.POST,
+        )
+    except (DocumentInvalid, NothingToPublish, PublishingUnconfirmed) as error:
         has_problems = isinstance(error, DocumentInvalid)  # the page lists each at its node
         reason = _("Not published: the draft has errors.") if has_problems else str(error)
         if is_htmx(request):
-            return render_not_published(reason, has_problems=has_problems)
+            return render_not_published(request, reason, error)
         messages.add_message(request, messages.ERROR if has_problems else messages.INFO, reason)
         return redirect("workflows:detail", workflow.pk)
     message = _("Published as version %(number)s.") % {"number": version.number}
@@ -160,79 +138,3 @@ def export(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     extension = "yml" if format_ == "yaml" else "json"
     response["Content-Disposition"] = f'attachment; filename="{name}.{extension}"'
     return response
-
-
-def _render_import_page(request: HttpRequest, workflow: Workflow | None) -> HttpResponse:
-    location = get_location(request)
-    form = ImportForm(get_form_data(request), request.FILES or None)
-    result, has_errors = ImportResult(), bool(form.errors)
-    if request.method == "POST" and not has_errors:
-        result = _import_upload(request, workflow, location.folder, form.cleaned_data)
-        if result.workflow:
-            return redirect("workflows:detail", result.workflow.pk)
-        # The text field is filled, since a file cannot be sent twice.
-        form = ImportForm(
-            initial={"document": form.cleaned_data["text"], "name": form.cleaned_data["name"]}
-        )
-    context = {
-        "form": form,
-        "problems": result.problems,
-        "pending": result.pending,
-        "workflow": workflow,
-        "location": location,
-    }
-    return render(
-        request,
-        "workflows/catalog/import.html",
-        context,
-        status=422 if has_errors or result.problems else 200,
-    )
-
-
-def _import_upload(
-    request: HttpRequest,
-    workflow: Workflow | None,
-    folder: Folder | None,
-    form_data: Mapping[str, str],
-) -> ImportResult:
-    principal, document_text = get_principal(request), form_data["text"]
-    is_confirmed = "confirm" in request.POST
-    try:
-        if workflow is None:
-            imported = importing.import_document(
-                principal,
-                team_id=get_current_team_id(request),
-                source=document_text,
-                name=form_data["name"] or None,
-                folder=folder,
-                confirm_newer=is_confirmed,
-            )
-        else:
-            imported = importing.replace_from_document(
-                principal, workflow=workflow, source=document_text, confirm_newer=is_confirmed
-            )
-    except DocumentInvalid as invalid:
-        return ImportResult(
-            problems=tuple(describe_with_location(problem) for problem in invalid.problems)
-        )
-    except NewerDocument:
-        return ImportResult(pending=True)
-    for warning in imported.warnings:
-        messages.warning(request, describe_with_location(warning))
-    _announce_missing_models(request, imported.workflow)
-    return ImportResult(workflow=imported.workflow)
-
-
-def _announce_missing_models(request: HttpRequest, workflow: Workflow) -> None:
-    """Say which models the document names though the team lacks them, and which one answers instead."""
-    missing = mappings.find_missing_models(workflow.team_id, drafts.load_draft(workflow))
-    if not missing.names:
-        return
-    values = {"models": ", ".join(missing.names[:3]), "answering": missing.answering}
-    if missing.answering:
-        text = _(
-            "Not connected: %(models)s. %(answering)s answers instead; change this under Models."
-        )
-    else:
-        text = _("Not connected: %(models)s. Connect a model or map them under Models.")
-    messages.info(request, text % values)

@@ -1,41 +1,64 @@
 """The chat's texts for runs that failed or were stopped; the run itself has the details."""
 
+import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from uuid import UUID
 
 from django.utils.translation import gettext as _
 
 from accounts.principals import Principal
 from workflows import selectors
+from workflows.llm.failure_messages import is_about_connection
 from workflows.models import Run
 from workflows.models.run import RunStatus
+from workflows.templatetags.run_errors import translate_error
 
 
 def describe_failure(run: Run, *, can_edit: bool, titles: Mapping[UUID, str]) -> str:
-    """Describe the failure of a run; only people who can edit the workflow see the node's name."""
+    """Describe the failure of a run; only people who can edit the workflow see the node's name and the error."""
     texts = list_failure_texts(can_edit=can_edit)
     if run.status == RunStatus.STOPPED:
         return texts["stopped"]
-    if run.lacks_model:
-        return texts["needs_model"]
-    title = titles.get(run.pk)
-    return texts["failed_at"].replace("{node}", title) if title else texts["failed"]
+    if not can_edit:
+        return texts["needs_model"] if run.lacks_model else texts["failed"]
+    error, title = translate_error(run.error), titles.get(run.pk)
+    return f"{title}: {name_node(error, run.error_node, title)}" if title else error
+
+
+def name_node(error: str, node: str, title: str) -> str:
+    """Return the error with the node's title in place of its id, as ``static/js/runs/stream.js`` has it."""
+    return re.sub(
+        rf"(?<![\w.]){re.escape(node)}\.(?=[A-Za-z_])", lambda _match: f"{title} › ", error
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Remedy:
+    """These are offered below a failed answer: to send the message again, and the page where models are connected."""
+
+    query: str
+    opens_models: bool
+
+
+def find_remedy(run: Run, *, can_edit: bool) -> Remedy | None:
+    """Return what is offered to the sender of the message, or None if its run has not failed."""
+    query = str(run.system.get("query", ""))
+    if run.status != RunStatus.FAILED or not query:
+        return None
+    return Remedy(query, can_edit and (run.lacks_model or is_about_connection(run.error)))
 
 
 def list_failure_texts(*, can_edit: bool) -> dict[str, str]:
-    """Return the texts by their names; the page, which reports the end of a live run, fills in ``{node}``."""
+    """Return the texts by their names. Without ``failed``, the page reports the error of a live run itself."""
     texts = {
         "stopped": _("This reply was stopped."),
-        "needs_model": _("This task needs a language model, and none is connected."),
+        "needs_model": _("This task needs a language model."),
         "nothing": _("No reply: no Answer node was reached, or its answer was empty."),
     }
-    if not can_edit:
-        apology = _("Something went wrong. Please try again.")
-        return texts | {"failed": apology, "failed_at": apology}
-    return texts | {
-        "failed": _("The run failed. Select “Why?” below for details."),
-        "failed_at": _("The run failed at “{node}”. Select “Why?” below for details."),
-    }
+    if can_edit:
+        return texts
+    return texts | {"failed": _("Something went wrong. Please try again.")}
 
 
 def load_failed_titles(principal: Principal, runs: Iterable[Run]) -> dict[UUID, str]:

@@ -11,9 +11,17 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
-from workflows.engine.errors import DocumentInvalid
+from workflows.engine.errors import DocumentInvalid, InputRejected
+from workflows.errors import FileRefused
+from workflows.forms import read_files
 from workflows.services.runs.waits import answer_with_message
-from workflows.views.catalog.workflow_page import GROUP_FIELD, build_pane_turns, read_person
+from workflows.views.catalog.workflow_page import (
+    GROUP_FIELD,
+    build_pane_turns,
+    get_document,
+    read_person,
+)
+from workflows.views.chat.start_fields import read_start_inputs, render_rejection
 from workflows.views.request_context import find_workflow, is_htmx, read_text
 from workflows.views.runs.options import start_run_from_form
 from workflows.views.runs.refusals import render_refusal
@@ -28,8 +36,10 @@ def send_message(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     """
     principal, workflow = find_workflow(request, workflow_id)
     query, person = read_text(request.POST, "query"), read_person(request.POST)
+    files = read_files(request.POST.get("files", ""))
     if not query:
         return HttpResponse(_("Enter a message first."), status=422)
+    document = get_document(principal, workflow)
     answered_run = answer_with_message(
         principal,
         workflow=workflow,
@@ -39,8 +49,19 @@ def send_message(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     )
     try:
         run = answered_run or start_run_from_form(
-            request, principal, workflow, inputs={}, query=query
+            request,
+            principal,
+            workflow,
+            inputs=read_start_inputs(document, request.POST.dict()),
+            query=query,
+            files=files,
         )
+    except InputRejected as rejected:
+        if not is_htmx(request):
+            raise
+        return render_rejection(request, workflow, document, rejected)
+    except FileRefused as refused:
+        return HttpResponse(str(refused), status=422)
     except DocumentInvalid as invalid:
         if not is_htmx(request):
             raise

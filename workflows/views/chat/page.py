@@ -1,12 +1,10 @@
 """The chat page of a published workflow, without its graph."""
 
-from typing import Any, Final
+from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
-from django.db.models import F, OuterRef, QuerySet, Subquery
-from django.db.models.functions import Coalesce
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
@@ -17,18 +15,28 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.errors import NotFound
 from accounts.principals import Principal, get_principal
 from workflows import memory_app, permissions, selectors
+from workflows.engine.errors import InputRejected
 from workflows.engine.language.document import Document
-from workflows.models import Conversation, Message, Workflow
-from workflows.models.documents import from_json
+from workflows.errors import FileRefused
+from workflows.forms import build_message_choice, read_files
+from workflows.models import Conversation, Workflow
 from workflows.services.chat import conversations
-from workflows.services.runs.runs import cancel_run, resolve_subject, start_run
+from workflows.services.runs.runs import cancel_run, start_run
 from workflows.services.runs.waits import answer_with_message
 from workflows.views.catalog.workflow_page import (
     GROUP_FIELD,
     build_group_context,
+    find_last_run,
     get_opening,
     list_suggestions,
+    load_published_document,
     read_memory_stream,
+)
+from workflows.views.chat.conversation_list import build_list_context, list_own_conversations
+from workflows.views.chat.start_fields import (
+    build_fields_context,
+    read_start_inputs,
+    render_rejection,
 )
 from workflows.views.chat.turns import build_turns, list_turns
 from workflows.views.request_context import (
@@ -38,10 +46,7 @@ from workflows.views.request_context import (
     parse_id_or_none,
     read_text,
 )
-
-
-PAGE_SIZE: Final = 30
-MAX_CONVERSATIONS: Final = 300
+from workflows.views.script_texts import translate_texts
 
 
 @login_required
@@ -49,21 +54,24 @@ MAX_CONVERSATIONS: Final = 300
 def page(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     """Show the chat with the requested conversation if it is the caller's own."""
     principal, workflow = _find_chat(request, workflow_id)
-    document = _load_published_document(workflow)
+    document = load_published_document(workflow)
     conversation = (
-        _list_own_conversations(principal, workflow)
+        list_own_conversations(principal, workflow)
         .filter(key=read_text(request.GET, "conversation"))
         .first()
     )
     context = {
         "workflow": workflow,
+        "upload_url": _get_upload_url(workflow),
+        "words": translate_texts("common/file_picker.js"),
         "can_edit": permissions.may_edit(principal, workflow),
         "is_published": document is not None,
         "conversation": conversation,
         "turns": list_turns(principal, workflow, conversation) if conversation else [],
         "undoable": _find_archived_conversation(request, principal, workflow),
-        **_build_list_context(request, principal, workflow, conversation),
+        **build_list_context(request, principal, workflow, conversation),
         **(_build_document_context(request, document) if document else {}),
+        **(_build_fields(principal, workflow, conversation, document) if document else {}),
         **_build_memory_context(principal, workflow),
     }
     return render(request, "chat/page.html", context)
@@ -77,20 +85,30 @@ def send_message(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     query = read_text(request.POST, "query")
     if not query:
         return HttpResponse(_("Enter a message first."), status=422)
+    document = load_published_document(workflow)
     answered_run = answer_with_message(
         principal,
         workflow=workflow,
         conversation=read_text(request.POST, "conversation"),
         message=query,
     )
-    run = answered_run or start_run(
-        principal,
-        workflow=workflow,
-        query=query,
-        conversation=read_text(request.POST, "conversation") or None,
-        version="published",
-        stream=read_memory_stream(request.POST),
-    )
+    try:
+        run = answered_run or start_run(
+            principal,
+            workflow=workflow,
+            query=query,
+            inputs=read_start_inputs(document, request.POST.dict()) if document else {},
+            files=read_files(request.POST.get("files", "")),
+            conversation=read_text(request.POST, "conversation") or None,
+            version="published",
+            stream=read_memory_stream(request.POST),
+        )
+    except InputRejected as rejected:
+        if document is None or not is_htmx(request):
+            raise
+        return render_rejection(request, workflow, document, rejected, _get_upload_url(workflow))
+    except FileRefused as refused:
+        return HttpResponse(str(refused), status=422)
     conversation = run.conversation
     if conversation is None:
         raise AssertionError("a chat's run belongs to a conversation")
@@ -107,7 +125,7 @@ def send_message(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
         "group": group,
         "out_of_band": True,
         "turn_out_of_band": answered_run is not None,  # its turn is on the page already
-        **_build_list_context(request, principal, workflow, conversation),
+        **build_list_context(request, principal, workflow, conversation),
     }
     templates = ("chat/_turn.html", "chat/_conversation_field.html", "chat/_conversations.html")
     response = HttpResponse("".join(render_to_string(name, context, request) for name in templates))
@@ -182,63 +200,34 @@ def _redirect_to_chat(workflow: Workflow, conversation: Conversation | None) -> 
     return redirect(f"{reverse('workflows:chat', args=[workflow.pk])}{query}")
 
 
-def _list_own_conversations(principal: Principal, workflow: Workflow) -> QuerySet[Conversation]:
-    """Return the caller's own conversations; those of test users are only shown in the editor."""
-    subject = resolve_subject(principal, None).id
-    return Conversation.objects.visible_to(principal).filter(workflow=workflow, subject=subject)
-
-
-def _build_list_context(
-    request: HttpRequest, principal: Principal, workflow: Workflow, current: Conversation | None
-) -> dict[str, Any]:
-    """Build the list of conversations by their latest message; each is shown by its name or its first query."""
-    is_archived = "away" in request.GET
-    limit_text = request.GET.get("list", "")
-    limit = (
-        min(int(limit_text), MAX_CONVERSATIONS)
-        if limit_text.isdecimal() and len(limit_text) < 6
-        else PAGE_SIZE
-    )
-    messages = Message.objects.visible_to(principal).filter(conversation=OuterRef("pk"))
-    matching_conversations = (
-        _list_own_conversations(principal, workflow)
-        .filter(archived_at__isnull=not is_archived, dialogue_count__gt=0)
-        .annotate(
-            began=Subquery(messages.order_by("number").values("query")[:1]),
-            spoken_at=Coalesce(F("last_message_at"), F("created_at")),
-        )
-        .order_by("-spoken_at", "-id")
-    )
-    page_conversations = list(matching_conversations[: limit + 1])
-    has_more = len(page_conversations) > limit and limit < MAX_CONVERSATIONS
-    return {
-        "conversations": page_conversations[:limit],
-        "more": limit + PAGE_SIZE if has_more else 0,
-        "is_archived": is_archived,
-        "current": current.pk if current else None,
-    }
-
-
 def _find_archived_conversation(
     request: HttpRequest, principal: Principal, workflow: Workflow
 ) -> Conversation | None:
     """Return the conversation that was just archived, so that the page offers to undo it."""
     conversation_id = parse_id_or_none(request.GET.get("undo"))
-    archived = _list_own_conversations(principal, workflow).filter(archived_at__isnull=False)
+    archived = list_own_conversations(principal, workflow).filter(archived_at__isnull=False)
     return archived.filter(pk=conversation_id).first() if conversation_id else None
 
 
-def _load_published_document(workflow: Workflow) -> Document | None:
-    version = workflow.published_version
-    return from_json(version.snapshot.document) if version else None
+def _get_upload_url(workflow: Workflow) -> str:
+    """Return the address for files of the published version, whose fields the page shows."""
+    return f"{reverse('workflows:upload', args=[workflow.pk])}?version=published"
 
 
 def _build_document_context(request: HttpRequest, document: Document) -> dict[str, Any]:
     return {
         "opening": get_opening(document).strip(),
         "suggestions": list_suggestions(document),
+        "file_choice": build_message_choice(document),
         **build_group_context(request.GET, document),
     }
+
+
+def _build_fields(
+    principal: Principal, workflow: Workflow, conversation: Conversation | None, document: Document
+) -> dict[str, Any]:
+    last_run = find_last_run(principal, workflow, conversation=conversation)
+    return build_fields_context(document, last_run.inputs if last_run else {})
 
 
 def _build_memory_context(principal: Principal, workflow: Workflow) -> dict[str, Any]:

@@ -11,6 +11,8 @@ from workflows import memory_app
 from workflows.engine.runtime.events import MemoryRecalled, MemoryWritten
 from workflows.models import Run, RunEvent
 from workflows.views.request_context import parse_id_or_none
+from workflows.views.runs.recalled_memory import is_recent
+from workflows.views.value_text import format_entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +22,7 @@ class PaneMemory:
     text: str
     entry_id: UUID | None
     percent: int | None = None
+    is_recent: bool = False  # recalled, but not because it matches the query
 
 
 @dataclass(slots=True)
@@ -46,19 +49,22 @@ def load_pane_memories(principal: Principal, runs: Sequence[Run]) -> dict[UUID, 
 
 def _add_event(memories: PaneMemories, event: RunEvent) -> None:
     if event.name == MemoryWritten.name:
-        memories.stored.append(_build_memory(event.data["entry"]))
+        if event.data.get("scope") == "run":  # a note, which is deleted when the run ends
+            return
+        memories.stored.append(_build_memory(event.data["entry"], event))
         return
     for entry in event.data.get("entries", ()):
-        memory = _build_memory(entry)
+        memory = _build_memory(entry, event)
         earlier = memories.recalled.get(str(entry.get("id")))
         if earlier is None or earlier.percent is None:
             memories.recalled[str(entry.get("id") or len(memories.recalled))] = memory
 
 
-def _build_memory(entry: dict[str, Any]) -> PaneMemory:  # Any: JSON
+def _build_memory(entry: dict[str, Any], event: RunEvent) -> PaneMemory:  # Any: JSON
     score = entry.get("score")
     return PaneMemory(
-        memory_app.format_value(entry.get("value")),
+        format_entry(entry, memory_app.format_value),
         parse_id_or_none(entry.get("id")),
         None if score is None else round(score * 100),
+        is_recent(entry, event),
     )

@@ -2,8 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import chain
 from typing import Any, Final
 from uuid import UUID
 
@@ -12,9 +13,18 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.principals import Principal
 from workflows import memory_app, selectors
+from workflows.engine.language.document import Json
 from workflows.engine.runtime.events import MemoryKeptOut, MemoryRecalled, MemoryWritten
+from workflows.execution.ports.client_calls import ClientCall
+from workflows.files.links import build_link
+from workflows.files.records import list_file_ids
+from workflows.files.shown import ShownFile
 from workflows.models import Conversation, Feedback, Run, RunEvent, Workflow
+from workflows.services.files.linked import load_linked_files
+from workflows.services.files.reading import find_own_files
+from workflows.services.runs.citations import Citation, load_citations
 from workflows.services.runs.feedback import load_own_feedback
+from workflows.views.chat.addresses import ChatUrls, MemberChatUrls, TurnUrls
 from workflows.views.chat.failure_texts import (
     describe_failure,
     list_failure_texts,
@@ -27,6 +37,7 @@ from workflows.views.runs.answering_models import (
     load_run_answers,
     split_reasoning,
 )
+from workflows.views.value_text import format_entry
 
 
 MAX_TURNS: Final = 50
@@ -59,6 +70,7 @@ class StoredMemory:
     text: str
     current: "memory_app.PersonalEntry | None" = None
     is_shared: bool = False
+    forget_url: str = ""  # of a visitor, who has no page of the memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +78,7 @@ class ChatTurn:
     """A query and its answer; ``end_texts`` are shown when the run of a live turn ends."""
 
     run_id: UUID
+    urls: TurnUrls
     query: str
     answer: str
     is_live: bool
@@ -80,6 +93,12 @@ class ChatTurn:
     answers: RunAnswers = NO_ANSWERS
     reasoning: str = ""
     feedback: Feedback | None = None  # the reader's own
+    files: Sequence[Json] = ()  # of the message
+    answer_files: Sequence[Json] = ()
+    linked_files: Mapping[UUID, ShownFile] = field(default_factory=dict)  # that the answer shows
+    citations: Sequence[Citation] = ()
+    signed_urls: Mapping[UUID, str] = field(default_factory=dict)  # of a visitor's own files
+    is_public: bool = False
 
 
 @dataclass(slots=True)
@@ -93,7 +112,10 @@ class _MemoryEvents:
 
 
 def list_turns(
-    principal: Principal, workflow: Workflow, conversation: Conversation
+    principal: Principal,
+    workflow: Workflow,
+    conversation: Conversation,
+    urls: ChatUrls | None = None,
 ) -> list[ChatTurn]:
     """Return the last turns, built from runs since a pending run has no message; a failed turn that was retried is left out."""
     newest_runs = Run.objects.visible_to(principal).filter(conversation=conversation)
@@ -104,24 +126,32 @@ def list_turns(
         for index, run in enumerate(runs)
         if not (_has_failed(run) and last_indexes[_get_query(run)] > index)
     ]
-    return build_turns(principal, workflow, visible_runs)
+    return build_turns(principal, workflow, visible_runs, urls)
 
 
-def build_turns(principal: Principal, workflow: Workflow, runs: Sequence[Run]) -> list[ChatTurn]:
+def build_turns(
+    principal: Principal, workflow: Workflow, runs: Sequence[Run], urls: ChatUrls | None = None
+) -> list[ChatTurn]:
+    """Return the turns of these runs. ``urls`` are those of the page that shows them, by default the members' chat."""
+    urls = urls or MemberChatUrls(workflow.pk)
     end_texts = list_failure_texts(can_edit=False)
     titles = load_failed_titles(principal, runs)
     events = _load_memory_events(principal, runs) if memory_app.is_on() else {}
-    lookup = _MemoryLookup(principal, workflow, events.values())
+    lookup = _MemoryLookup(principal, workflow, events.values(), urls)
     answers = load_run_answers(principal, runs)
     feedback = load_own_feedback(principal, runs)
+    citations = load_citations(principal, runs)
+    linked_files = load_linked_files(principal, [_get_answer(run) for run in runs])
+    signed_urls = _sign_own_files(principal, runs, linked_files) if urls.is_public else {}
     turns = []
-    for run in runs:
+    for run, linked in zip(runs, linked_files, strict=True):
         memory, has_failed = events.get(run.pk, _MemoryEvents()), _has_failed(run)
-        answer, tagged = split_reasoning(str((run.outputs or {}).get("answer", "")))
+        answer, tagged = split_reasoning(_get_answer(run))
         run_answers = answers.get(run.pk, NO_ANSWERS)
         turns.append(
             ChatTurn(
                 run_id=run.pk,
+                urls=urls.get_turn(run.pk),
                 query=_get_query(run),
                 answer=describe_failure(run, can_edit=False, titles=titles)
                 if has_failed
@@ -130,7 +160,7 @@ def build_turns(principal: Principal, workflow: Workflow, runs: Sequence[Run]) -
                 failed=has_failed,
                 end_texts=end_texts,
                 group=str(run.system.get("group_id", "")),
-                used=lookup.list_used(memory),
+                used=lookup.list_used(memory, citations.get(run.pk, ())),
                 stored=lookup.list_stored(memory),
                 not_recalled=memory.is_recall_paused,
                 not_remembered=memory.is_store_paused,
@@ -138,13 +168,38 @@ def build_turns(principal: Principal, workflow: Workflow, runs: Sequence[Run]) -
                 answers=run_answers,
                 reasoning=tagged or run_answers.reasoning,
                 feedback=feedback.get(run.pk),
+                files=run.system.get("files") or (),
+                answer_files=(run.outputs or {}).get("files") or (),
+                linked_files=_sign_shown(linked, signed_urls),
+                citations=citations.get(run.pk, ()),
+                signed_urls=signed_urls,
+                is_public=urls.is_public,
             )
         )
     return turns
 
 
+def _sign_own_files(
+    principal: Principal, runs: Sequence[Run], linked_files: Sequence[Mapping[UUID, ShownFile]]
+) -> dict[UUID, str]:
+    """Return links, which work for some minutes, to those files of the turns that are the visitor's own."""
+    values = [[run.system.get("files"), (run.outputs or {}).get("files")] for run in runs]
+    ids = {*list_file_ids(values), *chain.from_iterable(linked_files)}
+    return {file.pk: build_link(file) for file in find_own_files(principal, ids)}
+
+
+def _sign_shown(
+    files: Mapping[UUID, ShownFile], signed_urls: Mapping[UUID, str]
+) -> dict[UUID, ShownFile]:
+    return {key: replace(file, url=signed_urls.get(key, file.url)) for key, file in files.items()}
+
+
 def _get_query(run: Run) -> str:
     return str(run.system.get("query", ""))
+
+
+def _get_answer(run: Run) -> str:
+    return str((run.outputs or {}).get("answer", ""))
 
 
 def _has_failed(run: Run) -> bool:
@@ -157,8 +212,12 @@ def _load_memory_events(principal: Principal, runs: Sequence[Run]) -> dict[UUID,
         run__in=[run.pk for run in runs], name__in=MEMORY_EVENTS
     )
     events_by_run: dict[UUID, _MemoryEvents] = defaultdict(_MemoryEvents)
+    left_out = {
+        run.pk: ClientCall.from_json(run.client_call).list_left_out_scopes() for run in runs
+    }
     for event in events.order_by("run_id", "seq"):
-        _add_event(events_by_run[event.run_id], event)
+        if event.data.get("scope") not in left_out[event.run_id]:
+            _add_event(events_by_run[event.run_id], event)
     return events_by_run
 
 
@@ -179,9 +238,13 @@ class _MemoryLookup:
     """The source runs and current states of the memories of all turns, loaded once."""
 
     def __init__(
-        self, principal: Principal, workflow: Workflow, memories: Collection[_MemoryEvents]
+        self,
+        principal: Principal,
+        workflow: Workflow,
+        memories: Collection[_MemoryEvents],
+        urls: ChatUrls,
     ) -> None:
-        self._workflow = workflow
+        self._workflow, self._urls = workflow, urls
         run_ids = parse_valid_ids(
             entry.get("run") for memory in memories for _scope, entry in memory.recalled
         )
@@ -200,16 +263,24 @@ class _MemoryLookup:
             memory_app.load_personal_entries(caller, ids=sorted(entry_ids)) if caller else {}
         )
 
-    def list_used(self, memory: _MemoryEvents) -> tuple[UsedMemory, ...]:
+    def list_used(
+        self, memory: _MemoryEvents, citations: Sequence[Citation]
+    ) -> tuple[UsedMemory, ...]:
+        """Return the memories that were used, without pages that are cited."""
+        cited_ids = {str(citation.entry_id) for citation in citations}
         used: dict[str, UsedMemory] = {}
         for scope, entry in memory.recalled:
+            if entry.get("id") in cited_ids or self._is_hidden(scope):
+                continue
             used.setdefault(str(entry.get("id") or len(used)), self._build_used(scope, entry))
         return tuple(used.values())[:MAX_USED]
 
     def list_stored(self, memory: _MemoryEvents) -> tuple[StoredMemory, ...]:
         stored: dict[str, StoredMemory] = {}
         for scope, entry in memory.stored:
-            text = memory_app.format_value(entry.get("value"))
+            if self._is_hidden(scope):
+                continue
+            text = format_entry(entry, memory_app.format_value)
             is_own = scope == "user"
             current = (
                 self._current_memories.get(parse_id_or_none(entry.get("id")) or UUID(int=0))
@@ -217,12 +288,16 @@ class _MemoryLookup:
                 else None
             )
             stored[str(entry.get("id") or len(stored))] = StoredMemory(
-                text, current, is_shared=not is_own
+                text, current, not is_own, self._urls.get_forget_url(entry)
             )
         return tuple(stored.values())
 
+    def _is_hidden(self, scope: str) -> bool:
+        """Return whether a memory is the team's own, which a visitor of a public page isn't shown."""
+        return self._urls.is_public and scope != "user"
+
     def _build_used(self, scope: str, entry: Mapping[str, Any]) -> UsedMemory:
-        text = memory_app.format_value(entry.get("value"))
+        text = format_entry(entry, memory_app.format_value)
         if scope != "user":
             return UsedMemory(text, shared=SHARED_LABELS.get(scope, scope))
         run = self._source_runs.get(str(entry.get("run") or ""))

@@ -1,7 +1,7 @@
 """The pages of data sets: the list, one data set with its cases, and its imports."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from uuid import UUID
 
@@ -9,6 +9,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -19,7 +20,7 @@ from workflows import permissions, selectors
 from workflows.engine.language.document import Json
 from workflows.engine.testing.scoring import to_text
 from workflows.errors import InvalidValue, NameTaken
-from workflows.models import DataCase, DataSet
+from workflows.models import DataCase, DataSet, Version, Workflow
 from workflows.models.reports.data_sets import Scorer
 from workflows.services.data_sets import data_sets, evaluations, files
 from workflows.views.data_sets.scores import build_score_charts
@@ -27,6 +28,7 @@ from workflows.views.request_context import find_run, parse_id, read_text
 
 
 MAX_EVALUATIONS: Final = 50
+MAX_VERSIONS: Final = 200
 PAGE_SIZE: Final = 50
 
 
@@ -73,23 +75,50 @@ def render_detail(
         request, selectors.list_data_cases(principal, data_set), PAGE_SIZE
     )
     team_id = data_set.team_id
-    workflows = selectors.list_workflows(principal, team_id=team_id).order_by("name", "id")
+    rows_by_name = selectors.list_workflows(principal, team_id=team_id).order_by("name", "id")
+    workflows = list(rows_by_name[:500])
+    values = request.POST if request.method == "POST" else request.GET
     rows = list(selectors.list_evaluations(principal, data_set)[:MAX_EVALUATIONS])
     context = {
         "data_set": data_set,
         "cases": [build_case_row(case) for case in cases],
         "page": page,
         "can_edit": permissions.may_arrange(principal, team_id),
-        "workflows": workflows[:500],
+        "workflows": workflows,
+        "versions": _list_versions(principal, workflows, read_text(values, "workflow")),
         "scorers": Scorer.choices,
         "judges": evaluations.list_judges(team_id),
         "evaluations": [build_evaluation_row(row) for row in rows],
         "charts": build_score_charts(rows),
-        "values": request.POST,
+        "values": values,
         **more,
     }
     status = 422 if more.get("error") or more.get("start_error") else 200
     return render(request, "data_sets/detail.html", context, status=status)
+
+
+def _list_versions(
+    principal: Principal, workflows: Sequence[Workflow], selected: str
+) -> list[tuple[str, str]]:
+    """Return the draft and the versions of the selected workflow, or else of the first one: values and labels."""
+    workflow = next((row for row in workflows if str(row.pk) == selected), None)
+    workflow = workflow or next(iter(workflows), None)
+    if workflow is None:
+        return []
+    versions = selectors.list_versions(principal, workflow)[:MAX_VERSIONS]
+    return [
+        (evaluations.DRAFT, write_label(evaluations.DRAFT)),
+        *((str(version.number), _describe_version(workflow, version)) for version in versions),
+    ]
+
+
+def _describe_version(workflow: Workflow, version: Version) -> str:
+    """Return the number of the version with its date, the first line of its note, and whether it is published."""
+    parts = [write_label(str(version.number)), date_format(version.created_at, "SHORT_DATE_FORMAT")]
+    if workflow.published_version_id == version.pk:
+        parts.append(_("Published"))
+    parts += version.note.strip().splitlines()[:1]
+    return " · ".join(part[:60] for part in parts)
 
 
 def build_case_row(case: DataCase) -> dict[str, Any]:  # Any: what the template shows
@@ -144,7 +173,7 @@ def delete(request: HttpRequest, data_set_id: UUID) -> HttpResponse:
     principal = get_principal(request)
     data_set = selectors.find_data_set(principal, data_set_id, "edit")
     data_sets.delete_data_set(principal, data_set)
-    messages.success(request, _("Data set deleted: %(name)s") % {"name": data_set.name})
+    messages.success(request, _("Dataset deleted: %(name)s") % {"name": data_set.name})
     return redirect("workflows:data_sets")
 
 
@@ -231,7 +260,7 @@ def add_run(request: HttpRequest, run_id: UUID) -> HttpResponse:
     except InvalidValue as invalid:
         messages.error(request, str(invalid))
         return redirect("workflows:run", run.pk)
-    messages.success(request, _("Added to the data set %(name)s") % {"name": data_set.name})
+    messages.success(request, _("Added to the dataset %(name)s") % {"name": data_set.name})
     return redirect("workflows:run", run.pk)
 
 

@@ -18,7 +18,7 @@ from workflows.engine.editing.ops import Paste
 from workflows.engine.editing.paste import has_dropped_start
 from workflows.engine.editing.records import build_edge, build_node, build_note
 from workflows.engine.language.document import NodeSpec
-from workflows.engine.language.problems import Problem
+from workflows.engine.language.problems import Problem, mark_unfinished_as_errors
 from workflows.errors import (
     EditConflict,
     InvalidValue,
@@ -34,9 +34,9 @@ from workflows.services.editing.catch_up import get_revision_number, list_change
 from workflows.services.editing.changes import Change, build_problem_tree
 from workflows.services.editing.draft_checksum import compute_shape
 from workflows.services.editing.parts import MAX_IDS, read_parts
+from workflows.services.models.mappings import load_directory_for
 from workflows.templatetags.problem_sentences import translate_field_path
 from workflows.views.canvas.fragments import Fragments, render_fragments
-from workflows.views.canvas.model_marks import load_marking_directory
 from workflows.views.request_context import find_workflow
 
 
@@ -170,9 +170,9 @@ def _render_html(change: Change, removed_ids: Sequence[str]) -> Fragments:
         items,
         [build_edge(edge) for edge in change.edges],
         removed_ids=removed_ids,
-        problems=change.problems,
+        problems=mark_unfinished_as_errors(change.problems),
         pinned=change.pinned,
-        models=load_marking_directory(change.workflow.team_id, nodes),
+        models=load_directory_for(change.workflow.team_id, nodes),
     )
 
 

@@ -18,7 +18,6 @@ from workflows.services import publishing
 from workflows.services.editing import catch_up
 from workflows.templatetags.problems import list_titles
 from workflows.views.canvas.drawing import draw
-from workflows.views.canvas.model_marks import load_marking_directory
 from workflows.views.catalog.archive import render_archived_page
 from workflows.views.catalog.workflow_page import build_workflow_context
 from workflows.views.editor import outline, palette
@@ -63,9 +62,10 @@ def build_page_context(
     """Return the template context of the page; it is read-only if the request embeds the page in a frame."""
     context = build_workflow_context(request, principal, workflow)
     pins = [pin.node_key for pin in selectors.list_pins(principal, workflow)]
-    models = load_marking_directory(workflow.team_id, context["document"].nodes)
     return context | {
-        "drawing": draw(context["document"], context["problems"], pinned=pins, models=models),
+        "drawing": draw(
+            context["document"], context["problems"], pinned=pins, models=context["models"]
+        ),
         "titles": list_titles(context["document"], load_kinds()),
         "palette": palette.list_palette_groups(workflow.mode),
         "outline": outline.build_inline_rows(context["document"], context["problems"]),
@@ -85,7 +85,7 @@ def build_page_context(
         **_build_embedding_flags(request),
         "me": str(principal.user_id or ""),
         "pins": pins,
-        **_build_published_context(request, workflow, context),
+        **_build_published_context(request, principal, workflow, context),
     }
 
 
@@ -103,13 +103,13 @@ def _build_embedding_flags(request: HttpRequest) -> dict[str, Any]:
 
 
 def _build_published_context(
-    request: HttpRequest, workflow: Workflow, context: dict[str, Any]
+    request: HttpRequest, principal: Principal, workflow: Workflow, context: dict[str, Any]
 ) -> dict[str, Any]:
     """Return the context with examples of API calls, if the request asks for the published version."""
     version = workflow.published_version
     if "published" not in request.GET or version is None or not context["can_run"]:
         return {}
-    return build_published_context(request, workflow, version)
+    return build_published_context(request, principal, workflow, version)
 
 
 def _build_urls(workflow: Workflow) -> dict[str, str]:

@@ -1,22 +1,31 @@
 """The page of a run: its inputs, outputs, steps, and memory."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
+
+from django.utils.translation import gettext as _
 
 from accounts.principals import Principal
 from workflows import permissions, selectors
-from workflows.engine.language.document import Json
+from workflows.engine.language.document import Document, Json
+from workflows.engine.language.values import get_file_attribute, is_file
+from workflows.execution.ports.models import load_directory
 from workflows.models import Run, Step
 from workflows.models.documents import from_json
 from workflows.models.run import StepStatus
+from workflows.services.files.linked import load_linked_files
 from workflows.services.models.answering import (
-    MODEL_KINDS,
+    ASKING_KINDS,
     AnsweringModel,
     read_answering_model,
 )
+from workflows.services.runs import parked
+from workflows.services.runs.citations import load_citations
 from workflows.services.runs.feedback import load_own_feedback
+from workflows.templatetags.run_errors import translate_error
 from workflows.views.canvas.drawing import draw
+from workflows.views.chat.failure_texts import load_failed_titles
 from workflows.views.runs.agent_rounds import build_rounds_context
 from workflows.views.runs.answering_models import split_reasoning
 from workflows.views.runs.learning import get_learning_result
@@ -25,6 +34,7 @@ from workflows.views.runs.memory import (
     list_memory_events,
     list_recalled,
     list_written,
+    load_left_out,
     record_access,
 )
 from workflows.views.runs.other_memory_changes import build_other_changes
@@ -32,7 +42,19 @@ from workflows.views.script_texts import translate_texts
 from workflows.views.value_text import format_value
 
 
+MIN_SHOWN_SHARE = 0.005  # a smaller one is rounded to 0%
+MAX_SLOWEST: Final = 3
+MAX_OPEN_JSON: Final = 600  # characters; longer values are folded
+MIN_WAIT: Final = 0.1  # seconds
 MIN_WIDTH: Final = 0.6  # percent of the waterfall, so that a quick step can be seen
+
+
+@dataclass(frozen=True, slots=True)
+class SlowStep:
+    """A step that took long. ``share`` is its part of the time between the run's first step and its last one."""
+
+    title: str
+    share: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +75,22 @@ class StepRow:
         return max(1, round(self.step.elapsed * 1000)) if has_run else None
 
     @property
+    def seconds(self) -> float | None:
+        return None if self.milliseconds is None else self.milliseconds / 1000
+
+    @property
+    def waited_seconds(self) -> float | None:
+        """Return how long the step waited for a place to run, if a person would notice."""
+        return self.step.waited if self.step.waited >= MIN_WAIT else None
+
+    @property
     def total_tokens(self) -> int:
         return self.step.prompt_tokens + self.step.completion_tokens
 
     @property
     def model(self) -> AnsweringModel | None:
         """Return the model that the step asked, if its kind asks one."""
-        return read_answering_model(self.step.inputs) if self.step.kind in MODEL_KINDS else None
+        return read_answering_model(self.step.inputs) if self.step.kind in ASKING_KINDS else None
 
     @property
     def is_cut(self) -> bool:
@@ -82,14 +113,14 @@ class StepRow:
 
     @property
     def error_text(self) -> str:
-        return self.step.error
+        return translate_error(self.step.error)
 
 
 def build_step_rows(steps: Sequence[Step]) -> list[StepRow]:
     """Return the rows of the table of steps, each with its bar in the waterfall."""
     timed = [step for step in steps if step.started_at and step.status != StepStatus.SKIPPED]
     start = min((step.started_at for step in timed), default=0.0)
-    end = max((step.started_at + step.elapsed for step in timed), default=0.0)
+    end = max((_get_end(step) for step in timed), default=0.0)
     rows = []
     for step in steps:
         if step not in timed or end <= start:
@@ -97,13 +128,55 @@ def build_step_rows(steps: Sequence[Step]) -> list[StepRow]:
             continue
         percent = 100 / (end - start)
         width = max(step.elapsed * percent, MIN_WIDTH)
-        rows.append(StepRow(step, min((step.started_at - start) * percent, 100 - width), width))
+        began_at = step.started_at + step.waited
+        rows.append(StepRow(step, min((began_at - start) * percent, 100 - width), width))
     return rows
+
+
+def _get_end(step: Step) -> float:
+    return step.started_at + step.waited + step.elapsed
+
+
+def name_models(document: Document, steps: Sequence[Step]) -> Document:
+    """Return the document with the models that answered in place of those that its nodes name."""
+    models = {
+        step.node_key: model
+        for step in steps
+        if step.kind in ASKING_KINDS and (model := read_answering_model(step.inputs))
+    }
+    return replace(
+        document,
+        nodes=tuple(
+            replace(node, data={**node.data, "model": _name_model(models[node.id])})
+            if node.id in models
+            else node
+            for node in document.nodes
+        ),
+    )
+
+
+def _name_model(model: AnsweringModel) -> Json:
+    name = _("Offline demo model") if model.is_offline else model.full_name
+    return {"provider": model.provider, "name": name}
+
+
+def list_slowest(rows: Sequence[StepRow]) -> list[SlowStep]:
+    """Return the slowest steps outside of containers, of which a container is one step; none of a run of one step."""
+    timed = [row.step for row in rows if row.width and not row.step.rounds]
+    if len(timed) < 2:
+        return []
+    start = min(step.started_at for step in timed)
+    total = max(map(_get_end, timed)) - start
+    slowest = sorted(timed, key=lambda step: -step.elapsed)[:MAX_SLOWEST]
+    slow = [SlowStep(step.title or step.node_key, step.elapsed / total) for step in slowest]
+    return [step for step in slow if step.share >= MIN_SHOWN_SHARE]
 
 
 def build_run_context(principal: Principal, run: Run) -> dict[str, Any]:
     """Build the context of the page; access to an external user's memories is recorded in the audit log."""
     is_live = not run.has_ended
+    document = from_json(run.snapshot.document)
+    steps = [] if is_live else list(selectors.list_steps(principal, run))
     # For a live run, the stream delivers all events from the beginning.
     events = [] if is_live else list_memory_events(principal, run)
     recalled, written = record_access(
@@ -112,37 +185,70 @@ def build_run_context(principal: Principal, run: Run) -> dict[str, Any]:
         list_recalled(principal, run, events=events) if events else [],
         list_written(principal, run, events=events) if events else [],
     )
+    rows = build_step_rows(steps)
+    outputs = _format_values(run.outputs or {})
+    (linked_files,) = load_linked_files(principal, ["\n".join(text for _name, text in outputs)])
     return {
         "run": run,
         "live": is_live,
+        "failed_node": load_failed_titles(principal, [run]).get(run.pk),
         "can_cancel": permissions.may_cancel(principal, run),
-        "drawing": draw(from_json(run.snapshot.document)),
+        "can_delete": permissions.may_delete_run(principal, run),
+        "drawing": draw(
+            name_models(document, steps), models=load_directory(run.team_id) if is_live else None
+        ),
         "words": translate_texts("canvas/view/node_state.js"),
         "inputs": _format_values(run.inputs | _extract_query(run)),
-        "outputs": [
-            (name, *split_reasoning(text)) for name, text in _format_values(run.outputs or {})
-        ],
+        "outputs": [(name, *split_reasoning(text), _is_long_json(text)) for name, text in outputs],
+        "linked_files": linked_files,
         "partial_text": "",  # delivered by the stream
-        "steps": [] if is_live else build_step_rows(list(selectors.list_steps(principal, run))),
+        "steps": rows,
+        "slowest": list_slowest(rows),
         "data_sets": []
         if is_live or not permissions.may_arrange(principal, run.team_id)
         else selectors.list_data_sets(principal, run.team_id)[:200],
         "can_run": permissions.may_run(principal, run.workflow),
+        "can_continue": parked.may_continue(principal, run),
+        "parked_steps": _list_parked_steps(run, document),
+        "citations": load_citations(principal, [run]).get(run.pk, ()),
         "feedback": load_own_feedback(principal, [run]).get(run.pk),
         "other_feedback": selectors.list_feedback(principal, run).exclude(actor=principal.actor),
         **build_rounds_context(principal, run),
         "recalled": recalled,
         "written": written,
         "pauses": find_pauses(events),
+        "left_out": None if is_live else load_left_out(principal, run),
         **build_other_changes(principal, run, events),
         "learning": get_learning_result(principal, run),
     }
 
 
+def _list_parked_steps(run: Run, document: Document) -> list[str]:
+    """Return the titles of the steps during which the workers of a parked run died."""
+    if not run.is_parked:
+        return []
+    titles = {node.id: node.title for node in document.nodes}
+    return [titles.get(node) or node for node in parked.list_open_steps(run)]
+
+
 def _format_values(values: Mapping[str, Json]) -> list[tuple[str, str]]:
     return [
-        (name, format_value(value)) for name, value in values.items() if name != "files" or value
+        (name, format_value(_name_files(value)))
+        for name, value in values.items()
+        if name != "files" or value
     ]
+
+
+def _name_files(value: Json) -> Json:
+    """Return the names of files, which are shown as links below, and any other value as it is."""
+    files = [value] if is_file(value) else value
+    if not isinstance(files, list) or not files or not all(map(is_file, files)):
+        return value
+    return ", ".join(str(get_file_attribute(file, "name") or "") for file in files)
+
+
+def _is_long_json(text: str) -> bool:
+    return len(text) > MAX_OPEN_JSON and text[0] in "{["
 
 
 def _extract_query(run: Run) -> dict[str, Json]:

@@ -5,14 +5,20 @@ from uuid import UUID
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_POST, require_safe
 
+from workflows import permissions
+from workflows.models.run import Run, RunStatus
+from workflows.services.files.linked import load_linked_files
+from workflows.services.runs.citations import load_citations
 from workflows.services.runs.feedback import (
     give_feedback,
     load_own_feedback,
     take_feedback_back,
 )
+from workflows.views.chat.failure_texts import find_remedy
 from workflows.views.request_context import find_run, is_htmx, read_text
+from workflows.views.runs.answering_models import NO_ANSWERS, load_run_answers, split_reasoning
 
 
 @login_required
@@ -32,3 +38,32 @@ def give(request: HttpRequest, run_id: UUID) -> HttpResponse:
         return redirect("workflows:run", run.pk)
     context = {"run_id": run.pk, "feedback": feedback, "is_open": text is None}
     return render(request, "runs/feedback/_feedback.html", context)
+
+
+@login_required
+@require_safe
+def show_answer_note(request: HttpRequest, run_id: UUID) -> HttpResponse:
+    """Show which models answered, and the thumbs, below the answer of a run that has just ended in the editor.
+
+    The answer itself is shown again, now that its Markdown is complete, with its sources.
+    """
+    principal, run = find_run(request, run_id)
+    answer = _read_answer(run)
+    context = {
+        "run_id": run.pk,
+        "is_live": not run.has_ended,
+        "answers": load_run_answers(principal, [run]).get(run.pk, NO_ANSWERS),
+        "feedback": load_own_feedback(principal, [run]).get(run.pk),
+        "remedy": find_remedy(run, can_edit=permissions.may_edit(principal, run.workflow)),
+        "answer": answer,
+        "linked_files": load_linked_files(principal, [answer])[0],
+        "citations": load_citations(principal, [run]).get(run.pk, ()),
+    }
+    return render(request, "chat/_ended_answer.html", context)
+
+
+def _read_answer(run: Run) -> str:
+    """Return the text that a run answered, without its reasoning; nothing while it runs or if it ended early."""
+    has_succeeded = run.status in (RunStatus.SUCCEEDED, RunStatus.PARTIAL)
+    answer = (run.outputs or {}).get("answer") if has_succeeded else None
+    return split_reasoning(answer)[0] if isinstance(answer, str) else ""

@@ -15,6 +15,7 @@ from workflows.engine.runtime.events import (
     MemoryRecalled,
     MemoryWritten,
 )
+from workflows.execution.ports.client_calls import CONVERSATION, PERSON, ClientCall
 from workflows.models import DryRunChange, Run, RunEvent
 from workflows.services.runs.run_access import find_private_namespace, record_page_access
 from workflows.views.request_context import parse_valid_ids
@@ -25,7 +26,7 @@ from workflows.views.runs.recalled_memory import (
     build_memory_row,
     find_missed_query,
 )
-from workflows.views.value_text import format_value
+from workflows.views.value_text import format_entry, format_value
 
 
 MEMORY_EVENTS = (MemoryRecalled.name, MemoryWritten.name, MemoryKeptOut.name, MemoryForgotten.name)
@@ -49,6 +50,15 @@ class SandboxChange:
 
 
 @dataclass(frozen=True, slots=True)
+class LeftOut:
+    """What the call of a client leaves out: memory of a person, a conversation here, and what nodes wrote there."""
+
+    person: bool
+    conversation: bool
+    changes: tuple[SandboxChange, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Pauses:
     """The parts of a run's memory that its person had paused."""
 
@@ -59,7 +69,11 @@ class Pauses:
 def build_memory_context(principal: Principal, run: Run) -> dict[str, Any]:
     """Build the context of the panel; access to an external user's memories is recorded in the audit log."""
     events = list_memory_events(principal, run)
-    changes = list(selectors.list_memory_changes(principal, run))
+    left_out = load_left_out(principal, run)
+    scopes = ClientCall.from_json(run.client_call).list_left_out_scopes()
+    changes = [
+        row for row in selectors.list_memory_changes(principal, run) if row.scope not in scopes
+    ]
     titles = load_step_titles(principal, run) if changes else {}
     recalled, written = record_access(
         principal,
@@ -74,6 +88,7 @@ def build_memory_context(principal: Principal, run: Run) -> dict[str, Any]:
         "recalled": recalled,
         "written": written,
         "pauses": find_pauses(events),
+        "left_out": left_out,
         "changes": [_build_change(row, titles) for row in changes],
         "undecided": sum(row.fate == DryRunChange.Fate.OPEN for row in changes),
         "can_decide": permissions.may_cancel(principal, run),
@@ -105,7 +120,22 @@ def record_access(
 
 
 def list_memory_events(principal: Principal, run: Run) -> list[RunEvent]:
-    return list(selectors.list_events(principal, run, *MEMORY_EVENTS))
+    """Return the memory events of the run, without those of the scopes that it leaves out."""
+    left_out = ClientCall.from_json(run.client_call).list_left_out_scopes()
+    events = selectors.list_events(principal, run, *MEMORY_EVENTS)
+    return [event for event in events if event.data.get("scope") not in left_out]
+
+
+def load_left_out(principal: Principal, run: Run) -> LeftOut | None:
+    """Return what the call of the run leaves out, with the changes that its nodes made there; None for an ordinary call."""
+    call = ClientCall.from_json(run.client_call)
+    if not call.left_out:
+        return None
+    rows = selectors.list_memory_changes(principal, run)
+    rows = rows.filter(scope__in=call.list_left_out_scopes())
+    titles = load_step_titles(principal, run)
+    changes = tuple(_build_change(row, titles) for row in rows)
+    return LeftOut(PERSON in call.left_out, CONVERSATION in call.left_out, changes)
 
 
 def find_pauses(events: Iterable[RunEvent]) -> Pauses | None:
@@ -125,12 +155,12 @@ def list_recalled(
     node: str | None = None,
     *,
     events: Iterable[RunEvent] | None = None,
-    format_text: Callable[[Json], str] = format_value,
+    format_entry: Callable[[Mapping[str, Json]], str] = format_entry,
 ) -> list[MemoryRow]:
     """Return the recalled memories, those with a score first, independent of the order of the nodes.
 
     ``node`` limits them to those that this node recalled or that are in its prompt. ``events`` are the run's memory
-    events, if they are loaded already. ``format_text`` formats a value.
+    events, if they are loaded already. ``format_entry`` formats the value of an entry.
     """
     memory_events = (
         selectors.list_events(principal, run, MemoryRecalled.name) if events is None else events
@@ -162,7 +192,7 @@ def list_recalled(
         build_memory_row(
             entry,
             event,
-            value=format_text(entry.get("value")),
+            value=format_entry(entry),
             titles=titles,
             source_run=source_runs.get(str(entry.get("run") or "")),
             missed_query=find_missed_query(entry, event, recall_events),
@@ -210,7 +240,7 @@ def list_written(
         else build_memory_row(
             event.data["entry"],
             event,
-            value=format_value(event.data["entry"].get("value")),
+            value=format_entry(event.data["entry"]),
             titles=titles,
         )
         for event in write_events

@@ -1,7 +1,7 @@
 """The options of a run in a form of the editor, which are JSON in one field, and the start of such a run."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 from django.http import HttpRequest
@@ -15,6 +15,8 @@ from workflows.errors import InvalidValue
 from workflows.models import Run, Workflow
 from workflows.services.debugging.options import RunOptions, select_part
 from workflows.services.debugging.start import start_run_with_options
+from workflows.services.editor.drafts import load_draft
+from workflows.services.runs.document_checks import check_finished
 from workflows.views.catalog.workflow_page import choose_version, read_memory_stream, read_person
 from workflows.views.request_context import read_text
 
@@ -29,19 +31,24 @@ def start_run_from_form(
     *,
     inputs: Mapping[str, Json],
     query: str | None = None,
+    files: Sequence[Json] = (),
     default_options: RunOptions | None = None,
 ) -> Run:
     """Start a run with the options, conversation, person and group of the submitted form."""
     options = read_options(request.POST, pins=permissions.may_edit(principal, workflow))
+    version = choose_version(principal, workflow)
+    if version == "draft" and (options or default_options or RunOptions()).part.is_whole:
+        check_finished(load_draft(workflow))
     return start_run_with_options(
         principal,
         options or default_options,
         workflow=workflow,
         inputs=inputs,
         query=query,
+        files=files,
         conversation=read_text(request.POST, "conversation") or None,
         subject=read_person(request.POST) or None,
-        version=choose_version(principal, workflow),
+        version=version,
         stream=read_memory_stream(request.POST),
     )
 

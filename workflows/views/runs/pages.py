@@ -32,10 +32,18 @@ from workflows.engine.language.document import Document
 from workflows.engine.language.memory_usage import list_memory_scopes
 from workflows.errors import InvalidValue
 from workflows.execution.kinds import load_kinds
-from workflows.execution.usage.counting import count_batch
+from workflows.execution.usage.counting import count_new
 from workflows.forms import build_input_fields, read_inputs
 from workflows.models.run import Run, RunStatus
-from workflows.run_filters import FEEDBACK_FILTERS, SORT_FIELDS, RunFilter, sort_runs
+from workflows.run_filters import (
+    FEEDBACK_FILTERS,
+    MAX_EXTERNAL_USERS,
+    SEARCHED_RUNS,
+    SORT_FIELDS,
+    UNCERTAIN,
+    RunFilter,
+    sort_runs,
+)
 from workflows.services.runs.again import run_again as start_again
 from workflows.services.runs.runs import cancel_run
 from workflows.templatetags.problems import describe_problem
@@ -47,7 +55,7 @@ from workflows.views.runs.detail import build_run_context
 from workflows.views.runs.options import start_run_from_form
 from workflows.views.runs.refusals import describe_refusal, render_refusal
 from workflows.views.runs.undo import find_undone_change
-from workflows.views.waits.pages import list_questions
+from workflows.views.waits.pages import list_decisions, list_questions
 
 
 MAX_NUMBER: Final = 1e12
@@ -70,7 +78,7 @@ def index(request: HttpRequest) -> HttpResponse:
     if request.GET.get("workflow"):
         workflow = find_workflow(request, parse_id(request.GET["workflow"]))[1]
         matching_runs = matching_runs.filter(workflow=workflow)
-    count_batch(get_current_team_id(request))
+    count_new(get_current_team_id(request))
     sort = read_sort(request.GET)
     rows = matching_runs.select_related("workflow", "subject_user").prefetch_related("feedback")
     page = paginate_runs(request, rows, sort)
@@ -81,12 +89,14 @@ def index(request: HttpRequest) -> HttpResponse:
         "page": page,
         "run_filter": run_filter,
         "ignored": list_ignored(request.GET, run_filter),
-        "statuses": RunStatus.choices,
+        "statuses": list_statuses(),
         "workflow": workflow,
         "columns": list_columns(request, sort),
         "sort": sort,
         "sees_team": permissions.may_view_usage(principal, get_current_team_id(request)),
         "ratings": RATINGS,
+        "searched_runs": SEARCHED_RUNS,
+        "max_external_users": MAX_EXTERNAL_USERS,
     }
     return render(request, "runs/list.html", context)
 
@@ -155,6 +165,7 @@ def detail(request: HttpRequest, run_id: UUID) -> HttpResponse:
     context["parent_run"] = selectors.find_parent(principal, run)
     context["child_runs"] = selectors.list_children(principal, [run])
     context["questions"] = list_questions(request, run)
+    context["decisions"] = list_decisions(principal, run)
     context["questions_query"] = "?head"
     context["undone"] = find_undone_change(principal, request.GET.get("undone", ""))
     if is_htmx(request):
@@ -247,14 +258,23 @@ def run_again(request: HttpRequest, run_id: UUID) -> HttpResponse:
     return redirect("workflows:run", new_run.pk)
 
 
+def list_statuses() -> list[tuple[str, str]]:
+    """Return the choices of the filter by status, with those of people in addition to those of runs."""
+    return [
+        *((value, str(label)) for value, label in RunStatus.choices),
+        (UNCERTAIN, _("Uncertain")),
+    ]
+
+
 def read_filter(data: Mapping[str, str]) -> RunFilter:
     """Read the filter from the query; an invalid value is ignored."""
     status = read_text(data, "status")
     return RunFilter(
-        status=status if status in RunStatus.values else "",
+        status=status if status in {*RunStatus.values, UNCERTAIN} else "",
         workflow_name=read_text(data, "named"),
         person=read_text(data, "person"),
         text=read_text(data, "said"),
+        node=read_text(data, "node"),
         since=_parse_day(read_text(data, "since")),
         until=_parse_day(read_text(data, "until")),
         min_seconds=_read_number(data, "min_seconds"),

@@ -36,9 +36,11 @@ SCOPE_LABELS: Final[Mapping[str, Promise]] = {
     "conversation": _("Conversation"),
     "user": _("User"),
     "global": _("Global"),
-    "workflow": _("Workflow (by group)"),
+    "workflow": _("Workflow"),
     "run": _("Run"),
 }
+# A weaker match says nothing about the query: the entry is there because it is one of the few recent ones.
+MIN_SHOWN_PERCENT: Final = 8
 _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{8}([0-9a-f]{4})", re.I)
 
 
@@ -64,6 +66,7 @@ class MemoryRow:
     score: float | None = None
     parts: tuple[tuple[str | Promise, float], ...] = ()
     is_newest: bool = False  # recalled as one of the newest, without a query
+    is_recent: bool = False  # recalled, but not because it matches the query
     missed_query: str = ""  # the query of another node that did not match this entry
     injected: bool = False
     source_run: SourceRun | None = None
@@ -90,7 +93,7 @@ def build_memory_row(
 ) -> MemoryRow:
     data = event.data
     node, scope = str(data.get("node", "")), str(data.get("scope", ""))
-    score = 0.0 if missed_query else entry.get("score")
+    score = entry.get("score")
     return MemoryRow(
         node=node,
         title=titles.get(node) or node,
@@ -102,6 +105,7 @@ def build_memory_row(
         score=score,
         parts=tuple(list_score_parts(entry.get("parts") or {})),
         is_newest=is_recency_match(entry, event),
+        is_recent=bool(missed_query) or is_recent(entry, event),
         missed_query=missed_query,
         injected=is_in_prompt or bool(data.get("injected")),
         source_run=source_run,
@@ -117,6 +121,18 @@ def is_recency_match(entry: Mapping[str, Json], event: RunEvent) -> bool:
     """Return whether the entry was recalled as one of the newest, without a query."""
     is_unscored = event.name == MemoryRecalled.name and entry.get("score") is None
     return is_unscored and not event.data.get("query")
+
+
+def is_recent(entry: Mapping[str, Json], event: RunEvent) -> bool:
+    """Return whether a recalled entry matches the query so little that its score is not shown."""
+    if event.name != MemoryRecalled.name or (event.data.get("sought") or {}).get("key"):
+        return False
+    return is_weak(entry.get("score"))
+
+
+def is_weak(score: float | None) -> bool:
+    """Return whether a recalled entry has no score, or one that says nothing about the query."""
+    return score is None or round(score * 100) < MIN_SHOWN_PERCENT
 
 
 def find_missed_query(

@@ -26,8 +26,16 @@ def serialize_refusal(request: HttpRequest, invalid: DocumentInvalid) -> dict[st
     return {
         "type": type(invalid).__name__,
         "message": describe_refusal(invalid),
-        "html": render_to_string(TEMPLATE, _build_context(invalid), request),
+        "html": render_refusal_list(request, invalid),
     }
+
+
+def render_refusal_list(
+    request: HttpRequest, invalid: DocumentInvalid, *, is_publication: bool = False
+) -> str:
+    """Return the HTML of the list, also of a publication that was refused."""
+    context = _build_context(invalid) | {"is_publication": is_publication}
+    return render_to_string(TEMPLATE, context, request)
 
 
 def describe_refusal(invalid: DocumentInvalid) -> str:

@@ -7,12 +7,12 @@ from django.views.decorators.http import require_safe
 
 from accounts.principals import get_current_team_id, get_principal
 from workflows import selectors
-from workflows.models.run import RunStatus
 from workflows.services.runs.team_runs import describe_runs, open_team_list
 from workflows.views.runs.pages import (
     RATINGS,
     list_columns,
     list_ignored,
+    list_statuses,
     paginate_runs,
     read_filter,
     read_sort,
@@ -45,7 +45,7 @@ def index(request: HttpRequest) -> HttpResponse:
         "page": page,
         "run_filter": run_filter,
         "ignored": list_ignored(request.GET, run_filter),
-        "statuses": RunStatus.choices,
+        "statuses": list_statuses(),
         "columns": list_columns(request, sort),
         "sort": sort,
         "ratings": RATINGS,

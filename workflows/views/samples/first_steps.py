@@ -1,5 +1,6 @@
 """The checklist of the first seven steps in the corner, with the address and state of each."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -51,6 +52,27 @@ class ChecklistItem:
     is_next: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Checklist:
+    """The first steps of the person who asks, and how far they are."""
+
+    progress: Progress
+    items: Sequence[ChecklistItem]
+
+    @property
+    def most(self) -> int:
+        return len(self.items)
+
+    @property
+    def is_shown(self) -> bool:
+        return not (self.progress.is_dismissed or self.progress.is_complete)
+
+
+def build_checklist(request: HttpRequest) -> Checklist:
+    progress = first_steps.get_progress(get_principal(request))
+    return Checklist(progress, _build_items(request, progress))
+
+
 @login_required
 @require_http_methods(["GET", "POST"])
 def steps(request: HttpRequest) -> HttpResponse:
@@ -61,11 +83,11 @@ def steps(request: HttpRequest) -> HttpResponse:
     is_fragment = request.headers.get("X-Fragment") == "1"
     if request.method == "POST" and not is_fragment:
         return redirect("home")
-    progress = first_steps.get_progress(principal)
+    checklist = build_checklist(request)
     context = {
-        "progress": progress,
-        "items": _build_items(request, progress),
-        "most": len(list_steps()),
+        "progress": checklist.progress,
+        "items": checklist.items,
+        "most": checklist.most,
     }
     template = f"workflows/samples/{'_' if is_fragment else ''}first_steps.html"
     return render(request, template, context)
@@ -103,7 +125,7 @@ def _build_urls(chat_url: str) -> dict[Step, str]:
     return {
         Step.RUN: chat_url or gallery_url,
         Step.RECALL: chat_url or gallery_url,
-        Step.ISOLATE: f"{chat_url}?person=ben" if chat_url else gallery_url,
+        Step.ISOLATE: f"{chat_url}?person=Ben" if chat_url else gallery_url,
         Step.UNDO: chat_url or gallery_url,
         Step.MODEL: reverse("workflows:providers"),
         Step.PUBLISH: chat_url or gallery_url,

@@ -36,7 +36,9 @@ PAGES: Final = (
     Destination("workflows:list", _("Workflows"), "workflow", verb="workflow.view"),
     Destination("workflows:samples", _("Samples"), "samples", _("templates gallery examples")),
     Destination("workflows:runs", _("Runs"), "run", _("history logs executions"), "run.view"),
-    Destination("workflows:waiting", _("Waiting for you"), "person", _("approvals questions")),
+    Destination(
+        "workflows:waiting", _("Inbox"), "person", _("waiting for you approvals questions")
+    ),
     Destination("workflows:tasks", _("Tasks"), "check", verb="run.view"),
     Destination("memory:list", _("Memory"), "memory", _("namespaces entries")),
     Destination("memory:review", _("Review memories"), "check", _("queue quarantine approve")),

@@ -6,6 +6,7 @@ from django import forms
 from django.core.files.uploadedfile import UploadedFile
 from django.utils.translation import gettext_lazy as _
 
+from workflows.engine.tools.web.services import SERVICES
 from workflows.forms import PageForm
 from workflows.tools.mcp.commands import list_commands
 from workflows.tools.openapi.documents import MAX_BYTES
@@ -101,6 +102,34 @@ class McpForm(PageForm):
     )
     authentication_name = forms.CharField(
         label=_("Name of the header"), required=False, max_length=100
+    )
+
+
+class ServiceForm(PageForm):
+    """An account with a service on the web that built-in tools call."""
+
+    service = forms.ChoiceField(
+        label=_("Service"),
+        choices=[
+            (service.name, service.title)
+            for service in SERVICES.values()
+            if service.key != "none" or service.needs_account
+        ],
+    )
+    secret = forms.CharField(
+        label=_("API key"),
+        required=False,
+        strip=True,
+        max_length=4096,
+        widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
+        help_text=_("Stored encrypted, never shown again, and sent to this service only."),
+    )
+    url = forms.CharField(
+        label=_("Server URL"),
+        required=False,
+        max_length=2048,
+        widget=forms.URLInput(attrs={"placeholder": "https://search.example.com"}),
+        help_text=_("Only for a server of your own, such as SearXNG."),
     )
 
 

@@ -1,6 +1,6 @@
 """The list of tools, the forms that connect them, and the page of one connection."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 from uuid import UUID
 
@@ -17,6 +17,8 @@ from accounts.principals import Principal, get_current_team_id, get_principal
 from workflows import permissions, selectors
 from workflows.engine.tools.builtin import BUILTIN_TOOLS
 from workflows.engine.tools.port import list_local_tools
+from workflows.engine.tools.web.services import SERVICES
+from workflows.engine.tools.web.table import WEB_TOOLS
 from workflows.errors import InvalidValue, NameTaken
 from workflows.forms import PageForm
 from workflows.models import ConnectionKind, ToolConnection
@@ -25,7 +27,14 @@ from workflows.services.tools.workflow_tools import list_workflow_tools
 from workflows.tools.mcp.commands import list_commands
 from workflows.tools.port import load_local_tools
 from workflows.views.request_context import get_form_data
-from workflows.views.tools.forms import McpForm, OpenApiForm, ProcessForm, RefreshForm, SecretForm
+from workflows.views.tools.forms import (
+    McpForm,
+    OpenApiForm,
+    ProcessForm,
+    RefreshForm,
+    SecretForm,
+    ServiceForm,
+)
 
 
 MAX_WORKFLOWS: Final = 20  # shown in the list
@@ -34,6 +43,7 @@ FORMS: Final[Mapping[str, tuple[type[PageForm], Connect]]] = {
     ConnectionKind.OPENAPI: (OpenApiForm, tools.connect_openapi),
     ConnectionKind.MCP_HTTP: (McpForm, tools.connect_mcp),
     ConnectionKind.MCP_STDIO: (ProcessForm, tools.connect_process),
+    ConnectionKind.WEB: (ServiceForm, tools.connect_service),
 }
 
 
@@ -47,6 +57,7 @@ def index(request: HttpRequest) -> HttpResponse:
     context = {
         "connections": connections,
         "builtin_tools": BUILTIN_TOOLS,
+        "web_services": _list_web_services(connections),
         "plugin_tools": list_local_tools(table, "plugin"),
         "workflow_tools": list_workflow_tools(principal, team_id)[:MAX_WORKFLOWS],
         "can_edit": permissions.may_manage(principal, team_id),
@@ -64,7 +75,7 @@ def connect(request: HttpRequest, kind: str) -> HttpResponse:
     if kind not in kinds:
         raise NotFound
     form_class, connect_ = FORMS[kind]
-    form = form_class(get_form_data(request), request.FILES or None)
+    form = form_class(get_form_data(request), request.FILES or None, initial=request.GET.dict())
     if form.is_valid():
         try:
             connection = connect_(principal, team_id=team_id, **form.cleaned_data)
@@ -169,6 +180,7 @@ def _render_detail(
     ]
     needs_document = connection.kind == ConnectionKind.OPENAPI and not connection.document_url
     context: dict[str, Any] = {
+        "web_tools": [tool for tool in WEB_TOOLS if tool.service == connection.slug],
         "connection": connection,
         "operations": operations,
         "can_edit": permissions.may_manage(principal, connection),
@@ -185,6 +197,21 @@ def _list_kinds() -> dict[str, Any]:
     if not list_commands():
         del kinds[ConnectionKind.MCP_STDIO]
     return kinds
+
+
+def _list_web_services(connections: Sequence[ToolConnection]) -> list[dict[str, Any]]:
+    """Return the services on the web with their tools, and the team's account with each."""
+    accounts = {row.slug: row for row in connections if row.kind == ConnectionKind.WEB}
+    return [
+        {
+            "service": service,
+            "account": accounts.get(service.name),
+            "can_connect": service.name not in accounts
+            and (service.key != "none" or service.needs_account),
+            "tools": [tool for tool in WEB_TOOLS if tool.service == service.name],
+        }
+        for service in SERVICES.values()
+    ]
 
 
 def _add_error(form: PageForm, error: InvalidValue | NameTaken) -> None:

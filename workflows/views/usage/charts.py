@@ -7,7 +7,7 @@ from typing import Final
 
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import ngettext, pgettext
 
 from workflows.execution.usage.numbers import Numbers
 from workflows.templatetags.usage_numbers import format_cost, format_count, format_seconds
@@ -68,7 +68,7 @@ def build_charts(
 ) -> list[Chart]:
     """Return the charts of a report: runs or calls, latency, tokens and cost."""
     numbers = list(by_day.values())
-    count_title = _("Model calls") if is_of_calls else _("Runs")
+    count_title = _("Model calls") if is_of_calls else pgettext("number", "Runs")
     rest = _("Succeeded") if is_of_calls else _("Other runs")
     charts = (
         (

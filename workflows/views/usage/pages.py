@@ -12,7 +12,7 @@ from django.shortcuts import render
 from django.utils.dateparse import parse_date
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext
 from django.views.decorators.http import require_safe
 
 from accounts.principals import Principal, get_current_team_id, get_principal
@@ -24,6 +24,7 @@ from workflows.services.usage.report import (
     DEFAULT_DAYS,
     DIMENSIONS,
     MAX_DAYS,
+    NO_CHANNEL,
     NO_KEY,
     Dimension,
     Key,
@@ -49,17 +50,19 @@ TITLES: Final[Mapping[Dimension, str | Promise]] = {
     "workflow": gettext_lazy("Workflow"),
     "key": gettext_lazy("API key"),
     "person": gettext_lazy("User"),
+    "channel": gettext_lazy("Channel"),
     "model": gettext_lazy("Model"),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of the breakdown. ``url`` selects it as a filter; its texts are formatted."""
+    """A row of the breakdown or of a day. ``url`` selects it as a filter; its texts are formatted."""
 
-    name: str
-    url: str
     cells: list[str]
+    name: str = ""
+    url: str = ""
+    day: date | None = None
 
 
 @login_required
@@ -77,7 +80,7 @@ def index(request: HttpRequest) -> HttpResponse:
         "tiles": build_tiles(report),
         "charts": charts.build_charts(report.by_day, report.total, is_of_calls=report.is_of_calls),
         "days": [
-            (day, format_numbers(row))
+            Row(format_numbers(row), day=day)
             for day, row in reversed(report.by_day.items())
             if row.count or row.calls
         ],
@@ -122,7 +125,7 @@ def read_selection(data: Mapping[str, str], team_id: UUID) -> Selection:
     until = _parse_day(read_text(data, "until")) or get_today()
     since = _parse_day(read_text(data, "since")) or until - timedelta(days=count - 1)
     earliest = until - timedelta(days=MAX_DAYS - 1)
-    key = read_text(data, "key")
+    key, channel = read_text(data, "key"), read_text(data, "channel")
     provider, has_model, model = read_text(data, "model").partition("/")
     selection = Selection(
         team_id,
@@ -130,6 +133,7 @@ def read_selection(data: Mapping[str, str], team_id: UUID) -> Selection:
         until,
         workflow_id=parse_id_or_none(read_text(data, "workflow")),
         key=NO_KEY if key == NO_KEY else parse_id_or_none(key),
+        channel=("" if channel == NO_CHANNEL else channel) if channel else None,
         model=(provider, model) if has_model else None,
         is_own=bool(read_text(data, "own")),
     )
@@ -151,7 +155,7 @@ def build_tiles(report: UsageReport) -> list[tuple[str, str, str]]:
     rate = format_share(total.error_rate)
     return [
         (
-            _("Model calls") if report.is_of_calls else _("Runs"),
+            _("Model calls") if report.is_of_calls else pgettext("number", "Runs"),
             format_count(total.count),
             "" if report.is_of_calls else _("%(n)s model calls") % {"n": format_count(total.calls)},
         ),
@@ -194,7 +198,7 @@ def build_tiles(report: UsageReport) -> list[tuple[str, str, str]]:
 
 
 def list_heads(is_of_calls: bool) -> list[str]:
-    count_title = _("Model calls") if is_of_calls else _("Runs")
+    count_title = _("Model calls") if is_of_calls else pgettext("number", "Runs")
     return [count_title, _("Errors"), _("Median"), _("95th percentile"), _("Tokens"), _("Cost")]
 
 
@@ -227,7 +231,7 @@ def _build_rows(
     for key in keys:
         value = _write_key(dimension, key, visible, team_id)
         url = _link(request, **{dimension: value}) if value else ""
-        rows.append(Row(names[key], url, format_numbers(numbers_by_key[key])))
+        rows.append(Row(format_numbers(numbers_by_key[key]), names[key], url))
     return rows
 
 
@@ -237,13 +241,17 @@ def _write_key(dimension: Dimension, key: Key, visible: set[str], team_id: UUID)
         return "/".join(key)
     if dimension == "person":
         return labels.hide_person(key[0], visible, team_id)
+    if dimension == "channel":
+        return str(key[0]) or NO_CHANNEL
+    if dimension == "workflow":
+        return str(key[0] or "")  # what is outside of workflows can't be selected
     return NO_KEY if key[0] is None else str(key[0])
 
 
 def _list_filters(
     request: HttpRequest, principal: Principal, selection: Selection
-) -> list[tuple[str | Promise, str, str]]:
-    """Return title, value and the URL without it of each filter in use."""
+) -> list[tuple[str, str]]:
+    """Return the text of each filter in use and the URL without it."""
     selected: list[tuple[Dimension, Key]] = []
     if selection.workflow_id:
         selected.append(("workflow", (selection.workflow_id,)))
@@ -251,12 +259,14 @@ def _list_filters(
         selected.append(("key", (None if selection.key == NO_KEY else selection.key,)))
     if selection.subject is not None:
         selected.append(("person", (selection.subject,)))
+    if selection.channel is not None:
+        selected.append(("channel", (selection.channel,)))
     if selection.model:
         selected.append(("model", selection.model))
     result = []
     for dimension, key in selected:
         name = labels.label_rows(principal, selection.team_id, dimension, [key])[key]
-        result.append((TITLES[dimension], name, _link(request, **{dimension: ""})))
+        result.append((f"{TITLES[dimension]}: {name}", _link(request, **{dimension: ""})))
     return result
 
 

@@ -1,5 +1,6 @@
 """The form of a question for a person: its text, the fields in their places, and the buttons."""
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,12 +13,21 @@ from django.utils.translation import pgettext
 from config.http import strict_json
 from workflows.engine.errors import InputRejected
 from workflows.engine.language.document import Json
-from workflows.engine.runtime.waits import find_reply_field, list_actions, list_input_fields
+from workflows.engine.runtime.waits import (
+    AGAIN,
+    HAPPENED,
+    STOP,
+    UNCERTAIN,
+    find_reply_field,
+    is_uncertain,
+    list_actions,
+    list_input_fields,
+)
 from workflows.forms import CONTROLS, InputField
-from workflows.models import Run, RunWait
+from workflows.models import Run, RunWait, StepIntent
 from workflows.services.runs import waits
+from workflows.templatetags.markdown_text import render_markdown
 from workflows.templatetags.problems import describe_problem
-from workflows.views.markdown_text import render_markdown
 from workflows.views.value_text import format_value
 
 
@@ -70,10 +80,28 @@ class Question:
     tool: str = ""
     arguments: str = ""
     answers: Sequence[tuple[str, str]] = field(default=())
+    lost_call: StepIntent | None = None  # of an uncertain step
 
     @property
     def is_approval(self) -> bool:
         return bool((self.wait.form or {}).get("type") == "approval")
+
+    @property
+    def is_uncertain(self) -> bool:
+        """Return whether a person has to decide about a step whose outcome is unknown."""
+        return is_uncertain(self.wait.form)
+
+    @property
+    def node(self) -> str:
+        return str((self.wait.form or {}).get("node") or self.wait.node_key)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Tells for the head of a run's page what a person decided about an uncertain step."""
+
+    node: str
+    action: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +112,11 @@ class Exchange:
     text: str
     answer: str
     is_card: bool
+
+    @property
+    def is_for_visitor(self) -> bool:
+        """Return whether a visitor of a public page may answer. Calls of tools and lost steps concern the team."""
+        return not (self.question.is_approval or self.question.is_uncertain)
 
 
 def build_exchange(question: Question) -> Exchange:
@@ -96,6 +129,11 @@ def build_exchange(question: Question) -> Exchange:
         answer=", ".join(answers) if is_answered else "",
         is_card=not is_answered and find_reply_field(form) is None,
     )
+
+
+def build_decision(wait: RunWait) -> Decision:
+    node = str((wait.form or {}).get("node") or wait.node_key)
+    return Decision(node, _describe_actions(UNCERTAIN).get(wait.action, wait.action))
 
 
 def build_question(
@@ -123,6 +161,7 @@ def build_question(
         tool=str(form.get("tool") or ""),
         arguments=format_value(form["arguments"]) if form.get("arguments") is not None else "",
         answers=_list_answers(wait),
+        lost_call=waits.find_lost_call(wait) if is_uncertain(form) else None,
     )
 
 
@@ -152,12 +191,19 @@ def _build_fields(
     wait: RunWait, submitted: Mapping[str, str] | None, errors: Mapping[str, str]
 ) -> Iterator[AnswerField]:
     # The engine writes the forms of agents, in English.
-    own_label = {"question": _("Your answer"), "approval": _("Reason (optional)")}.get(
-        (wait.form or {}).get("type", "")
-    )
+    own_label = {
+        "question": _("Your answer"),
+        "approval": _("Reason (optional)"),
+        UNCERTAIN: _("If it happened: its outputs as JSON (optional)"),
+    }.get((wait.form or {}).get("type", ""))
     labels = {
         str(item.get("name")): own_label or str(item.get("label") or item.get("name"))
         for item in (wait.form or {}).get("inputs") or ()
+    }
+    examples = {
+        str(item.get("name")): item["example"]
+        for item in (wait.form or {}).get("inputs") or ()
+        if item.get("example")
     }
     for each in list_input_fields(wait.form or {}):
         default = each.default if isinstance(each.default, str) else _format_default(each.default)
@@ -171,8 +217,15 @@ def _build_fields(
             max_length=each.max_length,
             error=errors.get(each.name, ""),
             default=default,
+            hint=_describe_example(examples.get(each.name)),
             wait=wait.pk.hex,
         )
+
+
+def _describe_example(example: Json) -> str:
+    """Return the example on one line, as it could be entered."""
+    text = json.dumps(example, ensure_ascii=False)
+    return "" if example is None else _("Example: %(example)s") % {"example": text}
 
 
 def _format_default(value: Json) -> str:
@@ -197,16 +250,29 @@ def _build_buttons(form: Mapping[str, Any]) -> tuple[Button, ...]:
     actions = list_actions(form)
     if not actions:
         return (Button("", _("Send"), "button-main"),)
-    if form.get("type") == "approval":
-        texts = {"allow": _("Allow"), "refuse": _("Refuse")}
-        actions = {name: texts.get(name, title) for name, title in actions.items()}
+    texts = _describe_actions(str(form.get("type")))
+    actions = {name: texts.get(name, title) for name, title in actions.items()}
     return tuple(
         Button(name, title, _BUTTONS.get(str(styles[name]), "")) for name, title in actions.items()
     )
 
 
+def _describe_actions(form_type: str) -> dict[str, str]:
+    """Return the titles of the buttons that the engine adds, which it writes in English."""
+    if form_type == "approval":
+        return {"allow": _("Allow"), "refuse": _("Refuse")}
+    if form_type == UNCERTAIN:
+        return {
+            HAPPENED: _("It happened"),
+            AGAIN: _("Call again"),
+            STOP: _("Stop the run"),
+        }
+    return {}
+
+
 def _list_answers(wait: RunWait) -> tuple[tuple[str, str], ...]:
-    titles = list_actions(wait.form or {})
+    form = wait.form or {}
+    titles = {**list_actions(form), **_describe_actions(str(form.get("type")))}
     values = [(name, format_value(value)) for name, value in (wait.values or {}).items()]
     button = [(pgettext("to-do", "Answer"), titles[wait.action])] if wait.action in titles else []
     return (*button, *values)

@@ -11,18 +11,21 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.principals import get_current_team_id, get_principal
+from accounts.principals import Principal, get_current_team_id, get_principal
 from accounts.views.pagination import paginate_by_time
 from workflows import permissions
 from workflows.engine.errors import InputRejected
+from workflows.engine.runtime.waits import is_uncertain
 from workflows.errors import WaitClosed
 from workflows.models import Run, RunWait
 from workflows.services.editor.comments import list_open_mentions
 from workflows.services.runs import waits
 from workflows.views.request_context import find_run, is_htmx
 from workflows.views.waits.forms import (
+    Decision,
     Exchange,
     Question,
+    build_decision,
     build_exchange,
     build_question,
     read_answer,
@@ -70,7 +73,12 @@ def of_run(request: HttpRequest, run_id: UUID) -> HttpResponse:
     response = render(request, "waits/_of_run.html", context)
     if "head" in request.GET:
         head = {"live": not run.has_ended, "can_cancel": permissions.may_cancel(principal, run)}
-        context = {**context, **head, "out_of_band": True}
+        context = {
+            **context,
+            **head,
+            "decisions": list_decisions(principal, run),
+            "out_of_band": True,
+        }
         response.write(render(request, "runs/_head.html", context).content)
     return response
 
@@ -155,6 +163,10 @@ def build_questions_context(request: HttpRequest, run: Run) -> dict[str, object]
     return {"questions": list_questions(request, run), "questions_query": query}
 
 
+def list_decisions(principal: Principal, run: Run) -> list[Decision]:
+    return [build_decision(wait) for wait in waits.list_decisions(principal, run)]
+
+
 def list_questions(request: HttpRequest, run: Run) -> list[tuple[Question, str]]:
     """Return the open questions of a run, each with its link if the caller may answer."""
     principal = get_principal(request)
@@ -165,7 +177,7 @@ def list_questions(request: HttpRequest, run: Run) -> list[tuple[Question, str]]
             request.build_absolute_uri(
                 reverse("workflows:answer", args=[waits.make_link_token(principal, wait)])
             )
-            if may_answer
+            if may_answer and not is_uncertain(wait.form)
             else "",
         )
         for wait in waits.list_open_waits(principal, run)

@@ -48,7 +48,7 @@ from workflows.views.catalog.workflow_page import (
 )
 from workflows.views.editor.debugging.template_preview import build_variable_pool, render_jinja
 from workflows.views.request_context import find_workflow, read_text
-from workflows.views.runs.recalled_memory import list_score_parts
+from workflows.views.runs.recalled_memory import is_weak, list_score_parts
 
 
 MAX_CONVERSATIONS = 20
@@ -95,7 +95,7 @@ def recall_preview(request: HttpRequest, workflow_id: UUID, node_key: str) -> Ht
         "by_group": config["scope"] == "workflow",
         "group": group,
         "forgets": config["forgets"],
-        "words_only": memory_app.explain_words_only() if query_variable else "",
+        "words_only": memory_app.explain_words_only(workflow.team_id) if query_variable else "",
     }
     identity = _build_identity(principal, workflow, document)
     context |= _build_recall_context(
@@ -180,7 +180,9 @@ def _build_recall_context(
             records, entries = [], _recall_entries(caller, config, query)
         return {
             "namespace": memory_app.resolve_namespace(config["scope"], identity),
-            "entries": [_serialize_entry(entry) for entry in entries],
+            "entries": [
+                _serialize_entry(entry, is_by_key=bool(config["key"])) for entry in entries
+            ],
             "injected": _render_records(config, records, query)
             or _render_injection(config, entries),
             "position_label": _get_position_label(config),
@@ -264,13 +266,14 @@ def _explain_fault(scope: str, conversation: str, fault: Exception) -> str:
     return str(fault)
 
 
-def _serialize_entry(entry: "memory_app.MemoryEntry") -> dict[str, Any]:
+def _serialize_entry(entry: "memory_app.MemoryEntry", *, is_by_key: bool) -> dict[str, Any]:
     return {
         "key": entry.key,
         "value": as_text(entry.value)[:MAX_VALUE_LENGTH],
         "score": entry.score,
         "bar": f"{max(0.0, min(1.0, entry.score or 0.0)):.3f}",
         "percent": round((entry.score or 0.0) * 100),
+        "is_recent": not is_by_key and is_weak(entry.score),
         "parts": list_score_parts(entry.explain),
     }
 

@@ -14,7 +14,7 @@ from accounts.errors import NotFound
 from workflows import memory_app, selectors
 from workflows.engine.errors import DocumentInvalid, InputRejected, NodeFailed
 from workflows.errors import InvalidValue, RunNotPaused, WorkflowFault
-from workflows.forms import read_inputs
+from workflows.forms import read_files, read_inputs
 from workflows.models import Run
 from workflows.services.debugging import pauses, pins, sandbox_memory
 from workflows.services.debugging.options import NodeNeedsValues, RunOptions
@@ -43,6 +43,7 @@ def try_out(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
             workflow,
             inputs=read_inputs(get_document(principal, workflow), request.POST),
             query=read_text(request.POST, "query") or None,
+            files=read_files(request.POST.get("files", "")),
             default_options=RunOptions(),
         )
     except NodeNeedsValues as error:

@@ -8,6 +8,7 @@ from workflows import permissions, selectors
 from workflows.engine.language.document import Json
 from workflows.engine.runtime.step_reports import measure_size
 from workflows.models import Pin, Run, Step, Workflow
+from workflows.services.debugging.pins import build_template, list_branches
 from workflows.views.request_context import parse_id_or_none
 from workflows.views.runs.agent_rounds import build_agent_rows
 from workflows.views.runs.detail import StepRow
@@ -71,13 +72,16 @@ def build_pin_context(
     if last_step is None and pin is None:
         last_step = selectors.find_newest_step(principal, workflow, node, None)
     outputs: Json = pin.outputs if pin else last_step.outputs if last_step else {}
+    template = {} if pin or outputs else build_template(workflow, node)
     handle = pin.handle if pin else last_step.handle if last_step else None
     return {
         "workflow": workflow,
         "node": node,
         "pin": pin,
-        "pin_text": text if text is not None else format_json(outputs),
+        "pin_text": text if text is not None else format_json(outputs or template),
+        "has_template": bool(template),
         "pin_handle": handle or "",
+        "pin_branches": list_branches(workflow, node),
         "pin_error": error,
         "can_pin": permissions.may_edit(principal, workflow),
     }

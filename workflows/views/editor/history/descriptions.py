@@ -6,9 +6,11 @@ from typing import Any, ClassVar, Final
 
 from django.utils.translation import gettext as _
 
-from workflows.engine.kinds import AnyKind, Field
+from workflows.engine.field_labels import build_field_label
+from workflows.engine.kinds import AnyKind
 from workflows.engine.language.document import Json
 from workflows.templatetags.kind_words import get_kind_title
+from workflows.templatetags.problem_sentences import translate_label
 from workflows.views.value_text import format_value
 
 
@@ -175,7 +177,7 @@ class _Describer:
     def _describe_set(self, op: Tree) -> ChangeLine:
         label = self.labels.get(op["id"])
         kind = self.kinds.get(label.kind) if label else None
-        field = _build_field_label(op["path"], kind.fields if kind else ())
+        field = translate_label(build_field_label(op["path"], kind.fields if kind else ()))
         return self._describe_change(op, f"{self.get_name(op['id'])} › {field}")
 
     def _describe_feature(self, op: Tree) -> ChangeLine:
@@ -240,19 +242,6 @@ _HEADERS: Final[Mapping[str, Callable[[], str]]] = {
     "name": lambda: _("Name"),
     "description": lambda: _("Description"),
 }
-
-
-def _build_field_label(path: list[str | int], fields: Iterable[Field]) -> str:
-    """Return the field's labels in the form; a step without a label keeps its name from the path."""
-    names: list[str] = []
-    for index, step in enumerate(path):
-        field = next((f for f in fields if f.name == step), None)
-        if field is None:
-            names += [str(s + 1) if isinstance(s, int) else s for s in path[index:]]
-            break
-        names.append(_(field.label) if field.label else field.name)
-        fields = field.fields
-    return " › ".join(names)
 
 
 def _exclude_rows(rows: list[Json], excluded: list[Json]) -> list[Json]:

@@ -16,6 +16,8 @@ from workflows.engine.language.values import FILE_ATTRIBUTES, ValueType, parse_t
 from workflows.engine.nodes.agent.agent import Agent
 from workflows.engine.nodes.agent.foreign_agents import read_agent_data
 from workflows.engine.nodes.data.assignment_operations import OPERATIONS
+from workflows.engine.nodes.memory.knowledge.config import show_carried_out
+from workflows.engine.nodes.memory.knowledge_retrieval import KnowledgeRetrieval
 from workflows.views.phrases import translate_text
 
 
@@ -173,6 +175,8 @@ def upgrade_data(data: Mapping[str, Json]) -> Mapping[str, Json]:
     if data.get("type") == Agent.name:
         agent_data: Mapping[str, Json] = read_agent_data(data)  # agents of other products
         return agent_data
+    if data.get("type") == KnowledgeRetrieval.name:
+        return show_carried_out(data)
     if data.get("items") is None and data.get("assigned_variable_selector"):
         item = {
             "variable_selector": data["assigned_variable_selector"],
@@ -228,7 +232,12 @@ def _list_choices(field: Field, value: Json) -> tuple[tuple[str, str], ...]:
     if value is None or not choices:
         return choices
     values = {str(choice) for choice, _words in choices}
-    current_values = _list_row_types(value) if field.widget in _TYPED_ROWS else [str(value)]
+    if field.widget in _TYPED_ROWS:
+        current_values = _list_row_types(value)
+    elif isinstance(value, Mapping):  # the choices are those of its type
+        current_values = [value["type"]] if isinstance(value.get("type"), str) else []
+    else:
+        current_values = [str(value)]
     return (
         *choices,
         *((text, text) for text in dict.fromkeys(current_values) if text not in values),
@@ -246,10 +255,24 @@ def _list_row_types(value: Json) -> list[str]:
 
 
 def _is_shown(field: Field, data: Mapping[str, Json]) -> bool:
+    if field.name == JINJA_VARIABLES:
+        return _uses_jinja(data)
     if field.shown_when is None:
         return True
     name, values = field.shown_when
     return data.get(name) in values
+
+
+def _uses_jinja(data: Mapping[str, Json]) -> bool:
+    """Return whether a message of the prompt is a Jinja2 template, or variables for one are stored."""
+    stored = data.get(JINJA_VARIABLES)
+    messages = data.get("prompt_template")
+    if isinstance(messages, Mapping):
+        messages = [messages]
+    return bool(isinstance(stored, Mapping) and stored.get("jinja2_variables")) or any(
+        isinstance(message, Mapping) and message.get("edition_type") == "jinja2"
+        for message in (messages if isinstance(messages, list | tuple) else ())
+    )
 
 
 def _list_operators(value_type: ValueType) -> list[str]:
@@ -275,6 +298,7 @@ _OPERATORS_BY_TYPE: Final[Mapping[ValueType, tuple[str, ...]]] = {
     ValueType.ARRAY_FILE: ("contains", "not contains", "all of", "empty", "not empty"),
 }
 
+JINJA_VARIABLES: Final = "prompt_config"  # the section of an LLM node for its Jinja2 messages
 DAY: Final = 86_400
 UNITS: Final = (
     (1, gettext_noop("seconds")),
@@ -319,6 +343,10 @@ _VALUE_TYPES: Final[Mapping[Widget, type | tuple[type, ...]]] = {
     Widget.GROUPS: dict,
     Widget.MODEL: dict,
     Widget.SCHEMA: dict,
+    Widget.KNOWLEDGE_BASES: (list, tuple),
+    Widget.WEIGHTS: dict,
+    Widget.RERANK_MODEL: dict,
+    Widget.PAGE_CONDITIONS: dict,
     Widget.MEMORY_TOOLS: dict,
     Widget.TEXT: (str, int, float),
     Widget.PARAGRAPH: str,
@@ -328,13 +356,14 @@ _VALUE_TYPES: Final[Mapping[Widget, type | tuple[type, ...]]] = {
     Widget.DURATION: (int, float),
 }
 
-_TYPED_ROWS: Final = frozenset({Widget.TYPED_OUTPUTS, Widget.PARAMETERS})
+_TYPED_ROWS: Final = frozenset({Widget.TYPED_OUTPUTS, Widget.PARAMETERS, Widget.EXPECTED_VALUES})
 _GROUP_WIDGETS: Final = frozenset(
     {
         *(Widget.SELECTOR_MAP, Widget.SCHEMA, Widget.MODEL, Widget.MESSAGES, Widget.GROUPS),
         *(Widget.TYPED_OUTPUTS, Widget.KEY_VALUES, Widget.AUTHORIZATION, Widget.BODY),
         *(Widget.MEMORY_TOOLS, Widget.WORKFLOW_INPUTS, Widget.TOOL_ARGUMENTS),
-        *(Widget.METADATA, Widget.METADATA_FILTER),
+        *(Widget.METADATA, Widget.METADATA_FILTER, Widget.KNOWLEDGE_BASES),
+        *(Widget.WEIGHTS, Widget.RERANK_MODEL, Widget.PAGE_CONDITIONS),
     }
 )
 
@@ -364,6 +393,10 @@ WIDGET_STYLES: Final[Mapping[Widget, WidgetStyle]] = {
     Widget.MEMORY_TOOLS: WidgetStyle("agents/_memory_tools"),
     Widget.WORKFLOWS: WidgetStyle("sub_workflow/_merged", "", is_list=True),
     Widget.SCHEMA: WidgetStyle("fields/_schema"),
+    Widget.KNOWLEDGE_BASES: WidgetStyle("knowledge/_bases"),
+    Widget.WEIGHTS: WidgetStyle("knowledge/_weights"),
+    Widget.RERANK_MODEL: WidgetStyle("knowledge/_rerank_model"),
+    Widget.PAGE_CONDITIONS: WidgetStyle("knowledge/_conditions"),
     Widget.MODEL: WidgetStyle("fields/_model"),
     Widget.TOOL: WidgetStyle("tool_node/_picker"),
     Widget.TOOL_ARGUMENTS: WidgetStyle("tool_node/_arguments"),
@@ -414,6 +447,11 @@ WIDGET_STYLES: Final[Mapping[Widget, WidgetStyle]] = {
     Widget.PARAMETERS: WidgetStyle(
         "variables/_parameters",
         {"name": "", "type": "string", "description": "", "required": True},
+        is_list=True,
+    ),
+    Widget.EXPECTED_VALUES: WidgetStyle(
+        "variables/_expected_values",
+        {"name": "", "type": "string", "required": True},
         is_list=True,
     ),
     Widget.SECTION: WidgetStyle("_section"),

@@ -24,25 +24,36 @@ from workflows.engine.kind_examples import build_example_data, list_outputs
 from workflows.engine.kinds import AnyKind, Field, NodeKind, Output
 from workflows.engine.language.dependencies import Source, Variable, list_node_outputs, list_sources
 from workflows.engine.language.document import Document, Json, NodeSpec, Selector
+from workflows.engine.language.graph import Graph
 from workflows.engine.language.memory_usage import MEMORY_FIELDS
-from workflows.engine.language.problems import Problem
+from workflows.engine.language.problems import Problem, mark_unfinished_as_errors
 from workflows.engine.language.validation import validate_node
+from workflows.engine.language.validation.structure import is_reachable
+from workflows.engine.language.variables import SYSTEM
 from workflows.engine.nodes import find_appearance
 from workflows.engine.nodes.agent.agent import Agent
 from workflows.engine.nodes.agent.tool import ToolNode
 from workflows.execution.kinds import load_kinds
 from workflows.llm.config import DEFAULT, OFFLINE, normalize_name
 from workflows.models import Workflow
+from workflows.services.editor.knowledge_problems import find_knowledge_problems
 from workflows.services.model_prices import find_price_problems
-from workflows.services.models.mappings import find_model_problems
+from workflows.services.models.mappings import (
+    find_model_problems,
+    join_name,
+    load_directory_for,
+    read_default_model,
+)
 from workflows.services.tools.callable_workflows import SUB_WORKFLOW, find_call_problems
 from workflows.templatetags.problems import describe_problem, list_titles, replace_ids_by_titles
-from workflows.views.canvas.model_marks import build_model_mark, load_marking_directory
+from workflows.views.canvas.model_marks import build_model_mark
 from workflows.views.canvas.summaries import label_handles
 from workflows.views.catalog.workflow_page import get_document, get_node
 from workflows.views.editor.inspector import fields as form_fields
 from workflows.views.editor.inspector.agents import build_agent_choices
 from workflows.views.editor.inspector.callable_workflows import build_picker_context
+from workflows.views.editor.inspector.knowledge import KNOWLEDGE_KINDS, build_knowledge_context
+from workflows.views.editor.inspector.placeholder import build_placeholder_context
 from workflows.views.editor.inspector.policy import DESCRIPTION, build_policy_controls
 from workflows.views.editor.inspector.tool_node import build_tool_context
 from workflows.views.editor.inspector.workflow import build_workflow_form
@@ -78,19 +89,24 @@ def node(request: HttpRequest, workflow_id: UUID, node_key: str) -> HttpResponse
     spec = get_node(document, node_key)
     providers = _list_providers(principal, workflow)
     own = replace(document, nodes=(spec,))
+    models = load_directory_for(workflow.team_id, [spec])
     team_problems = [
         *find_call_problems(workflow.team_id, own, workflow.pk),
-        *find_model_problems(workflow.team_id, own),
-        *find_price_problems(workflow.team_id, own),
+        *find_model_problems(models, own),
+        *find_price_problems(models, own),
+        *find_knowledge_problems(workflow.team_id, models, own),
     ]
     context = {
         **_build_node_context(document, spec, workflow.revision, team_problems),
         "workflow": workflow,
         "providers": providers,
         "provider_names": [name for name, _model in providers],
-        "answering": build_model_mark(spec, load_marking_directory(workflow.team_id, [spec])),
+        "default_model": _name_default_model(principal, workflow),
+        "answering": build_model_mark(spec, models),
         **(build_agent_choices(principal, workflow) if spec.kind == Agent.name else {}),
         **(build_tool_context(principal, workflow, spec) if spec.kind == ToolNode.name else {}),
+        **(build_knowledge_context(principal, workflow) if spec.kind in KNOWLEDGE_KINDS else {}),
+        **(build_placeholder_context(workflow, spec) if spec.kind not in load_kinds() else {}),
         "can_edit": permissions.may_edit(principal, workflow),
         **(build_picker_context(principal, workflow, spec) if spec.kind == SUB_WORKFLOW else {}),
         "last_url": reverse("workflows:last_step", args=[workflow.pk, spec.id]),
@@ -128,6 +144,8 @@ def _build_node_context(
     kind = kinds.get(spec.kind) or UnknownKind()
     appearance = find_appearance(spec.kind, kinds)
     problems = [*validate_node(document, kinds, spec.id), *call_problems]
+    if is_reachable(Graph.from_document(document), kinds, spec.id):
+        problems = mark_unfinished_as_errors(problems)
     # Without the memory app, the language has no such fields.
     fields = fill_in_message(
         (f for f in kind.fields if f.name not in MEMORY_FIELDS or memory_app.is_on()),
@@ -148,7 +166,7 @@ def _build_node_context(
         "advanced_open": any(control.is_changed for control in advanced_controls),
         "description": form_fields.build_control(DESCRIPTION, spec.data),
         "policy": policy,
-        "outputs": outputs,
+        "outputs": (*outputs, *_list_built_in_variables(document, spec)),
         "docs": build_docs(kind, spec, outputs),
         "policy_open": any(spec.data.get(control.key) for control in policy),
         "roles": ROLES,
@@ -160,8 +178,27 @@ def _build_node_context(
         "form_types": form_fields.FORM_TYPES,
         "answer_types": form_fields.ANSWER_TYPES,
         "file_keys": form_fields.FILE_KEYS,
-        "script_data": _build_script_data(document, spec, kind, problems, revision),
+        # The panel of a missing type says this itself.
+        "script_data": _build_script_data(
+            document,
+            spec,
+            kind,
+            [problem for problem in problems if problem.code != "kind.unknown"],
+            revision,
+        ),
     }
+
+
+def _list_built_in_variables(document: Document, spec: NodeSpec) -> list[Output]:
+    """Return the variables that every run has from its start, as outputs of the Start node; none for other nodes."""
+    if spec.kind != "start":
+        return []
+    return [
+        Output(".".join(variable.selector), variable.type, variable.help)
+        for source in list_sources(document, load_kinds(), spec.id)
+        if source.id == SYSTEM and source.position == "built-in"
+        for variable in source.variables
+    ]
 
 
 def _find_message(document: Document) -> Selector | None:
@@ -179,6 +216,7 @@ def _build_script_data(
     return {
         "revision": revision,
         "id": spec.id,
+        "kind": spec.kind,
         "title": spec.title,
         "data": dict(spec.data),
         "problems": _serialize_problems(problems, list_titles(document, load_kinds())),
@@ -249,6 +287,14 @@ def _list_providers(principal: Principal, workflow: Workflow) -> Sequence[tuple[
         providers = selectors.list_providers(principal, workflow.team_id).filter(enabled=True)
         default_models |= {normalize_name(row.name): row.default_model for row in providers}
     return [*default_models.items()]
+
+
+def _name_default_model(principal: Principal, workflow: Workflow) -> str:
+    """Return the name of the team's default model; empty for people who may not see it, or without one."""
+    if not permissions.may_view_credentials(principal, workflow.team_id):
+        return ""
+    default = read_default_model(principal, workflow.team_id)
+    return join_name(default["provider"], default["model"])
 
 
 def _serialize_node(spec: NodeSpec) -> dict[str, str]:

@@ -5,7 +5,13 @@ from collections.abc import Mapping
 from workflows.engine.kind_examples import list_outputs
 from workflows.engine.kinds import AnyKind, Execution, Field, Widget, gettext_noop
 from workflows.engine.language.document import Json, NodeSpec
-from workflows.engine.language.failure_policy import Backoff, Retry, Strategy
+from workflows.engine.language.failure_policy import (
+    RETRY_SAFETY,
+    Backoff,
+    Retry,
+    RetrySafety,
+    Strategy,
+)
 from workflows.views.editor.inspector.fields import (
     Control,
     WidgetStyle,
@@ -66,6 +72,22 @@ DEFAULT_VALUES = Field(
     shown_when=("error_strategy", (Strategy.DEFAULT_VALUE.value,)),
 )
 
+SAFETY = Field(
+    RETRY_SAFETY,
+    gettext_noop("If the server is lost during the call"),
+    Widget.CHOICE,
+    default=RetrySafety.SAFE.value,
+    choices=(
+        (RetrySafety.SAFE.value, gettext_noop("Call again")),
+        (RetrySafety.ASK.value, gettext_noop("Call again if it only reads, else ask")),
+        (RetrySafety.NEVER.value, gettext_noop("Never call again: ask a person")),
+    ),
+    help=gettext_noop(
+        "The call may have arrived or not. It is repeated under the same Idempotency-Key; choose to be asked if the "
+        "service doesn't recognize the key, and a second call would do harm."
+    ),
+)
+
 _RARELY_FAILING = frozenset({Execution.ROOT, Execution.RESPONSE, Execution.BRANCH})
 
 
@@ -73,12 +95,13 @@ def build_policy_controls(kind: AnyKind, spec: NodeSpec) -> tuple[Control, ...]:
     """Return the controls of the failure policy; none for kinds that rarely fail, unless a policy is configured."""
     data = spec.data
     is_configured = any(data.get(name) for name in (STRATEGY.name, TIMEOUT.name, "retry_config"))
+    safety = (build_control(SAFETY, data),) if kind.calls_outside else ()
     if (kind.execution in _RARELY_FAILING or not kind.fields) and not is_configured:
-        return ()
+        return safety
     has_retry = kind.retry or data.get("retry_config")
     fields = [build_retry_field(kind.retry or Retry())] if has_retry else []
     controls = [build_control(field, data) for field in (*fields, TIMEOUT, STRATEGY)]
-    return (*controls, _build_default_outputs(kind, data))
+    return (*controls, _build_default_outputs(kind, data), *safety)
 
 
 def _build_default_outputs(kind: AnyKind, data: Mapping[str, Json]) -> Control:

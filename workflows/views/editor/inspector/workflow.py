@@ -1,17 +1,29 @@
 """The form of the workflow's settings: its name, the opening of a chat, and its variables."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from django.urls import reverse
 
 from workflows import memory_app
+from workflows.engine.files.rules import DEFAULT_COUNT, read_message_rules
 from workflows.engine.language.document import Document, Json, VariableSpec
+from workflows.engine.language.validation.features import find_feature_problems
 from workflows.engine.language.validation.variables import CONVERSATION_TYPES, ENVIRONMENT_TYPES
 from workflows.engine.language.values import ValueType
+from workflows.engine.nodes.memory.citations import shows_citations
 from workflows.models import Workflow
 from workflows.models.documents import is_secret
+
+
+# What the feature for files of messages is set to when it is switched on.
+FILE_DEFAULTS: Final[Mapping[str, Json]] = {
+    "allowed_file_types": ["image", "document"],
+    "allowed_file_extensions": [],
+    "allowed_file_upload_methods": ["local_file"],
+    "number_limits": DEFAULT_COUNT,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +42,10 @@ def build_workflow_form(workflow: Workflow, document: Document) -> dict[str, Any
     return {
         "opening": opening if isinstance(opening, str) else "",
         "questions": [*map(str, questions)] if isinstance(questions, list) else [],
+        "takes_files": read_message_rules(features) is not None,
+        "file_defaults": FILE_DEFAULTS,
+        "not_offered": [*find_feature_problems(document)],
+        "shows_citations": shows_citations(document),
         "areas": (
             VariableArea(
                 "environment",

@@ -1,0 +1,1 @@
+"""The event streams of Dify's service API: our events, translated into Dify's."""

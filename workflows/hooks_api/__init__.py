@@ -1,0 +1,1 @@
+"""The addresses of webhooks under ``/hooks``, at which other systems start published workflows."""

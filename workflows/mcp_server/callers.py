@@ -1,0 +1,72 @@
+"""Who calls: the API key of a request, and the person for whom the client is connected.
+
+A client names the person in its address or in a header, never in the arguments of a tool: those are written by a model,
+which text that it has read may lead to name somebody else.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, ParamSpec, TypeVar
+from uuid import UUID
+
+from asgiref.sync import sync_to_async
+from django.http import HttpRequest
+from django.utils.translation import gettext as _
+
+from accounts.errors import NotAllowed
+from accounts.principals import Principal, get_current_team_id, get_principal
+from accounts.tenancy import tenant
+from workflows import memory_app, sse
+from workflows.services.runs.runs import resolve_subject
+
+
+USER_PARAMETER: Final = "user"
+USER_HEADER: Final = "X-Mnemoflow-User"
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """An API key and its team. ``user`` is the person as the client names them, or None for the program itself."""
+
+    principal: Principal
+    team_id: UUID
+    user: str | None
+    base_url: str
+
+    @property
+    def memory(self) -> "memory_app.MemoryCaller":
+        return memory_app.MemoryCaller(self.principal, self.team_id)
+
+    @property
+    def own_namespace(self) -> str:
+        """Return the namespace of the person's memory, or of the program's without a person."""
+        subject = resolve_subject(self.principal, self.user).id
+        return memory_app.resolve_namespace("user", {"user_id": subject})
+
+    def allows(self, *scopes: str) -> bool:
+        return all(self.principal.allows(scope) for scope in scopes)
+
+    async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Call a function in a thread, in the tenant of the caller."""
+        return await sync_to_async(self._run)(work, *args, **kwargs)
+
+    def _run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        with sse.close_connections(), tenant(self.principal.team_ids):
+            return work(*args, **kwargs)
+
+
+def read_caller(request: HttpRequest, base_url: str) -> Caller:
+    """Return the caller of an authenticated request. Raises NotAllowed if address and header name different persons."""
+    names = {
+        name.strip()
+        for name in (request.GET.get(USER_PARAMETER, ""), request.headers.get(USER_HEADER, ""))
+        if name.strip()
+    }
+    if len(names) > 1:
+        raise NotAllowed(_("The address and the header name different users."))
+    return Caller(
+        get_principal(request), get_current_team_id(request), next(iter(names), None), base_url
+    )

@@ -1,0 +1,102 @@
+"""Answer a repeated request with the first answer to it, by the ``Idempotency-Key`` that its sender chose.
+
+A key belongs to its sender and a team. It is claimed in the transaction that does the work, so after a crash the work
+and the key are either both there or both not. A request that meets the key while that transaction is open is refused
+at once and may be sent again; it is not made to wait, because it would hold a thread and a connection meanwhile.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+from django.db import connection
+from django.utils.translation import gettext as _
+
+from accounts.access import Principal
+from accounts.tenancy import tenant
+from workflows.errors import InvalidValue, KeyInUse, KeyReused
+from workflows.execution.idempotency_keys import get_expiry
+from workflows.models import IdempotencyKey
+
+
+MAX_KEY: Final = 255  # characters
+MAX_BODY: Final = 256_000  # characters of an answer that replaces an earlier one
+
+
+@dataclass(frozen=True, slots=True)
+class StoredAnswer:
+    """The answer that the first request got."""
+
+    status: int
+    body: str
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimedKey:
+    """A key whose request is handled now. Its answer is still to be stored."""
+
+    row_id: UUID
+    team_id: UUID
+
+
+def check_key(key: str) -> str:
+    """Return the key. Raises InvalidValue unless it has 1 to 255 printable ASCII characters."""
+    if not (0 < len(key) <= MAX_KEY and key.isascii() and key.isprintable()):
+        message = _("Idempotency-Key: use 1 to 255 printable ASCII characters.")
+        raise InvalidValue(message, field="Idempotency-Key")
+    return key
+
+
+def claim_key(
+    principal: Principal, team_id: UUID, *, key: str, digest: str
+) -> ClaimedKey | StoredAnswer:
+    """Claim the key for this request, or return the first answer to it. Runs in the transaction that does the work.
+
+    Raises KeyReused if the key was sent with another request, and KeyInUse if the first one is still being handled.
+    """
+    actor = principal.actor
+    with tenant([team_id]):
+        if not _lock(f"{team_id} {actor} {key}"):
+            raise KeyInUse
+        rows = IdempotencyKey.objects.unscoped().filter(team_id=team_id, actor=actor, key=key)
+        rows.filter(created_at__lt=get_expiry()).delete()
+        row = rows.first()
+        if row is None:
+            row = IdempotencyKey.objects.create(
+                team_id=team_id, actor=actor, key=key, digest=digest
+            )
+            return ClaimedKey(row.pk, team_id)
+    if row.digest != digest:
+        raise KeyReused
+    if row.status is None:  # only if the answer of a finished request could not be stored
+        raise KeyInUse
+    return StoredAnswer(row.status, row.body)
+
+
+def store_answer(
+    claimed: ClaimedKey, *, status: int, body: str, object_id: UUID | None = None
+) -> None:
+    """Store the answer for repeated requests. A large one doesn't replace the short answer that was stored before."""
+    with tenant([claimed.team_id]):
+        rows = IdempotencyKey.objects.unscoped().filter(pk=claimed.row_id)
+        if len(body) > MAX_BODY:
+            rows = rows.filter(status=None)
+        rows.update(status=status, body=body, object_id=object_id)
+
+
+def release_key(claimed: ClaimedKey) -> None:
+    """Give the key up, because the request was refused and has changed nothing."""
+    if connection.needs_rollback:
+        return  # the key goes with the transaction
+    with tenant([claimed.team_id]):
+        IdempotencyKey.objects.unscoped().filter(pk=claimed.row_id).delete()
+
+
+def _lock(name: str) -> bool:
+    """Lock the key until the transaction ends. Return False if another request holds the lock."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_try_advisory_xact_lock(hashtext('idempotency-key'), hashtext(%s))", [name]
+        )
+        row = cursor.fetchone()
+    return bool(row and row[0])

@@ -1,0 +1,1 @@
+"""Public pages: who may open them, the visitors, and what a visitor may do."""

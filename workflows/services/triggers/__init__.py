@@ -1,0 +1,1 @@
+"""Triggers: their activation by publishing, the calls of webhooks, and the times of schedules."""

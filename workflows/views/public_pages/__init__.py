@@ -1,0 +1,1 @@
+"""Public pages, with which people without an account use a workflow."""
