@@ -1,5 +1,10 @@
 // Behaviour of every page: theme, menus, toasts, copy buttons. Events are delegated, so that swapped fragments work.
 
+// Imported once the page is parsed: an import of this script's own would come before the editor's import map, which then
+// leaves the module out.
+const toasts = import("./common/toasts.js");
+import("./common/picture_view.js");
+
 const THEMES = ["auto", "light", "dark"];
 
 const root = document.documentElement;
@@ -65,6 +70,13 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
+// An answer that comes after its place was replaced changes nothing. With such a target htmx would insert nothing, and
+// lose the element of the page that the answer meant to preserve.
+document.addEventListener("htmx:before:swap", ({ detail: { tasks } }) => {
+  const isGone = ({ target }) => target instanceof Element && !target.isConnected;
+  tasks?.splice(0, tasks.length, ...tasks.filter((task) => !isGone(task)));
+});
+
 // A form with a confirmation asks first; other listeners do not see the event before it is confirmed.
 const confirmDialog = document.getElementById("confirm");
 let confirmedForm = null;
@@ -83,7 +95,11 @@ document.addEventListener(
 
 function askForConfirmation(form, submitter) {
   confirmDialog.querySelector("[data-question]").textContent = form.dataset.confirm;
-  confirmDialog.querySelector("[value=yes]").textContent = submitter?.textContent.trim() || confirmDialog.dataset.yes;
+  const confirmButton = confirmDialog.querySelector("[value=yes]");
+  const isDestructive = submitter?.classList.contains("button-bad") ?? false;
+  confirmButton.textContent = submitter?.textContent.trim() || confirmDialog.dataset.yes;
+  confirmButton.classList.toggle("button-bad", isDestructive);
+  confirmButton.classList.toggle("button-main", !isDestructive);
   confirmDialog.returnValue = "";
   confirmDialog.addEventListener("close", () => confirmDialog.returnValue === "yes" && submitConfirmed(form, submitter), { once: true });
   confirmDialog.showModal();
@@ -108,6 +124,28 @@ new MutationObserver((changes) => {
 }).observe(document.getElementById("toasts"), { childList: true });
 
 for (const toast of document.querySelectorAll("[data-toast]")) scheduleRemoval(toast);
+
+// What the server says about a request that changed nothing on the page, once however many requests there were.
+document.addEventListener("show-toast", async ({ detail }) => {
+  const { showToast } = await toasts;
+  const shown = [...document.querySelectorAll("[data-toast]")].map((toast) => toast.textContent.trim());
+  if (!shown.includes(detail.value)) showToast(detail.value);
+});
+
+// What a person asked for, and the server never answered: without a message they would wait for it.
+document.addEventListener("htmx:error", ({ detail: { ctx } }) => {
+  if (!ctx || ctx.response || !ctx.sourceEvent?.isTrusted || ctx.status.includes("AbortError")) return;
+  document.dispatchEvent(new CustomEvent("show-toast", { detail: { value: document.getElementById("toasts").dataset.unreachable } }));
+});
+
+// What a person chose before the scripts came, in a form that sends each choice at once. htmx, which came first, looks at
+// the page in a task of its own; this one follows it.
+setTimeout(() => {
+  for (const select of document.querySelectorAll('form[hx-trigger^="change"] > select[autocomplete="off"]')) {
+    const shown = [...select.options].find((option) => option.defaultSelected) ?? select.options[0];
+    if (select.value !== shown?.value) select.form.requestSubmit();
+  }
+});
 
 // On a narrow screen the current tab may lie outside the view.
 for (const tabs of document.querySelectorAll(".tabs")) {

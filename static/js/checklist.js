@@ -1,5 +1,5 @@
-// The first steps in the corner: fetched after the page, so that it loads faster, and again after progress. Without scripts
-// they are a page of their own.
+// The first steps in the corner of the editor: fetched after the page, so that it loads faster, and again after progress.
+// Home shows them in the page, and without scripts they are a page of their own.
 
 const STORAGE_KEY = "first-steps-closed";
 
@@ -96,7 +96,3 @@ function storeClosed(value) {
     // not stored, but closed
   }
 }
-
-// On pages other than the editor, which creates its own. It opens by itself only where it covers nothing.
-const root = document.getElementById("steps-corner");
-if (root && !document.getElementById("editor")) new Corner(root, { open: innerWidth > 900 && !("folded" in root.dataset) }).refresh();

@@ -15,7 +15,8 @@ export class ChangeApplier {
     const focused = this.#findFocused();
     const nodes = Object.values(html?.nodes ?? {}).map(parseNode).filter(Boolean);
     for (const el of sortByDepth(nodes)) this.node(el);
-    for (const op of ops) this.#op(op);
+    const replaced = new Set(Object.keys(html?.nodes ?? {})); // deleted and added again, as a node of another type
+    for (const op of ops) if (op.op !== "delete" || !replaced.has(op.id)) this.#op(op);
     for (const source of Object.values(html?.edges ?? {})) this.edge(parseEdge(source));
     this.remove(html?.gone ?? []);
     canvas.scheduleUpdate();

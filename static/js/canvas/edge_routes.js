@@ -4,6 +4,7 @@
 import { controlOffset, distanceToEdge, distanceToLine, edgeBox, path, pointOnEdge, roundCoordinate } from "./geometry.js";
 
 export const MAX_ROUTED_NODES = 260; // in larger graphs, all edges are curves
+export const MAX_ROUTED_EDGES = 400;
 export const LEAD = 24; // the horizontal distance between a port and the first turn
 export const LANE = 16; // the distance of a detour from the cards that it passes
 export const CLEARANCE = 6; // the least distance of a detour from any card

@@ -24,6 +24,7 @@ import { Viewport } from "./view/viewport.js";
 
 export { ROOT };
 
+const SETTING = new Set(["set", "rename"]); // operations that say nothing of a node's position
 const MODIFIERS = new Set(["Control", "Shift", "Alt", "Meta", " "]);
 
 export class Canvas {
@@ -187,9 +188,12 @@ export class Canvas {
   /** Nodes without a stored position are laid out for display only; the first edit stores these positions. */
   #storeLayout(ops) {
     delete this.root.dataset.unplaced;
-    const moved = new Set(ops.map((op) => op.id));
-    const nodes = [...this.model.nodes.values()].filter((node) => !node.isNote && !moved.has(node.id));
-    return nodes.map((node) => ({ op: "move", id: node.id, x: node.x, y: node.y }));
+    const placed = new Set(ops.filter((op) => !SETTING.has(op.op)).map((op) => op.id));
+    const nodes = [...this.model.nodes.values()].filter((node) => !node.isNote && !placed.has(node.id));
+    return nodes.flatMap(({ id, x, y, isBox, full }) => {
+      const move = { op: "move", id, x, y };
+      return isBox ? [{ op: "resize", id, width: full.w, height: full.h }, move] : [move];
+    });
   }
 
   nameOf(id) {

@@ -1,7 +1,7 @@
 // The graph as the browser holds it: positions, sizes, ports, and the edges of each node. It is read from the HTML of the
 // server and is not a second copy of the document.
 
-import { MAX_ROUTED_NODES, findDetour, routeBox, routePath } from "./edge_routes.js";
+import { MAX_ROUTED_EDGES, MAX_ROUTED_NODES, findDetour, routeBox, routePath } from "./edge_routes.js";
 import { HEADER_HEIGHT, PORT_Y, CARD_WIDTH, boundingBox, portY } from "./geometry.js";
 
 export const ROOT = "root";
@@ -170,8 +170,12 @@ export class Model {
   findPath(edge) {
     const ends = this.ends(edge);
     if (!ends) return "";
-    edge.detour = this.nodes.size < MAX_ROUTED_NODES ? findDetour(ends, this.#obstacles(edge.scope), [edge.from, edge.to]) : null;
+    edge.detour = this.#isRouted() ? findDetour(ends, this.#obstacles(edge.scope), [edge.from, edge.to]) : null;
     return routePath(ends, edge.detour);
+  }
+
+  #isRouted() {
+    return this.nodes.size < MAX_ROUTED_NODES && this.edges.size < MAX_ROUTED_EDGES;
   }
 
   #obstacles(scope) {
@@ -180,7 +184,7 @@ export class Model {
 
   /** Lead all edges around the cards where they lie now. */
   routeAll() {
-    if (this.nodes.size < MAX_ROUTED_NODES) for (const edge of this.edges.values()) this.route(edge);
+    if (this.#isRouted()) for (const edge of this.edges.values()) this.route(edge);
   }
 
   /** Return the box around an edge, or null when an end is missing. */

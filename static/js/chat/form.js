@@ -24,6 +24,9 @@ if (log) {
     lastSize = getSize();
     if (isAtEnd) scrollToEnd();
   }).observe(log);
+  log.addEventListener("load", () => isAtEnd && scrollToEnd(), true); // a picture has got its size
+  // The end of a run adds a line below the answer, and an answer in parts grows.
+  new MutationObserver(() => isAtEnd && scrollToEnd()).observe(log, { childList: true, characterData: true, subtree: true });
 }
 
 box?.addEventListener("keydown", (event) => {
@@ -47,12 +50,16 @@ function storeDraft() {
   else removeValue(draftKey);
 }
 
+// A field that must be filled in can be inside of what is closed.
+form?.addEventListener("invalid", (event) => event.target.closest("details")?.setAttribute("open", ""), true);
 form?.addEventListener("submit", () => (sent = box.value));
 
 if (log && box) {
   new MutationObserver(() => {
     if (sent !== null && box.value === sent) box.value = draft;
     if (sent !== null) draft = "";
+    if (sent !== null) form.querySelector("file-picker:has([name=files])")?.clear();
+    if (sent !== null) form.querySelector("#chat-inputs")?.removeAttribute("open");
     sent = null;
     storeDraft();
     log.scrollTop = log.scrollHeight;

@@ -15,3 +15,18 @@ export function formatTime(moment) {
   const day = date.toDateString() === new Date().toDateString() ? {} : { day: "numeric", month: "short" };
   return date.toLocaleString([], { ...day, hour: "2-digit", minute: "2-digit" });
 }
+
+const KILO = 1024;
+
+/** Format the size of a file as the pages of the server do. */
+export function formatFileSize(bytes) {
+  if (bytes < KILO) return `${bytes} B`;
+  const units = ["KB", "MB", "GB"];
+  let value = bytes;
+  let unit = -1;
+  while (value >= KILO && unit < units.length - 1) {
+    value /= KILO;
+    unit += 1;
+  }
+  return `${value < 10 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
+}

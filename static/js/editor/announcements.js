@@ -24,12 +24,15 @@ export function install(editor) {
     clearTimeout(timer);
     timer = setTimeout(() => announceSelection(editor), Math.max(SELECTION_DELAY, lastAnnouncement + ANNOUNCEMENT_TIME - performance.now()));
   });
+  // Not on "change": a page that was read anew in the meantime contains the step already, and then there is no such event.
+  editor.edits.addEventListener("accepted", ({ detail: { kind, label: what = "" } }) => {
+    const message = { undo: t("Undone: {what}", { what }), redo: t("Redone: {what}", { what }) }[kind];
+    if (message) editor.say(message);
+  });
   editor.addEventListener("change", ({ detail }) => {
     const isOwn = detail.client === editor.edits.client;
     const label = detail.label || "";
-    const message = isOwn && { undo: t("Undone: {what}", { what: label }), redo: t("Redone: {what}", { what: label }) }[detail.kind];
-    if (message) editor.say(message);
-    else if (!isOwn && detail.author?.name) editor.say(label ? t("{name}: {what}", { name: detail.author.name, what: label }) : t("{name} changed the draft", { name: detail.author.name }));
+    if (!isOwn && detail.author?.name) editor.say(label ? t("{name}: {what}", { name: detail.author.name, what: label }) : t("{name} changed the draft", { name: detail.author.name }));
   });
 }
 

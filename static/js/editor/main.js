@@ -25,6 +25,7 @@ import * as picker from "./canvas/picker.js";
 import * as pins from "./debugging/pins.js";
 import * as presence from "./collaboration/presence.js";
 import * as problems from "./debugging/problems.js";
+import * as chatFields from "./debugging/chat_fields.js";
 import * as runForm from "./debugging/run_form.js";
 import * as runs from "./debugging/runs.js";
 import * as selectionCommands from "./canvas/selection_commands.js";
@@ -40,7 +41,7 @@ import { Panels } from "./panels.js";
 const FEATURES = [
   topbar, keyboard, palette, picker, clipboard, find, commandPalette, shortcuts, outline,
   contextMenu, align, notes, selectionCommands, titles, containers, fileImport, announcements, problems, inspector,
-  history, runs, pins, runForm, edgeData, cases, liveUpdates, presence, comments, conflicts, checklist, start,
+  history, runs, pins, chatFields, runForm, edgeData, cases, liveUpdates, presence, comments, conflicts, checklist, start,
 ];
 
 /** The state that the features share. Events: change, selection, open, run, node-state, panel. */

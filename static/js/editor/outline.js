@@ -85,14 +85,15 @@ export function install(editor) {
   });
 }
 
-/** Go to the node that ?node=… in the address names, once the editor is ready. */
+/** Go to the node, and to the field in it, that ?node=…&field=… in the address name, once the editor is ready. */
 function goToRequestedNode(editor) {
-  const id = new URLSearchParams(location.search).get("node");
+  const parameters = new URLSearchParams(location.search);
+  const id = parameters.get("node");
   if (!id || !editor.model.nodes.has(id)) return;
   const goWhenReady = () => {
     if (editor.root.dataset.ready !== "yes") return requestAnimationFrame(goWhenReady);
     editor.canvas.focus(id);
-    editor.emit("open", { id, field: null });
+    editor.emit("open", { id, field: parameters.get("field") || null });
   };
   goWhenReady();
 }

@@ -106,6 +106,8 @@ export class Panels {
     if (stored?.size) this.#setSize(place, stored.size);
     // At the first visit the drawing comes first, so that the left side stays closed.
     if (place === "left" && !wasShownBefore(this.root) && !matchMedia(ROOMY).matches) return this.#show(place, true);
+    // The dock says nothing before the first run.
+    if (place === "dock" && !document.getElementById("last-run")) return;
     if (stored?.closed !== undefined && this.root.dataset.keep !== "no") this.#close(place, stored.closed);
     else if (this.root.dataset[place] === "auto") this.#show(place, !matchMedia(ROOMY).matches);
   }

@@ -94,8 +94,7 @@ export class Tour {
 
   #onRunEvent({ name, data }) {
     if (this.#isReplay) return;
-    if (name === "run_started") for (const event of ["written", "recalled", "finished"]) this.#completed.delete(event);
-    if (name === "memory_written") this.#completed.add("written");
+    if (name === "run_started") for (const event of ["recalled", "finished"]) this.#completed.delete(event);
     if (name === "memory_recalled" && data.entries?.length) this.#completed.add("recalled");
   }
 
@@ -158,7 +157,8 @@ export class Tour {
         return Boolean(person) && this.#completed.has("finished");
       case "published":
         return Boolean(document.querySelector("#published.pill-ok"));
-      case "written":
+      case "written": // or known already, so that nothing was written
+        return this.#completed.has("finished");
       case "recalled":
         return happened(until);
       default:

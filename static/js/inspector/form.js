@@ -167,6 +167,11 @@ export class Form extends EventTarget {
     }
   }
 
+  /** Return whether edits of this tab that the server has not confirmed yet change this value, or a part of it. */
+  isChangeUnderWay(path) {
+    return this.editor.edits.waiting.some(({ ops }) => ops.some((op) => op.id === this.op.id && op.path && (startsWith(path, op.path) || startsWith(op.path, path))));
+  }
+
   #isQueued(path) {
     return this.editor.edits.waiting.some(({ ops }) => ops.some((op) => op.id === this.op.id && op.path && startsWith(path, op.path)));
   }
@@ -267,6 +272,6 @@ function getBlankItem(el) {
 }
 
 // A choice that nobody made reads as the first option.
-const getDefault = (value) => (value === "none" ? "none" : undefined);
+const getDefault = (value) => (value === "none" || value === null ? value : undefined);
 const startsWith = (long, short) => short.every((step, index) => String(long[index]) === String(step));
 const dropNull = (values) => Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null));

@@ -1,11 +1,50 @@
-// Controls that only one kind of node has: the authorization of an HTTP request, and the picker of a sub-workflow.
+// Controls that only some kinds of nodes have: the model, the authorization of an HTTP request, the picker of a
+// sub-workflow, the knowledge bases, and the replacement of a node whose type this installation lacks.
 
 import { getPath } from "./controls.js";
 import { buildOperation, parseJson, setAtPath } from "../common/json_paths.js";
+import { fetchFragment, setContent } from "./previews.js";
+import { t } from "../common/translations.js";
+import { findOffer, getIncomingEdges, getOutgoingEdges, getParent } from "../editor/graph_queries.js";
 
 export function enhance(part, inspector) {
+  for (const providers of part.querySelectorAll("[data-providers]")) setUpModel(providers, inspector);
   for (const box of part.querySelectorAll("[data-authorization]")) setUpAuthorization(box, inspector);
   for (const picker of part.querySelectorAll("[data-workflow-picker]")) setUpWorkflowPicker(picker, part, inspector);
+  for (const box of part.querySelectorAll("[data-choices]")) setUpChoices(box, inspector);
+  for (const row of part.querySelectorAll("[data-replace-node]")) setUpReplacement(row, inspector);
+}
+
+/** A provider is stored with its default model, which can be changed; the team's default and the offline model have none. */
+function setUpModel(providers, inspector) {
+  const box = providers.closest(".insp-model");
+  const name = box.querySelector('[data-key="name"]');
+  providers.addEventListener("input", (event) => event.stopPropagation()); // the form would store the provider alone
+  providers.addEventListener("change", (event) => {
+    event.stopPropagation();
+    const { value: provider } = providers;
+    name.value = providers.selectedOptions[0]?.dataset.model ?? "";
+    name.hidden = provider === "default" || provider === "offline";
+    const path = getPath(box);
+    inspector.form.save(path, { ...inspector.form.getValue(path), provider, name: name.value }, { el: box });
+  });
+}
+
+/** Checkboxes of which the checked ones are stored as a list, with a field that shows only those whose name has a text. */
+function setUpChoices(box, inspector) {
+  const filter = box.querySelector("[data-choices-filter]");
+  box.addEventListener("change", ({ target }) => {
+    if (target === filter) return;
+    const values = [...box.querySelectorAll("input:checked")].map((choice) => choice.value);
+    inspector.form.save(getPath(box), values.length ? values : undefined, { el: box });
+  });
+  filter?.addEventListener("input", (event) => {
+    event.stopPropagation();
+    const text = filter.value.trim().toLowerCase();
+    const items = [...box.querySelectorAll("li")];
+    for (const item of items) item.hidden = !item.textContent.toLowerCase().includes(text);
+    box.querySelector("[data-choices-none]").hidden = items.some((item) => !item.hidden);
+  });
 }
 
 /** The type of an authorization, and the fields that it needs. */
@@ -58,4 +97,48 @@ async function select(picker, form) {
     return buildOperation(previous, next, [key]);
   });
   await form.send(changes, next, { path: ["workflow"], el: picker });
+}
+
+function setUpReplacement(row, inspector) {
+  const choice = row.querySelector("select");
+  const plan = row.parentElement.querySelector("[data-replacement]");
+  choice.addEventListener("change", async (event) => {
+    event.stopPropagation(); // it is no field of the node
+    plan.replaceChildren();
+    if (!choice.value) return;
+    const url = new URL(row.dataset.replaceNode, location.href);
+    url.searchParams.set("kind", choice.value);
+    const html = await fetchFragment(url);
+    if (html && url.searchParams.get("kind") === choice.value) setContent(plan, html);
+  });
+  plan.addEventListener("click", ({ target }) => {
+    const button = target.closest("[data-replace]");
+    if (button) replaceNode(inspector, choice.value, parseJson(button.dataset.replace, {}), parseJson(button.dataset.changes, []));
+  });
+}
+
+/** The new node keeps the ID, the title and the edges of the old one, and the settings that fit it. `changes` are those of its readers. */
+async function replaceNode(inspector, kind, data, changes) {
+  const { editor, current } = inspector;
+  const node = editor.model.nodes.get(current.id);
+  const incoming = getIncomingEdges(editor, node.id);
+  const outgoing = getOutgoingEdges(editor, node.id);
+  const handles = new Set(outgoing.map((edge) => edge.fp));
+  const output = findOffer(editor, kind)?.way ?? "source";
+  const getHandle = (edge) => (handles.size === 1 ? output : edge.fp); // the only branch continues at the new type's first one
+  const label = t("Replace {name}", { name: current.title || current.id });
+  const change = await editor.edits.send(
+    [
+      { op: "delete", id: node.id },
+      { op: "add", node: { id: node.id, kind, title: current.title, x: node.x, y: node.y, parent: getParent(node.scope), data } },
+      ...incoming.map((edge) => ({ op: "connect", edge: { id: edge.id, source: edge.from, handle: edge.fp, target: node.id } })),
+      ...outgoing.map((edge) => ({ op: "connect", edge: { id: edge.id, source: node.id, handle: getHandle(edge), target: edge.to } })),
+      ...changes,
+    ],
+    { label },
+  );
+  if (!change) return;
+  editor.say(label);
+  editor.canvas.focus(node.id);
+  await inspector.reload({ redrawn: true });
 }

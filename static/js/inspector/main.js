@@ -23,7 +23,7 @@ import { setUpWorkflow } from "./workflow.js";
 import * as templateEditor from "./template_editor.js";
 
 const RELOAD_DELAY = 350; // ms after an edit before the form is fetched again
-const MAX_WAIT = 600; // ms
+const MAX_WAIT = 2000; // ms; a node that an undo has just brought back is not on the server before
 const RETRY_DELAY = 4000; // ms between two attempts to reach the server
 const ENHANCERS = [templateEditor, code, conditions, schema, kindControls, lists, metadata, tools];
 // Operations that no form shows.
@@ -53,6 +53,7 @@ class Inspector {
     installOverview(this);
     this.root.addEventListener("click", (event) => this.#pickVariable(event));
     editor.addEventListener("selection", () => this.#follow());
+    editor.addEventListener("repeated-click", () => this.#showPanel());
     editor.addEventListener("scope", () => this.#follow());
     editor.addEventListener("change", (event) => this.#onChange(event.detail));
     editor.addEventListener("open", (event) => this.open(event.detail));
@@ -120,9 +121,13 @@ class Inspector {
   #follow() {
     const target = this.#findTarget();
     if (target === this.#target) return;
-    // A selection does not open the panel for people who closed it or see one view at a time.
-    if (target.startsWith("node:") && !isNarrow() && !this.editor.panels.isClosed("right") && this.#target !== null) this.editor.panel("node");
+    if (target.startsWith("node:") && this.#target !== null) this.#showPanel();
     this.#showTarget(target);
+  }
+
+  /** Show the panel, unless this person closed the side or sees one view at a time. */
+  #showPanel() {
+    if (!isNarrow() && !this.editor.panels.isClosed("right")) this.editor.panel("node");
   }
 
   /** Show a target; resolves when it is shown, also for a second caller. */
@@ -271,10 +276,18 @@ class Inspector {
     if (this.#target === null) return;
     const id = this.current?.id;
     if (change.html?.gone?.includes(id)) return this.#showTarget("");
+    if (change.ops?.some((op) => op.op === "add" && op.node?.id === id && op.node.kind !== this.current.kind)) return this.reload({ redrawn: true });
+    // Several changes that arrive together may be of different people, and some of them our own.
+    const unseen = (change.parts ?? [change]).map((part) => this.#noteUnseen(part, id));
+    if (change.resync || unseen.some(Boolean)) this.#reloadLater();
+  }
+
+  /** Tell the form of operations of one change that it doesn't show yet, and return whether there are any. */
+  #noteUnseen(change, id) {
     const unseen = (change.ops ?? []).filter((op) => !this.#isShown(op, change));
     const own = unseen.filter((op) => op.id === id && op.path);
     if (this.form && id && own.length) this.form.conflicts(own, change);
-    if (change.resync || unseen.length) this.#reloadLater();
+    return unseen.length > 0;
   }
 
   /**
@@ -289,7 +302,8 @@ class Inspector {
     if (op.op === "rename") return op.title === this.current.title;
     if (op.op !== "set") return false;
     if (op.insert || (op.remove && typeof op.path.at(-1) === "number")) return this.form.isBusy;
-    return isEqual(getAtPath(this.form.data, op.path), op.remove ? undefined : op.value);
+    // What was typed since is on its way: the form shows that, and not what the server confirms only now.
+    return isEqual(getAtPath(this.form.data, op.path), op.remove ? undefined : op.value) || this.form.isChangeUnderWay(op.path);
   }
 
   #reloadLater(pause = RELOAD_DELAY, isForeign = true) {

@@ -19,7 +19,9 @@ export class Problems {
       if (!control.closest("[data-field]")?.querySelector("[data-own]")) control.removeAttribute("aria-invalid");
     }
     for (const problem of problems) this.#showProblem(problem);
-    root.querySelector('[data-tab="settings"]')?.classList.toggle("has-problems", problems.length > 0);
+    const tab = root.querySelector('[data-tab="settings"]');
+    tab?.classList.toggle("has-problems", problems.length > 0);
+    tab?.classList.toggle("has-errors", problems.some(({ severity }) => severity === "error"));
   }
 
   /** Go to the field of a problem, or to the nearest one that the form shows. */
@@ -59,8 +61,9 @@ export class Problems {
     const control = this.#findExact(field);
     if (control) return control;
     const block = this.#findList(field)?.closest("[data-field]");
-    const nested = [...(block?.querySelectorAll("[data-as]") ?? [])].find((el) => getPath(el).join(".").startsWith(field));
-    return nested ?? block?.querySelector(FOCUSABLE) ?? null;
+    const nested = [...(block?.querySelectorAll("[data-as]") ?? [])].filter((el) => getPath(el).join(".").startsWith(field));
+    const emptyText = nested.find((el) => el.matches("textarea") && !el.value.trim()); // what "The prompt is empty" is about
+    return emptyText ?? nested[0] ?? block?.querySelector(FOCUSABLE) ?? null;
   }
 
   #findExact(field) {

@@ -75,12 +75,14 @@ export class Tabs {
   async #showLast() {
     const address = this.inspector.panel.dataset.last;
     const run = this.inspector.editor.runs?.run; // the run on the canvas, otherwise the newest
+    const { root } = this.inspector;
+    const none = root.querySelector("[data-last-none]");
+    none.textContent = this.inspector.editor.runs?.isLive ? none.dataset.whileRunning : none.dataset.never;
     const url = address && run ? `${address}?run=${run}` : address;
     if (!url || this.#shownUrl === url) return;
     this.#shownUrl = url;
     const html = await fetchFragment(url).catch(() => null);
     if (!html || this.#shownUrl !== url) return;
-    const { root } = this.inspector;
     setContent(root.querySelector("[data-last-run]"), html);
     root.querySelector("[data-last-none]").hidden = true;
   }

@@ -22,6 +22,10 @@ export class Variables {
    * without a description.
    */
   find(selector) {
+    return this.#match(selector) ?? this.#match(normalizeSelector(selector));
+  }
+
+  #match(selector) {
     for (let length = selector.length; length >= 2; length--) {
       const match = this.#bySelector.get(createKey(selector.slice(0, length)));
       if (!match) continue;
@@ -91,12 +95,20 @@ export function isCompatible(wants, type) {
   });
 }
 
+/** Dify also writes a system variable as an output of a start node: [start, "sys.query"], and {{#start.sys.query#}} in texts. */
+function normalizeSelector(selector) {
+  const [, name, ...path] = selector;
+  if (name?.startsWith("sys.")) return ["sys", name.slice("sys.".length), ...path];
+  return name === "sys" ? selector.slice(1) : selector;
+}
+
 export const buildReference = (selector) => `{{#${selector.join(".")}#}}`;
 const createKey = (selector) => selector.join("\u0000");
 
 function isInPlace(source, place) {
   if (place === "inside") return source.place === "inside";
   if (place === "writable") return source.head === "conversation" || source.place === "around";
+  if (source.place === "own") return place === "own";
   return source.place !== "inside";
 }
 

@@ -16,7 +16,9 @@ export function paintNode(graph, change) {
   showState(el, { state: status, time, ...describeWait(change) }, graph.dataset.icons);
   el.title = error ?? "";
   if (status === "running" || status === "failed") scrollIntoView(graph, el);
-  if (status === "completed" || status === "failed") paintEdges(graph, node, (edge) => handle == null || edge.dataset.fp === handle);
+  // A failure without a handle ended the run, or default values replaced the outputs: the event does not tell which.
+  const hasLeft = status === "completed" || (status === "failed" && handle != null);
+  if (hasLeft) paintEdges(graph, node, (edge) => (handle == null ? edge.dataset.fp !== "fail-branch" : edge.dataset.fp === handle));
   if (status === "skipped") paintEdges(graph, node, () => false);
 }
 

@@ -25,7 +25,7 @@ export class RecalledList {
     const existing = this.#findRow(entry);
     const index = this.#newest.findIndex(({ row }) => row === existing);
     if (existing && (!isSearched || index < 0)) return 0;
-    const row = createRecalledRow(entry, this.template, { searched: isSearched }).firstElementChild;
+    const row = createRecalledRow(entry, this.template, { isByKey: Boolean(event.sought?.key) }).firstElementChild;
     if (existing) {
       this.#newest.splice(index, 1);
       existing.remove();

@@ -4,21 +4,23 @@ import { buildAddress } from "../common/urls.js";
 
 const ID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{8}([0-9a-f]{4})/gi;
 
-/** ``searched``: whether there was a query and so a score. */
-export function createRecalledRow(entry, template, { searched = true } = {}) {
+const MIN_SHOWN_PERCENT = 8; // as in workflows/views/runs/recalled_memory.py
+const PAGE_KEY = "page:"; // as in workflows/views/value_text.py
+
+/** ``isByKey``: whether the entry was looked up by its key, which has no score. */
+export function createRecalledRow(entry, template, { isByKey = false } = {}) {
   const row = template.content.cloneNode(true);
   fill(row, entry);
-  if (entry.score == null) row.querySelector("[data-score]").remove();
+  const isWeak = entry.score == null || Math.round(entry.score * 100) < MIN_SHOWN_PERCENT;
+  if (isWeak) row.querySelector("[data-score]").remove();
   else setScore(row, entry.score, template);
-  if (entry.score != null || searched) row.querySelector("[data-newest]")?.remove();
+  if (!isWeak || isByKey) row.querySelector("[data-newest]")?.remove();
   showParts(row.querySelector("[data-parts]"), entry.parts ?? {}, template.dataset);
   return row;
 }
 
 /** Mark one of the newest entries as unmatched by the query of another node, as the page of the run does. */
 export function markUnmatchedRow(row, question, template) {
-  row.querySelector("[data-newest]")?.replaceWith(template.content.querySelector("[data-score]").cloneNode(true));
-  setScore(row, 0, template);
   const parts = document.createElement("p");
   parts.className = "hint";
   parts.textContent = template.dataset.missed.replace("{question}", () => question.slice(0, 80));
@@ -64,13 +66,19 @@ function showParts(element, parts, names) {
   else element.textContent = shownParts.map(([name, part]) => name === "no_vector" ? names[name] : `${names[name]} ${part.toFixed(2)}`).join(" · ");
 }
 
+/** Return the value as text; of a knowledge page its title and its text, as the page of the run does. */
+function formatMemory({ key, value }) {
+  if (typeof value === "string") return value;
+  if (!key.startsWith(PAGE_KEY) || value === null) return JSON.stringify(value, null, 2);
+  return [value.title, value.content || value.summary].filter((text) => typeof text === "string" && text).join("\n\n");
+}
+
 function fill(row, entry) {
   row.querySelector(".recollection")?.setAttribute("data-entry-id", entry.id ?? "");
   const key = row.querySelector("[data-key]");
   key.textContent = entry.key.replace(ID, "…$1"); // ids in keys are for machines
   key.title = entry.key;
-  row.querySelector("[data-value]").textContent =
-    typeof entry.value === "string" ? entry.value : JSON.stringify(entry.value, null, 2);
+  row.querySelector("[data-value]").textContent = formatMemory(entry);
   const link = row.querySelector("a[data-entry]");
   if (link && entry.id) link.href = buildAddress(link.dataset.entry, entry.id);
 }

@@ -1,8 +1,10 @@
-// <run-stream data-events="…"> follows one run. EventSource reconnects by itself with Last-Event-ID, so that a dropped
+// <run-stream data-events="…"> follows one run. Its source reconnects by itself after the last event, so that a dropped
 // connection or a restarted server loses nothing.
 
 import { hideReasoning, mayHoldReasoning } from "../common/reasoning.js";
+import { createFile, listFiles, nameFiles, splitAtFiles } from "./file_values.js";
 import { paintNode, resetGraph } from "./graph_states.js";
+import { LastingSource } from "./lasting_source.js";
 import { RecalledList } from "./recalled_list.js";
 import { createWrittenRow } from "./recollections.js";
 
@@ -34,15 +36,15 @@ class RunStream extends HTMLElement {
     this.dataset.events = address;
     this.#recalled = null;
     this.#answer = "";
-    this.#source = new EventSource(address);
-    for (const name of EVENT_NAMES) {
-      this.#source.addEventListener(name, (event) => {
-        const data = JSON.parse(event.data);
-        this.#handlers[name]?.(data);
-        this.dispatchEvent(new CustomEvent("run-event", { bubbles: true, detail: { run: getRunId(address), name, data } }));
-      });
-    }
-    this.dispatchEvent(new CustomEvent("run-following", { bubbles: true, detail: { run: getRunId(address) } }));
+    const run = getRunId(address);
+    const handle = (event) => {
+      const { type: name } = event;
+      const data = JSON.parse(event.data);
+      this.#handlers[name]?.(data);
+      this.dispatchEvent(new CustomEvent("run-event", { bubbles: true, detail: { run, name, data } }));
+    };
+    this.#source = new LastingSource(address, Object.fromEntries(EVENT_NAMES.map((name) => [name, handle])));
+    this.dispatchEvent(new CustomEvent("run-following", { bubbles: true, detail: { run } }));
     const graph = this.#graph;
     if (graph) resetGraph(graph);
   }
@@ -82,6 +84,7 @@ class RunStream extends HTMLElement {
       this.#answer += event.text;
       if (mustHide || mayHoldReasoning(this.#answer)) text.textContent = hideReasoning(this.#answer);
       else text.append(event.text);
+      if (event.text.includes("?token=")) text.textContent = nameFiles(text.textContent);
       this.#scrollToEnd(text);
     },
     memory_recalled: (event) => {
@@ -91,6 +94,7 @@ class RunStream extends HTMLElement {
       this.#reveal(list, this.#recalled.add(event));
     },
     memory_written: (event) => {
+      if (event.scope === "run" && "withoutNotes" in this.dataset) return;
       const list = this.#findElement("written");
       list?.append(createWrittenRow(event.entry, template("written-row")));
       this.#reveal(list, 1);
@@ -138,24 +142,27 @@ class RunStream extends HTMLElement {
       this.#roundsTimer = 0;
       const rounds = this.#findElement("rounds");
       if (!rounds) return;
-      rounds.addEventListener("htmx:beforeSwap", () => this.#keepOpen(rounds), { once: true });
+      this.#keepOpen(rounds);
       window.htmx.trigger(rounds, "rounds-changed");
     }, ROUNDS_DELAY);
   }
 
-  #keepOpen(rounds) {
-    const changed = [...rounds.querySelectorAll("details[id]")].filter((el) => el.open !== (el.dataset.open === "yes"));
-    const states = new Map(changed.map((el) => [el.id, el.open]));
-    document.body.addEventListener(
-      "htmx:afterSwap",
-      () => {
+  /** Leave open and closed what somebody opened and closed in an element, when it is replaced. */
+  #keepOpen(element) {
+    element.addEventListener("htmx:before:swap", ({ detail }) => {
+      if (detail.ctx.sourceElement !== element) return;
+      const changed = [...element.querySelectorAll("details[id]")].filter((el) => el.open !== (el.dataset.open === "yes"));
+      const states = new Map(changed.map((el) => [el.id, el.open]));
+      const restore = (event) => {
+        if (event.detail.ctx.sourceElement !== element) return;
+        document.removeEventListener("htmx:after:swap", restore);
         for (const [id, isOpen] of states) {
           const el = document.getElementById(id);
           if (el) el.open = isOpen;
         }
-      },
-      { once: true },
-    );
+      };
+      document.addEventListener("htmx:after:swap", restore); // the element itself is gone by then
+    });
   }
 
   #reveal(list, added) {
@@ -172,23 +179,29 @@ class RunStream extends HTMLElement {
     if (log) log.scrollTop = log.scrollHeight;
   }
 
-  /** Return the error message, in the words of the page where it has some: a chat must not show a traceback. */
+  /** Return the error message: that of the page where it has one, else the error behind the name of its node. */
   #getErrorMessage(event) {
-    const { stopped, failed, failedAt } = this.dataset;
+    const { stopped, failed } = this.dataset;
     if (event.status === "stopped" && stopped) return stopped;
-    const title = this.#titles.get(event.error_node);
-    if (title && failedAt) return failedAt.replace("{node}", () => title);
-    return failed ?? event.error ?? "";
+    if (failed) return failed;
+    const { error = "", error_node: node } = event;
+    const title = this.#titles.get(node);
+    if (!title) return error;
+    const id = new RegExp(`(?<![\\w.])${node.replace(/[^\w]/g, "\\$&")}\\.(?=[A-Za-z_])`, "g");
+    return `${title}: ${error.replace(id, () => `${title} › `)}`;
   }
 
   /** Return whether the outputs are shown apart, each with its name. */
   #hasNamedOutputs({ outputs }) {
-    return "namedOutputs" in this.dataset && Object.keys(outputs ?? {}).length > 1;
+    if (!("namedOutputs" in this.dataset)) return false;
+    const values = Object.values(outputs ?? {});
+    return values.length > 1 || values.some(listFiles);
   }
 
   /** Show the outputs of a run that streamed nothing; without outputs no empty bubble stays. */
   #showOutputs(text, outputs) {
-    if (typeof outputs.answer === "string" && outputs.answer) return text.append(hideReasoning(outputs.answer));
+    const isAnswer = typeof outputs.answer === "string" && outputs.answer && !this.#hasNamedOutputs({ outputs });
+    if (isAnswer) return text.append(...splitAtFiles(hideReasoning(outputs.answer)));
     const outputsWithValue = Object.entries(outputs).filter(([, value]) => value != null && value !== "");
     const { nothing: emptyText } = this.dataset;
     if (!outputsWithValue.length && emptyText) {
@@ -198,10 +211,19 @@ class RunStream extends HTMLElement {
     text.hidden = outputsWithValue.length === 0;
     for (const [name, value] of outputsWithValue) {
       const part = Object.assign(document.createElement("div"), { className: "run-output" });
-      const shown = typeof value === "string" ? value.trim() : JSON.stringify(value, null, 2);
-      part.append(Object.assign(document.createElement("b"), { textContent: name }), Object.assign(document.createElement("div"), { textContent: shown }));
+      part.append(Object.assign(document.createElement("b"), { textContent: name }), this.#createValue(value));
       text.append(part);
     }
+  }
+
+  #createValue(value) {
+    const element = document.createElement("div");
+    const files = listFiles(value);
+    if (files) element.append(...files.map(createFile));
+    else if (typeof value === "string") element.append(...splitAtFiles(value.trim()));
+    else element.textContent = JSON.stringify(value, null, 2);
+    element.classList.toggle("run-files", Boolean(files));
+    return element;
   }
 
   #onFinished(event) {
@@ -221,12 +243,16 @@ class RunStream extends HTMLElement {
       } else if (!text.textContent || this.#hasNamedOutputs(event)) {
         text.textContent = ""; // several outputs streamed one after the other, without their names
         this.#showOutputs(text, event.outputs ?? {});
+      } else if (this.#answer.includes("?token=")) {
+        text.replaceChildren(...splitAtFiles(hideReasoning(this.#answer)));
       }
       this.#scrollToEnd(text);
     }
     this.dispatchEvent(new CustomEvent("run-finished", { bubbles: true, detail: event }));
     const refresh = this.#findElement("refresh");
-    if (refresh) window.htmx.trigger(refresh, "run-finished");
+    if (!refresh) return;
+    this.#keepOpen(refresh);
+    window.htmx.trigger(refresh, "run-finished");
   }
 }
 

@@ -15,6 +15,7 @@ export class Pointers {
   #down = new Map(); // pointer id → its last point
   #frame = 0;
   #pressed = null; // {hit, point, event} before it becomes a gesture
+  #isRepeated = false; // whether the pressed node was the only selected one already
   gesture = null;
   isSpaceHeld = false;
 
@@ -79,8 +80,10 @@ export class Pointers {
 
   #pickOnPress(id, { many }) {
     const { selection } = this.canvas;
+    this.#isRepeated = false;
     if (many) selection.toggle(id);
     else if (!selection.has(id)) selection.pick([id]);
+    else if (selection.size === 1) this.#isRepeated = true;
   }
 
   #begin(gesture, e) {
@@ -171,7 +174,11 @@ export class Pointers {
     if (!hit) {
       if (!point.many) canvas.pick([]);
     } else if (hit.type === "edge") canvas.pick([hit.edge.id], point.many);
-    else if (!point.many) canvas.pick([hit.node.id]);
+    else if (!point.many) {
+      canvas.pick([hit.node.id]);
+      // The selection didn't change, but the person may want to see the node again.
+      if (this.#isRepeated) canvas.emit("repeated-click", { id: hit.node.id });
+    }
   }
 
   #onWheel(e) {

@@ -7,9 +7,12 @@ import { storeSetting, loadSetting } from "./view_tools.js";
 import { isNarrow } from "../../editor/panels.js";
 
 const READABLE = 0.8; // the least scale at which a graph is first shown
+const TABLET_SCALE = 0.5; // the same on a canvas of medium width, where a cut graph says less than a small one
+const MEDIUM_WIDTH = 800; // px
 const START_INSET = 40; // px between the corner of the canvas and the beginning of a graph that is too large for it
 const SIZE_TOLERANCE = 0.15; // the part of its size that a window may have changed by since its view was stored
 const FLOATING = ".wf-tools, .wf-minimap, .wf-crumbs, .steps-corner > :not([hidden])";
+const STATE_HEIGHT = 28;
 const MARGIN = 24; // px from the edge of the view that count as badly visible
 const TOLERANCE = 2; // px that a view may differ and still count as the fitted one
 
@@ -38,7 +41,8 @@ export class Navigation {
   /** Scroll only as far as needed when the node is near, so that the rest of the view stays. */
   #scrollTo(node) {
     const { model, viewport: v } = this.canvas;
-    const box = model.box(node);
+    const card = model.box(node);
+    const box = { ...card, h: card.h + STATE_HEIGHT }; // the state of a run is written below the card
     const visible = v.visibleBox();
     const margin = Math.min(MARGIN / v.k, visible.w / 4, visible.h / 4);
     const [dx, dy] = [scrollDistance(box.x, box.w, visible.x, visible.w, margin), scrollDistance(box.y, box.h, visible.y, visible.h, margin)];
@@ -122,7 +126,8 @@ export class Navigation {
     this.isNarrow = isNarrow();
     const view = isNarrow() ? null : this.#loadView(); // before any other view is stored in its place
     this.fit();
-    if (viewport.k < READABLE && !this.canvas.farView.isFar) this.#begin();
+    const least = !this.isNarrow && viewport.width < MEDIUM_WIDTH ? TABLET_SCALE : READABLE;
+    if (viewport.k < least && !this.canvas.farView.isFar) this.#begin();
     if (!view) return;
     Object.assign(viewport, view);
     viewport.rest();

@@ -19,6 +19,7 @@ const SVG = "http://www.w3.org/2000/svg";
 const AWAITED = {
   answer: () => t("Waits for an answer"),
   approval: () => t("Waits for permission"),
+  decision: () => t("Uncertain: needs a decision"),
   time: () => t("Waits"),
   child: () => t("Waits for a sub-workflow"),
 };

@@ -25,7 +25,7 @@ export class Tools {
   }
 
   #show() {
-    const text = `${Math.round(this.canvas.viewport.k * 100)} %`;
+    const text = `${Math.round(this.canvas.viewport.k * 100)}%`;
     if (this.percent.textContent !== text) this.percent.textContent = text;
   }
 

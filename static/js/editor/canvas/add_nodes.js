@@ -7,17 +7,18 @@ import { t } from "../../common/translations.js";
 const GAP = 64;
 const STEP = 32; // distance of one attempt to find room
 const MARGIN = 16; // distance from obstacles near a position the user pointed at
+const WIDE_MARGIN = 48; // distance from obstacles where the user pointed at nothing; the state of a run is below a card
 const MAX_NEIGHBOURS = 40; // the number of nearby nodes whose sides are tried
 
 const getDefaultOutput = (editor, kind) => findOffer(editor, kind)?.way ?? "source";
 const getSize = (editor, kind) => (findOffer(editor, kind)?.holds ? { w: 400, h: 200 } : { w: CARD_WIDTH, h: cardHeight(1) });
 
-/** Return a free position at the given one or below it. */
-export function findFreePlace(editor, scope, position, size, excluded = new Set()) {
+/** Return a free position at the given one or below it, at this distance from the other nodes. */
+export function findFreePlace(editor, scope, position, size, excluded = new Set(), margin = 8) {
   const others = getNodesInScope(editor, scope).filter((node) => !isNote(node) && !excluded.has(node.id));
   const box = { x: snap(position.x), y: snap(position.y), w: size.w, h: size.h };
-  const findObstacle = () => others.find((node) => overlaps({ x: node.x - 8, y: node.y - 8, w: node.w + 16, h: node.h + 16 }, box));
-  for (let obstacle = findObstacle(), tries = 0; obstacle && tries < 200; obstacle = findObstacle(), tries++) box.y = snap(Math.max(obstacle.y + obstacle.h + STEP, box.y + STEP));
+  const findObstacle = () => others.find((node) => overlaps({ x: node.x - margin, y: node.y - margin, w: node.w + 2 * margin, h: node.h + 2 * margin }, box));
+  for (let obstacle = findObstacle(), tries = 0; obstacle && tries < 200; obstacle = findObstacle(), tries++) box.y = snap(Math.max(obstacle.y + obstacle.h + Math.max(STEP, margin), box.y + STEP));
   return { x: box.x, y: box.y };
 }
 
@@ -66,7 +67,9 @@ function createTitle(editor, kind) {
 export async function addNode(editor, { kind, at = null, after = null, before = null, scope = ROOT }) {
   const size = getSize(editor, kind);
   if (!after && !before) after = findImpliedStart(editor, kind, scope) ?? (at || editor.selection.size ? null : findLooseEnd(editor, kind, scope));
-  const place = (at ? findNearestPlace : findFreePlace)(editor, scope, choosePlace(editor, { at, after, before, scope, size }), size);
+  const wanted = choosePlace(editor, { at, after, before, scope, size });
+  const margin = !after && !before && scope === ROOT ? WIDE_MARGIN : undefined;
+  const place = at ? findNearestPlace(editor, scope, wanted, size) : findFreePlace(editor, scope, wanted, size, undefined, margin);
   const node = { id: createNodeId(editor, kind), kind, title: createTitle(editor, kind), ...place, parent: getParent(scope) };
   const ops = [{ op: "add", node }];
   if (after) ops.push({ op: "connect", edge: { source: after.id, handle: after.port ?? "source", target: node.id } });
@@ -136,7 +139,7 @@ async function finish(editor, ops, label, id) {
   const change = await editor.edits.send(ops, { label });
   if (!change) return null;
   editor.say(label);
-  // On narrow screens the canvas is hidden and the focus stays in the outline.
-  if (editor.model.nodes.has(id)) editor.canvas.focus(id);
+  // On narrow screens the canvas is hidden and the focus stays in the outline. Who has opened the picker again types there.
+  if (editor.model.nodes.has(id) && !document.querySelector("#picker:popover-open")) editor.canvas.focus(id);
   return id;
 }

@@ -32,7 +32,7 @@ export function install(editor) {
     { id: "tidy", label: () => (getMovableNodes(editor).length > 1 ? t("Auto-layout selection") : t("Auto-layout")), keys: "Shift+T", group: "move", edits: true, menu: ["canvas", "several"], words: t("tidy layout arrange organize"), run: tidy },
     { id: "zoom-fit", label: t("Zoom to fit"), keys: "Shift+1", group: "view", menu: ["canvas"], run: (e) => e.canvas.fit() },
     { id: "zoom-selection", label: t("Zoom to selection"), keys: "Shift+2", group: "view", when: (e) => getSelectedNodes(e).length > 0, run: (e) => e.canvas.fit([...e.selection]) },
-    { id: "zoom-100", label: t("Zoom to 100 %"), keys: "Shift+0", group: "view", run: (e) => zoomTo(e, 1) },
+    { id: "zoom-100", label: t("Zoom to 100%"), keys: "Shift+0", group: "view", run: (e) => zoomTo(e, 1) },
     { id: "zoom-in", label: t("Zoom in"), keys: ["+", "="], group: "view", run: (e) => zoomBy(e, 1.25) },
     { id: "zoom-out", label: t("Zoom out"), keys: "-", group: "view", run: (e) => zoomBy(e, 0.8) },
     { id: "grid", label: () => (editor.canvas.grid ? t("Hide grid") : t("Show grid")), keys: "Shift+G", group: "view", run: toggleGrid },
@@ -95,7 +95,7 @@ function zoomBy(editor, factor) {
 function zoomTo(editor, scale) {
   const { viewport } = editor.canvas;
   viewport.zoomTo(scale);
-  editor.say(t("Zoom {n} %", { n: Math.round(viewport.k * 100) }));
+  editor.say(t("Zoom {n}%", { n: Math.round(viewport.k * 100) }));
 }
 
 // Preferences of the person are stored in this browser, not in the draft.

@@ -1,10 +1,9 @@
 // Exports files, and imports a file that was dropped on the canvas or chosen: after a question its nodes join the draft or
-// replace it.
+// replace it. Several files become workflows of their own, and of a file that is no workflow a dialog says where it belongs.
 
+import { LARGEST, importFiles, mayBeWorkflow, otherFileUrl } from "../../common/import_files.js";
 import { paste } from "./clipboard.js";
 import { t } from "../../common/translations.js";
-
-const LARGEST = 5_000_000;
 
 export function install(editor) {
   // The answer is a file, so the page stays.
@@ -55,19 +54,37 @@ function acceptFiles(editor) {
 }
 
 async function importFile(editor, files, position) {
-  if (files.length !== 1) return editor.say(t("One file at a time"));
+  if (files.length > 1) return importSeveral(files);
   const [file] = files;
+  if (!file) return;
+  const text = file.size > LARGEST ? "" : await file.text();
+  if (!mayBeWorkflow(file.name, text)) return showOtherFile(editor, file.name);
   if (file.size > LARGEST) return editor.say(t("{name} is too large", { name: file.name }));
-  const text = await file.text();
-  if (text.includes("\u0000")) return editor.say(t("{name} is not a text file", { name: file.name }));
   const mode = await askForMode(file.name);
   const label = t("Import {name}", { name: file.name });
   if (mode === "fragment") return paste(editor, text, position, label);
   if (mode === "draft") return replaceDraft(editor, text, file.name);
 }
 
-function askForMode(name) {
-  const dialog = document.getElementById("drop-dialog");
+async function importSeveral(files) {
+  const names = [...files].map((file) => file.name).join(", ");
+  if ((await ask("drop-several", names)) === "import") importFiles(document.getElementById("drop-form"), files);
+}
+
+/** Say what a file is that is no workflow, and show the places for it. */
+async function showOtherFile(editor, name) {
+  const url = otherFileUrl(document.getElementById("drop-form").action, name);
+  const response = await fetch(url, { headers: { "HX-Request": "true" } });
+  if (!response.ok) return editor.say(t("{name} can't be imported", { name }));
+  const dialog = document.getElementById("other-file");
+  dialog.querySelector("[data-place]").innerHTML = await response.text();
+  dialog.showModal();
+}
+
+const askForMode = (name) => ask("drop-dialog", name);
+
+function ask(id, name) {
+  const dialog = document.getElementById(id);
   dialog.querySelector("[data-drop-name]").textContent = name;
   dialog.returnValue = "";
   dialog.showModal();
@@ -80,7 +97,7 @@ async function replaceDraft(editor, text, name) {
   form.set("document", text);
   const token = JSON.parse(document.body.getAttribute("hx-headers:inherited") ?? "{}")["X-CSRFToken"];
   const response = await fetch(editor.urls.replace, { method: "POST", body: form, headers: { "X-CSRFToken": token } });
-  if (response.ok && response.redirected) return location.reload();
+  if (response.ok && response.redirected) return location.assign(response.url); // the editor, or the report of what is missing
   editor.say(t("{name} can't be imported", { name }));
   const page = new DOMParser().parseFromString(await response.text(), "text/html");
   const reasons = [...page.querySelectorAll(".notice li, .errorlist li")].map((item) => item.textContent.trim());

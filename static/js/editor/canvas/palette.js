@@ -34,6 +34,7 @@ export function install(editor) {
     run: (e) => {
       e.panel("add");
       field.focus();
+      field.select();
     },
   });
 }
@@ -73,12 +74,27 @@ function updateDisabled(editor, root) {
 }
 
 function filterKinds(editor, root, query) {
-  const matches = new Set(search(query, editor.kinds, (kind) => [kind.name, kind.id, kind.group, kind.hint]).map(({ id }) => id));
+  const matches = new Map(search(query, editor.kinds, (kind) => [kind.name, kind.id, kind.group, kind.hint]).map(({ id }, rank) => [id, rank]));
+  sortKinds(root, matches);
   for (const button of root.querySelectorAll("[data-add-kind]")) button.parentElement.hidden = !matches.has(button.dataset.addKind);
   for (const group of root.querySelectorAll("[data-palette-group]")) group.hidden = !group.querySelector("li:not([hidden])");
   root.querySelector("[data-palette-none]").hidden = matches.size > 0;
   setTabStop(root, listVisibleButtons(root)[0]);
 }
+
+/** Put the best match first, in its group and with its group. Without a query the kinds are in their own order. */
+function sortKinds(root, ranks) {
+  const rankOf = (button) => (ranks.get(button.dataset.addKind) ?? Infinity) + (isDisabled(button) ? 1000 : 0);
+  const groups = [...root.querySelectorAll("[data-palette-group]")].map((group) => {
+    const rows = [...group.querySelectorAll("[data-add-kind]")].sort((a, b) => compareRanks(rankOf(a), rankOf(b)));
+    group.querySelector("ul").append(...rows.map((button) => button.parentElement));
+    return { group, best: rankOf(rows[0]) };
+  });
+  groups.sort((a, b) => compareRanks(a.best, b.best));
+  root.querySelector("[data-palette-none]").before(...groups.map(({ group }) => group));
+}
+
+const compareRanks = (a, b) => (a === b ? 0 : a - b); // two infinite ranks have no difference
 
 const listVisibleButtons = (root) => [...root.querySelectorAll("li:not([hidden]) > [data-add-kind]")];
 

@@ -44,6 +44,7 @@ class Picker {
     this.cap = document.getElementById("key-cap").content.firstElementChild;
     this.input.addEventListener("input", () => this.#filter());
     this.input.addEventListener("keydown", (event) => this.#key(event));
+    this.input.addEventListener("blur", () => requestAnimationFrame(() => this.#takeFocusBack()));
     this.list.addEventListener("pointermove", (event) => this.#point(event));
     // Pressing an option must not move the focus out of the field, since the popover would close before the click.
     this.list.addEventListener("pointerdown", (event) => event.preventDefault());
@@ -67,6 +68,12 @@ class Picker {
     this.#place(at);
     this.input.focus();
     return new Promise((resolve) => (this.#resolve = resolve));
+  }
+
+  /** While it is open, its field has the focus: pressing anywhere else closes it, and letters are its own. */
+  #takeFocusBack() {
+    const isElsewhere = this.box.matches(":popover-open") && !this.box.contains(document.activeElement);
+    if (isElsewhere && document.hasFocus() && !document.querySelector("dialog:modal")) this.input.focus();
   }
 
   #place(at) {

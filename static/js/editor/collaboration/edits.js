@@ -14,7 +14,10 @@ const MAX_PAUSE = 8000;
 const MAX_LABEL_LENGTH = 255;
 const MAX_FAILURES = 4;
 
-/** Events: "state" (saved, saving, offline, conflict), "waiting" (a gesture was queued) and "change" (detail: Change). */
+/**
+ * Events: "state" (saved, saving, offline, conflict), "waiting" (a gesture was queued), "change" (detail: Change) and
+ * "accepted" (detail: the Change that answers a gesture of this tab, also when the page had received it in another way before).
+ */
 export class Edits extends EventTarget {
   #queue;
   #replay;
@@ -36,7 +39,7 @@ export class Edits extends EventTarget {
     this.#replay = new Replay(editor, () => this.#queue.all.flatMap(({ ops }) => ops));
     this.unsavedChanges.addEventListener("change", () => this.#updateState());
     editor.addEventListener("change", ({ detail }) => {
-      this.pendingDecisions.applyChanges(detail);
+      for (const part of detail.parts ?? [detail]) this.pendingDecisions.applyChanges(part);
       this.#emit("change", detail);
     });
     addEventListener("online", () => this.wake());
@@ -178,6 +181,7 @@ export class Edits extends EventTarget {
     for (const queued of body.client ? this.#queue.all : []) {
       if (queued.base === body.revision - 1) this.#queue.rebase(queued, body.revision);
     }
+    this.#emit("accepted", body);
     this.#resolve(gesture, body);
   }
 

@@ -168,6 +168,7 @@ function mergeChanges(changes) {
     problems: changes.flatMap(({ problems }) => problems ?? []),
     checked: [...new Set(changes.flatMap(({ checked }) => checked ?? []))],
     isMerged: true,
+    parts: changes, // each with its own author and operations
   };
 }
 

@@ -1,6 +1,7 @@
 // The list of problems: counted in the bar; each one leads to its node and field.
 
 import { t } from "../../common/translations.js";
+import { paintBadges } from "./problem_badges.js";
 
 // Operations that cannot change the list of problems.
 const HARMLESS = new Set(["move", "resize", "note"]);
@@ -47,6 +48,7 @@ export function install(editor) {
       count.hidden = pills.length === 0;
       count.textContent = String(pills.length);
     }
+    paintBadges(root, panel);
     if (hadFocus) panel.querySelector("[data-jump]")?.focus();
     if (errors === 0) refusal?.replaceChildren(); // a run would start now
   }

@@ -6,6 +6,8 @@ import { fetchPage } from "../collaboration/requests.js";
 import { t } from "../../common/translations.js";
 
 const REFRESH_DELAY = 250;
+// The kind of the node at which runs start, and where its data has the inputs.
+const INPUT_PATHS = { start: ["variables"], "trigger-webhook": ["headers", "params", "body"] };
 
 export function install(editor) {
   if (!document.querySelector("#run-card > form")) return;
@@ -64,9 +66,9 @@ function showFieldHint(control, editor) {
   control.addEventListener("input", removeHint, { once: true });
 }
 
-function changesInputs(editor, { op, id, node, path }) {
-  if (op === "add") return node.kind === "start";
-  return op === "set" && path[0] === "variables" && editor.model.nodes.get(id)?.kind === "start";
+export function changesInputs(editor, { op, id, node, path }) {
+  if (op === "add") return node.kind in INPUT_PATHS;
+  return op === "set" && (INPUT_PATHS[editor.model.nodes.get(id)?.kind] ?? []).includes(path[0]);
 }
 
 function show(page) {
@@ -83,7 +85,7 @@ function show(page) {
   if (next.querySelector(":scope > details[open]")) optionsSection.open = true;
 }
 
-function restoreValue(control, form, drafts) {
+export function restoreValue(control, form, drafts) {
   if (!form.elements[control.name]) return;
   if (control.type === "checkbox") control.checked = drafts.has(control.name);
   else control.value = drafts.get(control.name) ?? "";

@@ -188,7 +188,7 @@ export class RunView {
     put("time", data.elapsed == null ? "" : formatSeconds(data.elapsed));
     put("tokens", data.tokens ? t("{n} tokens", { n: data.tokens }) : "");
     put("size", data.status === "completed" ? formatBytes(data.size) : "");
-    put("marks", [this.pinned.has(data.node) && t("Pinned"), data.reused && t("Reused"), data.attempt > 1 && t("Attempt {n}", { n: data.attempt })].filter(Boolean).join(" · "));
+    put("marks", [data.model && getModelName(data.model), this.pinned.has(data.node) && t("Pinned"), data.reused && t("Reused"), data.attempt > 1 && t("Attempt {n}", { n: data.attempt })].filter(Boolean).join(" · "));
     const error = el.querySelector("[data-error]");
     error.hidden = !data.error;
     error.textContent = nameNodes(this.editor, data.error ?? "");
@@ -226,12 +226,21 @@ export class RunView {
     }
   }
 
+  hasStep(node) {
+    return [...this.steps.values()].some((step) => step.node === node);
+  }
+
   /** Return the node that failed the run, or the one that made the answer: the last model that answered, or the last that ran. */
   findAnswerStep() {
     if (this.failedNode) return this.failedNode;
     const all = [...this.steps.values()].filter(({ el }) => ["completed", "failed"].includes(el.dataset.state));
     return all.findLast(({ kind }) => getFamily(this.editor, kind) === "model")?.node ?? all.at(-1)?.node;
   }
+}
+
+/** Return the name of the model that a step asked, as the run's page has it. */
+function getModelName(model) {
+  return model.startsWith("offline/") ? t("Offline demo model") : model;
 }
 
 /** Return the announcement at the end of a run. */

@@ -80,10 +80,14 @@ class Runs {
   }
 
   start({ step = false } = {}) {
+    const wasShown = this.editor.panels.getVisiblePanel("right") === "run";
     this.editor.panel("run");
     const { form } = this;
     if (!form) return;
     this.stepping = step;
+    // Who sees the form for the first time has made no mistake yet.
+    const firstEmpty = form.querySelector(":invalid");
+    if (firstEmpty && !wasShown) return firstEmpty.focus();
     const box = form.querySelector("textarea[name=query]");
     if (box && !box.value.trim()) {
       box.focus();
@@ -160,6 +164,7 @@ class Runs {
     this.panel.querySelector("[data-run-questions]")?.replaceChildren();
     this.panel.querySelector("#run-refused")?.replaceChildren();
     this.view.run = id;
+    this.#showMessage(""); // of the run before
     this.#lastId = id;
     this.root.dataset.runId = id;
     this.stepping = false;
@@ -187,7 +192,7 @@ class Runs {
   #onPaused({ nodes, reason, until }) {
     const names = nodes.map((id) => getNodeName(this.editor, id)).join(", ");
     const message = describePause(reason, names, until);
-    this.#showMessage(message);
+    this.#showMessage(reason === "input" ? "" : message); // the pill says it already
     this.editor.say(message);
     if (nodes[0]) this.editor.canvas.reveal(nodes[0]);
     this.#refreshMemory();
@@ -198,6 +203,7 @@ class Runs {
   #onFinished(data) {
     const error = nameNodes(this.editor, data.error ?? "");
     this.#showMessage(error && data.error_node ? `${getNodeName(this.editor, data.error_node)}: ${error}` : error);
+    this.#hideRepetitions(data.error_node);
     this.#refreshMemory();
     if (!this.isOld) {
       this.editor.say(getEndMessage(data.status));
@@ -279,6 +285,15 @@ class Runs {
       el.title = text;
     }
     if (text) for (const box of this.root.querySelectorAll("[data-run-now]")) box.hidden = false;
+  }
+
+  /** A failure is told once in each place: in the chat by the turn, in the log by the row of the step. */
+  #hideRepetitions(errorNode) {
+    const isInChat = this.panel.querySelector(`[data-why="${CSS.escape(this.run)}"]`);
+    const isInLog = errorNode && this.view.hasStep(errorNode);
+    for (const el of this.root.querySelectorAll("[data-run-words]")) {
+      if (el.closest("[data-run-bar]") ? isInChat : isInLog) el.textContent = el.title = "";
+    }
   }
 
   #showWarnings(warnings) {

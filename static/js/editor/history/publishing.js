@@ -14,29 +14,37 @@ export function install(editor) {
     if (event.key === "Escape" && event.target.closest?.("[data-published]")) closeDialog();
   });
   editor.addEventListener("published-somewhere", () => refreshChip(editor));
+  const menu = form?.closest("details");
   // opening the menu leads to the field for the note
-  form?.closest("details").addEventListener("toggle", ({ target }) => target.open && form.elements.note.focus());
+  menu?.addEventListener("toggle", ({ target }) => {
+    if (target.open) form.elements.note.focus();
+    else form.querySelector("[data-publish-refused]").replaceChildren();
+  });
+  // a link to a problem leads out of the menu
+  form?.addEventListener("click", ({ target }) => target.closest("[data-jump], [data-open-panel]") && (menu.open = false));
   form?.addEventListener("submit", async (event) => {
     event.preventDefault();
-    const button = form.querySelector("[type=submit]");
-    if (button.disabled) return;
-    button.disabled = true;
-    await publish(editor, form);
-    button.disabled = false;
+    if (form.hasAttribute("aria-busy")) return;
+    form.setAttribute("aria-busy", "true");
+    await publish(editor, form, event.submitter);
+    form.removeAttribute("aria-busy");
   });
 }
 
-async function publish(editor, form) {
+async function publish(editor, form, submitter) {
   if (!(await waitUntilSent(editor.edits))) return showToast(t("Not published: some edits are not saved yet"));
   try {
-    const response = await fetch(form.action, { method: "POST", body: new FormData(form), headers: { "HX-Request": "true" } });
+    const response = await fetch(form.action, { method: "POST", body: new FormData(form, submitter), headers: { "HX-Request": "true" } });
     const result = await response.json();
+    const refusal = form.querySelector("[data-publish-refused]");
+    refusal.replaceChildren(result.html ? parseFragment(result.html) : "");
+    if (result.html) return refusal.querySelector("[data-jump]")?.focus();
     form.closest("details").open = false;
     if (response.ok) {
+      refusal.replaceChildren();
       form.reset();
       return showPublished(editor, result);
     }
-    if (result.problems) editor.panel("problems");
     return showToast(result.refused ?? t("Something went wrong"));
   } catch {
     return showToast(t("Something went wrong"));
@@ -68,6 +76,7 @@ async function refreshChip(editor) {
 function openDialog(html) {
   document.querySelector("[data-published]")?.remove();
   getEditorElement().after(parseFragment(html));
+  window.htmx.process(document.querySelector("[data-published]"));
   document.querySelector("[data-published-close]").focus();
 }
 
