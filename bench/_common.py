@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from itertools import chain
@@ -128,10 +128,16 @@ def install_peer(name: str, requirements: list[str], interpreter: str = sys.exec
     return python
 
 
-def run_script(python: Path | str, script: Path) -> dict[str, dict[str, float]]:
-    """Run a measuring script, and return the JSON object (workload → summary) that it prints on its last line."""
+def run_script(
+    python: Path | str, script: Path, settings: Mapping[str, str] | None = None
+) -> dict[str, dict[str, float]]:
+    """Run a measuring script, and return the JSON object (workload → summary) that it prints on its last line.
+
+    ``settings`` are environment variables for it.
+    """
     environment = {
         **os.environ,
+        **(settings or {}),
         "PYTHONPATH": str(ROOT),
         "PYTHONWARNINGS": "ignore",
         "LANGSMITH_TRACING": "false",

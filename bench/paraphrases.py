@@ -65,6 +65,22 @@ def find_positions(
     return positions
 
 
+def find_stated_positions(
+    paraphrases: Paraphrases, ask: Callable[[str], str]
+) -> list[tuple[int | None, int]]:
+    """Return for each question the position of the right memory among those that the answer quotes, and their number."""
+    positions: list[tuple[int | None, int]] = []
+    for pair in paraphrases.pairs:
+        answer = ask(pair.question)
+        places = {memory: answer.find(memory) for memory in paraphrases.memories}
+        stated = sorted(
+            (memory for memory in places if places[memory] >= 0), key=places.__getitem__
+        )
+        position = stated.index(pair.memory) if pair.memory in stated else None
+        positions.append((position, len(stated)))
+    return positions
+
+
 def count_share(positions: Sequence[int | None]) -> Share:
     ranks = [position for position in positions if position is not None]
     return Share(len(positions), sum(rank == 0 for rank in ranks), sum(rank < 5 for rank in ranks))

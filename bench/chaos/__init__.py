@@ -1,0 +1,1 @@
+"""Kills and restarts of workers, PostgreSQL and the broker while runs are executed; see ``__main__``."""
