@@ -36,4 +36,3 @@ PASSWORD_HASHERS = [
     "django.contrib.auth.hashers.MD5PasswordHasher",
     "django.contrib.auth.hashers.Argon2PasswordHasher",
 ]
-ACCOUNT_RATE_LIMITS = {}  # a test of the limits turns them on

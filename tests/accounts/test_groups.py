@@ -176,8 +176,8 @@ def test_api_makes_fills_and_deletes_a_group(cast: Cast):
     inside = f"/api/v1/groups/{made['id']}/members/{cast.vic.user.pk}"
 
     assert client.put(inside).status_code == 204
-    listed = cast.vic.client.get(f"/api/v1/teams/{team}/groups").json()
+    listed = cast.vic.client.get(f"/api/v1/teams/{team}/groups").json()["items"]
     assert listed == [{"id": made["id"], "name": "S", "members": [str(cast.vic.user.pk)]}]
     assert client.delete(inside).status_code == 204
     assert client.delete(f"/api/v1/groups/{made['id']}").status_code == 204
-    assert client.get(f"/api/v1/teams/{team}/groups").json() == []
+    assert client.get(f"/api/v1/teams/{team}/groups").json()["items"] == []

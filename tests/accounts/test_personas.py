@@ -5,10 +5,10 @@ from uuid import UUID
 import pytest
 
 from accounts.personas import (
-    find_key_id,
     find_player,
-    make_key_subject,
+    find_service_account_id,
     make_persona_id,
+    make_service_subject,
     strip_player,
 )
 
@@ -31,7 +31,8 @@ def test_any_other_id_is_nobodys_persona(subject: str) -> None:
 
 
 def test_a_keys_own_subject_is_that_keys() -> None:
-    assert find_key_id(make_key_subject(PLAYER)) == PLAYER
-    assert [find_key_id(other) for other in ("key-", "key-x", str(PLAYER), f"a-key-{PLAYER}")] == [
-        None
-    ] * 4
+    assert find_service_account_id(make_service_subject(PLAYER)) == PLAYER
+    assert [
+        find_service_account_id(other)
+        for other in ("key-", "key-x", str(PLAYER), f"a-key-{PLAYER}")
+    ] == [None] * 4

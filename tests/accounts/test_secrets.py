@@ -4,16 +4,18 @@ import datetime as dt
 
 import pytest
 import time_machine
-from django.db import connection
+from django.core.management import CommandError, call_command
+from django.db import ProgrammingError, connection
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone, translation
 from django.utils.translation import gettext
+from psycopg.errors import UndefinedTable
 
 from accounts import services
 from accounts.access import can
 from accounts.errors import InvalidChoice, InvitationUnusable, NotAllowed, StartTokenUnusable
-from accounts.models import ApiKey, StartToken, User
+from accounts.models import ApiKey, AuditEntry, StartToken, User
 from accounts.principals import load_user_principal
 from accounts.tenancy import tenant
 from tests.support.markup import markup_of
@@ -106,14 +108,66 @@ def test_sign_up_with_an_invitation_joins_its_team(cast, settings):
         assert [m.role for m in user.memberships.all()] == ["viewer"]
 
 
-def test_sign_up_of_the_first_person_is_open_and_makes_a_team(db, settings):
-    settings.SIGNUP_OPEN = False
+def test_audit_trail_names_the_network_of_a_start_link(db):
+    path = services.prepare_first_run()
+
+    Client().get(path, REMOTE_ADDR="2001:db8:1:2::7")
+
+    user = User.objects.get()
+    team_ids = load_user_principal(user).team_ids
+    with tenant(team_ids):
+        entry = AuditEntry.objects.unscoped().get(action="signin.start_token")
+    assert entry.detail == {"network": "2001:db8:1:2::/64"}
+
+
+@pytest.mark.parametrize("is_open", [False, True])
+def test_whoever_comes_first_to_a_site_without_an_owner_gets_no_account(db, settings, is_open):
+    settings.SIGNUP_OPEN = is_open
+
+    answer = Client().post(reverse("account_signup"), SIGN_UP)
+
+    assert "account/signup_closed.html" in [t.name for t in answer.templates]
+    assert not User.objects.exists()
+
+
+def test_page_to_sign_in_names_the_command_until_the_site_has_an_owner(db):
+    before = Client().get(reverse("account_login")).content.decode()
+    services.prepare_first_run()
+    after = Client().get(reverse("account_login")).content.decode()
+
+    assert "manage.py owner_link" in before
+    assert "manage.py owner_link" not in after
+
+
+def test_command_says_that_the_database_has_no_tables(monkeypatch: pytest.MonkeyPatch):
+    def fail() -> str:
+        raise ProgrammingError from UndefinedTable("relation does not exist")
+
+    monkeypatch.setattr("accounts.management.commands.owner_link.prepare_first_run", fail)
+
+    with pytest.raises(CommandError, match=r"no tables yet: run manage\.py migrate"):
+        call_command("owner_link")
+
+
+def test_command_prints_a_link_that_makes_the_owner_once(db, capsys):
+    call_command("owner_link", url="https://flows.example.org/")
+
+    link = capsys.readouterr().out.strip()
+    path = link.removeprefix("https://flows.example.org")
+    browser, late = Client(), Client()
+    statuses = [visitor.get(path).status_code for visitor in (browser, late)]
+    assert statuses == [302, 410]
+    assert browser.get(reverse("accounts:welcome")).status_code == 200
+    assert User.objects.get().is_superuser
+
+
+def test_person_who_signs_up_at_an_open_site_is_no_administrator(db, settings):
+    settings.SIGNUP_OPEN = True
+    services.prepare_first_run()
 
     Client().post(reverse("account_signup"), SIGN_UP)
 
-    user = User.objects.get()
-    assert user.is_superuser
-    assert [str(role) for role in load_user_principal(user).roles.values()] == ["owner"]
+    assert not User.objects.get(email="dan@example.org").is_superuser
 
 
 def test_key_secret_is_stored_as_a_hash_only(cast):
@@ -183,7 +237,9 @@ def test_key_revoked_is_nobody(cast, api_key):
     assert (before, client.get("/api/v1/me").status_code) == (200, 401)
 
 
-@pytest.mark.parametrize("secret", ["", "mf_", "mf_" + "x" * 43, "x" * 43, "mf_\u00e9"])
+@pytest.mark.parametrize(
+    "secret", ["", "mf_", "mf_" + "x" * 43, "x" * 43, "mf_\u00e9", "app-", "app-" + "x" * 24]
+)
 def test_key_that_is_none_is_nobody(cast, secret):
     assert services.authenticate_key(secret) is None
 

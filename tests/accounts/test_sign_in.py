@@ -1,9 +1,8 @@
-"""Signing in and out: limits, one answer for all, and sessions that end."""
+"""Signing in and out: one answer for all, and sessions that end. ``test_sign_in_delays`` has the limits."""
 
 import pytest
 from django.contrib.auth.hashers import identify_hasher
 from django.contrib.sessions.models import Session
-from django.core.cache import cache
 from django.test import Client
 from django.urls import reverse
 
@@ -15,14 +14,6 @@ from accounts.tenancy import tenant
 pytestmark = pytest.mark.django_db
 
 PASSWORD = "four plain words here"
-
-
-@pytest.fixture(autouse=True)
-def limits(settings):
-    settings.ACCOUNT_RATE_LIMITS = {"login_failed": "20/m/ip,5/15m/key"}
-    cache.clear()
-    yield
-    cache.clear()
 
 
 @pytest.fixture
@@ -52,26 +43,6 @@ def test_wrong_password_and_unknown_person_get_the_same_answer(ana):
 
     assert (wrong.status_code, text_of(wrong)) == (unknown.status_code, text_of(unknown))
     assert text_of(wrong) != []
-
-
-def test_sixth_try_with_the_right_password_is_refused(ana):
-    for _ in range(5):
-        sign_in("ana@example.org", "no")
-
-    answer = sign_in("ana@example.org", PASSWORD)
-
-    assert answer.status_code != 302
-    assert "_auth_user_id" not in answer.client.session
-
-
-def test_limit_answers_alike_for_an_unknown_person(ana):
-    for email in ("ana@example.org", "nobody@example.org"):
-        for _ in range(5):
-            sign_in(email, "no")
-
-    known, unknown = sign_in("ana@example.org", "no"), sign_in("nobody@example.org", "no")
-
-    assert (known.status_code, text_of(known)) == (unknown.status_code, text_of(unknown))
 
 
 def test_sign_out_ends_the_session_on_the_server(ana):

@@ -297,19 +297,19 @@ def test_api_lists_narrows_pages_and_verifies(trail: Cast):
 
     first = client.get("/api/v1/audit", {"run": "r1", "limit": "1"}).json()
     second = client.get(
-        "/api/v1/audit", {"run": "r1", "limit": "1", "before": str(first["older"])}
+        "/api/v1/audit", {"run": "r1", "limit": "1", "cursor": first["next"]}
     ).json()
 
-    assert [one["action"] for one in first["entries"] + second["entries"]] == [
+    assert [one["action"] for one in first["items"] + second["items"]] == [
         "memory.refused",
         "workflow.changed",
     ]
-    assert second["older"] is None
+    assert second["next"] is None
     assert client.get("/api/v1/audit/verify").json()["intact"] is True
     wrongs: list[dict[str, str]] = [{"limit": "0"}, {"team": "x"}, {"since": "x"}, {"before": "-1"}]
     for wrong in wrongs:
         assert client.get("/api/v1/audit", wrong).status_code == 422
-    assert len(client.get("/api/v1/audit", {"since": "2026-01-01T00:00:00"}).json()["entries"]) > 3
+    assert len(client.get("/api/v1/audit", {"since": "2026-01-01T00:00:00"}).json()["items"]) > 3
     for person in (trail.bob, trail.vic):
         assert person.client.get("/api/v1/audit").status_code == 403
         assert person.client.get("/team/audit/").status_code == 403
@@ -320,11 +320,11 @@ def test_key_reads_the_trail_with_the_scope_for_it_and_no_other(cast: Cast, api_
 
     read = auditor.get("/api/v1/audit", {"action": "key."})
 
-    assert [one["action"] for one in read.json()["entries"]] == ["key.issued", "key.issued"]
+    assert [one["action"] for one in read.json()["items"]] == ["key.issued", "key.issued"]
     assert auditor.get("/api/v1/audit/verify").json()["intact"] is True
     for address in ("/api/v1/me", "/api/v1/audit/head", "/api/v1/audit/export?format=csv"):
         assert auditor.get(address).status_code == 200
-    assert auditor.get("/api/v1/memory/namespaces").json() == []
+    assert auditor.get("/api/v1/memory/namespaces").json()["items"] == []
     assert auditor.get(f"/api/v1/teams/{cast.team_a.pk}/members").status_code == 403
     assert other.get("/api/v1/audit").status_code == 403
     assert auditor.get(f"/api/v1/teams/{cast.team_b.pk}/audit").status_code == 404

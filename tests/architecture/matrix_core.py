@@ -56,7 +56,7 @@ class Row:
 
     @property
     def is_api(self) -> bool:
-        return self.route.startswith("api/")
+        return self.route.startswith(("api/", "hooks/", "mcp/", "openai/", "v1/"))
 
 
 @dataclass(frozen=True)

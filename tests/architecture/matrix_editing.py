@@ -58,6 +58,7 @@ ROWS: list[Row] = [
     Row("GET", "workflows/<uuid:workflow_id>/history/", "- 404 200 200 200 -", DRAFT),
     Row("POST", "workflows/<uuid:workflow_id>/history/<int:number>/", "- 404 403 302 302 -", VERSION, {}, foreign=EVERY_LOG_HERE),
     Row("GET", "workflows/<uuid:workflow_id>/published/", "- 404 200 200 200 -", DRAFT),
+    Row("POST", "workflows/<uuid:workflow_id>/key/", "- 404 403 403 200 -", DRAFT, {}),
     Row("POST", "workflows/<uuid:workflow_id>/versions/", "- 404 403 302 302 -", DRAFT, {}),
     Row("POST", "workflows/<uuid:workflow_id>/versions/<int:number>/restore/", "- 404 403 302 302 -", VERSION, {}),
     Row("POST", "workflows/<uuid:workflow_id>/versions/<int:number>/publish/", "- 404 403 302 302 -", VERSION, {}),

@@ -31,7 +31,22 @@ def _recall(person: Person, canary: str) -> Any:
     return "recall"
 
 
+def _replaceable(person: Person, canary: str) -> Any:
+    """A node of it has a type that is missing here."""
+    from tests.factories.workflows import document, make_workflow
+
+    source = document(canary)
+    source["nodes"].append({"id": "missing", "data": {"type": "mail-sorter", "title": canary}})
+    return make_workflow(person, canary, source).pk
+
+
+def _missing(person: Person, canary: str) -> Any:
+    return "missing"
+
+
 OBJECTS: dict[str, Maker] = {
+    "replaceable workflow": _replaceable,
+    "missing node": _missing,
     "node": _node,
     "recalling workflow": _recalling,
     "recalling node": _recall,
@@ -50,6 +65,14 @@ ROWS: list[Row] = [
         "workflows/<uuid:workflow_id>/nodes/<str:node_key>/",
         "- 404 200 200 200 -",
         NODE,
+        foreign=KEY_IS_A_NAME,
+    ),
+    Row(
+        "GET",
+        "workflows/<uuid:workflow_id>/nodes/<str:node_key>/replacement/",
+        "- 404 403 200 200 -",
+        {"workflow_id": "replaceable workflow", "node_key": "missing node"},
+        {"kind": "answer"},
         foreign=KEY_IS_A_NAME,
     ),
     Row(

@@ -57,6 +57,38 @@ def _failed_job(person: Person, canary: str, namespace_id: Any) -> Any:
     return row.pk
 
 
+def _document(person: Person, canary: str) -> Any:
+    return _failed_document(person, canary, _knowledge_base(person, canary))
+
+
+def _private_document(person: Person, canary: str) -> Any:
+    return _failed_document(person, canary, _private_knowledge_base(person, canary))
+
+
+def _failed_document(person: Person, canary: str, namespace_id: Any) -> Any:
+    from accounts.tenancy import tenant
+    from config.ids import uuid7
+    from memory.models import DocumentUpload
+
+    with tenant([person.team.id]):
+        row, _made = DocumentUpload.objects.unscoped().get_or_create(
+            team=person.team,
+            namespace_id=namespace_id,
+            source_id=canary,
+            status="failed",
+            defaults={
+                "name": canary,
+                "size": 1,
+                "sha256": canary[:64],
+                "file_id": uuid7(),
+                "subject": str(person.user.pk),
+                "asked_by": person.user.pk,
+                "problem": canary,
+            },
+        )
+    return row.pk
+
+
 def _talk(person: Person, canary: str) -> Any:
     """A conversation of this person alone, with a history."""
     from memory.services import MemoryCaller, converse, list_reachable
@@ -94,6 +126,8 @@ OBJECTS: dict[str, Maker] = {
     "private page": _private_page,
     "knowledge base": _knowledge_base,
     "private knowledge base": _private_knowledge_base,
+    "document": _document,
+    "private document": _private_document,
     "talk": _talk,
     "wiki job": _wiki_job,
     "private wiki job": _private_wiki_job,
@@ -112,6 +146,10 @@ JOB = {"job_id": "wiki job"}
 PRIVATE_JOB = {"job_id": "private wiki job"}
 API_JOB = "api/v1/knowledge/jobs/<uuid:job_id>"
 JOB_PAGE = "memory/knowledge/jobs/<uuid:job_id>"
+DOCUMENT = {"upload_id": "document"}
+PRIVATE_DOCUMENT = {"upload_id": "private document"}
+API_DOCUMENT = "api/v1/knowledge/documents/<uuid:upload_id>"
+DOCUMENT_PAGE = "memory/knowledge/documents/<uuid:upload_id>"
 WRITING = {"namespace": "global:matrix", "title": "t"}
 CHANGED = {"title": "t", "revision": "1"}
 
@@ -171,10 +209,34 @@ ROWS = [
     Row("GET", f"{JOB_PAGE}/", "- 404 404 404 404 -", PRIVATE_JOB),
     Row("POST", f"{JOB_PAGE}/retry/", "- 404 403 302 302 -", JOB, {}),
     Row("POST", f"{JOB_PAGE}/retry/", "- 404 404 404 404 -", PRIVATE_JOB, {}),
+    # Documents. Without a file or a namespace nobody gets further; an original that is gone is not found
+    Row("GET", "api/v1/knowledge/documents", "- 422 422 422 422 422"),
+    Row("POST", "api/v1/knowledge/documents", "- 422 422 422 422 422"),  # without a file
+    Row("GET", API_DOCUMENT, "- 404 200 200 200 404", DOCUMENT),
+    Row("GET", API_DOCUMENT, "- 404 404 404 404 404", PRIVATE_DOCUMENT),
+    Row("DELETE", API_DOCUMENT, "- 404 403 200 200 404", DOCUMENT),
+    Row("DELETE", API_DOCUMENT, "- 404 404 404 404 404", PRIVATE_DOCUMENT),
+    Row("GET", f"{DOCUMENT_PAGE}/original/", "- 404 404 404 404 -", DOCUMENT),
+    Row("GET", f"{DOCUMENT_PAGE}/original/", "- 404 404 404 404 -", PRIVATE_DOCUMENT),
+    Row("POST", f"{DOCUMENT_PAGE}/retry/", "- 404 403 302 302 -", DOCUMENT, {}),
+    Row("POST", f"{DOCUMENT_PAGE}/retry/", "- 404 404 404 404 -", PRIVATE_DOCUMENT, {}),
+    Row("POST", f"{DOCUMENT_PAGE}/remove/", "- 404 403 302 302 -", DOCUMENT, {}),
+    Row("POST", f"{DOCUMENT_PAGE}/remove/", "- 404 404 404 404 -", PRIVATE_DOCUMENT, {}),
+    Row("GET", f"{BASE}/documents/", "- 404 302 302 302 -", KNOWLEDGE_BASE),
+    Row("GET", f"{BASE}/documents/", "- 404 404 404 404 -", PRIVATE_KNOWLEDGE_BASE),
+    # Without a file those who may are sent back and told so
+    Row("POST", f"{BASE}/documents/", "- 404 403 302 302 -", KNOWLEDGE_BASE, {}),
+    Row("POST", f"{BASE}/documents/", "- 404 404 404 404 -", PRIVATE_KNOWLEDGE_BASE, {}),
     # Pages
     Row("GET", "memory/knowledge/", "- 200 200 200 200 -"),
     Row("GET", "memory/knowledge/new/", "- 200 200 200 200 -"),
     Row("POST", "memory/knowledge/new/", "- 302 403 302 302 -", {}, WRITING),
+    Row("GET", "memory/knowledge/bases/new/", "- 200 200 200 200 -"),
+    Row("POST", "memory/knowledge/bases/new/", "- 302 403 302 302 -", {}, {"name": "Matrix"}),
+    Row("GET", f"{BASE}/name/", "- 404 200 200 200 -", KNOWLEDGE_BASE),
+    Row("GET", f"{BASE}/name/", "- 404 404 404 404 -", PRIVATE_KNOWLEDGE_BASE),
+    Row("POST", f"{BASE}/name/", "- 404 403 302 302 -", KNOWLEDGE_BASE, {"name": "Renamed"}),
+    Row("POST", f"{BASE}/name/", "- 404 404 404 404 -", PRIVATE_KNOWLEDGE_BASE, {"name": "R"}),
     # Without a file everybody is sent back and told so
     Row("POST", "memory/knowledge/import/", "- 302 302 302 302 -", {}, SHARED),
     Row("GET", f"{BASE}/wiki/", "- 404 200 200 200 -", KNOWLEDGE_BASE),

@@ -122,6 +122,7 @@ SHARED = {"namespace": "global:matrix"}
 # anonymous, outsider, viewer, editor, admin, other team's key
 ROWS = [
     Row("GET", "memory/", "- 200 200 200 200 -"),
+    Row("GET", "memory/namespaces/", "- 200 200 200 200 -"),
     Row("GET", "memory/namespaces/<uuid:namespace_id>/", "- 404 200 200 200 -", NAMESPACE),
     # Private to a person: no role opens it
     Row("GET", "memory/namespaces/<uuid:namespace_id>/", "- 404 404 404 404 -", PRIVATE_NAMESPACE),
@@ -189,6 +190,10 @@ ROWS = [
         "- 404 404 404 404 404",
         PRIVATE,
         {},
+    ),
+    Row("GET", "api/v1/memory/entries/<uuid:entry_id>/recalled-by", "- 404 200 200 200 404", ENTRY),
+    Row(
+        "GET", "api/v1/memory/entries/<uuid:entry_id>/recalled-by", "- 404 404 404 404 404", PRIVATE
     ),
     Row("GET", "api/v1/memory/entries/<uuid:entry_id>/revisions", "- 404 200 200 200 404", ENTRY),
     Row("GET", "api/v1/memory/entries/<uuid:entry_id>/revisions", "- 404 404 404 404 404", PRIVATE),

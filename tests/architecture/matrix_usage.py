@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import uuid4
 
 from tests.architecture.matrix_core import Maker, Row
 from tests.support.cast import Person
@@ -43,7 +44,7 @@ def _usage(person: Person, canary: str) -> Any:
 
     from accounts.tenancy import tenant
     from tests.factories.workflows import make_run, make_workflow
-    from workflows.models import ModelUsage, RunUsage
+    from workflows.models import ModelUsage, RunUsage, StartCount
     from workflows.services.runs.feedback import give_feedback
 
     workflow = make_workflow(person, canary)
@@ -56,11 +57,24 @@ def _usage(person: Person, canary: str) -> Any:
     }
     with tenant([person.team.pk]):
         RunUsage.objects.create(**own, runs=1)
+        key_id = uuid4()  # each call makes another row
+        StartCount.objects.create(team_id=person.team.pk, day=own["day"], api_key_id=key_id, runs=1)
         ModelUsage.objects.create(**own, provider=canary, model=canary, calls=1)
     return feedback.pk
 
 
+def _key(person: Person, canary: str) -> Any:
+    """The first answer to a request with an Idempotency-Key."""
+    from workflows.services.idempotency import ClaimedKey, claim_key, store_answer
+
+    claimed = claim_key(person.principal, person.team.pk, key=canary, digest="")
+    if isinstance(claimed, ClaimedKey):
+        store_answer(claimed, status=202, body=canary)
+    return canary
+
+
 OBJECTS: dict[str, Maker] = {
+    "idempotency key": _key,
     "usage": _usage,
     "data set": lambda person, canary: _evaluation(person, canary).data_set_id,
     "data case": _case,
@@ -71,6 +85,8 @@ DATA_SET = {"data_set_id": "data set"}
 CASE = {**DATA_SET, "case_id": "data case"}
 EVALUATION = {"evaluation_id": "evaluation"}
 RUN = {"run_id": "run"}
+WORKFLOW = {"workflow_id": "workflow"}
+KEEP = {"keep_days": 7}
 ADA = {"run_id": "run for ada"}
 GOOD = {"rating": 1}
 UP = {"rating": "up"}
@@ -96,13 +112,27 @@ ROWS: list[Row] = [
     Row("POST", FEEDBACK, "- 404 404 404 404 404", RUN, GOOD),
     Row("POST", FEEDBACK, "- 404 404 404 200 404", ADA, GOOD),
     Row("DELETE", FEEDBACK, "- 404 404 404 204 404", ADA),
+    Row("GET", "api/v1/limits", "- 200 200 200 200 200"),
+    Row("PUT", "api/v1/limits", "- 200 403 403 403 403", body={"runs_per_day": 9}),
+    Row("GET", "team/limits/", "- 200 403 403 200 -"),
+    Row("POST", "team/limits/", "- 302 403 403 403 -", body={"runs_per_day": "9"}),
     Row("GET", "usage/", "- 200 200 200 200 -"),
     Row("GET", "usage/export.csv", "- 200 200 200 200 -"),
     Row("GET", "runs/team/", "- 200 403 403 200 -"),
+    Row("GET", "runs/storage/", "- 200 403 403 200 -"),
+    Row("GET", "api/v1/storage", "- 200 403 403 200 403"),
+    Row("PUT", "api/v1/workflows/<uuid:workflow_id>/retention", "- 404 403 200 200 404", WORKFLOW, KEEP),
+    Row("POST", "workflows/<uuid:workflow_id>/retention/", "- 404 403 302 302 -", WORKFLOW, KEEP),
     Row("POST", "runs/<uuid:run_id>/again/", "- 404 404 404 404 -", RUN, {}),
     Row("POST", "runs/<uuid:run_id>/again/", "- 404 404 404 302 -", ADA, {}),
+    Row("DELETE", "api/v1/runs/<uuid:run_id>", "- 404 404 404 404 404", RUN),
+    Row("DELETE", "api/v1/runs/<uuid:run_id>", "- 404 404 404 409 404", ADA),  # it has not ended
+    Row("POST", "runs/<uuid:run_id>/delete/", "- 404 404 404 404 -", RUN, {}),
+    Row("POST", "runs/<uuid:run_id>/delete/", "- 404 404 404 302 -", ADA, {}),
     Row("POST", "runs/<uuid:run_id>/feedback/", "- 404 404 404 404 -", RUN, UP),
     Row("POST", "runs/<uuid:run_id>/feedback/", "- 404 404 404 302 -", ADA, UP),
+    Row("GET", "runs/<uuid:run_id>/answer-note/", "- 404 404 404 404 -", RUN),
+    Row("GET", "runs/<uuid:run_id>/answer-note/", "- 404 404 404 200 -", ADA),
     Row("POST", "runs/<uuid:run_id>/add-to-data-set/", "- 404 404 404 302 -", RUN_INTO, {}),
     Row("GET", API, "- 200 200 200 200 200"),
     Row("POST", API, "- 201 403 201 201 201", body=NAMED),

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from typing import Any
+from uuid import uuid4
 
 from tests.architecture.matrix_core import Maker, Row
 from tests.support.cast import Person
@@ -92,29 +93,54 @@ def _provider(person: Person, canary: str) -> Any:
 
 def _unreachable_provider(person: Person, canary: str) -> Any:
     """Its address is one that the guarded client refuses, so that trying it asks nobody."""
+    from accounts.tenancy import tenant
     from tests.factories.workflows import make_provider
+    from workflows.models import ModelProvider
     from workflows.services.credentials import update_provider
 
-    made = make_provider(person, name=f"{canary} elsewhere")
+    name = f"{canary} elsewhere"
+    with tenant([person.team.pk]):
+        existing = ModelProvider.objects.unscoped().filter(team_id=person.team.pk, name=name)
+        if existing:
+            return existing[0].pk
+    made = make_provider(person, name=name)
     changed = update_provider(person.principal, provider=made, base_url="http://127.0.0.1:9/v1")
     return changed.pk
 
 
+def _added_model(person: Person, canary: str) -> Any:
+    """A reranking model of the unreachable provider."""
+    from accounts.tenancy import tenant
+    from workflows.models import ProviderModel
+
+    with tenant([person.team.pk]):
+        model = ProviderModel.objects.create(
+            team_id=person.team.pk,
+            provider_id=_unreachable_provider(person, canary),
+            type="rerank",
+            name=f"{canary} {uuid4()}",
+        )
+    return model.pk
+
+
 def _mapping(person: Person, canary: str) -> Any:
-    """A provider that answers for another, and a call that it answers now."""
+    """A provider and a knowledge base that answer for others, and a call that the provider answers now."""
     from datetime import timedelta
 
     from django.utils import timezone
 
     from accounts.tenancy import tenant
     from tests.factories.workflows import make_provider
-    from workflows.models import ModelCall
+    from workflows.models import KnowledgeMapping, ModelCall
     from workflows.services.models.mappings import set_mapping
 
     target = make_provider(person, name=f"{canary} mapped")
     with tenant([person.team.pk]):
         ModelCall.objects.create(
             team_id=person.team.pk, provider=target, expires_at=timezone.now() + timedelta(hours=1)
+        )
+        KnowledgeMapping.objects.create(
+            team_id=person.team.pk, data_set=canary, knowledge_base="global:default"
         )
     return set_mapping(person.principal, name=canary, model=canary, target=target).pk
 
@@ -133,6 +159,7 @@ OBJECTS: dict[str, Maker] = {
     "published workflow": _published,
     "version number": _number,
     "sample": _sample,
+    "node kind": lambda _person, _canary: "start",
     "chat": _chat,
     "run": _run,
     "run for ada": _run_for_ada,
@@ -140,6 +167,8 @@ OBJECTS: dict[str, Maker] = {
     "account": _account,
     "provider": _provider,
     "unreachable provider": _unreachable_provider,
+    "added model": _added_model,
+    "model type": lambda _person, _canary: "rerank",
     "mapping": _mapping,
     "credential": _credential,
 }
@@ -158,6 +187,9 @@ KEY_IS_FREE = {"workflow_id": 404, "conversation_id": 202}
 KEY_IS_FREE_HERE = {"workflow_id": 404, "conversation": 302}
 PROVIDER = {"provider_id": "provider"}
 UNREACHABLE = {"provider_id": "unreachable provider"}
+ADDED_MODEL = {**UNREACHABLE, "model_id": "added model"}
+MODEL_TYPE = {"model_type": "model type"}  # a word, the same in every team
+NEW_MODEL = {"type": "rerank", "name": "ranker"}
 CREDENTIAL = {"credential_id": "credential"}
 SAMPLE = {"slug": "sample"}
 ADDRESS = {"name": "mine", "base_url": "http://127.0.0.1:9/v1", "save_anyway": "1"}
@@ -174,6 +206,7 @@ DOCUMENT = {
 
 PASTED = {"document": json.dumps(DOCUMENT["document"])}
 SAID = {"query": "Hello?"}
+DRAFT = {"version": "draft"}
 
 # anonymous, outsider, viewer, editor, admin, other team's key
 ROWS: list[Row] = [
@@ -187,10 +220,14 @@ ROWS: list[Row] = [
     Row("PATCH", "api/v1/workflows/<uuid:workflow_id>", "- 404 403 200 200 404", WORKFLOW, {"name": "x"}),
     Row("PATCH", "api/v1/workflows/<uuid:workflow_id>", "- 404 403 200 200 404", WORKFLOW, {"is_tool": True}),
     Row("GET", "api/v1/workflow-tools", "- 200 200 200 200 200"),
+    Row("GET", "api/v1/node-kinds", "- 200 200 200 200 200"),
+    Row("GET", "api/v1/node-kinds/<str:name>", "- 200 200 200 200 200", {"name": "node kind"}, foreign=200),
+    Row("GET", "api/v1/suggested-questions", "- 422 422 422 422 422"),
     Row("DELETE", "api/v1/workflows/<uuid:workflow_id>", "- 404 403 204 204 404", WORKFLOW),
     Row("POST", "api/v1/workflows/<uuid:workflow_id>/restore", "- 404 403 200 200 404", WORKFLOW, {}),
     Row("PUT", "api/v1/workflows/<uuid:workflow_id>/draft", "- 404 403 200 200 404", WORKFLOW, DOCUMENT),
     Row("GET", "api/v1/workflows/<uuid:workflow_id>/export", "- 404 200 200 200 404", WORKFLOW),
+    Row("GET", "api/v1/workflows/<uuid:workflow_id>/report", "- 404 200 200 200 404", WORKFLOW),
     Row("POST", "api/v1/workflows/<uuid:workflow_id>/validate", "- 404 200 200 200 404", WORKFLOW, {}),
     Row("POST", "api/v1/workflows/<uuid:workflow_id>/duplicate", "- 404 403 201 201 404", WORKFLOW, {}),
     Row("POST", "api/v1/workflows/<uuid:workflow_id>/publish", "- 404 403 201 201 404", WORKFLOW, {}),
@@ -198,17 +235,19 @@ ROWS: list[Row] = [
     Row("GET", "api/v1/workflows/<uuid:workflow_id>/versions/<int:number>", "- 404 200 200 200 404", VERSION),
     Row("GET", "api/v1/workflows", "- 200 200 200 200 200", {"team": "team"}, {}, foreign=200),
     # Runs over the API: who started one or whom it is for, and nobody else of the team
-    Row("POST", "api/v1/workflows/<uuid:workflow_id>/runs", "- 404 202 202 202 404", WORKFLOW, {}),
-    Row("POST", "api/v1/workflows/<uuid:workflow_id>/runs", "- 404 202 202 202 404", CHAT, SAID),
-    Row("POST", "api/v1/workflows/<uuid:workflow_id>/runs", "- 404 404 404 404 404", {**CHAT, **TALK_ID}, SAID, foreign=KEY_IS_FREE),
-    Row("POST", "api/v1/workflows/<uuid:workflow_id>/runs", "- 404 404 404 404 404", {**WORKFLOW, **TALK_ID}, {}, foreign=KEY_IS_FREE),
-    Row("POST", "api/v1/workflows/<uuid:workflow_id>/runs", "- 404 404 404 404 404", {**WORKFLOW, "user": "account"}, {}),
+    Row("POST", "api/v1/workflows/<uuid:workflow_id>/runs", "- 404 202 202 202 404", WORKFLOW, DRAFT),
+    Row("POST", "api/v1/workflows/<uuid:workflow_id>/runs", "- 404 202 202 202 404", CHAT, {**SAID, **DRAFT}),
+    Row("POST", "api/v1/workflows/<uuid:workflow_id>/runs", "- 404 404 404 404 404", {**CHAT, **TALK_ID}, {**SAID, **DRAFT}, foreign=KEY_IS_FREE),
+    Row("POST", "api/v1/workflows/<uuid:workflow_id>/runs", "- 404 404 404 404 404", {**WORKFLOW, **TALK_ID}, DRAFT, foreign=KEY_IS_FREE),
+    Row("POST", "api/v1/workflows/<uuid:workflow_id>/runs", "- 404 404 404 404 404", {**WORKFLOW, "user": "account"}, DRAFT),
     Row("GET", "api/v1/runs", "- 200 200 200 200 200"),
     Row("GET", "api/v1/runs", "- 404 200 200 200 404", {"workflow": "workflow"}, {}),
     Row("GET", "api/v1/runs/<uuid:run_id>", "- 404 404 404 404 404", RUN),
     Row("GET", "api/v1/runs/<uuid:run_id>", "- 404 404 404 200 404", RUN_FOR_ADA),
     Row("GET", "api/v1/runs/<uuid:run_id>/events", "- 404 404 404 404 404", RUN),
     Row("GET", "api/v1/runs/<uuid:run_id>/events", "- 404 404 404 200 404", RUN_FOR_ADA),
+    Row("POST", "api/v1/runs/<uuid:run_id>/continue", "- 404 404 404 404 404", RUN, {}),
+    Row("POST", "api/v1/runs/<uuid:run_id>/continue", "- 404 404 404 409 404", RUN_FOR_ADA, {}),
     Row("POST", "api/v1/runs/<uuid:run_id>/cancel", "- 404 404 404 404 404", RUN, {}),
     Row("POST", "api/v1/runs/<uuid:run_id>/cancel", "- 404 404 404 200 404", RUN_FOR_ADA, {}),
     # Model providers and credentials: people who manage them, and never a key
@@ -219,6 +258,12 @@ ROWS: list[Row] = [
     Row("POST", "models/<uuid:provider_id>/prices/", "- 404 403 403 302 -", PROVIDER, {}),
     Row("POST", "models/<uuid:provider_id>/limits/", "- 404 403 403 302 -", PROVIDER, {}),
     Row("POST", "api/v1/providers/<uuid:provider_id>/test", "- 404 403 403 200 404", UNREACHABLE, {}),
+    Row("GET", "api/v1/providers/<uuid:provider_id>/models", "- 404 403 200 200 404", PROVIDER),
+    Row("POST", "api/v1/providers/<uuid:provider_id>/models", "- 404 403 403 200 404", UNREACHABLE, NEW_MODEL),
+    Row("POST", "api/v1/providers/<uuid:provider_id>/models/<uuid:model_id>/test", "- 404 403 403 200 404", ADDED_MODEL, {}),
+    Row("DELETE", "api/v1/providers/<uuid:provider_id>/models/<uuid:model_id>", "- 404 403 403 204 404", ADDED_MODEL),
+    Row("GET", "api/v1/models/default/<model_type>", "- 200 403 200 200 403", MODEL_TYPE, foreign=200),
+    Row("PUT", "api/v1/models/default/<model_type>", "- 200 403 403 200 403", MODEL_TYPE, {}, foreign=200),
     Row("GET", "api/v1/models/default", "- 200 403 200 200 403"),
     Row("PUT", "api/v1/models/default", "- 404 403 403 404 403", body={}),
     Row("GET", "api/v1/models/mappings", "- 200 403 200 200 403"),
@@ -246,6 +291,11 @@ ROWS: list[Row] = [
     Row("POST", "workflows/<uuid:workflow_id>/rename/", "- 404 403 302 302 -", WORKFLOW, {"name": "x"}),
     Row("GET", "workflows/<uuid:workflow_id>/replace/", "- 404 403 200 200 -", WORKFLOW),
     Row("POST", "workflows/<uuid:workflow_id>/replace/", "- 404 403 302 302 -", WORKFLOW, PASTED),
+    Row("GET", "workflows/<uuid:workflow_id>/report/", "- 404 200 200 200 -", WORKFLOW),
+    Row("POST", "workflows/<uuid:workflow_id>/report/model/", "- 404 403 302 302 -", WORKFLOW, {}),
+    Row("POST", "workflows/<uuid:workflow_id>/report/tool/", "- 404 403 302 302 -", WORKFLOW, {}),
+    Row("POST", "workflows/<uuid:workflow_id>/report/undo/", "- 404 403 302 302 -", WORKFLOW, {}),
+    Row("POST", "workflows/<uuid:workflow_id>/report/knowledge-base/", "- 404 403 302 302 -", WORKFLOW, {}),
     Row("GET", "workflows/<uuid:workflow_id>/tool/", "- 404 403 200 200 -", WORKFLOW),
     Row("POST", "workflows/<uuid:workflow_id>/tool/", "- 404 403 302 302 -", WORKFLOW, {}),
     Row("GET", "workflows/<uuid:workflow_id>/callable/", "- 404 200 200 200 -", {**WORKFLOW}),
@@ -268,10 +318,15 @@ ROWS: list[Row] = [
         TALK_ID,
         {"name": "Mine"},
     ),
+    Row("DELETE", "api/v1/conversations/<path:conversation_id>", "- 404 404 404 404 404", TALK_ID),
+    Row("GET", "api/v1/conversations", "- 200 200 200 200 200"),
+    Row("GET", "api/v1/messages", "- 422 422 422 422 422"),
     Row("GET", "runs/", "- 200 200 200 200 -"),
     Row("GET", "runs/", "- 404 200 200 200 -", {"workflow": "workflow"}, {}),
     Row("GET", "runs/<uuid:run_id>/", "- 404 404 404 404 -", RUN),
     Row("GET", "runs/<uuid:run_id>/", "- 404 404 404 200 -", RUN_FOR_ADA),
+    Row("POST", "runs/<uuid:run_id>/continue/", "- 404 404 404 404 -", RUN, {}),
+    Row("POST", "runs/<uuid:run_id>/continue/", "- 404 404 404 409 -", RUN_FOR_ADA, {}),
     Row("POST", "runs/<uuid:run_id>/cancel/", "- 404 404 404 404 -", RUN, {}),
     Row("POST", "runs/<uuid:run_id>/cancel/", "- 404 404 404 302 -", RUN_FOR_ADA, {}),
     Row("GET", "runs/<uuid:run_id>/events/", "- 404 404 404 404 -", RUN),
@@ -281,6 +336,10 @@ ROWS: list[Row] = [
     Row("POST", "models/", "- 302 403 403 302 -", body=ADDRESS),
     Row("GET", "models/local/", "- 200 403 403 200 -"),
     Row("POST", "models/default/", "- 404 403 403 404 -", body={}),
+    Row("POST", "models/default/<str:model_type>/", "- 302 403 403 302 -", MODEL_TYPE, {}, foreign=302),
+    Row("POST", "models/<uuid:provider_id>/added/", "- 404 403 403 302 -", UNREACHABLE, NEW_MODEL),
+    Row("POST", "models/<uuid:provider_id>/added/<uuid:model_id>/test/", "- 404 403 403 302 -", ADDED_MODEL, {}),
+    Row("POST", "models/<uuid:provider_id>/added/<uuid:model_id>/delete/", "- 404 403 403 302 -", ADDED_MODEL, {}),
     Row("POST", "models/mapping/", "- 404 403 403 404 -", body={"provider": "openai"}),
     Row("POST", "models/<uuid:provider_id>/test/", "- 404 403 403 200 -", UNREACHABLE, {}),
     Row("POST", "models/<uuid:provider_id>/delete/", "- 404 403 403 302 -", PROVIDER, {}),

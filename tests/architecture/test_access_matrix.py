@@ -9,10 +9,14 @@ import pytest
 from django.db import transaction
 from django.test import Client
 
+from accounts.tenancy import tenant
+from tests.architecture import matrix_dify
 from tests.architecture.matrix_core import METHODS, PARAMETER, Route, Row, ask, fits, routes
 from tests.architecture.matrix_objects import CANARY_A, CANARY_B, FAMILIES, OBJECTS, ROWS
 from tests.architecture.world import World, world
-from tests.support.cast import Person
+from tests.factories.workflows import make_workflow
+from tests.support.cast import KeyClient, Person, make_key
+from workflows.models import Conversation, Evaluation, Run, Task
 
 
 pytestmark = pytest.mark.django_db
@@ -43,7 +47,8 @@ def made(django_db_setup: None, django_db_blocker: Any) -> Iterator[World]:
 
 
 def in_family(path: str) -> bool:
-    return path.startswith(FAMILIES) or path == "api/v1/"  # the API's root answers 404 to all
+    # The roots of the APIs answer the same to all.
+    return path.startswith(FAMILIES) or path in ("api/v1/", "hooks/", "openai/v1/", "v1/")
 
 
 def test_route_without_a_row_fails_the_build():
@@ -141,7 +146,7 @@ def family(prefix: str) -> list[Route]:
 
 ADMIN = sorted({route.path.split("/")[1] for route in family("admin/")})
 OURS = ("accounts", "memory", "workflows")
-OPEN = {"login": {"admin/login/"}, "logout": {"admin/logout/"}}  # the latter wants another method
+OPEN = {"logout": {"admin/logout/"}}  # the latter wants another method
 
 
 @pytest.mark.parametrize("app", ADMIN)
@@ -177,6 +182,60 @@ def test_family_routes_asked_by_anyone_tell_nothing_of_a_team(made: World):
 
                 assert answer.status_code < 500, (who, route.path)
                 assert not has(answer, CANARY_A), (who, route.path)
+
+
+# What concerns no workflow is a bound key's as far as its permissions go.
+OF_NO_WORKFLOW = (
+    *("api/v1/memory/", "api/v1/knowledge/", "api/v1/teams/", "api/v1/me"),
+    "api/v1/node-kinds",
+)
+# Dify's API is for bound keys alone.
+OF_BOUND_KEYS = {row.route for row in matrix_dify.ROWS}
+OF_WORKFLOWS = [
+    row
+    for row in ROWS
+    if row.is_api and not row.route.startswith(OF_NO_WORKFLOW) and row.route not in OF_BOUND_KEYS
+]
+
+
+@pytest.mark.parametrize("rows", together(OF_WORKFLOWS), ids=about)
+def test_api_key_that_is_bound_to_a_workflow_finds_nothing_of_the_others(rows: Rows, made: World):
+    """The same key asks before and after it is bound; every run, conversation and task is the key's own."""
+    alice = made.cast.alice
+    with undone():
+        values = make(rows[0], alice, CANARY_A)
+        own = make_workflow(alice, "own workflow")
+        client = KeyClient(*make_key(made.cast, alice))
+        with tenant([alice.team.pk]):
+            for model in (Run, Conversation, Task, Evaluation):
+                model.objects.unscoped().update(api_key=client.key)
+        before = [answer_of(client, row, values) for row in rows]
+        with tenant([alice.team.pk]):
+            client.key.workflow = own
+            client.key.save()
+
+        wrong = [
+            (row.name, free.status_code, bound.status_code)
+            for row, free in zip(rows, before, strict=True)
+            for bound in [answer_of(client, row, values)]
+            if not refuses(row, free, bound)
+        ]
+
+    assert wrong == []
+
+
+def answer_of(client: Client, row: Row, values: dict[str, Any]) -> Any:
+    with undone():
+        return ask(client, row, values)
+
+
+def refuses(row: Row, free: Any, bound: Any) -> bool:
+    """404 for what the path names, and 403 for what concerns the team. A list leaves out the others."""
+    if PARAMETER.search(row.route) and "sample" not in row.ids.values():
+        return bound.status_code == 404 or free.status_code == bound.status_code in (403, 422)
+    if row.method == "GET" and bound.status_code == 200:
+        return not has(bound, CANARY_A)
+    return bound.status_code in (403, 404) or free.status_code == bound.status_code
 
 
 def make(row: Row, person: Person, canary: str) -> dict[str, Any]:

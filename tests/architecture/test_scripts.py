@@ -54,6 +54,11 @@ def test_every_import_is_there() -> None:
     assert missing == []
 
 
+def test_script_of_every_page_imports_nothing_before_the_import_map_of_the_editor() -> None:
+    """A browser takes a module that is there already out of the map, and says so in its console."""
+    assert _imports(ROOT / "app.js") == []
+
+
 def test_every_export_is_wanted_by_another_module() -> None:
     wanted: dict[Path, set[str]] = defaultdict(set)
     for file in SOURCES:

@@ -185,7 +185,9 @@ def test_states_are_one_set_of_words(statuses):
 
 
 def test_chinese_uses_the_standard_terms():
-    catalogue = {entry.msgid: entry.msgstr for entry in polib.pofile(str(CHINESE))}
+    # A text with a context is another word: "Runs" as a number isn't the list of runs.
+    entries = [entry for entry in polib.pofile(str(CHINESE)) if not entry.msgctxt]
+    catalogue = {entry.msgid: entry.msgstr for entry in entries}
     expected = {**STATES, **TERMS}
 
     assert {word: catalogue.get(word) for word in expected} == expected

@@ -4,18 +4,19 @@
 value and what it switches, as JSON. One function a setting, under the setting's name.
 """
 
+import asyncio
 import json
 import logging
 import sys
 import threading
-import time
-import urllib.request
 import uuid
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
 import django
+
+from tests.config import api_setting_effects, code_setting_effects, memory_setting_effects
 
 
 def database_url() -> object:
@@ -34,11 +35,17 @@ def database_owner_url() -> object:
         return cursor.fetchone()
 
 
+def database_backup_url() -> object:
+    from config.management.commands.backup import choose_url
+
+    return choose_url()
+
+
 def broker_url() -> object:
     from config.celery import app
 
     with app.connection_for_write() as connection:
-        connection.ensure_connection(max_retries=1, timeout=5)
+        connection.ensure_connection(max_retries=1, timeout=30)
         return [connection.connected, app.conf.broker_url.rpartition("?")[2]]
 
 
@@ -88,6 +95,42 @@ def allowed_hosts() -> object:
     return RequestFactory().get("/", headers={"host": "b.example"}).get_host()
 
 
+def trusted_proxies() -> object:
+    """Return the address that a request through a proxy is counted for."""
+    from config.http.proxies import TrustedProxies
+
+    seen = []
+
+    async def note(scope: Any, _receive: object, _send: object) -> None:
+        seen.append(scope["client"][0])
+
+    headers = [(b"x-forwarded-for", b"203.0.113.9")]
+    scope = {"type": "http", "client": ("10.1.2.3", 1), "headers": headers}
+    asyncio.run(TrustedProxies(note)(scope, None, None))
+    return seen[0]
+
+
+def body_seconds() -> object:
+    """Return the status of a request whose body never comes."""
+    from config.http.body_timeout import BodyTimeout
+
+    sent: list[Any] = []
+
+    async def read(_scope: object, receive: Any, _send: object) -> None:
+        await receive()
+
+    async def receive() -> dict[str, Any]:
+        await asyncio.sleep(30)
+        return {}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    scope = {"type": "http", "path": "/", "headers": [(b"content-length", b"5")]}
+    asyncio.run(BodyTimeout(read)(scope, receive, send))
+    return sent[0]["status"]
+
+
 def debug() -> object:
     from django.conf import settings
 
@@ -111,121 +154,160 @@ def secret_keys_at_rest() -> object:
     return [newest.decrypt(token).decode(), decrypt(older.encrypt(b"an older text"))]
 
 
-def memory_enabled() -> object:
-    from django.apps import apps
-
-    return [apps.is_installed("memory"), "memory" in sys.modules]
-
-
-def memory_nodes_enabled() -> object:
-    from django.apps import apps
-
-    from workflows.execution.kinds import load_kinds
-
-    return [apps.is_installed("memory"), [k for k in load_kinds() if k.startswith("memory")]]
-
-
-def memory_places() -> object:
-    """Store working memory of a run as any caller does, and look for it in Valkey."""
-    from django.conf import settings
-    from redis import Redis
-
-    from memory.core.policy import NO_LIMITS
-    from memory.core.records import MemoryQuery, StoreParams
-    from memory.core.scopes import parse_namespace
-    from memory.routing import find_external_provider
-
-    team, run = uuid.uuid4(), f"ai:notes:{uuid.uuid4()}"
-    place = find_external_provider(team, parse_namespace(run), NO_LIMITS)
-    assert place is not None
-    place.provider.store(StoreParams(run, "note", value="kept in Valkey"))
-    (entry,) = place.provider.recall(MemoryQuery(run, key="note"))
-    keys = Redis.from_url(str(settings.MEMORY_REDIS_URL)).scan_iter(match=f"*{team}*")
-    stays = find_external_provider(team, parse_namespace("user:mia"), NO_LIMITS)
-    return [place.name, entry.value, any(keys), stays]
-
-
-def memory_redis_url() -> object:
-    from memory.core.policy import NO_LIMITS
-    from memory.core.scopes import parse_namespace
-    from memory.routing import find_external_provider
-
-    place = find_external_provider(uuid.uuid4(), parse_namespace("ai:notes:1"), NO_LIMITS)
-    assert place is not None
-    pool: Any = place.provider._connection._redis.connection_pool
-    return pool.connection_kwargs["db"]
-
-
-def memory_http_url() -> object:
-    return _send_to_http_provider()["path"]
-
-
-def memory_http_key() -> object:
-    return _send_to_http_provider()["authorization"]
-
-
-def memory_embedder() -> object:
-    from memory.embedding.embedders import get_configured_embedder
-
-    return type(get_configured_embedder()).__name__
-
-
-def memory_embedder_url() -> object:
-    return _embed("text", question=False)["path"]
-
-
-def memory_embedder_key() -> object:
-    return _embed("text", question=False)["authorization"]
-
-
-def memory_embedder_model() -> object:
-    return _embed("text", question=False)["body"]["model"]
-
-
-def memory_embedder_dimensions() -> object:
-    return _embed("text", question=False)["body"]["dimensions"]
-
-
-def memory_embedder_question_prefix() -> object:
-    return _embed("text", question=True)["body"]["input"]
-
-
-def memory_embedder_text_prefix() -> object:
-    return _embed("text", question=False)["body"]["input"]
-
-
-def memory_embedder_unrelated_cosine() -> object:
-    from memory.core.records import MemoryQuery
-    from memory.embedding.query_embedding import clear_cache, embed_query
-
-    clear_cache()  # the embedder may be paused because it was slow
-    meaning = embed_query(MemoryQuery("user:mia", query_text="text")).meaning
-    return meaning and meaning.unrelated_cosine
-
-
-def memory_embedder_seconds() -> object:
-    """Return whether a recall stopped waiting for an embedder that is slower than the setting."""
-    from memory.embedding import query_embedding
-    from memory.embedding.embedders import get_configured_embedder
-
-    embedder = get_configured_embedder()
-    assert embedder is not None
-    began = time.monotonic()
-    vector = query_embedding._embed_text(embedder, "be slow")
-    return [vector, time.monotonic() - began < 2]
-
-
 def worker_threads() -> object:
     from config.celery import app
     from workflows.execution.worker import Worker
 
-    return [app.conf.worker_concurrency, Worker()._capacity]
+    return [app.conf.worker_concurrency, Worker()._shares.capacity]
 
 
 def run_max_steps() -> object:
     from django.conf import settings
 
     return settings.RUN_MAX_STEPS
+
+
+def api_requests_per_minute() -> object:
+    return _list_request_limits()[0]
+
+
+def api_team_requests_per_minute() -> object:
+    return _list_request_limits()[1]
+
+
+def _list_request_limits() -> list[int]:
+    """Return the limits of a person and of the person's team."""
+    from django.test import RequestFactory
+
+    from accounts.http import throttles
+    from accounts.models import Role, User
+    from accounts.principals import UserPrincipal
+
+    request: Any = RequestFactory().get("/")
+    request.principal = UserPrincipal(User(), {uuid.uuid4(): Role.OWNER})
+    return [limit for _name, limit in throttles._list_limits(request)]
+
+
+def team_runs_per_day() -> object:
+    return _read_team_limit("runs_per_day")
+
+
+def team_concurrent_runs() -> object:
+    return _read_team_limit("concurrent_runs")
+
+
+def team_tokens_per_day() -> object:
+    return _read_team_limit("tokens_per_day")
+
+
+def team_code_seconds_per_day() -> object:
+    return _read_team_limit("code_seconds_per_day")
+
+
+def _read_team_limit(name: str) -> int | None:
+    """Return the limit of a team that has set none itself."""
+    from accounts.models import Team
+    from workflows.services.budgets.limits import find_team_limits
+
+    return getattr(find_team_limits(Team()), name)
+
+
+def team_running_runs() -> object:
+    from django.conf import settings
+
+    return settings.TEAM_RUNNING_RUNS
+
+
+def workflow_running_runs() -> object:
+    from django.conf import settings
+
+    return settings.WORKFLOW_RUNNING_RUNS
+
+
+def team_queued_runs() -> object:
+    from django.conf import settings
+
+    return settings.TEAM_QUEUED_RUNS
+
+
+def run_keep_days() -> object:
+    from workflows.execution.history.upkeep import _get_default_days
+
+    return _get_default_days()[0]
+
+
+def run_keep_failed_days() -> object:
+    from workflows.execution.history.upkeep import _get_default_days
+
+    return _get_default_days()[1]
+
+
+def files_dir() -> object:
+    from pathlib import Path
+
+    from django.conf import settings
+
+    from workflows.files import contents
+
+    contents.write("folder/name", b"x")
+    return (Path(settings.FILES_DIR) / "folder/name").read_bytes() == b"x"
+
+
+def files_bucket() -> object:
+    return _read_bucket_option("bucket_name")
+
+
+def files_endpoint_url() -> object:
+    return _read_bucket_option("endpoint_url")
+
+
+def files_region() -> object:
+    return _read_bucket_option("region_name")
+
+
+def files_access_key() -> object:
+    return _read_bucket_option("access_key")
+
+
+def files_secret_key() -> object:
+    return _read_bucket_option("secret_key")
+
+
+def _read_bucket_option(name: str) -> object:
+    """Return an option of the storage. Its package is an extra, and not installed for tests."""
+    from django.conf import settings
+
+    return settings.STORAGES["files"]["OPTIONS"][name]
+
+
+def file_document_mb() -> object:
+    from workflows.files.limits import get_limit
+
+    return get_limit("document")
+
+
+def file_image_mb() -> object:
+    from workflows.files.limits import get_limit
+
+    return get_limit("image")
+
+
+def file_media_mb() -> object:
+    from workflows.files.limits import get_limit
+
+    return get_limit("video")
+
+
+def team_files_mb() -> object:
+    from django.conf import settings
+
+    return settings.TEAM_FILES_MB
+
+
+def file_link_seconds() -> object:
+    from django.conf import settings
+
+    return settings.FILE_LINK_SECONDS
 
 
 def database_pool_size() -> object:
@@ -243,8 +325,10 @@ def mfa_enabled() -> object:
 def signup_open() -> object:
     from django.test import RequestFactory
 
+    from accounts.http import adapter
     from accounts.http.adapter import AccountAdapter
 
+    adapter.has_owner = lambda: True  # the answer without one is tested with the pages
     return AccountAdapter().is_open_for_signup(RequestFactory().get("/"))
 
 
@@ -254,7 +338,7 @@ def net_allow() -> object:
 
     from config import net
 
-    with net.build_sync_client(timeout=5) as client:
+    with net.build_sync_client(timeout=30) as client:
         allowed = client.get(str(settings.MEMORY_EMBEDDER_URL)).status_code
         try:
             client.get("http://127.0.0.2:1/")
@@ -279,7 +363,7 @@ def local_models() -> object:
         url = f"http://127.0.0.1:{server.server_port}/v1"
 
         async def call(*, for_models: bool) -> str:
-            async with net.build_client(timeout=5, for_models=for_models) as client:
+            async with net.build_client(timeout=30, for_models=for_models) as client:
                 try:
                     await client.get(url)
                 except net.NetFault as fault:
@@ -327,6 +411,36 @@ def metrics_token() -> object:
     return [metrics(RequestFactory().get("/metrics", headers=h)).status_code for h in headers]
 
 
+def worker_metrics_address() -> object:
+    import urllib.error
+    import urllib.request
+
+    from django.conf import settings
+
+    from config.monitoring.server import serve_metrics
+
+    assert settings.WORKER_METRICS_ADDRESS
+    server = serve_metrics(settings.WORKER_METRICS_ADDRESS, settings.METRICS_TOKEN)
+    assert server is not None
+    url = f"http://127.0.0.1:{server.server_port}/metrics"
+    statuses = []
+    for token in ("wrong", settings.METRICS_TOKEN):
+        request = urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"})
+        try:
+            statuses.append(urllib.request.urlopen(request).status)
+        except urllib.error.HTTPError as error:
+            statuses.append(error.code)
+    server.shutdown()
+    return statuses
+
+
+def otel_endpoint() -> object:
+    """What uses it is tested by tests/config/monitoring/test_tracing.py, where the extra is installed."""
+    from django.conf import settings
+
+    return settings.OTEL_ENDPOINT
+
+
 def email_url() -> object:
     from django.core import mail
 
@@ -349,40 +463,6 @@ def _read_options_of_web() -> dict[str, str]:
     return dict(pairwise(command))
 
 
-def _send_to_http_provider() -> Any:
-    """Return the request that arrived for the team whose working memory ``MEMORY_PLACES`` puts elsewhere."""
-    from django.conf import settings
-
-    from memory.core.policy import NO_LIMITS
-    from memory.core.scopes import parse_namespace
-    from memory.routing import find_external_provider
-
-    rule = next(rule for rule in settings.MEMORY_PLACES if "@" in rule)
-    team = uuid.UUID(rule.partition("@")[2].partition("=")[0])
-    place = find_external_provider(team, parse_namespace("ai:memory:chat:1"), NO_LIMITS)
-    assert place is not None
-    place.provider.delete("ai:memory:chat:1", "note")
-    return _read_last_request()
-
-
-def _embed(text: str, *, question: bool) -> Any:
-    """Return the request that arrived from the embedder."""
-    from memory.embedding.embedders import get_configured_embedder
-
-    embedder = get_configured_embedder()
-    assert embedder is not None
-    embedder.embed([text], question=question, seconds=5)
-    return _read_last_request()
-
-
-def _read_last_request() -> Any:
-    """Return what the test's server was sent last."""
-    from django.conf import settings
-
-    with urllib.request.urlopen(f"{settings.MEMORY_HTTP_URL}/last") as response:
-        return json.load(response)
-
-
 def _write_log_lines() -> object:
     """Return the lines of an event that is too unimportant and of one that isn't."""
     from io import StringIO
@@ -400,7 +480,13 @@ def main(names: list[str]) -> None:
     django.setup()
     from config.env import env
 
-    effects: dict[str, Callable[[], object]] = {name: globals()[name] for name in names}
+    known = {
+        **vars(memory_setting_effects),
+        **vars(code_setting_effects),
+        **vars(api_setting_effects),
+        **globals(),
+    }
+    effects: dict[str, Callable[[], object]] = {name: known[name] for name in names}
     report = {name: [getattr(env(), name), effect()] for name, effect in effects.items()}
     print(json.dumps(report, default=str))
 

@@ -273,6 +273,7 @@ WAITS = ("/events",)
 described = schemathesis.openapi.from_dict(description())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("who", "examples"),
     [

@@ -3,6 +3,7 @@
 A process as a shell starts it where the start is part of what is asked, else one forked from what is loaded.
 """
 
+import json
 import os
 import re
 import subprocess
@@ -43,12 +44,21 @@ def down(said: str) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 def test_doctor_every_wall_stands_then_keys_that_others_may_read_are_named(
     live_stack: LiveStack, tmp_path: Path
 ):
     moved: dict[str, str | None] = {
         "MNEMOFLOW_HOME": str(tmp_path), "SECRET_KEY": None, "SECRET_KEYS_AT_REST": None,
     }  # fmt: skip
+
+    # With the keys of the stack: other tests have stored secrets there.
+    secrets = {
+        "secret_key": "x" * 64,
+        "keys_at_rest": live_stack.environment["SECRET_KEYS_AT_REST"].split(","),
+    }
+    (tmp_path / "secrets.json").touch(mode=0o600)
+    (tmp_path / "secrets.json").write_text(json.dumps(secrets))
 
     status, said = started(live_stack, **moved)
 

@@ -2,14 +2,22 @@
 
 import json
 
+import psycopg
 import pytest
 from django.contrib.auth.models import AnonymousUser
+from django.db import OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.test import Client, RequestFactory
 from django.urls import reverse
 
 from accounts import errors as accounts
-from config.errors import STATUS, DomainErrorMiddleware, build_body, find_status
+from config.errors import (
+    STATUS,
+    DomainErrorMiddleware,
+    answer_server_error,
+    build_body,
+    find_status,
+)
 from memory.core import errors as memory
 from tests.support.cast import Person
 from tests.support.markup import markup_of
@@ -111,6 +119,18 @@ def test_page_unexpected_error_is_left_to_be_loud():
     assert middleware().process_exception(page(), memory.MemoryFault()) is None
 
 
+def test_page_of_a_memory_provider_that_is_away_says_so_and_when_to_try_again():
+    away = memory.ProviderAway("The memory provider redis can't be reached.")
+
+    answer = middleware().process_exception(page(), away)
+
+    assert answer is not None
+    assert (answer.status_code, answer["Retry-After"]) == (503, "2")
+    text = answer.content.decode()
+    assert "These memories can&#x27;t be reached at the moment." in text
+    assert "redis" not in text
+
+
 @pytest.mark.parametrize(
     ("content_type", "status"),
     [
@@ -145,3 +165,60 @@ def test_address_that_takes_forms_alone_says_so_to_who_opens_it(alice: Person) -
     assert "can't be opened as a page" in markup_of(opened)
     assert (asked.status_code, asked.content) == (405, b"")
     assert over_the_api["Content-Type"] == "application/json"
+
+
+def answer_to_error(
+    error: Exception, path: str, method: str = "GET", **headers: str
+) -> HttpResponse:
+    """As Django asks for the page of an error that nothing has handled."""
+    try:
+        raise error
+    except Exception:
+        request = RequestFactory().generic(method, path, headers=headers)
+        answer = answer_server_error(request)
+    assert isinstance(answer, HttpResponse)
+    return answer
+
+
+def test_outage_of_the_database_is_no_fault_of_the_server_and_may_be_tried_again():
+    outage = OperationalError("the connection is lost")
+    outage.__cause__ = psycopg.errors.AdminShutdown("terminating connection")
+
+    page, api = answer_to_error(outage, "/memory/"), answer_to_error(outage, "/api/v1/runs")
+
+    error = json.loads(api.content)["error"]
+    assert (page.status_code, api.status_code) == (503, 503)
+    assert (page["Retry-After"], api["Retry-After"]) == ("2", "2")
+    assert (error["type"], error["retryable"]) == ("ServiceUnavailable", True)
+    assert b'http-equiv="refresh"' in page.content
+    # No text of the driver is shown.
+    assert b"terminating" not in page.content + api.content
+
+
+def test_form_that_an_outage_refused_is_not_reloaded_as_if_it_was_saved():
+    page = answer_to_error(psycopg.errors.AdminShutdown(), "/runs/1/stop/", "POST").content
+
+    assert b"was not saved" in page
+    assert b'http-equiv="refresh"' not in page
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "text"),
+    [
+        (psycopg.errors.AdminShutdown(), 503, "The database can't be reached at the moment."),
+        (ValueError("broken"), 500, "Something went wrong on the server."),
+    ],
+)
+def test_failed_fragment_leaves_the_page_as_it_is_and_says_why(
+    error: Exception, status: int, text: str
+):
+    answer = answer_to_error(error, "/runs/", "POST", **{"HX-Request": "true"})
+
+    assert (answer.status_code, answer["HX-Reswap"], answer.content) == (status, "none", b"")
+    assert json.loads(answer["HX-Trigger"])["show-toast"].startswith(text)
+
+
+def test_other_error_stays_a_fault_of_the_server():
+    page = answer_to_error(ValueError("broken"), "/memory/")
+
+    assert (page.status_code, "Retry-After" in page) == (500, False)

@@ -40,9 +40,16 @@ class Row:
 SETTINGS: Mapping[str, Row] = {
     "database_url": Row("{database}", "{database}", ["mnemoflow_app", "{database_name}"]),
     "database_owner_url": Row("{owner}", "{owner}", ["postgres"]),
+    "database_backup_url": Row("{owner}?connect_timeout=9", "{owner}?connect_timeout=9", "{owner}?connect_timeout=9"),
     "broker_url": Row("{broker}", "{broker}", [True, "virtual_host=5"]),
-    "redis_url": Row("{valkey}?db=6", "{valkey}?db=6", ["RedisCache", "arrived"]),
+    "redis_url": Row("{valkey}?db=6", "{valkey}?db=6", ["OutageCache", "arrived"]),
     "mnemoflow_home": Row("{home}", "{home}", [True], is_without_memory=True),
+    "files_dir": Row("{home}/disk/files", "{home}/disk/files", True, is_without_memory=True),
+    "files_bucket": Row("runs", "runs", "runs"),
+    "files_endpoint_url": Row("{server}", "{server}", "{server}"),
+    "files_region": Row("eu-central-1", "eu-central-1", "eu-central-1"),
+    "files_access_key": Row("AK47", "AK47", "AK47"),
+    "files_secret_key": Row("secret", "secret", "secret"),
     "audit_heads_file": Row("{home}/disk/heads.jsonl", "{home}/disk/heads.jsonl", [0, True]),
     "host": Row("0.0.0.0", "0.0.0.0", "0.0.0.0"),
     "port": Row("8123", 8123, "8123"),
@@ -51,6 +58,8 @@ SETTINGS: Mapping[str, Row] = {
         ["https://flows.example.org", "__Host-session", True],
     ),
     "allowed_hosts": Row("a.example, b.example", ["a.example", "b.example"], "b.example"),
+    "trusted_proxies": Row("10.0.0.0/8, ::1", ["10.0.0.0/8", "::1"], "203.0.113.9"),
+    "body_seconds": Row("0.2", 0.2, 408),
     "debug": Row("1", True, True),
     "secret_key": Row("k" * 40, "k" * 40, "text"),
     "secret_keys_at_rest": Row(",".join(KEYS), [*KEYS], ["a secret text", "an older text"]),
@@ -70,20 +79,39 @@ SETTINGS: Mapping[str, Row] = {
     "memory_embedder_dimensions": Row("3", 3, 3),
     "memory_embedder_question_prefix": Row("query: ", "query: ", ["query: text"]),
     "memory_embedder_text_prefix": Row("passage: ", "passage: ", ["passage: text"]),
-    "memory_embedder_seconds": Row("0.5", 0.5, [[], True]),
+    "memory_embedder_seconds": Row("2.5", 2.5, [[], True]),
     "memory_embedder_unrelated_cosine": Row("0.7", 0.7, 0.7),
     "worker_threads": Row("7", 7, [7, 7]),
+    "team_running_runs": Row("11", 11, 11),
+    "workflow_running_runs": Row("12", 12, 12),
+    "team_queued_runs": Row("13", 13, 13),
     "run_max_steps": Row("321", 321, 321),
+    "api_requests_per_minute": Row("7", 7, 7),
+    "api_team_requests_per_minute": Row("9", 9, 9),
+    "team_runs_per_day": Row("100", 100, 100),
+    "team_concurrent_runs": Row("3", 3, 3),
+    "team_tokens_per_day": Row("5000", 5_000, 5_000),
+    "team_code_seconds_per_day": Row("60", 60, 60),
+    "run_keep_days": Row("12", 12, 12),
+    "run_keep_failed_days": Row("34", 34, 34),
+    "file_document_mb": Row("3", 3, 3),
+    "file_image_mb": Row("4", 4, 4),
+    "file_media_mb": Row("5", 5, 5),
+    "team_files_mb": Row("6", 6, 6),
+    "file_link_seconds": Row("77", 77, 77),
     "database_pool_size": Row("3", 3, 3),
     "mfa_enabled": Row("true", True, "/accounts/2fa/"),
     "signup_open": Row("yes", True, True),
     "net_allow": Row("{address}, 10.1.0.0/16", ["{address}", "10.1.0.0/16"], [200, "AddressRefused"]),
+    "code_http": Row("0", False, "CODE_HTTP"),
+    "code_full_python": Row("1", True, ["FullPython", "JavaScript"]),
     "local_models": Row("1", True, ["connected", "AddressRefused"]),
     "ollama_host": Row("0.0.0.0:4711", "0.0.0.0:4711", "http://127.0.0.1:4711/v1"),
     "mcp_stdio_commands": Row(
         "git=/bin/mcp-git --repository /srv", ["git=/bin/mcp-git --repository /srv"],
         {"git": "/bin/mcp-git --repository /srv"},
     ),
+    "openai_forwarded_headers": Row("1", True, ["ana", "chat-7"]),
     "embed_origins": Row(
         "https://wiki.example.com", ["https://wiki.example.com"],
         {"frame-ancestors": ["https://wiki.example.com"]},
@@ -91,6 +119,8 @@ SETTINGS: Mapping[str, Row] = {
     "log_format": Row("json", "json", ["important"]),
     "log_level": Row("WARNING", "WARNING", ["important"]),
     "metrics_token": Row("a-token-for-metrics", "a-token-for-metrics", [403, 200]),
+    "worker_metrics_address": Row("127.0.0.1:0", "127.0.0.1:0", [403, 200]),
+    "otel_endpoint": Row("http://127.0.0.1:4318", "http://127.0.0.1:4318", "http://127.0.0.1:4318"),
     "email_url": Row(
         "smtp://mia:p%40ss@mail.example:587", "smtp://mia:p%40ss@mail.example:587",
         ["mail.example", 587, "mia", "p@ss", True],
@@ -112,7 +142,7 @@ class _Server(BaseHTTPRequestHandler):
         headers = {"authorization": self.headers["Authorization"]}
         type(self).last = {"path": self.path, "body": body, **headers}
         if "slow" in str(body.get("input")):
-            time.sleep(2)
+            time.sleep(20)
         vector = {"object": "embedding", "index": 0, "embedding": [1.0, 0.0, 0.5]}
         self._answer({"object": "list", "data": [vector], "model": "tiny-3", "count": 0})
 

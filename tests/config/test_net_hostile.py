@@ -218,7 +218,7 @@ def test_public_name_gets_as_far_as_connecting_to_the_address_that_was_checked()
 
     # pytest-socket stops the connection to the public address; our own walls let it pass.
     with (
-        net.build_sync_client(allow=(), resolver=watched, timeout=2) as client,
+        net.build_sync_client(allow=(), resolver=watched, timeout=30) as client,
         pytest.raises(Exception, match=PUBLIC.replace(".", r"\.")) as stopped,
     ):
         client.get("http://public.test/")

@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 from ninja import Schema
 
+from accounts.roles import SCOPES, SERVICE_SCOPES
 from config.api import api
 
 
 DESCRIPTION: dict[str, Any] = api.get_openapi_schema()
-OURS = re.compile(r"/api/v1/(memory|knowledge|audit|teams|groups|members|keys|invitations|me)\b")
+OPERATION_ID = re.compile(r"[a-z]+(_[a-z]+)+")
+LIST_FIELDS = {"items", "next", "count"}
 
 
 def shapes(of: type[Schema] = Schema) -> Iterator[type[Schema]]:
@@ -26,8 +28,15 @@ def operations() -> list[tuple[str, dict[str, Any]]]:
         (f"{verb.upper()} {path}", found)
         for path, verbs in DESCRIPTION["paths"].items()
         for verb, found in verbs.items()
-        if OURS.match(path)
     ]
+
+
+def schema_of(response: dict[str, Any]) -> dict[str, Any]:
+    """The schema of a JSON answer; empty for any other."""
+    schema = response.get("content", {}).get("application/json", {}).get("schema", {})
+    name = schema.get("$ref", "").rpartition("/")[2]
+    found: dict[str, Any] = DESCRIPTION["components"]["schemas"].get(name, schema)
+    return found
 
 
 def bodies() -> list[tuple[str, str]]:
@@ -57,6 +66,75 @@ def test_name_in_the_description_stands_for_one_shape() -> None:
 
 def test_every_operation_says_what_it_does() -> None:
     assert [name for name, found in operations() if not found.get("description")] == []
+
+
+def test_operations_have_short_names_of_their_own_and_summaries_in_words() -> None:
+    ids = [found["operationId"] for _name, found in operations()]
+
+    assert sorted(set(ids)) == sorted(ids)
+    assert [name for name in ids if not OPERATION_ID.fullmatch(name)] == []
+    summaries = [found["summary"] for _name, found in operations()]
+    assert [text for text in summaries if " " not in text or text.istitle()] == []
+
+
+def test_every_operation_names_its_permission_its_errors_and_an_example() -> None:
+    for name, found in operations():
+        scopes = found["x-scopes"]
+        errors = {int(status): answer for status, answer in found["responses"].items()}
+        known = SCOPES.keys() | SERVICE_SCOPES.keys()
+
+        assert scopes is None or set(scopes) <= known, name
+        assert all(f"`{scope}`" in found["description"] for scope in scopes or ()), name
+        assert {401, 403, 429, 503} <= errors.keys(), name
+        assert "{" not in name or 404 in errors, name
+        assert "requestBody" not in found or {400, 413, 415, 422} <= errors.keys(), name
+        (sample,) = found["x-codeSamples"]
+        assert sample["source"].startswith("curl"), name
+
+
+def test_errors_have_one_shape_but_those_of_conflicts_and_imports() -> None:
+    others = {
+        (name, status)
+        for name, found in operations()
+        for status, answer in found["responses"].items()
+        if int(status) >= 400 and schema_of(answer).get("title") != "ApiErrorOut"
+    }
+
+    assert {(name.rpartition("/")[2], status) for name, status in others} == {
+        ("draft", 409),
+        ("undo", 409),
+        ("redo", 409),
+        ("import", 422),
+    }
+
+
+def test_error_that_a_description_names_is_among_the_answers() -> None:
+    (start,) = (found for _name, found in operations() if found["operationId"] == "start_run")
+
+    assert "NotPublished" in start["responses"][409]["description"]
+    assert "InputRejected" in start["responses"][422]["description"]
+
+
+def test_every_list_has_the_same_envelope_and_parameters() -> None:
+    lists = []
+    for name, found in operations():
+        if name.startswith("GET"):
+            schema = schema_of(found["responses"].get(200, {}))
+            assert schema.get("type") != "array", name
+            if schema.get("properties", {}).keys() >= LIST_FIELDS:
+                lists.append(name)
+                asked = {parameter["name"] for parameter in found["parameters"]}
+                assert {"limit", "cursor"} <= asked, name
+                assert "offset" not in asked, name
+        elif found["operationId"].startswith("list_"):
+            pytest.fail(f"{name} lists without GET")
+
+    assert {name for name, found in operations() if found["operationId"].startswith("list_")} - {
+        *lists,
+        "GET /api/v1/workflows/{workflow_id}/changes",
+        "GET /api/v1/knowledge/pages/{entry_id}/links",
+    } == set()
+    assert len(lists) > 40
 
 
 @pytest.mark.parametrize(("operation", "name"), bodies(), ids=lambda one: one)

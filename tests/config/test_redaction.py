@@ -2,12 +2,12 @@
 
 import base64
 import json
-import time
 from urllib.parse import quote, quote_plus
 
 import pytest
 
 from config.redaction import MASK, LogRedactor, build_redactor
+from tests.support.processor_time import limit_cpu
 
 
 CANARY = 'sk-Canary+7/f3=a9&1c0de"ü'
@@ -97,7 +97,5 @@ def test_redaction_is_fast() -> None:
     redactor = build_redactor([f"sk-{i:040d}" for i in range(50)])
     text = "an ordinary line of a log without anything secret in it\n" * 2000
 
-    start = time.process_time()
-    assert redactor.redact_text(text) == text
-
-    assert time.process_time() - start < 0.25
+    with limit_cpu(0.25):
+        assert redactor.redact_text(text) == text

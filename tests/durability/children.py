@@ -87,7 +87,7 @@ def make_workflow(cluster: Cluster, cast: Cast, ledger: FakeOpenAI) -> Make:
 
 def children(cluster: Cluster, parent: Any) -> list[Run]:
     rows = cluster.db.execute(
-        "select id, team_id from workflows_run where parent_id = %s order by id",
+        "select id, team_id from workflows_run where parent_id = %s order by created_at, id",
         (getattr(parent, "pk", parent),),
     ).fetchall()
     return [Run(id=row[0], team_id=row[1]) for row in rows]

@@ -26,6 +26,9 @@ from workflows.services.catalog import importing
 from workflows.services.credentials import create_provider
 
 
+# As many connections whatever the threads, so that one nursery serves all workers.
+POOL = {"database_pool_size": 32}
+
 ENDED = ("succeeded", "partial-succeeded", "failed", "stopped")
 
 
@@ -40,7 +43,7 @@ class Cluster:
     processes: dict[str, Forked] = field(default_factory=dict)
 
     def start(self, name: str = "one", threads: int = 8) -> None:
-        program = worker_program(env().model_copy(update={"worker_threads": threads}))
+        program = worker_program(env().model_copy(update={"worker_threads": threads} | POOL))
         environment = {**os.environ, **program.environment, **self.environment}
         log = self.logs / f"{name}.log"
         self.processes[name] = self.nurseries.start(program.command, environment, log, log)
@@ -211,8 +214,32 @@ def _template(name: str) -> dict[str, Any]:
     return {"type": "template-transform", "title": name, "template": name, "variables": []}
 
 
-DATA: dict[str, Callable[[str], dict[str, Any]]] = {"llm": _llm, "template-transform": _template}
-FIELD = {"llm": "text", "template-transform": "output"}
+def _store(name: str) -> dict[str, Any]:
+    return {
+        "type": "memory-store",
+        "title": name,
+        "scope": "run",
+        "key": name,
+        "value_selector": ["llm1", "text"],
+    }
+
+
+def _recall(name: str) -> dict[str, Any]:
+    return {"type": "memory-recall", "title": name, "scope": "run", "query": "stored"}
+
+
+DATA: dict[str, Callable[[str], dict[str, Any]]] = {
+    "llm": _llm,
+    "template-transform": _template,
+    "memory-store": _store,
+    "memory-recall": _recall,
+}
+FIELD = {
+    "llm": "text",
+    "template-transform": "output",
+    "memory-store": "entry",
+    "memory-recall": "text",
+}
 
 
 @pytest.fixture

@@ -58,7 +58,7 @@ def test_question_of_a_grandchild_frees_the_worker_and_its_answer_continues_all(
     cluster.kill("one")
     cluster.start("two", threads=1)
     answer(cast, inner, name="Lee")
-    row = cluster.until_ended(run, seconds=20)
+    row = cluster.until_ended(run)
 
     assert (row["status"], row["outputs"]) == ("succeeded", {"text": "Lee"})
     assert asked(ledger, "before") == 1
@@ -81,7 +81,7 @@ def test_stop_of_one_that_waits_ends_the_other(
         found = Run.objects.unscoped().get(pk=(run if stopped == "parent" else child).pk)
 
     cancel_run(cast.alice.principal, found)
-    rows = [cluster.until_ended(each, seconds=10) for each in (run, child)]
+    rows = [cluster.until_ended(each) for each in (run, child)]
 
     ends = {"parent": ["stopped", "stopped"], "child": ["failed", "stopped"]}
     assert [row["status"] for row in rows] == ends[stopped]

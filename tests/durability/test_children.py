@@ -141,7 +141,7 @@ def test_stopping_the_parent_stops_all_below_it(
     inner = only_child(cluster, middle)
 
     cancel_run(cast.alice.principal, run)
-    rows = [cluster.until_ended(each, seconds=10) for each in (run, middle, inner)]
+    rows = [cluster.until_ended(each) for each in (run, middle, inner)]
 
     assert [row["status"] for row in rows] == ["stopped"] * 3
     for each in (run, middle, inner):
@@ -162,7 +162,7 @@ def test_stopped_child_fails_its_parent_with_the_reason(
         found = Run.objects.unscoped().get(pk=child.pk)
 
     cancel_run(cast.alice.principal, found)
-    row = cluster.until_ended(run, seconds=10)
+    row = cluster.until_ended(run)
 
     assert (row["status"], row["error"]) == ("failed", "inner stopped: The run was stopped.")
     assert row["error_node"] == "n1"
@@ -183,7 +183,7 @@ def test_step_that_takes_too_long_stops_its_child(
     row = cluster.until_ended(run)
 
     assert row["status"] == "partial-succeeded"
-    assert cluster.until_ended(only_child(cluster, run), seconds=5)["status"] == "stopped"
+    assert cluster.until_ended(only_child(cluster, run))["status"] == "stopped"
 
 
 def test_retry_runs_a_new_child_and_a_later_attempt_finds_both(

@@ -97,9 +97,9 @@ def again(cluster: Cluster) -> None:
 
 
 def close() -> None:
-    from memory.embedding.embedders import get_embedder
+    from memory.embedding.embedders import get_configured_embedder
     from memory.embedding.openai_compatible import OpenAICompatible
 
-    made = get_embedder()
+    made = get_configured_embedder()
     if isinstance(made, OpenAICompatible):
         made.close()

@@ -171,7 +171,7 @@ def test_secret_is_in_no_table_no_log_and_no_answer(
     assert {table for table, row in rows(cluster) if "[secret KEY" in row} >= {
         "workflows_run",
         "workflows_step",
-        "workflows_runevent",
+        "workflows_runcommit",
     }
     assert "memory_entry" in {table for table, row in rows(cluster) if "[redacted]" in row}
 

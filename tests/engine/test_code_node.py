@@ -21,7 +21,8 @@ def spec(**data: Any) -> NodeSpec:
 @pytest.mark.parametrize(
     ("data", "field", "is_error"),
     [
-        ({"code_language": "javascript"}, "code_language", False),
+        ({"code_language": "ruby"}, "code_language", False),
+        ({"code_language": "javascript", "code": "let a = 1;"}, "code", False),
         ({"code": ""}, "code", False),
         ({"code": "x = 1"}, "code", False),
         ({"variables": [{"variable": "not an argument", "value_selector": ["a", "b"]}]}, "variables.0.variable", True),
@@ -37,6 +38,19 @@ def test_problem_is_addressed_to_its_field(
     (problem,) = Code().check(spec(**data))
 
     assert (problem.field, problem.is_error, problem.node) == (field, is_error, "c")
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["function main({a}) { return {}; }", "async function main(i) {}", "const main = (i) => ({});"],
+)
+def test_javascript_is_no_problem(code: str) -> None:
+    data = {
+        "code": code,
+        "variables": [{"variable": "not an argument", "value_selector": ["a", "b"]}],
+    }
+
+    assert Code().check(spec(code_language="javascript", **data)) == []
 
 
 def test_node_that_is_right_has_no_problem() -> None:

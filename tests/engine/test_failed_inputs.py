@@ -5,11 +5,14 @@ from typing import Any
 
 import pytest
 
+from memory.core.records import StoreParams
+from memory.providers.in_memory import InMemoryProvider
 from tests.support.documents import document, end, inside, iteration, llm, node, start, template
 from tests.support.engine import JinjaHere
 from workflows.engine.errors import CodeFailed, HttpFailed, ModelFailed
 from workflows.engine.language.document import Json, NodeSpec
 from workflows.engine.ports import CodeRequest, HttpRequest, ModelRequest
+from workflows.engine.runtime.events import MemoryRecalled
 from workflows.engine.runtime.runner import WorkflowRunner
 from workflows.engine.runtime.step_records import StepRecord, StepStatus
 
@@ -110,3 +113,21 @@ async def test_container_that_fails_keeps_its_items() -> None:
 
     failed = {step.key.node_id: step.inputs for step in result.steps if step.error}
     assert failed == {"t": {"x": "a"}, "it": {"items": ["a", "b"]}}
+
+
+async def test_model_that_fails_after_a_recall_still_tells_what_was_recalled() -> None:
+    memory = InMemoryProvider()
+    memory.store(StoreParams("user:ana", "k", value="Ana likes tea"))
+    asking = llm(
+        "n", ("user", "tea?"), enhanced_memory={"enabled": True, "scope": "user"}, model=MODEL
+    )
+    made = document([start("q"), asking, end(o=["n", "text"])], ["start -> n", "n -> end"])
+    broken: Any = Breaks()
+    handle = WorkflowRunner(made, models=broken, memory=memory).start(
+        inputs={"q": "hi"}, system={"user_id": "ana"}
+    )
+
+    events = [event async for event in handle.events()]
+
+    recalled = [event for event in events if isinstance(event, MemoryRecalled)]
+    assert [[entry["key"] for entry in event.entries] for event in recalled] == [["k"]]

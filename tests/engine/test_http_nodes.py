@@ -166,7 +166,7 @@ async def test_default_value_stands_in_for_an_error_status() -> None:
         ({"url": "http://x", "body": {"type": "json", "data": []}}, "body.data"),
         ({"url": "http://x", "body": {"type": "form-data", "data": [{"type": "file", "key": "a"}]}}, "body.data.0.file"),
         ({"url": "http://x", "body": {"type": "nonsense"}}, "body.type"),
-        ({"url": "http://x", "timeout": {"read": -1}}, "timeout.Timeout.read"),
+        ({"url": "http://x", "timeout": {"read": -1}}, "timeout.read"),
     ],
 )  # fmt: skip
 def test_problem_is_addressed_to_its_field(data: dict[str, Any], field: str) -> None:

@@ -1,11 +1,14 @@
 """The llm kind with vision: images of files join the user's last message."""
 
+import base64
 from typing import Any
 
 import pytest
 
-from tests.support.documents import document, end, llm, start
+from tests.support.documents import document, end, llm, node, start
 from tests.support.engine import EchoModels
+from workflows.engine.files.local import LocalFiles
+from workflows.engine.nodes import build_kinds
 from workflows.engine.ports import ImagePart, Message
 from workflows.engine.runtime.run_request import RunResult
 from workflows.engine.runtime.runner import WorkflowRunner
@@ -99,3 +102,75 @@ async def test_image_that_cannot_be_sent_is_named(files: Any, error: str) -> Non
     result = await ask(EchoModels(), files, {"enabled": True})
 
     assert (result.error_type, result.error) == ("ImageInvalid", error)
+
+
+PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 30
+
+
+async def ask_with_store(files: LocalFiles, value: Any) -> tuple[RunResult, EchoModels]:
+    models = EchoModels()
+    nodes = [
+        start("q"),
+        llm("x", ("user", "Look"), vision={"enabled": True}),
+        end(text=["x", "text"]),
+    ]
+    runner = WorkflowRunner(document(nodes, ["start -> x", "x -> end"]), models=models, files=files)
+    return await runner.run(inputs={"q": "Q"}, system={"files": value}), models
+
+
+async def test_stored_image_is_sent_with_its_content_and_shown_by_its_name() -> None:
+    files = LocalFiles()
+    image = files.add(PNG, "cat.jpg", kind="image", mime_type="image/jpeg")
+
+    result, models = await ask_with_store(files, [image])
+
+    data = base64.b64encode(PNG).decode()
+    part = ImagePart(f"data:image/png;base64,{data}", "high", "cat.jpg")  # what its content is
+    assert models.requests[0].messages[0].images == (part,)
+    assert result.steps[1].inputs["messages"][0]["images"] == ["cat.jpg"]
+
+
+@pytest.mark.parametrize(
+    ("content", "error"),
+    [
+        (b"<svg/>", "cat.svg is not a PNG, JPEG, GIF or WebP image, which models read"),
+        (PNG + b"\0" * 21 * 1024**2, "The file has more than 20 MB"),
+    ],
+)
+async def test_stored_file_that_no_model_reads_is_named(content: bytes, error: str) -> None:
+    files = LocalFiles()
+    image = files.add(content, "cat.svg", kind="image")
+
+    result, _models = await ask_with_store(files, [image])
+
+    assert result.error == error
+
+
+@pytest.mark.parametrize(
+    ("model", "is_warned"),
+    [
+        ("deepseek-chat", True), ("gpt-3.5-turbo", True), ("openai/gpt-4", True), ("qwen-plus", True),
+        ("llama3.1:8b", True), ("mixtral-8x7b", True), ("gpt-4o", False), ("gpt-5-mini", False),
+        ("claude-sonnet-4", False), ("qwen-vl-plus", False), ("llama3.2-vision", False), ("default", False),
+        ("gemini-2.5-flash", False), ("glm-4v", False), ("pixtral-12b", False), ("my-own-model", False),
+    ],
+)  # fmt: skip
+def test_model_that_sees_no_images_is_warned_about(model: str, is_warned: bool) -> None:
+    settings: dict[str, dict[str, Any]] = {
+        "llm": {"prompt_template": [{"role": "user", "text": "Look"}]},
+        "question-classifier": {
+            "query_variable_selector": ["start", "q"],
+            "classes": [{"id": "1", "name": "a"}],
+        },
+        "parameter-extractor": {
+            "query": ["start", "q"],
+            "parameters": [{"name": "a", "type": "string"}],
+        },
+    }
+    for kind, data in settings.items():
+        spec = node("x", kind, model={"provider": "p", "name": model, "mode": "chat"},
+                    vision={"enabled": True}, **data)  # fmt: skip
+
+        problems = [problem.code for problem in build_kinds()[kind].check(spec)]
+
+        assert ("llm.vision" in problems) is is_warned, kind

@@ -48,3 +48,43 @@ def test_long_message_has_limits() -> None:
 
     assert len(statements) == MAX_STATEMENTS
     assert max(map(len, statements)) == 500
+
+
+@pytest.mark.parametrize(
+    ("message", "statements"),
+    [
+        (
+            "My name is Boris, I live in Lyon and shellfish makes me ill.",
+            ["My name is Boris.", "I live in Lyon.", "Shellfish makes me ill."],
+        ),
+        ("I'm Boris, I'm 30 and I'm a nurse", ["I'm Boris", "I'm 30", "I'm a nurse"]),
+        (
+            "I was born in Rome, Italy, my wife is Ana, and we have two kids.",
+            ["I was born in Rome, Italy.", "My wife is Ana.", "We have two kids."],
+        ),
+        (
+            "我叫鲍里斯，我住在里昂，吃海鲜会不舒服。",
+            ["我叫鲍里斯。", "我住在里昂。", "吃海鲜会不舒服。"],
+        ),
+    ],
+)
+def test_clauses_of_a_sentence_are_statements(message: str, statements: list[str]) -> None:
+    assert list_statements(message) == statements
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "I like tea and coffee",
+        "I like tea, coffee and milk.",
+        "my sister and her husband live in Rome",
+        "My mother, my father and my sister are doctors, and I am a nurse.",
+        "My sister is Anna, she lives in Rome and I love her.",
+        "I'm Ana, and I'm allergic to peanuts.",
+        "If it rains, I stay home, my dog is sad and I read.",
+        "我喜欢茶，咖啡，还有牛奶。",
+        "我妹妹叫安娜，她住在罗马，我很想她。",
+    ],
+)
+def test_sentence_of_parts_that_need_each_other_stays_whole(message: str) -> None:
+    assert list_statements(message) == [message]

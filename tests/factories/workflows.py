@@ -6,11 +6,10 @@ from accounts.tenancy import tenant
 from workflows.models import (
     Message,
     Run,
-    RunEvent,
+    RunCommit,
     RunPartial,
     RunWait,
     Step,
-    StepIntent,
     StepPart,
     Version,
     Workflow,
@@ -80,10 +79,17 @@ def make_journal(run: Run, text: str = "hello") -> None:
         Step.objects.create(
             **own, node_key="end", kind="end", status="succeeded", outputs={"text": text}
         )
-        StepIntent.objects.create(**own, node_key="end", attempt=1, idempotency_key="k")
         StepPart.objects.create(**own, node_key="agent", part="1.model", kind="agent-model")
         RunWait.objects.create(**own, node_key="ask", form={"content": "?"})
-        RunEvent.objects.create(**own, seq=1, name="run_started", data={"text": text})
+        intent = {"node_key": "end", "rounds": [], "idempotency_key": "k", "is_repeated": False}
+        RunCommit.objects.create(
+            **own,
+            number=1,
+            attempt=1,
+            last_seq=1,
+            events=[["run_started", {"text": text}]],
+            intents=[intent],
+        )
         Run.objects.unscoped().filter(pk=run.pk).update(last_seq=1)
         RunPartial.objects.create(**own, segments=[["end", None, 0, 0, 0, text]])
 

@@ -85,7 +85,17 @@ class Vectors:
     raw: bytes | None = None
 
 
-Reply = Answer | Failure | Vectors
+@dataclass(frozen=True)
+class Scores:
+    """An answer of /rerank: by the documents, in the shape of Jina, Cohere and vLLM, or as the bare list of TEI."""
+
+    of: Callable[[str], float]
+    as_tei: bool = False
+    usage: dict[str, int] | None = None
+    raw: bytes | None = None
+
+
+Reply = Answer | Failure | Vectors | Scores
 Scripted = Reply | str | Callable[[Request], "Reply | str"]
 
 
@@ -167,7 +177,7 @@ class _Handler(BaseHTTPRequestHandler):
         request = self._request(json.loads(self.rfile.read(length)))
         if self._turned_away(request):
             return None
-        if request.path not in {*_FRAMES, EMBEDDINGS}:
+        if request.path not in {*_FRAMES, EMBEDDINGS, RERANK}:
             return self._fail(Failure(404))
         if "stream_options" in request.body and not self.fake.knows_stream_options:
             return self._fail(Failure(400, "Unrecognized argument: stream_options"))
@@ -182,9 +192,21 @@ class _Handler(BaseHTTPRequestHandler):
             if reply.raw is not None:
                 return self._send(200, reply.raw, "application/json", {})
             return self._json(200, _embedded(request, reply))
+        if isinstance(reply, Scores):
+            return self._answer_scores(request, reply)
         if request.body.get("stream"):
             return self._stream(request, reply)
         return self._json(200, _whole(request, reply))
+
+    def _answer_scores(self, request: Request, reply: Scores) -> None:
+        if reply.raw is not None:
+            return self._send(200, reply.raw, "application/json", {})
+        name = "texts" if reply.as_tei else "documents"
+        if name not in request.body:
+            return self._fail(
+                Failure(422, f"Failed to parse the request body: missing field `{name}`")
+            )
+        return self._json(200, _scored(request, reply))
 
     def log_message(self, *_: object) -> None:
         pass
@@ -302,6 +324,25 @@ def completion_frames(request: Request, answer: Answer) -> list[dict[str, Any]]:
 
 
 EMBEDDINGS = "/v1/embeddings"
+RERANK = "/v1/rerank"
+
+
+def _scored(request: Request, reply: Scores) -> Any:
+    """Score the documents, the best first, and of those as many as were asked for."""
+    documents = request.body["texts" if reply.as_tei else "documents"]
+    order = sorted(range(len(documents)), key=lambda index: -reply.of(documents[index]))
+    if reply.as_tei:
+        return [{"index": index, "score": reply.of(documents[index])} for index in order]
+    results = [
+        {
+            "index": index,
+            "relevance_score": reply.of(documents[index]),
+            "document": {"text": documents[index]},
+        }
+        for index in order[: request.body.get("top_n")]
+    ]
+    usage = {"usage": reply.usage} if reply.usage else {}
+    return {"id": "fake-1", "model": request.body["model"], "results": results, **usage}
 
 
 def _embedded(request: Request, reply: Vectors) -> dict[str, Any]:

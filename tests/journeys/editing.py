@@ -87,6 +87,11 @@ def import_workflow(page: Page, document: Mapping[str, Any]) -> Draft:
     page.goto("/workflows/import/")
     page.locator("main textarea").fill(json.dumps(document))
     page.locator("main form button[type=submit]").click()
+    editor = page.locator("#editor")
+    from_report = page.get_by_role("link", name="Open the workflow")  # if something is missing
+    expect(editor.or_(from_report)).to_be_visible(timeout=READY)
+    if from_report.is_visible():
+        from_report.click()
     ready(page)
     return Draft(page, id_in(page))
 

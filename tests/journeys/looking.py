@@ -1,7 +1,7 @@
 """What is wrong with a page for people who look at it, or who can't: asked in the page itself."""
 
 from axe_playwright_python.base import AXE_SCRIPT
-from playwright.sync_api import Page
+from playwright.sync_api import Frame, Page
 
 
 # Each answers a list of complaints. Functions, not strings to evaluate: the pages' policy forbids eval.
@@ -9,6 +9,11 @@ OVERFLOW = """() => {
   const { scrollWidth, clientWidth } = document.documentElement;
   return scrollWidth > clientWidth ? [`${scrollWidth} px of content in ${clientWidth} px`] : [];
 }"""
+
+# After a change of the window: what fits itself into it has been told in the first frame, and is drawn in the second.
+DRAWN = (
+    "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))"
+)
 
 # Text that is cut at the side, or that sticks out of its card: by the box of each text, not of its element. What ends in an
 # ellipsis, or can be scrolled to, is neither.
@@ -196,7 +201,7 @@ AXE = """async (rules) => {
 COLOURS = ("color-contrast", "link-in-text-block")
 
 
-def shut_out(page: Page, *rules: str) -> list[str]:
+def shut_out(page: Page | Frame, *rules: str) -> list[str]:
     """What axe-core says keeps somebody out: its serious and critical findings, by these rules or by all."""
     if not page.evaluate("() => Boolean(window.axe)"):
         page.evaluate(f"() => {{ {AXE_SCRIPT} }}")

@@ -1,4 +1,4 @@
-"""Browser contexts that tests of a module lend one after the other: what is kept there goes, what was loaded stays.
+"""Browser contexts that the journeys lend one after the other: what is kept there goes, what was loaded stays.
 
 The editor is more than a hundred scripts. A context made anew fetches and compiles them all: two seconds of a processor
 for each test. So does, in part, a page made anew, which is a process of its own besides; so the one page stays, too.

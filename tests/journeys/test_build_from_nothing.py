@@ -23,6 +23,7 @@ def empty(signed_in: Page, live_stack: LiveStack, language: str) -> Draft:
     return draft
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("way", "language"),
     [

@@ -72,13 +72,13 @@ def test_detours_agree(signed_in: Page):
     found = signed_in.evaluate(
         """async (graphs) => {
           const r = await import("/static/js/canvas/edge_routes.js");
-          const { MAX_ROUTED_NODES, LEAD, LANE, CLEARANCE, REACH, CORNER, SAMPLES } = r;
+          const { MAX_ROUTED_NODES, MAX_ROUTED_EDGES, LEAD, LANE, CLEARANCE, REACH, CORNER, SAMPLES } = r;
           return {
             routes: graphs.map(([ends, boxes]) => {
               const detour = r.findDetour(ends, boxes.map(([id, x, y, w, h]) => ({ id, x, y, w, h })), ["n0", "n1"]);
               return [detour, r.routePath(ends, detour)];
             }),
-            constants: { MAX_ROUTED_NODES, LEAD, LANE, CLEARANCE, REACH, CORNER, SAMPLES },
+            constants: { MAX_ROUTED_NODES, MAX_ROUTED_EDGES, LEAD, LANE, CLEARANCE, REACH, CORNER, SAMPLES },
           };
         }""",
         graphs,

@@ -8,11 +8,42 @@ from django.templatetags.static import static
 from playwright.sync_api import Locator, Page, expect
 
 from tests.journeys.chatting import say, use_sample
+from tests.journeys.editing import import_workflow, ready
 from workflows.models import RunEvent
 from workflows.views.runs.recalled_memory import find_missed_query
 
 
 pytestmark = pytest.mark.browser
+
+SOUP = """## Soup
+
+What you **need**, as [the book](https://example.com/book) has it:
+
+- salt
+- sugar
+
+| what | how much |
+|---|---|
+| salt | two spoons |
+
+```
+stir()
+```
+"""
+ANSWERS_IN_MARKDOWN = {
+    "version": "0.6.0",
+    "kind": "app",
+    "app": {"name": "Soup", "mode": "advanced-chat"},
+    "workflow": {
+        "graph": {
+            "nodes": [
+                {"id": "start", "data": {"type": "start", "title": "Start", "variables": []}},
+                {"id": "answer", "data": {"type": "answer", "title": "Answer", "answer": SOUP}},
+            ],
+            "edges": [{"id": "e1", "source": "start", "target": "answer"}],
+        }
+    },
+}
 
 SCREENS = ((1440, 900), (1024, 768), (390, 844))
 
@@ -124,7 +155,7 @@ def test_memory_searched_for_stands_first_though_its_node_was_slower(signed_in: 
     )
 
     assert added == [2, 1, 0]  # each memory once
-    assert rows == [["b", "50% match"], ["c", "50% match"], ["a", "0% match"]]
+    assert rows == [["b", "50% match"], ["c", "50% match"], ["a", ""]]
 
 
 def event_of(data: dict[str, Any]) -> RunEvent:
@@ -146,3 +177,39 @@ def only_the_log_scrolls(page: Page) -> None:
     rest = page.locator("#panel-run").evaluate("pane => pane.scrollHeight - pane.clientHeight")
     assert rest == 0
     assert page.locator(".chat-log").evaluate("log => log.scrollHeight - log.clientHeight") > 0
+
+
+def test_answer_that_has_ended_is_shown_as_the_markdown_it_is(signed_in: Page):
+    page = signed_in
+    import_workflow(page, ANSWERS_IN_MARKDOWN)
+
+    answer = say(page, "What is in it?")
+
+    expect(answer.get_by_role("listitem")).to_have_text(["salt", "sugar"])
+    expect(answer.get_by_role("heading", name="Soup", level=5)).to_be_visible()
+    expect(answer.get_by_role("cell", name="two spoons")).to_be_visible()
+    expect(answer).not_to_contain_text("**")
+    page.reload()
+    expect(page.locator(".chat-log .bubble-it").get_by_role("listitem")).to_have_count(2)
+
+
+def test_message_that_reaches_no_server_is_kept_and_the_person_is_told(signed_in: Page):
+    use_sample(signed_in, "A chatbot that remembers")
+    address = signed_in.url
+    signed_in.goto("about:blank")
+    page = signed_in.context.new_page()  # whose failed request is no trouble of the test's own page
+    page.goto(address)
+    ready(page)
+    box = page.get_by_role("textbox", name="Message")
+    box.fill("My bicycle is green.")
+
+    page.context.set_offline(True)
+    box.press("Enter")
+
+    toast = page.locator("[data-toast]")
+    expect(toast).to_have_text(["The server can't be reached. Try again in a moment."])
+    expect(box).to_have_value("My bicycle is green.")
+    page.context.set_offline(False)
+    box.press("Enter")
+    expect(page.locator(".bubble-me")).to_have_text([re.compile("My bicycle is green.")])
+    page.close()

@@ -73,7 +73,7 @@ def unknown_to_somebody_else(page: Page, workflow: str) -> None:
 
 def forgotten_is_gone(page: Page, workflow: str) -> Page:
     """Forgotten on the page of memories, asked for in another tab: that tab."""
-    page.goto("/memory/")
+    page.goto("/memory/namespaces/")
     page.get_by_role("row").filter(has_text="You").get_by_role("link").click()
     page.get_by_role("row").filter(has_text=FACT).get_by_role("button").click()
     expect(page.get_by_role("button", name="Undo")).to_be_visible()

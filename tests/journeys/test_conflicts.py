@@ -39,7 +39,7 @@ def test_same_field_by_two_is_decided_in_a_dialog(both: Pair):
     expect(bob.page.locator("#saved")).to_have_attribute("data-state", "conflict")
     offers = dialog.locator(".tg-conflict").first.locator(".tg-offer")
     expect(offers).to_have_count(2)  # two names make no name
-    expect(dialog.locator("legend").first).to_have_text("Alice's title: title")
+    expect(dialog.locator("legend").first).to_have_text("Alice's title: Title")
     # what he wrote there next waits along: one field, one decision
     expect(dialog.locator(".tg-conflict")).to_have_count(1)
     expect(dialog.locator(".tg-offer:has([value=yours]) pre")).to_have_text("Bob again")

@@ -9,6 +9,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.fakes.openai_server import Answer, FakeOpenAI
 from tests.journeys.chatting import READY
+from tests.support.processor_time import measure_slowness
 from tests.support.stack import LiveStack
 
 
@@ -36,10 +37,19 @@ def ollama(live_stack: LiveStack) -> Iterator[FakeOpenAI]:
         yield server
 
 
+@pytest.fixture
+def unconnected(signed_in: Page) -> Page:
+    """A page of the owner, without the connection that a first try may have left."""
+    signed_in.goto("/models/")
+    if signed_in.locator("li", has_text="ollama").get_by_role("button", name="Remove").count():
+        _disconnect(signed_in)
+    return signed_in
+
+
 def test_local_server_is_found_connected_and_answers_in_the_first_sample(
-    signed_in: Page, ollama: FakeOpenAI
+    unconnected: Page, ollama: FakeOpenAI
 ) -> None:
-    page = signed_in
+    page = unconnected
     clicks = 0
 
     def click(target: Locator) -> None:
@@ -62,7 +72,7 @@ def test_local_server_is_found_connected_and_answers_in_the_first_sample(
     seconds = time.monotonic() - began
 
     assert clicks <= 6
-    assert seconds <= 60
+    assert seconds <= 60 * measure_slowness(time.monotonic)
     card = page.locator('wf-node[data-kind="llm"]')
     expect(card).to_contain_text("ollama/llama3.2:3b")
     expect(card.locator(".wf-pill-offline")).to_have_count(0)

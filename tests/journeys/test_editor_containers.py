@@ -63,3 +63,23 @@ def test_node_added_at_a_point_of_an_empty_container_is_begun_with(board: Board)
         "return canvas.model.inside('each').map((n) => n.id).filter((id) => id !== 'begin');"
     )
     assert ("begin", "source", added) in board.stored_edges()
+
+
+def test_first_edit_stores_where_everything_was_laid_out(signed_in: Page):
+    source = document()
+    for entry in source["workflow"]["graph"]["nodes"]:
+        entry.pop("width", None)
+        entry.pop("height", None)
+        entry["position"] = {"x": 0, "y": 0}
+    board = open_board(signed_in, source)
+    shown = {name: board.node(name) for name in ("each", "begin", "loose")}
+
+    board.js("canvas.send([{op: 'rename', id: 'begin', title: 'Begin'}], 'Rename');")
+    board.saved()
+    board.page.reload()
+    board.until("return canvas.model.nodes.has('each');")
+
+    assert {name: board.node(name) for name in shown} == shown
+    each, begin = shown["each"], shown["begin"]
+    assert begin["y"] > 0
+    assert begin["x"] + begin["w"] <= each["w"]

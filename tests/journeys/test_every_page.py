@@ -15,6 +15,7 @@ from tests.journeys.looking import (
     COLOURS,
     CONTRAST,
     CUT,
+    DRAWN,
     GUTTER,
     HEADINGS,
     IDS,
@@ -73,6 +74,7 @@ def fixed_places() -> Places:
         "runs": "/runs/",
         "no runs": "/runs/?status=paused",
         "memory": "/memory/",
+        "namespaces": "/memory/namespaces/",
         "review": "/memory/review/",
         "rules of the review": "/memory/review/rules/",
         "how memory learns": "/memory/review/settings/",
@@ -83,8 +85,10 @@ def fixed_places() -> Places:
         "tools": "/tools/",
         "connect an API": "/tools/connect/openapi/",
         "connect an MCP server": "/tools/connect/mcp_http/",
+        "connect a web service": "/tools/connect/web/",
         "try a tool": "/tools/local/builtin/time/",
         "team": "/team/",
+        "limits": "/team/limits/",
         "audit trail": "/team/audit/",
         "about me": "/memory/about/",
         "waiting": "/waiting/",
@@ -107,7 +111,7 @@ def places_of_rows(page: Page) -> Places:
     newer = run_once(page, "two")
     version_and_change(page)
     folder = folder_inside_another(page)
-    page.goto("/memory/")
+    page.goto("/memory/namespaces/")
     namespace = page.get_by_role("row").filter(has_text="You").get_by_role("link")
     namespace.click()
     memories = page.url
@@ -119,6 +123,8 @@ def places_of_rows(page: Page) -> Places:
         "run form": form,
         "rename": f"{form}rename/",
         "replace": f"{form}replace/",
+        "import report": f"{form}report/",
+        "public page": f"{form}page/",
         "memories": memories,
         "folder": f"/workflows/?folder={folder}",
         "move": f"/workflows/folders/{folder}/move/",
@@ -213,6 +219,7 @@ def reader(
         yield context
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", ["en", "zh-hans"])
 @pytest.mark.parametrize(
     "whole",
@@ -221,7 +228,10 @@ def reader(
 def test_page_fits_reads_and_names_what_it_offers(
     reader: BrowserContext, filled: Places, live_stack: LiveStack, language: str, whole: bool
 ):
-    """At each width light in one language and dark in the other; by night in all ways there are."""
+    """At each width light in one language and dark in the other; by night in all ways there are.
+
+    By day axe reads a page in one scheme, every other page in the dark; our own check of the contrast reads it in both.
+    """
     speak(reader, live_stack, language)
     page = reader.new_page()
     page.emulate_media(reduced_motion="reduce")
@@ -247,18 +257,18 @@ Found = Iterator[tuple[str, list[str]]]
 
 def looked_at(page: Page, schemes: Sequence[Scheme], *, english: bool, whole: bool) -> Found:
     """What is wrong with the page that stands there, by how it was looked at: loaded once, turned light and dark."""
-    yield from read_in(page, schemes if english or whole else schemes[:1], english)
+    yield from read_in(page, schemes if english or whole else schemes[:1], english, whole)
     if english or whole:
         yield from fitted_into(page, schemes)
     if whole or not english:
         yield from fitted_into(page, schemes[::-1])
 
 
-def read_in(page: Page, schemes: Sequence[Scheme], english: bool) -> Found:
+def read_in(page: Page, schemes: Sequence[Scheme], english: bool, whole: bool) -> Found:
     """What it is to axe, and where the keyboard is, is the same in any language."""
     for scheme, once, rules in zip(schemes, ([HEADINGS, IDS], []), ((), COLOURS), strict=False):
         page.emulate_media(color_scheme=scheme)
-        if english:
+        if english and (whole or not rules):
             yield f"to axe, {scheme}", shut_out(page, *rules)
             yield f"focus, {scheme}", complaints(page, UNSEEN_FOCUS)
         yield f"{scheme}", complaints(page, *once, CONTRAST)
@@ -269,6 +279,7 @@ def fitted_into(page: Page, schemes: Sequence[Scheme]) -> Found:
     for width, scheme in zip(WIDTHS, cycle(schemes), strict=False):
         page.set_viewport_size({"width": width, "height": 900})
         page.emulate_media(color_scheme=scheme)
+        page.evaluate(DRAWN)
         yield f"{scheme} at {width}", complaints(page, OVERFLOW, CUT, GUTTER, NAMELESS, STATES)
 
 
@@ -284,6 +295,7 @@ def test_page_for_strangers_fits_and_names_what_it_offers(
     wrong: dict[object, list[str]] = {"axe": found} if (found := shut_out(page)) else {}
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 900})
+        page.evaluate(DRAWN)
         if found := complaints(
             page, OVERFLOW, CUT, HEADINGS, NAMELESS, IDS, CONTRAST, UNSEEN_FOCUS
         ):

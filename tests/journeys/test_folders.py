@@ -1,6 +1,8 @@
 """Folders of the Workflows page by mouse and by keys: made, filled, searched through, renamed and taken away again."""
 
 import re
+from itertools import count
+from typing import Final
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -13,6 +15,8 @@ from tests.support.stack import LiveStack
 
 pytestmark = pytest.mark.browser
 
+NUMBERS: Final = count(1)
+
 
 @pytest.fixture
 def listing(signed_in: Page, live_stack: LiveStack, language: str) -> Page:
@@ -24,6 +28,11 @@ def listing(signed_in: Page, live_stack: LiveStack, language: str) -> Page:
     page.goto("/workflows/")
     expect(page.locator("html")).to_have_attribute("lang", language)
     return page
+
+
+def numbered(name: str) -> str:
+    """Return a name that no earlier try of a test has used: what that try made is still there."""
+    return f"{name} {next(NUMBERS)}"
 
 
 def new_workflow(page: Page, name: str) -> None:
@@ -61,7 +70,8 @@ def drag(page: Page, what: Locator, onto: Locator) -> None:
     page.mouse.move(*end, steps=8)
     page.mouse.move(end[0] + 2, end[1], steps=2)  # a small target is hit by the last step alone
     expect(onto).to_have_class(re.compile("is-over"))
-    page.mouse.up()
+    with page.expect_navigation():  # the next drag measures places in the whole new page
+        page.mouse.up()
 
 
 def search(page: Page, words: str) -> None:
@@ -72,8 +82,8 @@ def search(page: Page, words: str) -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_folder_is_made_filled_found_renamed_and_taken_away(listing: Page, language: str):
-    page, mark = listing, language[:2]
-    outer, inner, name = f"Customers {mark}", f"Letters {mark}", f"Answer {mark}"
+    page = listing
+    outer, inner, name = numbered("Customers"), numbered("Letters"), numbered("Answer")
     new_folder(page, outer)
     new_workflow(page, name)
 
@@ -89,7 +99,7 @@ def test_folder_is_made_filled_found_renamed_and_taken_away(listing: Page, langu
     expect(row(page, name).locator(".in-folder")).to_have_text(f"{outer} / {inner}")
 
     row(page, name).locator(".in-folder a").click()
-    renamed = rename_here(page, f"Post {mark}")
+    renamed = rename_here(page, numbered("Post"))
     delete_here(page)
     expect(page.locator("h1")).to_have_text(outer)
     expect(tile(page, renamed)).to_have_count(0)
@@ -144,65 +154,66 @@ def test_chosen_workflows_are_dragged_together_and_a_folder_by_its_tile(
     listing: Page, language: str
 ):
     page = listing
-    for name in ("Ships", "Harbour"):
+    ships, harbour = numbered("Ships"), numbered("Harbour")
+    sail, oar, anchor = numbered("Sail"), numbered("Oar"), numbered("Anchor")
+    for name in (ships, harbour):
         new_folder(page, name)
-    names = ["Sail", "Row", "Anchor"]
-    for name in names:
+    for name in (sail, oar, anchor):
         new_workflow(page, name)
 
-    for name in names[:2]:
+    for name in (sail, oar):
         row(page, name).locator("input[type=checkbox]").check()
     expect(page.locator("#choose")).to_contain_text("2 selected")
-    drag(page, row(page, "Row"), tile(page, "Ships"))
-    expect(row(page, "Row")).to_have_count(0)
-    drag(page, tile(page, "Ships"), tile(page, "Harbour"))
-    expect(tile(page, "Ships")).to_have_count(0)
+    drag(page, row(page, oar), tile(page, ships))
+    expect(row(page, oar)).to_have_count(0)
+    drag(page, tile(page, ships), tile(page, harbour))
+    expect(tile(page, ships)).to_have_count(0)
 
-    tile(page, "Harbour").locator("a.folder-open").click()
-    tile(page, "Ships").locator("a.folder-open").click()
+    tile(page, harbour).locator("a.folder-open").click()
+    tile(page, ships).locator("a.folder-open").click()
     expect(page.locator("tbody tr")).to_have_count(2)
-    drag(page, row(page, "Sail"), page.locator(".crumbs a").first)
+    drag(page, row(page, sail), page.locator(".crumbs a").first)
     expect(page.locator("tbody tr")).to_have_count(1)
     page.goto("/workflows/")
-    expect(row(page, "Sail")).to_be_visible()
-    expect(row(page, "Anchor")).to_be_visible()
+    expect(row(page, sail)).to_be_visible()
+    expect(row(page, anchor)).to_be_visible()
 
 
 @pytest.mark.parametrize("language", ["en"])
 def test_phone_chooses_and_moves_without_dragging(listing: Page, language: str):
-    page = listing
-    new_folder(page, "Pocket")
-    new_workflow(page, "Pebble")
+    page, pocket, pebble = listing, numbered("Pocket"), numbered("Pebble")
+    new_folder(page, pocket)
+    new_workflow(page, pebble)
     page.set_viewport_size({"width": 390, "height": 844})
 
-    row(page, "Pebble").locator("input[type=checkbox]").check()
+    row(page, pebble).locator("input[type=checkbox]").check()
     expect(page.locator("#choose")).to_be_in_viewport(ratio=1)
     page.locator("#choose button[type=submit]").click()
-    page.locator("#folder-dialog label.place").filter(has_text="Pocket").click()
+    page.locator("#folder-dialog label.place").filter(has_text=pocket).click()
     assert complaints(page, OVERFLOW) == []
     page.locator("#folder-dialog button[type=submit]").click()
 
-    expect(row(page, "Pebble")).to_have_count(0)
-    expect(tile(page, "Pocket")).to_contain_text("Workflows: 1")
+    expect(row(page, pebble)).to_have_count(0)
+    expect(tile(page, pocket)).to_contain_text("Workflows: 1")
     assert complaints(page, OVERFLOW, NAMELESS) == []
 
 
 @pytest.mark.parametrize("language", ["en"])
 def test_chosen_workflows_are_archived_and_undo_brings_them_back(listing: Page, language: str):
-    page = listing
-    for name in ("Kelp", "Shell"):
+    page, kelp, shell = listing, numbered("Kelp"), numbered("Shell")
+    for name in (kelp, shell):
         new_workflow(page, name)
 
-    for name in ("Kelp", "Shell"):
+    for name in (kelp, shell):
         row(page, name).locator("input[type=checkbox]").check()
     page.locator("#choose [data-archive]").click()
     expect(page.locator("[data-toast]")).to_contain_text("Archived 2 workflows.")
-    expect(row(page, "Kelp")).to_have_count(0)
+    expect(row(page, kelp)).to_have_count(0)
     page.locator("[data-toast]").get_by_role("button", name="Undo").click()
 
-    expect(row(page, "Kelp")).to_be_visible()
-    expect(row(page, "Shell")).to_be_visible()
-    row(page, "Shell").locator("td.pick-end summary").click()
-    last = row(page, "Shell").locator(".row-menu .menu-item").last
+    expect(row(page, kelp)).to_be_visible()
+    expect(row(page, shell)).to_be_visible()
+    row(page, shell).locator("td.pick-end summary").click()
+    last = row(page, shell).locator(".row-menu .menu-item").last
     last.click()
-    expect(row(page, "Shell")).to_have_count(0)
+    expect(row(page, shell)).to_have_count(0)

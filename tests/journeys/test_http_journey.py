@@ -69,7 +69,7 @@ def say(
     api: httpx.Client, workflow: str, query: str, *, user: str, **more: Any
 ) -> tuple[str, dict[str, Any], list[dict[str, Any]]]:
     """The answer, the run afterwards, and its events as they streamed."""
-    body = {"query": query, "user": user, **more}
+    body = {"query": query, "user": user, "version": "draft", **more}
     run = answer(api.post(f"/workflows/{workflow}/runs", json=body), 202)
     events = events_of(api, run)
     streamed = "".join(e["data"]["text"] for e in events if e["event"] == "text_chunk")
@@ -116,7 +116,8 @@ def test_chat_over_http_tells_forgets_and_knows_again(live_stack: LiveStack, api
     # ben: unknown; and ana's conversation isn't his to go on with
     reply, _, _ = say(api, workflow, QUESTION, user="ben")
     assert "Miso" not in reply
-    intruding = {"query": QUESTION, "user": "ben", "conversation_id": told["conversation_id"]}
+    talk = told["conversation_id"]
+    intruding = {"query": QUESTION, "user": "ben", "conversation_id": talk, "version": "draft"}
     answer(api.post(f"/workflows/{workflow}/runs", json=intruding), 404)
 
     # another team's key: neither workflow, run, nor memory
@@ -131,5 +132,5 @@ def test_chat_over_http_tells_forgets_and_knows_again(live_stack: LiveStack, api
     answer(api.post(f"{entry}/restore", json={}))
     assert "Miso" in say(api, workflow, QUESTION, user="ana")[0]
     assert forgotten["count"] == 1
-    operations = [row["operation"] for row in answer(api.get(f"{entry}/revisions"))]
+    operations = [row["operation"] for row in answer(api.get(f"{entry}/revisions"))["items"]]
     assert sorted(operations) == ["forget", "restore", "store"]

@@ -6,13 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.journeys.building import until
 
 
 pytestmark = pytest.mark.browser
 
+CHANGES = re.compile(
+    r"/changes/\?after="
+)  # the address at which a page gets the edits that it lacks
 DOCUMENT = {
     "version": "0.6.0",
     "kind": "app",
@@ -147,6 +150,42 @@ def test_prompt_is_completed_checked_previewed_and_undone(editor: Page) -> None:
     until(editor, lambda: "ghost" not in data_of(editor, "llm")["prompt_template"][0]["text"])
 
 
+def test_text_that_comes_back_together_with_the_edit_of_somebody_else_is_no_conflict(
+    editor: Page,
+) -> None:
+    """The page asks for the other edit; when it is answered late, the answer has what was saved here meanwhile."""
+    choose(editor, "llm")
+    text = editor.locator("[data-field=prompt_template] textarea").first
+    text.click()
+    editor.keyboard.type("one ")
+    saved(editor)
+    late: list[Route] = []
+
+    def hold(route: Route) -> None:
+        late.append(route)
+
+    editor.route(CHANGES, hold)
+    other = editor.context.new_page()
+    other.goto(editor.url)
+    other.wait_for_selector("#editor[data-ready=yes]")
+    other.evaluate(
+        "mnemoflow.editor.edits.send([{op: 'rename', id: 'llm', title: 'Ponder'}], {label: 'x'})"
+    )
+    until(editor, lambda: late)
+    with editor.expect_response(lambda response: response.request.method == "PATCH"):
+        editor.keyboard.type("two ")
+    editor.keyboard.type("three")
+
+    for route in late:
+        route.continue_()
+    editor.unroute(CHANGES)
+
+    expect(editor.locator(".insp-title")).to_have_value("Ponder")
+    until(editor, lambda: data_of(editor, "llm")["prompt_template"][0]["text"] == "one two three")
+    assert editor.evaluate("mnemoflow.editor.edits.unsavedChanges.all") == []
+    other.close()
+
+
 def test_typing_goes_on_while_somebody_else_edits_another_field(editor: Page) -> None:
     choose(editor, "llm")
     text = editor.locator("[data-field=prompt_template] textarea").first
@@ -168,6 +207,23 @@ def test_typing_goes_on_while_somebody_else_edits_another_field(editor: Page) ->
     until(editor, lambda: data_of(editor, "llm")["prompt_template"][0]["text"] == "one two three")
     assert data_of(editor, "llm")["desc"] == "thinks"
     other.close()
+
+
+def test_title_that_is_typed_survives_the_late_answer_to_adding_the_node(editor: Page) -> None:
+    choose(editor, "llm")
+    title = editor.locator(".insp-title")
+    title.click(click_count=3)
+    editor.keyboard.type("Think ")
+    with editor.expect_response(re.compile("/nodes/llm/")):
+        editor.evaluate(
+            "mnemoflow.editor.emit('change', { ops: [{ op: 'add', node: { id: 'llm', kind: 'llm' } }],"
+            " client: mnemoflow.editor.edits.client })"
+        )
+    editor.wait_for_timeout(300)
+    editor.keyboard.type("twice")
+
+    expect(title).to_be_focused()
+    expect(title).to_have_value("Think twice")
 
 
 def test_code_is_checked_at_its_line_and_tab_indents(editor: Page) -> None:

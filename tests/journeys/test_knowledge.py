@@ -151,7 +151,7 @@ def taken_out_byte_for_byte(page: Page, knowledge_base: str) -> None:
     page.goto(knowledge_base)
     page.locator("details summary").last.click()
     file = FilePayload(name="cups.md", mimeType="text/markdown", buffer=data)
-    page.locator("[name=files]").set_input_files(file)
+    page.locator("#import-files").set_input_files(file)
     form = page.locator("form[action$='/import/']")
     # Only tried: the file stays chosen, and nothing comes in.
     form.locator("button[formaction]").click()

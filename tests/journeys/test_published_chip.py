@@ -9,6 +9,13 @@ from tests.journeys.editing import Draft, open_sample
 
 pytestmark = pytest.mark.browser
 
+CARDS_LIE_WITHIN = """(frame) => {
+  const around = frame.getBoundingClientRect();
+  const cards = [...frame.querySelectorAll("wf-node")].map((card) => card.getBoundingClientRect());
+  return cards.length && cards.every((card) =>
+    card.left >= around.left && card.top >= around.top && card.right <= around.right && card.bottom <= around.bottom);
+}"""
+
 
 @pytest.fixture
 def draft(signed_in: Page) -> Draft:
@@ -86,15 +93,8 @@ def test_drawing_of_a_difference_lies_within_its_frame(draft: Draft):
 
     frame = page.locator(".graph")
     expect(frame.locator("wf-node[data-mark=changed]")).to_contain_text("Think twice")
-    around = frame.bounding_box()
-    assert around
-    for card in frame.locator("wf-node").all():
-        place = card.bounding_box()
-        assert place
-        assert place["x"] >= around["x"]
-        assert place["y"] >= around["y"]
-        assert place["x"] + place["width"] <= around["x"] + around["width"]
-        assert place["y"] + place["height"] <= around["y"] + around["height"]
+    # The cards take their places when the script has measured them, which is after the text is there.
+    page.wait_for_function(CARDS_LIE_WITHIN, arg=frame.element_handle())
 
 
 def test_empty_canvas_says_how_to_begin_until_the_first_node(signed_in: Page):

@@ -75,7 +75,7 @@ def forget_everything(page: Page) -> None:
         """async () => {
           const token = JSON.parse(document.body.getAttribute("hx-headers:inherited"))["X-CSRFToken"];
           const headers = { "Content-Type": "application/json", "X-CSRFToken": token };
-          const all = await (await fetch("/api/v1/memory/namespaces")).json();
+          const all = (await (await fetch("/api/v1/memory/namespaces?limit=200")).json()).items;
           for (const { namespace } of all.filter((one) => one.scope === "user"))
             await fetch("/api/v1/memory/clear", { method: "POST", headers, body: JSON.stringify({ namespace }) });
         }"""

@@ -141,3 +141,20 @@ def test_what_was_typed_outlives_a_reload_then_what_was_run_until_it_is_cleared(
     page.reload()
     ready(page)
     expect(card.get_by_label("Town")).to_have_value("")
+
+
+def test_run_pressed_before_the_form_was_seen_leads_there_and_a_second_click_on_a_node_leads_back(
+    draft: Draft,
+):
+    page, card = draft.page, draft.page.locator("#run-card")
+    node = page.locator("wf-node", has_text="Greet")
+    node.click()
+    expect(page.locator("#panel-node")).to_be_visible()
+
+    page.locator(".ed-top [data-command=run]").click()
+    expect(card.get_by_label("Names")).to_be_focused()
+    # Nobody has made a mistake yet.
+    expect(card.get_by_text("This field is required.")).to_have_count(0)
+
+    node.click()
+    expect(page.locator("#panel-node")).to_be_visible()

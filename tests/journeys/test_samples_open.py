@@ -67,6 +67,7 @@ def copy_sample(context: BrowserContext, slug: str) -> str:
     return answer.headers["location"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", ["en", pytest.param("zh-hans", marks=pytest.mark.nightly)])
 def test_every_sample_opens_large_enough_and_nothing_covers_anything(
     signed_in: Page, language: str

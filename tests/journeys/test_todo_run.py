@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.journeys.editing import import_workflow, ready
 
@@ -83,8 +83,12 @@ def test_todos_of_a_run_are_shown_live_and_after_a_reload(signed_in: Page) -> No
     expect(todos.nth(0)).to_have_attribute("data-state", "waiting")
     expect(todos.nth(1)).to_have_attribute("data-state", "pending")
     expect(page.locator("#run-metadata")).to_contain_text("Make a table of my friends")
+    plan = page.locator(".todo-part").first  # closed, until somebody opens it
+    plan.locator("summary").click()
     page.locator(".question textarea").fill("Three")
     page.get_by_role("button", name="Send").click()
+    expect(todos.nth(2)).to_have_attribute("data-state", "done", timeout=20_000)
+    expect(plan).to_have_attribute("open", "")  # although the to-dos were loaded again
 
     for _visit in ("live", "after a reload"):
         expect(todos.nth(2)).to_have_attribute("data-state", "done", timeout=20_000)
@@ -94,3 +98,24 @@ def test_todos_of_a_run_are_shown_live_and_after_a_reload(signed_in: Page) -> No
         expect(page.locator(".todo-list")).to_contain_text("3 of 3 done")
         expect(page.locator("#run-metadata")).to_contain_text(f"ai:workflow:{run_id}")
         page.reload()
+
+
+def test_late_rounds_leave_the_metadata_of_an_ended_run(signed_in: Page) -> None:
+    page = signed_in
+    import_workflow(page, WORKFLOW)
+    ready(page)
+    run_id = start_run(page)
+    page.goto(f"/runs/{run_id}/")
+    expect(page.locator("#run-metadata")).to_contain_text("Make a table of my friends")
+    late: list[Route] = []
+    page.route("**/rounds/", lambda route: late.append(route))
+
+    page.locator(".question textarea").fill("Three")
+    page.get_by_role("button", name="Send").click()
+    expect(page.locator("#run-body .todo-list")).to_contain_text("3 of 3 done", timeout=20_000)
+    assert late
+    with page.expect_response("**/rounds/"):
+        late[0].continue_()
+    page.wait_for_timeout(500)  # the answer is swapped in some time after it has come
+
+    expect(page.locator("#run-metadata")).to_contain_text(f"ai:workflow:{run_id}")

@@ -189,7 +189,7 @@ def test_undo_of_what_somebody_changed_since_is_decided(both: Pair):
     dialog = alice.page.locator("#conflicts")
 
     alice.editor("(e) => { e.edits.undo(); }")
-    expect(dialog.locator("legend")).to_have_text("Bob's: title")
+    expect(dialog.locator("legend")).to_have_text("Bob's: Title")
     dialog.get_by_text("Keep Bob's").click()
     dialog.get_by_role("button", name="Apply").click()
     expect(dialog).to_be_hidden()

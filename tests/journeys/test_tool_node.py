@@ -27,8 +27,8 @@ DOCUMENT = {
             "nodes": [
                 place("start", 0, type="start",
                       variables=[{"variable": "sum", "type": "paragraph", "required": True}]),
-                place("search", 700, type="tool", provider_type="builtin", provider_id="tavily",
-                      provider_name="tavily", tool_name="tavily_search", tool_label="Tavily",
+                place("search", 700, type="tool", provider_type="builtin", provider_id="acme",
+                      provider_name="acme", tool_name="acme_search", tool_label="Acme",
                       tool_configurations={"max": 5},
                       tool_parameters={"query": {"type": "mixed", "value": "{{#start.sum#}}"}}),
             ],
@@ -86,7 +86,7 @@ def test_tool_of_another_product_is_shown_as_not_connected_and_kept(signed_in: P
     show(signed_in, "search")
 
     panel = signed_in.locator("#panel-node")
-    expect(panel.locator("[data-tool-choice]")).to_contain_text("tavily_search of tavily")
+    expect(panel.locator("[data-tool-choice]")).to_contain_text("acme_search of acme")
     expect(panel.locator("[data-field='tool_parameters.query'] textarea")).to_have_value(
         "{{#start.sum#}}"
     )

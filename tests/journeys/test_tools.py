@@ -2,6 +2,7 @@
 
 import json
 import os
+from uuid import uuid4
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -9,10 +10,11 @@ from playwright.sync_api import Page, expect
 
 pytestmark = pytest.mark.browser
 
+TITLE = "City library"
 DOCUMENT = json.dumps(
     {
         "openapi": "3.1.0",
-        "info": {"title": "City library", "version": "1"},
+        "info": {"title": TITLE, "version": "1"},
         "servers": [{"url": "http://127.0.0.1:9/v1"}],
         "components": {
             "securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": "X-Key"}}
@@ -86,19 +88,20 @@ def shot(page: Page, name: str) -> None:
 
 
 def test_api_is_connected_chosen_and_tried(signed_in: Page):
-    page = signed_in
+    page, name = signed_in, f"{TITLE} {uuid4()}"  # a second try finds what the first one connected
     page.goto("/tools/")
-    expect(page.get_by_role("heading", name="No connections yet")).to_be_visible()
+    if not page.locator("li", has_text=TITLE).count():
+        expect(page.get_by_role("heading", name="No connections yet")).to_be_visible()
     shot(page, "empty")
 
     page.get_by_role("link", name="Connect tools").first.click()
     shot(page, "connect")
-    page.locator("[name=document]").fill(DOCUMENT)
+    page.locator("[name=document]").fill(DOCUMENT.replace(TITLE, name))
     page.locator("[name=base_url]").fill("http://127.0.0.1:9/v1")
     page.locator("[name=secret]").fill("library-key-0123456789")
     page.get_by_role("button", name="Connect").click()
 
-    expect(page.get_by_role("heading", name="City library")).to_be_visible()
+    expect(page.get_by_role("heading", name=name)).to_be_visible()
     expect(page.get_by_role("checkbox", name="findBooks needs approval")).not_to_be_checked()
     expect(page.get_by_role("checkbox", name="addBook needs approval")).to_be_checked()
     shot(page, "connection")
@@ -112,7 +115,7 @@ def test_api_is_connected_chosen_and_tried(signed_in: Page):
     page.get_by_role("button", name="Call").click()
     expect(page.locator(".tools-result")).to_contain_text("NET_ALLOW")
     page.goto("/tools/")
-    expect(page.get_by_text("1 of 2 enabled")).to_be_visible()
+    expect(page.locator("li", has_text=name)).to_contain_text("1 of 2 enabled")
     shot(page, "list")
 
 

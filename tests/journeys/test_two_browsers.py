@@ -18,7 +18,7 @@ from tests.journeys.rooms import Rooms
 from tests.support.stack import LiveStack
 
 
-SHORT, LONG = 25.0, 300.0  # seconds of editing
+SHORT, LONG = 16.0, 300.0  # seconds of editing
 MOST_WAITING = 40  # gestures; who has made as many rests until some got through
 SOON = 3_000  # milliseconds
 DARK = 0.08  # the part of it during which the server, or a network, is away
@@ -255,6 +255,7 @@ def check(both: Pair) -> dict[str, int]:
     return counts
 
 
+@pytest.mark.slow
 @pytest.mark.browser
 @pytest.mark.parametrize(
     "seconds",
@@ -265,7 +266,7 @@ def check(both: Pair) -> dict[str, int]:
 )
 def test_two_browsers_with_kills_and_cuts_end_equal_and_lose_nothing(both: Pair, seconds: float):
     if seconds == LONG:
-        faulthandler.cancel_dump_traceback_later()  # it ends tests after four minutes
+        faulthandler.cancel_dump_traceback_later()  # it ends tests after ten minutes
     scripts = edit_for(both, seconds, seed=int(seconds))
 
     rest(both, scripts)

@@ -3,11 +3,19 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from accounts.principals import Principal
+from memory.core.errors import InvalidInput, NotFound
 from memory.core.records import Json
-from memory.host import RunDescription, RunFilter, TeamRun
+from memory.host import (
+    EmbeddingCall,
+    EmbeddingModel,
+    RunDescription,
+    RunFilter,
+    StoredDocument,
+    TeamRun,
+)
 from memory.logic.ports import AskModel
 
 
@@ -34,6 +42,7 @@ class FakeHost:
     names: Mapping[tuple[str, str], str] = field(default_factory=dict)
     participants: Mapping[tuple[str, str], frozenset[UUID]] = field(default_factory=dict)
     runs: Mapping[str, RunDescription] = field(default_factory=dict)
+    deleted_runs: Collection[str] = ()
     team_runs: Sequence[TeamRun] = ()
     ended: Sequence[str] = ()
     groups: Collection[tuple[str, str, str]] = ()  # person, workflow and group of each run
@@ -42,7 +51,11 @@ class FakeHost:
     rows: Mapping[str, int] = field(default_factory=dict)
     curated: list[tuple[UUID, UUID]] = field(default_factory=list)
     erased: list[str] = field(default_factory=list)
+    originals: dict[UUID, bytes] = field(default_factory=dict)
+    unreadable: Mapping[str, str] = field(default_factory=dict)  # sentences by file name
     ask: AskModel | None = None
+    embedding_models: dict[UUID, EmbeddingModel] = field(default_factory=dict)
+    embedding_calls: list[tuple[UUID, EmbeddingCall]] = field(default_factory=list)
     node_trials: FakeNodeTrials = field(default_factory=FakeNodeTrials)
 
     def list_names(self, team_id: UUID, scope: str, ids: Sequence[str]) -> Mapping[str, str]:
@@ -50,6 +63,9 @@ class FakeHost:
 
     def list_participants(self, team_id: UUID, scope: str, key: str) -> frozenset[UUID]:
         return self.participants.get((scope, key), frozenset())
+
+    def list_deleted_runs(self, principal: Principal, run_ids: Iterable[str]) -> frozenset[str]:
+        return frozenset(run_id for run_id in run_ids if run_id in self.deleted_runs)
 
     def describe_runs(
         self, principal: Principal, run_ids: Iterable[str]
@@ -73,6 +89,12 @@ class FakeHost:
     def find_model(self, team_id: UUID, provider: str, model: str) -> AskModel | None:
         return self.ask
 
+    def find_embedding_model(self, team_id: UUID) -> EmbeddingModel | None:
+        return self.embedding_models.get(team_id)
+
+    def count_embedding(self, team_id: UUID, call: EmbeddingCall) -> None:
+        self.embedding_calls.append((team_id, call))
+
     def curate_run(self, team_id: UUID, curation_id: UUID) -> None:
         self.curated.append((team_id, curation_id))
 
@@ -83,6 +105,31 @@ class FakeHost:
         self, team_id: UUID, subject: str
     ) -> Iterable[tuple[str, Mapping[str, Json]]]:
         return self.records
+
+    def store_document(
+        self, principal: Principal, team_id: UUID, content: bytes, name: str
+    ) -> StoredDocument:
+        stored = StoredDocument(uuid4(), name, len(content), str(principal.user_id))
+        self.originals[stored.id] = content
+        return stored
+
+    def read_document(self, team_id: UUID, file_id: UUID) -> bytes:
+        if file_id not in self.originals:
+            raise NotFound("The original of the document was deleted.")
+        return self.originals[file_id]
+
+    def extract_text(self, content: bytes, name: str) -> str:
+        if name in self.unreadable:
+            raise InvalidInput(self.unreadable[name])
+        return content.decode()
+
+    def remove_documents(
+        self, team_id: UUID, file_ids: Sequence[UUID], *, dry_run: bool = False
+    ) -> int:
+        known = [file_id for file_id in file_ids if file_id in self.originals]
+        for file_id in () if dry_run else known:
+            del self.originals[file_id]
+        return len(known)
 
     def erase_person(self, team_id: UUID, subject: str, *, dry_run: bool) -> Mapping[str, int]:
         if not dry_run:

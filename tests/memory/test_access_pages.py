@@ -10,12 +10,14 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
+from accounts.principals import KeyPrincipal
 from accounts.services import add_to_group, create_group
 from accounts.tenancy import tenant
 from memory import services
 from memory.models import EmergencyAccess, Namespace
+from memory.services.gateway.caller import MemoryCaller
 from tests.memory.services.conftest import at_door, in_run
-from tests.support.cast import Cast, Person
+from tests.support.cast import Cast, Person, make_key
 from tests.support.markup import markup_of
 
 
@@ -41,7 +43,7 @@ def test_owner_sees_who_can_see_it_and_shares_it_and_takes_it_back(
 ) -> None:
     base = f"/memory/namespaces/{place.pk}/access/"
     before = page(cast.bob, base)
-    assert ("It&#x27;s their memory" in before, "No access: 3" in before) == (True, True)
+    assert ("Owner of this memory" in before, "No access: 3" in before) == (True, True)
     cast.bob.client.post(f"{base}share/", {"with": cast.vic.user.pk, "verb": ["view", "write"]})
 
     shared = page(cast.bob, base)
@@ -283,3 +285,23 @@ def test_page_of_rights_shows_fifty_people_and_asks_as_often_for_many(
     lines = [page.count('class="access-name"') for page in (first, last)]
     assert (lines, "1–2 of 4" in first) == ([2, 2], True)
     assert many - few == 1  # who shared it and when, asked of the trail once
+
+
+def test_users_of_programs_are_listed_with_the_amount_and_lead_to_the_form(
+    cast: Cast,
+) -> None:
+    key, _secret = make_key(cast, cast.alice)
+    caller = MemoryCaller(KeyPrincipal(key), cast.team_a.pk)
+    for name in ("mia", "tom"):
+        services.remember(caller, namespace=f"user:{name}", key="k", value="likes tea")
+    services.remember(caller, namespace="user:mia", key="more", value="likes cake")
+
+    shown = page(cast.ada, "/memory/emergency-access/")
+    chosen = page(cast.ada, "/memory/emergency-access/?namespace=user%3Amia")
+
+    assert "likes" not in shown
+    listed = shown.partition("External and test users</h2>")[2]
+    assert listed.index("mia") < listed.index("tom")  # the last change first
+    assert 'href="/memory/emergency-access/?namespace=user%3Amia#emergency-reason"' in shown
+    assert 'value="user:mia"' in chosen
+    assert "External and test users" not in page(cast.bob, "/memory/emergency-access/")

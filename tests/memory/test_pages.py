@@ -37,7 +37,8 @@ def test_empty_page_says_what_it_is_and_how_to_fill_it(alice: Person) -> None:
 def test_list_and_namespace_show_counts_and_find_by_text(alice: Person, entry: Entry) -> None:
     client, address = alice.client, f"/memory/namespaces/{entry.namespace_id}/"
 
-    assert entry.namespace.text in markup_of(client.get("/memory/"))
+    assert "My cat is called Miso." in markup_of(client.get("/memory/"))
+    assert entry.namespace.text in markup_of(client.get("/memory/namespaces/"))
     assert "Miso" in markup_of(client.get(address, {"q": "miso", "tier": "long_term"}))
     nothing = markup_of(client.get(address, {"q": "zebra", "offset": "nonsense"}))
     assert "No results" in nothing
@@ -49,7 +50,7 @@ def test_entry_page_shows_where_it_came_from_and_who_read_it(alice: Person, entr
 
     assert "My cat is called Miso." in page
     assert "r1" in page
-    assert "added to the prompt" in page
+    assert "In the prompt" in page
     assert not re.search(r"<script(?![^>]*src)|\sstyle=|\son\w+=", page)
 
 
@@ -105,14 +106,15 @@ def test_stranger_and_team_mates_find_nothing(
     bob: Person, ada: Person, carol: Person, entry: Entry
 ) -> None:
     for person in (bob, ada, carol):
-        assert entry.namespace.text not in markup_of(person.client.get("/memory/"))
+        assert "Miso" not in markup_of(person.client.get("/memory/"))
+        assert entry.namespace.text not in markup_of(person.client.get("/memory/namespaces/"))
         assert person.client.get(f"/memory/entries/{entry.pk}/").status_code == 404
 
 
 def test_people_and_test_persons_are_named_in_words(alice: Person, entry: Entry) -> None:
     ben = make_persona_id("ben", alice.user.pk)
     services.remember(in_run(alice, user_id=ben, outside=True), scope="user", key="k", value="v")
-    page = markup_of(alice.client.get("/memory/"))
+    page = markup_of(alice.client.get("/memory/namespaces/"))
 
     assert re.search(r">You</a>\s*<button[^>]*data-copy-text=\"user:", page)
     assert re.search(r">ben \(test user\)</a>\s*<button[^>]*data-copy-text=\"user:ben@", page)
@@ -130,7 +132,7 @@ def test_forgetting_a_choice_is_asked_first_and_undone_as_one(alice: Person) -> 
     chosen = {"entry": [stored[0].id, stored[1].id, "nonsense"]}
 
     asked = markup_of(alice.client.post(address, chosen))
-    assert "2 entries (18\xa0bytes) will be forgotten" in asked
+    assert "2 entries (22\xa0bytes) will be forgotten" in asked
     assert asked.count(" disabled checked>") == 2
     assert _living(alice) == 3  # a dry run changes nothing
     done = markup_of(
@@ -172,16 +174,17 @@ def _living(person: Person) -> int:
 
 
 def test_pages_ask_as_often_for_three_rows_as_for_one(alice: Person) -> None:
-    def counts() -> tuple[int, int]:
+    def counts() -> tuple[int, ...]:
         with tenant([alice.team.id]):
             row = Entry.objects.unscoped().filter(namespace__scope="user").first()
         assert row is not None
         found = []
-        for address in ("/memory/", f"/memory/namespaces/{row.namespace_id}/"):
+        namespaces = "/memory/namespaces/"
+        for address in ("/memory/", namespaces, f"{namespaces}{row.namespace_id}/"):
             with CaptureQueriesContext(connection) as asked:
                 assert alice.client.get(address).status_code == 200
             found.append(len(asked))
-        return found[0], found[1]
+        return tuple(found)
 
     def fill(number: int) -> None:
         services.remember(in_run(alice), scope="user", key=f"k{number}", value=1)

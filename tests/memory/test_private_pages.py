@@ -60,7 +60,7 @@ def test_outside_person_cannot_be_told_and_the_key_that_names_them_is(
     assert "The user has no account and can&#x27;t be notified; the access" in shown
     assert "The user has no account and can't be notified. Everything" in shown
     assert "no account to notify" in page(cast.ada, "/memory/emergency-access/")
-    told = app.get("/api/v1/memory/subjects/ana/looks").json()
+    told = app.get("/api/v1/memory/subjects/ana/looks").json()["items"]
     assert [(one["by_name"], one["reason"], one["is_open"]) for one in told] == [
         ("Ada", REASON, True)
     ]

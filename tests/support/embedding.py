@@ -67,11 +67,13 @@ def tiny(settings: Any) -> Iterator[Tiny]:
 
 def forget() -> None:
     """What a process remembers of its embedder."""
-    from memory.embedding import embedders, query_embedding, vector_column
+    from memory.embedding import embedders, query_embedding, team_models, vector_column
     from memory.upkeep import embedding
 
     embedders._create_embedder.cache_clear()
     vector_column.reset_cache()
+    team_models.clear_choices()
     query_embedding.clear_cache()
     embedding.reset_checks()
     embedding._DIMENSIONS.clear()
+    embedding._PAUSED_UNTIL.clear()

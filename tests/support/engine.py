@@ -9,7 +9,17 @@ from workflows.engine.kinds import AnyKind
 from workflows.engine.language.document import Document
 from workflows.engine.language.plan import compile_plan
 from workflows.engine.nodes import build_kinds
-from workflows.engine.ports import ClockPort, ModelChunk, ModelPort, ModelRequest, Ports, Usage
+from workflows.engine.ports import (
+    ClockPort,
+    CodePort,
+    CodeRequest,
+    CodeResult,
+    ModelChunk,
+    ModelPort,
+    ModelRequest,
+    Ports,
+    Usage,
+)
 from workflows.engine.runtime.local_ports import ListJournal, RandomIds, SystemClock
 from workflows.engine.runtime.loop import execute_plan
 from workflows.engine.runtime.run_request import RunResult, RunStart
@@ -43,6 +53,15 @@ class JinjaHere:
         return environment.from_string(template).render(**inputs)
 
 
+class PythonHere:
+    """Python in the test's own process; the product never does this."""
+
+    async def run(self, request: CodeRequest) -> CodeResult:
+        names: dict[str, Any] = {}
+        exec(request.source, names)
+        return CodeResult(names["main"](dict(request.inputs)))
+
+
 def ports(*, clock: ClockPort | None = None, **given: Any) -> Ports:
     return Ports(clock=clock or SystemClock(), ids=RandomIds(), templates=JinjaHere(), **given)
 
@@ -57,13 +76,14 @@ async def run_plan(
     journal: ListJournal | None = None,
     clock: ClockPort | None = None,
     models: ModelPort | None = None,
+    code: CodePort | None = None,
     **start: Any,
 ) -> RunResult:
     plan = compile_plan(document, build_kinds(plugins=plugins))
     return await execute_plan(
         plan,
         RunStart(run_id="run", inputs=inputs or {}, **start),
-        ports(clock=clock, model=models),
+        ports(clock=clock, model=models, code=code),
         journal or ListJournal(),
         history=history,
         mocks=Mocks(mocks) if mocks else None,

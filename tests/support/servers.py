@@ -1,10 +1,12 @@
 """The session's own PostgreSQL and Valkey: started by whoever needs them first, shared by all workers, gone at the end."""
 
 import fcntl
+import gc
 import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -21,6 +23,9 @@ from config.embedded.valkey import Valkey
 
 HOME = Path(os.environ["MNEMOFLOW_TEST_HOME"])
 TEMPLATE = "migrated"
+APPLICATION_NAME = "tests"
+# The folder of the programs of another PostgreSQL: `make test-oldest` names that of the oldest version that we support.
+OTHER_PROGRAMS = Path(os.environ["TEST_POSTGRES"]) if "TEST_POSTGRES" in os.environ else None
 # A crash of the machine may lose everything, which then matters to nobody.
 CARELESS = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
 
@@ -31,12 +36,16 @@ def place() -> Layout:
 
 def postgres() -> Postgres:
     at = place()
-    return Postgres(
+    server = Postgres(
         at.pg_data,
         at.sockets,
         at.logs / "postgres.log",
         settings={**CARELESS, "max_connections": "400"},
     )
+    if OTHER_PROGRAMS is not None:
+        # The builtin locale provider is from version 17.
+        return replace(server, programs=OTHER_PROGRAMS, locale_arguments=("--locale=C.UTF-8",))
+    return server
 
 
 def valkey() -> Valkey:
@@ -52,7 +61,9 @@ def start_postgres() -> Postgres:
         if not (HOME / TEMPLATE).exists():
             prepare_database(server, TEMPLATE)
             use_database(TEMPLATE)
+            gc.disable()  # the first test waits for this, and the memory for the garbage is there
             call_command("migrate", database="owner", verbosity=0, interactive=False)
+            gc.enable()
             connections.close_all()
             (HOME / TEMPLATE).touch()
     return server
@@ -78,6 +89,8 @@ def use_database(name: str) -> None:
         connections[alias].close()
         connections[alias].close_pool()  # it would go on handing out connections to the other
         connections[alias].settings_dict["NAME"] = name
+        # A test that ends the sessions of the product's processes leaves those of its own.
+        connections[alias].settings_dict["OPTIONS"]["application_name"] = APPLICATION_NAME
 
 
 def stop_servers() -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import psutil
 import psycopg
 import pytest
 
@@ -106,6 +107,11 @@ class LiveStack:
 
     def running(self, name: str = "worker") -> bool:
         return name in self._processes and self._processes[name].poll() is None
+
+    def web_seconds(self) -> float:
+        """The processor time that the web server has taken, which other processes don't make longer."""
+        times = psutil.Process(self._processes["web"].pid).cpu_times()
+        return float(times.user + times.system)
 
     def log(self, name: str) -> str:
         path = self.logs / f"{name}.log"

@@ -38,7 +38,7 @@ def test_folders_are_made_listed_renamed_moved_and_deleted(api, alice):
 
     renamed = send(api, f"{ROOT}/{europe['id']}", {"name": "EU"}, "patch").json()
     moved = send(api, f"{ROOT}/{archive['id']}", {"parent": europe["id"]}, "patch").json()
-    paths = [row["path"] for row in api.get(ROOT).json()]
+    paths = [row["path"] for row in api.get(ROOT).json()["items"]]
     gone = api.delete(f"{ROOT}/{europe['id']}")
 
     assert (sales["parent"], sales["team_id"], sales["workflows"]) == (None, str(alice.team.pk), 0)
@@ -46,7 +46,10 @@ def test_folders_are_made_listed_renamed_moved_and_deleted(api, alice):
     assert moved["path"] == ["Sales", "EU", "Archive"]
     assert paths == [["Sales"], ["Sales", "EU"], ["Sales", "EU", "Archive"]]
     assert gone.status_code == 204
-    assert [row["path"] for row in api.get(ROOT).json()] == [["Sales"], ["Sales", "Archive"]]
+    assert [row["path"] for row in api.get(ROOT).json()["items"]] == [
+        ["Sales"],
+        ["Sales", "Archive"],
+    ]
 
 
 def test_folder_moved_to_the_top_says_null(api):
@@ -64,7 +67,7 @@ def test_change_that_is_half_refused_is_not_half_done(api):
     answer = send(api, f"{ROOT}/{other['id']}", {"parent": outer["id"], "name": "taken"}, "patch")
 
     assert answer.status_code == 409
-    assert [row["path"] for row in api.get(ROOT).json()] == [
+    assert [row["path"] for row in api.get(ROOT).json()["items"]] == [
         ["Other"],
         ["Outer"],
         ["Outer", "Taken"],
@@ -100,7 +103,7 @@ def test_list_of_workflows_is_narrowed_to_a_folder_or_to_the_top(api):
     assert listed(api, f"?folder={folder['id']}") == ["inside"]
     assert listed(api, "?folder=top") == ["outside"]
     assert api.get(f"{WORKFLOWS}?folder=nowhere").status_code == 422
-    assert api.get(ROOT).json()[0]["workflows"] == 1
+    assert api.get(ROOT).json()["items"][0]["workflows"] == 1
 
 
 def test_workflow_patched_into_a_folder_and_out_keeps_name_and_revision(api, alice):
@@ -162,13 +165,13 @@ def test_folder_of_another_team_is_not_there(api, carol, api_key):
     ]
 
     assert [answer.status_code for answer in answers] == [404] * 6
-    assert api.get(ROOT).json() == []
+    assert api.get(ROOT).json()["items"] == []
 
 
 def test_key_that_may_only_read_arranges_nothing(alice, api, api_key):
     folder, reader = made(api, "Reports"), api_key(alice, scopes={"workflows:read"})
 
-    assert [row["name"] for row in reader.get(ROOT).json()] == ["Reports"]
+    assert [row["name"] for row in reader.get(ROOT).json()["items"]] == ["Reports"]
     assert send(reader, ROOT, {"name": "New"}).status_code == 403
     assert reader.delete(f"{ROOT}/{folder['id']}").status_code == 403
     with tenant([alice.team.pk]):
@@ -183,4 +186,4 @@ def test_list_of_folders_takes_as_many_queries_for_one_as_for_four(
         made(api, f"Folder {number}")
 
     with django_assert_max_num_queries(10):
-        assert len(api.get(ROOT).json()) == count
+        assert len(api.get(ROOT).json()["items"]) == count

@@ -69,7 +69,7 @@ async def http(api: KeyClient) -> AsyncIterator[AsyncClient]:
 def start(client: Any, workflow: Workflow, **body: Any) -> Any:
     return client.post(
         f"/api/v1/workflows/{workflow.pk}/runs",
-        data={"inputs": {"text": "hi"}, **body},
+        data={"inputs": {"text": "hi"}, "version": "draft", **body},
         content_type="application/json",
     )
 
@@ -145,11 +145,69 @@ async def frames(answer: Any) -> list[tuple[int, str]]:
 def test_version_asked_for_is_the_version_that_runs(
     api: KeyClient, cast: Cast, workflow: Workflow
 ) -> None:
-    assert start(api, workflow, version="published").status_code == 422
     version = make_version(cast.alice, workflow)
 
-    assert start(api, workflow).json()["version"] == version.number
+    assert start(api, workflow, version=None).json()["version"] == version.number
     assert start(api, workflow, version="draft").json()["version"] is None
+
+
+@pytest.mark.parametrize("version", [None, "published"])
+def test_workflow_that_was_never_published_does_not_run_its_draft_unasked(
+    api: KeyClient, workflow: Workflow, version: str | None
+) -> None:
+    answer = start(api, workflow, version=version)
+
+    error = answer.json()["error"]
+    assert (answer.status_code, error["type"]) == (409, "NotPublished")
+    assert 'run its draft with "version": "draft"' in error["message"]
+    assert start(api, workflow, version="draft").status_code == 202
+
+
+def test_inputs_that_the_workflow_does_not_take_are_refused_by_name(
+    api: KeyClient, workflow: Workflow
+) -> None:
+    answer = start(api, workflow, inputs={"txet": "hi", "more": 1})
+
+    problems = answer.json()["error"]["problems"]
+    assert answer.status_code == 422
+    assert [(problem["code"], problem["field"]) for problem in problems] == [
+        ("input.unknown", "more"),
+        ("input.unknown", "txet"),
+    ]
+    assert "It takes: text." in problems[0]["message"]
+    assert api.get(ROOT).json()["count"] == 0
+
+
+def test_accepted_run_says_where_and_when_to_look(api: KeyClient, workflow: Workflow) -> None:
+    answer = start(api, workflow)
+
+    run = answer.json()
+    assert answer.status_code == 202
+    assert answer["Location"] == run["url"] == f"{ROOT}/{run['id']}"
+    assert int(answer["Retry-After"]) > 0
+    assert api.get(answer["Location"]).json()["status"] == "queued"
+    assert api.get(run["waits_url"]).status_code == 200
+
+
+async def test_repeated_blocking_start_tells_the_present_state(
+    http: AsyncClient, workflow: Workflow, worker: Worker
+) -> None:
+    def post() -> Any:
+        return http.post(
+            f"/api/v1/workflows/{workflow.pk}/runs",
+            data={"version": "draft", "response_mode": "blocking", "wait_seconds": 0.2},
+            content_type="application/json",
+            headers={"Idempotency-Key": "once"},
+        )
+
+    first = await post()
+    await asyncio.to_thread(worker.execute_run, UUID(first.json()["id"]))
+    again = await post()
+
+    assert (first.status_code, first.json()["status"]) == (202, "queued")
+    assert first["Location"] == first.json()["url"]
+    assert (again.status_code, again.json()["status"]) == (200, "succeeded")
+    assert again["Idempotent-Replayed"] == "true"
 
 
 @pytest.mark.parametrize("person", [" ", "x" * 81, ":" * 27])
@@ -206,7 +264,7 @@ def test_key_does_only_what_its_scopes_say(
     assert start(reader, workflow).status_code == 403
     assert reader.get(ROOT).status_code == 200
     assert start(api, workflow).status_code == 202
-    assert nobody.get(ROOT).json() == {"items": [], "count": 0}
+    assert nobody.get(ROOT).json() == {"items": [], "next": None, "count": 0}
 
 
 async def test_key_is_asked_for_on_every_route(workflow: Workflow) -> None:
@@ -226,6 +284,7 @@ async def test_key_is_asked_for_on_every_route(workflow: Workflow) -> None:
 def test_list_is_narrowed_by_whom_it_is_for_what_was_said_and_when(
     api: KeyClient, workflow: Workflow, worker: Worker
 ) -> None:
+    first_day = timezone.localdate()
     ana = start(api, workflow, inputs={"text": "Where is Miso?"}, user="ana").json()["id"]
     anatol = start(api, workflow, inputs={"text": "Nowhere"}, user="anatol").json()["id"]
 
@@ -235,15 +294,15 @@ def test_list_is_narrowed_by_whom_it_is_for_what_was_said_and_when(
         assert answer.json()["count"] == len(answer.json()["items"])
         return [one["id"] for one in answer.json()["items"]]
 
-    today = timezone.localdate()
-    tomorrow = today + timedelta(days=1)
+    last_day = timezone.localdate()  # midnight may have passed
+    tomorrow = last_day + timedelta(days=1)
     assert listed(user="ana") == [ana]
     assert listed(text="miso") == [ana]
-    assert listed(since=today.isoformat(), until=today.isoformat()) == [anatol, ana]
+    assert listed(since=first_day.isoformat(), until=last_day.isoformat()) == [anatol, ana]
     assert listed(since=tomorrow.isoformat()) == []
     assert listed(node="start") == []  # nobody drove them yet
     worker.execute_run(UUID(ana))
-    assert listed(node="start") == [ana]
+    assert listed(node="start", user="ana") == [ana]
 
 
 @pytest.mark.parametrize("asked", ["since=tomorrow", "status=odd", "person=ana"])

@@ -63,7 +63,7 @@ def test_import_starts_nothing(api, alice):
 
 def test_wrong_document_is_answered_with_every_problem_at_its_place(api):
     wrong = document()
-    wrong["nodes"].append({"id": "a", "data": {"type": "no-such-kind"}})
+    wrong["nodes"].append({"id": "a", "data": {"type": "llm", "model": "none"}})
     wrong["edges"].append({"id": "e9", "source": "end", "target": "nowhere"})
 
     report = post(api, f"{ROOT}/validate", {"document": wrong}).json()
@@ -109,7 +109,7 @@ def test_published_versions_are_listed_and_read(api):
     post(api, f"{ROOT}/{made['id']}/draft", {"document": other}, "put")
     post(api, f"{ROOT}/{made['id']}/publish", {})
 
-    listed = api.get(f"{ROOT}/{made['id']}/versions").json()
+    listed = api.get(f"{ROOT}/{made['id']}/versions").json()["items"]
     old = api.get(f"{ROOT}/{made['id']}/versions/1").json()
     assert (first.status_code, again.status_code) == (201, 409)
     assert [(v["number"], v["published"]) for v in listed] == [(2, True), (1, False)]
@@ -120,7 +120,7 @@ def test_archived_workflow_is_listed_only_when_asked_for(api):
     made = created(api)
 
     assert api.delete(f"{ROOT}/{made['id']}").status_code == 204
-    assert api.get(ROOT).json() == {"items": [], "count": 0}
+    assert api.get(ROOT).json() == {"items": [], "next": None, "count": 0}
     assert [row["id"] for row in api.get(f"{ROOT}?archived=true").json()["items"]] == [made["id"]]
 
 
@@ -142,7 +142,7 @@ def test_archived_workflow_is_read_and_exported_takes_no_edits_and_is_restored(a
 
 
 def test_sample_copied_and_duplicated(api):
-    slugs = [sample["slug"] for sample in api.get(f"{ROOT}/samples").json()]
+    slugs = [sample["slug"] for sample in api.get(f"{ROOT}/samples").json()["items"]]
     copy = post(api, f"{ROOT}/samples/chatbot/copy", {}).json()
     twin = post(api, f"{ROOT}/{copy['id']}/duplicate", {"name": "Twin"}).json()
 

@@ -177,7 +177,7 @@ def test_api_writes_runs_and_reads_cases(alice: Person, chat):
     assert queued.status_code == 202
     run_saved_case(chat.team_id, queued.json()[0]["id"])
 
-    (listed,) = alice.client.get(base).json()
+    (listed,) = alice.client.get(base).json()["items"]
     assert listed["id"] == made["id"]
     assert listed["last"]["status"] == "passed"
     assert alice.client.get(f"{base}/results/{listed['last']['id']}").json()["detail"]["turns"]
@@ -188,7 +188,7 @@ def test_api_writes_runs_and_reads_cases(alice: Person, chat):
     )
     assert changed.json()["name"] == "Another"
     assert alice.client.delete(f"{base}/{made['id']}").status_code == 204
-    assert alice.client.get(base).json() == []
+    assert alice.client.get(base).json()["items"] == []
 
 
 @pytest.mark.django_db

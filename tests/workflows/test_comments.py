@@ -272,7 +272,7 @@ def test_api_tells_threads_and_takes_changes(cast: Cast, workflow: Workflow, api
         {"body": "Better", "resolved": True},
         content_type="application/json",
     )
-    listed = key.get(f"/api/v1/workflows/{workflow.pk}/comments?resolved=true").json()
+    listed = key.get(f"/api/v1/workflows/{workflow.pk}/comments?resolved=true").json()["items"]
 
     assert changed.json()["body"] == "Better"
     assert (row["author"], row["author_id"]) == ("test", None)
@@ -280,7 +280,7 @@ def test_api_tells_threads_and_takes_changes(cast: Cast, workflow: Workflow, api
     assert (thread["node"], thread["resolved"], thread["resolved_by"]) == ("start", True, "test")
     assert [each["body"] for each in thread["comments"]] == ["Better"]
     assert key.delete(f"/api/v1/comments/{row['id']}").status_code == 204
-    assert key.get(f"/api/v1/workflows/{workflow.pk}/comments").json() == []
+    assert key.get(f"/api/v1/workflows/{workflow.pk}/comments").json()["items"] == []
 
 
 def test_panel_of_a_node_nobody_spoke_about_calls_it_by_its_title(

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.django_db
 
 def start(client: Any, workflow: Any, **body: Any) -> Any:
     address = f"/api/v1/workflows/{workflow.pk}/runs"
-    given = {"inputs": {"text": "x"}, **body}
+    given = {"inputs": {"text": "x"}, "version": "draft", **body}
     return client.post(address, given, content_type="application/json")
 
 

@@ -1,12 +1,16 @@
 """Secrets go in and are used; they are found nowhere else."""
 
+import html
 import json
+import re
 
 import pytest
 from cryptography.fernet import Fernet
 from django.core.management import call_command
 
-from accounts.errors import NotAllowed, NotFound
+from accounts.errors import InvalidChoice, NotAllowed, NotFound
+from accounts.models import AuditEntry
+from accounts.services import issue_key
 from accounts.tenancy import tenant
 from config.encryption.crypto import SecretUnreadable, decrypt
 from tests.factories.workflows import document, make_provider, make_workflow, within
@@ -139,7 +143,7 @@ def test_deleted_provider_takes_its_credential_along(alice):
         assert not Credential.objects.unscoped().exists()
 
 
-def test_credentials_are_managed_by_admins_and_keys_never_see_them(alice, bob, vic, carol, api_key):
+def test_credentials_are_managed_by_admins_and_by_no_ordinary_key(alice, bob, vic, carol, api_key):
     provider = make_provider(alice)
 
     with within(alice):
@@ -151,6 +155,69 @@ def test_credentials_are_managed_by_admins_and_keys_never_see_them(alice, bob, v
         with pytest.raises(NotFound):
             selectors.find_provider(carol.principal, provider.pk)
     assert api_key(alice).get("/api/v1/providers").status_code == 403
+
+
+def test_key_with_the_permission_for_it_adds_what_the_page_says_and_reads_no_secret(alice, api_key):
+    client = api_key(alice, scopes={"credentials:write"})
+    page = html.unescape(alice.client.get("/models/").content.decode())
+    (text,) = re.findall(r"api/v1/providers.*?-d '(.*?)'", page, re.DOTALL)
+    body = json.loads(text)
+
+    def post(path, **fields):
+        return client.post(f"/api/v1/{path}", fields, content_type="application/json")
+
+    added = post("providers", **{**body, "secret": CANARY})
+    credential = post("credentials", name="mail", secret=CANARY)
+    answers = [
+        added,
+        credential,
+        client.put(
+            f"/api/v1/credentials/{credential.json()['id']}/secret",
+            {"secret": CANARY[::-1]},
+            content_type="application/json",
+        ),
+        client.get("/api/v1/providers"),
+        client.get("/api/v1/credentials"),
+        client.get(f"/api/v1/providers/{added.json()['id']}"),
+    ]
+
+    assert [answer.status_code for answer in answers] == [201, 201, 200, 200, 200, 200]
+    for answer in answers:
+        assert CANARY not in answer.content.decode()
+        assert CANARY[::-1] not in answer.content.decode()
+    with tenant([alice.team.pk]):
+        rows = AuditEntry.objects.unscoped().filter(action__startswith="credential.")
+        lines = list(rows.order_by("seq").values_list("actor_kind", "action"))
+    assert [action for _kind, action in lines] == [
+        "credential.created",  # of the provider, and of its secret
+        "credential.created",
+        "credential.created",
+        "credential.changed",
+    ]
+    assert {kind for kind, _action in lines} == {"key"}
+    assert client.delete(f"/api/v1/providers/{added.json()['id']}").status_code == 204
+
+
+def test_key_that_manages_credentials_exports_no_secret(alice, api_key):
+    workflow = make_workflow(alice)
+    client = api_key(alice, scopes={"credentials:write", "workflows:read", "workflows:write"})
+
+    answer = client.get(f"/api/v1/workflows/{workflow.pk}/export", {"include_secrets": "true"})
+
+    assert answer.status_code == 403
+
+
+def test_key_for_one_workflow_can_not_manage_credentials(alice):
+    workflow = make_workflow(alice)
+
+    with pytest.raises(InvalidChoice):
+        issue_key(
+            principal=alice.principal,
+            team=alice.team,
+            name="app",
+            scopes=["credentials:write"],
+            workflow_id=workflow.pk,
+        )
 
 
 @pytest.mark.parametrize(

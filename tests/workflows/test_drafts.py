@@ -193,16 +193,27 @@ def test_documents_of_two_teams_share_no_snapshot(alice, carol):
     assert (mine.hash, mine.pk == theirs.pk) == (theirs.hash, False)
 
 
-def test_document_with_an_id_twice_is_refused_whole(alice):
+def test_draft_with_an_id_twice_is_refused_whole(alice):
+    workflow = make_workflow(alice)
+    draft = drafts.load_draft(workflow)
+    twice = replace(draft, nodes=(*draft.nodes, draft.nodes[0]))
+
+    with pytest.raises(DocumentInvalid) as refused:
+        drafts.replace_draft(alice.principal, workflow=workflow, document=twice)
+
+    assert [(p.code, p.node) for p in refused.value.problems] == [("node.id_twice", "start")]
+    assert drafts.load_draft(workflow) == draft
+
+
+def test_imported_nodes_with_one_id_get_ids_of_their_own(alice):
     twice = document()
     twice["nodes"].append(twice["nodes"][0])
 
-    with pytest.raises(DocumentInvalid) as refused:
-        make_workflow(alice, source=twice)
+    workflow = make_workflow(alice, source=twice)
 
-    assert [(p.code, p.node) for p in refused.value.problems] == [("node.id_twice", "start")]
-    with within(alice):
-        assert not selectors.list_workflows(alice.principal).exists()
+    assert [node.id for node in drafts.load_draft(workflow).nodes] == ["start", "end", "start_2"]
+    (note,) = [note for note in importing.list_notes(workflow) if note.code == "node.id_given"]
+    assert (note.node, note.message.startswith("2 nodes had the ID start")) == ("start", True)
 
 
 def test_newer_document_needs_a_yes(alice):

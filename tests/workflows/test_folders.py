@@ -318,7 +318,7 @@ def test_two_moves_at_once_close_no_ring(bob: Person):
     def act(folder: Folder, into: Folder) -> None:
         try:
             with transaction.atomic():
-                ready.wait(5)
+                ready.wait(60)
                 folders.move_folder(bob.principal, folder=folder, into=into)
             outcomes.append("moved")
         except InvalidValue:
@@ -330,7 +330,7 @@ def test_two_moves_at_once_close_no_ring(bob: Person):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(20)
+        thread.join(60)
 
     assert sorted(outcomes) == ["moved", "refused"]
     assert len(paths_of(bob)) == 2

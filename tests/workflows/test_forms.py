@@ -117,7 +117,7 @@ def test_start_node_that_is_oddly_written_asks_for_nothing(variables: object):
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (b"", "Paste a document or select a file."),
+        (b"", "The file is empty."),
         (b"\xff\xfe", "The file is not UTF-8 text."),
         (b"x" * (MAX_DOCUMENT_BYTES + 1), "The document can be at most 1 MB."),
     ],
@@ -129,3 +129,25 @@ def test_file_that_is_no_document_is_refused_with_a_sentence(content: bytes, sen
 
     assert not form.is_valid()
     assert sentence in str(form.errors) or (content == b"" and "empty" in str(form.errors))
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "read"),
+    [
+        ("file", "", {}),
+        ("file", '[{"id": "a", "name": "x"}]', {"v": {"id": "a", "name": "x"}}),
+        ("file-list", '[{"id": "a"}, {"id": "b"}]', {"v": [{"id": "a"}, {"id": "b"}]}),
+        ("file-list", '[{"id": "a"}, 5, "x"]', {"v": [{"id": "a"}]}),
+        ("file", "{", {}),
+        ("file", '{"id": "a"}', {}),
+    ],
+)
+def test_files_of_a_form_are_read_as_its_script_writes_them(kind: str, text: str, read: Any):
+    variable = {"variable": "v", "type": kind, "allowed_file_types": ["image"], "max_length": 4}
+
+    (field,) = build_input_fields(asking(variable), {"v": text})
+
+    assert read_inputs(asking(variable), {"v": text}) == read
+    assert field.files is not None
+    assert (field.files.accept, field.files.max_count) == ("image/*", 1 if kind == "file" else 4)
+    assert field.value == text

@@ -2,7 +2,6 @@
 
 import json
 import re
-import time
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -19,6 +18,7 @@ from memory.services import CallOrigin, MemoryCaller
 from memory.services.history.learning import MAX_RUNS
 from tests.factories.workflows import make_run, make_workflow
 from tests.support.cast import Person
+from tests.support.processor_time import limit_cpu
 from workflows.models import Run, Task, Workflow
 
 
@@ -275,10 +275,8 @@ def test_picture_of_five_hundred_runs_is_bounded(alice: Person):
         )
         assert Entry.objects.unscoped().count() == 1
 
-    began = time.perf_counter()
-    report = read_api(alice)
-    seconds = time.perf_counter() - began
+    with limit_cpu(5):
+        report = read_api(alice)
 
     assert (len(report["runs"]), report["is_all"]) == (MAX_RUNS, False)
-    assert seconds < 3
     assert "Only the newest part is drawn" in alice.client.get(PAGE).content.decode()

@@ -115,7 +115,7 @@ def test_finished_step_is_kept_once_whatever_the_attempt(cast):
     with tenant([run.team_id]):
         Step.objects.create(**step, status="succeeded", rounds=[0, 1])
         Step.objects.create(**step, status="succeeded", rounds=[0, 2])
-        with pytest.raises(IntegrityError, match="step_finished_once"), transaction.atomic():
+        with pytest.raises(IntegrityError, match="run_id_node_key_rounds"), transaction.atomic():
             Step.objects.create(**step, status="failed", rounds=[0, 1], attempt=2)
 
 

@@ -1,6 +1,7 @@
 """A new workflow can be run at once, and a description becomes a draft that can be run."""
 
 import json
+from collections import Counter
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -14,14 +15,10 @@ from workflows.engine.language.problems import select_errors
 from workflows.engine.language.validation import validate
 from workflows.engine.ports import ModelChunk, ModelRequest
 from workflows.execution.kinds import load_kinds
-from workflows.models import ModelProvider, Workflow
+from workflows.models import ModelMapping, ModelProvider, Workflow
 from workflows.services.catalog import drafting, new_workflow
-from workflows.services.catalog.workflow_plan import (
-    PlannedInput,
-    PlannedStep,
-    WorkflowPlan,
-    build_document,
-)
+from workflows.services.catalog.plan import PlannedInput, PlannedStep, WorkflowPlan
+from workflows.services.catalog.workflow_plan import build_document
 from workflows.services.editor import drafts
 from workflows.services.samples.closest import find_closest_sample
 
@@ -91,13 +88,21 @@ def newest(person: Person) -> tuple[Workflow, Document]:
         (Mode.WORKFLOW, ["start", "llm", "end", "memory-store"]),
     ],
 )
-def test_ready_workflow_has_no_errors_and_remembers(mode: Mode, kinds: list[str]):
+def test_ready_workflow_has_no_problems_answers_and_remembers(mode: Mode, kinds: list[str]):
     document = build_document(WorkflowPlan(mode=mode, name="Mine"))
 
     by_id = {node.id: node.data for node in document.nodes}
     assert [node.kind for node in document.nodes] == kinds
-    assert errors_of(document) == []
+    assert [*validate(document, load_kinds())] == []
+    if mode is Mode.CHAT:
+        assert by_id["answer"]["answer"] == "{{#llm.text#}}"
+    else:
+        assert by_id["end"]["outputs"] == [{"variable": "text", "value_selector": ["llm", "text"]}]
+    # Only a chat has earlier messages.
+    assert by_id["llm"].get("memory") == ({"enabled": True} if mode is Mode.CHAT else None)
+    assert by_id["remember"]["source"] == "facts"
     assert by_id["llm"]["enhanced_memory"]["enabled"] is True
+    assert by_id["llm"]["enhanced_memory"]["include_recent"] is True  # a small memory as a whole
     assert by_id["llm"]["enhanced_memory"]["scope"] == by_id["remember"]["scope"] == "user"
 
 
@@ -193,3 +198,118 @@ def test_closest_sample_of_no_words_is_the_first():
 
     assert closest is not None
     assert closest.slug == "chatbot"
+
+
+def test_team_default_model_drafts_instead_of_the_first_provider(
+    connected: Person, monkeypatch: pytest.MonkeyPatch
+):
+    with tenant([connected.team.pk]):
+        chosen = ModelProvider.objects.create(
+            team=connected.team,
+            name="zenith",
+            kind="openai_compatible",
+            base_url="https://zenith.example/v1",
+            default_model="small",
+        )
+        ModelMapping.objects.create(
+            team=connected.team, provider="default", model="", target=chosen, target_model="large"
+        )
+    models = answer_with(monkeypatch, json.dumps(PLAN))
+
+    drafting.draft_plan(connected.team.pk, "a bot")
+
+    assert (models.requests[0].provider, models.requests[0].model) == ("zenith", "large")
+    assert "Drafted by large (zenith)" in connected.client.get(NEW).content.decode()
+
+
+CODE = 'def main(text: str) -> dict:\n    return {"result": text.upper()}\n'
+LLM = {"type": "llm", "title": "Answer", "instructions": "Answer it."}
+KNOWLEDGE = {"type": "knowledge", "title": "Search handbook"}
+HTTP = {"type": "http", "title": "Weather", "url": "https://weather.example/today"}
+CLASSIFY = {
+    "type": "classify",
+    "title": "Topic",
+    "branches": [
+        {"name": "Billing", "steps": [KNOWLEDGE, LLM]},
+        {"name": "Everything else", "steps": []},
+    ],
+}
+CONDITION = {
+    "type": "condition",
+    "word": "refund",
+    "branches": [{"name": "refund", "steps": [LLM]}, {"name": "other", "steps": [HTTP, LLM]}],
+}
+
+
+@pytest.mark.parametrize("kind", ["chat", "form"])
+@pytest.mark.parametrize(
+    ("steps", "kinds"),
+    [
+        ([KNOWLEDGE, LLM], {"knowledge-retrieval": 1, "llm": 1}),
+        ([HTTP, LLM], {"http-request": 1, "llm": 1}),
+        ([{"type": "code", "title": "Shout", "code": CODE}], {"code": 1, "llm": 1}),
+        ([CLASSIFY], {"question-classifier": 1, "knowledge-retrieval": 1, "llm": 2}),
+        ([KNOWLEDGE, CONDITION], {"knowledge-retrieval": 1, "if-else": 1, "http-request": 1, "llm": 2}),
+        ([LLM, CLASSIFY], {"llm": 3, "question-classifier": 1, "knowledge-retrieval": 1}),
+    ],
+)  # fmt: skip
+def test_steps_of_other_kinds_become_a_draft_without_problems(
+    connected: Person,
+    monkeypatch: pytest.MonkeyPatch,
+    kind: str,
+    steps: list[Any],
+    kinds: dict[str, int],
+):
+    inputs = [{"name": "text", "label": "Text"}] if kind == "form" else []
+    answer_with(monkeypatch, json.dumps({**PLAN, "kind": kind, "inputs": inputs, "steps": steps}))
+
+    document = drafting.draft_plan(connected.team.pk, "a bot")
+
+    counts = Counter(node.kind for node in document.nodes)
+    ends = {"answer", "end", "start", "memory-store"}
+    assert {name: counts[name] for name in counts if name not in ends} == kinds
+    assert counts["answer"] + counts["end"] == (
+        2 if counts["if-else"] or counts["question-classifier"] else 1
+    )
+    assert [*validate(document, load_kinds())] == []
+
+
+def test_first_answers_of_all_branches_recall_what_is_remembered(
+    connected: Person, monkeypatch: pytest.MonkeyPatch
+):
+    answer_with(monkeypatch, json.dumps({**PLAN, "steps": [CLASSIFY]}))
+
+    document = drafting.draft_plan(connected.team.pk, "a bot")
+
+    recalls = [
+        node.data["enhanced_memory"]["enabled"] for node in document.nodes if node.kind == "llm"
+    ]
+    assert recalls == [True, True]
+    assert [(e.source, e.handle) for e in document.edges if e.target == "remember"] == [
+        ("start", "source")
+    ]
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        {"type": "http", "url": "file:///etc/passwd"},
+        {"type": "code", "code": "def main(text: str):\n  return {"},
+        {
+            "type": "code",
+            "code": "import pandas\ndef main(text: str):\n    return {'result': ''}",
+        },
+        {"type": "agent"},
+        {**CONDITION, "word": ""},
+    ],
+)
+def test_step_that_cannot_be_used_is_repaired_or_else_left_out(
+    connected: Person, monkeypatch: pytest.MonkeyPatch, step: dict[str, Any]
+):
+    models = answer_with(monkeypatch, *[json.dumps({**PLAN, "steps": [LLM, step]})] * 2)
+
+    document = drafting.draft_plan(connected.team.pk, "a bot")
+
+    assert len(models.requests) == 2
+    assert [node.kind for node in document.nodes] == ["start", "llm", "answer", "memory-store"]
+    assert [*validate(document, load_kinds())] == []

@@ -12,7 +12,7 @@ from accounts.tenancy import tenant
 from tests.factories.workflows import document, make_version, make_workflow
 from tests.support.cast import Cast
 from workflows.engine.errors import InputRejected
-from workflows.errors import InvalidValue
+from workflows.errors import InvalidValue, NotPublished
 from workflows.models import Run, RunEvent, Workflow
 from workflows.services.runs.runs import cancel_run, start_run
 from workflows.services.samples.samples import copy_sample
@@ -37,6 +37,26 @@ def test_started_run_is_queued_for_its_starter(cast: Cast) -> None:
     assert run.subject_user_id == run.started_by_id == cast.alice.user.pk
     assert run.system["workflow_run_id"] == str(run.pk)
     assert run.version is None
+
+
+@pytest.mark.parametrize(
+    ("query", "inputs", "summary"),
+    [
+        ("Order tea", {"text": "hi"}, "Order tea"),
+        (None, {"count": 3, "text": "hi"}, "hi"),
+        (" ", {"lines": ["茶"], "count": 3}, '{"lines": ["茶"], "count": 3}'),
+    ],
+)
+def test_run_is_recognized_by_its_texts_else_by_its_inputs(
+    query: str | None, inputs: dict[str, Any], summary: str
+) -> None:
+    assert Run(system={"query": query}, inputs=inputs).summary == summary
+
+
+def test_run_without_inputs_is_recognized_by_its_id() -> None:
+    run = Run(system={}, inputs={})
+
+    assert run.summary == str(run.pk)
 
 
 def test_published_version_is_what_runs_unless_the_draft_is_asked_for(cast: Cast) -> None:
@@ -73,7 +93,7 @@ def test_stranger_may_not_start_a_run(cast: Cast) -> None:
 def test_unpublished_workflow_has_no_published_version_to_run(cast: Cast) -> None:
     workflow = make_workflow(cast.alice)
 
-    with pytest.raises(InvalidValue):
+    with pytest.raises(NotPublished):
         start_run(
             cast.alice.principal, workflow=workflow, inputs={"text": "x"}, version="published"
         )

@@ -17,6 +17,7 @@ from tests.support.engine import JinjaHere
 from workflows.engine.geometry import compute_note_shape, compute_shape
 from workflows.engine.language.dsl import load_document
 from workflows.engine.language.memory_usage import list_memory_scopes
+from workflows.engine.language.problems import select_unfinished
 from workflows.engine.language.validation import select_errors, validate
 from workflows.engine.nodes import build_kinds
 from workflows.engine.runtime.runner import WorkflowRunner
@@ -69,11 +70,9 @@ def test_sample_has_no_problems_and_four_lines(sample):
     loaded = load_document(sample.source)
     problems = list(validate(loaded.document, build_kinds()))
 
-    assert (loaded.warnings, select_errors(problems)) == ((), [])
+    assert (loaded.warnings, select_errors(problems), select_unfinished(problems)) == ((), [], [])
     # Seed 0's document is kept to the byte, the variable it never declares included.
-    assert [p.code for p in problems] == ["reference.unknown_variable"] * (
-        sample.slug == "exchange"
-    )
+    assert [p.code for p in problems] == ["reference.undeclared"] * (sample.slug == "exchange")
     assert all(str(line).strip() for line in sample.explanation_lines)
     assert len(sample.cases) == 3
     assert bool(sample.memories) == (FOLDER / sample.slug / "memories.yml").exists()
@@ -156,7 +155,7 @@ SUGGESTING = [s for s in REMEMBERING if load_document(s.source).document.feature
 @pytest.mark.parametrize("sample", SUGGESTING, ids=lambda sample: sample.slug)
 async def test_suggested_question_of_a_sample_finds_a_memory(sample, language, services):
     document, _cases, memories = spoken(sample, language)
-    person = next((seed.person for seed in memories), "ana")
+    person = next((seed.person for seed in memories if seed.scope == "user"), "ana")
     asks = any(map(has_todo_memory, document.nodes))
     approve = FormAnswer(values={"answer": "Ada 36"}) if asks else FormAnswer(action="approve")
     turn = Turn(person=person, group="kitchen", answers=(approve,))
@@ -440,7 +439,8 @@ def test_copied_memories_are_the_copiers_and_the_copys_alone(alice, bob, carol):
     workflow = samples.copy_sample(bob.principal, team_id=bob.team.pk, slug="sales")
     other = samples.copy_sample(bob.principal, team_id=bob.team.pk, slug="handbook")
 
-    assert "note_northwind" in entries_of(bob, scope="user")
+    ana = make_persona_id("Ana", bob.user.pk)
+    assert "note_northwind" in entries_of(bob, scope="user", user=ana)
     assert "note_northwind" not in entries_of(alice, scope="user")
     assert "account_northwind_size" in entries_of(alice, scope="global", workflow=workflow)
     assert "account_northwind_size" not in entries_of(alice, scope="global", workflow=other)
@@ -453,12 +453,13 @@ def test_copied_memories_are_the_copiers_and_the_copys_alone(alice, bob, carol):
 @pytest.mark.django_db
 def test_second_copy_leaves_what_was_changed_since_the_first(bob):
     samples.copy_sample(bob.principal, team_id=bob.team.pk, slug="profile")
-    caller = MemoryCaller(bob.principal, bob.team.pk, identity={"user_id": str(bob.user.pk)})
+    ana = make_persona_id("Ana", bob.user.pk)
+    caller = MemoryCaller(bob.principal, bob.team.pk, identity={"user_id": ana})
     remember(caller, scope="user", key="profile_language", value="Spanish")
 
     samples.copy_sample(bob.principal, team_id=bob.team.pk, slug="profile")
 
-    assert entries_of(bob, scope="user")["profile_language"].value == "Spanish"
+    assert entries_of(bob, scope="user", user=ana)["profile_language"].value == "Spanish"
 
 
 @pytest.mark.django_db

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from accounts.tenancy import tenant
 from memory.public import get_learning_rule
-from tests.factories.workflows import make_workflow
+from tests.factories.workflows import make_version, make_workflow
 from tests.support.cast import Cast, Person
 from workflows.models import Run, Task, Workflow
 
@@ -97,11 +97,22 @@ def test_task_is_seen_by_whose_it_is_alone(cast: Cast) -> None:
     assert ada.client.get(f"{TASKS}/{made['id']}").status_code == 404
 
 
+def test_task_of_a_workflow_that_was_never_published_does_not_run_its_draft(cast: Cast) -> None:
+    bob = cast.people["bob"]
+    body = {"title": "Sort", "workflow": str(make_workflow(bob).pk)}
+    task = post(bob, TASKS, body).json()
+
+    answer = post(bob, f"{TASKS}/{task['id']}/execute")
+
+    assert (answer.status_code, answer.json()["error"]["type"]) == (409, "NotPublished")
+
+
 def test_chat_is_told_the_task_and_other_workflows_what_they_ask_for(cast: Cast) -> None:
     bob = cast.people["bob"]
     chat, form = make_workflow(bob, source=CHAT), make_workflow(bob)
     runs = []
     for workflow in (chat, form):
+        make_version(bob, workflow)
         body = {"title": "Sort", "description": "In Rust", "workflow": str(workflow.pk)}
         made = post(bob, TASKS, body).json()
         runs.append(post(bob, f"{TASKS}/{made['id']}/execute").json()["run"])

@@ -10,7 +10,7 @@ from workflows.models import Workflow
 from workflows.services import tools
 from workflows.services.catalog import importing
 from workflows.services.editor.drafts import list_problems, load_draft, replace_draft
-from workflows.services.publishing import publish
+from workflows.services.publishing import find_failing_nodes, publish
 
 
 pytestmark = pytest.mark.django_db
@@ -75,6 +75,31 @@ def test_tools_that_the_team_does_not_have_are_named_with_node_and_field(alice):
         ("a", "tools.4.name", "There is no tool paint; no installed plug-in offers it"),
         ("t", "tool_name", "The team has no connection weather; connect it on the page Tools"),
     ]
+
+
+def test_missing_tool_stops_its_node_but_not_an_agent(alice):
+    agent = {"type": "agent", "title": "Agent", "model": MODEL, "query": "x",
+             "tools": [{"source": "plugin", "name": "paint"}]}  # fmt: skip
+    tool = {"type": "tool", "title": "Tool", "provider_type": "builtin", "provider_id": "acme",
+            "tool_name": "paint"}  # fmt: skip
+    workflow = import_nodes(alice, {"id": "a", "data": agent}, {"id": "t", "data": tool}, end())
+
+    failing = find_failing_nodes(workflow, load_draft(workflow))
+
+    assert [problem.node for problem in failing] == ["t"]
+
+
+def test_module_that_is_not_here_is_a_problem_of_its_code(alice):
+    source = "import json\nimport jieba\n\ndef main():\n    return {}\n"
+    data = {"type": "code", "title": "Cut", "code": source, "outputs": {}}
+    workflow = import_nodes(alice, {"id": "c", "data": data}, end())
+
+    document = load_draft(workflow)
+
+    assert ("c", "code", "There is no module jieba here; the code fails when it imports it") in (
+        problems_of(workflow)
+    )
+    assert [problem.node for problem in find_failing_nodes(workflow, document)] == ["c"]
 
 
 def test_another_teams_connection_is_no_connection(alice, carol):

@@ -5,6 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+import time_machine
 from django.core import signing
 from django.test import Client
 from django.urls import reverse
@@ -176,7 +177,7 @@ class TestApi:
         client = Client(headers={"Authorization": f"Bearer {secret}"})
         url = f"/api/v1/runs/{wait.run_id}/waits"
 
-        (listed,) = client.get(url).json()
+        (listed,) = client.get(url).json()["items"]
         refused = client.post(
             f"{url}/{wait.pk}",
             json.dumps({"values": {"stars": "x"}, "action": "send"}),
@@ -281,6 +282,20 @@ class TestPages:
         assert 'name="-action" value="discard"' in page
         assert ">1<" in count.replace("\n", "")
 
+    @pytest.mark.parametrize("is_missing", [True, False])
+    def test_count_tells_an_open_page_whether_a_worker_is_missing(
+        self, cast: Cast, is_missing: bool, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("config.http.health.Readiness.is_worker_missing", is_missing)
+
+        count = cast.alice.client.get(reverse("workflows:waiting_count")).content.decode()
+        page = cast.alice.client.get(reverse("workflows:waiting")).content.decode()
+
+        assert 'id="worker-missing" hx-swap-oob="true"' in count
+        assert ("No worker is running" in count, "No worker is running" in page) == (
+            is_missing,
+        ) * 2
+
     def test_page_of_the_run_shows_the_form_and_the_link(self, cast: Cast) -> None:
         wait = ask(cast.alice)
 
@@ -348,7 +363,10 @@ def test_status_says_what_a_paused_run_waits_for(cast: Cast) -> None:
     debugged = load_run(ask(cast.alice, pause={"reason": "breakpoint"}))
 
     assert waiting.status_text == "Waiting for you"
-    assert delayed.status_text == "Waits until 14:30"
+    with time_machine.travel(
+        at.replace(hour=9), tick=False
+    ):  # the same day, even if midnight has passed
+        assert delayed.status_text == "Waits until 14:30"
     assert debugged.status_text == "Paused"
 
 

@@ -160,7 +160,7 @@ def test_setting_is_changed_on_its_page_and_by_api(cast: Cast) -> None:
 
     page = cast.alice.client.get(url).content.decode()
     cast.alice.client.post(url, {"is_tool": "on", "description": "Sums up."})
-    listed = cast.alice.client.get("/api/v1/workflow-tools").json()
+    listed = cast.alice.client.get("/api/v1/workflow-tools").json()["items"]
     patched = cast.alice.client.patch(
         f"/api/v1/workflows/{workflow.pk}", {"is_tool": False}, content_type="application/json"
     ).json()

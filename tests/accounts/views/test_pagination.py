@@ -119,8 +119,8 @@ def test_page_by_time_keeps_the_filters_and_says_its_days(
 
     assert first.next_url.startswith("?q=x%26y&before=2026-03-03T12%3A00%3A00.000000Z~")
     assert [first.label, second.label] == [
-        "March 3, 2026–March 4, 2026",
-        "March 1, 2026–March 2, 2026",
+        "Mar 3, 2026–Mar 4, 2026",
+        "Mar 1, 2026–Mar 2, 2026",
     ]
     assert (list(beyond.items), beyond.previous_url, beyond.has_previous_page) == ([], "?", True)
 

@@ -59,7 +59,7 @@ class Up:
     def output(self) -> str:
         return self.log.read_text()
 
-    def address(self, *, seconds: float = 90) -> str:
+    def address(self, *, seconds: float = 180) -> str:
         """The one it prints."""
         until = time.monotonic() + seconds
         while "Press Ctrl-C to stop" not in self.output:
@@ -83,4 +83,4 @@ def up(environment: dict[str, str], tmp_path: Path) -> Iterator[Callable[..., Up
     for one in started:
         if one.process.poll() is None:
             one.process.terminate()
-            one.process.wait(40)
+            one.process.wait(90)

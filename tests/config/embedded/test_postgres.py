@@ -25,7 +25,7 @@ def test_postgres_killed_and_started_again_has_the_data(home: Path):
     process = first.find_process()
     assert process is not None
     process.send_signal(signal.SIGKILL)
-    process.wait(5)
+    process.wait(60)
 
     second = server(home)
     restarted = second.start()

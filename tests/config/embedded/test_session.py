@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from django.core.management import get_commands
 
 from config.embedded import session
 from config.embedded.layout import find_layout
@@ -105,6 +106,18 @@ def test_command_that_needs_no_database_starts_none(home: Path, environment: dic
     done = manage(environment, "migrate", "--help")
 
     assert (done.returncode, find_layout(home).pg_data.exists()) == (0, False)
+
+
+def test_commands_without_services_exist():
+    words = {
+        "help",
+        "version",
+        "--version",
+        "--help",
+        "-h",
+    }  # which Django understands without a command
+
+    assert session.COMMANDS_WITHOUT_SERVICES - words <= set(get_commands())
 
 
 @pytest.mark.parametrize(

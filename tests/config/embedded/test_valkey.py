@@ -23,7 +23,7 @@ def test_valkey_killed_and_started_again_has_the_queue(home: Path):
     process = first.find_process()
     assert process is not None
     process.send_signal(signal.SIGKILL)
-    process.wait(5)
+    process.wait(60)
 
     second = server(home)
     second.start()

@@ -33,7 +33,7 @@ async def ask(path: str):
 @pytest.mark.parametrize(
     ("path", "status"),
     [
-        ("/healthz", 200),
+        ("/favicon.ico", 302),
         ("/workflows/00000000-0000-0000-0000-000000000000/live/", 302),
     ],
 )

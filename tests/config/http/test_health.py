@@ -1,16 +1,186 @@
+"""The health checks are answered in front of Django: see the test of outages for a real one."""
+
+import asyncio
+import json
+import time
+from typing import Any
+
 import pytest
+from asgiref.testing import ApplicationCommunicator
 from django.test import Client
 
+from config.http.health import (
+    CHECK_SECONDS,
+    MAX_AGE,
+    MISSING_AFTER,
+    OLD_AGE,
+    HealthChecks,
+    Readiness,
+    check_broker,
+    check_database,
+)
 
-@pytest.mark.django_db
-def test_healthz_database_reached_is_ok():
-    response = Client().get("/healthz")
 
-    assert (response.status_code, response.json()) == (200, {"status": "ok"})
+async def _django(_scope: object, _receive: object, send: Any) -> None:
+    await send({"type": "http.response.start", "status": 418, "headers": []})
+    await send({"type": "http.response.body", "body": b"{}"})
 
 
-def test_healthz_is_read_only():
-    assert Client().post("/healthz").status_code == 405
+async def ask(
+    path: str, readiness: Readiness, method: str = "GET"
+) -> tuple[int, dict[str, str], Any]:
+    scope = {
+        "type": "http",
+        "method": method,
+        "path": path,
+        "headers": [(b"host", b"a-load-balancer")],
+    }
+    communicator = ApplicationCommunicator(HealthChecks(_django, readiness), scope)
+    start = await communicator.receive_output(timeout=30)
+    body = await communicator.receive_output(timeout=30)
+    headers = {name.decode(): value.decode() for name, value in start["headers"]}
+    return start["status"], headers, json.loads(body["body"])
+
+
+async def fine() -> str:
+    return "ok"
+
+
+async def refused() -> str:
+    raise ConnectionRefusedError
+
+
+async def hanging() -> str:
+    await asyncio.sleep(60)
+    return "ok"
+
+
+@pytest.mark.parametrize("path", ["/readyz", "/healthz"])
+@pytest.mark.parametrize(
+    ("database", "broker", "status", "parts"),
+    [
+        (fine, fine, 200, {"database": "ok", "broker": "ok"}),
+        (refused, fine, 503, {"database": "unreachable", "broker": "ok"}),
+        (hanging, fine, 503, {"database": "unreachable", "broker": "ok"}),
+        # Workers then poll the database.
+        (fine, refused, 200, {"database": "ok", "broker": "unreachable"}),
+    ],
+)
+async def test_readyz_names_each_part_within_a_second(path, database, broker, status, parts):
+    readiness = Readiness({"database": database, "broker": broker})
+    started = time.monotonic()
+
+    answered, headers, body = await ask(path, readiness)
+
+    assert (answered, body["parts"], headers.get("retry-after")) == (
+        status,
+        parts,
+        "2" if status == 503 else None,
+    )
+    assert time.monotonic() - started < CHECK_SECONDS + 10  # of 60, on a busy machine
+
+
+async def missing() -> str:
+    return "missing"
+
+
+async def test_worker_is_not_missing_while_everything_starts():
+    """The worker comes up after the web server."""
+    readiness = Readiness({"workers": missing})
+
+    await readiness.read_states()
+    at_start = readiness.is_worker_missing
+    readiness._started_at -= MISSING_AFTER
+    later = readiness.is_worker_missing
+
+    assert (at_start, later) == (False, True)
+
+
+async def test_first_page_after_a_quiet_time_knows_that_the_worker_is_missing():
+    states = ["ok", "missing", "ok"]
+
+    async def find_worker() -> str:
+        return states.pop(0)
+
+    readiness = Readiness({"workers": find_worker})
+    readiness._started_at -= MISSING_AFTER
+    said = []
+    for _number in range(3):
+        await ask("/runs/", readiness)
+        said.append(readiness.is_worker_missing)
+        readiness._checked_at -= OLD_AGE + 1
+
+    assert said == [False, True, False]
+
+
+async def test_page_does_not_wait_for_an_outage(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("config.http.health.CHECK_SECONDS", 30.0)
+    readiness = Readiness({"workers": hanging})
+    started = time.monotonic()
+
+    status, _headers, _body = await ask("/runs/", readiness)
+
+    assert status == 418
+    assert time.monotonic() - started < 15
+
+
+async def test_pages_check_for_a_worker_in_the_background_and_seldom():
+    calls = 0
+
+    async def count() -> str:
+        nonlocal calls
+        calls += 1
+        return "ok"
+
+    readiness = Readiness({"workers": count})
+    for _number in range(5):
+        await ask("/memory/", readiness)
+        await asyncio.sleep(0)
+
+    assert calls == 1
+
+
+async def test_readyz_of_the_real_database_and_broker(
+    valkey_url: str, settings: Any, owner_db: Any
+):
+    settings.REDIS_URL = valkey_url
+    readiness = Readiness({"database": check_database, "broker": check_broker})
+
+    status, _headers, body = await ask("/readyz", readiness)
+
+    assert (status, body) == (200, {"status": "ok", "parts": {"database": "ok", "broker": "ok"}})
+
+
+async def test_readyz_of_many_requests_costs_one_check():
+    calls = 0
+
+    async def count() -> str:
+        nonlocal calls
+        calls += 1
+        return "ok"
+
+    readiness = Readiness({"database": count})
+    await asyncio.gather(*(ask("/readyz", readiness) for _ in range(20)))
+    once = calls
+    readiness._checked_at -= MAX_AGE + 1
+    await ask("/readyz", readiness)
+
+    assert (once, calls) == (1, 2)
+
+
+async def test_livez_is_ok_whatever_is_down():
+    status, _headers, body = await ask("/livez", Readiness({"database": refused}))
+
+    assert (status, body) == (200, {"status": "ok", "parts": {"web": "ok"}})
+
+
+async def test_health_checks_are_read_only_and_pass_everything_else_on():
+    readiness = Readiness({"database": fine})
+
+    posted, headers, _body = await ask("/readyz", readiness, method="POST")
+    other, _headers, _body = await ask("/readyz/more", readiness)
+
+    assert (posted, headers["allow"], other) == (405, "GET, HEAD", 418)
 
 
 @pytest.mark.parametrize(

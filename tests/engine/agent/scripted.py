@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any
 
 from tests.support.documents import document, end, node, start
-from workflows.engine.errors import ToolFailed
+from workflows.engine.errors import ToolFailed, ToolMissing
 from workflows.engine.language.document import Document
 from workflows.engine.ports import ModelChunk, ModelRequest, Usage
 from workflows.engine.runtime.run_request import RunResult
@@ -54,11 +54,14 @@ class Tools:
         self.schemas: dict[str, Mapping[str, Any]] = {}
         self.trusted = True
         self.needs_approval: set[str] = set()
+        self.missing: set[str] = set()  # in this installation, which is no refusal
 
     async def find(self, references: Sequence[ToolReference]) -> Sequence[Tool]:
         return [self._find(reference) for reference in references]
 
     def _find(self, reference: ToolReference) -> Tool:
+        if reference.name in self.missing:
+            raise ToolMissing(f"There is no tool {reference.name}")
         if reference.name not in self.functions:
             raise ToolFailed(f"There is no tool {reference.name}")
         spec = ToolSpec(

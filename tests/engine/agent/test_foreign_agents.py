@@ -3,12 +3,14 @@
 from copy import deepcopy
 from typing import Any
 
+import pytest
 import yaml
 
 from tests.engine.agent.scripted import ScriptedModel, Tools, call
 from workflows.engine.kinds import NodeKind
 from workflows.engine.language.document import NodeSpec
 from workflows.engine.language.dsl import load_document, write_dify, write_xworkflow
+from workflows.engine.language.dsl.dify_agents import update_agent_parameters
 from workflows.engine.nodes import KNOWN_KINDS
 from workflows.engine.nodes.agent.agent_config import AgentConfig
 from workflows.engine.runtime.runner import WorkflowRunner
@@ -262,3 +264,20 @@ def test_edited_agent_of_dify_is_exported_with_the_edited_settings() -> None:
     assert values["tools"][0]["tool_label"] == "Current time"
     assert values["tools"][1]["parameters"]["region"] == {"auto": 0, "value": "us"}
     assert (values["tools"][2]["type"], values["tools"][2]["provider_name"]) == ("mcp", "docs")
+
+
+@pytest.mark.parametrize("value", [[], {}, 3, None])
+def test_damaged_settings_are_written_as_they_are(value):
+    damaged = {
+        "strategy": value,
+        "tools": [{"name": "clock"}],
+        "agent_parameters": {"tools": {"value": value}},
+    }
+
+    written = update_agent_parameters(damaged)
+
+    assert written["strategy"] == value
+    assert "agent_strategy_name" not in written
+    assert [tool["tool_name"] for tool in written["agent_parameters"]["tools"]["value"]] == [
+        "clock"
+    ]

@@ -171,6 +171,17 @@ async def test_tool_that_the_run_may_not_use_fails_the_node_and_is_named() -> No
     assert (result.status, result.error) == (RunStatus.FAILED, "There is no tool gone")
 
 
+async def test_tool_that_is_not_installed_fails_only_its_own_calls() -> None:
+    model = ScriptedModel(("", [call("gone"), call("add", a=2, b=3)]), "Five")
+    tools = calculator()
+    tools.missing.add("gone")
+
+    result = await run_agent(model, tools, tools=tool_entries("gone", "add"))
+
+    assert (result.status, result.outputs["text"]) == (RunStatus.SUCCEEDED, "Five ")
+    assert list_results(result) == ["There is no tool gone", "5"]
+
+
 async def test_tools_without_a_port_fail_the_node() -> None:
     result = await run_agent(ScriptedModel("x"), tools=tool_entries("add"))
 
@@ -313,7 +324,7 @@ async def test_data_and_files_of_tools_are_outputs() -> None:
 
 
 async def test_strategy_that_does_not_exist_is_a_problem_of_its_field() -> None:
-    with pytest.raises(Exception, match="Strategy 'magic' is not known"):
+    with pytest.raises(Exception, match="Strategy must be one of"):
         WorkflowRunner(agent_document(strategy="magic"))
 
 

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory.core.records import MemoryQuery, StoreParams
+from memory.logic.knowledge.page_requests import write_drafts
 from memory.providers.in_memory import InMemoryProvider
 from tests.engine.agent.scripted import (
     MODEL,
@@ -22,7 +23,7 @@ from tests.engine.agent.scripted import (
     run_agent,
 )
 from tests.support.documents import document, end, node, start
-from workflows.engine.language.memory_usage import list_memory_scopes
+from workflows.engine.language.memory_usage import list_memory_scopes, list_shared_writers
 from workflows.engine.language.validation import validate
 from workflows.engine.nodes import build_kinds
 from workflows.engine.nodes.agent.agent_config import MemoryToolName
@@ -342,6 +343,24 @@ def test_scopes_of_the_tools_are_scopes_of_the_document() -> None:
     assert list_memory_scopes(made, build_kinds()) == {"user", "workflow"}
 
 
+@pytest.mark.parametrize(
+    ("tools", "writes"),
+    [
+        ({"recall": ["global"]}, False),
+        ({"remember": ["user"], "search_pages": ["global"]}, False),
+        ({"remember": ["user", "global"]}, True),
+        ({"compile_page": ["global"]}, True),
+        ({"remember": "global"}, False),
+    ],
+)
+def test_agent_that_may_change_the_memory_of_all_users_is_listed(
+    tools: dict[str, Any], writes: bool
+) -> None:
+    made = agent_document(memory_tools=tools)
+
+    assert [node.id for node in list_shared_writers(made, build_kinds())] == ["agent"] * writes
+
+
 def test_without_memory_the_field_is_unknown() -> None:
     made = agent_document(memory_tools={"recall": ["user"]})
 
@@ -351,3 +370,25 @@ def test_without_memory_the_field_is_unknown() -> None:
         "memory_tools"
     ]
     assert "memory_tools" not in {field.name for field in build_kinds(memory=False)["agent"].fields}
+
+
+async def test_named_knowledge_bases_are_searched_unless_the_model_chooses_a_scope() -> None:
+    provider = InMemoryProvider()
+    for namespace in ("global:shop", "global:other", "user:ana"):
+        page = {"title": "Refunds", "content": f"A refund as {namespace} has it."}
+        write_drafts([page], provider, namespace)
+    model = ScriptedModel(
+        ("", [call("search_pages", query="refund")]),
+        ("", [call("search_pages", query="refund", scope="user")]),
+        ("", [call("search_pages", query="refund", scope="global:other")]),
+        "Done",
+    )
+    more = {"knowledge_bases": ["global:shop"], "memory_tools": {"search_pages": ["user"]}}
+
+    await run_agent(model, None, provider, system=ANA, **more)
+
+    named, own, refused = (request.messages[-1].text for request in model.requests[1:])
+    assert "as global:shop has it" in named
+    assert "as user:ana has it" in own
+    assert "scope is not one of 'knowledge', 'user'" in refused
+    assert "global:other has it" not in named + own + refused

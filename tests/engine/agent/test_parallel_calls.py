@@ -49,7 +49,7 @@ def ask_for(*names: str) -> ScriptedModel:
 
 
 async def test_calls_run_at_the_same_time_and_their_messages_keep_the_order() -> None:
-    tools, model = SlowTools({"slow": 0.02, "quick": 0.0}), ask_for("slow", "quick")
+    tools, model = SlowTools({"slow": 0.3, "quick": 0.0}), ask_for("slow", "quick")
 
     result = await run_agent(model, tools)
 

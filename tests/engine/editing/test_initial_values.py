@@ -64,9 +64,16 @@ def test_in_a_workflow_the_first_text_of_the_form_is_the_message(
 
 
 def test_model_without_memory_stores_nothing_about_memory() -> None:
-    data = add(build_store(), "llm")
+    data = add(build_store(Mode.WORKFLOW, **FORM), "llm")
 
     assert not {"enhanced_memory", "memory", "vision", "context"} & data.keys()
+
+
+def test_model_in_a_chat_reads_the_earlier_messages_of_the_conversation() -> None:
+    data = add(build_store(), "llm")
+
+    assert data["memory"] == {"enabled": True}
+    assert not {"enhanced_memory", "vision", "context"} & data.keys()
 
 
 def test_what_was_chosen_stays() -> None:

@@ -79,7 +79,7 @@ def test_reach_inside_a_container_sees_its_item_and_what_is_upstream_of_it():
 
     assert heads(doc, "inner") == [("box", "around"), ("start", "upstream")]
     assert types(doc, "inner", "box") == {"item": "string", "index": "number"}
-    assert heads(doc, "box") == [("start", "upstream"), ("inner", "inside")]
+    assert heads(doc, "box") == [("box", "own"), ("start", "upstream"), ("inner", "inside")]
     assert types(doc, "after", "box") == {"output": "array[any]"}
     assert ("inner", "inside") not in heads(doc, "after")
 

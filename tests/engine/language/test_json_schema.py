@@ -1,8 +1,8 @@
-import time
 from typing import Any
 
 import pytest
 
+from tests.support.processor_time import limit_cpu
 from workflows.engine.language.json_schema import find_schema_error, list_schema_errors
 
 
@@ -105,10 +105,8 @@ def test_reference_to_itself_is_given_up(schema):
 
 
 def test_pattern_that_backtracks_is_checked_in_linear_time():
-    began = time.process_time()
-
-    assert list_schema_errors("a" * 100_000, {"pattern": "^(a+)+$b"})
-    assert time.process_time() - began < 1
+    with limit_cpu(1):
+        assert list_schema_errors("a" * 100_000, {"pattern": "^(a+)+$b"})
 
 
 def test_schema_that_multiplies_is_given_up():

@@ -1,8 +1,8 @@
 import pytest
 
 from workflows.engine.errors import InputRejected
-from workflows.engine.language.document import NodeSpec
-from workflows.engine.language.start_form import check_inputs, list_fields
+from workflows.engine.language.document import Document, Mode, NodeSpec
+from workflows.engine.language.start_form import check_inputs, check_start_inputs, list_fields
 
 
 FILE = {"type": "image", "transfer_method": "local_file", "upload_file_id": "1"}
@@ -23,6 +23,7 @@ ACCEPTED = [
     ({"type": "paragraph"}, {"x": "a\0b"}, "ab"),
     ({"type": "select", "options": ["a", "b"]}, {"x": "b"}, "b"),
     ({"type": "select", "options": ["a"]}, {"x": ""}, None),
+    ({"type": "select", "options": ["longer"], "max_length": 3}, {"x": "longer"}, "longer"),
     ({"type": "number"}, {"x": "0"}, 0),
     ({"type": "number"}, {"x": "1.5"}, 1.5),
     ({"type": "number"}, {"x": 2.5}, 2.5),
@@ -97,3 +98,17 @@ def test_check_inputs_tells_of_every_field_and_drops_undeclared():
 
     assert [problem.field for problem in rejected.value.problems] == ["a", "b"]
     assert check_inputs(fields, {"b": "B", "c": "C"}) == {"a": None, "b": "B"}
+
+
+def test_check_start_inputs_refuses_unknown_names_with_the_other_problems():
+    start = NodeSpec("start", "start", {"variables": [{"variable": "a", "type": "number"}]})
+    form = Document(Mode.WORKFLOW, (start,), ())
+
+    with pytest.raises(InputRejected) as refused:
+        check_start_inputs(form, {"a": "x", "b": 1}, refuse_unknown=True)
+
+    assert [problem.code for problem in refused.value.problems] == [
+        "input.unknown",
+        "input.invalid",
+    ]
+    assert check_start_inputs(form, {"a": 1, "b": 1}) == {"a": 1}

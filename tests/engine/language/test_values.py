@@ -139,3 +139,12 @@ def test_file_attribute_old_names_are_found():
     assert is_file(FILE)
     assert get_file_attribute(FILE, "url") == "https://x/a.png"
     assert get_file_attribute(FILE, "size") is None
+
+
+@pytest.mark.parametrize("name", ["transfer_method", "type"])
+@pytest.mark.parametrize("value", [[], {}, None, 3])
+def test_object_whose_file_properties_are_no_text_is_no_file(name, value):
+    file = {"transfer_method": "remote_url", "type": "image"}
+
+    assert is_file(file)
+    assert not is_file({**file, name: value})

@@ -7,7 +7,7 @@ import pytest
 
 from config.env import ROOT
 from workflows.engine.appearance import Appearance
-from workflows.engine.foreign_kinds import FOREIGN_KINDS
+from workflows.engine.foreign_kinds.placeholders import FOREIGN_KINDS
 from workflows.engine.kinds import AnyKind
 from workflows.engine.language.document import Json
 from workflows.engine.nodes import KNOWN_KINDS, NODE_KINDS, build_kinds, find_appearance

@@ -59,7 +59,11 @@ class Sleeper(NodeKind[Any, Any]):
     name = "sleeper"
     title = "Sleeper"
 
+    def __init__(self) -> None:
+        self.is_asleep = asyncio.Event()
+
     async def run(self, prepared: Any, ctx: NodeContext) -> NodeResult:
+        self.is_asleep.set()
         await asyncio.sleep(60)
         return NodeResult({})
 
@@ -306,22 +310,22 @@ def test_question_of_a_grandchild_pauses_all_and_its_answer_continues_all() -> N
 
 
 def test_stopping_the_caller_stops_the_child() -> None:
+    sleeper = Sleeper()
     runner = WorkflowRunner(
-        caller("inner"), workflows={"inner": document({"type": "sleeper"})}, plugins=[Sleeper()]
+        caller("inner"), workflows={"inner": document({"type": "sleeper"})}, plugins=[sleeper]
     )
 
-    async def work() -> tuple[RunResult, set[Any]]:
+    async def work() -> RunResult:
         handle = runner.start()
-        await asyncio.sleep(0.02)
+        await sleeper.is_asleep.wait()
         handle.stop()
         result = await handle.result()
-        await asyncio.sleep(0.02)
-        return result, asyncio.all_tasks() - {asyncio.current_task()}
+        async with asyncio.timeout(20):  # for as long as a task of the child is left
+            while len(asyncio.all_tasks()) > 1:
+                await asyncio.sleep(0.01)
+        return result
 
-    result, tasks = asyncio.run(work())
-
-    assert result.status is RunStatus.STOPPED
-    assert not tasks
+    assert asyncio.run(work()).status is RunStatus.STOPPED
 
 
 @pytest.mark.parametrize("kind", ["worker", "web"])

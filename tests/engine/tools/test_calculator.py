@@ -5,6 +5,7 @@ import time
 import pytest
 
 from tests.engine.tools.conftest import CallTool
+from tests.support.processor_time import limit_cpu
 from workflows.engine.tools import calculator
 
 
@@ -102,12 +103,10 @@ async def test_wrong_expression_is_a_result_that_says_why(
     ],
 )
 async def test_hostile_expression_ends_at_once(call: CallTool, expression: str) -> None:
-    started_at = time.perf_counter()
-
-    result = await call("calculator", expression=expression)
+    with limit_cpu(0.2, time.process_time):  # a tool may have a thread
+        result = await call("calculator", expression=expression)
 
     assert result.is_error
-    assert time.perf_counter() - started_at < 0.2
 
 
 def test_description_names_every_function():

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.engine.tools.conftest import CallTool
+from tests.support.processor_time import limit_cpu
 
 
 ORDERS = {"orders": [{"id": 1, "sum": 5}, {"id": 2, "sum": 20}], "name": "Ada"}
@@ -70,9 +71,7 @@ async def test_wrong_query_or_data_is_a_result_that_says_why(
     ],
 )
 async def test_hostile_query_ends_soon(call: CallTool, query: str) -> None:
-    started_at = time.perf_counter()
-
-    result = await call("json_query", data=[3, 1, 2], query=query)
+    with limit_cpu(2, time.process_time):  # a tool may have a thread
+        result = await call("json_query", data=[3, 1, 2], query=query)
 
     assert result.is_error
-    assert time.perf_counter() - started_at < 2

@@ -58,7 +58,7 @@ def test_queue_is_listed_tried_applied_and_taken_back(alice: Person):
     found = contradicted(alice)
 
     page = alice.client.get(REVIEW).json()
-    assert [one["id"] for one in page["proposals"]] == [str(found.pk)]
+    assert [one["id"] for one in page["items"]] == [str(found.pk)]
     diff = post(alice, f"{REVIEW}/{found.pk}/dry-run").json()
     assert diff["applicable"] is True
     assert [change["after"] is None for change in diff["changes"]] == [False, True]
@@ -87,15 +87,15 @@ def test_edited_and_rejected_are_told_apart(alice: Person):
 
     assert (edited["edited"], edited["new"]["value"]) == (True, {"learnings": ["Tea is at five"]})
     assert (refused["state"], refused["decision"]) == ("rejected_always", "dull")
-    assert alice.client.get(f"{REVIEW}?state=rejected_always").json()["total"] == 1
-    assert alice.client.get(f"{REVIEW}?run=r1").json()["total"] == 0  # none is open
+    assert alice.client.get(f"{REVIEW}?state=rejected_always").json()["count"] == 1
+    assert alice.client.get(f"{REVIEW}?run=r1").json()["count"] == 0  # none is open
 
 
 def test_curations_say_what_became_of_runs(alice: Person):
     learns(alice)
     taught(alice, "Tea is served at four", run_id="r1")
 
-    [row] = alice.client.get("/api/v1/memory/curations").json()
+    [row] = alice.client.get("/api/v1/memory/curations").json()["items"]
 
     assert (row["run"], row["app"], row["status"], row["problem"]) == ("r1", APP, "done", "")
     assert row["counts"] == {"admit": 2, "proposed": 0}
@@ -114,8 +114,8 @@ def test_key_that_names_an_outside_person_decides_what_waits_about_them(cast: Ca
     [found] = [one for one in additions(alice) if "Uma" in str(one.new)]
     at = f"{REVIEW}/{found.pk}"
 
-    assert app.get(REVIEW).json()["total"] == 0, "a list over many never widens"
-    [listed] = app.get(f"{REVIEW}?namespace=user:uma&kind=add").json()["proposals"][:1]
+    assert app.get(REVIEW).json()["count"] == 0, "a list over many never widens"
+    [listed] = app.get(f"{REVIEW}?namespace=user:uma&kind=add").json()["items"][:1]
     assert listed["id"] in {str(one.pk) for one in proposals_of(alice)}
     for who in (alice.client, stranger):
         assert who.get(at).status_code == 404
@@ -125,5 +125,5 @@ def test_key_that_names_an_outside_person_decides_what_waits_about_them(cast: Ca
     done = app.post(f"{at}/apply", {}, content_type="application/json")
 
     assert (done.status_code, done.json()["state"]) == (200, "applied")
-    entries = app.get("/api/v1/memory/entries?namespace=user:uma").json()["entries"]
+    entries = app.get("/api/v1/memory/entries?namespace=user:uma").json()["items"]
     assert any("Uma rows on Fridays" in str(one["value"]) for one in entries)

@@ -36,8 +36,8 @@ def test_store_recall_edit_forget_undo_over_http(send: Any) -> None:
     question = {**PLACE, "query_text": "What is my cat called?", "top_k": 3}
     recalled = send("post", "/recall", question).json()
     assert recalled["count"] == 1
-    assert recalled["results"][0]["score"] == 1.0
-    explain = recalled["results"][0]["explain"]
+    assert recalled["items"][0]["score"] == 1.0
+    explain = recalled["items"][0]["explain"]
     assert {"words": 1.0, "context": 0.0, "literal": 0.0, "rank": 1.0}.items() <= explain.items()
 
     edited = send("patch", entry, {"value": "Her name is Mia."}, **{"If-Match": '"1"'})
@@ -52,11 +52,11 @@ def test_store_recall_edit_forget_undo_over_http(send: Any) -> None:
     assert send("post", "/recall", question).json()["count"] == 0
 
     assert send("post", f"/changes/{gone['change']}/undo", {}).json()["count"] == 1
-    assert send("get", f"/entries?namespace={PLACE['namespace']}&text=MIA").json()["total"] == 1
+    assert send("get", f"/entries?namespace={PLACE['namespace']}&text=MIA").json()["count"] == 1
 
     restored = send("post", f"{entry}/restore", {"revision": 1}).json()
     assert (restored["value"], restored["revision"]) == ("My cat is called Miso.", 5)
-    history = send("get", f"{entry}/revisions").json()
+    history = send("get", f"{entry}/revisions").json()["items"]
     assert [one["operation"] for one in history] == [
         "restore",
         "restore",
@@ -88,20 +88,21 @@ def test_min_score_over_http_leaves_out_what_meets_less(send: Any) -> None:
     send("post", "/entries", {**shop, "key": "b", "value": "the printer of the office"})
     question = {**shop, "query_text": "Which printer did Napoleon use"}
 
-    [first, *_] = send("post", "/recall", question).json()["results"]
+    [first, *_] = send("post", "/recall", question).json()["items"]
     assert 0 < first["score"] < 0.5
     assert send("post", "/recall", {**question, "min_score": 0.5}).json() == {
-        "results": [],
+        "items": [],
+        "next": None,
         "count": 0,
     }
     found = send(
         "post", "/recall", {**shop, "query_text": "printer toner", "min_score": 0.9}
     ).json()
-    assert [one["key"] for one in found["results"]] == ["a"]
+    assert [one["key"] for one in found["items"]] == ["a"]
     assert send("post", "/recall", {**shop, "key": "b", "min_score": 0.9}).json()["count"] == 1
     searched = send("get", "/search?q=printer toner&min_score=0.9").json()
-    assert ([one["key"] for one in searched["results"]], searched["total"]) == (["a"], 1)
-    assert send("get", "/search?q=printer toner").json()["total"] == 2
+    assert ([one["key"] for one in searched["items"]], searched["count"]) == (["a"], 1)
+    assert send("get", "/search?q=printer toner").json()["count"] == 2
     for wrong in (-0.1, 1.1, "much"):
         refused = send("post", "/recall", {**question, "min_score": wrong})
         assert refused.status_code == 422
@@ -117,16 +118,16 @@ def test_search_over_http_finds_what_a_key_may_see_and_narrows(send: Any, alice:
     send("post", "/entries", {**shared, "key": "b", "value": "tea", "category": "note"})
 
     found = send("get", "/search?q=green tea").json()
-    assert [one["key"] for one in found["results"]] == ["a", "b"]
-    assert (found["total"], found["offset"], found["complete"]) == (2, 0, True)
-    best = found["results"][0]
+    assert [one["key"] for one in found["items"]] == ["a", "b"]
+    assert (found["count"], found["next"], found["complete"]) == (2, None, True)
+    best = found["items"][0]
     assert (best["namespace"], best["score"]) == ("global:shop", 1.0)
     assert best["explain"]["rank"] == 1.0
-    assert send("get", "/search?q=tea&category=note&tier=long_term").json()["total"] == 1
-    assert send("get", "/search?q=tea&scope=user").json()["total"] == 0
-    assert [
-        one["key"] for one in send("get", "/search?q=tea&limit=1&offset=1").json()["results"]
-    ] == ["a"]
+    assert send("get", "/search?q=tea&category=note&tier=long_term").json()["count"] == 1
+    assert send("get", "/search?q=tea&scope=user").json()["count"] == 0
+    first = send("get", "/search?q=tea&limit=1").json()
+    second = send("get", f"/search?q=tea&limit=1&cursor={first['next']}").json()
+    assert ([one["key"] for one in second["items"]], second["next"]) == (["a"], None)
     for wrong in (
         "",
         "?q=",
@@ -155,7 +156,7 @@ def test_dry_run_of_forgetting_counts_by_table_and_forgets_nothing(send: Any, wa
     assert tried.json() == {
         "dry_run": True,
         "count": 1,
-        "bytes": 6,
+        "bytes": 9,  # of the key and the value
         "tables": {"memory_entry": 1, "memory_embedding": 0},
         "kept": {"memory_revision": 1},
     }
@@ -195,16 +196,21 @@ def test_namespaces_come_in_pages_with_how_many_there_are(send: Any) -> None:
     for number in range(5):
         send("post", "/entries", {"namespace": f"global:n{number}", "key": "k", "value": 1})
 
-    def page(query: str) -> tuple[list[str], str]:
-        answer = send("get", f"/namespaces{query}")
-        assert answer.status_code == 200
-        return [one["namespace"] for one in answer.json()], answer["X-Total-Count"]
+    def read_all(query: str) -> tuple[list[list[str]], set[int]]:
+        pages: list[list[str]] = []
+        counts: set[int] = set()
+        cursor: str | None = ""
+        while cursor is not None:
+            answer = send("get", f"/namespaces?{query}&cursor={cursor}").json()
+            pages.append([one["namespace"] for one in answer["items"]])
+            counts.add(answer["count"])
+            cursor = answer["next"]
+        return pages, counts
 
     every = [f"global:n{number}" for number in range(5)]
-    assert page("") == (every, "5")
-    assert page("?limit=2") == (every[:2], "5")
-    assert page("?limit=2&offset=4&scope=global") == (every[4:], "5")
-    assert page("?offset=5") == page("?offset=99") == ([], "5")
-    assert page("?scope=user") == ([], "0")
-    for wrong in ("?limit=0", "?limit=201", "?offset=-1"):
+    assert read_all("limit=200") == ([every], {5})
+    assert read_all("limit=5&scope=global") == ([every], {5})
+    assert read_all("limit=2&scope=global") == ([every[:2], every[2:4], every[4:]], {5})
+    assert read_all("scope=user") == ([[]], {0})
+    for wrong in ("?limit=0", "?limit=201", "?cursor=5", "?offset=0"):
         assert send("get", f"/namespaces{wrong}").status_code == 422

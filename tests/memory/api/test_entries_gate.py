@@ -34,7 +34,7 @@ def send(api_key: Any, alice: Person) -> Any:
 
 
 def recalled(send: Any, key: str) -> list[Any]:
-    found = send("post", "/memory/recall", {**PLACE, "key": key}).json()["results"]
+    found = send("post", "/memory/recall", {**PLACE, "key": key}).json()["items"]
     return [one["value"] for one in found]
 
 
@@ -96,7 +96,7 @@ def test_pages_of_a_programme_are_judged_alike(send: Any) -> None:
     assert (clean["page"]["content"], clean["held_for"]) == (BLOTTED, [])
     assert held["held_for"] == ["gives_orders"]
     assert (after["page"]["content"], after["held_for"]) == (BLOTTED, ["gives_orders"])
-    listed = send("get", "/knowledge/pages?namespace=global:wiki").json()["pages"]
+    listed = send("get", "/knowledge/pages?namespace=global:wiki").json()["items"]
     assert [one["title"] for one in listed] == ["Doors"]
 
 
@@ -129,3 +129,45 @@ def test_who_types_a_secret_into_a_page_is_told(
 
     assert (TOLD in markup_of(page)) is told
     assert services.get_entry(at_door(alice), entry_id=entry.id).value == kept
+
+
+@pytest.fixture
+def guest(api_key: Any, alice: Person) -> Any:
+    """The key of another installation that stores its memory in alice's team."""
+    client = api_key(alice, scopes={"memory:read", "memory:write", "memory:serve"})
+
+    def store(namespace: str, value: str, **more: Any) -> Any:
+        body = {"namespace": namespace, "key": "a", "value": value, **more}
+        answer = client.post(f"{API}/memory/entries", body, content_type="application/json")
+        return answer.json()
+
+    return store
+
+
+AS_PROVIDER = {"source": {"actor": "user:1"}}
+
+
+@pytest.mark.parametrize("namespace", ["global:app", "user:mia"])
+@pytest.mark.parametrize("more", [{}, AS_PROVIDER, {"tier": "working", **AS_PROVIDER}])
+def test_key_of_another_installation_passes_the_gate_where_others_read(
+    guest: Any, namespace: str, more: Any
+) -> None:
+    secret = guest(namespace, SECRET, **more)
+    orders = guest(namespace, ORDERS, **more)
+
+    assert secret["value"] == BLOTTED
+    assert (orders["tier"], orders["held_for"]) == ("quarantine", ["gives_orders"])
+
+
+def test_key_of_another_installation_passes_the_gate_without_a_source_of_its_own(
+    guest: Any,
+) -> None:
+    assert guest("conv:c1", SECRET)["value"] == BLOTTED
+    assert guest("conv:c2", ORDERS)["tier"] == "quarantine"
+
+
+def test_what_another_installation_keeps_for_itself_stays_as_it_is(guest: Any) -> None:
+    assert guest("conv:c1", SECRET, **AS_PROVIDER)["value"] == SECRET
+    kept = guest("conv:c2", ORDERS, **AS_PROVIDER)
+    assert (kept["tier"], kept["value"]) == ("long_term", ORDERS)
+    assert guest("global:app", "42", tier="working", **AS_PROVIDER)["tier"] == "working"

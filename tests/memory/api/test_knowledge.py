@@ -52,8 +52,8 @@ def test_page_is_written_merged_found_linked_edited_and_deleted(send: Any) -> No
     )
 
     found = send("get", f"{API}/search{PLACE}&query=blue+button&tag=ops").json()
-    assert [one["page"]["id"] for one in found["results"]] == ["deployment"]
-    assert found["results"][0]["parts"]["bm25"] == 1.0
+    assert [one["page"]["id"] for one in found["items"]] == ["deployment"]
+    assert found["items"][0]["parts"]["bm25"] == 1.0
 
     path = f"{API}/pages/{deploy['entry']}"
     read = send("get", path)
@@ -62,13 +62,17 @@ def test_page_is_written_merged_found_linked_edited_and_deleted(send: Any) -> No
     assert (edited["ETag"], edited.json()["page"]["summary"]) == ('"3"', "How we ship")
     assert edited.json()["page"]["content"] == merged["content"]
     assert send("patch", path, {"summary": "x"}, **{"If-Match": '"2"'}).status_code == 409
-    assert [one["revision"] for one in send("get", f"{path}/revisions").json()] == [3, 2, 1]
+    assert [one["revision"] for one in send("get", f"{path}/revisions").json()["items"]] == [
+        3,
+        2,
+        1,
+    ]
 
     gone = send("delete", path).json()
     assert gone["count"] == 1
     assert send("get", path).status_code == 404
     knowledge_base = send("get", f"{API}/pages{PLACE}").json()
-    assert [one["id"] for one in knowledge_base["pages"]] == ["guide"]
+    assert [one["id"] for one in knowledge_base["items"]] == ["guide"]
     undone = send("post", f"/api/v1/memory/changes/{gone['change']}/undo", {})
     assert (undone.json()["count"], send("get", path).status_code) == (1, 200)
     assert guide["merged_for"] == ""
@@ -133,7 +137,7 @@ def test_what_makes_no_sense_is_refused(send: Any, body: dict[str, Any], status:
 
 def test_unknown_query_and_broken_archive_are_refused(send: Any) -> None:
     assert send("get", f"{API}/pages{PLACE}&colour=red").status_code == 422
-    assert send("get", f"{API}/search{PLACE}&query=x&limit=101").status_code == 422
+    assert send("get", f"{API}/search{PLACE}&query=x&limit=201").status_code == 422
     for wrong in ({}, {"archive": "bm8="}, {"archive": "%%"}, {"files": {"a.pdf": "x"}}):
         assert send("post", f"{API}/import", {**WIKI, **wrong}).status_code == 422
 
@@ -164,8 +168,8 @@ def test_search_without_a_namespace_looks_on_all_knowledge_bases(send: Any) -> N
     everywhere = send("get", f"{API}/search?query=blue").json()
     one = send("get", f"{API}/search{PLACE}&query=blue").json()
 
-    assert {hit["page"]["namespace"] for hit in everywhere["results"]} == {
+    assert {hit["page"]["namespace"] for hit in everywhere["items"]} == {
         "global:wiki",
         "global:garden",
     }
-    assert [hit["page"]["title"] for hit in one["results"]] == ["Deployment"]
+    assert [hit["page"]["title"] for hit in one["items"]] == ["Deployment"]

@@ -36,7 +36,7 @@ class Api:
         )
 
     def waiting(self, more: str = "") -> list[str]:
-        listed = self.get(f"/quarantine?namespace={HERE}{more}").json()["entries"]
+        listed = self.get(f"/quarantine?namespace={HERE}{more}").json()["items"]
         return [one["key"] for one in listed]
 
 

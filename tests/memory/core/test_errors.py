@@ -17,6 +17,7 @@ FAMILY = {
     "InvalidInput",
     "Serialization",
     "ProviderError",
+    "ProviderAway",
     "RetrievalError",
 }
 

@@ -1,7 +1,10 @@
+from typing import Any
+
 import pytest
 
 from memory.core.errors import AccessDenied, QuotaExceeded
 from memory.core.policy import MemorySecurityPolicy, check_namespace, check_room, check_value
+from tests.support.processor_time import limit_cpu
 
 
 def test_app_policy_narrows_the_teams_and_never_widens_it() -> None:
@@ -29,6 +32,31 @@ def test_value_is_counted_in_utf8_bytes_of_compact_json() -> None:
     assert check_value(policy, "猫猫") == 8
     with pytest.raises(QuotaExceeded):
         check_value(policy, "猫猫猫")
+
+
+def test_key_and_metadata_are_part_of_the_size() -> None:
+    policy = MemorySecurityPolicy(max_value_bytes=10)
+
+    assert check_value(policy, "猫猫", key="猫", metadata={}) == 11
+    assert check_value(policy, "猫猫", key="猫", metadata={"a": 1}) == 18
+    with pytest.raises(QuotaExceeded, match="Key and metadata have 13 bytes; 10"):
+        check_value(policy, "猫猫", key="猫", metadata={"a": 1234})
+
+
+@pytest.mark.parametrize(
+    "large",
+    [
+        {"value": "x" * 10_000_000},
+        {"value": 1, "metadata": {"a": "x" * 10_000_000}},
+        {"value": [[]] * 1_000_000},
+        {"value": [[[["x"]] * 100] * 100] * 100},
+        {"value": 1, "metadata": dict.fromkeys(map(str, range(100_000)), 1)},
+    ],
+    ids=["text", "metadata", "list", "nested", "names"],
+)
+def test_what_is_far_too_large_is_refused_before_it_is_read(large: dict[str, Any]) -> None:
+    with limit_cpu(0.3), pytest.raises(QuotaExceeded, match="more than 262144 bytes"):
+        check_value(MemorySecurityPolicy(max_value_bytes=256 * 1024), key="a", **large)
 
 
 def test_room_counts_what_would_be_there_afterwards() -> None:

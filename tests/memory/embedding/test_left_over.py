@@ -6,6 +6,7 @@ import uuid
 from datetime import timedelta
 from typing import Any
 
+import psycopg
 import pytest
 from django.db import connections
 from django.utils import timezone
@@ -17,6 +18,7 @@ from memory.models import Embedding
 from memory.providers.postgres.vectors import hash_text
 from memory.upkeep import embedding
 from memory.upkeep.embedding import embed_team
+from tests.memory.providers.test_writing import is_anybody_waiting
 from tests.memory.services.conftest import at_door
 from tests.support.cast import Cast, Person
 from tests.support.embedding import Tiny
@@ -97,20 +99,24 @@ def test_forgotten_entry_takes_its_vector_along_without_an_embedder(
 
 @pytest.mark.django_db(transaction=True)
 def test_text_written_while_a_batch_is_taken_is_embedded_under_its_own_hash(
-    cast: Cast, tiny: Tiny, monkeypatch: pytest.MonkeyPatch
+    cast: Cast, tiny: Tiny, owner_db: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The row is found, then somebody writes, and only then is it locked."""
     keep(cast.alice, "a")
     due = "mine.due_at <= %s"
     quick = embedding.QUERIES["lock_due"]
-    slow = quick.replace(due, f"{due} AND pg_sleep(1.5) IS NOT NULL")
-    assert slow != quick
-    monkeypatch.setitem(embedding.QUERIES, "lock_due", slow)
+    waiting = quick.replace(due, f"{due} AND pg_advisory_xact_lock(1)::text IS NOT NULL")
+    assert waiting != quick
+    monkeypatch.setitem(embedding.QUERIES, "lock_due", waiting)
+    owner_db.execute("SELECT pg_advisory_lock(1)")
 
     def write() -> None:
-        time.sleep(0.6)
+        until = time.monotonic() + 60
+        while not is_anybody_waiting(owner_db) and time.monotonic() < until:
+            time.sleep(0.01)
         keep(cast.alice, "a", "a cat")
         connections.close_all()
+        owner_db.execute("SELECT pg_advisory_unlock(1)")
 
     writer = threading.Thread(target=write)
     writer.start()

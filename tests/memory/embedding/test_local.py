@@ -20,6 +20,7 @@ from memory.core.recall.similarity import cosine
 from memory.core.recall.tokens import extract_terms, parse_query
 from memory.core.records import MemoryQuery, StoreParams
 from memory.core.values import build_embedded_text
+from memory.embedding.answer_kinds import list_asked_kinds, list_named_kinds
 from memory.embedding.embedders import Options
 from memory.embedding.local import LocalModel
 from memory.embedding.typical_texts import TYPICAL_QUESTIONS, TYPICAL_STATEMENTS
@@ -116,6 +117,25 @@ def test_question_in_other_words_finds_its_memory_first(
     assert 0.25 < (best.score or 0) < 0.9
 
 
+@pytest.mark.parametrize(
+    ("question", "text", "other"),
+    [
+        ("When does the shop open?", "The shop opens on Monday.", "The shop opens with a party."),
+        ("Who repairs the roof?", "My uncle repairs the roof.", "Nails repair the roof."),
+        ("会议几点开始？", "会议九点开始。", "会议马上开始。"),
+        ("谁来修屋顶？", "舅舅来修屋顶。", "工具用来修屋顶。"),
+    ],
+)
+def test_question_for_a_time_or_a_person_prefers_a_text_with_one(
+    question: str, text: str, other: str
+) -> None:
+    asked = list_asked_kinds(question)
+
+    assert sum(asked) == 1
+    assert asked == list_named_kinds(text)
+    assert list_named_kinds(other) == [0.0, 0.0]
+
+
 def test_unrelated_memories_have_a_low_score(model: LocalModel) -> None:
     provider = store_memories(model, PARAPHRASES[0])
 
@@ -142,7 +162,7 @@ def test_odd_texts_have_vectors_too(model: LocalModel, text: str) -> None:
 
 
 def test_other_dimensions_are_refused() -> None:
-    with pytest.raises(ValueError, match="512"):
+    with pytest.raises(ValueError, match="516"):
         LocalModel(Options(dimensions=256))
 
 

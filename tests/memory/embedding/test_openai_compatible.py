@@ -74,8 +74,8 @@ def test_dimensions_and_prefixes_are_asked_for(server: FakeOpenAI) -> None:
     server.script(Vectors(vector))
     made = embedder(server, dimensions=5, question_prefix="query: ", text_prefix="passage: ")
 
-    made.embed(["boat"], question=True, seconds=5)
-    made.embed(["boat"], question=False, seconds=5)
+    made.embed(["boat"], question=True, seconds=20)
+    made.embed(["boat"], question=False, seconds=20)
 
     assert [one.body["input"] for one in server.requests] == [["query: boat"], ["passage: boat"]]
     assert {one.body["dimensions"] for one in server.requests} == {5}

@@ -3,7 +3,8 @@
 import pytest
 
 from memory import services
-from memory.services.knowledge.pages import find_pages, write_pages
+from memory.services.knowledge.page_finding import find_pages
+from memory.services.knowledge.pages import write_pages
 from memory.upkeep.embedding import embed_team
 from tests.memory.services.conftest import at_door
 from tests.support.cast import Person

@@ -9,6 +9,7 @@ from urllib.parse import quote
 import pytest
 from django.apps import apps
 from django.core.management import CommandError, call_command
+from django.db import connection
 
 from memory.management import leak_checks as leaks
 from memory.management.canaries import Canary, find_canaries
@@ -137,3 +138,12 @@ def test_secret_is_recognised_however_it_is_wrapped() -> None:
             one for one, _encoding in find_canaries(b"<p>" + answer + b"</p>", [mine, other])
         ] == [mine]
     assert find_canaries(b"nothing of it " * 50, [mine, other]) == []
+
+
+def test_database_without_tables_is_named_in_one_sentence() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("set local search_path = pg_temp")  # rolled back with the test
+        with pytest.raises(CommandError, match=r"no tables yet: run manage\.py migrate") as caught:
+            call_command("leakcheck")
+
+    assert caught.value.returncode == 2

@@ -27,6 +27,7 @@ HERE = "global:here"
 FIRST = StoreParams(
     HERE, "k", value={"said": ["it's", 1.5, None]}, category="fact", importance=0.25
 )
+FIRST_BYTES = len('k{"said":["it\'s",1.5,null]}')
 OTHER = StoreParams(
     HERE,
     "k",
@@ -102,7 +103,7 @@ def test_write_without_room_leaves_nothing(cast: Cast) -> None:
         assert Revision.objects.unscoped().count() == 1
         assert Posting.objects.unscoped().count() == words
         counted = Namespace.objects.unscoped().get(pk=namespace.pk)
-    assert (counted.entry_count, counted.byte_count) == (1, len('{"said":["it\'s",1.5,null]}'))
+    assert (counted.entry_count, counted.byte_count) == (1, FIRST_BYTES)
 
 
 def test_writer_who_waited_for_another_sees_what_that_one_wrote(
@@ -150,7 +151,7 @@ def is_anybody_waiting(owner_db: psycopg.Connection[Any]) -> bool:
 
 def test_room_is_counted_by_what_a_write_adds(cast: Cast) -> None:
     """Longer, shorter, and as long as before, at a limit of as many bytes as the longest has."""
-    most = MemorySecurityPolicy(max_namespace_bytes=7)
+    most = MemorySecurityPolicy(max_namespace_bytes=8)
     with tenant([cast.team_a.id]):
         namespace = rows.claim_namespace(cast.team_a.id, HERE)
         found = []
@@ -162,4 +163,4 @@ def test_room_is_counted_by_what_a_write_adds(cast: Cast) -> None:
         with pytest.raises(QuotaExceeded):
             rows.write(namespace, StoreParams(HERE, "k", value="abcdef"), an_act(), most)
 
-    assert found == [(1, 3), (1, 7), (1, 5), (1, 5)]
+    assert found == [(1, 4), (1, 8), (1, 6), (1, 6)]

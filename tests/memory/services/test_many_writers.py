@@ -57,12 +57,12 @@ def test_sixteen_writers_at_a_limit_of_one_hundred_store_exactly_one_hundred() -
 def test_bytes_of_a_namespace_are_exact_under_concurrency() -> None:
     alice = make_cast().alice
     with tenant([alice.team.id]):
-        Policy.objects.unscoped().create(team=alice.team, max_namespace_bytes=50)
+        Policy.objects.unscoped().create(team=alice.team, max_namespace_bytes=60)
     caller = at_door(alice)
 
     def write(number: int) -> bool:
         try:
-            services.remember(caller, namespace="global:x", key=str(number), value="x" * 8)
+            services.remember(caller, namespace="global:x", key=f"{number:02}", value="x" * 8)
         except QuotaExceeded:
             return False
         finally:
@@ -74,4 +74,4 @@ def test_bytes_of_a_namespace_are_exact_under_concurrency() -> None:
 
     with tenant([alice.team.id]):
         namespace = Namespace.objects.unscoped().get(text="global:x")
-    assert (stored, namespace.entry_count, namespace.byte_count) == (5, 5, 50)
+    assert (stored, namespace.entry_count, namespace.byte_count) == (5, 5, 60)

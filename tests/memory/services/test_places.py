@@ -172,13 +172,18 @@ def test_provider_that_is_away_is_an_error_with_its_row(alice: Person, settings:
     settings.MEMORY_REDIS_URL = "redis://127.0.0.1:9"
     settings.MEMORY_PLACES = ("workflow=redis",)
 
-    with pytest.raises(ProviderError):
-        services.remember(of_workflow(alice), scope="workflow", key="k", value=1)
+    of_step = of_workflow(alice)
+    of_program = replace(of_step, origin=CallOrigin())
 
-    action, detail = details(alice)[-1]
+    for caller in (of_step, of_program):
+        with pytest.raises(ProviderError):
+            services.remember(caller, scope="workflow", key="k", value=1)
+
+    # The step waits for the provider, and is tried again until it is back.
+    ((action, detail),) = details(alice)
     assert (action, detail["error"], detail["op"]) == (
         "memory.refused",
-        "ProviderError",
+        "ProviderAway",
         "memory.stored",
     )
 

@@ -79,7 +79,10 @@ def test_key_sees_only_what_is_the_teams(
     assert answer() == 404
     plugged(SeenBy.TEAM)
     assert answer() == 200
-    assert client.get("/api/v1/memory/namespaces", {"scope": "desk"}).json()[0]["scope"] == "desk"
+    assert (
+        client.get("/api/v1/memory/namespaces", {"scope": "desk"}).json()["items"][0]["scope"]
+        == "desk"
+    )
     assert client.get("/api/v1/memory/namespaces", {"scope": "nonsense"}).status_code == 422
 
 
@@ -108,9 +111,9 @@ def test_page_names_a_plugged_scope_and_forgets_it_with_its_plug_in(
     stored = services.remember(in_run(cast.alice), scope="desk", key="k", value="v")
     client = cast.alice.client
 
-    assert stored.namespace in markup_of(client.get("/memory/"))
+    assert stored.namespace in markup_of(client.get("/memory/namespaces/"))
     plug_in(())
-    assert stored.namespace not in markup_of(client.get("/memory/"))
+    assert stored.namespace not in markup_of(client.get("/memory/namespaces/"))
     with tenant([cast.team_a.pk]):
         row = Namespace.objects.unscoped().get(text=stored.namespace)
     assert client.get(f"/memory/namespaces/{row.pk}/").status_code == 404

@@ -177,5 +177,5 @@ def test_policy_of_the_team_holds_and_its_refusal_leaves_nothing(alice: Person) 
     with pytest.raises(QuotaExceeded):
         services.remember(door, namespace="global:y", key="b", value="x" * 20)
 
-    assert counts(alice, "global:x") == (1, 1)
+    assert counts(alice, "global:x") == (1, 2)
     assert [n.text for n in services.list_namespaces(door)] == ["global:x"]

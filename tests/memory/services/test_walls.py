@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 import pytest
 
-from accounts.personas import make_key_subject, make_persona_id
-from accounts.principals import KeyPrincipal, get_key_id
+from accounts.personas import make_persona_id, make_service_subject
+from accounts.principals import KeyPrincipal, get_service_account_id
 from accounts.tenancy import tenant
 from memory import services
 from memory.core.errors import AccessDenied, MemoryFault, NotFound
@@ -90,18 +90,18 @@ def test_test_person_is_seen_by_the_member_who_plays_it_alone(
 
 
 def test_what_a_programme_keeps_for_itself_is_no_other_programmes(
-    alice: Person, api_key: Any
+    alice: Person, bob: Person, api_key: Any
 ) -> None:
     mine = key_caller(api_key, alice, {"memory:read", "memory:write"})
     other = key_caller(api_key, alice, {"memory:read", "memory:write"})
-    own = get_key_id(mine.principal)
+    own = get_service_account_id(mine.principal)
     assert own is not None
-    services.remember(mine, namespace=f"user:{make_key_subject(own)}", key="k", value=1)
+    services.remember(mine, namespace=f"user:{make_service_subject(own)}", key="k", value=1)
 
-    assert len(services.recall(mine, namespace=f"user:{make_key_subject(own)}")) == 1
-    for stranger in (other, at_door(alice)):
+    assert len(services.recall(mine, namespace=f"user:{make_service_subject(own)}")) == 1
+    for stranger in (other, at_door(bob)):
         with pytest.raises(NotFound):
-            services.recall(stranger, namespace=f"user:{make_key_subject(own)}")
+            services.recall(stranger, namespace=f"user:{make_service_subject(own)}")
 
 
 def test_member_can_not_introduce_a_programmes_customer_to_read_along(

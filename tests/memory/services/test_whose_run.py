@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
+from accounts.principals import KeyPrincipal
 from accounts.tenancy import tenant
 from memory.core.errors import AccessDenied
 from memory.models import Policy
 from tests.factories.workflows import make_workflow
-from tests.support.cast import Cast, Person
+from tests.support.cast import Cast, Person, make_key
 from workflows.engine.ports import Origin
 from workflows.execution.claims import Claim
 from workflows.execution.ports.adapters import build_memory
@@ -50,6 +51,26 @@ def test_policy_lets_runs_for_outside_people_write_global_memory(cast: Cast) -> 
     assert _in_wall(cast, outside) == f"global:{outside.workflow_id}"
 
 
+@pytest.mark.parametrize("subject", [None, "mia"])
+def test_run_of_a_key_writes_global_memory_if_the_key_may(cast: Cast, subject: str | None) -> None:
+    scopes = {"workflows:read", "runs:write"}
+    workflow = make_workflow(cast.alice)
+    writer, reader = (
+        start_run(
+            KeyPrincipal(make_key(cast, cast.alice, scopes=scopes | more)[0]),
+            workflow=workflow,
+            inputs={"text": "x"},
+            subject=subject,
+            version="draft",
+        )
+        for more in ({"memory:write"}, set[str]())
+    )
+
+    assert _in_wall(cast, writer) == f"global:{writer.workflow_id}"
+    with pytest.raises(AccessDenied, match="external users can only read"):
+        _in_wall(cast, reader)
+
+
 def _rows(*runs: Run) -> list[Any]:
     return [run.subject_user_id for run in runs]
 
@@ -66,7 +87,7 @@ def _stored(run: Run) -> str:
         "system": run.system,
         "subject_user_id": str(run.subject_user_id) if run.subject_user_id else None,
         "started_by_id": str(run.started_by_id) if run.started_by_id else None,
-        "api_key_id": None,
+        "api_key_id": str(run.api_key_id) if run.api_key_id else None,
     }
     port = build_memory(_claim(run, row))
     at: dict[str, Any] = {"identity": {}, "origin": Origin(str(run.pk), "store", "s1")}

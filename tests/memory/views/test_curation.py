@@ -85,7 +85,7 @@ def test_applications_that_learn_are_listed_with_whose_rule_they_follow(alice: P
 
     assert "Whole team" in page
     assert f"?app={APP}" in page
-    assert page.count("on</span>") == 2
+    assert page.count("On</span>") == 2
 
 
 def test_viewer_reads_the_rule_and_does_not_change_it(cast: Cast) -> None:

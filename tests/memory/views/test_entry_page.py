@@ -76,7 +76,7 @@ def test_run_that_wrote_it_and_runs_that_read_it_are_named_and_open(alice: Perso
     assert re.search(rf'href="/runs/{read.pk}/">{name}</a> <span[^>]*>“Who is my cat', page)
     assert re.search(r"\d+% match", page)
     assert "words 1.00" in page
-    assert "added to the prompt" in page
+    assert "In the prompt" in page
     assert '<dd class="break">You</dd>' in page
 
 

@@ -23,6 +23,7 @@ from workflows.engine.testing.backends import Request
 
 LETTERS = ("array[string]", ["a", "b", "c"])
 PARALLEL: dict[str, Any] = {"is_parallel": True, "parallel_nums": 2}
+SPREAD: dict[str, Any] = {**PARALLEL, "distributed": True}
 
 
 def _over(over: Any, *body: NodeSpec, edges: list[str], result: list[str], **data: Any) -> Any:
@@ -53,14 +54,36 @@ def _failing(mode: str, expected: Any, status: str, **data: Any) -> Row:
     made = _over(["a", "b", "c"], *body, edges=["itstart -> if", "if:true -> bad", "if:false -> good"],
                  result=["good", "output"], error_handle_mode=mode, **data)  # fmt: skip
     outputs = {} if status == "failed" else {"o": expected}
-    way = "parallel" if data else "in turn"
+    way = "spread" if "distributed" in data else "parallel" if data else "in turn"
     return Row(f"iteration, a round fails, {mode}, {way}", Request(made), outputs, status=status)
 
 
-def _lists(flatten: bool, expected: Any) -> Row:
+def _lists(flatten: bool, expected: Any, **data: Any) -> Row:
     made = _over([["a", "b"], ["c"], None, []], edges=[], result=["it", "item"],
-                 flatten_output=flatten)  # fmt: skip
-    return Row(f"iteration, lists, flatten {flatten}", Request(made), {"o": expected})
+                 flatten_output=flatten, **data)  # fmt: skip
+    name = f"iteration, lists, flatten {flatten} {sorted(data)}"
+    return Row(name, Request(made), {"o": expected})
+
+
+def _set_by_rounds(**data: Any) -> Row:
+    """Each round sets a conversation variable from results of the steps before the iteration."""
+    made = document(
+        [
+            start("q"),
+            template("before", "{{ q }}!", q=["start", "q"]),
+            *inside(
+                iteration("it", ["conversation", "v"], ["t", "output"], **data),
+                change("set", ["conversation", "n"], "over-write", ["before", "output"]),
+                template("t", "{{ n }}{{ b }}", n=["conversation", "n"], b=["sys", "user_id"]),
+            ),
+            end(o=["it", "output"], n=["conversation", "n"]),
+        ],
+        ["start -> before", "before -> it", "itstart -> set", "set -> t", "it -> end"],
+        conversation={"v": LETTERS, "n": ("string", "")},
+    )
+    request = Request(made, inputs={"q": "hi"}, system={"user_id": "-u"})
+    return Row(f"iteration, rounds set a variable {sorted(data)}", request,
+               {"o": ["hi!-u"] * 3, "n": "hi!"}, conversation={"n": "hi!"})  # fmt: skip
 
 
 def _counted_back(**data: Any) -> Row:
@@ -192,10 +215,10 @@ def _answers_in_loop() -> Row:
     )
 
 
-def _nested() -> Row:
+def _nested(**data: Any) -> Row:
     """An iteration in a loop in an iteration: numbers of all three in one text."""
     inner = inside(
-        iteration("inner", ["conversation", "v"], ["t", "output"]),
+        iteration("inner", ["conversation", "v"], ["t", "output"], **data),
         template(
             "t", "{{ x }}{{ n }}{{ y }}", x=["outer", "item"], n=["lp", "n"], y=["inner", "item"]
         ),
@@ -206,7 +229,7 @@ def _nested() -> Row:
         *inner,
         change("keep", ["lp", "all"], "extend", ["inner", "output"]),
     )
-    outer = inside(iteration("outer", ["conversation", "v"], ["lp", "all"]), *middle)
+    outer = inside(iteration("outer", ["conversation", "v"], ["lp", "all"], **data), *middle)
     made = document(
         [start(), *outer, end(o=["outer", "output"])],
         ["start -> outer", "outerstart -> lp", "lpstart -> add", "add -> inner", "innerstart -> t",
@@ -214,17 +237,21 @@ def _nested() -> Row:
         conversation={"v": ("array[string]", ["a", "b"])},
     )  # fmt: skip
     expected = ["a1a", "a1b", "a2a", "a2b", "b1a", "b1b", "b2a", "b2b"]
-    return Row("containers three deep", Request(made), {"o": expected})
+    return Row(f"containers three deep {sorted(data)}", Request(made), {"o": expected})
 
 
-def _handled() -> Row:
+def _handled(**data: Any) -> Row:
     """A failed iteration goes the way its own error strategy says."""
     made = document(
         [
             start(),
             *inside(
                 iteration(
-                    "it", ["conversation", "v"], ["bad", "result"], error_strategy="fail-branch"
+                    "it",
+                    ["conversation", "v"],
+                    ["bad", "result"],
+                    error_strategy="fail-branch",
+                    **data,
                 ),
                 branch("bad", ["ghost", "x"], "1"),
             ),
@@ -235,7 +262,7 @@ def _handled() -> Row:
         ["start -> it", "itstart -> bad", "it:fail-branch -> sorry", "sorry -> e1", "it -> e2"],
         conversation={"v": LETTERS},
     )
-    return Row("iteration, its failure goes its own way", Request(made),
+    return Row(f"iteration, its failure goes its own way {sorted(data)}", Request(made),
                {"o": "Variable ghost.x not found"}, status="partial-succeeded")  # fmt: skip
 
 
@@ -243,6 +270,7 @@ ROWS = [
     _each("in turn", ["a", "b", "c"], ["0a", "1b", "2c"]),
     _each("at once, in the order of the list", ["a", "b", "c"], ["0a", "1b", "2c"], **PARALLEL),
     _each("of nothing", [], []),
+    _each("at once, of nothing", [], [], **PARALLEL),
     _each("not of a list", "abc", None, status="failed"),
     _each("more than allowed", ["a", "b"], None, status="failed", max_iterations=1),
     _failing("terminated", None, "failed"),
@@ -266,4 +294,15 @@ ROWS = [
     _body_forgotten(),
     _answers_in_loop(),
     _nested(),
+    _nested(**SPREAD),
+    _each("spread, in the order of the list", ["a", "b", "c"], ["0a", "1b", "2c"], **SPREAD),
+    _each("spread, of nothing", [], [], **SPREAD),
+    _failing("terminated", None, "failed", **SPREAD),
+    _failing("continue-on-error", ["a!", None, "c!"], "partial-succeeded", **SPREAD),
+    _failing("remove-abnormal-output", ["a!", "c!"], "partial-succeeded", **SPREAD),
+    _lists(True, ["a", "b", "c"], **SPREAD),
+    _set_by_rounds(),
+    _set_by_rounds(**SPREAD),
+    _answers_in_iteration(**SPREAD),
+    _handled(**SPREAD),
 ]  # fmt: skip

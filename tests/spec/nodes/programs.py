@@ -85,7 +85,7 @@ CODE = [
           {"r": "x", "s": [1]}, inputs={"a": "x"}, calling="inputs"),
     _code("code that raises", "def main():\n    return 1 / 0", {"r": "string"}, None),
     _code("code in a language that has no runner", "function main() {}", {"r": "string"}, None,
-          code_language="javascript"),
+          code_language="ruby"),
     _code("code that never ends", "def main():\n    while True: pass", {"r": "string"}, None,
           timeout_secs=0.5),
 ]  # fmt: skip

@@ -78,7 +78,7 @@ QUESTIONS = st.fixed_dictionaries(
         "as_of": st.none() | st.integers(0, 9),
     }
 )
-POLICY = MemorySecurityPolicy(max_entries_per_namespace=3, max_namespace_bytes=80)
+POLICY = MemorySecurityPolicy(max_entries_per_namespace=3, max_namespace_bytes=130)
 
 
 def do(memory: Memory, act: tuple[Any, ...]) -> Any:

@@ -23,7 +23,7 @@ PEOPLE = range(3)
 SCOPES = ("conversation", "user", "global", "workflow", "run")
 KEYS = [f"k{number}" for number in range(8)]
 WORDS = ["cat", "cats", "dog", "Miso", "harbour", "猫", "米索", "2012年", "boats", "house"]
-POLICY = MemorySecurityPolicy(max_entries_per_namespace=3, max_namespace_bytes=90)
+POLICY = MemorySecurityPolicy(max_entries_per_namespace=3, max_namespace_bytes=260)
 
 
 def identity(person: int) -> dict[str, Any]:

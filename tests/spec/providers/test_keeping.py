@@ -213,16 +213,16 @@ def test_namespace_full_refuses_new_keys_but_not_overwrites(make: Make) -> None:
 
 
 def test_bytes_of_a_namespace_are_counted_exactly(make: Make) -> None:
-    memory = make(MemorySecurityPolicy(max_namespace_bytes=12))
-    memory.store("a", "1234")  # with its quotes, 6
+    memory = make(MemorySecurityPolicy(max_namespace_bytes=14))
+    memory.store("a", "1234")  # with its quotes and its key, 7
     memory.store("b", "1234")
 
-    with pytest.raises(QuotaExceeded, match="12 bytes"):
+    with pytest.raises(QuotaExceeded, match="14 bytes"):
         memory.store("c", 1)
     with pytest.raises(QuotaExceeded):
         memory.store("b", "12345")
 
-    memory.store("b", "123")
+    memory.store("b", "12")
     memory.store("c", 1)
     assert sorted(memory.keys()) == ["a", "b", "c"]
 
@@ -233,6 +233,22 @@ def test_value_bytes_are_utf8_of_compact_json(make: Make) -> None:
 
     with pytest.raises(QuotaExceeded, match="14 bytes; 13"):
         memory.store("large", {"a": ["猫x"]})
+
+
+def test_key_and_metadata_count_as_bytes_like_the_value(make: Make) -> None:
+    memory = make(MemorySecurityPolicy(max_value_bytes=29, max_namespace_bytes=40))
+    memory.store("猫", 1, metadata={"tags": ["é"]})  # 3 + 1 + {"tags":["é"]}, which has 15 bytes
+
+    with pytest.raises(QuotaExceeded, match="30 bytes; 29"):
+        memory.store("a" * 15, 1, metadata={"tags": ["é"]})
+    with pytest.raises(QuotaExceeded, match="30 bytes; 29"):
+        memory.store("b", 1, metadata={"tags": ["é" * 8]})
+    with pytest.raises(QuotaExceeded, match="40 bytes"):
+        memory.store("b" * 6, 1, metadata={"tags": ["é"]})
+    memory.store("b" * 5, 1, metadata={"tags": ["é"]})
+    memory.store("猫", 1, metadata={})
+    memory.store("c" * 14, 1)
+    assert sorted(memory.keys()) == ["bbbbb", "cccccccccccccc", "猫"]
 
 
 def test_policy_prefixes_are_the_only_namespaces(make: Make) -> None:

@@ -48,7 +48,7 @@ def test_entry_comes_back_with_all_that_it_was_given(product: Product) -> None:
     given = {**MIA, "key": "profile", "value": value, "metadata": {"tag": "vip"}}
     stored = product.call("post", "/memory/entries", given, status=201)
 
-    (found,) = product.call("post", "/memory/recall", {**MIA, "key": "profile"})["results"]
+    (found,) = product.call("post", "/memory/recall", {**MIA, "key": "profile"})["items"]
 
     assert {name: found[name] for name in given} == given
     assert (found["id"], found["revision"]) == (stored["id"], 1)
@@ -60,7 +60,7 @@ def test_query_narrows_by_key_text_metadata_and_number(product: Product) -> None
         product.call("post", "/memory/entries", body, status=201)
 
     def ask(**query: Any) -> set[str]:
-        found = product.call("post", "/memory/recall", {**MIA, **query})["results"]
+        found = product.call("post", "/memory/recall", {**MIA, **query})["items"]
         return {one["key"] for one in found}
 
     assert ask(key="b") == {"b"}
@@ -77,7 +77,7 @@ def test_store_overwrites_delete_takes_one_and_clear_takes_all(product: Product)
     product.call("post", "/memory/entries", elsewhere, status=201)
 
     def keep(namespace: str = MIA["namespace"]) -> dict[str, Any]:
-        found = product.call("get", f"/memory/entries?namespace={namespace}")["entries"]
+        found = product.call("get", f"/memory/entries?namespace={namespace}")["items"]
         return {one["key"]: one["value"] for one in found}
 
     assert keep() == {"a": 2, "b": 3, "c": 4}
@@ -179,5 +179,5 @@ def test_limits_of_the_team_hold_for_its_runs(product: Product) -> None:
     assert "12 are allowed" in large["error"]
     assert "entries" in many["error"]
     assert [one["status"] for one in (large, many, elsewhere)] == ["failed"] * 3
-    kept = product.call("get", "/memory/entries?namespace=user:mia")["entries"]
+    kept = product.call("get", "/memory/entries?namespace=user:mia")["items"]
     assert [one["value"] for one in kept] == ["0123456789"]

@@ -23,7 +23,7 @@ def curate_all() -> int:
 
 def list_learnt(product: Product) -> dict[str, Any]:
     """What is kept of Mia, by the first word of its key."""
-    kept = product.call("get", "/memory/entries?namespace=user:mia")["entries"]
+    kept = product.call("get", "/memory/entries?namespace=user:mia")["items"]
     return {one["key"].partition(":")[0]: one for one in kept}
 
 
@@ -39,7 +39,7 @@ def test_finished_run_leaves_an_execution_and_what_was_learnt_with_their_importa
     run = product.run(workflow, "Implement quick sort")
     assert (run["status"], curate_all()) == ("succeeded", 1)
 
-    (curation,) = product.call("get", "/memory/curations")
+    (curation,) = product.call("get", "/memory/curations")["items"]
     assert (curation["status"], curation["run"]) == ("done", run["id"])
     learnt = list_learnt(product)
     assert learnt["task"]["category"] == "execution"
@@ -76,7 +76,7 @@ def test_full_text_search_finds_what_a_task_left(product: Product) -> None:
 
     found = product.call(
         "post", "/memory/recall", {"namespace": "user:mia", "query_text": "quick sorting"}
-    )["results"]
+    )["items"]
 
     assert found
     assert "quick sort" in str(found[0]["value"]).casefold()
@@ -93,7 +93,7 @@ def test_task_that_the_model_could_not_do_teaches_nothing(product: Product) -> N
     product.run(workflow, "Read my mail and answer it")
     curate_all()
 
-    (curation,) = product.call("get", "/memory/curations")
+    (curation,) = product.call("get", "/memory/curations")["items"]
     assert (curation["status"], curation["counts"]) == ("done", {"not_done": 1, "proposed": 0})
     assert list_learnt(product) == {}
 
@@ -108,6 +108,6 @@ def test_small_talk_is_no_lesson(product: Product) -> None:
     product.run(workflow, "ok")
     curate_all()
 
-    (curation,) = product.call("get", "/memory/curations")
+    (curation,) = product.call("get", "/memory/curations")["items"]
     assert curation["counts"] == {"small_talk": 1, "proposed": 0}
     assert list_learnt(product) == {}

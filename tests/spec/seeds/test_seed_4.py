@@ -28,7 +28,7 @@ def write_page(product: Product, **page: Any) -> Any:
 
 
 def list_index(product: Product) -> dict[str, str]:
-    pages = product.call("get", f"{PAGES}?namespace={WIKI['namespace']}")["pages"]
+    pages = product.call("get", f"{PAGES}?namespace={WIKI['namespace']}")["items"]
     return {one["title"]: one["summary"] for one in pages}
 
 
@@ -109,7 +109,7 @@ def test_page_is_found_by_title_summary_and_tags_without_an_embedder(
     )
     write_page(product, title="Cooking", summary="Soups", content="Salt.", tags=["kitchen"])
 
-    found = product.call("get", f"/knowledge/search?namespace=global:wiki&query={words}")["results"]
+    found = product.call("get", f"/knowledge/search?namespace=global:wiki&query={words}")["items"]
 
     assert [one["page"]["title"] for one in found] == ["Deployment 部署手册"]
 

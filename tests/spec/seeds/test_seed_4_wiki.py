@@ -30,7 +30,7 @@ def read(product: Product, what: str, namespace: str) -> Any:
 
 
 def list_pages(product: Product, namespace: str) -> dict[str, Any]:
-    return {page["title"]: page for page in read(product, "pages", namespace)["pages"]}
+    return {page["title"]: page for page in read(product, "pages", namespace)["items"]}
 
 
 def build_keeper(*calls: tuple[str, dict[str, Any]], tools: list[str]) -> Any:
@@ -72,7 +72,7 @@ def test_agent_records_a_source_writes_links_checks_and_reads_the_log(product: P
     }
     assert TEXT in results[4]
     assert '"no_sources"' in results[5]
-    log = read(product, "log", namespace)["log"]
+    log = read(product, "log", namespace)["items"]
     assert [line["action"] for line in log] == ["linked"] * 2 + ["created"] * 2 + ["ingested"]
     assert len({line["run_id"] for line in log}) == 1
 
@@ -102,7 +102,7 @@ def test_changed_and_forgotten_sources_make_pages_stale_and_nodes_and_api_compil
     assert [f["kind"] for f in read(product, "lint", namespace)["findings"]] == ["stale"]
     (compiled,) = product.call("post", "/knowledge/compile", {"namespace": namespace})
     assert compiled["page"]["content"] == "The printer is on floor three."
-    revisions = product.call("get", f"/knowledge/pages/{page['entry']}/revisions")
+    revisions = product.call("get", f"/knowledge/pages/{page['entry']}/revisions")["items"]
     assert [one["content"] for one in revisions][-1] == TEXT
 
 
@@ -112,12 +112,12 @@ def test_sample_is_fresh_and_works_by_rules_when_a_key_starts_it(
     workflow = copy_sample(cast.alice.principal, team_id=cast.team_a.pk, slug="wiki")
     namespace = f"global:{workflow.pk}"
     fresh = read(product, "pages", namespace)
-    assert (len(fresh["pages"]), fresh["stale"]) == (3, [])
-    assert {tuple(page["sources"]) for page in fresh["pages"]} == {(source_id(product, namespace),)}
+    assert (len(fresh["items"]), fresh["stale"]) == (3, [])
+    assert {tuple(page["sources"]) for page in fresh["items"]} == {(source_id(product, namespace),)}
 
     talk = {"conversation_id": "c1"}
     for query in ("The blue printer is on the second floor.", "Make pages"):
-        answer = str(succeed(product.run(str(workflow.pk), query=query, **talk)))
+        answer = str(succeed(product.run(str(workflow.pk), query=query, inputs={}, **talk)))
 
     assert "No model is connected" in answer
     assert "Pages: 1, merged: 1" in answer
@@ -145,5 +145,5 @@ def test_run_of_a_key_writes_what_the_key_may_write_itself(
 
 
 def source_id(product: Product, namespace: str) -> str:
-    (source,) = read(product, "sources", namespace)["sources"]
+    (source,) = read(product, "sources", namespace)["items"]
     return str(source["id"])

@@ -93,7 +93,7 @@ def test_a_run_becomes_a_case(alice: Person, data_set: DataSet) -> None:
     page = alice.client.get(f"/runs/{run.pk}/").content.decode()
     alice.client.post(f"/runs/{run.pk}/add-to-data-set/", {"data_set": str(data_set.pk)})
 
-    assert "Add to data set" in page
+    assert "Add to dataset" in page
     assert list_cases(data_set) == [("", {"text": "hi"}, "ho")]
 
 
@@ -118,7 +118,7 @@ def test_api_manages_data_sets(cast: Cast) -> None:
     assert started.status_code == 202
     assert len(evaluation["results"]) == 2
     assert stopped["status"] == "stopped"
-    assert client.get(f"{url}/evaluations").json()[0]["id"] == evaluation["id"]
+    assert client.get(f"{url}/evaluations").json()["items"][0]["id"] == evaluation["id"]
     exported = [json.loads(line) for line in client.get(f"{url}/export").content.splitlines()]
     assert [row["query"] for row in exported] == ["", "Ho?"]
     assert cast.carol.client.get(f"{url}/cases").status_code == 404

@@ -1,14 +1,19 @@
 """Evaluations: every case is run once, by whichever worker, and scored."""
 
+import json
+import re
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import timedelta
+from io import StringIO
 from typing import Any
 
 import pytest
+from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from accounts.tenancy import tenant
+from config.ids import uuid7
 from tests.factories.workflows import document, make_provider, make_version, make_workflow
 from tests.support.cast import Cast, Person
 from workflows.engine.ports import ModelChunk, ModelRequest, Usage
@@ -153,11 +158,12 @@ def test_a_model_judges(alice: Person, data_set: DataSet, monkeypatch: Any) -> N
 
 
 def test_a_case_that_fails_has_a_problem(alice: Person, data_set: DataSet) -> None:
+    workflow = make_workflow(alice, source=document(type="text-input"))
     add_cases(
         alice.principal, data_set, [CaseValues(inputs={"text": {"no": "text"}}, expected="hi")]
     )
 
-    evaluation = run_all(start(alice, data_set, make_workflow(alice)))
+    evaluation = run_all(start(alice, data_set, workflow))
 
     assert evaluation.summary["0"]["problems"] == 1
 
@@ -190,3 +196,57 @@ def test_viewers_see_and_do_not_start(cast: Cast, data_set: DataSet) -> None:
     assert cast.vic.client.get(url).status_code == 200
     assert cast.vic.client.post(f"{url}evaluate/", body).status_code == 403
     assert cast.carol.client.get(url).status_code == 404
+
+
+def test_versions_are_chosen_from_a_list(alice: Person, data_set: DataSet) -> None:
+    first, second = make_workflow(alice, "A first"), make_workflow(alice, "B second")
+    make_version(alice, second, note="Shorter answers\nand more")
+    url = f"/data-sets/{data_set.pk}/"
+
+    plain = alice.client.get(url).context["versions"]
+    chosen = alice.client.get(url, {"workflow": str(second.pk)})
+
+    assert plain == [("draft", "Draft")]
+    assert str(first.pk) in chosen.content.decode()
+    (draft, (number, label)) = chosen.context["versions"]
+    assert (draft, number) == (("draft", "Draft"), "1")
+    assert re.fullmatch(r"Version 1 · [^·]+ · Published · Shorter answers", label)
+
+
+def evaluate(*args: Any) -> tuple[int, str]:
+    out = StringIO()
+    try:
+        call_command("evaluate", *map(str, args), stdout=out)
+    except SystemExit as end:
+        return int(str(end.code)), out.getvalue()
+    return 0, out.getvalue()
+
+
+def test_command_prints_the_scores_and_fails_below_the_bar(
+    alice: Person, data_set: DataSet
+) -> None:
+    workflow = make_workflow(alice)
+    make_version(alice, workflow)
+
+    passed = evaluate(data_set.pk, workflow.pk, "--min-score", "0.3")
+    failed = evaluate(data_set.pk, workflow.pk, "--against", "1", "--min-score", "0.9", "--json")
+
+    assert passed[0] == 0
+    assert passed[1].splitlines()[-1].startswith("draft: mean score 0.")
+    assert failed[0] == 1
+    report = json.loads(failed[1])
+    assert (report["version"], report["cases"], len(report["results"])) == ("1", 3, 3)
+
+
+def test_command_refuses_what_is_not_there_and_who_may_not(cast: Cast, data_set: DataSet) -> None:
+    workflow = make_workflow(cast.alice)
+
+    for arguments in (
+        (uuid7(), workflow.pk),
+        (data_set.pk, uuid7()),
+        (data_set.pk, workflow.pk, "--against", "7"),
+        (data_set.pk, workflow.pk, "--as", cast.vic.user.email),
+        (data_set.pk, workflow.pk, "--as", cast.carol.user.email),
+    ):
+        with pytest.raises(CommandError):
+            evaluate(*arguments)

@@ -85,7 +85,7 @@ def test_conflict_names_the_field_as_its_form_does(alice, bob):
 
     conflict = patch(bob, workflow, [{**put, "value": "other"}]).json()["error"]["conflicts"][0]
 
-    assert conflict["label"] == "Outputs › 1 › variable"
+    assert conflict["label"] == "Output 1 › Name"
 
 
 def test_conflict_between_two_people_of_one_name_is_not_ones_own(alice, bob):

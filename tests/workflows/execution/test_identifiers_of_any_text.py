@@ -73,7 +73,7 @@ def test_person_group_and_conversation_of_any_text_from_run_to_erasure(
     client, workflow = api_key(cast.alice), remembering(cast)
     body = {
         "inputs": {"text": "龙井茶"}, "user": f" {PERSON}\n", "group_id": GROUP,
-        "conversation_id": "对话/一",
+        "conversation_id": "对话/一", "version": "draft",
     }  # fmt: skip
 
     started = client.post(
@@ -102,7 +102,7 @@ def test_person_group_and_conversation_of_any_text_from_run_to_erasure(
         {"namespace": f"user:{PERSON}", "key": "最喜欢的茶 "},
         content_type="application/json",
     )
-    assert [entry["value"] for entry in recalled.json()["results"]] == ["龙井茶"]
+    assert [entry["value"] for entry in recalled.json()["items"]] == ["龙井茶"]
     subject = f"/api/v1/memory/subjects/{quote(PERSON)}"
     exported = client.get(f"{subject}/export")
     assert "龙井茶" in b"".join(exported).decode()

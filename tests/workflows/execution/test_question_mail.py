@@ -6,13 +6,15 @@ from typing import Any
 import pytest
 from django.core import mail
 
-from accounts.models import AuditEntry
+from accounts.mail import CONSOLE
+from accounts.models import AuditEntry, Membership
 from accounts.tenancy import tenant
 from tests.factories.workflows import make_run, make_workflow
-from tests.support.cast import Person
+from tests.support.cast import Person, make_key
 from workflows.engine.nodes.control.human_input import list_mail_addresses
-from workflows.execution.question_mail import CONSOLE, mail_questions
-from workflows.models import RunWait
+from workflows.engine.runtime.waits import build_uncertain_form
+from workflows.execution.question_mail import has_mail, mail_questions
+from workflows.models import Run, RunWait
 from workflows.services.catalog import importing
 from workflows.services.editor.drafts import list_problems, load_draft
 
@@ -76,11 +78,91 @@ def test_failing_mail_server_is_not_the_end_of_the_run_and_is_tried_again(alice,
         raise ConnectionRefusedError
 
     with monkeypatch.context() as patch:
-        patch.setattr("workflows.execution.question_mail.EmailMessage.send", fail)
+        patch.setattr("accounts.mail.EmailMessage.send", fail)
         mail_questions(wait.team_id, wait.run_id)
     mail_questions(wait.team_id, wait.run_id)
 
     assert len(mail.outbox) == 2
+
+
+def make_lost_call(run: Run) -> RunWait:
+    form = build_uncertain_form("Order", {"url": "https://shop.example"}, can_have_happened=True)
+    with tenant([run.team_id]):
+        return RunWait.objects.create(team_id=run.team_id, run=run, node_key="order", form=form)
+
+
+def test_lost_call_is_mailed_to_those_who_decide_about_it(cast):
+    workflow = make_workflow(cast.alice, "Shop")
+    run = make_run(cast.alice, workflow, subject_user=cast.bob.user)
+    cast.bob.user.locale = "zh-hans"
+    cast.bob.user.save()
+    wait = make_lost_call(run)
+
+    mail_questions(wait.team_id, wait.run_id)
+    mail_questions(wait.team_id, wait.run_id)
+
+    sent = {message.to[0]: message for message in mail.outbox}
+    assert len(mail.outbox) == 2
+    assert set(sent) == {cast.alice.user.email, cast.bob.user.email}
+    to_alice, to_bob = sent[cast.alice.user.email], sent[cast.bob.user.email]
+    assert to_alice.subject == "Your decision is needed: Shop"
+    assert "while “Order” of “Shop” called a service" in str(to_alice.body)
+    assert f"https://flow.example.com/runs/{run.pk}/\n" in str(to_alice.body)
+    assert str(to_alice.body).endswith("\n\nhttps://flow.example.com/waiting/")
+    assert "Shop" in to_bob.subject
+    assert "Your decision" not in to_bob.subject
+    with tenant([wait.team_id]):
+        entry = AuditEntry.objects.unscoped().get(action="run.question_mailed")
+    assert entry.detail == {"node": "order", "sent": 2, "addresses": 2}
+
+
+def test_lost_call_of_a_keys_run_is_mailed_to_who_made_the_key(cast):
+    key, _secret = make_key(cast, cast.ada)  # Alice makes it
+    workflow = make_workflow(cast.alice)
+    run = make_run(cast.ada, workflow, started_by=None, api_key=key, subject="customer-7")
+    wait = make_lost_call(run)
+
+    mail_questions(wait.team_id, wait.run_id)
+
+    assert [message.to for message in mail.outbox] == [[cast.alice.user.email]]
+
+
+def test_lost_call_is_not_mailed_to_who_may_not_decide_any_more(cast):
+    workflow = make_workflow(cast.alice)
+    run = make_run(cast.bob, workflow, subject_user=cast.alice.user)
+    wait = make_lost_call(run)
+    with tenant([cast.team_a.pk]):
+        Membership.objects.unscoped().filter(user=cast.bob.user).delete()
+    cast.alice.user.is_active = False
+    cast.alice.user.save()
+
+    mail_questions(wait.team_id, wait.run_id)
+
+    assert mail.outbox == []
+
+
+def test_many_lost_calls_are_one_mail_to_each_person(cast):
+    workflow = make_workflow(cast.alice)
+    waits = [make_lost_call(make_run(cast.alice, workflow)) for _number in range(3)]
+    waits.append(make_lost_call(make_run(cast.bob, workflow)))
+
+    for wait in waits:
+        mail_questions(wait.team_id, wait.run_id)
+
+    assert [message.to for message in mail.outbox] == [
+        [cast.alice.user.email],
+        [cast.bob.user.email],
+    ]
+
+
+def test_pause_has_mail_if_a_call_was_lost_or_a_question_names_addresses():
+    lost_call = build_uncertain_form("Order", {}, can_have_happened=True)
+
+    found = [
+        has_mail([form]) for form in (lost_call, {"deliveries": [MAIL]}, {"type": "form"}, None)
+    ]
+
+    assert found == [True, True, False, False]
 
 
 def test_nothing_is_mailed_without_a_mail_server(alice, settings):

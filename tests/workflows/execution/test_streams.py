@@ -268,7 +268,7 @@ def test_group_and_merge_come_over_the_api(cast: Cast, api_key: Any) -> None:
     def ask(**changed: Any) -> Any:
         return client.post(
             f"/api/v1/workflows/{chat.pk}/runs",
-            data={**body, **changed},
+            data={**body, "version": "draft", **changed},
             content_type="application/json",
         )
 

@@ -5,6 +5,7 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
+from uuid import UUID, uuid4
 
 import pytest
 from asgiref.sync import sync_to_async
@@ -14,7 +15,7 @@ from accounts.models import Membership
 from accounts.tenancy import tenant
 from tests.factories.workflows import document, make_workflow
 from tests.support.cast import Cast, Person
-from workflows.execution.events.hub import Hub
+from workflows.execution.events.hub import Feed, Hub, Message
 from workflows.live import announce
 from workflows.live.draft_feed import DraftFeed, follow
 from workflows.live.publish import get_channel
@@ -57,7 +58,7 @@ class Listener:
         self.heard: list[LiveEvent] = []
         self.ended = asyncio.Event()
 
-    async def until(self, name: str, fits: Any = lambda data: True, seconds: float = 8) -> Any:
+    async def until(self, name: str, fits: Any = lambda data: True, seconds: float = 30) -> Any:
         async def look() -> Any:
             while True:
                 for said in self.heard:
@@ -150,11 +151,19 @@ async def test_killed_process_leaves_nobody_behind(
     monkeypatch.setattr("workflows.live.presence.FRESH_SECONDS", 3.0)
     async with open_hub(valkey_url) as dead, open_hub(valkey_url) as alive:
         ghost = tab_of(cast.bob, workflow, "tab-0002")
-        await dead.presence.save(workflow.pk, {ghost.key: ghost.card})
+
+        async def live() -> None:
+            while True:
+                await dead.presence.save(workflow.pk, {ghost.key: ghost.card})
+                await asyncio.sleep(0.5)
+
+        living = asyncio.create_task(live())
         async with listening(alive, tab_of(cast.alice, workflow)) as alice:
             await alice.until("presence", lambda data: names_in(data) == ["Alice", "Bob"])
+            living.cancel()
+            await asyncio.gather(living, return_exceptions=True)
             alice.heard.clear()
-            await alice.until("presence", lambda data: names_in(data) == ["Alice"], 10)
+            await alice.until("presence", lambda data: names_in(data) == ["Alice"])
 
 
 async def test_revision_is_told_by_the_bus_with_its_tab(
@@ -212,7 +221,7 @@ async def test_stream_ends_when_the_person_leaves_the_team(
 
         await sync_to_async(_leave)(cast.bob)
 
-        await asyncio.wait_for(bob.ended.wait(), 8)
+        await asyncio.wait_for(bob.ended.wait(), 30)
         assert not alice.ended.is_set()
         await alice.until("presence", lambda data: names_in(data) == ["Alice"])
 
@@ -226,7 +235,7 @@ async def test_stream_ends_with_the_session(cast: Cast, workflow: Workflow, url:
     tab = tab_of(cast.bob, workflow)
     tab.session = "no-such-session"
     async with open_hub(url) as hub, listening(hub, tab) as bob:
-        await asyncio.wait_for(bob.ended.wait(), 8)
+        await asyncio.wait_for(bob.ended.wait(), 30)
 
 
 async def test_stream_ends_when_the_workflow_is_archived(
@@ -242,7 +251,7 @@ async def test_stream_ends_when_the_workflow_is_archived(
             lambda: drafts.archive(cast.alice.principal, workflow=workflow),
         )
 
-        await asyncio.wait_for(bob.ended.wait(), 8)
+        await asyncio.wait_for(bob.ended.wait(), 30)
 
 
 def _within(person: Person, act: Any) -> Any:
@@ -346,3 +355,59 @@ async def test_tab_that_reads_too_slowly_is_cut_off(cast: Cast, workflow: Workfl
     assert tab.cut_off
     heard = [said async for said in follow(Hub(None).get_feed(DraftFeed), tab, idle_seconds=0.1)]
     assert heard == []
+
+
+class BrokenFeed(Feed[object]):
+    """Its polls fail in a way that nobody expects."""
+
+    prefix = "broken"
+    poll_seconds_without_bus = 0.01
+    temporary_errors = ()
+
+    def __init__(self, hub: Hub) -> None:
+        super().__init__(hub)
+        self.polls = 0
+        self.is_polled_again = asyncio.Event()
+
+    async def receive(self, topic: UUID, message: Message) -> None:
+        raise RuntimeError
+
+    async def poll(self) -> None:
+        self.polls += 1
+        if self.polls > 1:
+            self.is_polled_again.set()
+        raise RuntimeError
+
+
+async def test_feed_is_polled_again_after_an_unexpected_error(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    hub = Hub(None)
+    feed = hub.get_feed(BrokenFeed)
+
+    async with feed.join(uuid4(), object()), asyncio.timeout(30):
+        await feed.is_polled_again.wait()
+    await hub.close()
+
+    assert "hub_poll_failed" in {record.message for record in caplog.records}
+
+
+async def test_hub_listens_again_after_an_unexpected_error(
+    valkey_url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("workflows.execution.events.hub.RETRY_AFTER", 0.01)
+    hub = Hub(valkey_url)
+    feed, topic = hub.get_feed(BrokenFeed), uuid4()
+
+    async with feed.join(topic, object()), Redis.from_url(valkey_url) as redis:
+        async with asyncio.timeout(30):
+            for _attempt in range(2):
+                while not await redis.publish(feed.get_channel(topic), "{}"):
+                    await asyncio.sleep(0.02)
+                while hub.has_bus:
+                    await asyncio.sleep(0.01)
+            while not hub.has_bus:
+                await asyncio.sleep(0.01)
+    await hub.close()
+
+    assert [record.message for record in caplog.records].count("hub_listening_failed") == 2

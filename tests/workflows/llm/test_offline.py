@@ -2,13 +2,14 @@
 
 import asyncio
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
 
 from workflows.engine.errors import ModelNeeded
-from workflows.engine.ports import Message, ModelChunk, ModelRequest, Origin, Role
+from workflows.engine.nodes.memory.entry_keys import build_key
+from workflows.engine.ports import ImagePart, Message, ModelChunk, ModelRequest, Origin, Role
 from workflows.llm.offline import LABELS, OfflineModels
 from workflows.llm.offline.provider import build_answer
 
@@ -162,6 +163,62 @@ def test_statement_is_acknowledged_in_its_own_words(said: str, expected: str) ->
     assert build_answer(ask(said, Hit("I live in Lima."))) == expected
 
 
+FAR = ["We bought a boat.", "I study law.", "My desk is new.", "It rained."]
+
+
+def test_unsure_answer_quotes_three_memories_in_the_order_of_recall() -> None:
+    answer = build_answer(ask("Would a cruise suit me?", *map(Hit, ["I get seasick.", *FAR])))
+
+    quotes = " ".join(f"“{memory}”" for memory in ["I get seasick.", *FAR[:2]])
+    assert answer == f"I don't know exactly, but I remember: {quotes}" + LABELS["en"]
+
+
+def test_unsure_answer_leaves_out_memories_with_a_much_lower_score() -> None:
+    hits = [
+        Hit("I get seasick.", score=0.5),
+        Hit("I study law.", score=0.3),
+        Hit("It rained.", score=0.1),
+    ]
+
+    answer = build_answer(ask("Would a cruise suit me?", *hits))
+
+    assert "I study law." in answer
+    assert "It rained." not in answer
+
+
+@pytest.mark.parametrize(
+    ("question", "recalled"),
+    [
+        ("What sport keeps me fit?", ["I run every morning.", "Coffee keeps me awake at night."]),
+        ("什么时候办喜酒？", ["我们九月结婚。", "我喜欢喝茶。", "我已经戒酒了。"]),
+    ],
+)
+def test_one_common_word_does_not_outweigh_the_order_of_recall(
+    question: str, recalled: list[str]
+) -> None:
+    answer = build_answer(ask(question, *map(Hit, recalled)))
+
+    assert answer.index(recalled[0]) == min(
+        answer.index(memory) for memory in recalled if memory in answer
+    )
+
+
+def test_memory_with_words_of_the_question_is_quoted_beside_those_recalled_before_it() -> None:
+    late = "My new boat has a red sail."
+
+    answer = build_answer(
+        ask("Which harbor fee does our boat pay each summer?", *map(Hit, [*FAR[1:], late]))
+    )
+
+    assert [memory in answer for memory in (*FAR[1:], late)] == [True, True, False, True]
+
+
+def test_key_that_was_made_from_the_value_is_not_quoted() -> None:
+    answer = build_answer(ask("Am I a vegan?", Hit("I'm vegan.", key=build_key("I'm vegan."))))
+
+    assert "“I'm vegan.”" in answer
+
+
 def test_own_answers_recalled_a_hundred_times_do_not_grow() -> None:
     remembered = "My cat is called Miso."
     for _ in range(100):
@@ -278,3 +335,52 @@ def test_recursive_schema_ends() -> None:
 
 def test_request_without_messages_is_answered() -> None:
     assert "nothing" in build_answer(ModelRequest("offline", "demo", (), ORIGIN))
+
+
+def test_chinese_statement_that_begins_like_a_task_is_acknowledged() -> None:
+    said = "写代码的时候我受不了吵闹的音乐。"
+
+    assert build_answer(ask(said)) == f"记下了：{said}" + LABELS["zh"]
+
+
+@pytest.mark.parametrize(
+    ("question", "memories"),
+    [
+        (
+            "Which foods are dangerous for me?",
+            ["I'm Ana, and I'm allergic to peanuts.", "Shellfish makes me ill."],
+        ),
+        (
+            "Where do I live in summer?",
+            ["I live in Lima in summer.", "I live in Lyon."],
+        ),
+        ("我不能吃什么？", ["我不能吃花生。", "我不吃海鲜。"]),
+    ],
+)
+def test_every_memory_that_has_enough_of_the_question_is_quoted(
+    question: str, memories: list[str]
+) -> None:
+    hits = [Hit(memory) for memory in [*memories, "The printer is blue.", "打印机是蓝色的。"]]
+
+    answer = build_answer(ask(question, *hits))
+
+    assert [memory for memory in memories if memory in answer] == memories
+    assert "printer" not in answer
+    assert "打印机" not in answer
+
+
+@pytest.mark.parametrize(
+    ("images", "names"),
+    [
+        ((ImagePart("data:image/png;base64,AA", name="cat.png"),), "cat.png"),
+        ((ImagePart("https://x.example/a/dog.jpg?x=1"),), "dog.jpg"),
+        ((ImagePart("data:image/png;base64,AA"),) * 5, "?, ?, ? (+2)"),
+    ],
+)
+def test_images_are_named_and_not_guessed(images: Any, names: str):
+    request = ask("Describe the picture in detail.")
+    last = replace(request.messages[-1], images=images)
+
+    answer = build_answer(replace(request, messages=(last,)))
+
+    assert answer.startswith(f"I was given {names}, and can't see images")

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from workflows.engine.errors import ModelFailed
+from workflows.engine.nodes.agent.react_text import render_instructions
 from workflows.engine.nodes.agent.todo_prompts import CHINESE, ENGLISH, render_step
 from workflows.engine.nodes.agent.tool_use.tool_results import ToolOutcome, render_for_model
 from workflows.engine.ports import Message, ModelChunk, ModelRequest, Origin
@@ -286,3 +287,18 @@ def test_script_goes_on_under_react_whose_observations_are_messages_of_the_user(
     second = build_reply(build_request(QUESTION, Message("assistant", first.text), observation, script=script))  # fmt: skip
 
     assert (first.text, second.text) == (script[0]["text"], "Final Answer: It is noon.")
+
+
+@pytest.mark.parametrize("tools", [TOOLS, ()])
+def test_instructions_of_an_agent_are_no_facts(tools: tuple[ToolSpec, ...]) -> None:
+    instructions = render_instructions(tools)
+
+    def ask(system: str, question: str) -> str:
+        messages = (Message("system", system), Message("user", question))
+        return build_answer(build_request(*messages, tools=()))
+
+    alone = ask(instructions, "How many users are there?")
+    behind = ask(f"The club has 42 members.\n\n{instructions}", "How many members has the club?")
+
+    assert alone == ask("", "How many users are there?")
+    assert behind == ask("The club has 42 members.", "How many members has the club?")

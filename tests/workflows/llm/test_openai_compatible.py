@@ -24,6 +24,7 @@ from tests.fakes.openai_server import (
 from workflows.engine.errors import ModelFailed
 from workflows.engine.ports import Message, ModelChunk, ModelRequest, ModelSource, Origin, Usage
 from workflows.llm.config import ProviderConfig
+from workflows.llm.failure_messages import is_about_connection
 from workflows.llm.failures import ModelRateLimited
 from workflows.llm.openai_compatible import OpenAICompatible
 
@@ -77,7 +78,7 @@ def test_answer_streams_piece_by_piece_with_usage(server: FakeOpenAI) -> None:
 
 
 def test_first_piece_arrives_before_the_last_is_sent(server: FakeOpenAI) -> None:
-    server.script(Answer("one two three four five six", delay=0.1))
+    server.script(Answer("one two three four five six", delay=0.2))
 
     async def arrivals() -> list[float]:
         return [
@@ -249,10 +250,13 @@ def test_nobody_listening_says_so() -> None:
         port = taken.getsockname()[1]
     config = ProviderConfig("acme", base_url=f"http://127.0.0.1:{port}/v1")
 
-    failed = failure_of(OpenAICompatible(config, allow=(f"127.0.0.1:{port}",)))
+    with pytest.raises(ModelFailed) as failed:
+        chunks_of(OpenAICompatible(config, allow=(f"127.0.0.1:{port}",)))
 
-    assert failed.message == "acme is not responding at its base URL. Is it running?"
-    assert failed.retryable
+    message = failed.value.message  # with the address that the team entered, and no resolved one
+    assert message == f"acme isn't responding at http://127.0.0.1:{port}/v1. Is it running?"
+    assert is_about_connection(message)
+    assert failed.value.retryable
 
 
 def test_address_that_is_not_allowed_is_refused_without_contact(server: FakeOpenAI) -> None:

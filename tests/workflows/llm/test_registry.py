@@ -8,12 +8,13 @@ import pytest
 
 from config import plugins
 from tests.fakes.openai_server import Answer, Call, Failure, FakeOpenAI
-from workflows.engine.errors import ModelFailed
+from workflows.engine.errors import ModelFailed, ModelNeeded
 from workflows.engine.ports import Message, ModelChunk, ModelRequest, ModelSource, Origin
 from workflows.llm.config import ProviderConfig, normalize_name
 from workflows.llm.directory import Mapping, ModelDirectory
 from workflows.llm.offline import OfflineModels
 from workflows.llm.openai_compatible import OpenAICompatible
+from workflows.llm.presets import find_preset
 from workflows.llm.registry import TeamModels, list_factories
 
 
@@ -76,6 +77,18 @@ def test_well_known_provider_needs_no_address() -> None:
     assert ProviderConfig("acme").address == ""
 
 
+@pytest.mark.parametrize(
+    "written",
+    [
+        *("langgenius/siliconflow/siliconflow", "langgenius/volcengine_maas/volcengine_maas"),
+        *("langgenius/gemini/google", "langgenius/tongyi/tongyi", "groq", "deepseek", "openrouter"),
+    ],
+)
+def test_vendors_of_imported_documents_have_an_address_and_a_name(written: str) -> None:
+    assert ProviderConfig(written).address.startswith("https://")
+    assert find_preset(normalize_name(written)) is not None
+
+
 def test_plugin_adds_a_kind() -> None:
     class Echo:
         def __init__(self, config: ProviderConfig) -> None:
@@ -104,15 +117,45 @@ def test_kind_of_a_plugin_that_is_gone_says_so() -> None:
         answer(TeamModels([ProviderConfig("mine", kind="gone")]), "mine")
 
 
-def test_request_that_names_no_provider_goes_to_a_connected_one(server: FakeOpenAI) -> None:
+def test_request_that_names_no_provider_goes_to_the_default_model(server: FakeOpenAI) -> None:
     config = ProviderConfig("acme", base_url=server.base_url, default_model="tiny")
+    default = Mapping("default", "", "acme", "")
 
-    connected = answer(TeamModels([config]), provider="", model="")
-    offline = answer(TeamModels([]), provider="", model="")
+    without_default = answer(TeamModels([config]), provider="", model="")
+    requests_without_default = len(server.requests)
+    connected = answer(TeamModels([config], mappings=[default]), provider="", model="")
 
-    assert "offline" in offline
+    assert ("offline" in without_default, requests_without_default) == (True, 0)
     assert "offline" not in connected
     assert server.requests[-1].body["model"] == "tiny"
+
+
+@pytest.mark.parametrize(
+    ("configs", "named", "advice"),
+    [
+        ([], ("default", "default"), "Connect one under Models."),
+        ([ProviderConfig("acme")], ("default", "default"), "The default model is the offline demo"),
+        ([ProviderConfig("acme")], ("", ""), "The default model is the offline demo model."),
+        (
+            [ProviderConfig("acme")],
+            ("offline", "offline"),
+            "This node uses the offline demo model.",
+        ),
+    ],
+)
+def test_task_for_a_model_says_why_the_offline_one_was_asked(
+    configs: list[ProviderConfig], named: tuple[str, str], advice: str
+) -> None:
+    request = ModelRequest(
+        *named, (Message("user", "Write a poem about cats"),), Origin("r", "n", "k")
+    )
+
+    async def collect() -> list[ModelChunk]:
+        return [chunk async for chunk in TeamModels(configs).stream(request)]
+
+    with pytest.raises(ModelNeeded, match=f"^{ModelNeeded.reason} {advice}") as failed:
+        asyncio.run(collect())
+    assert failed.value.source == ModelSource("offline", "offline")
 
 
 def chunks_of(models: TeamModels, provider: str = "openai", model: str = "gpt-4o-mini") -> Any:

@@ -43,6 +43,47 @@ def test_run_workflow_rejected_input_exits_with_one(document: str) -> None:
     assert "query is required" in json.loads(out.getvalue())["error"]
 
 
+def test_run_workflow_names_nodes_by_their_titles_and_uses_the_words_of_the_pages(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "read.json"
+    start = {
+        "type": "start",
+        "title": "Begin",
+        "variables": [{"variable": "q", "label": "Question"}],
+    }
+    read = {
+        "type": "document-extractor",
+        "title": "Read the slip",
+        "variable_selector": ["start", "q"],
+    }
+    end = {
+        "type": "end",
+        "title": "Done",
+        "outputs": [{"variable": "text", "value_selector": ["17301", "nothing"]}],
+    }
+    nodes = [("start", start), ("17301", read), ("end", end)]
+    path.write_text(json.dumps({
+        "version": "0.1.0", "nodes": [{"id": id_, "data": data} for id_, data in nodes],
+        "edges": [{"id": "a", "source": "start", "target": "17301"}, {"id": "b", "source": "17301", "target": "end"}],
+    }))  # fmt: skip
+    out, errors = StringIO(), StringIO()
+
+    with pytest.raises(SystemExit):
+        call_command("run_workflow", str(path), "--input", "q=x", "--offline", stdout=out, stderr=errors)  # fmt: skip
+    lines = errors.getvalue().splitlines()
+    with pytest.raises(SystemExit):
+        call_command("run_workflow", str(path), "--input", "q=x", "--offline", "--json", stdout=out, stderr=errors)  # fmt: skip
+
+    assert lines[0].startswith("Warning: Done, ")
+    assert "Read the slip" in lines[0]
+    assert lines[-1].startswith("Failed: Read the slip: ")
+    assert "17301" not in "\n".join(lines)
+    report = json.loads(out.getvalue())
+    assert (report["error_node"], report["error_node_title"]) == ("17301", "Read the slip")
+    assert [step["title"] for step in report["steps"]][:2] == ["Begin", "Read the slip"]
+
+
 def test_run_workflow_without_credentials_says_what_to_do(document: str) -> None:
     out = StringIO()
 

@@ -83,9 +83,9 @@ def test_source_that_would_harm_a_parser_is_a_problem_and_the_next_is_read(
 
 
 def test_other_languages_are_refused_in_words(checker: CodeChecker) -> None:
-    (problem,) = checker.check("function main() {}", "javascript")
+    (problem,) = checker.check("function main() {}", "ruby")
 
-    assert problem.message == "javascript code is not supported, only Python"
+    assert problem.message == "ruby code is not supported, only Python"
 
 
 def test_nothing_of_the_checker_runs_in_this_process() -> None:

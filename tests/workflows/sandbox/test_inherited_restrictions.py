@@ -35,8 +35,8 @@ results = {
     "read the project": attempt(lambda: open(sys.argv[1] + "/pyproject.toml").read()),
     "environment of the parent": attempt(lambda: open(f"/proc/{parent}/environ").read()),
     "list the root": attempt(lambda: os.listdir("/")),
-    "write a file": attempt(lambda: open("/tmp/mnemoflow-escaped-code", "w").write("x")),
-    "make a folder": attempt(lambda: os.mkdir("/tmp/mnemoflow-escaped-folder")),
+    "write a file": attempt(lambda: open(f"/tmp/mnemoflow-escaped-code-{parent}", "w").write("x")),
+    "make a folder": attempt(lambda: os.mkdir(f"/tmp/mnemoflow-escaped-folder-{parent}")),
     "delete": attempt(lambda: os.unlink(sys.argv[5])),
     "connect": attempt(lambda: socket.create_connection(("127.0.0.1", port), 1)),
     "unix socket": attempt(lambda: socket.socket(socket.AF_UNIX)),
@@ -64,7 +64,7 @@ def test_what_escapes_the_interpreter_reaches_nothing_outside(
             [*process.get_jail(), sys.executable, "-I", "-c", PROBE, *words],
             env={},
             capture_output=True,
-            timeout=30,
+            timeout=120,
             check=False,
         )
         listener.settimeout(0.1)

@@ -36,7 +36,7 @@ results = {
     "read file": attempt(lambda: open("/etc/passwd").read()),
     "read environment of parent": attempt(lambda: open(f"/proc/{parent}/environ").read()),
     "list root": attempt(lambda: os.listdir("/")),
-    "write file": attempt(lambda: open("/tmp/mnemoflow-escaped", "w")),
+    "write file": attempt(lambda: open(f"/tmp/mnemoflow-escaped-{parent}", "w")),
     "connect": attempt(lambda: socket.create_connection(("127.0.0.1", port), 1)),
     "unix socket": attempt(lambda: socket.socket(socket.AF_UNIX)),
     "fork": attempt(os.fork),
@@ -59,7 +59,7 @@ def test_code_inside_a_runner_reaches_nothing_outside(walls_around: str) -> None
         port = str(listener.getsockname()[1])
         words = [str(ROOT), port, str(os.getpid())]
         probe = [*process.get_jail(), sys.executable, "-I", "-c", PROBE, *words]
-        done = subprocess.run(probe, env={}, capture_output=True, timeout=20, check=True)
+        done = subprocess.run(probe, env={}, capture_output=True, timeout=120, check=True)
         listener.settimeout(0.1)
         with pytest.raises(TimeoutError):
             listener.accept()
@@ -102,7 +102,7 @@ def test_runner_whose_parent_lets_go_ends_by_itself(walls_around: str) -> None:
 
     runner.close_pipes()
 
-    assert runner._process.wait(timeout=5) == 0
+    assert runner._process.wait(timeout=30) == 0
 
 
 def _liar(monkeypatch: pytest.MonkeyPatch, after_hello: str) -> Runner:
@@ -184,7 +184,7 @@ def test_runner_that_is_killed_takes_everything_it_started_along(walls_around: s
 
     assert family
     assert not psutil.pid_exists(runner.pid)
-    _gone, alive = psutil.wait_procs(family, timeout=2)
+    _gone, alive = psutil.wait_procs(family, timeout=20)
     assert [member for member in alive if member.status() != psutil.STATUS_ZOMBIE] == []
 
 

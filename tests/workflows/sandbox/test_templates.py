@@ -3,15 +3,15 @@
 import asyncio
 import multiprocessing
 import os
-import statistics
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.support.process_use import RunnerUse
+from tests.support.processor_time import measure_cpu, measure_slowness
 from workflows.engine.errors import TemplateFailed
 from workflows.sandbox.lookups import substitute
 from workflows.sandbox.pool import RunnerPool
@@ -45,6 +45,8 @@ RENDERED: list[tuple[str, dict[str, Any], str]] = [
     ("{{ d|tojson }}", {"d": {"a": [1, True]}}, '{"a": [1, true]}'),
     ("{{ 'a b c'|wordwrap(2) }}{{ [1]|random }}{{ [1]|pprint }}", {}, "a\nb\nc1[1]"),
     ("{{ 'https://a.example'|urlize|length > 10 }}", {}, "True"),
+    ("{{ '<b>x</b> &amp; y'|striptags }}|{{ 'a\nb'|indent(2) }}", {}, "x & y|a\n  b"),
+    ("{{ lipsum(1, false, 5, 6)|length > 10 }}", {}, "True"),
     ("{{ 'é' ~ '\\u4f60' }}", {}, "é你"),
     ("a\r\nb\n", {}, "a\nb"),
     ("{% set ns = namespace(n=0) %}{% for i in [2, 4] %}{% set ns.n = ns.n + i %}{% endfor %}{{ ns.n }}", {}, "6"),
@@ -162,7 +164,7 @@ def test_runner_killed_while_idle_is_replaced_unseen(templates: TemplatePool) ->
 
 
 def test_cancelled_render_does_not_disturb_the_next() -> None:
-    templates = TemplatePool(RunnerPool(1), seconds=0.5)
+    templates = TemplatePool(RunnerPool(1), seconds=60)
     endless = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}"
 
     async def cancel_then_render() -> str:
@@ -171,7 +173,8 @@ def test_cancelled_render_does_not_disturb_the_next() -> None:
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        return await templates.render("{% if 1 %}{{ x }}{% endif %}", {"x": "mine"})
+        async with asyncio.timeout(30):  # of the sixty that the first would take
+            return await templates.render("{% if 1 %}{{ x }}{% endif %}", {"x": "mine"})
 
     assert asyncio.run(cancel_then_render()) == "mine"
     templates.close()
@@ -233,13 +236,16 @@ def test_warm_render_takes_under_five_milliseconds(templates: TemplatePool) -> N
     template = "{% for x in xs %}{{ loop.index }}. {{ x.name|title }}\n{% endfor %}"
     inputs = {"xs": [{"name": f"name {i}"} for i in range(20)]}
 
-    async def timed() -> list[float]:
-        times = []
-        for _ in range(200):
-            start = time.perf_counter()
+    async def render_often() -> None:
+        for _ in range(40):
             await templates.render(template, inputs)
-            times.append(time.perf_counter() - start)
-        return times
 
-    # The fastest tenth: what the machine does beside us is not the renderer's doing.
-    assert statistics.quantiles(asyncio.run(timed()), n=10)[0] < 0.005
+    # In processor time: what the machine does beside us is not the renderer's doing. The least, because a spare runner
+    # may start meanwhile.
+    seconds = []
+    for _ in range(5):
+        with RunnerUse(templates.pool) as use, measure_cpu() as own:
+            asyncio.run(render_often())
+        seconds.append((use.cpu_seconds + own.seconds) / 40)
+
+    assert min(seconds) < 0.005 * measure_slowness()

@@ -13,6 +13,7 @@ from config import net
 from tests.config.test_net_hostile import contacts
 from tests.fakes.hostile_http import HostileHttp, chunked
 from tests.fakes.http_server import FakeHttp, Reply
+from tests.support.processor_time import limit_cpu
 from workflows.engine.errors import ToolFailed
 from workflows.tools.openapi import calls
 from workflows.tools.openapi.calls import call_operation
@@ -25,7 +26,8 @@ from workflows.tools.results import MAX_TEXT
 __all__ = ["contacts"]  # a fixture
 
 SECRET = "s3cret-0123456789"
-SECONDS = 2.0  # for any attack
+SECONDS = 2.0  # of the processor, for any document
+PATIENCE = 15.0  # for any attack, on a busy machine; a call may take 30 seconds
 
 GET = Operation(
     "get",
@@ -75,7 +77,7 @@ async def call(
             idempotency_key="run:1",
         )
     finally:
-        assert time.monotonic() - started < SECONDS
+        assert time.monotonic() - started < PATIENCE
 
 
 # -- answers without an end, or far too large -----------------------------------------------------
@@ -418,11 +420,8 @@ BOMBS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", BOMBS)
 def test_document_that_explodes_is_read_quickly(name: str) -> None:
     text = json.dumps({"openapi": "3.1.0", **BOMBS[name]})
-    started = time.process_time()
-
-    api = read_description(text)
-
-    assert time.process_time() - started < SECONDS
+    with limit_cpu(SECONDS):
+        api = read_description(text)
     assert len(api.operations) <= MAX_OPERATIONS
     assert len(api.base_url) <= MAX_URL
     sizes = [len(json.dumps(operation.to_json())) for operation in api.operations]

@@ -99,7 +99,7 @@ async def test_hostile_process_is_ended(start, mode, message, seconds):
     with pytest.raises(ToolFailed, match=message):
         await list_tools(start(mode), seconds=seconds)
 
-    assert time.monotonic() - started < 9
+    assert time.monotonic() - started < 18  # of 20, or of the 60 that the silent one sleeps
     assert not is_running(start.pid)
 
 

@@ -14,6 +14,7 @@ from workflows.engine.errors import ToolFailed
 from workflows.engine.runtime.local_ports import SystemClock
 from workflows.engine.testing.fake_server import FakeServer
 from workflows.engine.tool_calls import Tool, ToolReference, ToolResult
+from workflows.engine.tools.web.table import WEB_TOOLS
 from workflows.models import ToolConnection
 from workflows.services.tools.catalog import list_tool_groups
 from workflows.tools.port import TeamTools, build_team_tools, load_local_tools
@@ -176,7 +177,8 @@ def test_catalog_lists_what_each_person_may_use(
         groups = list_tool_groups(principal, cast.team_a.pk)
         return {group.label: [tool.reference.name for tool in group.tools] for group in groups}
 
-    builtin = ["time", "calculator", "web_page", "http_request", "json_query"]
+    web = [tool.spec.name for tool in WEB_TOOLS]
+    builtin = ["time", "calculator", "web_page", "http_request", "json_query", *web]
     shared = {"Built-in": builtin, "Plug-in": ["shout"]}
     assert names(cast.bob.principal) == {**shared, "City library": ["findBook", "addBook"]}
     assert names(cast.vic.principal) == shared

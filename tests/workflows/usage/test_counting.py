@@ -10,7 +10,17 @@ from tests.factories.workflows import make_run, make_workflow
 from tests.support.cast import Cast, Person
 from workflows.execution.usage.counting import count_team
 from workflows.execution.usage.numbers import Numbers, estimate_percentile, get_bucket
-from workflows.models import ModelUsage, Run, RunUsage, RunWait, Step, StepPart, Workflow
+from workflows.models import (
+    ModelMapping,
+    ModelProvider,
+    ModelUsage,
+    Run,
+    RunUsage,
+    RunWait,
+    Step,
+    StepPart,
+    Workflow,
+)
 from workflows.services.usage.report import Selection, load_report, select_last_days
 
 
@@ -42,7 +52,7 @@ def add_step(run: Run, **fields: Any) -> None:
         Step.objects.create(team_id=run.team_id, run=run, **{**given, **fields})
 
 
-def add_call(run: Run, part: str, cost: float) -> None:
+def add_call(run: Run, part: str, cost: float, **outputs: Any) -> None:
     with tenant([run.team_id]):
         StepPart.objects.create(
             team_id=run.team_id,
@@ -51,7 +61,7 @@ def add_call(run: Run, part: str, cost: float) -> None:
             part=part,
             kind="agent-model",
             status="succeeded",
-            outputs={"usage": {"cost": cost, "provider": "acme"}},
+            outputs=outputs or {"usage": {"cost": cost, "provider": "acme"}},
             prompt_tokens=10,
             completion_tokens=2,
             elapsed=0.5,
@@ -60,7 +70,9 @@ def add_call(run: Run, part: str, cost: float) -> None:
 
 def load(person: Person, **filters: Any) -> Any:
     selection = Selection(person.team.pk, DAY, DAY, **filters)
-    return load_report(person.principal, selection, ("workflow", "key", "person", "model"))
+    return load_report(
+        person.principal, selection, ("workflow", "key", "person", "channel", "model")
+    )
 
 
 def test_runs_are_counted_once_with_their_model_calls(alice: Person) -> None:
@@ -85,6 +97,24 @@ def test_runs_are_counted_once_with_their_model_calls(alice: Person) -> None:
     assert list(report.by["model"]) == [("acme", "big")]
     with tenant([alice.team.pk]):
         assert Run.objects.unscoped().get(pk=run.pk).cost == 0.25
+
+
+def test_runs_and_calls_are_counted_by_channel(alice: Person) -> None:
+    workflow = make_workflow(alice)
+    for channel, cost in (("openai", 0.5), ("openai", 0.25), ("webhook", 1.0)):
+        run = make_ended(alice, workflow, channel=channel)
+        usage = {"provider": "acme", "cost": cost}
+        add_step(run, prompt_tokens=10, completion_tokens=2, outputs={"usage": usage})
+    make_ended(alice, workflow)  # from before channels were recorded
+
+    report = load(alice)
+    filtered = load(alice, channel="openai")
+
+    assert {
+        key: (row.count, row.tokens, row.cost) for key, row in report.by["channel"].items()
+    } == {("openai",): (2, 24, 0.75), ("webhook",): (1, 12, 1.0), ("",): (1, 0, 0.0)}
+    assert filtered.total == report.by["channel"]["openai",]
+    assert filtered.by["model"]["acme", "big"].calls == 2
 
 
 def test_agents_are_counted_by_their_calls_and_sub_workflows_by_their_own(alice: Person) -> None:
@@ -131,6 +161,121 @@ def test_what_did_not_call_a_model_is_no_call(alice: Person) -> None:
 
     assert (report.total.calls, report.total.tokens) == (1, 0)
     assert report.by["model"][("offline", "")].failed == 1
+
+
+def test_model_of_a_memory_node_counts_if_it_was_asked(alice: Person) -> None:
+    run = make_ended(alice, make_workflow(alice))
+    asked = {"model": {"provider": "acme", "name": "a"}}
+    usage = {"cost": 0.5}
+    add_step(
+        run,
+        node_key="facts",
+        kind="memory-store",
+        prompt_tokens=9,
+        inputs=asked,
+        outputs={"__usage": usage},
+    )
+    add_step(run, node_key="rules", kind="memory-store")
+    add_step(run, node_key="refused", kind="memory-store", status="failed")
+
+    total = load(alice).total
+
+    assert (total.calls, total.tokens, total.cost) == (1, 9, 0.5)
+
+
+def test_reranking_counts_beside_the_question_for_what_to_search(alice: Person) -> None:
+    run = make_ended(alice, make_workflow(alice))
+    ranking = {"provider": "jina", "name": "r1", "usage": {"prompt_tokens": 30, "cost": 0.5}}
+    add_step(
+        run,
+        kind="knowledge-retrieval",
+        prompt_tokens=34,
+        completion_tokens=1,
+        inputs={"model": {"provider": "acme", "name": "small"}, "reranking": ranking},
+        outputs={"__usage": {"cost": 0.25}},
+    )
+    add_step(run, node_key="plain", kind="knowledge-retrieval", inputs={"query": "x"})
+
+    report = load(alice)
+
+    assert {key: (row.calls, row.tokens, row.cost) for key, row in report.by["model"].items()} == {
+        ("jina", "r1"): (1, 30, 0.5),
+        ("acme", "small"): (1, 5, 0.25),
+    }
+
+
+def connect(person: Person, name: str, model: str) -> ModelProvider:
+    with tenant([person.team.pk]):
+        return ModelProvider.objects.create(
+            team=person.team,
+            name=name,
+            kind="openai_compatible",
+            base_url="https://models.example/v1",
+            default_model=model,
+        )
+
+
+def map_to(person: Person, provider: str, model: str, target: ModelProvider, name: str) -> None:
+    with tenant([person.team.pk]):
+        ModelMapping.objects.create(
+            team=person.team, provider=provider, model=model, target=target, target_model=name
+        )
+
+
+def asks(provider: str, name: str, **more: Any) -> dict[str, Any]:
+    return {"model": {"provider": provider, "name": name, **more}}
+
+
+def test_calls_count_for_the_model_that_answered(alice: Person) -> None:
+    connect(alice, "Acme", "small")
+    zenith = connect(alice, "zenith", "medium")
+    map_to(alice, "default", "", zenith, "")
+    map_to(alice, "lost", "x", zenith, "large")
+    run = make_ended(alice, make_workflow(alice))
+    answered = asks("zenith", "large", requested={"provider": "lost", "name": "x"})
+    add_step(run, node_key="a", prompt_tokens=1, inputs=answered)  # the mapping answered
+    add_step(run, node_key="b", prompt_tokens=1, inputs=asks("langgenius/acme/acme", "big"))
+    add_step(
+        run, node_key="c", prompt_tokens=1, inputs=asks("gone", "old")
+    )  # answered, and is gone
+    add_step(run, node_key="d", prompt_tokens=1, inputs=asks("offline", "offline"))
+
+    assert {key: row.calls for key, row in load(alice).by["model"].items()} == {
+        ("zenith", "large"): 1,
+        ("acme", "big"): 1,
+        ("gone", "old"): 1,
+        ("offline", ""): 1,
+    }
+
+
+@pytest.mark.parametrize(
+    ("model", "expected"),
+    [
+        (asks("default", ""), ("zenith", "medium")),
+        (asks("", ""), ("zenith", "medium")),
+        (asks("lost", "x"), ("zenith", "large")),
+        (asks("lost", "y"), ("zenith", "medium")),
+        (asks("acme", "big"), ("acme", "big")),
+    ],
+)
+def test_call_that_failed_early_counts_for_the_model_that_would_have_answered(
+    alice: Person, model: dict[str, Any], expected: tuple[str, str]
+) -> None:
+    connect(alice, "acme", "small")
+    zenith = connect(alice, "zenith", "medium")
+    map_to(alice, "default", "", zenith, "")
+    map_to(alice, "lost", "x", zenith, "large")
+    add_step(make_ended(alice, make_workflow(alice)), status="failed", inputs=model)
+
+    assert list(load(alice).by["model"]) == [expected]
+
+
+def test_call_of_an_agent_counts_for_the_model_that_its_part_records(alice: Person) -> None:
+    run = make_ended(alice, make_workflow(alice))
+    add_step(run, node_key="agent", kind="agent", inputs=asks("acme", "big"))
+    add_call(run, "1.model", 0.1, usage={}, model={"provider": "zenith", "name": "large"})
+
+    assert list(load(alice).by["model"]) == [("zenith", "large")]
 
 
 def test_waiting_is_no_latency(alice: Person) -> None:

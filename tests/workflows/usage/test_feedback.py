@@ -27,7 +27,7 @@ def test_thumb_is_given_changed_and_taken_back(cast: Cast) -> None:
     page = cast.alice.client.get(f"/runs/{run.pk}/").content.decode()
     up = cast.alice.client.post(url, {"rating": "up"}, headers=HTMX).content.decode()
     cast.alice.client.post(url, {"rating": "down", "text": "too short"}, headers=HTMX)
-    api = cast.alice.client.get(f"/api/v1/runs/{run.pk}/feedback").json()
+    api = cast.alice.client.get(f"/api/v1/runs/{run.pk}/feedback").json()["items"]
     total = load(cast.alice).total
     found = [
         cast.alice.client.get(f"/api/v1/runs?feedback={name}").json()["count"]
@@ -40,7 +40,7 @@ def test_thumb_is_given_changed_and_taken_back(cast: Cast) -> None:
     assert [(row["rating"], row["text"]) for row in api] == [(-1, "too short")]
     assert (total.liked, total.disliked) == (0, 1)
     assert found == [0, 1, 1]
-    assert cast.alice.client.get(f"/api/v1/runs/{run.pk}/feedback").json() == []
+    assert cast.alice.client.get(f"/api/v1/runs/{run.pk}/feedback").json()["items"] == []
 
 
 def test_feedback_over_the_api(cast: Cast, api_key: Any) -> None:

@@ -36,7 +36,7 @@ def test_page_shows_totals_charts_and_breakdowns(used: Cast) -> None:
     models = used.alice.client.get(f"/usage/?{PERIOD}&by=model").content.decode()
 
     assert page.count('role="img"') == 4
-    assert "Runs, 3 days: 3. Highest on March 2, 2026: 3." in page
+    assert "Runs, 3 days: 3. Highest on Mar 2, 2026: 3." in page
     assert "$0.2500" in page
     assert "Sorter" in page
     assert "Bob" in people
@@ -65,6 +65,34 @@ def test_api_reports_days_and_rows(used: Cast) -> None:
     assert [(row["id"], row["calls"], row["cost"]) for row in answer["items"]] == [
         ("acme/big", 1, 0.25)
     ]
+
+
+def test_channels_are_named_filtered_and_exported(used: Cast) -> None:
+    make_ended(used.alice, make_workflow(used.alice), channel="schedule")
+
+    page = used.alice.client.get(f"/usage/?{PERIOD}&by=channel").content.decode()
+    filtered = used.alice.client.get(f"/usage/?{PERIOD}&channel=-").content.decode()
+    answer = used.alice.client.get(f"/api/v1/usage?{PERIOD}&by=channel&channel=schedule").json()
+    text = used.alice.client.get(f"/api/v1/usage.csv?{PERIOD}&by=channel").content.decode()
+
+    assert "Schedule" in page
+    assert "Channel: Not recorded" in filtered
+    assert [(row["id"], row["name"], row["count"]) for row in answer["items"]] == [
+        ("schedule", "Schedule", 1)
+    ]
+    assert answer["total"]["count"] == 1
+    assert [(row["channel"], row["runs"]) for row in csv.DictReader(io.StringIO(text))] == [
+        ("Not recorded", "3"),
+        ("Schedule", "1"),
+    ]
+
+
+def test_members_see_the_channels_of_their_own_runs(used: Cast) -> None:
+    make_ended(used.alice, make_workflow(used.alice), channel="schedule")
+
+    answer = used.bob.client.get(f"/api/v1/usage?{PERIOD}&by=channel").json()
+
+    assert [row["id"] for row in answer["items"]] == [""]
 
 
 def test_csv_has_a_row_a_day_and_escapes_formulas(used: Cast) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from accounts.models import AuditEntry
 from accounts.tenancy import tenant
-from tests.factories.workflows import make_run, make_workflow
+from tests.factories.workflows import document, make_run, make_workflow
 from tests.support.cast import Cast
 from tests.workflows.usage.test_counting import add_step, make_ended
 from workflows.models import Run
@@ -74,7 +74,8 @@ def test_run_again_starts_the_same_run(cast: Cast) -> None:
 
 
 def test_run_that_cannot_be_repeated_says_why(cast: Cast) -> None:
-    run = make_ended(cast.alice, make_workflow(cast.alice), inputs={"text": {"no": "text"}})
+    workflow = make_workflow(cast.alice, source=document(type="number"))
+    run = make_ended(cast.alice, workflow, inputs={"text": "no number"})
 
     answer = cast.alice.client.post(f"/runs/{run.pk}/again/", follow=True)
 

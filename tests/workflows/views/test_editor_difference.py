@@ -124,4 +124,4 @@ def test_node_that_was_moved_and_changed_shows_both_by_the_words_of_its_form(ali
 
     assert "Modified · Moved" in page
     assert re.search(r">Position</span>.*?10, 20.*?300, 20", page, re.DOTALL)
-    assert re.search(r">Outputs( ›[^<]*)?</span>", page)
+    assert re.search(r">Output 1( ›[^<]*)?</span>", page)

@@ -1,7 +1,6 @@
 """The canvas's HTML: what a card says, where it stands, what a change costs."""
 
 import re
-import time
 from dataclasses import replace
 
 import pytest
@@ -9,7 +8,9 @@ from django.template.loader import render_to_string
 from django.utils.translation import override
 
 from tests.journeys.canvas_document import document as one_of_everything
+from tests.support.processor_time import limit_cpu
 from workflows.engine import geometry
+from workflows.engine.editing.layout import auto_layout
 from workflows.engine.language import dsl
 from workflows.engine.language.document import Document, EdgeSpec, Mode, NodeSpec, Note, Position
 from workflows.engine.language.problems import Problem, build_warning
@@ -169,6 +170,42 @@ def test_document_nobody_placed_is_laid_out():
     assert xs == sorted(set(xs))
 
 
+@pytest.mark.parametrize("place", [Position(), Position(400, 80)])
+def test_content_that_nobody_placed_is_laid_out_below_the_title_of_its_container(place):
+    nodes = (
+        NodeSpec("first", "llm", {}, "first", position=place),
+        NodeSpec("each", "iteration", {}, "each"),
+        *(NodeSpec(n, "llm", {}, n, parent="each") for n in "abc"),
+    )
+    edges = (EdgeSpec("1", "a", "b"), EdgeSpec("2", "b", "c"))
+
+    drawing = draw(Document(Mode.WORKFLOW, nodes, edges), (), KINDS)
+
+    found = re.findall(
+        r'data-id="(\w+)".*?data-x="([\d.-]+)" data-y="([\d.-]+)" data-w="([\d.]+)" data-h="([\d.]+)"',
+        drawing.html,
+    )
+    boxes = {name: [float(number) for number in rest] for name, *rest in found}
+    assert drawing.is_unplaced
+    assert [boxes[n][1] for n in "abc"] == [auto_layout.HEADER] * 3
+    assert boxes["a"][0] >= auto_layout.PADDING
+    assert boxes["a"][0] < boxes["b"][0] < boxes["c"][0]
+    assert boxes["c"][0] + boxes["c"][2] + auto_layout.PADDING <= boxes["each"][2]
+    assert boxes["c"][1] + boxes["c"][3] + auto_layout.PADDING <= boxes["each"][3]
+    assert boxes["first"][:2] == [place.x, place.y] or place == Position()
+
+
+def test_single_node_in_a_container_is_laid_out_below_its_title():
+    nodes = (
+        NodeSpec("each", "iteration", {}, "each", position=Position(40, 40)),
+        NodeSpec("a", "llm", {}, "a", parent="each"),
+    )
+
+    drawing = draw(Document(Mode.WORKFLOW, nodes, ()), (), KINDS)
+
+    assert f'data-x="{auto_layout.PADDING:g}" data-y="{auto_layout.HEADER:g}"' in drawing.html
+
+
 @pytest.mark.parametrize("parents", [{"a": "a"}, {"a": "b", "b": "a"}, {"a": "gone"}])
 def test_parents_that_lead_nowhere_hide_nothing(parents):
     nodes = tuple(NodeSpec(n, "iteration", {}, n, parent=parents.get(n)) for n in "ab")
@@ -287,7 +324,5 @@ def test_five_hundred_nodes_take_a_blink():
     document = Document(Mode.WORKFLOW, nodes, edges)
     draw(document, (), KINDS)  # compiled, icons read
 
-    begun = time.process_time()
-    draw(document, (), KINDS)
-
-    assert time.process_time() - begun < 0.15  # 0.6 s for 2,000
+    with limit_cpu(0.3):
+        draw(document, (), KINDS)

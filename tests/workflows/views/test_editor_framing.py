@@ -82,7 +82,7 @@ def test_published_workflow_offers_every_way_to_it(alice: Person, published: Wor
         "EMBED_ORIGINS",
     ):
         assert words in shown
-    copies = ("curl", "python", "javascript", "stream", "frame", "page")
+    copies = ("curl", "python", "javascript", "stream", "openai", "dify", "mcp", "frame", "page")
     assert [name for name in copies if f'data-copy="snippet-{name}"' not in shown] == []
 
 

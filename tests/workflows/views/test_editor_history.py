@@ -63,7 +63,7 @@ EDGE = {"id": "e", "source": "n1", "target": "n2", "handle": "source", "target_h
         (
             {"op": "set", "id": "n2", "path": ["outputs", 0], "remove": True},
             {"op": "set", "id": "n2", "path": ["outputs", 0], "value": OUTPUT, "insert": True},
-            ("Say it › Outputs › 1", "said = Start › text", "(empty)"),
+            ("Say it › Output 1", "said = Start › text", "(empty)"),
         ),
         (
             {"op": "connect", "edge": EDGE},

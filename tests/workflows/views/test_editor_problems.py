@@ -9,8 +9,10 @@ from django.urls import reverse
 from tests.factories.workflows import document, make_version, make_workflow
 from tests.support.cast import Cast, Person
 from tests.support.markup import markup_of
+from workflows.engine.language.problems import Severity
 from workflows.models import Workflow
 from workflows.services.catalog import importing
+from workflows.services.editor.drafts import validate_draft
 
 
 pytestmark = pytest.mark.django_db
@@ -72,3 +74,19 @@ def test_viewer_of_what_is_published_learns_nothing_of_a_broken_draft(cast: Cast
     assert (
         cast.carol.client.get(reverse("workflows:problems", args=[workflow.pk])).status_code == 404
     )
+
+
+def test_what_keeps_a_draft_from_running_in_the_editor_is_an_error_there_and_a_warning_to_programs(
+    cast: Cast,
+) -> None:
+    source = document()
+    end = next(node for node in source["nodes"] if node["id"] == "end")
+    end["data"]["outputs"] = [{"variable": "text", "value_selector": ["gone", "text"]}]
+    source["nodes"].append({"id": "later", "data": {"type": "http-request", "url": ""}})
+    workflow = make_workflow(cast.alice, source=source)
+
+    _, links = listed(cast.alice, workflow)
+
+    found = {(re.search(r'data-jump="(\w*)"', one)[1], "pill-bad" in one) for one in links}  # type: ignore[index]
+    assert found == {("end", True), ("later", False)}
+    assert {problem.severity for problem in validate_draft(workflow)} == {Severity.WARNING}

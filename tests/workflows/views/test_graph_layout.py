@@ -146,7 +146,7 @@ def test_llm_card_says_that_it_remembers_when_it_does(setting: object, shown: bo
         ("http-request", ("http", "data")),
         ("iteration", ("iterate", "logic")),
         ("tool", ("tool", "data")),
-        ("document-extractor", ("template", "data")),  # known from Dify, and not installed
+        ("document-extractor", ("file", "data")),
         ("some-plugin", ("warning", "unknown")),
     ],
 )

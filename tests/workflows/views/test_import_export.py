@@ -9,9 +9,12 @@ from django.urls import reverse
 from tests.factories.workflows import document, make_workflow, within
 from tests.support.cast import Person
 from tests.workflows.views.conftest import text_of
+from workflows.engine.language.problems import build_warning
 from workflows.models import Workflow
 from workflows.samples import SAMPLES, SAMPLES_BY_SLUG
+from workflows.services.catalog.importing import read_node_titles
 from workflows.services.editor.drafts import load_draft
+from workflows.templatetags.problems import describe_with_location
 
 
 IMPORT = reverse("workflows:import")
@@ -171,3 +174,21 @@ def test_export_never_holds_a_secret_variable(alice: Person):
 
     assert ["KEY" in text for text in texts] == [True] * 4
     assert ["canary-5e3c" in text for text in texts] == [False] * 4
+
+
+def test_problems_of_an_import_name_nodes_by_their_titles(alice: Person):
+    source = document("Ask politely")
+    source["nodes"][0]["id"] = "x" * 300
+
+    refused = text_of(alice.client.post(IMPORT, pasted(source)))
+
+    assert "Ask politely: An ID or name can have at most" in refused
+    source["nodes"][0]["id"] = "start"
+    titles = read_node_titles(json.dumps(source))
+    problem = build_warning("edge.ends", "node start is left out", node="start", field="outputs.0")
+    assert (
+        describe_with_location(problem, titles)
+        == "Ask politely, outputs.0: node Ask politely is left out"
+    )
+    assert describe_with_location(problem, {}).startswith("node start, outputs.0: ")
+    assert read_node_titles("[1") == {}

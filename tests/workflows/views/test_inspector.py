@@ -61,6 +61,53 @@ def test_docs_say_whether_a_kind_can_be_retried(alice, kind, retries):
     assert ("<li>Supports retry</li>" in html) is retries
 
 
+@pytest.mark.parametrize(
+    ("kind", "asks"),
+    [("http-request", True), ("llm", True), ("question-classifier", True), ("code", False)],
+)
+def test_kinds_that_call_outside_ask_what_a_lost_call_means(alice, kind, asks):
+    html = fragment(alice, make_workflow(alice, "Safety", document(kind)))
+
+    assert ("If the server is lost during the call" in html) is asks
+
+
+def test_settings_end_with_the_output_variables_and_the_head_runs_the_node(alice):
+    model, prompt = {"provider": "p", "name": "m"}, [{"role": "user", "text": "Hello"}]
+    source = document("llm", model=model, prompt_template=prompt)
+    html = fragment(alice, make_workflow(alice, "Outputs", source))
+    settings = html[html.index('id="insp-settings"') : html.index('id="insp-last"')]
+
+    assert re.search(r'data-run-node="run-node" data-node="n1"', html[: html.index("insp-tabs")])
+    assert settings.rindex("Output variables") > settings.index("insp-outputs")
+    assert '<code>text</code><span class="insp-type">string</span>' in settings
+
+
+def test_start_lists_its_inputs_and_the_variables_of_every_run(alice):
+    html = fragment(alice, make_workflow(alice, "Begin", document("llm")), "start")
+    outputs = html[html.index("insp-outputs") : html.index('id="insp-last"')]
+
+    names = re.findall(r"<code>([^<]+)</code>", outputs)
+    assert names[:2] == ["text", "tags"]
+    assert {"sys.files", "sys.user_id"} <= {*names}
+
+
+@pytest.mark.parametrize("edition", ["basic", "jinja2"])
+def test_variables_for_jinja_are_shown_with_a_jinja_message_only(alice, edition):
+    prompt = [{"role": "user", "text": "Hi", "jinja2_text": "Hi", "edition_type": edition}]
+    html = fragment(alice, make_workflow(alice, "Jinja", document("llm", prompt_template=prompt)))
+
+    [block] = re.findall(r'<div[^>]*data-field="prompt_config"[^>]*>', html)
+    assert ("hidden" in block) is (edition == "basic")
+
+
+def test_choices_of_an_http_request_are_labels_only(alice):
+    html = fragment(alice, make_workflow(alice, "Web", document("http-request")))
+
+    values = re.findall(r'<option value="([^"]*)"', html)
+    assert "no-auth" in values
+    assert [value for value in values if "{" in value] == []
+
+
 def test_list_has_a_blank_row_and_what_is_said_below_it(alice):
     html = fragment(alice, make_workflow(alice, "Branch", document("if-else")))
 
@@ -139,7 +186,7 @@ def test_node_problems_are_addressed_to_their_fields(alice):
     problems = held(fragment(alice, workflow))["problems"]
 
     assert [(p["field"], p["severity"]) for p in problems] == [
-        ("outputs.0.value_selector", "warning")
+        ("outputs.0.value_selector", "error")
     ]
 
 
@@ -148,7 +195,7 @@ def test_node_of_an_unknown_kind_is_shown_as_it_is(alice):
 
     html = fragment(alice, workflow)
 
-    assert "installed. The node is kept unchanged." in html
+    assert "It is kept unchanged, and the rest of the workflow runs." in html
     assert "Mars" in html
 
 

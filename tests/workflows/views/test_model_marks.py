@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.documents import document, llm, start
+from tests.support.documents import document, llm, node, start
 from workflows.engine.language.document import NodeSpec
 from workflows.engine.nodes import build_kinds
 from workflows.llm.config import ProviderConfig
@@ -23,12 +23,12 @@ def naming(provider: str, model: str) -> NodeSpec:
 @pytest.mark.parametrize(
     ("configs", "mappings", "named", "name", "word"),
     [
-        ([], [], ("openai", "gpt-4o-mini"), "Offline demo model", "Offline"),
+        ([], [], ("openai", "gpt-4o-mini"), "Demo model", "Offline"),
         ([OLLAMA], [DEFAULT], ("openai", "gpt-4o-mini"), "ollama/tiny", "Mapped"),
         ([OLLAMA], [DEFAULT], ("default", "default"), "ollama/tiny", ""),
         ([OLLAMA], [DEFAULT], ("ollama", "large"), "large", ""),
-        ([OLLAMA], [], ("openai", "gpt-4o-mini"), "Offline demo model", "Offline"),
-        ([OLLAMA], [DEFAULT], ("offline", "offline"), "Offline demo model", "Offline"),
+        ([OLLAMA], [], ("openai", "gpt-4o-mini"), "Demo model", "Offline"),
+        ([OLLAMA], [DEFAULT], ("offline", "offline"), "Demo model", "Offline"),
         (
             [ProviderConfig("ollama", default_model="tiny", is_unreachable=True)],
             [DEFAULT],
@@ -49,6 +49,24 @@ def test_card_names_the_model_that_answers(
 
     assert card.line == name
     assert (card.model_badge.word if card.model_badge else "") == word
+
+
+@pytest.mark.parametrize(
+    ("configs", "mappings", "line"),
+    [
+        ([OLLAMA], [DEFAULT], "User · facts by tiny"),
+        ([OLLAMA], [], "User · facts from this turn"),  # the default is the offline demo model
+        ([], [], "User · facts from this turn"),
+    ],
+)
+def test_card_names_the_model_that_takes_the_facts(
+    configs: list[ProviderConfig], mappings: list[Mapping], line: str
+) -> None:
+    keep = node("keep", "memory-store", scope="user", source="facts")
+
+    card = build_card(keep, KINDS, models=ModelDirectory(configs, mappings))
+
+    assert (card.line, card.model_badge) == (line, None)
 
 
 def test_drawing_has_the_badge_with_its_reason() -> None:

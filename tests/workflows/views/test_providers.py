@@ -17,7 +17,7 @@ from workflows.execution.ports.models import load_directory
 from workflows.llm.presets import PRESETS
 from workflows.models import ModelProvider
 from workflows.models.provider import ProviderStatus
-from workflows.selectors import read_default_model
+from workflows.services.models.mappings import read_default_model
 from workflows.services.samples.first_steps import Step, get_progress
 
 
@@ -132,6 +132,17 @@ def test_page_asks_only_for_the_key_of_a_known_provider(ada: Person):
     assert [preset.title for preset in PRESETS if preset.title not in main] == []
 
 
+def test_page_with_a_provider_lists_it_by_its_title_and_offers_more_without_a_form(ada: Person):
+    before = text_of(ada.client.get(PAGE))
+    make_provider(ada, name="ollama")
+    page, asked = text_of(ada.client.get(PAGE)), text_of(ada.client.get(PAGE, {"preset": "other"}))
+
+    assert ["Until you connect one" in each for each in (before, page)] == [True, False]
+    assert ['id="id_api_key"' in each for each in (before, page, asked)] == [True, False, True]
+    assert "<b>Ollama</b>" in page
+    assert "Add provider" in page
+
+
 def test_second_provider_of_a_kind_gets_a_name_of_its_own(ada: Person):
     make_provider(ada, name="openai")
 
@@ -203,11 +214,11 @@ def test_page_with_one_and_with_three_providers_asks_as_often(
     make_provider(ada, name="one")
     client.get(PAGE)
 
-    with django_assert_num_queries(21):
+    with django_assert_num_queries(22):
         client.get(PAGE)
     make_provider(ada, name="two")
     make_provider(ada, name="three")
-    with django_assert_num_queries(21):
+    with django_assert_num_queries(22):
         client.get(PAGE)
 
 

@@ -232,3 +232,20 @@ def test_dump_of_a_moved_container_says_anew_where_everything_stands():
         "note": {"x": 100, "y": 200},
     }
     assert written[0]["position"] == {"x": 100, "y": 200}
+
+
+def test_type_beside_the_data_of_a_node_is_read():
+    nodes = [
+        {"id": "a", "type": "start", "data": {"variables": []}},
+        {"id": "b", "type": "custom", "data": {}},
+    ]
+    graph = {"nodes": nodes[:1]}
+    tree = {"version": "0.6.0", "app": {"mode": "workflow"}, "workflow": {"graph": graph}}
+
+    document = load_document(tree).document
+
+    assert document.nodes[0].kind == "start"
+    assert load_document(dump_document(document)).document == document
+    graph["nodes"] = nodes
+    with pytest.raises(DocumentInvalid, match="no type"):
+        load_document(tree)

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -170,3 +171,15 @@ def test_xworkflow_document_comes_back_from_dify(tree):
     home = load_document(dump_document(abroad.document, Dialect.XWORKFLOW, include_secrets=True))
 
     assert replace(home.document, version="") == replace(document, version="")
+
+
+@pytest.mark.parametrize("kind", ["http-request", "tool", "llm", "agent"])
+@pytest.mark.parametrize("safety", ["safe", "ask", "never"])
+def test_retry_safety_survives_both_dialects(kind, safety):
+    data = {"type": kind, "title": "x", "retry_safety": safety}
+    tree = {"version": "0.1.0", "nodes": [{"id": "n", "data": data}], "edges": []}
+    document = load_document(tree).document
+
+    for dialect in (*Dialect, *reversed(Dialect)):
+        document = load_document(dump_document(document, dialect)).document
+        assert document.nodes[0].data["retry_safety"] == safety

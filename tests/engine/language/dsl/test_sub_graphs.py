@@ -6,7 +6,12 @@ import pytest
 
 from tests.support.engine import ports
 from workflows.engine.language.document import Dialect, Document
-from workflows.engine.language.dsl import build_tree, export_document, load_document
+from workflows.engine.language.dsl import (
+    build_tree,
+    dump_document,
+    export_document,
+    load_document,
+)
 from workflows.engine.language.plan import compile_plan
 from workflows.engine.language.validation import select_errors, validate
 from workflows.engine.nodes import KNOWN_KINDS, build_kinds
@@ -235,3 +240,33 @@ def test_body_that_is_no_graph_is_kept_and_refused(graph: Any) -> None:
         ("container.start_missing", "each", "start_node_id")
     ]
     assert build_tree(document)["nodes"][1]["data"]["sub_graph"] == graph
+
+
+def test_container_inside_itself_is_not_lost() -> None:
+    data = {"type": "iteration", "input_selector": ["start", "a"]}
+    nodes = [
+        {"id": "start", "data": {"type": "start"}},
+        {"id": "a", "parentId": "a", "data": data},
+        {"id": "b", "parentId": "a", "data": {"type": "end", "outputs": []}},
+    ]
+    document = load_document({"version": "0.1.0", "nodes": nodes, "edges": []}).document
+
+    again = load_document(dump_document(document)).document
+
+    assert [node.id for node in again.nodes] == ["start", "a", "b"]
+
+
+def test_node_whose_id_another_has_is_kept_where_it_is() -> None:
+    nodes = [
+        {"id": "each", "data": {"type": "iteration", "input_selector": ["start", "q"]}},
+        {"id": "twin", "data": {"type": "code", "title": "inside"}, "parentId": "each"},
+        {"id": "only", "data": {"type": "code", "title": "alone"}, "parentId": "each"},
+        {"id": "twin", "data": {"type": "code", "title": "outside"}},
+    ]
+    document = load_document({"version": "0.1.0", "nodes": nodes, "edges": []}).document
+
+    stored = load_document(build_tree(document, include_secrets=True)).document
+
+    expected = [("each", ""), ("only", "alone"), ("twin", "inside"), ("twin", "outside")]
+    assert sorted((node.id, node.title) for node in stored.nodes) == expected
+    assert load_document(build_tree(stored, include_secrets=True)).document == stored

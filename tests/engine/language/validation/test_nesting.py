@@ -13,7 +13,7 @@ from tests.engine.language.validation.test_validate import (
 
 
 def box(kind="iteration", node_id="box", **data):
-    given = {"iterator_selector": ["start", "q"]} if kind == "iteration" else {"loop_count": 2}
+    given = {"iterator_selector": ["sys", "files"]} if kind == "iteration" else {"loop_count": 2}
     return node(node_id, kind, **{**given, **data})
 
 

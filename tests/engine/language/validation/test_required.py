@@ -3,8 +3,8 @@
 import pytest
 
 from tests.support.documents import document, node, start
+from workflows.engine.field_labels import build_field_label
 from workflows.engine.kinds import Field, NodeKind, Widget
-from workflows.engine.language.config_errors import build_field_label
 from workflows.engine.language.document import Json
 from workflows.engine.language.validation import validate
 from workflows.engine.nodes import build_kinds
@@ -66,9 +66,9 @@ def test_required_field_that_is_absent_is_a_problem_without_a_word_of_pydantic(k
 @pytest.mark.parametrize(
     ("kind", "data", "field", "expected"),
     [
-        ("iteration", {}, "iterator_selector", "List is missing"),
-        ("iteration", {"iterator_selector": []}, "iterator_selector", "List is missing"),
-        ("memory-store", {"scope": "user"}, "value_selector", "Variable is missing"),
+        ("iteration", {}, "iterator_selector", "List: choose a variable"),
+        ("iteration", {"iterator_selector": []}, "iterator_selector", "List: choose a variable"),
+        ("memory-store", {"scope": "user"}, "value_selector", "Variable: choose a variable"),
         ("loop", {"loop_count": 0}, "loop_count", "Max rounds must be at least 1"),
         ("answer", {"answer": " "}, "answer", "Answer is empty"),
         ("end", {"outputs": 5}, "outputs", "Outputs must be a list"),
@@ -76,7 +76,7 @@ def test_required_field_that_is_absent_is_a_problem_without_a_word_of_pydantic(k
             "end",
             {"outputs": [{"variable": "a"}]},
             "outputs",
-            "Outputs › 1 › value_selector is missing",
+            "Output 1: choose a variable",
         ),
     ],
 )
@@ -87,7 +87,7 @@ def test_problem_names_the_field_by_its_label(kind, data, field, expected):
 def test_label_of_a_part_tells_the_way_to_it():
     fields = (Field("a", "First", fields=(Field("b", "Second"),)),)
 
-    assert build_field_label(("a", "b", 0, "c"), fields) == "First › Second › 1 › c"
+    assert build_field_label(("a", "b", 0, "c"), fields) == "First › Second 1 › C"
 
 
 def test_older_form_of_an_assignment_is_not_missing_the_newer():

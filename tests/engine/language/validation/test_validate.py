@@ -1,7 +1,6 @@
-import time
-
 import pytest
 
+from tests.support.processor_time import limit_cpu
 from workflows.engine.language.dsl import load_document
 from workflows.engine.language.problems import Severity
 from workflows.engine.language.validation import validate
@@ -51,7 +50,7 @@ TABLE = [
      ("root.several", "s2", None, True)),
     ("start and trigger", [START, node("w", "trigger-webhook"), END],
      [edge("start", "end"), edge("w", "end")], ("root.mixed", "w", None, True)),
-    ("unknown kind", [START, node("t", "lmm"), END], WIRED, ("kind.unknown", "t", None, True)),
+    ("unknown kind", [START, node("t", "lmm"), END], WIRED, ("kind.unknown", "t", None, False)),
     ("circle", [START, template("t"), template("u"), END],
      [*WIRED, edge("t", "u"), edge("u", "t")], ("graph.cycle", None, None, True)),
     ("repeated node", [START, START, END], [edge("start", "end")],
@@ -135,6 +134,19 @@ def test_validate_reference_suggests_the_likely_one(written, suggestion):
     assert (f"did you mean {suggestion}?" in found[0].message) is (suggestion is not None)
 
 
+@pytest.mark.parametrize(
+    ("written", "reference"),
+    [("Hello {{", "{{"), ("{{ name", "{{"), ("Hi {{#start.q", "{{#start.q"), ("{{ name }}", None)],
+)
+def test_validate_reference_that_is_not_closed_is_a_problem(written, reference):
+    found = problems_of([START, answer(written)], [edge("start", "a")])
+
+    message = f"{reference} is not closed with #}}}} and is kept as text"
+    assert [(each.code, each.message) for each in found] == (
+        [("reference.unclosed", message)] if reference else []
+    )
+
+
 def test_validate_fail_branch_gives_a_handle_and_error_outputs():
     guarded = {**template("t")["data"], "error_strategy": "fail-branch"}
     nodes = [START, {"id": "t", "data": guarded}, END, template("u", "t", "error_message")]
@@ -191,22 +203,20 @@ def test_validate_without_memory_names_its_kinds_and_fields_unknown():
 
     assert with_memory == []
     assert [(problem.code, problem.node, problem.field) for problem in without] == [
-        ("kind.unknown", "r", "type"),
         ("config.unknown_field", "l", "enhanced_memory"),
+        ("kind.unknown", "r", "type"),
     ]
-    assert "memory-recall" in without[0].message
+    assert "memory-recall" in without[1].message
 
 
 def test_validate_largest_document_is_quick():
     nodes = [START, *(template(f"n{i}", "start", "q") for i in range(498)), END]
     edges = [edge("start", "n0"), *(edge(f"n{i}", f"n{i + 1}") for i in range(497))]
     edges += [edge(f"n{i}", f"n{j}") for i in range(100) for j in range(i + 2, i + 16)]
-    started = time.process_time()
-
-    found = problems_of(nodes, [*edges, edge("n497", "end")])
+    with limit_cpu(5):
+        found = problems_of(nodes, [*edges, edge("n497", "end")])
 
     assert found == []
-    assert time.process_time() - started < 5
 
 
 @pytest.mark.parametrize(
@@ -229,7 +239,10 @@ def test_validate_memory_scope_nobody_knows_is_a_problem_of_its_field(scope, fou
         ("config.unknown_scope", "s", "scope"),
         ("config.unknown_scope", "l", "enhanced_memory.scope"),
     ]
-    assert all("conversation, user, global, workflow, run" in one.message for one in problems)
+    assert all(
+        one.message.endswith("Scope must be one of: Conversation, User, Global, Workflow, Run")
+        for one in problems
+    )
 
 
 def test_validate_memory_scope_a_plug_in_added_is_known():

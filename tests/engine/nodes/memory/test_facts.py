@@ -11,7 +11,14 @@ from memory.providers.in_memory import InMemoryProvider
 from tests.support.documents import document, end, node, start
 from workflows.engine.errors import ModelFailed
 from workflows.engine.language.document import Document
-from workflows.engine.ports import FACTS_TASK, ModelChunk, ModelPort, ModelRequest, Usage
+from workflows.engine.ports import (
+    FACTS_TASK,
+    ModelChunk,
+    ModelPort,
+    ModelRequest,
+    ModelSource,
+    Usage,
+)
 from workflows.engine.runtime.events import MemoryWritten
 from workflows.engine.runtime.runner import WorkflowRunner
 from workflows.llm.offline import OfflineModels
@@ -24,7 +31,8 @@ ENTRIES = ["keep", "entries"]
 class ScriptedModel(ModelPort):
     """Gives its answers one after the other; an exception is raised."""
 
-    def __init__(self, *answers: Any) -> None:
+    def __init__(self, *answers: Any, source: ModelSource | None = None) -> None:
+        self.source = source
         self.requests: list[ModelRequest] = []
         self._answers = [*answers]
 
@@ -34,7 +42,8 @@ class ScriptedModel(ModelPort):
         if isinstance(answer, Exception):
             raise answer
         text = answer if isinstance(answer, str) else json.dumps(answer)
-        yield ModelChunk(text=text, finish_reason="stop", usage=Usage(10, 5))
+        usage = Usage(10, 5, cost=0.25)
+        yield ModelChunk(text=text, finish_reason="stop", usage=usage, source=self.source)
 
 
 def remember(**data: Any) -> Document:
@@ -108,6 +117,43 @@ async def test_model_is_asked_for_facts_and_its_tokens_count() -> None:
     assert {e.metadata["topic"] for e in memory.living("user:mia").values()} == {"person"}
     (step,) = [step for step in result.steps if step.key.node_id == "keep"]
     assert (step.inputs["facts_by"], step.prompt_tokens) == ("model", 10)
+
+
+async def test_step_records_the_model_that_found_the_facts_and_its_cost() -> None:
+    source = ModelSource("ollama", "tiny")
+
+    by_default, _ = await run(InMemoryProvider(), ScriptedModel({"facts": []}, source=source), "Hi")
+    mapped, _ = await run(
+        InMemoryProvider(),
+        ScriptedModel({"facts": []}, source=source),
+        "Hi",
+        model={"provider": "acme", "name": "small"},
+    )
+
+    (step,) = [step for step in by_default.steps if step.key.node_id == "keep"]
+    assert step.inputs["model"] == {"provider": "ollama", "name": "tiny"}
+    assert step.outputs["__usage"]["cost"] == 0.25
+    (step,) = [step for step in mapped.steps if step.key.node_id == "keep"]
+    assert step.inputs["model"]["requested"] == {"provider": "acme", "name": "small"}
+
+
+async def test_rules_find_facts_without_tokens() -> None:
+    result, _ = await run(InMemoryProvider(), OfflineModels(), "I live in Lyon.")
+
+    (step,) = [step for step in result.steps if step.key.node_id == "keep"]
+    assert (step.prompt_tokens, step.completion_tokens) == (0, 0)
+    assert "__usage" not in step.outputs
+
+
+async def test_further_keys_in_the_answer_of_a_model_do_no_harm() -> None:
+    memory = InMemoryProvider()
+
+    result, _ = await run(
+        memory, ScriptedModel({"facts": ["I live in Lyon."], "confidence": 0.9}), "Lyon is home"
+    )
+
+    (step,) = [step for step in result.steps if step.key.node_id == "keep"]
+    assert (values(memory), step.inputs["facts_by"]) == (["I live in Lyon."], "model")
 
 
 async def test_answer_is_context_in_the_language_of_the_message() -> None:

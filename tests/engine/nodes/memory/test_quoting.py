@@ -13,8 +13,10 @@ from tests.support.documents import document, end, llm, node, start
 from tests.support.engine import EchoModels, ports
 from workflows.engine.language.plan import compile_plan
 from workflows.engine.nodes import build_kinds
+from workflows.engine.nodes.memory.entry_keys import build_key
 from workflows.engine.nodes.memory.history_context import Record, render_markdown
 from workflows.engine.nodes.memory.quoting import (
+    DATA_NOTE,
     MAX_ENTRY_LENGTH,
     MAX_LENGTH,
     QUOTING_NOTE,
@@ -75,6 +77,24 @@ def test_words_from_outside_stand_in_quotation_marks_with_their_provenance() -> 
         '- tea (from outside): "Tea opens at nine"',
         "- name: I am Mia",
     ]
+
+
+def test_entries_whose_key_tells_nothing_stand_quoted_under_their_date() -> None:
+    value = "I'm Ana, and I'm allergic to peanuts."
+    hits = [entry(value, build_key(value)), entry("green tea", "drink")]
+
+    assert render_memories(hits).splitlines() == [
+        "[Memory Context]",
+        DATA_NOTE,
+        f'- 2026-11-22: "{value}"',
+        "- drink: green tea",
+    ]
+
+
+def test_words_from_outside_keep_their_own_note_also_beside_dated_entries() -> None:
+    hits = [entry("I'm Ana.", build_key("I'm Ana.")), entry("Tea", "tea", origin="web")]
+
+    assert render_memories(hits).splitlines()[1:3] == [QUOTING_NOTE, '- 2026-11-22: "I\'m Ana."']
 
 
 @pytest.mark.parametrize("text", CORPUS)

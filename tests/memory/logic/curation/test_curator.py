@@ -3,7 +3,6 @@
 import asyncio
 import json
 import re
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -22,6 +21,7 @@ from memory.logic.entries.texts import list_texts
 from memory.providers.in_memory import InMemoryProvider
 from tests.memory.logic.curation.transcripts import FACTS, JUNK, REPEATED, messages
 from tests.memory.logic.support import NAMESPACE, counting, provider
+from tests.support.processor_time import limit_cpu
 
 
 KEY = "AKIA" + "IOSFODNN7EXAMPLE"
@@ -429,12 +429,12 @@ HOSTILE = ["a" * 200_000, "error " * 40_000, "{ " * 50_000, "Step 1 of " * 20_00
 @pytest.mark.parametrize("text", HOSTILE, ids=lambda text: text[:8])
 async def test_hostile_output_costs_no_more_than_a_long_one(text: str):
     """seed 1 §3: a bad task doesn't harm the system."""
-    started = time.process_time()
-
-    done = await curated(FinishedWork(text, outputs=[text], errors=[text], recalled_texts=[text]))
+    with limit_cpu(10):
+        done = await curated(
+            FinishedWork(text, outputs=[text], errors=[text], recalled_texts=[text])
+        )
 
     assert done.problem == ""
-    assert time.process_time() - started < 10
 
 
 async def test_cancelled_in_the_middle_leaves_memory_as_it_was():

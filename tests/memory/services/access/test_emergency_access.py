@@ -237,11 +237,13 @@ def test_outside_person_has_the_notice_kept_for_the_programme_that_names_them(
 
     emergency_access = broken(cast.ada, "user:customer-7")
 
-    answer = client.get("/api/v1/memory/emergency-access", {"namespace": "user:customer-7"}).json()
+    answer = client.get("/api/v1/memory/emergency-access", {"namespace": "user:customer-7"}).json()[
+        "items"
+    ]
     assert [(one["id"], one["reason"]) for one in answer] == [
         (str(emergency_access.pk), "Police inquiry 7")
     ]
-    assert client.get("/api/v1/memory/emergency-access").json() == []
+    assert client.get("/api/v1/memory/emergency-access").json()["items"] == []
     with (
         pytest.raises(ProgrammingError, match="permission denied"),
         transaction.atomic(),
@@ -404,11 +406,13 @@ def test_accesses_come_in_pages_for_people_and_for_the_key_that_names_somebody(
         )
         end_emergency_access(at_door(cast.ada), access_id=made.pk)
 
-    def reasons(address: str) -> list[str]:
-        return [one["reason"] for one in client.get(f"/api/v1/memory/{address}").json()]
+    def read(address: str) -> tuple[list[str], str | None]:
+        page = client.get(f"/api/v1/memory/{address}").json()
+        return [one["reason"] for one in page["items"]], page["next"]
 
     for address in (f"emergency-access?namespace={place}&", "subjects/customer-7/looks?"):
-        assert reasons(f"{address}limit=2") == ["look 2", "look 1"]
-        assert reasons(f"{address}limit=2&offset=2") == ["look 0"]
+        reasons, cursor = read(f"{address}limit=2")
+        assert reasons == ["look 2", "look 1"]
+        assert read(f"{address}limit=2&cursor={cursor}") == (["look 0"], None)
     found = list_emergency_accesses(at_door(cast.ada), limit=1, offset=1)
     assert [one.reason for one in found] == ["look 1"]

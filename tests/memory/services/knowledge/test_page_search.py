@@ -79,7 +79,7 @@ def test_nobody_finds_what_they_may_not_see(knowledge_bases: Cast) -> None:
 def test_key_finds_what_the_team_shares_alone(knowledge_bases: Cast, api_key: Any) -> None:
     answer = api_key(knowledge_bases.alice).get("/api/v1/knowledge/search?query=deployment").json()
 
-    assert [hit["page"]["namespace"] for hit in answer["results"]] == ["global:wiki"]
+    assert [hit["page"]["namespace"] for hit in answer["items"]] == ["global:wiki"]
 
 
 def test_only_knowledge_bases_with_a_word_of_it_are_opened_each_in_the_trail(

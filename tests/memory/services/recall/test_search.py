@@ -202,7 +202,7 @@ def test_act_is_tried_without_a_trace_and_leaves_out_what_it_does_not_apply_to(
     everything = preview_action(
         at_door(alice), action=BulkAction.FORGET, selection=Selection(HERE, (long, work, "no"))
     )
-    assert (everything.count, everything.size, everything.skipped_count) == (2, 15, 0)
+    assert (everything.count, everything.size, everything.skipped_count) == (2, 23, 0)
     assert {action for action, _, _ in trail(alice.team.pk)[-2:]} == {"memory.listed"}
     assert search_entries(at_door(alice), namespace=HERE, search=EntrySearch()).total == 2
 

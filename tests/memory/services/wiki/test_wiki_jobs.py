@@ -15,8 +15,8 @@ from memory import services
 from memory.core.errors import AccessDenied, AlreadyExists, InvalidInput, NotFound
 from memory.host import get_host, register_host
 from memory.models import WikiJob
+from memory.services import job_claims
 from memory.services.curation.learning_rules import LearningRule, set_learning_rule
-from memory.services.wiki import job_worker
 from memory.services.wiki.job_worker import carry_out_wiki_job
 from memory.upkeep.wiki_jobs import run_wiki_job, sweep_wiki_jobs
 from tests.memory.services.conftest import at_door
@@ -242,8 +242,8 @@ def test_worker_that_was_replaced_stores_nothing(alice: Person, model: Model) ->
     replaced = load(job)
     change(job, attempts=2)
 
-    with pytest.raises(job_worker.JobTakenOver):
-        job_worker._update(replaced, status="done")
+    with pytest.raises(job_claims.JobTakenOver):
+        job_claims.update_job(replaced, status="done")
     assert load(job).status == "running"
 
 

@@ -55,9 +55,9 @@ def test_overview_lists_the_fullest_application_and_the_newest_conversation_firs
     store(alice, "one", namespace="global:b")
     store(alice, "two", namespace="global:b")
 
-    shown = page(alice, "/memory/")
+    shown = page(alice, "/memory/namespaces/")
 
-    found = re.findall(r"(?:conv|global):(\w+)<", shown.split("newest-title")[0])
+    found = re.findall(r"(?:conv|global):(\w+)<", shown)
     assert found == ["b", "a", "mike", "alpha", "zulu"]
 
 
@@ -71,12 +71,12 @@ def test_overview_adds_up_scopes_pages_them_and_finds_by_name(alice: Person) -> 
         store(alice, "k", namespace=f"global:app{number:02}")
     store(alice, "me", namespace=f"user:{alice.user.pk}")
 
-    first = page(alice, "/memory/")
-    assert "namespaces: 61" in first
+    first = page(alice, "/memory/namespaces/")
+    assert "61 namespaces" in first
     assert "1–50 of 61" in first
     assert first.index(">You</a>") < first.index(">app00</a>")  # people before applications
-    assert ">app59</a>" not in first[: first.index("newest-title")]
-    assert ">app59</a>" in page(alice, "/memory/", offset="50")
+    assert ">app59</a>" not in first
+    assert ">app59</a>" in page(alice, "/memory/namespaces/", offset="50")
     found = page(alice, "/memory/", q="APP3")
     copied = r">([^<]+)</a>\s*<button[^>]*\sdata-copy-text=\"([^\"]*)\""
     assert re.findall(copied, found) == [
@@ -96,14 +96,34 @@ def test_overview_shows_the_newest_what_waits_and_how_full_it_is(
     with tenant([alice.team.id]):
         Policy.objects.unscoped().create(team=alice.team, app_id="shop", max_entries=2)
 
-    text = page(alice, "/memory/")
+    text, namespaces = page(alice, "/memory/"), page(alice, "/memory/namespaces/")
 
     newest = text[text.index("newest-title") :]
     assert newest.index("said last") < newest.index("said first")
-    assert newest.count("pending review") == 1
-    assert 'is-tight" viewBox="0 0 100 6" preserveAspectRatio="none" role="img"' in text
-    assert "Usage: 100%" in text
+    assert newest.count("Pending review") == 1
+    assert 'is-tight" viewBox="0 0 100 6" preserveAspectRatio="none" role="img"' in namespaces
+    assert "Usage: 100%" in namespaces
     assert "said last" not in page(carol, "/memory/")
+
+
+def test_newest_memories_are_narrowed_to_a_scope_that_is_explained(alice: Person) -> None:
+    store(alice, "shared", "for everybody", namespace="global:app")
+    store(alice, "me", "about Alice", namespace=f"user:{alice.user.pk}")
+
+    shown, everything = page(alice, "/memory/", scope="user"), page(alice, "/memory/")
+
+    assert ("about Alice" in shown, "for everybody" in shown) == (True, False)
+    assert "One memory per user, shared by all workflows of the team." in shown
+    assert ("about Alice" in everything, "for everybody" in everything) == (True, True)
+
+
+@pytest.mark.parametrize("path", ["policy", "exchange", "emergency-access"])
+def test_settings_of_memory_stand_together_in_one_tab(alice: Person, path: str) -> None:
+    shown = page(alice, f"/memory/{path}/")
+
+    assert shown.count('aria-current="page"') == 3  # in the navigation, the tabs and the settings
+    for name in ("policy", "exchange", "emergency-access"):
+        assert f'href="/memory/{name}/"' in shown
 
 
 def test_list_narrows_by_what_the_address_says_and_tells_it(alice: Person, bob: Person) -> None:
@@ -411,3 +431,23 @@ def test_tier_or_scope_that_is_none_is_left_out_of_the_overview_and_said(
 
     assert "“foo”" in shown
     assert "green tea" in shown
+
+
+def test_newest_memories_are_narrowed_to_a_tier_and_a_category(alice: Person) -> None:
+    store(alice, "a", "a plain fact", metadata={"category": "fact"})
+    store(alice, "b", "a note at work", metadata={"category": "note"}, tier="working")
+
+    everything = page(alice, "/memory/")
+    working = page(alice, "/memory/", tier="working")
+    notes = page(alice, "/memory/", category="note")
+    neither = page(alice, "/memory/", category="fact", tier="working")
+
+    for text, shown in (
+        (everything, (True, True)),
+        (working, (False, True)),
+        (notes, (False, True)),
+        (neither, (False, False)),
+    ):
+        assert ("a plain fact" in text, "a note at work" in text) == shown
+    assert "No memories found that you have access to." in neither
+    assert "Show all" in notes

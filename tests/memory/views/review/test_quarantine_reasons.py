@@ -3,7 +3,7 @@
 import pytest
 from django.utils import translation
 
-from memory.logic.entries.instructions import _RULES
+from memory.logic.entries.instruction_rules import INSTRUCTION_RULES
 from memory.views.review.quarantine_reasons import RULES, describe_reason
 
 
@@ -47,4 +47,4 @@ def test_reason_of_nobody_here_stands_as_it_is() -> None:
 
 
 def test_every_rule_has_a_name_for_people() -> None:
-    assert {name for name, _pattern in _RULES} | {"hidden characters"} == set(RULES)
+    assert {name for name, _pattern in INSTRUCTION_RULES} | {"hidden characters"} == set(RULES)

@@ -6,8 +6,11 @@ from contextlib import asynccontextmanager
 from typing import Any, cast
 from uuid import UUID
 
+from workflows.execution.db import Database
+from workflows.execution.events.backlog import Backlog
 from workflows.execution.events.reader import follow
 from workflows.execution.events.run_feed import Reader, RunFeed
+from workflows.execution.events.stream_events import share_events
 
 
 TEAM, RUN = UUID(int=1), UUID(int=2)
@@ -17,7 +20,7 @@ class FakeFeed:
     """A run whose second event was too large for the bus, which only announces it."""
 
     def __init__(self) -> None:
-        self.db = self
+        self.backlog = Backlog(cast(Database, self))
         self.reads = [
             ([[1, "run_started", {}]], 1, None, "running", 1),
             ([[2, "node_state_change", {}]], 1, None, "running", 2),
@@ -27,10 +30,12 @@ class FakeFeed:
         return [self.reads.pop(0)]
 
     @asynccontextmanager
-    async def open_reader(self, team_id: UUID, run_id: UUID) -> AsyncIterator[Reader]:
+    async def open_reader(
+        self, team_id: UUID, run_id: UUID, watch: object
+    ) -> AsyncIterator[Reader]:
         reader = Reader()
-        reader.put({"attempt": 1, "items": [["e", 2]]})
-        reader.put({"attempt": 1, "items": [["e", 3, "run_finished", {}]]})
+        reader.put(share_events({"attempt": 1, "items": [["e", 2]]}))
+        reader.put(share_events({"attempt": 1, "items": [["e", 3, "run_finished", {}]]}))
         yield reader
 
 

@@ -1,15 +1,19 @@
 """What PostgreSQL takes, and what comes back."""
 
 import json
+from datetime import UTC, datetime
 
 import pytest
 
+from workflows.engine.runtime.events import Event, NodeStateChange, RunFinished, RunStarted
 from workflows.engine.runtime.step_records import StepError, StepKey, StepRecord, StepStatus, Write
 from workflows.execution.journal.codec import (
     build_step_row,
     dump,
+    dump_event,
     make_idempotency_key,
     parse_step_record,
+    to_event_data,
 )
 
 
@@ -25,6 +29,13 @@ from workflows.execution.journal.codec import (
         (float("nan"), None),
         ({"x": [float("inf"), 1.5]}, {"x": [None, 1.5]}),
         ((1, 2), [1, 2]),
+        ({1: "a", None: 2}, {"1": "a", "null": 2}),
+        (2**70, 2**70),
+        ({"x": {3}}, {"x": [3]}),
+        (StepError("Type", "text"), "StepError(type='Type', message='text')"),
+        (datetime(2026, 1, 2, 3, 4, tzinfo=UTC), "2026-01-02 03:04:00+00:00"),
+        (StepStatus.FAILED, "failed"),
+        ("".join(map(chr, range(1, 0x180))), "".join(map(chr, range(1, 0x180)))),
     ],
 )
 def test_value_is_stored_as_json_that_postgres_takes(value: object, stored: object) -> None:
@@ -32,6 +43,27 @@ def test_value_is_stored_as_json_that_postgres_takes(value: object, stored: obje
 
     assert json.loads(text) == stored
     text.encode()
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        NodeStateChange(
+            "n1", "completed", "llm", "Zürich \U0001f408", (1, 2), at=1.5, error="a\0b"
+        ),
+        RunStarted({"numbers": [1, float("nan"), 2**70], "half": "\ud83d", "nested": {"x": (1,)}}),
+        RunFinished("failed", {"when": datetime(2026, 1, 2, tzinfo=UTC)}, error="x"),
+    ],
+)
+def test_event_is_written_as_its_fields_are(event: Event) -> None:
+    assert dump_event(event) == dump(to_event_data(event))
+
+
+def test_secret_is_found_in_json_whichever_way_it_was_written() -> None:
+    """The redactor escapes a secret as the standard library does; orjson has to write the same."""
+    text = "".join(map(chr, [*range(1, 0x100), 0x2028, 0x1F408]))
+
+    assert dump(text) == json.dumps(text, ensure_ascii=False)
 
 
 def test_step_comes_back_as_it_was() -> None:

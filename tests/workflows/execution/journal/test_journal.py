@@ -83,6 +83,64 @@ def rows(owner: psycopg.Connection[Any], run: Run, what: str) -> list[Any]:
     return owner.execute(wanted[what], (run.pk,)).fetchall()
 
 
+async def test_steps_that_are_not_written_yet_share_the_last_commit(
+    run: Run, db: Forgetful, owner_db: psycopg.Connection[Any]
+) -> None:
+    journal = journal_of(await claimed(db, run), db)
+    commits = db.commits
+
+    await journal.record(*done("a"))
+    await journal.record(*done("b"))
+    await journal.finish(RunFinished("succeeded"), END)
+
+    assert db.commits - commits == 1
+    assert rows(owner_db, run, "steps") == [("a",), ("b",)]
+    journal.close()
+
+
+@pytest.mark.parametrize("answer", [True, False])
+async def test_end_of_a_run_answers_a_question_in_the_same_commit(
+    run: Run, db: Forgetful, owner_db: psycopg.Connection[Any], answer: bool
+) -> None:
+    journal = journal_of(await claimed(db, run), db)
+    commits = db.commits
+
+    found = await journal.finish(RunFinished("succeeded"), END, ("select %s::boolean", (answer,)))
+
+    assert (found, db.commits - commits) == (answer, 1)
+    assert rows(owner_db, run, "events") == [(1, "run_finished")]
+    journal.close()
+
+
+async def test_question_at_the_end_is_not_answered_for_a_run_of_another_attempt(
+    run: Run, db: Forgetful, owner_db: psycopg.Connection[Any]
+) -> None:
+    journal = journal_of(await claimed(db, run), db)
+    owner_db.execute("update workflows_run set lease_until = now() where id = %s", (run.pk,))
+    await claimed(db, run)
+
+    with pytest.raises(FencedOut):
+        await journal.finish(RunFinished("succeeded"), END, ("select %s::boolean", (True,)))
+
+    journal.close()
+
+
+async def test_caller_that_is_cancelled_leaves_the_commit_to_the_others(
+    run: Run, db: Forgetful, owner_db: psycopg.Connection[Any]
+) -> None:
+    journal = journal_of(await claimed(db, run), db)
+    cancelled = asyncio.create_task(journal.intend(StepKey("a")))
+    waiting = asyncio.create_task(journal.intend(StepKey("b")))
+    await asyncio.sleep(0)
+
+    cancelled.cancel()
+    await waiting
+
+    assert cancelled.cancelled()
+    assert rows(owner_db, run, "intents") == [("a", 1), ("b", 1)]
+    journal.close()
+
+
 async def test_commit_whose_reply_was_lost_is_not_written_twice(
     run: Run, db: Forgetful, owner_db: psycopg.Connection[Any]
 ) -> None:
@@ -129,6 +187,69 @@ async def test_older_attempt_can_write_nothing(
     journal.close()
 
 
+async def test_dead_worker_whose_commit_is_still_being_made_is_not_blamed(
+    run: Run, db: Forgetful, owner_db: psycopg.Connection[Any]
+) -> None:
+    journal = journal_of(await claimed(db, run), db)
+    owner_db.execute("update workflows_run set kill_count = 2 where id = %s", (run.pk,))
+    with psycopg.connect(owner_db.info.dsn, password=owner_db.info.password) as open_commit:
+        append = "select execution_append(%s, %s, 1, 1, 1, false, %s, %s, null)"
+        await journal.record(*done("a"))
+        batch = journal._batch
+        values = (run.team_id, run.pk, batch.to_events_json(), f"[{batch.steps[0]}]")
+        open_commit.execute(append, values)
+
+        parking = asyncio.create_task(
+            asyncio.to_thread(
+                owner_db.execute,
+                "select execution_park(%s, 'tester', 'crashed', '{}')",
+                (run.pk,),
+            )
+        )
+        done_early, _pending = await asyncio.wait([parking], timeout=0.5)
+        open_commit.commit()
+
+    assert not done_early
+    assert (await parking).fetchone() == (False,)
+    assert rows(owner_db, run, "events") == [(1, "node_state_change")]
+    journal.close()
+
+
+async def test_run_that_is_failed_during_a_commit_ends_after_its_events(
+    run: Run, db: Forgetful, owner_db: psycopg.Connection[Any]
+) -> None:
+    journal = journal_of(await claimed(db, run), db)
+    await journal.record(*done("a"))
+    committing = asyncio.create_task(journal.flush())
+    await asyncio.sleep(0)
+
+    await journal.wait_for_writer()
+
+    assert (journal.seq, journal.commit_count) == (1, 1)
+    await committing
+    journal.close()
+
+
+@pytest.mark.parametrize("limit", [3, 25, None])
+async def test_events_are_listed_after_a_number_in_their_order(
+    run: Run, db: Forgetful, owner_db: psycopg.Connection[Any], limit: int | None
+) -> None:
+    journal = journal_of(await claimed(db, run), db)
+    for number in range(60):
+        await journal.record(*done(f"n{number}"))
+    await journal.flush()
+    query = "select seq, data->>'node' from execution_list_events(%s, %s, %s)"
+
+    listed, after = [], 0
+    while page := owner_db.execute(query, (run.pk, after, limit)).fetchall():
+        listed += page
+        after = page[-1][0]
+        assert len(page) == min(limit or 60, 60) or after == 60
+
+    assert listed == [(number + 1, f"n{number}") for number in range(60)]
+    journal.close()
+
+
 async def test_quick_steps_share_commits(
     run: Run, db: Forgetful, owner_db: psycopg.Connection[Any]
 ) -> None:
@@ -169,7 +290,7 @@ async def test_result_of_the_last_effect_is_written_without_anybody_waiting(
     await journal.intend(StepKey("a"))
     await journal.record(*done("a"))
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while not rows(owner_db, run, "steps"):
             await asyncio.sleep(0.002)
 

@@ -30,13 +30,17 @@ def test_calls_wait_for_a_slot_and_those_of_killed_workers_do_not_count(cast: Ca
             team_id=team, provider=provider, expires_at=timezone.now() - timedelta(seconds=1)
         )
     open_calls = most = 0
+    are_two_open = asyncio.Event()
 
     async def call() -> None:
         nonlocal open_calls, most
         async with open_slot(team, config):
             open_calls += 1
             most = max(most, open_calls)
-            await asyncio.sleep(0.05)
+            if open_calls == 2:
+                are_two_open.set()
+            await asyncio.wait_for(are_two_open.wait(), 20)
+            await asyncio.sleep(0.05)  # a third would come
             open_calls -= 1
 
     async def call_all() -> None:

@@ -88,3 +88,33 @@ def test_models_are_shown_to_people_who_may_use_them(cast: Cast):
 )
 def test_durations_are_short(seconds: float, text: str):
     assert format_seconds(timedelta(seconds=seconds).total_seconds()) == text
+
+
+def test_models_card_says_what_the_last_test_of_each_provider_found(alice: Person):
+    with tenant([alice.team.pk]):
+        for name, checked_at, error in (
+            ("fresh", None, ""),
+            ("good", timezone.now(), ""),
+            ("gone", timezone.now(), "No route to host"),
+        ):
+            ModelProvider.objects.create(
+                team=alice.team,
+                name=name,
+                kind="openai_compatible",
+                base_url="https://models.example/v1",
+                checked_at=checked_at,
+                check_error=error,
+            )
+
+    page = alice.client.get(HOME).content.decode()
+
+    card = page[page.index('id="models-title"') :]
+    words = [
+        card[card.index(f">{name}<") :].split("pill", 1)[1] for name in ("fresh", "good", "gone")
+    ]
+    assert [word[word.index(">") + 1 : word.index("<")] for word in words] == [
+        "Not tested",
+        "Connected",
+        "Not reachable",
+    ]
+    assert f"{reverse('workflows:usage')}?by=model" in card

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from accounts.services import invitations
 from memory.public import CallOrigin, MemoryCaller, forget, recall, remember, undo
-from tests.factories.workflows import make_run, make_workflow, within
+from tests.factories.workflows import document, make_run, make_workflow, within
 from tests.support.cast import Person
 from tests.workflows.views.conftest import HTMX, text_of
 from workflows.models import RunEvent
@@ -300,7 +300,55 @@ def test_snippets_fill_in_the_inputs_a_workflow_requires(alice: Person):
     assert body["inputs"] == {"task": "remember"}
 
 
+def test_snippets_upload_the_files_that_a_workflow_requires(alice: Person):
+    variables = [
+        {
+            "variable": "papers",
+            "label": "Papers",
+            "type": "file-list",
+            "required": True,
+            "max_length": 2,
+        },
+        {"variable": "photo", "type": "file", "required": True, "allowed_file_types": ["image"]},
+        {"variable": "options", "type": "json_object", "required": True},
+    ]
+    source = document()
+    source["nodes"][0]["data"]["variables"] = variables
+    workflow = make_workflow(alice, source=source)
+    publishing.publish(alice.principal, workflow=workflow)
+
+    answer = alice.client.get(page_of(workflow), {"published": ""})
+
+    snippets = {snippet.slug: snippet.text for snippet in answer.context["snippets"]}
+    assert "PAPERS=$(curl" in snippets["curl"]
+    assert "file=@report.pdf" in snippets["curl"]
+    assert "file=@photo.png" in snippets["curl"]
+    # The shell puts the ids into the body.
+    echo = snippets["curl"][snippets["curl"].index("-d ") :].replace("-d ", "printf %s ", 1)
+    ids = {"PAPERS": "id-1", "PHOTO": "id-2"}
+    body = subprocess.run(["sh", "-c", echo], env=ids, check=True, capture_output=True, text=True)
+    assert json.loads(body.stdout)["inputs"] == {"papers": ["id-1"], "photo": "id-2", "options": {}}
+    assert "ID_OF_PAPERS" in snippets["python"]
+
+
 def test_draft_that_was_never_published_has_no_calls(alice: Person, chat):
     answer = alice.client.get(page_of(chat), {"published": ""})
 
     assert "snippets" not in answer.context
+
+
+def test_gallery_can_be_searched_and_leads_to_a_new_workflow(alice: Person):
+    page = alice.client.get(GALLERY).content.decode()
+
+    assert 'placeholder="Search samples"' in page
+    assert "js/samples" in page
+    assert reverse("workflows:new") in page[page.index("<h1>") : page.index("samples-words")]
+
+
+def test_new_chatbot_greets_in_the_editor_until_something_is_said(alice: Person):
+    created = alice.client.post(reverse("workflows:new"), {"name": "Mine", "start": "ready"})
+
+    page = alice.client.get(created["Location"]).content.decode()
+
+    assert "Hello! How can I help you?" in page
+    assert "Tell me something about you, then start a new conversation." in page

@@ -10,7 +10,7 @@ from django.utils import timezone
 from tests.factories.workflows import make_run, make_workflow, within
 from tests.support.cast import Cast, Person
 from tests.workflows.views.conftest import HTMX, text_of
-from workflows.models import Run, Step, Workflow
+from workflows.models import Run, RunEvent, Step, Workflow
 from workflows.services import publishing
 from workflows.services.samples.samples import copy_sample
 
@@ -166,18 +166,28 @@ def failed_turn(who: Person, chat: Workflow, **how: str) -> str:
 RAW = "ValueMismatch: llm.text has no member prompt_template"
 
 
-def test_failed_turn_says_to_an_editor_where_and_leads_to_the_run(alice: Person, chat: Workflow):
+def test_failed_turn_says_to_an_editor_where_and_why(alice: Person, chat: Workflow):
     page = failed_turn(alice, chat)
 
-    assert "The run failed at “Generate answer”." in page
-    assert RAW not in page
+    assert (
+        "Generate answer: ValueMismatch: Generate answer › text has no member prompt_template"
+        in page
+    )
 
 
-def test_failed_turn_without_a_node_says_so(alice: Person, chat: Workflow):
+def test_failed_turn_without_a_node_says_why(alice: Person, chat: Workflow):
     page = failed_turn(alice, chat, error_node="")
 
-    assert "The run failed." in page
-    assert RAW not in page
+    assert f'bubble-bad">{RAW}<' in page
+
+
+def test_failed_turn_says_why_in_the_language_of_the_reader(alice: Person, chat: Workflow):
+    alice.user.locale = "zh-hans"
+    alice.user.save()
+
+    page = failed_turn(alice, chat, error="ollama took too long to respond.")
+
+    assert "Generate answer: ollama 响应时间过长。" in page
 
 
 def test_failed_turn_tells_who_only_talks_nothing_of_nodes(cast: Cast, chat: Workflow):
@@ -190,6 +200,25 @@ def test_failed_turn_tells_who_only_talks_nothing_of_nodes(cast: Cast, chat: Wor
     assert RAW not in page
 
 
+UNREACHABLE = "ollama isn't responding at http://127.0.0.1:11434/v1. Is it running?"
+
+
+def test_turn_without_a_reachable_model_offers_another_try_and_the_page_models(
+    alice: Person, chat: Workflow
+):
+    page = failed_turn(alice, chat, error=UNREACHABLE)
+
+    assert 'data-say="Hello?"' in page
+    assert "Open Models" in page
+
+
+def test_turn_that_the_workflow_failed_offers_another_try_only(alice: Person, chat: Workflow):
+    page = failed_turn(alice, chat)
+
+    assert 'data-say="Hello?"' in page
+    assert "Open Models" not in page
+
+
 def test_turn_stopped_by_a_person_is_no_mistake_of_the_workflow(alice: Person, chat: Workflow):
     page = failed_turn(alice, chat, status="stopped", error="The run was stopped.", error_node="")
 
@@ -199,8 +228,90 @@ def test_turn_stopped_by_a_person_is_no_mistake_of_the_workflow(alice: Person, c
 def test_live_turn_carries_the_words_for_its_end(alice: Person, chat: Workflow):
     html = text_of(say(alice, chat, htmx="yes"))
 
-    assert 'data-failed-at="The run failed at “{node}”.' in html
+    assert "data-failed=" not in html  # the error itself is shown
     assert 'data-stopped="This reply was stopped."' in html
+
+
+def test_live_turn_gets_the_model_and_the_thumbs_when_its_answer_is_complete(
+    alice: Person, chat: Workflow
+):
+    live = text_of(say(alice, chat, htmx="yes"))
+    (run,) = runs(alice)
+    note = reverse("workflows:run_answer_note", args=[run.pk])
+    with within(alice):
+        Run.objects.unscoped().filter(pk=run.pk).update(
+            status="succeeded", finished_at=timezone.now()
+        )
+        Step.objects.create(
+            team_id=run.team_id, run=run, node_key="llm", kind="llm", status="succeeded",
+            title="Generate answer", attempt=1, started_at=1.0,
+            inputs={"model": {"provider": "acme", "name": "big"}},
+        )  # fmt: skip
+
+    ended = text_of(alice.client.get(note))
+
+    assert f'hx-get="{note}" hx-trigger="run-finished"' in live
+    assert f'data-refresh="answer-{run.pk}"' in live
+    assert "Good answer" not in live
+    assert "acme/big" in ended
+    assert "Good answer" in ended
+    assert "hx-get" not in ended
+
+
+def test_markdown_of_an_answer_is_shown_once_it_is_complete_in_pane_and_chat(
+    alice: Person, chat: Workflow
+):
+    say(alice, chat)
+    (run,) = runs(alice)
+    with within(alice):
+        Run.objects.unscoped().filter(pk=run.pk).update(
+            status="succeeded", finished_at=timezone.now(),
+            outputs={"answer": "<think>Hm.</think>Two:\n\n- **salt**\n- <b>sugar</b>"},
+        )  # fmt: skip
+
+    ended = text_of(alice.client.get(reverse("workflows:run_answer_note", args=[run.pk])))
+
+    shown = "<li><strong>salt</strong></li><li>&lt;b&gt;sugar&lt;/b&gt;</li>"
+    assert f'id="text-{run.pk}" hx-swap-oob="true"><p>Two:</p>' in ended
+    assert shown in ended
+    assert "Hm." not in ended
+    assert shown in page_of(alice, chat, conversation=key_of(run))
+
+
+@pytest.mark.parametrize("status", ["running", "failed", "stopped"])
+def test_answer_of_a_run_that_has_not_succeeded_is_left_as_it_is(
+    alice: Person, chat: Workflow, status: str
+):
+    say(alice, chat)
+    (run,) = runs(alice)
+    with within(alice):
+        Run.objects.unscoped().filter(pk=run.pk).update(
+            status=status, finished_at=None if status == "running" else timezone.now(),
+            outputs={"answer": "Half of"},
+        )  # fmt: skip
+
+    note = text_of(alice.client.get(reverse("workflows:run_answer_note", args=[run.pk])))
+
+    assert "Half of" not in note
+
+
+def test_notes_of_a_run_are_not_remembered(alice: Person, chat: Workflow):
+    say(alice, chat)
+    (run,) = runs(alice)
+    with within(alice):
+        Run.objects.unscoped().filter(pk=run.pk).update(
+            status="succeeded", finished_at=timezone.now()
+        )
+        for seq, scope in enumerate(("run", "user"), 100):
+            RunEvent.objects.create(
+                team_id=run.team_id, run=run, seq=seq, name="memory_written",
+                data={"scope": scope, "namespace": "", "entry": {"value": f"a value of {scope}"}},
+            )  # fmt: skip
+
+    page = page_of(alice, chat, conversation=key_of(run))
+
+    assert "a value of user" in page
+    assert "a value of run" not in page
 
 
 def test_empty_chat_opens_with_the_authors_words_and_suggestions(alice: Person, chat: Workflow):
@@ -233,11 +344,11 @@ def test_page_of_a_chat_with_one_and_with_three_turns_asks_as_often(
     client.get(address)
     key = {"conversation": key_of(runs(alice)[0])}
 
-    with django_assert_num_queries(44):
+    with django_assert_num_queries(39):
         client.get(address)
     say(alice, chat, "two", **key)
     say(alice, chat, "three", **key)
-    with django_assert_num_queries(44):
+    with django_assert_num_queries(39):
         client.get(address)
 
 

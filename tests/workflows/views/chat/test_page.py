@@ -97,7 +97,7 @@ def test_what_is_not_published_or_no_chat_or_another_teams_is_not_talked_to(
     cast: Cast, chat: Workflow
 ) -> None:
     assert "Not published yet" in page_of(cast.alice, chat)
-    assert say(cast.alice, chat, "hi").status_code == 422
+    assert say(cast.alice, chat, "hi").status_code == 409
     plain = make_workflow(cast.alice)
     for who, which in ((cast.alice, plain), (cast.people["carol"], chat)):
         address = reverse("workflows:chat", args=[which.pk])

@@ -5,9 +5,13 @@ from dataclasses import replace
 import pytest
 from django.urls import reverse
 
-from tests.factories.workflows import make_version, make_workflow, within
+from accounts.models import ApiKey
+from memory.models import Policy
+from tests.factories.workflows import document, make_version, make_workflow, within
 from tests.support.cast import Person
+from tests.support.markup import markup_of
 from workflows.models import Workflow
+from workflows.services import publishing
 from workflows.services.editor import drafts
 from workflows.services.editor.drafts import load_draft
 
@@ -54,3 +58,53 @@ def test_publishing_a_draft_with_problems_in_place_says_so_without_a_page(alice:
 
     assert answer.status_code == 409
     assert (answer.json()["problems"], "Not published" in answer.json()["refused"]) == (True, True)
+
+
+def test_half_made_draft_is_refused_with_links_but_programs_may_publish_it(alice: Person):
+    source = document()
+    end = next(node for node in source["nodes"] if node["id"] == "end")
+    end["data"]["outputs"] = [{"variable": "text", "value_selector": ["gone", "text"]}]
+    workflow = make_workflow(alice, "Half-made", source)
+
+    answer = alice.client.post(place("publish", workflow), headers={"HX-Request": "true"})
+    version = publishing.publish(alice.principal, workflow=workflow)
+
+    assert answer.status_code == 409
+    html = answer.json()["html"]
+    assert "publish: fix these problems first." in html
+    assert 'data-jump="end"' in html
+    assert version.number == 1
+
+
+def test_dialog_names_what_writes_shared_memory_and_offers_a_key_that_may(alice: Person):
+    source = document()
+    store = {
+        "id": "store",
+        "data": {
+            "type": "memory-store",
+            "title": "Keep it",
+            "scope": "global",
+            "value_selector": ["start", "text"],
+        },
+    }
+    source["nodes"].append(store)
+    source["edges"] = [
+        {"id": "e1", "source": "start", "target": "store"},
+        {"id": "e2", "source": "store", "target": "end"},
+    ]
+    workflow = make_workflow(alice, "Shared", source)
+    make_version(alice, workflow)
+    page, here = place("detail", workflow), {"published": "1"}
+
+    warned = markup_of(alice.client.get(page, here))
+    with within(alice):
+        Policy.objects.unscoped().create(team=alice.team, subjects_write_global=True)
+    allowed = markup_of(alice.client.get(page, here))
+    alice.client.post(place("create_key", workflow), {"memory": "1"})
+
+    assert "write memory that all users share: Keep it" in warned
+    assert 'name="memory"' in warned
+    assert "write memory that all users share" not in allowed
+    with within(alice):
+        key = ApiKey.objects.unscoped().latest("created_at")
+    assert {"memory:read", "memory:write"} <= set(key.scopes)

@@ -180,14 +180,14 @@ def test_step_in_the_editor_shows_the_rounds(cast: Cast, run: Run) -> None:
 def test_api_lists_the_calls_in_their_order(cast: Cast, run: Run) -> None:
     address = f"/api/v1/runs/{run.pk}/steps/agent/parts"
 
-    parts = cast.alice.client.get(address).json()
+    parts = cast.alice.client.get(address).json()["items"]
 
     assert [each["part"] for each in parts] == [
         "prompt", "1.model", "1.tool.1", "1.tool.2", "2.model",
     ]  # fmt: skip
     assert parts[2]["inputs"]["arguments"] == {"url": "https://example.com"}
     assert (parts[1]["node"], parts[1]["prompt_tokens"]) == ("agent", 30)
-    assert cast.alice.client.get(f"{address}?rounds=1").json() == []
+    assert cast.alice.client.get(f"{address}?rounds=1").json()["items"] == []
     assert cast.alice.client.get(f"{address}?rounds=x").status_code == 404
 
 

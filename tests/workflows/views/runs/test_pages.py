@@ -189,11 +189,11 @@ def test_list_with_one_and_with_three_runs_asks_as_often(alice: Person, django_a
     make_run(alice, workflow)
     client.get(RUNS)
 
-    with django_assert_num_queries(22):
+    with django_assert_num_queries(21):
         client.get(RUNS)
     make_run(alice, workflow, subject="ben", subject_user=None)
     make_run(alice, make_workflow(alice))
-    with django_assert_num_queries(22):
+    with django_assert_num_queries(21):
         client.get(RUNS)
 
 
@@ -334,6 +334,42 @@ def test_page_of_an_ended_run_shows_outputs_steps_and_memories(alice: Person):
     assert "k2" in page.partition('id="written"')[2]
     assert 'data-text="run-text"' not in page
     assert "cancel" not in page
+
+
+def test_page_names_the_slowest_steps_and_folds_long_json(alice: Person):
+    outputs = {"text": "short", "rows": [{"number": number} for number in range(100)]}
+    run = make_run(
+        alice, make_workflow(alice), **{**FAILED, "status": "succeeded"}, outputs=outputs
+    )
+    with within(alice):
+        for number, (title, seconds) in enumerate(
+            [("Search", 2.0), ("Think", 6.0), ("Tidy", 0.01), ("Start", 0.01)]
+        ):
+            Step.objects.create(
+                team_id=run.team_id,
+                run=run,
+                node_key=f"n{number}",
+                kind="llm",
+                title=title,
+                status="succeeded",
+                started_at=100.0 + number * 2,
+                elapsed=seconds,
+            )
+
+    page = re.sub(r"\s+", " ", page_of(alice, run))
+
+    slowest = page[page.index("Slowest:") :].partition("<")[0]
+    assert slowest.strip() == "Slowest: Think 75%, Search 25%"  # Tidy would have 0%
+    assert page.count("Show JSON (") == 1
+
+
+def test_run_that_only_waited_has_no_second_attempt(alice: Person):
+    workflow = make_workflow(alice)
+    waited = make_run(alice, workflow, **FAILED, attempt=2)
+    lost = make_run(alice, workflow, **FAILED, attempt=4, kill_count=1)
+
+    assert "Attempt" not in page_of(alice, waited)
+    assert "Attempt 2" in page_of(alice, lost)
 
 
 def test_page_of_a_run_asked_by_htmx_is_its_body_and_head(alice: Person):

@@ -1,5 +1,6 @@
 """What a run's page says of a memory that a search gave nothing to: its score, and why it is there all the same."""
 
+import re
 from typing import Any
 
 import pytest
@@ -21,6 +22,7 @@ FACT = {
     "value": "I'm allergic to peanuts.",
 }
 UNSCORED = '<p class="hint">No search query, so there is no relevance'
+RECENT = '<span class="pill">Recent</span>'
 FILTER = {"category": "fact"}
 
 
@@ -45,7 +47,8 @@ def test_newest_memory_that_shares_no_word_has_the_score_of_the_search(alice: Pe
     page = shown(alice, recall(QUESTION), recall(None, FACT, top_k=20))
 
     assert "It shares no words with “What should I avoid eating?”" in page
-    assert "0% match" in page
+    assert RECENT in page
+    assert not re.search(r"\d% match", page)
     assert UNSCORED not in page
 
 
@@ -101,3 +104,25 @@ def test_note_is_shown_by_its_content_without_a_link_to_what_is_deleted(alice: P
 
     assert '<div class="recollection-value">rows unknown</div>' in page
     assert FACT["id"] not in page
+
+
+@pytest.mark.parametrize("score", [None, 0.0, 0.07])
+def test_memory_that_hardly_matches_the_query_is_called_recent(
+    alice: Person, score: float | None
+) -> None:
+    page = shown(alice, recall(QUESTION, {**FACT, "score": score}, top_k=20))
+
+    assert RECENT in page
+    assert not re.search(r"\d% match", page)
+
+
+def test_entry_that_was_looked_up_by_its_key_is_not_called_recent(alice: Person) -> None:
+    assert RECENT not in shown(alice, recall(None, FACT, key=FACT["key"]))
+
+
+def test_knowledge_page_is_shown_as_its_title_and_text(alice: Person) -> None:
+    value = {"id": "p1", "title": "Vacation", "content": "Thirty days a year.", "tags": ["hr"]}
+    page = shown(alice, recall(QUESTION, {**FACT, "key": "page:p1", "value": value, "score": 0.5}))
+
+    assert ">Vacation Thirty days a year.<" in page
+    assert "&quot;title&quot;" not in page

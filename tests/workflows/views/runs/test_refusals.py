@@ -17,7 +17,7 @@ from workflows.services.runs.runs import start_run
 
 pytestmark = pytest.mark.django_db
 
-PROBLEM = "Remember: Variable is missing"
+PROBLEM = "Remember: Variable: choose a variable"
 SPEC = {
     "name": "A case",
     "turns": [{"inputs": {"text": "x"}, "checks": [{"of": "status", "operator": "not empty"}]}],
@@ -55,7 +55,7 @@ def test_api_names_node_title_and_field(
 ):
     answer = api_key(alice).post(
         f"/api/v1/workflows/{broken.pk}/runs",
-        {"inputs": {"text": "x"}},
+        {"inputs": {"text": "x"}, "version": "draft"},
         content_type="application/json",
     )
 
@@ -111,3 +111,30 @@ def test_cases_are_not_run(alice: Person, broken: Workflow):
     assert 'data-jump="memory_store_etnx"' in text_of(answer)
     with within(alice):
         assert TestResult.objects.visible_to(alice.principal).count() == 0
+
+
+@pytest.fixture
+def half_made(alice: Person) -> Workflow:
+    """Its End refers to a node that doesn't exist; an unconnected HTTP node has no URL yet."""
+    source = document()
+    end = next(node for node in source["nodes"] if node["id"] == "end")
+    end["data"]["outputs"] = [{"variable": "text", "value_selector": ["gone", "text"]}]
+    data = {"type": "http-request", "title": "Later", "url": ""}
+    source["nodes"].append({"id": "later", "data": data})
+    return make_workflow(alice, "Half-made", source)
+
+
+def test_half_made_draft_is_not_tried_in_the_editor_but_programs_may_run_it(
+    alice: Person, half_made: Workflow
+):
+    url = reverse("workflows:start", args=[half_made.pk])
+
+    answer = alice.client.post(url, {"text": "x"}, headers=HTMX)
+    started = start_run(alice.principal, workflow=half_made, inputs={"text": "x"})
+
+    html = text_of(answer)
+    assert (answer.status_code, answer["HX-Retarget"]) == (422, "#run-refused")
+    assert 'data-jump="end"' in html
+    # What no path leads to doesn't matter yet.
+    assert 'data-jump="later"' not in html
+    assert started.status == "queued"

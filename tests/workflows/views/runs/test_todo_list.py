@@ -67,7 +67,7 @@ def list_todos(markup: str) -> list[tuple[str, str, str]]:
     return [
         (
             re.findall(r'data-state="(\w+)"', each)[0],
-            re.findall(r"(\d+) %</span>", each)[0],
+            re.findall(r"(\d+)%</span>", each)[0],
             (re.findall(r"<summary>(\d+) steps?<", each) or ["0"])[0],
         )
         for each in todos

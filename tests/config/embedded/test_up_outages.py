@@ -1,0 +1,127 @@
+"""`manage.py up` while its databases and its worker are killed: it answers meanwhile, and everything comes back."""
+
+import http.client
+import json
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import psutil
+import pytest
+
+from config.embedded.layout import find_layout
+from config.embedded.postgres import Postgres
+from config.embedded.valkey import Valkey
+from tests.config.embedded.conftest import Up
+
+
+@dataclass(frozen=True)
+class Response:
+    status: int
+    headers: dict[str, str]
+    body: str
+    seconds: float
+
+
+class Client:
+    """Requests to the product, with the session of its printed link."""
+
+    def __init__(self, address: str) -> None:
+        self.netloc = urlsplit(address).netloc
+        self.cookie = ""
+        link = urlsplit(address)
+        signed_in = self.get(f"{link.path}?{link.query}" if link.query else link.path)
+        self.cookie = "; ".join(
+            part.split(";")[0] for part in signed_in.headers.get("set-cookie", "").split("\n")
+        )
+
+    def get(self, path: str, **headers: str) -> Response:
+        connection = http.client.HTTPConnection(self.netloc, timeout=30)
+        started = time.monotonic()
+        connection.request("GET", path, headers={"Cookie": self.cookie, **headers})
+        response = connection.getresponse()
+        body = response.read().decode()
+        found: dict[str, str] = {}
+        for name, value in response.getheaders():
+            key = name.lower()
+            found[key] = f"{found[key]}\n{value}" if key in found else value
+        connection.close()
+        return Response(response.status, found, body, time.monotonic() - started)
+
+
+def wait_until(condition: Callable[[], bool], seconds: float, one: Up) -> float:
+    started = time.monotonic()
+    while not condition():
+        assert time.monotonic() - started < seconds, one.output[-3000:]
+        time.sleep(0.05)
+    return time.monotonic() - started
+
+
+@pytest.mark.slow
+def test_up_killed_databases_and_workers_come_back_and_no_request_is_our_fault(
+    home: Path, up: Callable[..., Up]
+):
+    """One story, because each start takes seconds."""
+    one = up()
+    client = Client(one.address())
+    layout = find_layout(home)
+    postgres = Postgres(layout.pg_data, layout.sockets, layout.logs / "postgres.log")
+    valkey = Valkey(layout.valkey_data, layout.valkey_socket, layout.logs / "valkey.log")
+    assert client.get("/workflows/").status == 200
+
+    # The whole server at once, so that it must recover.
+    postmaster = postgres.find_process()
+    assert postmaster is not None
+    killed = [postmaster, *postmaster.children(recursive=True)]
+    for process in killed:
+        process.kill()
+    pages: list[Response] = []
+
+    def is_back() -> bool:
+        """Open a page until it has been away and is back."""
+        pages.append(client.get("/workflows/"))
+        return pages[-1].status == 200 and any(page.status == 503 for page in pages)
+
+    back_after = wait_until(is_back, 120, one)
+    away = next(page for page in pages if page.status == 503)
+    assert {page.status for page in pages} <= {200, 503}
+    assert (away.headers.get("retry-after"), 'http-equiv="refresh"' in away.body) == ("2", True)
+    # One second and ten on an idle machine; the suite shares two cores with itself.
+    assert max(page.seconds for page in pages if page.status == 503) < 10
+    assert back_after < 60
+    assert [client.get("/workflows/").status for _number in range(100)] == [200] * 100
+    assert [process for process in killed if process.is_running()] == []
+    print(
+        f"pages back after {back_after:.1f} s, slowest refusal {max(p.seconds for p in pages):.2f} s"
+    )
+
+    # The broker is no part of what a page needs.
+    server = valkey.find_process()
+    assert server is not None
+    server.kill()
+    wait_until(lambda: client.get("/readyz").status == 200 and bool(valkey.find_process()), 60, one)
+    assert client.get("/workflows/").status == 200
+
+    # Deaths of the worker don't end the site; test_supervisor.py has more of them.
+    for _number in range(2):
+        (worker,) = find_workers(one)
+        worker.send_signal(signal.SIGKILL)
+        worker.wait(60)
+        wait_until(lambda: len(find_workers(one)) == 1, 60, one)
+    assert (one.process.poll(), client.get("/workflows/").status) == (None, 200)
+    # The new worker reports itself once it has started.
+    parts = {"database": "ok", "broker": "ok", "workers": "ok"}
+    wait_until(lambda: read_parts(client) == parts, 60, one)
+
+
+def read_parts(client: Client) -> object:
+    """Return the parts as a load balancer sees them, which doesn't know the name of the host."""
+    return json.loads(client.get("/readyz", Host="a-load-balancer.example").body)["parts"]
+
+
+def find_workers(one: Up) -> list[psutil.Process]:
+    children = psutil.Process(one.process.pid).children()
+    return [child for child in children if "worker" in child.cmdline()]

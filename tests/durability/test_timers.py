@@ -1,0 +1,153 @@
+"""Timers: a run goes on at its time, once, also when the time passed while no worker was there, and when very many are due."""
+
+import time
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from tests.durability.conftest import Cluster
+from tests.durability.faults.conftest import start_with_fault
+from tests.durability.test_debugging import made
+from tests.durability.test_waits import ask, begin, code, delay, graph, until_paused
+from tests.support.cast import Cast
+from workflows.models import Run
+
+
+AGES = graph([delay(amount=1, unit="hours")], ["start>delay", "delay>end"], o=["delay", "until"])
+
+
+def let_time_pass(cluster: Cluster, run: Run, due_in: str) -> None:
+    """As if the run had paused so long ago that it is due then."""
+    for table, key, column in (
+        ("workflows_run", "id", "wake_at"),
+        ("workflows_runwait", "run_id", "due_at"),
+    ):
+        cluster.db.execute(
+            f"update {table} set {column} = now() + %s::interval where {key} = %s",
+            (due_in, run.pk),
+        )
+
+
+def copy_paused(cluster: Cluster, run: Run, count: int) -> None:
+    """Further runs that are paused where this one is."""
+    cluster.db.execute("create temporary table copies (id uuid)")
+    cluster.db.execute(
+        "insert into copies select gen_random_uuid() from generate_series(1, %s)", (count,)
+    )
+    for table, key in (
+        ("workflows_run", "id"),
+        ("workflows_step", "run_id"),
+        ("workflows_runcommit", "run_id"),
+        ("workflows_runwait", "run_id"),
+    ):
+        names = [
+            row[0]
+            for row in cluster.db.execute(
+                "select attname from pg_attribute where attrelid = %s::regclass and attnum > 0"
+                " and not attisdropped and attgenerated = '' order by attnum",
+                (table,),
+            )
+        ]
+        new = {key: "copies.id", "id": "copies.id" if key == "id" else "gen_random_uuid()"}
+        values = ", ".join(new.get(name, f"source.{name}") for name in names)
+        cluster.db.execute(
+            f"insert into {table} ({', '.join(names)})"
+            f" select {values} from {table} source, copies where source.{key} = %s",
+            (run.pk,),
+        )
+
+
+def count_events(cluster: Cluster, run: Run) -> dict[str, int]:
+    rows = cluster.db.execute(
+        "select name, count(*) from workflows_runevent where run_id = %s group by name", (run.pk,)
+    )
+    return dict(rows.fetchall())
+
+
+def test_delay_ends_within_half_a_second_of_its_time(cluster: Cluster, cast: Cast) -> None:
+    cluster.start()
+    late: list[float] = []
+    # A busy machine may be late by itself, but not nearly always.
+    while len(late) < 9 and sum(seconds < 0.25 for seconds in late) < 3:
+        run = begin(cast, made(cast, AGES))
+        until_paused(cluster, run)
+        let_time_pass(cluster, run, "1.5 seconds")
+        due_at = cluster.row(run)["wake_at"]
+
+        row = cluster.until_ended(run)
+        late.append((row["queued_at"] - due_at).total_seconds())
+
+    assert min(late) >= 0
+    assert sum(seconds < 0.25 for seconds in late) == 3, late
+
+
+def test_duration_is_counted_by_the_database_because_a_workers_clock_may_be_wrong(
+    cluster: Cluster, cast: Cast
+) -> None:
+    start_with_fault(cluster, "fast", skew=600)
+
+    run = begin(cast, made(cast, AGES))
+    row = until_paused(cluster, run)
+
+    left = (row["wake_at"] - datetime.now(UTC)).total_seconds()
+    assert 3500 < left <= 3600
+
+
+def test_time_that_passed_during_an_outage_fires_once_and_ends_all_that_is_due(
+    cluster: Cluster, cast: Cast
+) -> None:
+    document = graph(
+        [delay(amount=1, unit="hours"), ask(), code("late", "late")],
+        ["start>delay", "start>ask", "delay>end", "ask:send>end", "ask:__timeout>late", "late>end"],
+        way=["ask", "__action_id"],
+        late=["late", "o"],
+    )
+    cluster.start("one")
+    run = begin(cast, made(cast, document))
+    until_paused(cluster, run)
+    cluster.kill("one")
+
+    let_time_pass(cluster, run, "-2 days")
+    cluster.start("two")
+    cluster.start("three")
+    row = cluster.until_ended(run)
+
+    assert (row["status"], row["outputs"]) == ("succeeded", {"way": "__timeout", "late": "late"})
+    assert (row["attempt"], row["kill_count"], row["wake_at"]) == (2, 0, None)
+    cluster.check(run)
+
+
+@pytest.mark.parametrize(
+    ("count", "seconds"), [(100, 60), pytest.param(1000, 300, marks=pytest.mark.slow)]
+)
+def test_very_many_that_are_due_at_once_all_go_on_once(
+    cluster: Cluster, cast: Cast, count: int, seconds: float
+) -> None:
+    cluster.start("one")
+    first = begin(cast, made(cast, AGES))
+    until_paused(cluster, first)
+    cluster.kill("one")
+    let_time_pass(cluster, first, "-1 minute")
+    copy_paused(cluster, first, count - 1)
+
+    cluster.start("two")
+    cluster.start("three")
+    cluster.until(lambda: count_status(cluster, "running") + count_status(cluster, "queued"))
+    began = time.monotonic()
+    cluster.until(lambda: count_status(cluster, "succeeded") == count, seconds)
+    print(f"{count} due at once: {time.monotonic() - began:.1f} s")
+
+    attempts = cluster.db.execute("select distinct attempt, kill_count from workflows_run")
+    assert attempts.fetchall() == [(2, 0)]
+    steps = cluster.db.execute(
+        "select count(*), count(distinct run_id) from workflows_step where node_key = 'delay'"
+    )
+    assert steps.fetchone() == (count, count)
+
+
+def count_status(cluster: Cluster, status: str) -> int:
+    row: Any = cluster.db.execute(
+        "select count(*) from workflows_run where status = %s", (status,)
+    ).fetchone()
+    return int(row[0])

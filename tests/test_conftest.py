@@ -1,0 +1,8 @@
+"""What holds for every test."""
+
+from hypothesis import HealthCheck, settings
+
+
+def test_examples_have_no_limit_of_wall_clock_time():
+    assert settings().deadline is None
+    assert HealthCheck.too_slow in settings().suppress_health_check

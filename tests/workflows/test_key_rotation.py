@@ -1,0 +1,63 @@
+"""A program changes its key: its conversations, runs, files and memory stay its own, and nobody else's."""
+
+from typing import Any
+
+import pytest
+
+from accounts.principals import KeyPrincipal
+from accounts.services import issue_key, rotate_key
+from accounts.tenancy import tenant
+from memory import services as memory_services
+from memory.core.errors import MemoryFault
+from memory.services.gateway.caller import MemoryCaller
+from tests.factories.workflows import make_workflow
+from tests.support.cast import Person
+from workflows import selectors
+from workflows.models import Conversation, Run
+from workflows.permissions import is_own
+from workflows.services.chat.conversations import open_conversation
+from workflows.services.runs.runs import resolve_subject, start_run
+
+
+pytestmark = pytest.mark.django_db
+
+SCOPES = ["memory:read", "memory:write", "runs:read", "runs:write", "workflows:read"]
+
+
+def issue(person: Person, name: str) -> Any:
+    return issue_key(principal=person.principal, team=person.team, name=name, scopes=SCOPES)[0]
+
+
+def test_new_key_opens_what_the_old_one_started_and_a_strangers_does_not(alice: Person) -> None:
+    workflow = make_workflow(alice)
+    old, other = issue(alice, "web site"), issue(alice, "other")
+    before = KeyPrincipal(old)
+    conversation = open_conversation(before, workflow=workflow, subject="mia", key="c1")
+    run = start_run(before, workflow=workflow, subject="mia")
+
+    new = KeyPrincipal(rotate_key(alice.principal, key_id=old.pk)[0])
+    stranger = KeyPrincipal(other)
+
+    assert open_conversation(new, workflow=workflow, subject="mia", key="c1") == conversation
+    assert resolve_subject(new, None) == resolve_subject(before, None)
+    with tenant([alice.team.id]):
+        assert selectors.find_run(new, run.pk) == run
+        assert list(Conversation.objects.visible_to(new)) == [conversation]
+        assert not Run.objects.visible_to(stranger).exists()
+        assert not Conversation.objects.visible_to(stranger).exists()
+        row = Run.objects.unscoped().select_related("api_key").get(pk=run.pk)
+        assert [is_own(each, row) for each in (before, new, stranger)] == [True, True, False]
+
+
+def test_new_key_reads_what_the_old_one_remembered_and_a_strangers_does_not(alice: Person) -> None:
+    old, other = issue(alice, "web site"), issue(alice, "other")
+    before = MemoryCaller(KeyPrincipal(old), alice.team.id)
+    place = f"user:{resolve_subject(before.principal, None).id}"
+    memory_services.remember(before, namespace=place, key="k", value="kept")
+
+    new = MemoryCaller(KeyPrincipal(rotate_key(alice.principal, key_id=old.pk)[0]), alice.team.id)
+    stranger = MemoryCaller(KeyPrincipal(other), alice.team.id)
+
+    assert [entry.value for entry in memory_services.recall(new, namespace=place)] == ["kept"]
+    with pytest.raises(MemoryFault):
+        memory_services.recall(stranger, namespace=place)

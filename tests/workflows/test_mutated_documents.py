@@ -1,0 +1,117 @@
+"""Documents that were damaged at random are read, checked, compiled and shown, or refused with a sentence.
+
+Whatever a document says, nothing but the engine's own errors is raised, and no document takes long or much memory.
+"""
+
+from collections import Counter
+from typing import Any
+
+import pytest
+from django.template.loader import render_to_string
+from django.urls import reverse
+
+from tests.support.mutants import build_mutant, list_originals
+from tests.support.process_use import measure_growth
+from tests.support.processor_time import limit_cpu
+from workflows.engine.errors import DocumentInvalid
+from workflows.engine.language.document import Dialect, Document
+from workflows.engine.language.dsl import export_document, load_document
+from workflows.engine.language.memory_usage import list_memory_scopes
+from workflows.engine.language.plan import compile_plan
+from workflows.engine.language.problems import Problem, mark_unfinished_as_errors
+from workflows.engine.language.validation import validate
+from workflows.engine.language.validation.recalled_prompts import find_recalled_prompt_problems
+from workflows.engine.nodes import KNOWN_KINDS
+from workflows.execution.kinds import load_kinds
+from workflows.forms import build_input_fields
+from workflows.models.documents import from_json, to_json
+from workflows.services.editor.mail_problems import find_mail_problems
+from workflows.services.models.mappings import read_model
+from workflows.templatetags.problems import describe_with_location, list_titles
+from workflows.views.canvas.drawing import draw
+from workflows.views.canvas.picture import build_picture
+from workflows.views.catalog.workflow_page import get_opening, list_suggestions
+from workflows.views.editor import outline, outline_page
+from workflows.views.editor.inspector import panel
+from workflows.views.editor.search import search_document
+
+
+# A second is promised, of a machine that is not shared; hardly a mutant takes more than a tenth of it.
+MAX_SECONDS = 2.0
+MAX_KILOBYTES = 100_000
+
+
+def examine(tree: Any, *, shown: bool = True) -> str:
+    """Do with a document what an import, the editor and a run do with it, and return how it ended."""
+    try:
+        document = load_document(tree, confirm_newer=True).document
+    except DocumentInvalid as invalid:
+        return "refused" if invalid.problems else "refused without a reason"
+    problems = validate(document, load_kinds())
+    _write(document)
+    if shown:
+        _show(document, problems)
+    try:
+        compile_plan(document, load_kinds())
+    except DocumentInvalid:
+        return "invalid"
+    return "invalid" if any(problem.is_error for problem in problems) else "valid"
+
+
+def _write(document: Document) -> None:
+    for dialect in Dialect:
+        export_document(document, dialect, kinds=KNOWN_KINDS)
+    stored = from_json(to_json(document))
+    # A body is folded into its container, which changes the order of nodes once.
+    assert sorted(node.id for node in stored.nodes) == sorted(node.id for node in document.nodes)
+    assert from_json(to_json(stored)) == stored
+
+
+def _show(document: Document, problems: list[Problem]) -> None:
+    kinds = load_kinds()
+    shown = mark_unfinished_as_errors(problems)
+    titles = list_titles(document, kinds)
+    for problem in shown:
+        describe_with_location(problem, titles)
+    draw(document, shown)
+    build_picture(document, kinds)
+    outline.build_rows(document, shown)
+    search_document(document, "a")
+    build_input_fields(document)
+    list_memory_scopes(document, kinds)
+    get_opening(document), list_suggestions(document)
+    list(find_mail_problems(document)), list(find_recalled_prompt_problems(document, kinds))
+    nodes = {node.id: node for node in document.nodes}
+    for node in document.nodes[:4]:
+        read_model(node)
+        context = panel._build_node_context(document, nodes[node.id], 1, [])
+        context |= {"can_edit": True, "workflow": None, "providers": [], "provider_names": []}
+        render_to_string("inspector/_node.html", context)
+        outline_page._build_node_context(nodes[node.id], document, nodes, {})
+
+
+def _examine_all(seeds: range, *, shown_every: int) -> None:
+    """Examine many mutants. The limits are on CPU time and on the growth of the process, with the caches already warm."""
+    reverse("workflows:list")  # imports every view
+    examine(list_originals()[0])
+    endings: Counter[str] = Counter()
+    for seed in seeds:
+        tree = build_mutant(seed)
+        try:
+            with limit_cpu(MAX_SECONDS), measure_growth() as growth:
+                endings[examine(tree, shown=seed % shown_every == 0)] += 1
+        except Exception as error:
+            raise AssertionError(f"Mutant {seed} raised {error!r}") from error
+        assert growth.kilobytes < MAX_KILOBYTES, f"Mutant {seed} is too large"
+    assert set(endings) == {"refused", "invalid", "valid"}
+    assert min(endings.values()) > len(seeds) / 20  # the damage is neither too small nor too large
+
+
+def test_mutated_documents_raise_only_the_engines_errors_and_are_quick():
+    _examine_all(range(1000), shown_every=25)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("first", range(10_000, 20_000, 1_000))
+def test_many_mutated_documents_raise_only_the_engines_errors_and_are_quick(first: int):
+    _examine_all(range(first, first + 1_000), shown_every=5)
