@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev browser bubblewrap run test check fix bench docs messages pins clean
+.PHONY: help setup setup-dev browser bubblewrap run test clients test-clients test-oldest check fix bench docs messages pins clean
 
 # The newest Python we know of that has venv; PYTHON=… chooses another.
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3.14 python3; do \
@@ -15,6 +15,7 @@ ARGS ?=
 TEMPLATES := --indent-width 2 --line-length 140 --extend-exclude "*.j2" templates config/templates
 # Of two cores: while the browser or a server is waited for, a third has work to do.
 WORKERS ?= 3
+OLDEST ?= /usr/lib/postgresql/15/bin
 
 help:  ## list these verbs
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 18
@@ -28,6 +29,16 @@ run: setup  ## start everything on this machine and print the address
 
 test: setup-dev browser bubblewrap  ## run all tests; ARGS='-k word' chooses
 	@$(BIN)/pytest -n $(WORKERS) --dist worksteal $(ARGS)
+
+clients: setup-dev  ## install the clients of other projects, each into an environment of its own
+	@$(BIN)/python -m tests.clients.environments
+
+test-clients: clients  ## run the tests with the clients of other projects
+	@CLIENTS_REQUIRED=1 $(BIN)/pytest -n $(WORKERS) tests/clients $(ARGS)
+
+test-oldest: setup-dev  ## run all tests on PostgreSQL 15, the oldest version that is supported (Debian 12's)
+	@[[ -x "$(OLDEST)/initdb" ]] || { echo "PostgreSQL 15 is needed (on Debian 12: apt-get install postgresql)."; exit 1; }
+	@TEST_POSTGRES=$(OLDEST) $(BIN)/pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 check: setup-dev  ## formatting, lint, types, import contracts, templates, migrations, generated files
 	$(BIN)/ruff format --check .
@@ -47,7 +58,7 @@ fix: setup-dev  ## format, and repair what the linter can
 	$(BIN)/djangofmt --quiet $(TEMPLATES)
 
 bench: setup-dev  ## list the benchmarks; each is one command
-	@grep -HoE '^"""[^"]*' bench/*.py | sed -E 's/^([^:]*):"""/  \1\t/' | expand -t 32
+	@grep -m1 -HoE '^"""[^"]*' bench/*.py bench/*/__main__.py | sed -E 's/^([^:]*):"""/  \1\t/' | expand -t 32
 
 docs: setup-dev  ## write the generated files: .env.example and docs/reference
 	$(BIN)/python manage.py export_env
@@ -79,14 +90,21 @@ $(VENV)/.dev: requirements-dev.txt | $(BIN)/python
 	@echo "  Installing what testing and checking need"
 	@began=$$SECONDS; $(PIP) -r requirements-dev.txt; touch $@ $(VENV)/.runtime; echo "  Installed in $$((SECONDS - began)) s"
 
-# Journeys drive the system's Chromium: the browser builds of the driver's own come from elsewhere than a registry.
+# Journeys drive the system's Chromium: the browser builds of the driver's own come from elsewhere than a registry. The
+# headless shell takes fewer of the processors' seconds; where it can't be had, the whole browser does.
 browser:
-	@if command -v chromium chromium-browser google-chrome >/dev/null 2>&1; then :; \
+	@if command -v chromium-headless-shell >/dev/null 2>&1; then :; \
 	elif [[ $$(id -u) == 0 ]] && command -v apt-get >/dev/null; then \
 		echo "  Installing Chromium for the browser tests"; \
-		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null; \
+		apt-get update -qq || :; \
+		for package in chromium-headless-shell chromium; do \
+			DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$package >/dev/null 2>&1 && break; \
+			[[ $$package != chromium ]] || command -v chromium chromium-browser >/dev/null 2>&1 \
+				|| { echo "Chromium couldn't be installed."; exit 1; }; \
+		done; \
+	elif command -v chromium chromium-browser >/dev/null 2>&1; then :; \
 	elif [[ -n "$${CI:-}" ]]; then echo "No Chromium, and no right to install one: browser tests can't run."; exit 1; \
-	else echo "  No Chromium found: browser tests will be skipped. Install one (on Debian: apt-get install chromium)."; fi
+	else echo "  No Chromium found: browser tests will be skipped. Install one (on Debian: apt-get install chromium-headless-shell)."; fi
 
 # The walls are tested with bubblewrap and without it; where it can't be had, without it only.
 bubblewrap:
