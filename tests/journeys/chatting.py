@@ -30,20 +30,24 @@ def say(page: Page, text: str) -> Locator:
 
 
 def new_conversation(page: Page) -> None:
-    page.get_by_role("link", name="New conversation", exact=True).first.click()
+    """Wait for the whole new page: before its scripts have come, Enter is a line break in the message."""
+    with page.expect_navigation():
+        page.get_by_role("link", name="New conversation", exact=True).first.click()
     expect(page.locator(".chat-log .bubble")).to_have_count(0)
 
 
 def be(page: Page, person: str) -> None:
     page.locator(".chat-head summary").first.click()
     page.get_by_label("Switch user").fill(person)
-    page.get_by_role("button", name="Switch").click()
+    with page.expect_navigation():
+        page.get_by_role("button", name="Switch").click()
     expect(page.locator(".chat-head summary").first).to_contain_text(person)
 
 
 def be_oneself(page: Page) -> None:
     page.locator(".chat-head summary").first.click()
-    page.get_by_role("link", name="Yourself", exact=True).click()
+    with page.expect_navigation():
+        page.get_by_role("link", name="Yourself", exact=True).click()
     expect(page.locator(".chat-head summary").first).to_contain_text("You")
 
 

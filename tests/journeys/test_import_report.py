@@ -76,6 +76,7 @@ def drop(page: Page, target: str, files: dict[str, str] | None = None) -> None:
 
 def check_columns(page: Page) -> None:
     """What to choose stands beside what to know, so that a wide screen isn't left empty."""
+    page.wait_for_load_state("load")  # a heading can be read before the style sheets have come
     left, right = (
         page.get_by_role("heading", name=name).bounding_box()
         for name in ("What came with it", "What has no effect here")
