@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from config.embedded.failed_starts import LogPart, describe_failure
+
 
 class EmbeddedFault(Exception):
     """An embedded service has a problem."""
@@ -10,12 +12,10 @@ class EmbeddedFault(Exception):
 
 
 class ServiceFailed(EmbeddedFault):
-    """The service did not start. The message contains the end of its log."""
+    """The service did not start. The message contains the end of its log, and what to do."""
 
-    def __init__(self, service: str, log: Path) -> None:
-        lines = log.read_text(errors="replace").splitlines() if log.exists() else ["(no log)"]
-        tail = "\n".join(lines[-12:])
-        super().__init__(f"{service} did not start. The end of {log}:\n{tail}")
+    def __init__(self, service: str, log: LogPart, variable: str) -> None:
+        super().__init__(f"{service} did not start. {describe_failure(log, variable)}")
 
 
 class ServiceMissing(EmbeddedFault):
@@ -34,6 +34,27 @@ class FolderOwnedByAnotherUser(EmbeddedFault):
         super().__init__(
             f"{folder} belongs to another user (id {owner}). "
             "Run as that user, or set MNEMOFLOW_HOME to another folder."
+        )
+
+
+class FolderUnusable(EmbeddedFault):
+    """This process may not use the home folder, or its disk is full."""
+
+    def __init__(self, folder: Path, error: OSError) -> None:
+        super().__init__(
+            f"{error.filename or folder} can't be used: {error.strerror or error}. "
+            "Run as the user that it belongs to, or set MNEMOFLOW_HOME to a folder of your own."
+        )
+
+
+class ProgramsOutOfReach(EmbeddedFault):
+    """The OS user of PostgreSQL may not enter the folder of its programs, and they couldn't be copied."""
+
+    def __init__(self, package: Path, copies: Path, reason: object) -> None:
+        super().__init__(
+            f"PostgreSQL's programs are in {package}, which its own user may not enter, and a copy in {copies} could "
+            f"not be made: {reason}. Mend that, or move the installation to a folder that everybody may enter, such "
+            "as /srv, or start it as another user than root, or set DATABASE_URL to a server of your own."
         )
 
 

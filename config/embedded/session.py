@@ -15,7 +15,7 @@ from pathlib import Path
 
 import psycopg
 
-from config.embedded.errors import EmbeddedFault
+from config.embedded.errors import EmbeddedFault, FolderUnusable
 from config.embedded.layout import Layout, find_layout
 from config.embedded.postgres import Postgres
 from config.embedded.progress import print_step
@@ -97,13 +97,18 @@ def run_services_for_command(argv: Sequence[str]) -> Iterator[None]:
 def run_services(announce: Announce = nullcontext) -> Iterator[Services]:
     """Start the services that the settings ask for, and stop them at the end unless another process uses them."""
     settings = env()
-    services = Services.from_settings(settings)
-    if services == Services(None, None):
-        yield services
+    if not settings.embedded_database and not settings.embedded_broker:
+        yield Services(None, None)
         return
-    layout = find_layout(settings.mnemoflow_home)
-    layout.locks.mkdir(parents=True, exist_ok=True)
-    in_use_lock = os.open(layout.locks / "in-use", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        # Before anything else, because the layout depends on who may enter the home folder.
+        settings.mnemoflow_home.mkdir(parents=True, exist_ok=True)
+        layout = find_layout(settings.mnemoflow_home)
+        layout.locks.mkdir(exist_ok=True)
+        in_use_lock = os.open(layout.locks / "in-use", os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        sys.exit(str(FolderUnusable(settings.mnemoflow_home, error)))
+    services = Services.from_settings(settings)
     try:
         with hold_start_lock(layout):
             fcntl.flock(in_use_lock, fcntl.LOCK_SH)
@@ -111,6 +116,8 @@ def run_services(announce: Announce = nullcontext) -> Iterator[Services]:
                 services.start(announce)
             except EmbeddedFault as fault:
                 sys.exit(str(fault))
+            except OSError as error:
+                sys.exit(str(FolderUnusable(layout.server_home, error)))
         try:
             yield services
         finally:

@@ -15,7 +15,12 @@ import redis
 
 from config.embedded import processes
 from config.embedded.errors import ServiceFailed, ServiceMissing
+from config.embedded.failed_starts import LogPart
+from config.embedded.layout import build_redis_url
 from config.embedded.osuser import choose_server_user
+
+
+START_SECONDS = 60  # a server that has ended is not waited for
 
 
 @dataclass
@@ -26,7 +31,7 @@ class Valkey:
 
     @property
     def url(self) -> str:
-        return f"unix://{self.socket}?db=0"
+        return build_redis_url(self.socket)
 
     @property
     def pid_file(self) -> Path:
@@ -62,10 +67,15 @@ class Valkey:
             "--dir", str(self.data), "--appendonly", "yes", "--appendfsync", "everysec", "--save", "",
             "--maxmemory-policy", "noeviction", "--daemonize", "no",
         ]  # fmt: skip
-        child = processes.launch_service(command, self.log)
+        log = LogPart(self.log)
+        try:
+            child = processes.launch_service(command, self.log)
+        except OSError as error:  # the program can't be executed
+            log.add(str(error))
+            raise ServiceFailed("Valkey", log, "BROKER_URL") from error
         self.pid_file.write_text(str(child.pid))
-        if not self._is_responding(timeout=15, child=child):
-            raise ServiceFailed("Valkey", self.log)
+        if not self._is_responding(timeout=START_SECONDS, child=child):
+            raise ServiceFailed("Valkey", log, "BROKER_URL")
 
     def _is_responding(self, timeout: float, child: processes.Service | None = None) -> bool:
         with redis.Redis.from_url(self.url) as client:

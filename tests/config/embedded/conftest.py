@@ -5,16 +5,17 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from config.embedded.layout import find_layout
+from config.embedded import program_copies
+from config.embedded.layout import SYSTEM_HOME, find_layout
 from config.embedded.postgres import Postgres
 from config.embedded.valkey import Valkey
 from config.env import ROOT
+from tests.support.waiting import until
 
 
 @pytest.fixture
@@ -22,10 +23,34 @@ def home() -> Iterator[Path]:
     folder = Path(tempfile.mkdtemp(prefix="mnemo-", dir="/tmp"))
     folder.chmod(0o755)
     yield folder
-    at = find_layout(folder)
+    stop_services(folder)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def stop_services(home: Path) -> None:
+    """End what runs in this home folder, and remove what it has elsewhere."""
+    at = find_layout(home)
     Valkey(at.valkey_data, at.valkey_socket, at.logs / "valkey.log").stop()
     Postgres(at.pg_data, at.sockets, at.logs / "postgres.log").stop()
-    shutil.rmtree(folder, ignore_errors=True)
+    for folder in (at.server_home, at.sockets):
+        if not folder.is_relative_to(home):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def clean_system_home() -> Iterator[None]:
+    """The machine's own folder for copies of the programs, which has no more of them afterwards than before."""
+    copies = SYSTEM_HOME / "programs"
+    before = set(copies.iterdir()) if copies.exists() else set()
+    yield
+    for copy in list(program_copies._used):
+        if copy not in before:
+            program_copies._release(copy)
+    if copies.exists():
+        with program_copies._hold_lock(SYSTEM_HOME / "programs.lock"):
+            for copy in set(copies.iterdir()) - before:
+                if not program_copies._is_used(copy):
+                    shutil.rmtree(copy)
 
 
 @pytest.fixture
@@ -59,16 +84,22 @@ class Up:
     def output(self) -> str:
         return self.log.read_text()
 
-    def address(self, *, seconds: float = 180) -> str:
+    def address(self) -> str:
         """The one it prints."""
-        until = time.monotonic() + seconds
-        while "Press Ctrl-C to stop" not in self.output:
-            assert self.process.poll() is None, self.output
-            assert time.monotonic() < until, self.output
-            time.sleep(0.05)
-        return next(
-            line.strip() for line in self.output.splitlines() if line.strip().startswith("http")
-        )
+        return wait_for_address(self.process, self.log)
+
+
+def wait_for_address(process: "subprocess.Popen[bytes]", log: Path) -> str:
+    """Return the address that `manage.py up` prints once the site is ready."""
+
+    def is_ready() -> bool:
+        text = log.read_text()
+        assert process.poll() is None, text
+        return "Press Ctrl-C to stop" in text
+
+    until(is_ready, why=f"no address in {log}", seconds=240)
+    lines = [line.strip() for line in log.read_text().splitlines()]
+    return next(line for line in lines if line.startswith("http"))
 
 
 @pytest.fixture

@@ -48,6 +48,11 @@ def test_layout_plain_user_keeps_everything_at_home(
     assert at.server_home == at.home
 
 
+def test_layout_path_with_a_comma_has_its_sockets_elsewhere():
+    """A comma separates hosts for PostgreSQL's clients."""
+    assert find_layout(Path("/tmp/a,b")).sockets.parent == Path("/tmp")
+
+
 def test_open_to_others_folder_not_there_yet_is_judged_by_its_parents(tmp_path: Path):
     tmp_path.chmod(0o700)
 

@@ -1,12 +1,13 @@
 import socket
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
 
 from config.embedded.errors import NoFreePort
 from config.embedded.ports import find_free_port, open_listener
+from tests.support.ports import hold_port
 
 
 @pytest.fixture
@@ -16,17 +17,35 @@ def taken() -> Iterator[socket.socket]:
     listener.close()
 
 
+@pytest.fixture
+def free() -> Iterator[int]:
+    """A port that the product may listen on, and nobody else gets."""
+    with hold_port() as port:
+        yield port
+
+
+@pytest.fixture
+def neighbours() -> Iterator[tuple[socket.socket, int]]:
+    """A port that somebody listens on, and the next one, which is free as above."""
+    with ExitStack() as stack:
+        while True:
+            listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+            try:
+                port = stack.enter_context(hold_port(listener.getsockname()[1] + 1))
+            except OSError:  # somebody has it
+                continue
+            break
+        yield listener, port
+
+
 def test_next_free_taken_port_gives_a_later_one(taken: socket.socket):
     wanted = taken.getsockname()[1]
 
     assert find_free_port("127.0.0.1", wanted) > wanted
 
 
-def test_next_free_free_port_is_that_one(taken: socket.socket):
-    wanted = taken.getsockname()[1]
-    taken.close()
-
-    assert find_free_port("127.0.0.1", wanted) == wanted
+def test_next_free_free_port_is_that_one(free: int):
+    assert find_free_port("127.0.0.1", free) == free
 
 
 def test_next_free_address_of_another_machine_says_what_to_set():
@@ -44,25 +63,25 @@ def test_listener_keeps_its_port_from_the_start(taken: socket.socket, tmp_path: 
 
 
 def test_listener_port_that_stood_in_is_used_again_after_a_restart(
-    taken: socket.socket, tmp_path: Path
+    neighbours: tuple[socket.socket, int], tmp_path: Path
 ):
-    wanted, memo = taken.getsockname()[1], tmp_path / "port"
+    (taken, next_port), memo = neighbours, tmp_path / "port"
+    wanted = taken.getsockname()[1]
     with closing(open_listener("127.0.0.1", wanted, memo)) as first:
         used = first.getsockname()[1]
     taken.close()
 
     with closing(open_listener("127.0.0.1", wanted, memo)) as second:
-        assert second.getsockname()[1] == used
+        assert (used, second.getsockname()[1]) == (next_port, next_port)
 
 
 @pytest.mark.parametrize("content", ["", "8000", "a b", "1 2 3"])
-def test_listener_unreadable_memo_is_ignored(content: str, taken: socket.socket, tmp_path: Path):
-    wanted, memo = taken.getsockname()[1], tmp_path / "port"
-    taken.close()
+def test_listener_unreadable_memo_is_ignored(content: str, free: int, tmp_path: Path):
+    memo = tmp_path / "port"
     memo.write_text(content)
 
-    with closing(open_listener("127.0.0.1", wanted, memo)) as listener:
-        assert listener.getsockname()[1] == wanted
+    with closing(open_listener("127.0.0.1", free, memo)) as listener:
+        assert listener.getsockname()[1] == free
 
 
 def test_listener_connections_send_small_writes_at_once(tmp_path: Path):

@@ -3,13 +3,18 @@ import signal
 from contextlib import closing
 from pathlib import Path
 
+import kombu
 import psycopg
 import pytest
+import redis
 
 from config.embedded.layout import find_layout
 from config.embedded.postgres import Postgres
 from config.embedded.processes import find_process
 from config.embedded.session import prepare_database
+from config.embedded.valkey import Valkey
+from config.url_settings import build_database_config
+from tests.config.embedded.conftest import stop_services
 
 
 def server(home: Path) -> Postgres:
@@ -25,7 +30,7 @@ def test_postgres_killed_and_started_again_has_the_data(home: Path):
     process = first.find_process()
     assert process is not None
     process.send_signal(signal.SIGKILL)
-    process.wait(60)
+    process.wait(90)
 
     second = server(home)
     restarted = second.start()
@@ -33,6 +38,39 @@ def test_postgres_killed_and_started_again_has_the_data(home: Path):
     with psycopg.connect(second.build_url()) as connection:
         assert connection.execute("select one from kept").fetchall() == [(1,)]
     assert (started, restarted) == (True, True)
+
+
+# Signs that mean something in URLs, in PostgreSQL's settings or to its clients, and a path longer than a socket's.
+ODD_NAMES = {
+    "spaces and Chinese": "a b 中文",
+    "signs of URLs": "a%41+#?&=;b",
+    "quotes": "a'b\"c",
+    "a comma": "a,b",
+    "150 characters": "long " * 30,
+}
+
+
+@pytest.mark.parametrize("name", ODD_NAMES.values(), ids=ODD_NAMES)
+def test_services_in_a_folder_with_an_odd_name_are_reached_by_their_addresses(
+    home: Path, name: str
+):
+    """As the product reaches them: through Django's settings, Celery's and a URL."""
+    folder = home / name.strip()
+    at = find_layout(folder)
+    valkey = Valkey(at.valkey_data, at.valkey_socket, at.logs / "valkey.log")
+    try:
+        server(folder).start()
+        valkey.start()
+        config = build_database_config(at.build_database_url("postgres", "postgres"))
+        with psycopg.connect(host=config["HOST"], user=config["USER"], dbname="postgres") as plain:
+            assert plain.execute("select 1").fetchone() == (1,)
+        with redis.Redis.from_url(at.redis_url) as client:
+            assert client.ping()
+        with kombu.Connection(at.broker_url) as broker:
+            broker.ensure_connection(max_retries=1, timeout=90)
+            assert broker.connected
+    finally:
+        stop_services(folder)
 
 
 def test_postgres_left_running_is_taken_over(home: Path):

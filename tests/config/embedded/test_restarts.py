@@ -1,5 +1,4 @@
 import signal
-import time
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from config.embedded.layout import find_layout
 from config.embedded.postgres import Postgres
 from config.embedded.restarts import restart_services
 from config.embedded.valkey import Valkey
+from tests.support.waiting import until
 
 
 def start_both(home: Path) -> tuple[Postgres, Valkey]:
@@ -27,18 +27,18 @@ def start_both(home: Path) -> tuple[Postgres, Valkey]:
     return postgres, valkey
 
 
-def kill(service: Postgres | Valkey) -> int:
+def kill(service: Postgres | Valkey) -> psutil.Process:
     process = service.find_process()
     assert process is not None
     process.send_signal(signal.SIGKILL)
-    return process.pid
+    return process
 
 
-def wait_until_back(service: Postgres | Valkey, old_pid: int, *, seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while not (process := service.find_process()) or process.pid == old_pid:
-        assert time.monotonic() < deadline, "the service didn't come back"
-        time.sleep(0.05)
+def wait_until_back(service: Postgres | Valkey, old: psutil.Process) -> None:
+    until(
+        lambda: (process := service.find_process()) and process != old,
+        why="the service didn't come back",
+    )
 
 
 def test_restarts_postgres_and_valkey_killed_come_back_with_their_data(home: Path):
@@ -47,9 +47,9 @@ def test_restarts_postgres_and_valkey_killed_come_back_with_their_data(home: Pat
         connection.execute("create table kept as select 1 as one")
 
     with restart_services({"PostgreSQL": postgres, "Valkey": valkey}, nullcontext):
-        pids = kill(postgres), kill(valkey)
-        wait_until_back(postgres, pids[0])
-        wait_until_back(valkey, pids[1])
+        killed = kill(postgres), kill(valkey)
+        wait_until_back(postgres, killed[0])
+        wait_until_back(valkey, killed[1])
         # Leaving the block waits for an attempt that is under way.
 
     with psycopg.connect(postgres.build_url()) as connection:
@@ -57,7 +57,7 @@ def test_restarts_postgres_and_valkey_killed_come_back_with_their_data(home: Pat
     with redis.Redis.from_url(valkey.url) as client:
         answer = client.ping()
     # The killed ones have been reaped: none of them stays as a zombie.
-    assert (rows, answer, [psutil.pid_exists(pid) for pid in pids]) == (
+    assert (rows, answer, [process.is_running() for process in killed]) == (
         [(1,)],
         True,
         [False, False],
@@ -85,9 +85,7 @@ def test_restarts_a_service_that_can_not_start_is_tried_again_and_the_reason_is_
     failing = Failing()
 
     with restart_services({"Failing": failing, "Absent": None}, nullcontext):
-        deadline = time.monotonic() + 60
-        while failing.starts < 2 and time.monotonic() < deadline:
-            time.sleep(0.02)
+        until(lambda: failing.starts >= 2, why="it wasn't tried again")
 
     assert failing.starts >= 2
     assert "There is no embedded Failing" in capfd.readouterr().err

@@ -1,5 +1,7 @@
 """Commands share the services and leave things as they found them; each is a process, as in life."""
 
+import os
+import pwd
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,6 +15,7 @@ from config.embedded import session
 from config.embedded.layout import find_layout
 from config.embedded.postgres import Postgres
 from config.env import ROOT
+from tests.config.embedded.conftest import stop_services
 
 
 HOLD = "import sys; print('ready', flush=True); sys.stdin.readline()"
@@ -44,7 +47,7 @@ def holding(environment: dict[str, str]):
         yield process
     finally:
         process.stdin.close()
-        process.wait(30)
+        process.wait(90)
         process.stdout.close()
 
 
@@ -59,6 +62,44 @@ def test_command_starts_the_services_and_stops_them_again(home: Path, environmen
 
     assert (shown.stdout, shown.returncode) == ("mnemoflow_app\n", 0)
     assert postgres(home).find_process() is None
+
+
+def test_command_under_a_strict_umask_reaches_its_database(home: Path, environment: dict[str, str]):
+    """Such as 077, which keeps PostgreSQL's user out of whatever root makes."""
+    new_home = home / "new"
+    code = "from django.db import connection as c; c.ensure_connection(); print(c.connection.info.user)"
+    try:
+        for _time in range(2):  # the second start finds the same data
+            shown = subprocess.run(
+                [sys.executable, "manage.py", "shell", "--no-imports", "-c", code],
+                cwd=ROOT, env={**environment, "MNEMOFLOW_HOME": str(new_home)}, umask=0o077,
+                capture_output=True, text=True, check=False, timeout=120,
+            )  # fmt: skip
+            assert (shown.stdout, shown.returncode) == ("mnemoflow_app\n", 0), shown.stderr
+    finally:
+        stop_services(new_home)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can start a command as another user")
+def test_command_in_the_home_of_another_account_says_what_to_do(
+    home: Path, environment: dict[str, str]
+):
+    (home / "locks").mkdir()
+    account = pwd.getpwnam("nobody")
+    # It changes its user when it has loaded everything, for that user may not be able to read the environment.
+    code = (
+        "import os; from config.embedded.session import run_services; os.setgroups([]);"
+        f"os.setgid({account.pw_gid}); os.setuid({account.pw_uid})\nwith run_services(): pass"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+
+    assert (done.returncode, "Traceback" in done.stderr) == (1, False), done.stderr
+    assert f"{home}/locks/in-use can't be used: Permission denied" in done.stderr
+    assert "set MNEMOFLOW_HOME to a folder of your own" in done.stderr
 
 
 def test_command_beside_another_shares_and_leaves_them_running(

@@ -3,7 +3,6 @@
 import os
 import signal
 import socket
-import time
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +13,7 @@ import pytest
 
 from config.embedded.layout import find_layout
 from config.embedded.postgres import Postgres
+from config.embedded.valkey import Valkey
 from tests.config.embedded.conftest import Up
 
 
@@ -23,8 +23,15 @@ def base(address: str) -> str:
 
 
 def status(address: str) -> int:
-    with urllib.request.urlopen(address, timeout=30) as response:
+    with urllib.request.urlopen(address, timeout=90) as response:
         return response.status
+
+
+def find_services(home: Path) -> list[psutil.Process | None]:
+    at = find_layout(home)
+    postgres = Postgres(at.pg_data, at.sockets, at.logs / "postgres.log")
+    valkey = Valkey(at.valkey_data, at.valkey_socket, at.logs / "valkey.log")
+    return [postgres.find_process(), valkey.find_process()]
 
 
 def children(one: Up) -> list[psutil.Process]:
@@ -34,12 +41,10 @@ def children(one: Up) -> list[psutil.Process]:
 @pytest.mark.slow
 def test_up_taken_port_then_ctrl_c_then_killed_then_again(home: Path, up: Callable[..., Up]):
     """One story, because each start takes seconds: see the sentences on the way."""
-    began = time.monotonic()
     with socket.create_server(("127.0.0.1", 0)) as somebody:
         taken = somebody.getsockname()[1]
         first = up("--port", str(taken))
         address = first.address()
-    first_seconds = time.monotonic() - began
 
     # A taken port is answered by the next free one, said so; the printed link signs in and works once.
     assert f"Port {taken} is in use" in first.output
@@ -56,22 +61,21 @@ def test_up_taken_port_then_ctrl_c_then_killed_then_again(home: Path, up: Callab
     os.kill(first.process.pid, signal.SIGINT)
     assert first.process.wait(90) == 0
     assert [process for process in ours if process.is_running()] == []
-    at = find_layout(home)
-    assert Postgres(at.pg_data, at.sockets, at.logs / "postgres.log").find_process() is None
+    assert find_services(home) == [None, None]
 
     # Killed with -9 and started again: soon, with its data, nothing left over in the way.
     third = up()
     third.address()
+    left_running = find_services(home)
     third.process.kill()
     third.process.wait()
-    began = time.monotonic()
     fourth = up()
     address = fourth.address()
-    seconds = time.monotonic() - began
     assert status(address) == 200
     assert "Migrating the database" not in fourth.output
-    # Five seconds on an idle machine; on a busy one no longer than the start that also made the database.
-    assert seconds < max(20, 1.5 * first_seconds), f"{seconds:.1f} s\n{fourth.output}"
+    # What takes the time of a first start has not been done again: the servers are taken over as they are.
+    assert None not in left_running
+    assert find_services(home) == left_running
 
     # SIGTERM ends every child, too.
     ours = children(fourth)
