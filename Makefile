@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev browser bubblewrap run test clients test-clients test-oldest check fix bench docs messages pins clean
+.PHONY: help setup setup-dev browser bubblewrap run test quick changed flaky clients test-clients test-oldest check fix bench docs messages pins clean
 
 # The newest Python we know of that has venv; PYTHON=… chooses another.
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3.14 python3; do \
@@ -15,6 +15,9 @@ ARGS ?=
 TEMPLATES := --indent-width 2 --line-length 140 --extend-exclude "*.j2" templates config/templates
 # Of two cores: while the browser or a server is waited for, a third has work to do.
 WORKERS ?= 3
+RUN_TESTS = $(BIN)/python -m tests.phases --workers $(WORKERS)
+# The commit from which `make changed` tells what is new.
+SINCE ?= HEAD
 OLDEST ?= /usr/lib/postgresql/15/bin
 
 help:  ## list these verbs
@@ -28,17 +31,26 @@ run: setup  ## start everything on this machine and print the address
 	@exec $(BIN)/python manage.py up $(ARGS)
 
 test: setup-dev browser bubblewrap  ## run all tests; ARGS='-k word' chooses
-	@$(BIN)/pytest -n $(WORKERS) --dist worksteal $(ARGS)
+	@$(RUN_TESTS) $(ARGS)
+
+quick: setup-dev  ## run the tests that need no service, in a minute
+	@$(RUN_TESTS) --name quick tests/engine tests/memory/core tests/memory/logic tests/architecture $(ARGS)
+
+changed: setup-dev browser bubblewrap  ## run the tests of what differs from the commit SINCE
+	@$(RUN_TESTS) --name changed --changed $(SINCE) $(ARGS)
+
+flaky: setup-dev browser bubblewrap  ## run each test that failed once and then passed fifty times
+	@$(RUN_TESTS) --flaky
 
 clients: setup-dev  ## install the clients of other projects, each into an environment of its own
 	@$(BIN)/python -m tests.clients.environments
 
 test-clients: clients  ## run the tests with the clients of other projects
-	@CLIENTS_REQUIRED=1 $(BIN)/pytest -n $(WORKERS) tests/clients $(ARGS)
+	@CLIENTS_REQUIRED=1 $(RUN_TESTS) --name clients tests/clients $(ARGS)
 
 test-oldest: setup-dev  ## run all tests on PostgreSQL 15, the oldest version that is supported (Debian 12's)
 	@[[ -x "$(OLDEST)/initdb" ]] || { echo "PostgreSQL 15 is needed (on Debian 12: apt-get install postgresql)."; exit 1; }
-	@TEST_POSTGRES=$(OLDEST) $(BIN)/pytest -n $(WORKERS) --dist worksteal $(ARGS)
+	@TEST_POSTGRES=$(OLDEST) $(RUN_TESTS) --name oldest $(ARGS)
 
 check: setup-dev  ## formatting, lint, types, import contracts, templates, migrations, generated files
 	$(BIN)/ruff format --check .

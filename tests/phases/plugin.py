@@ -1,0 +1,93 @@
+"""The pytest plug-in of a phase: it selects the phase's tests, limits their time, and records how each one ended."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+
+PHASE: Final = "TEST_PHASE"  # the environment variable with the name of the phase; without it all tests are selected
+RECORD: Final = "TEST_RECORD"  # … with the file that gets a line for each event
+BROWSER_LIMIT: Final = 240  # seconds; the limit of the others stands in pyproject.toml
+NIGHTLY_LIMIT: Final = 3 * 3600
+
+
+def get_phase(item: pytest.Item) -> str:
+    """Return the name of the phase that a test belongs to."""
+    if item.get_closest_marker("browser"):
+        return "browser"
+    if item.get_closest_marker("alone") or item.get_closest_marker("timed"):
+        return "alone"
+    return "parallel"
+
+
+def set_limit(item: pytest.Item) -> None:
+    """Give tests that are long by their nature another limit, unless they name one."""
+    if item.get_closest_marker("timeout"):
+        return
+    if item.get_closest_marker("nightly"):
+        item.add_marker(pytest.mark.timeout(NIGHTLY_LIMIT))
+    elif item.get_closest_marker("browser"):
+        item.add_marker(pytest.mark.timeout(BROWSER_LIMIT))
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        set_limit(item)
+    phase = os.environ.get(PHASE)
+    if not phase:
+        return
+    others = [item for item in items if get_phase(item) != phase]
+    if others:
+        config.hook.pytest_deselected(items=others)
+        items[:] = [item for item in items if get_phase(item) == phase]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    record = os.environ.get(RECORD)
+    is_worker = hasattr(config, "workerinput")
+    if record and not is_worker:
+        config.pluginmanager.register(Recorder(Path(record)), "recorder of the phase")
+
+
+class Recorder:
+    """Write a line of JSON for each event at once, so that a process that dies names the test it died in."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("a", encoding="utf-8")
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        self._write(event="start", node=nodeid)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self._write(
+            event="report", node=report.nodeid, when=report.when, outcome=report.outcome,
+            seconds=round(report.duration, 3), reason=get_reason(report) if report.failed else "",
+        )  # fmt: skip
+
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        self._write(event="finish", node=nodeid)
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed:
+            self._write(event="report", node=report.nodeid, when="collect", outcome="failed",
+                        seconds=0, reason=get_reason(report))  # fmt: skip
+
+    def pytest_sessionfinish(self, exitstatus: int) -> None:
+        self._write(event="end", exit=int(exitstatus))
+
+    def _write(self, **values: Any) -> None:  # Any: whatever JSON has
+        self._file.write(json.dumps(values) + "\n")
+        self._file.flush()
+
+
+def get_reason(report: pytest.TestReport | pytest.CollectReport) -> str:
+    """Return where and why a test failed, in one line."""
+    crash = getattr(report.longrepr, "reprcrash", None)
+    if crash is not None:
+        message = crash.message.strip().splitlines() or [""]
+        return f"{Path(crash.path).name}:{crash.lineno}: {message[0]}"
+    lines = [line for line in report.longreprtext.splitlines() if line.strip()]
+    return lines[-1].strip() if lines else "no reason was given"
