@@ -5,15 +5,15 @@ What is set is the same each time; how one gets there isn't. Nothing here depend
 
 import json
 import re
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from playwright.sync_api import Locator, Page, expect
 
 from config.env import ROOT
-from tests.journeys.editing import Draft, id_in, ready
+from tests.journeys.editing import Draft, id_in
+from tests.journeys.seeing import ready, until
 from workflows.engine.language.document import Document
 from workflows.engine.language.dsl import load_document
 
@@ -25,7 +25,6 @@ START, RECALL, THINK, STORE, END = (
     "Store Exchange",
     "End",
 )
-PATIENCE = 30.0
 
 
 class Way(Protocol):
@@ -58,14 +57,6 @@ def new_workflow(page: Page) -> Draft:
     page.locator("main form button[type=submit]").first.click()
     ready(page)
     return Draft(page, id_in(page))
-
-
-def until(page: Page, holds: Callable[[], Any]) -> None:
-    """Asked again and again: the pages' policy lets no test hand the browser a text to evaluate by itself."""
-    end = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < end, "It never came to that."
-        page.wait_for_timeout(50)
 
 
 def kept(page: Page) -> None:

@@ -14,17 +14,18 @@ from playwright.sync_api import (
     Page,
     Request,
     Response,
-    StorageState,
     expect,
     sync_playwright,
 )
 
-from tests.journeys.rooms import Rooms
+from tests.journeys.people import Owner, make_owner
+from tests.journeys.rooms import PATIENCE, Rooms
+from tests.journeys.shell import Shell
 from tests.support.stack import LiveStack
 
 
 # Patience costs nothing where things come soon; five seconds, the default, are little on a busy machine.
-expect.set_options(timeout=20_000)
+expect.set_options(timeout=PATIENCE)
 
 # The headless shell comes first: without the windows of a whole Chromium it takes a quarter less of the processors.
 PROGRAMS = ("chromium-headless-shell", "chromium", "chromium-browser")
@@ -98,9 +99,10 @@ class Troubles:
 
 
 @pytest.fixture(scope="session")
-def session_of_owner() -> dict[str, StorageState]:
-    """Address → cookies of the demo owner there: one start link serves all journeys."""
-    return {}
+def shell(_stack: LiveStack) -> Iterator[Shell]:
+    opened = Shell(_stack)
+    yield opened
+    opened.close()
 
 
 @pytest.fixture(scope="package")
@@ -125,11 +127,23 @@ def page(context: BrowserContext) -> Iterator[Page]:
 
 
 @pytest.fixture
-def signed_in(page: Page, live_stack: LiveStack, session_of_owner: dict[str, StorageState]) -> Page:
-    """A page of the demo owner, who came by the first-run link."""
-    if known := session_of_owner.get(live_stack.url):
-        page.context.add_cookies(known.get("cookies", []))  # type: ignore[arg-type]  # read and written alike
-    else:
-        page.goto(live_stack.start_url())
-        session_of_owner[live_stack.url] = page.context.storage_state()
+def owner(shell: Shell) -> Owner:
+    """Whoever this test is about: a person whom nobody knew before, and who has a team of their own."""
+    return make_owner(shell)
+
+
+@pytest.fixture
+def signed_in(page: Page, owner: Owner, live_stack: LiveStack) -> Page:
+    """A page of the test's own owner."""
+    owner.sign_in(page.context, live_stack.url)
+    return page
+
+
+@pytest.fixture
+def first_owner(page: Page, live_stack: LiveStack) -> Page:
+    """A page of the owner of the whole site, who has just come by the link of the first start.
+
+    All tests of a worker share this person. What is to be alone belongs to `signed_in`.
+    """
+    page.goto(live_stack.start_url())
     return page

@@ -7,6 +7,7 @@ from typing import Any
 from playwright.sync_api import CDPSession, Page, expect
 
 from tests.journeys.canvas_document import document
+from tests.journeys.seeing import DRAWN, ready, steady, until
 
 
 IMPORT = """async (source) => {
@@ -77,17 +78,25 @@ class Board:
 
     def frame(self) -> None:
         """What was moved is drawn."""
-        self.js(
-            "return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));"
-        )
+        self.page.evaluate(DRAWN)
 
     def until(self, body: str) -> None:
         """The pages' policy forbids the eval that Playwright's own waiting is made of."""
-        for _ in range(600):
-            if self.js(body):
-                return
+        until(self.page, lambda: self.js(body), why=f"never true: {body}")
+
+    def zoom(self, by: float) -> None:
+        """Turn the wheel where the mouse is, until the canvas has followed and stands still again."""
+        scale = self.view()[2]
+
+        def is_other_scale() -> bool:
+            self.page.mouse.wheel(0, by)
             self.frame()
-        raise AssertionError(f"never true: {body}")
+            return self.view()[2] != scale
+
+        self.page.keyboard.down("Control")
+        until(self.page, is_other_scale, why="the wheel doesn't zoom")
+        self.page.keyboard.up("Control")
+        self.until("return !canvas.viewport.isZooming;")
 
     def saved(self) -> None:
         expect(self.page.locator(".ed-saved")).to_have_attribute("data-state", "saved")
@@ -114,10 +123,10 @@ def open_board(page: Page, source: dict[str, Any] | None = None) -> Board:
         "localStorage.setItem('editor-panels', JSON.stringify({left: {closed: true}, right: {closed: true}, dock: {closed: true}}))"
     )
     page.goto(f"/workflows/{workflow}/")
-    page.locator("#editor[data-ready='yes']").wait_for(state="attached")
+    ready(page)
     board = Board(page, workflow)
     board.js("canvas.fit();")
-    board.frame()
+    steady(page, board.view)
     return board
 
 

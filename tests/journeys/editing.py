@@ -8,7 +8,8 @@ from typing import Any
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.journeys.chatting import READY, use_sample
+from tests.journeys.chatting import use_sample
+from tests.journeys.seeing import middle, ready, until
 from workflows.engine.language.document import Document
 from workflows.engine.language.dsl import load_document
 
@@ -89,7 +90,7 @@ def import_workflow(page: Page, document: Mapping[str, Any]) -> Draft:
     page.locator("main form button[type=submit]").click()
     editor = page.locator("#editor")
     from_report = page.get_by_role("link", name="Open the workflow")  # if something is missing
-    expect(editor.or_(from_report)).to_be_visible(timeout=READY)
+    expect(editor.or_(from_report)).to_be_visible()
     if from_report.is_visible():
         from_report.click()
     ready(page)
@@ -103,10 +104,6 @@ def id_in(page: Page) -> str:
     return found[1]
 
 
-def ready(page: Page) -> None:
-    expect(page.locator("#editor")).to_have_attribute("data-ready", "yes", timeout=READY)
-
-
 def choose_in_menu(page: Page, command: str) -> None:
     """A row of the menu that is open, be it one level deeper."""
     menu = page.locator("#context-menu")
@@ -117,12 +114,6 @@ def choose_in_menu(page: Page, command: str) -> None:
     row.click()
 
 
-def middle(place: Locator) -> tuple[float, float]:
-    box = place.bounding_box()
-    assert box
-    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-
-
 EDGE_MIDDLE = """(id) => {
   const path = document.getElementById(`edge-${id}`);
   const point = path.getPointAtLength(path.getTotalLength() / 2).matrixTransform(path.getScreenCTM());
@@ -130,12 +121,21 @@ EDGE_MIDDLE = """(id) => {
 }"""
 
 
-def point_at_edge(page: Page, edge: str) -> None:
-    """With the mouse, at its middle, which is brought into view first."""
+def point_at_edge(page: Page, edge: str) -> Locator:
+    """Point at its middle, which is brought into view first, until the label that it has for the mouse is shown."""
+    label = page.locator(f'.wf-label[data-edge="{edge}"]')
     page.evaluate("(id) => mnemoflow.editor.canvas.reveal(id)", edge)
-    x, y = page.evaluate(EDGE_MIDDLE, edge)
-    page.mouse.move(x, y - 40)
-    page.mouse.move(x, y, steps=3)
+
+    def is_shown() -> bool:
+        if label.is_visible():
+            return True
+        x, y = page.evaluate(EDGE_MIDDLE, edge)
+        page.mouse.move(x, y - 40)
+        page.mouse.move(x, y, steps=3)
+        return False
+
+    until(page, is_shown, why="the edge says nothing")
+    return label
 
 
 def press_label(page: Page, label: Locator) -> None:

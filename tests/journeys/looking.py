@@ -10,11 +10,6 @@ OVERFLOW = """() => {
   return scrollWidth > clientWidth ? [`${scrollWidth} px of content in ${clientWidth} px`] : [];
 }"""
 
-# After a change of the window: what fits itself into it has been told in the first frame, and is drawn in the second.
-DRAWN = (
-    "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))"
-)
-
 # Text that is cut at the side, or that sticks out of its card: by the box of each text, not of its element. What ends in an
 # ellipsis, or can be scrolled to, is neither.
 CUT = """() => {

@@ -1,18 +1,22 @@
 """Two people with a browser each on one workflow, and the questions a test asks of both and of the server."""
 
 import json
-import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
-from playwright.sync_api import BrowserContext, FloatRect, Page
+from playwright.sync_api import BrowserContext, FloatRect, Locator, Page
 
+from tests.journeys.people import sign_in
 from tests.journeys.rooms import Rooms
+from tests.journeys.seeing import box_of, ready, until
+from tests.journeys.shell import Shell
 from tests.support.stack import LiveStack
 
+
+T = TypeVar("T")
 
 MAKE = """
 import json, secrets
@@ -36,8 +40,8 @@ for name, role in asked["people"].items():
     people[name] = {{"id": str(user.pk), "cookies": {{k: v.value for k, v in client.cookies.items()}}}}
 owner = User.objects.get(pk=next(iter(people.values()))["id"])
 with tenant([team.pk]):
-    made = importing.import_document(load_user_principal(owner), team_id=team.pk, source=asked["document"], name="Together")
-print("made=" + json.dumps({{"team": str(team.pk), "workflow": str(made.workflow.pk), "people": people}}))
+    copy = importing.import_document(load_user_principal(owner), team_id=team.pk, source=asked["document"], name="Together")
+made = {{"team": str(team.pk), "workflow": str(copy.workflow.pk), "people": people}}
 """
 
 # What a browser shows of the draft; the server's side is `document_of`.
@@ -103,14 +107,16 @@ class Seat:
             self.editor("(e) => e.edits.waiting.length === 0 && e.edits.state !== 'saving'")
         )
 
+    def has_current_form(self) -> bool:
+        """Whether the panel's form is as new as what this browser knows of the draft."""
+        return bool(self.editor("(e) => e.inspector.current.revision >= e.edits.revision"))
+
     def drag(self, node: str, dx: int, dy: int) -> None:
         """By mouse, as a person does."""
-        box = self.box_of(node)
-        assert box is not None
-        self.drag_from(box, dx, dy)
+        self.drag_from(box_of(self.card(node)), dx, dy)
 
-    def box_of(self, node: str) -> FloatRect | None:
-        return self.page.locator(f"#node-{node} > .wf-card").bounding_box()
+    def card(self, node: str) -> Locator:
+        return self.page.locator(f"#node-{node} > .wf-card")
 
     def drag_from(self, box: FloatRect, dx: int, dy: int) -> None:
         x, y = box["x"] + min(40, box["width"] / 2), box["y"] + 14
@@ -166,27 +172,31 @@ class Pair:
         )
         return [(int(str(n)), str(author), str(label), ops) for n, author, label, ops in rows]
 
-    def until(self, what: Callable[[], Any], seconds: float = 40, why: str = "") -> Any:
-        end = time.monotonic() + seconds
-        while not (found := what()):
-            assert time.monotonic() < end, why or "waited in vain"
-            self.seats[0].page.wait_for_timeout(50)
-        return found
+    def until(self, what: Callable[[], T], why: str = "") -> T:
+        return until(self.seats[0].page, what, why=why)
 
-    def until_equal(self, seconds: float = 60) -> None:
-        """Everything sent, everybody as far as the server, and all three the same."""
+    def until_settled(self) -> None:
+        """Everything sent, and everybody as far as the server."""
 
-        def settled() -> bool:
+        def is_settled() -> bool:
             at = self.revision()
             return all(
                 seat.has_settled() and seat.editor("(e) => e.edits.revision") == at
                 for seat in self.seats
             )
 
-        self.until(settled, seconds, "the browsers never came to rest")
+        self.until(is_settled, "the browsers never came to rest")
+
+    def until_equal(self) -> None:
+        """Settled, and all three the same."""
+        self.until_settled()
         for seat in self.seats:
-            seat.page.wait_for_timeout(100)
-            assert seat.shown() == self.rows(), seat.name
+            self._until_same(seat)
+
+    def _until_same(self, seat: Seat) -> None:
+        with suppress(AssertionError):  # what differs is said below
+            self.until(lambda: seat.shown() == self.rows())
+        assert seat.shown() == self.rows(), seat.name
 
 
 def rounded(number: Any) -> float:
@@ -197,6 +207,7 @@ def rounded(number: Any) -> float:
 @contextmanager
 def pair(
     stack: LiveStack,
+    shell: Shell,
     rooms: Rooms,
     people: dict[str, str] | None = None,
     source: dict[str, Any] | None = None,
@@ -208,15 +219,12 @@ def pair(
             "document": source or document(),
         }
     )
-    said = stack.manage("shell", "--no-imports", "-c", MAKE.format(asked=asked))
-    made = json.loads(said.rpartition("made=")[2])
+    made = shell.run(MAKE.format(asked=asked))
     with ExitStack() as lent:
         seats = []
         for name, person in made["people"].items():
             context = lent.enter_context(rooms.lent())
-            context.add_cookies(
-                [{"name": key, "value": value, "url": stack.url} for key, value in person["cookies"].items()]
-            )  # fmt: skip
+            sign_in(context, stack.url, person["cookies"])
             seats.append(Seat(name, person["id"], context, context.pages[0]))
         together = Pair(stack, made["workflow"], made["team"], seats)
         together.began = together.revision()
@@ -227,8 +235,7 @@ def pair(
 
 def open_editor(seat: Seat, workflow: str) -> None:
     seat.page.goto(f"/workflows/{workflow}/")
-    # the first page of a server that has just come up, beside others who test, takes its time
-    seat.page.wait_for_selector("#editor[data-ready=yes]", timeout=60_000)
+    ready(seat.page)
 
 
 def rename(seat: Seat, node: str, title: str) -> None:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from playwright.sync_api import Browser, BrowserContext, Error, Page, ViewportSize
 
 
+PATIENCE = 60_000  # milliseconds until what is awaited surely doesn't come any more
 SIZE: ViewportSize = {"width": 1440, "height": 900}
 HELD = ("Shift", "Control", "Alt", "Meta")
 
@@ -26,7 +27,7 @@ class Rooms:
     def lent(self) -> Iterator[BrowserContext]:
         """One in which nobody has been, as far as a page can tell; its first page is there to be used."""
         context = self._free.pop() if self._free else self._built()
-        context.set_default_timeout(30_000)
+        context.set_default_timeout(PATIENCE)
         try:
             yield context
         finally:

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.journeys.editing import import_workflow, ready
+from tests.journeys.editing import import_workflow
+from tests.journeys.seeing import ready
 
 
 pytestmark = pytest.mark.browser
@@ -61,7 +62,7 @@ def run(page: Page) -> str:
     page.locator("#tab-run").click()
     page.get_by_label("q", exact=True).fill("My favorite color is green")
     page.keyboard.press("Control+Enter")
-    expect(page.locator("#editor[data-run=succeeded]")).to_be_visible(timeout=20_000)
+    expect(page.locator("#editor[data-run=succeeded]")).to_be_visible()
     page.evaluate("window.mnemoflow.editor.panel('log')")
     return page.locator("#editor").get_attribute("data-run-id") or ""
 

@@ -3,9 +3,10 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.journeys.building import fill_in, kept, new_workflow, reading, run, until, wanted
+from tests.journeys.building import fill_in, kept, new_workflow, reading, run, wanted
 from tests.journeys.editing import Draft
 from tests.journeys.languages import BY_NIGHT
+from tests.journeys.seeing import until
 from tests.journeys.ways import Keyboard, Mouse, Outline
 from tests.support.stack import LiveStack
 

@@ -1,13 +1,16 @@
 """With hundreds of cards in view a picture stands in for them; what is done to it is done to the graph."""
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from tests.journeys.canvas_document import edge, node, workflow
 from tests.journeys.drawing import Board, open_board
+from tests.journeys.seeing import box_of, until
 
 
 pytestmark = pytest.mark.browser
+
+MIDDLE = (700, 450)  # of the canvas
 
 
 @pytest.fixture
@@ -21,22 +24,16 @@ def board(signed_in: Page) -> Board:
     return open_board(signed_in, workflow("Large", *nodes, edges=edges))
 
 
-def zoom(board: Board, by: float) -> None:
-    page = board.page
-    page.mouse.move(700, 450)
-    page.keyboard.down("Control")
-    page.mouse.wheel(0, by)
-    page.keyboard.up("Control")
-    board.until("return !canvas.viewport.isZooming;")
+def shows_the_picture(board: Board) -> bool:
+    """A gesture brings it, once it has been painted."""
+    board.zoom(-12)
+    board.zoom(12)
+    return bool(board.js("return canvas.farView.isOn;"))
 
 
 def test_picture_is_shown_dragged_on_and_left_for_the_keyboard(board: Board):
-    for _ in range(40):  # until the picture has been painted
-        zoom(board, -12)
-        zoom(board, 12)
-        if board.js("return canvas.farView.isOn;"):
-            break
-    assert board.js("return canvas.farView.isOn;")
+    board.page.mouse.move(*MIDDLE)
+    until(board.page, lambda: shows_the_picture(board))
     before = board.node("n150")
 
     board.drag(
@@ -50,17 +47,17 @@ def test_picture_is_shown_dragged_on_and_left_for_the_keyboard(board: Board):
 
     board.js("canvas.focus('n150');")
     assert not board.js("return canvas.farView.isOn;")
-    box = board.page.locator('wf-node[data-id="n150"]').bounding_box()
-    assert box is not None
+    box = box_of(board.page.locator('wf-node[data-id="n150"]'))
     assert (box["x"], box["y"]) == pytest.approx(board.inside("n150", 0, 0), abs=1)
 
 
 def test_close_up_shows_the_cards_again_and_hides_those_far_away(board: Board):
-    for _ in range(3):
-        zoom(board, -400)
+    board.page.mouse.move(*MIDDLE)
+    while board.view()[2] <= 0.5:
+        board.zoom(-400)
 
-    assert board.view()[2] > 0.5
-    assert not board.js("return canvas.farView.isOn;")
-    assert board.page.locator("wf-node.off").count() > 100
-    board.js("canvas.focus('n399');")  # one that was not displayed
-    assert board.page.locator('wf-node[data-id="n399"]').is_visible()
+    board.until("return !canvas.farView.isOn;")
+    until(board.page, lambda: board.page.locator("wf-node.off").count() > 100)
+    expect(board.page.locator('wf-node[data-id="n399"]')).to_be_hidden()
+    board.js("canvas.focus('n399');")
+    expect(board.page.locator('wf-node[data-id="n399"]')).to_be_visible()

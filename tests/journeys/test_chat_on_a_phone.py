@@ -4,6 +4,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.journeys.chatting import say, use_sample
+from tests.journeys.seeing import ready
 
 
 pytestmark = pytest.mark.browser
@@ -21,7 +22,7 @@ def test_chat_fills_the_phone_and_its_box_stays_in_sight(signed_in: Page):
     for width, height in SCREENS:
         page.set_viewport_size({"width": width, "height": height})
         page.reload()
-        expect(page.locator("#editor")).to_have_attribute("data-ready", "yes")
+        ready(page)
 
         box = page.get_by_role("textbox", name="Message")
         expect(box).to_be_in_viewport(ratio=1)
@@ -41,7 +42,7 @@ def test_long_name_of_a_test_person_leaves_the_buttons_in_their_row(signed_in: P
     page.set_viewport_size({"width": 360, "height": 640})
     use_sample(page, "A chatbot that remembers")
     page.goto(page.url.partition("?")[0] + "?person=somebody.with.a.long.name@example.org")
-    expect(page.locator("#editor")).to_have_attribute("data-ready", "yes")
+    ready(page)
 
     expect(page.locator("[data-tour=new]")).to_be_in_viewport(ratio=1)
     assert page.locator(".chat-head").evaluate("head => head.scrollWidth <= head.clientWidth")

@@ -8,7 +8,8 @@ from django.templatetags.static import static
 from playwright.sync_api import Locator, Page, expect
 
 from tests.journeys.chatting import say, use_sample
-from tests.journeys.editing import import_workflow, ready
+from tests.journeys.editing import import_workflow
+from tests.journeys.seeing import ready
 from workflows.models import RunEvent
 from workflows.views.runs.recalled_memory import find_missed_query
 

@@ -8,6 +8,7 @@ from playwright.sync_api import Page, expect
 
 from tests.journeys.chatting import say
 from tests.journeys.editing import id_in, import_workflow
+from tests.journeys.seeing import follow
 from tests.support.stack import LiveStack
 from tests.workflows.citations.documents import MODEL, chat_document, search
 
@@ -92,7 +93,7 @@ def test_sources_of_an_answer_are_shown_opened_and_gone_with_their_page(
     page.get_by_role("link", name="Open the page").click()
     expect(page.get_by_role("heading", name="Opening hours", level=1)).to_be_visible()
 
-    page.get_by_role("button", name="Forget").click()
+    follow(page, page.get_by_role("button", name="Forget"))
     page.goto(run)
     expect(page.locator(".citation-gone")).to_contain_text("No longer available")
     expect(sources).to_have_count(1)

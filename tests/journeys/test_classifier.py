@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.journeys.building import until
 from tests.journeys.drawing import open_board
 from tests.journeys.editing import Draft
+from tests.journeys.seeing import until
 
 
 pytestmark = pytest.mark.browser

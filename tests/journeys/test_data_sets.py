@@ -1,7 +1,6 @@
 """A data set in the browser: a case is added and evaluated, and its score appears without a reload."""
 
 import re
-from uuid import uuid4
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -16,9 +15,7 @@ pytestmark = pytest.mark.browser
 def test_data_set_is_evaluated(signed_in: Page, live_stack: LiveStack) -> None:
     page = open_sample(signed_in).page  # something to evaluate
     page.goto(f"{live_stack.url}/data-sets/")
-    page.get_by_label("Name").fill(
-        f"Greetings {uuid4()}"
-    )  # names are unique, and a second try would have it again
+    page.get_by_label("Name").fill("Greetings")
     page.get_by_role("button", name="Create dataset").click()
     page.get_by_label("Message", exact=True).fill("I live in Lyon.")
     page.get_by_label("Expected answer", exact=False).fill("Lyon")
@@ -26,5 +23,5 @@ def test_data_set_is_evaluated(signed_in: Page, live_stack: LiveStack) -> None:
     page.get_by_label("Score", exact=True).select_option("contains")
     page.get_by_role("button", name="Run evaluation").click()
 
-    expect(page.get_by_role("heading", name="Finished")).to_be_visible(timeout=60_000)
+    expect(page.get_by_role("heading", name="Finished")).to_be_visible()
     expect(page.get_by_text(re.compile("[01] / 1"))).to_be_visible()

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.journeys.editing import import_workflow, point_at_edge, press_label, ready
+from tests.journeys.editing import import_workflow, point_at_edge, press_label
+from tests.journeys.seeing import ready
 
 
 pytestmark = pytest.mark.browser
@@ -77,13 +78,13 @@ def another_run(page: Page) -> Iterator[None]:
     before = page.locator("#editor").get_attribute("data-run-id")
     yield
     if before is None:
-        expect(page.locator("#editor[data-run-id]")).to_be_visible(timeout=20_000)
+        expect(page.locator("#editor[data-run-id]")).to_be_visible()
     else:
-        expect(page.locator("#editor")).not_to_have_attribute("data-run-id", before, timeout=20_000)
+        expect(page.locator("#editor")).not_to_have_attribute("data-run-id", before)
 
 
 def until(page: Page, status: str) -> None:
-    expect(page.locator(f"#editor[data-run={status}]")).to_be_visible(timeout=20_000)
+    expect(page.locator(f"#editor[data-run={status}]")).to_be_visible()
 
 
 def step(page: Page, title: str) -> Any:
@@ -117,7 +118,7 @@ def test_run_is_held_changed_and_goes_on(signed_in: Page) -> None:
     until(page, "succeeded")
 
     expect(page.locator("wf-node[data-id=end]")).to_have_attribute("data-state", "completed")
-    assert "b(changed)" in last_run(page, "second", "Second").inner_text()
+    expect(last_run(page, "second", "Second")).to_contain_text("b(changed)")
 
 
 def test_part_of_a_run_keeps_the_rest_and_a_pin_takes_the_nodes_place(signed_in: Page) -> None:
@@ -134,7 +135,7 @@ def test_part_of_a_run_keeps_the_rest_and_a_pin_takes_the_nodes_place(signed_in:
     expect(page.locator("wf-node[data-id=first][data-pinned]")).to_be_attached()
     run(page, "2")
     until(page, "succeeded")
-    assert "b(pinned)" in last_run(page, "second", "Second").inner_text()
+    expect(last_run(page, "second", "Second")).to_contain_text("b(pinned)")
 
     with another_run(page):
         command(page, "second", "run-from")
@@ -152,7 +153,7 @@ def test_node_alone_asks_for_what_it_reads(signed_in: Page) -> None:
     page.locator("[data-needs] button[type=submit]").click()
 
     until(page, "succeeded")
-    assert "b(typed)" in last_run(page, "second", "Second").inner_text()
+    expect(last_run(page, "second", "Second")).to_contain_text("b(typed)")
 
 
 def test_memory_is_tried_out_then_kept(signed_in: Page) -> None:
@@ -179,9 +180,8 @@ def test_what_went_along_an_edge_is_one_press_away(signed_in: Page) -> None:
     run(page, "tea")
     until(page, "succeeded")
 
-    label = page.locator(".wf-label[data-edge=e2]")
     expect(page.locator(".wf-edge[data-id=e2]")).to_have_attribute("data-taken", "yes")
-    point_at_edge(page, "e2")
+    label = point_at_edge(page, "e2")
     # A label that is drawn again while it is pressed loses the click.
     expect(label).to_have_text("a(tea)")
     press_label(page, label)
@@ -209,7 +209,6 @@ def test_answer_leads_to_its_prompt_and_to_where_it_was_learnt(signed_in: Page) 
     shown = page.locator("#insp-last")
     expect(shown).to_contain_text("What do I like?")
     expect(shown.get_by_text("In the prompt").first).to_be_visible()
-    # Other tests of the session have told the owner's memory more, of green tea among it, which no run has taught it.
     expect(shown.locator("[data-learned]", has_text="I like oolong tea").first).to_be_visible()
 
     page.locator("#tab-run").click()

@@ -8,6 +8,7 @@ from playwright.sync_api import Route
 
 from tests.journeys.pairing import Pair, Seat, document, open_editor, pair
 from tests.journeys.rooms import Rooms
+from tests.journeys.shell import Shell
 from tests.support.stack import LiveStack
 
 
@@ -15,8 +16,8 @@ pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")
-def opened(rooms: Rooms, _stack: LiveStack) -> Iterator[Pair]:
-    with pair(_stack, rooms, source=document(6)) as found:
+def opened(rooms: Rooms, _stack: LiveStack, shell: Shell) -> Iterator[Pair]:
+    with pair(_stack, shell, rooms, source=document(6)) as found:
         yield found
 
 

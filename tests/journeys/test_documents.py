@@ -9,6 +9,8 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.journeys.chatting import say
 from tests.journeys.editing import import_workflow
+from tests.journeys.people import Owner
+from tests.journeys.seeing import until
 from tests.support.stack import LiveStack
 from tests.workflows.citations.documents import MODEL, chat_document, search
 from tests.workflows.sandbox.documents import made
@@ -51,18 +53,17 @@ def look_at(page: Page, name: str) -> None:
 
 
 def test_documents_become_pages_that_answers_cite_and_go_with_their_person(
-    signed_in: Page, live_stack: LiveStack, tmp_path: Path
+    signed_in: Page, owner: Owner, live_stack: LiveStack, tmp_path: Path
 ) -> None:
     """One journey in chapters: each begins where the last one ended."""
     page = signed_in
-    name = f"Handbook {os.urandom(2).hex()}"  # a second try finds what the first one left
-    base = create_knowledge_base(page, name)
+    base = create_knowledge_base(page, "Handbook")
     originals = upload_documents(page, tmp_path)
     search_and_open_a_page(page, base, originals)
-    replace_a_document(page, live_stack, base, tmp_path)
+    replace_a_document(page, live_stack, owner, base, tmp_path)
     cite_a_document(page, live_stack, base)
     remove_and_undo(page, base)
-    erase_the_person(page, live_stack, base)
+    erase_the_person(page, live_stack, owner, base)
 
 
 def create_knowledge_base(page: Page, name: str) -> str:
@@ -121,7 +122,9 @@ def search_and_open_a_page(page: Page, base: str, originals: dict[str, bytes]) -
     page.goto(base)
 
 
-def replace_a_document(page: Page, live_stack: LiveStack, base: str, folder: Path) -> None:
+def replace_a_document(
+    page: Page, live_stack: LiveStack, owner: Owner, base: str, folder: Path
+) -> None:
     field = page.locator("document-upload input[type=file]")
     field.set_input_files(str(folder / "leave.md"))
     expect(page.locator("document-upload .file-item")).to_contain_text("nothing new")
@@ -132,11 +135,8 @@ def replace_a_document(page: Page, live_stack: LiveStack, base: str, folder: Pat
     with page.expect_response(lambda answer: answer.request.method == "POST"):
         field.set_input_files(str(changed))
 
-    open_uploads = "select 1 from memory_documentupload where status in ('waiting', 'running')"
-    for _attempt in range(200):
-        if not live_stack.sql(open_uploads):
-            break
-        page.wait_for_timeout(100)
+    open_uploads = "select 1 from memory_documentupload where team_id = %s and status in ('waiting', 'running')"
+    until(page, lambda: not live_stack.sql(open_uploads, [owner.team]))
     page.goto(f"{base}?q=paid+vacation")
     page.locator("#pages .title").first.click()
     expect(page.locator("article.prose")).to_contain_text("thirty days of paid vacation")
@@ -170,24 +170,25 @@ def remove_and_undo(page: Page, base: str) -> None:
     expect(document(page, "report.pdf")).to_contain_text("1 page")
 
 
-def erase_the_person(page: Page, live_stack: LiveStack, base: str) -> None:
+def erase_the_person(page: Page, live_stack: LiveStack, owner: Owner, base: str) -> None:
     """Nothing of the person's documents is left: neither pages nor rows nor contents."""
     rows = live_stack.sql(
-        "select path, subject from workflows_storedfile where origin = 'document'"
+        "select path from workflows_storedfile where origin = 'document' and subject = %s",
+        [owner.id],
     )
     home = Path(live_stack.environment["MNEMOFLOW_HOME"]) / "files"
     assert len(rows) >= 5
-    assert all((home / str(path)).exists() for path, _subject in rows)
+    assert all((home / str(path)).exists() for (path,) in rows)
     token = json.loads(str(page.locator("body").get_attribute("hx-headers:inherited")))
 
     answer = page.request.post(
-        f"/api/v1/memory/subjects/{rows[0][1]}/erase",
+        f"/api/v1/memory/subjects/{owner.id}/erase",
         data=json.dumps({"dry_run": False, "runs": False}),
         headers={**token, "Content-Type": "application/json"},
     )
 
     assert answer.status == 200, answer.text()
     assert not any(answer.json()["left"].values())
-    assert not any((home / str(path)).exists() for path, _subject in rows)
+    assert not any((home / str(path)).exists() for (path,) in rows)
     page.goto(base)
     expect(page.locator("#documents .document")).to_have_count(0)

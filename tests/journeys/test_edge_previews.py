@@ -5,6 +5,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.journeys.chatting import say
 from tests.journeys.editing import Draft, open_sample, point_at_edge, press_label
+from tests.journeys.seeing import box_of, steady
 
 
 pytestmark = pytest.mark.browser
@@ -59,10 +60,11 @@ def test_no_word_on_an_edge_covers_a_card_a_port_or_a_state(signed_in: Page):
     signed_in.evaluate(SELECT, [edge.id for edge in draft.document.edges])
     expect(labels.filter(has_text="Noted: I'm Ana").first).to_be_visible()
 
-    assert signed_in.evaluate(COVERED) == []
+    assert steady(signed_in, lambda: signed_in.evaluate(COVERED)) == []
     signed_in.evaluate("() => { const { canvas } = window.mnemoflow.editor; canvas.fit(); }")
-    shown = [label for label in labels.all() if label.is_visible()]
-    assert len(shown) >= 3  # where there is no room between two cards, a word stays away
+    # Where there is no room between two cards, a word stays away.
+    shown = labels.filter(visible=True)
+    assert steady(signed_in, shown.count) >= 3
 
 
 def test_edge_that_is_moved_takes_its_words_along_when_it_is_let_go(signed_in: Page):
@@ -72,10 +74,7 @@ def test_edge_that_is_moved_takes_its_words_along_when_it_is_let_go(signed_in: P
     label = label_of(signed_in, edge)
     signed_in.evaluate(SELECT, [edge])
     expect(label).to_contain_text("Noted: I'm Ana")
-    before = label.bounding_box()
-    card = draft.node("Answer").bounding_box()
-    assert before
-    assert card
+    before, card = box_of(label), box_of(draft.node("Answer"))
 
     signed_in.mouse.move(card["x"] + 60, card["y"] + 12)
     signed_in.mouse.down()
@@ -86,7 +85,5 @@ def test_edge_that_is_moved_takes_its_words_along_when_it_is_let_go(signed_in: P
 
     expect(label).to_be_visible()
     draft.saved()
-    after = label.bounding_box()
-    assert after
-    assert after != before
+    assert box_of(label) != before
     assert signed_in.evaluate(COVERED) == []

@@ -52,7 +52,6 @@ def test_first_node_dropped_in_is_begun_with_and_the_frame_grows(board: Board):
 
 def test_node_added_at_a_point_of_an_empty_container_is_begun_with(board: Board):
     x, y = board.inside("each", 0.6, 0.6)
-
     board.page.mouse.dblclick(x, y)
     board.page.locator("#picker-query").fill("template")
     board.page.locator("#picker-query").press("Enter")

@@ -1,12 +1,13 @@
 """Small things that make the editor quiet: what is offered, what is said, where the focus and the view are."""
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.journeys.building import new_workflow
 from tests.journeys.canvas_document import node, workflow
 from tests.journeys.drawing import open_board
-from tests.journeys.editing import Draft, open_sample, ready
+from tests.journeys.editing import Draft, open_sample
+from tests.journeys.seeing import ready, steady, until
 
 
 pytestmark = pytest.mark.browser
@@ -58,12 +59,7 @@ def test_refused_edit_is_said_once_and_its_badge_goes_when_looked_at(draft: Draf
     # Noted as it comes: a hint for newcomers may take its place.
     page.evaluate(NOTE_MESSAGES)
     assert page.evaluate(refuse) is None
-    for _ in range(
-        200
-    ):  # the page allows no evaluation in itself, which waiting for a function needs
-        if messages := [text for text in page.evaluate("said") if REASON in text]:
-            break
-        page.wait_for_timeout(100)
+    messages = until(page, lambda: [text for text in page.evaluate("said") if REASON in text])
 
     assert [text.count(REASON) for text in messages] == [1]
     expect(page.locator("[data-toast]", has_text="start node")).to_have_count(0)
@@ -80,7 +76,7 @@ def test_refused_edit_is_said_once_and_its_badge_goes_when_looked_at(draft: Draf
     page.locator("#reported-away").click()
     expect(badge).to_be_hidden()
     page.reload()
-    expect(page.locator("#editor")).to_have_attribute("data-ready", "yes")
+    ready(page)
     expect(badge).to_be_hidden()
 
 
@@ -135,7 +131,7 @@ def test_connecting_from_where_nothing_can_follow_offers_what_it_could_follow(si
 def test_focus_goes_to_what_is_left_and_to_what_comes_back(draft: Draft):
     page = draft.page
     page.reload()
-    expect(page.locator("#editor")).to_have_attribute("data-ready", "yes")
+    ready(page)
     draft.add_template_after("Recall")
     expect(draft.node("Template")).to_be_focused()
 
@@ -212,6 +208,12 @@ def test_phone_begins_where_the_graph_does_and_keeps_its_view_to_itself(draft: D
     assert page.evaluate("() => mnemoflow.editor.canvas.viewport.k") == 2
 
 
+VIEW = (
+    "() => { const v = mnemoflow.editor.canvas.viewport; return [v.x, v.y, v.k].map(Math.round); }"
+)
+WIDTH = "() => mnemoflow.editor.canvas.viewport.width"  # as the canvas has noticed it
+
+
 def test_first_look_leaves_the_room_to_the_canvas_and_stays_the_whole(signed_in: Page):
     new_workflow(signed_in)
     page = signed_in
@@ -224,20 +226,16 @@ def test_first_look_leaves_the_room_to_the_canvas_and_stays_the_whole(signed_in:
         page.keyboard.press("/")
         draft.pick("template")
         draft.saved()
-    view = "() => { const v = mnemoflow.editor.canvas.viewport; return [v.x, v.y, v.k].map(Math.round); }"
     page.get_by_role("button", name="Zoom to fit").click()
     page.get_by_role("button", name="Toggle left panel").click()
     for card in page.locator("wf-node").all():
         expect(card).to_be_in_viewport(ratio=1)
 
     page.evaluate("() => mnemoflow.editor.canvas.viewport.set(40, 60, 0.8)")
-    before = None
-    while (now := page.evaluate(view)) != before:  # until nothing moves it any more
-        before = now
-        page.wait_for_timeout(300)
+    before, narrow = steady(page, lambda: page.evaluate(VIEW)), page.evaluate(WIDTH)
     page.get_by_role("button", name="Close the left panel").click()
-    page.wait_for_timeout(300)
-    assert page.evaluate(view) == before
+    until(page, lambda: page.evaluate(WIDTH) > narrow, why="the canvas never takes the room")
+    assert steady(page, lambda: page.evaluate(VIEW)) == before
 
 
 def test_node_let_go_on_another_lies_right_beside_it(signed_in: Page):
@@ -264,7 +262,7 @@ def test_container_looked_into_is_what_the_inspector_shows(signed_in: Page):
     box = board.js("return [...canvas.model.nodes.values()].find((n) => n.isBox).id;")
     board.js("canvas.editor.panel('node');")
     board.frame()
-    x, y = board.port(box)
+    x, y = steady(signed_in, lambda: board.port(box))
     signed_in.mouse.move(x, y)
     signed_in.mouse.move(x - 2, y)
     board.js("canvas.containers.enter(args[0]);", box)
@@ -288,20 +286,19 @@ def test_find_gets_what_is_typed_however_quickly_it_follows_the_commands(draft: 
 
 
 def test_picker_that_is_opened_before_the_last_node_has_come_keeps_the_focus(draft: Draft):
-    page = draft.page
-    slow = {"offline": False, "latency": 900, "downloadThroughput": -1, "uploadThroughput": -1}
-    page.context.new_cdp_session(page).send("Network.emulateNetworkConditions", slow)
+    page, late = draft.page, list[Route]()
+    page.route("**/draft/", lambda route: late.append(route), times=1)
     before = len(draft.titles)
-    title = next(iter(draft.titles.values()))
-    draft.focus(title)
+    draft.focus("Recall")
     page.keyboard.press("a")
     draft.pick("template")
+    until(page, lambda: late)
 
     page.keyboard.press("a")
     field = page.locator("#picker-query")
     expect(field).to_be_focused()
-    draft.saved()
-    page.wait_for_timeout(300)
+    late[0].continue_()
+    draft.heard("Added Template after Recall")  # said when the node has come
 
     expect(field).to_be_focused()
     assert len(draft.titles) == before + 1

@@ -8,6 +8,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 from tests.journeys.canvas_document import LLM, edge, node, workflow
 from tests.journeys.drawing import open_board
 from tests.journeys.editing import Draft, import_workflow, open_sample
+from tests.journeys.seeing import ready
 
 
 pytestmark = pytest.mark.browser
@@ -75,7 +76,7 @@ def test_nodes_are_added_inserted_and_deleted_with_their_neighbours_joined(draft
     draft.heard("Undone: Deleted Variable aggregator")
     assert draft.ends == inserted
     page.reload()
-    expect(page.locator("#editor")).to_have_attribute("data-ready", "yes")
+    ready(page)
     draft.focus("User message")
     page.keyboard.press("Control+Shift+Z")
     draft.heard("Redone: Deleted Variable aggregator")

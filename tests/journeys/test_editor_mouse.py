@@ -8,7 +8,8 @@ from playwright.sync_api import Locator, Page, expect
 from tests.journeys.canvas_document import node as made
 from tests.journeys.canvas_document import workflow
 from tests.journeys.drawing import open_board
-from tests.journeys.editing import Draft, middle, open_sample, ready
+from tests.journeys.editing import Draft, open_sample
+from tests.journeys.seeing import box_of, middle, ready, steady, until
 
 
 pytestmark = pytest.mark.browser
@@ -19,17 +20,17 @@ def draft(signed_in: Page) -> Draft:
     return open_sample(signed_in)
 
 
+EDGE_MIDDLE = """([from, to]) => {
+  const named = (t) => [...document.querySelectorAll("wf-node")].find((n) => n.dataset.title === t).dataset.id;
+  const path = document.querySelector(`.wf-edge[data-from="${named(from)}"][data-to="${named(to)}"]`);
+  const p = path.getPointAtLength(path.getTotalLength() / 2).matrixTransform(path.getScreenCTM());
+  return [p.x, p.y];
+}"""
+
+
 def between(draft: Draft, source: str, target: str) -> tuple[float, float]:
     """On the edge from one to the other, as it is drawn."""
-    x, y = draft.page.evaluate(
-        """([from, to]) => {
-          const named = (t) => [...document.querySelectorAll("wf-node")].find((n) => n.dataset.title === t).dataset.id;
-          const path = document.querySelector(`.wf-edge[data-from="${named(from)}"][data-to="${named(to)}"]`);
-          const p = path.getPointAtLength(path.getTotalLength() / 2).matrixTransform(path.getScreenCTM());
-          return [p.x, p.y];
-        }""",
-        [source, target],
-    )
+    x, y = steady(draft.page, lambda: draft.page.evaluate(EDGE_MIDDLE, [source, target]))
     return x, y
 
 
@@ -46,8 +47,7 @@ def test_kind_dragged_from_the_palette_lands_where_it_was_let_go(draft: Draft):
         expect(first).to_have_attribute("data-add-kind", best)
     page.get_by_role("searchbox", name="Search nodes").fill("recall")
 
-    canvas = page.locator("[data-canvas]").bounding_box()
-    assert canvas
+    canvas = box_of(page.locator("[data-canvas]"))
     page.mouse.move(*middle(item))
     page.mouse.down()
     page.mouse.move(canvas["x"] + 200, canvas["y"] + 600, steps=8)
@@ -80,8 +80,7 @@ def test_kind_dropped_on_an_edge_is_inserted(draft: Draft):
 
 def pull_into_nothing(page: Page, port: Locator) -> None:
     """An edge from the port, let go where nothing stands."""
-    canvas = page.locator("[data-canvas]").bounding_box()
-    assert canvas
+    canvas = box_of(page.locator("[data-canvas]"))
     page.mouse.move(*middle(port))
     page.mouse.down()
     page.mouse.move(canvas["x"] + 400, canvas["y"] + 80, steps=8)
@@ -119,10 +118,7 @@ def test_node_added_under_the_overview_is_moved_out_from_under_it(signed_in: Pag
     board = open_board(signed_in, workflow("One", made("a", "start", "A", 0, 0)))
     overview = signed_in.locator(".wf-minimap")
     expect(overview).to_be_visible()
-    canvas = signed_in.locator("[data-canvas]").bounding_box()
-    box = overview.bounding_box()
-    assert canvas
-    assert box
+    canvas, box = box_of(signed_in.locator("[data-canvas]")), box_of(overview)
 
     signed_in.mouse.dblclick(box["x"] - 60, box["y"] + 20)
     signed_in.locator("#picker-query").fill("template")
@@ -132,8 +128,7 @@ def test_node_added_under_the_overview_is_moved_out_from_under_it(signed_in: Pag
     board.frame()
 
     [new] = board.chosen()
-    at = signed_in.locator(f"wf-node[data-id='{new}']").bounding_box()
-    assert at
+    at = box_of(signed_in.locator(f"wf-node[data-id='{new}']"))
     assert at["x"] + at["width"] <= box["x"] or at["y"] + at["height"] <= box["y"]
     assert at["x"] >= canvas["x"]
     assert at["y"] >= canvas["y"]
@@ -160,15 +155,21 @@ def test_mark_of_the_problems_follows_their_number(draft: Draft):
 def test_plus_on_an_edge_inserts_and_double_click_adds(draft: Draft):
     page = draft.page
     edge = between(draft, "User message", "Recall")
-    page.mouse.move(edge[0] - 3, edge[1])
-    page.mouse.move(*edge)
     plus = page.get_by_role("button", name="Insert node here")
+
+    def is_offered() -> bool:
+        if plus.is_visible():
+            return True
+        page.mouse.move(edge[0] - 3, edge[1])
+        page.mouse.move(*edge)
+        return False
+
+    until(page, is_offered)
     plus.click()
     draft.pick("template")
     draft.heard(re.compile("Inserted Template between User message and Recall"))
 
-    canvas = page.locator("[data-canvas]").bounding_box()
-    assert canvas
+    canvas = box_of(page.locator("[data-canvas]"))
     page.mouse.dblclick(canvas["x"] + 150, canvas["y"] + 120)
     draft.pick("aggregator")
     draft.heard("Added Variable aggregator")

@@ -7,6 +7,7 @@ from playwright.sync_api import Page, expect
 
 from tests.journeys.canvas_document import node, workflow
 from tests.journeys.drawing import open_board
+from tests.journeys.seeing import box_of, steady
 
 
 pytestmark = pytest.mark.browser
@@ -37,31 +38,27 @@ def test_all_in_view_lies_clear_of_overview_tools_and_first_steps(
     board = open_board(signed_in, grid(4, 4))
     expect(signed_in.locator(".steps-pill")).to_be_visible()
     signed_in.get_by_role("tab", name="Log").click()
-    board.frame()
+    steady(signed_in, board.view)
 
     board.js("canvas.viewport.fit(canvas.bounds());")
-    board.frame()
-    assert board.js(COVERED) != []  # so there is something to be kept clear of
+    # So there is something to be kept clear of.
+    assert steady(signed_in, lambda: board.js(COVERED)) != []
 
     board.js("canvas.fit();")
-    board.frame()
-    assert board.js(COVERED) == []
+    assert steady(signed_in, lambda: board.js(COVERED)) == []
 
 
 def test_picker_opened_near_the_inspector_stays_over_the_canvas(signed_in: Page):
     board = open_board(signed_in, grid(1, 1))
     board.js("canvas.editor.panel('run');")
     board.frame()
-    canvas = signed_in.locator("[data-canvas]").bounding_box()
-    assert canvas
-    board.frame()
-    seen = board.view()
+    canvas = box_of(signed_in.locator("[data-canvas]"))
+    seen = steady(signed_in, board.view)
 
     signed_in.mouse.dblclick(canvas["x"] + canvas["width"] - 30, canvas["y"] + 60)
     expect(signed_in.locator("#picker-query")).to_be_focused()
-    picker = signed_in.locator("#picker").bounding_box()
+    picker = box_of(signed_in.locator("#picker"))
 
-    assert picker
     assert picker["x"] + picker["width"] <= canvas["x"] + canvas["width"]
     assert picker["y"] + picker["height"] <= canvas["y"] + canvas["height"]
     assert board.view() == seen
@@ -69,17 +66,15 @@ def test_picker_opened_near_the_inspector_stays_over_the_canvas(signed_in: Page)
 
 def test_node_added_at_the_edge_of_the_view_moves_it_no_further_than_needed(signed_in: Page):
     board = open_board(signed_in, grid(1, 1))
-    canvas = signed_in.locator("[data-canvas]").bounding_box()
-    assert canvas
-    before = board.view()
+    canvas = box_of(signed_in.locator("[data-canvas]"))
+    before = steady(signed_in, board.view)
 
     signed_in.mouse.dblclick(canvas["x"] + canvas["width"] - 60, canvas["y"] + 200)
     signed_in.locator("#picker-query").fill("template")
     signed_in.locator("#picker-query").press("Enter")
     board.until("return canvas.model.nodes.size === 2;")
     board.saved()
-    board.frame()
 
-    after = board.view()
+    after = steady(signed_in, board.view)
     assert after[1] == before[1]
     assert 0 < before[0] - after[0] < 240

@@ -6,16 +6,14 @@ from itertools import cycle
 from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, StorageState, expect
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.journeys.chatting import say, use_sample
 from tests.journeys.conftest import Troubles
-from tests.journeys.editing import ready
 from tests.journeys.looking import (
     COLOURS,
     CONTRAST,
     CUT,
-    DRAWN,
     GUTTER,
     HEADINGS,
     IDS,
@@ -26,7 +24,10 @@ from tests.journeys.looking import (
     complaints,
     shut_out,
 )
+from tests.journeys.people import Owner, make_owner
 from tests.journeys.rooms import Rooms
+from tests.journeys.seeing import DRAWN, ready
+from tests.journeys.shell import Shell
 from tests.support.stack import LiveStack
 
 
@@ -47,11 +48,16 @@ def places() -> Places:
     return {}
 
 
+@pytest.fixture(scope="module")
+def owner(shell: Shell) -> Owner:
+    """One for all tests here: filling the pages takes longer than reading some of them."""
+    return make_owner(shell)
+
+
 @pytest.fixture
-def filled(signed_in: Page, places: Places, session_of_owner: dict[str, StorageState]) -> Places:
+def filled(signed_in: Page, places: Places) -> Places:
     if not places:
         places |= fixed_places() | places_of_rows(signed_in)
-        # the languages' cookie is set by the test, so the owner's cookies must not bring one
     return places
 
 
@@ -207,15 +213,9 @@ def go(page: Page, address: str) -> None:
 
 
 @pytest.fixture
-def reader(
-    rooms: Rooms,
-    live_stack: LiveStack,
-    session_of_owner: dict[str, StorageState],
-    filled: object,
-) -> Iterator[BrowserContext]:
+def reader(rooms: Rooms, owner: Owner, live_stack: LiveStack) -> Iterator[BrowserContext]:
     with rooms.lent() as context:
-        known = session_of_owner[live_stack.url].get("cookies", [])
-        context.add_cookies(known)  # type: ignore[arg-type]  # read and written alike
+        owner.sign_in(context, live_stack.url)
         yield context
 
 

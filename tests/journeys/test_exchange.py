@@ -8,34 +8,39 @@ from playwright.sync_api import Page, expect
 
 from tests.journeys.languages import LANGUAGES
 from tests.journeys.looking import CONTRAST, NAMELESS, OVERFLOW, complaints
+from tests.journeys.people import Owner
+from tests.journeys.shell import Shell
 from tests.support.stack import LiveStack
 
 
 pytestmark = pytest.mark.browser
 
+OUTSIDE = "ben@example.org"
 TELL = """
-from accounts.models import Membership, User
+from accounts.models import User
 from accounts.principals import load_user_principal
-from accounts.tenancy import lookup
 from memory import services
-user = User.objects.get(is_superuser=True)
-who = load_user_principal(user)
-team = sorted(who.team_ids)[0]
-for subject, text in ((str(user.pk), "I like green tea"), ("{outside}", "Ben likes black tea")):
+who = load_user_principal(User.objects.get(pk="{owner}"))
+(team,) = who.team_ids
+for subject, text in (("{owner}", "I like green tea"), ("{outside}", "Ben likes black tea")):
     identity = {{"user_id": subject}}
     caller = services.MemoryCaller(who, team, identity=identity, reach=services.list_reachable(identity))
-    services.remember(caller, scope="user", key="tea {mark}", value=text)
+    services.remember(caller, scope="user", key="tea", value=text)
 """
 AT = "2026-05-01T10:00:00Z"
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_data_is_taken_along_brought_in_and_an_outside_person_erased(
-    signed_in: Page, live_stack: LiveStack, tmp_path: Path, language: str
+    signed_in: Page,
+    owner: Owner,
+    shell: Shell,
+    live_stack: LiveStack,
+    tmp_path: Path,
+    language: str,
 ):
-    page, mark = signed_in, language[:2]
-    outside = f"ben-{mark}@example.org"
-    live_stack.manage("shell", "--no-imports", "-c", TELL.format(outside=outside, mark=mark))
+    page = signed_in
+    shell.run(TELL.format(owner=owner.id, outside=OUTSIDE))
     page.context.add_cookies(
         [{"name": "django_language", "value": language, "url": live_stack.url}]
     )
@@ -43,20 +48,18 @@ def test_data_is_taken_along_brought_in_and_an_outside_person_erased(
     expect(page.locator("html")).to_have_attribute("lang", language)
     assert complaints(page, CONTRAST, NAMELESS, OVERFLOW) == []
 
-    export_my_data(page, tmp_path, mark)
-    import_and_take_back(page, tmp_path, mark)
-    erase(page, tmp_path, outside)
+    export_my_data(page, tmp_path)
+    import_and_take_back(page, tmp_path)
+    erase(page, tmp_path, OUTSIDE)
 
 
-def export_my_data(page: Page, folder: Path, mark: str) -> None:
+def export_my_data(page: Page, folder: Path) -> None:
     with page.expect_download() as download:
         page.locator("a[href='/memory/export/me/']").click()
     file = folder / "mine.jsonl"
     download.value.save_as(file)
     found = [json.loads(line) for line in file.read_text().splitlines()]
-    assert [one["value"] for one in found if one.get("key") == f"tea {mark}"] == [
-        "I like green tea"
-    ]
+    assert [one["value"] for one in found if one.get("key") == "tea"] == ["I like green tea"]
 
     # What is here already changes nothing, and no way to do so is offered.
     page.locator("#import input[type=file]").set_input_files(file)
@@ -65,8 +68,8 @@ def export_my_data(page: Page, folder: Path, mark: str) -> None:
     expect(page.locator("#report button[name=sure]")).to_have_count(0)
 
 
-def import_and_take_back(page: Page, folder: Path, mark: str) -> None:
-    namespace, file = f"global:brought-{mark}", folder / "brought.jsonl"
+def import_and_take_back(page: Page, folder: Path) -> None:
+    namespace, file = "global:brought", folder / "brought.jsonl"
     entry = {
         "type": "entry", "namespace": namespace, "id": "01900000-0000-7000-8000-000000000001",
         "key": "k", "value": "brought", "metadata": {}, "category": "fact", "tier": "long_term",
@@ -107,7 +110,7 @@ def erase(page: Page, folder: Path, outside: str) -> None:
     assert complaints(page, CONTRAST, NAMELESS, OVERFLOW) == []
     page.locator("button[name=sure]").click()
 
-    expect(page.locator("#erasure .notice-ok")).to_be_visible(timeout=30_000)
+    expect(page.locator("#erasure .notice-ok")).to_be_visible()
     assert complaints(page, CONTRAST, NAMELESS, OVERFLOW) == []
     with page.expect_download() as download:
         page.locator("#erasure a[download]").click()

@@ -11,6 +11,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.journeys.chatting import say
 from tests.journeys.editing import import_workflow
+from tests.journeys.seeing import box_of, ready
 from tests.support.stack import LiveStack
 from tests.workflows.sandbox.documents import made
 
@@ -183,7 +184,7 @@ def test_file_of_another_type_is_refused_when_it_is_chosen(signed_in: Page, tmp_
     disguised.write_bytes(files["report.pdf"].read_bytes())
     page = import_workflow(signed_in, WORKFLOW).page.context.new_page()  # whose refusal is wanted
     page.goto(signed_in.url)
-    expect(page.locator("#editor")).to_have_attribute("data-ready", "yes", timeout=60_000)
+    ready(page)
     card = page.locator("#run-card")
     picture = card.locator("file-picker").nth(1)
     expect(picture).to_contain_text("One file: images up to 10 MB")
@@ -274,9 +275,7 @@ def test_chat_takes_files_once_its_workflow_does(signed_in: Page, tmp_path: Path
     expect(page.locator(".chat-log .file-picture")).to_contain_text("cat.png")
     # A document beside a picture is as high as a line, not as the picture.
     link = page.locator(".chat-log .file-items .file-item", has_text="note.txt")
-    box = link.bounding_box()
-    assert box is not None
-    assert box["height"] < 60
+    assert box_of(link)["height"] < 60
     # The answer has the picture itself, and neither its link nor the link's signature.
     expect(answer).not_to_contain_text("token=")
     shown = answer.get_by_role("img", name="cat.png")
@@ -318,7 +317,7 @@ def test_chat_asks_for_the_fields_of_its_start(signed_in: Page, tmp_path: Path):
     address = import_workflow(signed_in, ORDER_CHAT).page.url
     page = signed_in.context.new_page()
     page.goto(address)
-    expect(page.locator("#editor")).to_have_attribute("data-ready", "yes", timeout=60_000)
+    ready(page)
     page.locator(".ed-right [role=tab]", has_text="Chat").click()
     inputs = page.locator("#chat-inputs")
     look_at(page, "chat-inputs")
@@ -343,7 +342,7 @@ def test_chat_asks_for_the_fields_of_its_start(signed_in: Page, tmp_path: Path):
     expect(say(page, "And now?")).to_have_text("Order 4711, slip slip.pdf: And now?")
     # A reload keeps the inputs of the conversation, its file among them.
     page.reload()
-    expect(page.locator("#editor")).to_have_attribute("data-ready", "yes", timeout=60_000)
+    ready(page)
     expect(item(inputs, "slip.pdf")).to_have_class(re.compile("is-there"))
     expect(say(page, "Still there?")).to_have_text("Order 4711, slip slip.pdf: Still there?")
     page.close()

@@ -5,9 +5,8 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.journeys.chatting import say, use_sample
-from tests.journeys.editing import ready
-from tests.journeys.test_about_me import ENGLISH, nothing_is_known
+from tests.journeys.chatting import new_conversation, say, use_sample
+from tests.journeys.seeing import follow, ready
 from tests.support.stack import LiveStack
 
 
@@ -27,11 +26,15 @@ def ticked(page: Page, *steps: str) -> None:
         expect(page.locator(f'.steps [data-step="{step}"]')).to_have_class(re.compile("is-done"))
 
 
+def test_start_link_leads_to_the_first_steps(first_owner: Page):
+    page = first_owner
+    page.goto("/")
+    expect(page.locator("#first-steps")).to_be_visible()
+
+
 def test_newcomer_is_led_from_a_fact_told_to_a_published_workflow(signed_in: Page):
     page = signed_in
-    nothing_is_known(page, ENGLISH)  # a fact that is known already is not remembered again
     use_sample(page, "A chatbot that remembers")
-    ready(page)
     page.locator("[data-steps-toggle]").click()
     page.get_by_role("button", name="Start tour").click()
 
@@ -58,7 +61,7 @@ def asked_anew_and_cited(page: Page) -> None:
     bubble(page, 3)
     # Shown again on the page of the new conversation, this run is no answer to what is asked there.
     expect(say(page, QUESTION)).to_contain_text("peanuts")
-    page.get_by_role("link", name="New conversation").first.click()
+    new_conversation(page)
     expect(page.locator("#panel-log .log-row")).not_to_have_count(0)
     bubble(page, 4)
     expect(say(page, QUESTION)).to_contain_text("peanuts")
@@ -69,11 +72,11 @@ def asked_anew_and_cited(page: Page) -> None:
 
 def somebody_else_knows_nothing(page: Page) -> None:
     bubble(page, 6)
-    page.get_by_role("link", name="Switch user").click()
+    follow(page, page.get_by_role("link", name="Switch user"))
     bubble(page, 7)
     expect(say(page, QUESTION)).to_contain_text("I don't know anything about that yet")
     bubble(page, 8)
-    page.get_by_role("link", name="Switch back to yourself").click()
+    follow(page, page.get_by_role("link", name="Switch back to yourself"))
 
 
 def forgotten_and_undone(page: Page) -> None:
@@ -97,7 +100,6 @@ def published(page: Page) -> None:
 def test_tour_ends_with_escape_and_is_taken_up_again_from_the_menu(signed_in: Page):
     page = signed_in
     use_sample(page, "A chatbot that remembers")
-    ready(page)
     page.locator("[data-steps-toggle]").click()
     page.get_by_role("button", name="Start tour").click()
     bubble(page, 1)
@@ -133,35 +135,23 @@ def test_same_in_chinese(signed_in: Page, live_stack: LiveStack):
     )
     page.goto("/samples/")
     expect(page.locator("html")).to_have_attribute("lang", "zh-hans")
-    page.locator('form[action="/samples/chatbot/copy/"] button').click()
+    follow(page, page.locator('form[action="/samples/chatbot/copy/"] button'))
     ready(page)
-    box = page.locator(".chat-form textarea")
-    answers = page.locator(".chat-log .bubble-it")
 
-    box.fill("我对花生过敏。")
-    box.press("Enter")
-    expect(answers.last).to_contain_text("记下了")
-    page.locator('[data-tour="new"]').click()
+    expect(say(page, "我对花生过敏。")).to_contain_text("记下了")
+    follow(page, page.locator('[data-tour="new"]'))
     expect(page.locator(".chat-log .bubble")).to_have_count(0)
-    ready(page)
-    box.fill("我不能吃什么？")
-    box.press("Enter")
-    expect(answers.last).to_contain_text("花生")
-    page.locator(".chips-do a").nth(1).click()
+    expect(say(page, "我不能吃什么？")).to_contain_text("花生")
+    follow(page, page.locator(".chips-do a").nth(1))
     expect(page.locator("#chat-place [name=person]")).to_have_value("Ben")
-    ready(page)
-    box.fill("我不能吃什么？")
-    box.press("Enter")
-    expect(answers.last).to_contain_text("什么都不知道")
+    expect(say(page, "我不能吃什么？")).to_contain_text("什么都不知道")
 
 
 def test_tour_goes_on_for_somebody_whose_fact_is_known_already(signed_in: Page):
     page = signed_in
     use_sample(page, "A chatbot that remembers")
-    ready(page)
     say(page, FACT)
     use_sample(page, "A chatbot that remembers")
-    ready(page)
     page.locator("[data-steps-toggle]").click()
     page.get_by_role("button", name="Start tour").click()
     bubble(page, 1)
@@ -169,6 +159,3 @@ def test_tour_goes_on_for_somebody_whose_fact_is_known_already(signed_in: Page):
     page.get_by_role("button", name=FACT).click()
 
     expect(page.locator("#tour [data-tour-count]")).not_to_have_text("1/11")
-    # Or it would go on in the next test that opens an editor.
-    page.get_by_role("button", name="End tour").click()
-    expect(page.locator("#tour")).to_be_hidden()

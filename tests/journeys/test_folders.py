@@ -1,21 +1,17 @@
 """Folders of the Workflows page by mouse and by keys: made, filled, searched through, renamed and taken away again."""
 
 import re
-from itertools import count
-from typing import Final
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.journeys.languages import LANGUAGES
 from tests.journeys.looking import CONTRAST, NAMELESS, OVERFLOW, complaints
-from tests.journeys.ways import middle
+from tests.journeys.seeing import follow, middle
 from tests.support.stack import LiveStack
 
 
 pytestmark = pytest.mark.browser
-
-NUMBERS: Final = count(1)
 
 
 @pytest.fixture
@@ -30,18 +26,13 @@ def listing(signed_in: Page, live_stack: LiveStack, language: str) -> Page:
     return page
 
 
-def numbered(name: str) -> str:
-    """Return a name that no earlier try of a test has used: what that try made is still there."""
-    return f"{name} {next(NUMBERS)}"
-
-
 def new_workflow(page: Page, name: str) -> None:
     """Where one is."""
     page.locator(".page-head a[href^='/workflows/new/']").click()
     page.locator("[name=name]").fill(name)
     page.locator("form.card button[type=submit]").click()
     expect(page.locator("#workflow-name")).to_have_text(name)
-    page.locator(".ed-top > a").first.click()
+    follow(page, page.locator(".ed-top > a").first)
     expect(row(page, name)).to_be_visible()
 
 
@@ -50,8 +41,14 @@ def new_folder(page: Page, name: str) -> None:
     page.locator(".page-head a[href^='/workflows/folders/new/']").click()
     expect(page.locator("#folder-dialog [name=name]")).to_be_focused()
     page.keyboard.type(name)
-    page.keyboard.press("Enter")
+    enter(page)
     expect(tile(page, name)).to_be_visible()
+
+
+def enter(page: Page) -> None:
+    """What is typed, and wait for the whole next page."""
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
 
 
 def row(page: Page, name: str) -> Locator:
@@ -76,20 +73,20 @@ def drag(page: Page, what: Locator, onto: Locator) -> None:
 
 def search(page: Page, words: str) -> None:
     page.locator("input[type=search]").fill(words)
-    page.keyboard.press("Enter")
+    enter(page)
     expect(page).to_have_url(re.compile(r"\?q="))
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_folder_is_made_filled_found_renamed_and_taken_away(listing: Page, language: str):
     page = listing
-    outer, inner, name = numbered("Customers"), numbered("Letters"), numbered("Answer")
+    outer, inner, name = "Customers", "Letters", "Answer"
     new_folder(page, outer)
     new_workflow(page, name)
 
     drag(page, row(page, name), tile(page, outer))
     expect(row(page, name)).to_have_count(0)
-    tile(page, outer).locator("a.folder-open").click()
+    follow(page, tile(page, outer).locator("a.folder-open"))
     expect(row(page, name)).to_be_visible()
 
     new_folder(page, inner)
@@ -98,8 +95,8 @@ def test_folder_is_made_filled_found_renamed_and_taken_away(listing: Page, langu
     search(page, name)
     expect(row(page, name).locator(".in-folder")).to_have_text(f"{outer} / {inner}")
 
-    row(page, name).locator(".in-folder a").click()
-    renamed = rename_here(page, numbered("Post"))
+    follow(page, row(page, name).locator(".in-folder a"))
+    renamed = rename_here(page, "Post")
     delete_here(page)
     expect(page.locator("h1")).to_have_text(outer)
     expect(tile(page, renamed)).to_have_count(0)
@@ -120,7 +117,7 @@ def move_by_keys(page: Page, name: str, *, into: str) -> None:
             break
         page.keyboard.press("ArrowDown")
     assert complaints(page, CONTRAST, NAMELESS) == []
-    page.keyboard.press("Enter")
+    enter(page)
     expect(dialog).to_be_hidden()
 
 
@@ -129,7 +126,7 @@ def rename_here(page: Page, name: str) -> str:
     page.locator(".folder-head a[href*='/rename/']").click()
     expect(page.locator("#folder-dialog [name=name]")).to_be_focused()
     page.keyboard.type(name)  # the former one is selected, so this takes its place
-    page.keyboard.press("Enter")
+    enter(page)
     expect(page.locator("h1")).to_have_text(name)
     return name
 
@@ -154,8 +151,8 @@ def test_chosen_workflows_are_dragged_together_and_a_folder_by_its_tile(
     listing: Page, language: str
 ):
     page = listing
-    ships, harbour = numbered("Ships"), numbered("Harbour")
-    sail, oar, anchor = numbered("Sail"), numbered("Oar"), numbered("Anchor")
+    ships, harbour = "Ships", "Harbour"
+    sail, oar, anchor = "Sail", "Oar", "Anchor"
     for name in (ships, harbour):
         new_folder(page, name)
     for name in (sail, oar, anchor):
@@ -169,8 +166,8 @@ def test_chosen_workflows_are_dragged_together_and_a_folder_by_its_tile(
     drag(page, tile(page, ships), tile(page, harbour))
     expect(tile(page, ships)).to_have_count(0)
 
-    tile(page, harbour).locator("a.folder-open").click()
-    tile(page, ships).locator("a.folder-open").click()
+    follow(page, tile(page, harbour).locator("a.folder-open"))
+    follow(page, tile(page, ships).locator("a.folder-open"))
     expect(page.locator("tbody tr")).to_have_count(2)
     drag(page, row(page, sail), page.locator(".crumbs a").first)
     expect(page.locator("tbody tr")).to_have_count(1)
@@ -181,7 +178,7 @@ def test_chosen_workflows_are_dragged_together_and_a_folder_by_its_tile(
 
 @pytest.mark.parametrize("language", ["en"])
 def test_phone_chooses_and_moves_without_dragging(listing: Page, language: str):
-    page, pocket, pebble = listing, numbered("Pocket"), numbered("Pebble")
+    page, pocket, pebble = listing, "Pocket", "Pebble"
     new_folder(page, pocket)
     new_workflow(page, pebble)
     page.set_viewport_size({"width": 390, "height": 844})
@@ -200,7 +197,7 @@ def test_phone_chooses_and_moves_without_dragging(listing: Page, language: str):
 
 @pytest.mark.parametrize("language", ["en"])
 def test_chosen_workflows_are_archived_and_undo_brings_them_back(listing: Page, language: str):
-    page, kelp, shell = listing, numbered("Kelp"), numbered("Shell")
+    page, kelp, shell = listing, "Kelp", "Shell"
     for name in (kelp, shell):
         new_workflow(page, name)
 

@@ -5,9 +5,10 @@ import json
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.journeys.building import kept, until
-from tests.journeys.editing import Draft, id_in, ready
+from tests.journeys.building import kept
+from tests.journeys.editing import Draft, id_in
 from tests.journeys.languages import LANGUAGES
+from tests.journeys.seeing import ready, until
 from tests.support.stack import LiveStack
 
 
@@ -67,7 +68,7 @@ def saved_as_a_case(page: Page) -> None:
     row = page.locator("#tests li").filter(has_text="Knows the cat")
     row.locator("[hx-post*='/tests/run/']").click()
 
-    expect(row.locator("[data-status=passed]")).to_be_visible(timeout=30_000)
+    expect(row.locator("[data-status=passed]")).to_be_visible()
 
 
 def pinned_and_run_from(page: Page) -> None:
@@ -137,7 +138,7 @@ def ask(page: Page, words: str) -> None:
 
 
 def ended(page: Page) -> None:
-    expect(page.locator("#editor[data-run=succeeded]")).to_be_visible(timeout=20_000)
+    expect(page.locator("#editor[data-run=succeeded]")).to_be_visible()
 
 
 def with_new_run(page: Page, button: Locator) -> None:

@@ -1,6 +1,7 @@
 """The chat journey as a programme makes it: over HTTP with an API key, on the real server, worker and database."""
 
 import json
+import secrets
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,15 +20,16 @@ from accounts.models import User
 from accounts.roles import SCOPES
 from accounts.principals import load_user_principal
 from accounts.services import create_team, issue_key
-owner = User.objects.create_user("programmer-%s@example.org", name="Pia")
-team = create_team(owner=owner, name="Programmers %s")
+owner = User.objects.create_user("%s@example.org", name="Pia")
+team = create_team(owner=owner, name="%s")
 _row, secret = issue_key(principal=load_user_principal(owner), team=team, name="journey", scopes=set(SCOPES))
 print("secret=" + secret)
 """
 
 
 def client_with_a_key(live_stack: LiveStack, name: str) -> httpx.Client:
-    code = MAKE_KEY % (name, name)
+    mark = f"programmer-{name}-{secrets.token_hex(8)}"
+    code = MAKE_KEY % (mark, mark)
     said = live_stack.manage("shell", "--no-imports", "-c", code)
     secret = said.rpartition("secret=")[2].strip()
     return httpx.Client(

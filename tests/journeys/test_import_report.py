@@ -9,8 +9,8 @@ import pytest
 import yaml
 from playwright.sync_api import Page, Route, expect
 
-from tests.journeys.building import until
 from tests.journeys.drawing import CANVAS, EXPORT, open_board
+from tests.journeys.seeing import box_of, until
 
 
 pytestmark = pytest.mark.browser
@@ -78,11 +78,9 @@ def check_columns(page: Page) -> None:
     """What to choose stands beside what to know, so that a wide screen isn't left empty."""
     page.wait_for_load_state("load")  # a heading can be read before the style sheets have come
     left, right = (
-        page.get_by_role("heading", name=name).bounding_box()
+        box_of(page.get_by_role("heading", name=name))
         for name in ("What came with it", "What has no effect here")
     )
-    assert left is not None
-    assert right is not None
     assert left["y"] == right["y"]
     assert left["x"] + left["width"] < right["x"]
 
@@ -172,9 +170,9 @@ def test_choice_made_before_the_scripts_have_come_is_carried_out(signed_in: Page
 
     page.goto(page.url, wait_until="commit")
     page.get_by_label("Tool for forecast").select_option(label="DuckDuckGo search")
+    page.unroute(scripts)
     for route in held:
         route.continue_()
-    page.unroute(scripts)
 
     expect(page.locator("#import-report")).to_contain_text(
         "Replace the tool forecast by DuckDuckGo search"

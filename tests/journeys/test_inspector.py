@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.journeys.building import until
+from tests.journeys.seeing import ready, until
 
 
 pytestmark = pytest.mark.browser
@@ -86,7 +86,7 @@ def editor(signed_in: Page, tmp_path: Path) -> Page:
     signed_in.goto("/workflows/import/")
     signed_in.locator("input[type=file]").set_input_files(file)
     signed_in.locator("main form .button-main").first.click()
-    signed_in.wait_for_selector("#editor[data-ready=yes]")
+    ready(signed_in)
     return signed_in
 
 
@@ -167,7 +167,7 @@ def test_text_that_comes_back_together_with_the_edit_of_somebody_else_is_no_conf
     editor.route(CHANGES, hold)
     other = editor.context.new_page()
     other.goto(editor.url)
-    other.wait_for_selector("#editor[data-ready=yes]")
+    ready(other)
     other.evaluate(
         "mnemoflow.editor.edits.send([{op: 'rename', id: 'llm', title: 'Ponder'}], {label: 'x'})"
     )
@@ -193,7 +193,7 @@ def test_typing_goes_on_while_somebody_else_edits_another_field(editor: Page) ->
     editor.keyboard.type("one ")
     other = editor.context.new_page()
     other.goto(editor.url)
-    other.wait_for_selector("#editor[data-ready=yes]")
+    ready(other)
     other.evaluate(
         "mnemoflow.editor.edits.send([{op: 'rename', id: 'llm', title: 'Ponder'},"
         " {op: 'set', id: 'llm', path: ['desc'], value: 'thinks'}], {label: 'x'})"
@@ -214,12 +214,12 @@ def test_title_that_is_typed_survives_the_late_answer_to_adding_the_node(editor:
     title = editor.locator(".insp-title")
     title.click(click_count=3)
     editor.keyboard.type("Think ")
-    with editor.expect_response(re.compile("/nodes/llm/")):
-        editor.evaluate(
-            "mnemoflow.editor.emit('change', { ops: [{ op: 'add', node: { id: 'llm', kind: 'llm' } }],"
-            " client: mnemoflow.editor.edits.client })"
-        )
-    editor.wait_for_timeout(300)
+    editor.evaluate(
+        "window.former = mnemoflow.editor.inspector.current;"
+        " mnemoflow.editor.emit('change', { ops: [{ op: 'add', node: { id: 'llm', kind: 'llm' } }],"
+        " client: mnemoflow.editor.edits.client })"
+    )
+    until(editor, lambda: editor.evaluate("former !== mnemoflow.editor.inspector.current"))
     editor.keyboard.type("twice")
 
     expect(title).to_be_focused()
@@ -301,7 +301,7 @@ def test_variable_of_the_workflow_is_added_and_its_secret_masked(editor: Page) -
     expect(area.locator("[data-variable=TOKEN]")).to_contain_text("••••••")
     saved(editor)
     editor.reload()
-    editor.wait_for_selector("#editor[data-ready=yes]")
+    ready(editor)
 
     assert "very-secret" not in editor.content()
     choose(editor, "llm")

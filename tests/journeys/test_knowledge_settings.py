@@ -1,14 +1,15 @@
 """The settings of knowledge retrieval in a real browser: knowledge bases by name, ranking, and conditions on metadata."""
 
 import os
+import re
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
-from tests.journeys.building import until
 from tests.journeys.drawing import open_board
 from tests.journeys.editing import Draft
+from tests.journeys.seeing import until
 
 
 pytestmark = pytest.mark.browser
@@ -35,6 +36,8 @@ DOCUMENT = {
         }
     },
 }  # fmt: skip
+# What the panel of the node asks of the server.
+SAVE_OR_FORM = re.compile(r"/(draft|nodes/find)/(\?|$)")
 NAMES = ("Garden handbook", "Garden shop", "Garden tools", "Seeds", "Weather", "Soil")
 
 
@@ -99,8 +102,8 @@ def test_conditions_typed_faster_than_the_server_answers_are_no_conflict(signed_
     panel = page.locator("#panel-node")
     choose(panel, "metadata_filtering_mode", "manual")
     draft.saved()
-    slow = {"offline": False, "latency": 900, "downloadThroughput": -1, "uploadThroughput": -1}
-    page.context.new_cdp_session(page).send("Network.emulateNetworkConditions", slow)
+    late: list[Route] = []
+    page.route(SAVE_OR_FORM, lambda route: late.append(route))
 
     conditions = panel.locator("[data-field=metadata_filtering_conditions]")
     conditions.get_by_role("button", name="Add condition").click()
@@ -108,23 +111,23 @@ def test_conditions_typed_faster_than_the_server_answers_are_no_conflict(signed_
     conditions.locator("[data-key=comparison_operator]").select_option("contains")
     value = conditions.locator("[data-key=value]")
     value.click()
-    for letter in "money and more":
-        page.keyboard.press(letter if letter != " " else "Space")
-        page.wait_for_timeout(150)
+    for word in ("money", " and", " more", " than", " that"):
+        page.keyboard.type(word)
+        until(page, lambda: late)
+        late.pop(0).continue_()  # so the answer to something earlier comes while this is typed
     value.press("Tab")
+    page.unroute(SAVE_OR_FORM)
+    for route in late:
+        route.continue_()
 
     draft.saved()
     (condition,) = data(draft)["metadata_filtering_conditions"]["conditions"]
     assert condition == {
-        "name": "tags", "comparison_operator": "contains", "value": "money and more",
+        "name": "tags", "comparison_operator": "contains", "value": "money and more than that",
     }  # fmt: skip
 
 
 def create_knowledge_base(page: Page, name: str) -> None:
-    """Create it unless a first try of the test has."""
-    page.goto("/memory/knowledge/")
-    if page.get_by_role("main").get_by_text(name, exact=True).count():
-        return
     page.goto("/memory/knowledge/bases/new/")
     page.locator("[name=name]").fill(name)
     page.locator("[name=description]").fill("What we know about it.")

@@ -7,20 +7,24 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.journeys.languages import LANGUAGES
 from tests.journeys.looking import CONTRAST, HEADINGS, NAMELESS, OVERFLOW, complaints
+from tests.journeys.people import Owner
+from tests.journeys.seeing import follow
+from tests.journeys.shell import Shell
 from tests.support.stack import LiveStack
 
 
 pytestmark = pytest.mark.browser
 
 MANY = 500
-QUICK = 6.0  # seconds of the web server's processor time
+APP = "shop"
 
 FILL = """
 from accounts.models import User
 from accounts.principals import load_user_principal
 from memory import services
-owner = load_user_principal(User.objects.get(is_superuser=True))
-caller = services.MemoryCaller(owner, sorted(owner.team_ids)[0])
+owner = load_user_principal(User.objects.get(pk='{owner}'))
+(team,) = owner.team_ids
+caller = services.MemoryCaller(owner, team)
 for n in range({many}):
     services.remember(caller, namespace='global:{app}', key=f'order-{{n}}', value=f'{{n}} cups of tea', category='result')
 kept = services.remember(caller, namespace='global:{app}', key='kept', value='The kettle is new.')
@@ -29,17 +33,17 @@ services.edit(caller, entry_id=kept.id, value='The kettle is old.', if_revision=
 
 
 @pytest.fixture
-def shop(signed_in: Page, live_stack: LiveStack, language: str) -> Page:
-    """An application's memory with many orders, told apart by nothing but its words."""
-    page, app = signed_in, f"shop-{language}"
-    live_stack.manage("shell", "--no-imports", "-c", FILL.format(many=MANY, app=app))
+def shop(signed_in: Page, owner: Owner, shell: Shell, live_stack: LiveStack, language: str) -> Page:
+    """An application's memory with many orders."""
+    page = signed_in
+    shell.run(FILL.format(many=MANY, app=APP, owner=owner.id))
     page.context.add_cookies(
         [{"name": "django_language", "value": language, "url": live_stack.url}]
     )
-    page.goto(f"/memory/?q={app}")
+    page.goto(f"/memory/?q={APP}")
     expect(page.locator("html")).to_have_attribute("lang", language)
-    page.get_by_role("link", name=app, exact=True).click()
-    expect(page.locator("h1")).to_have_text(app)
+    follow(page, page.get_by_role("link", name=APP, exact=True))
+    expect(page.locator("h1")).to_have_text(APP)
     return page
 
 
@@ -48,25 +52,19 @@ def counted(page: Page) -> Locator:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_many_are_forgotten_and_brought_back_and_the_past_is_looked_at(
-    shop: Page, live_stack: LiveStack, language: str
-):
+def test_many_are_forgotten_and_brought_back_and_the_past_is_looked_at(shop: Page, language: str):
     page = shop
     expect(counted(page)).to_contain_text(str(MANY + 1))
     assert complaints(page, OVERFLOW, HEADINGS, NAMELESS, CONTRAST) == []
 
     choose_what_matches(page)
-    began = live_stack.web_seconds()
     page.locator("[role=alertdialog] button[type=submit]").press("Enter")
     toast = page.locator(".toast")
     expect(toast).to_contain_text(str(MANY))
-    assert live_stack.web_seconds() - began < QUICK  # the act and the page after it
     expect(counted(page)).to_have_count(1)
     expect(page.locator("tbody tr")).to_have_count(0)
-    began = live_stack.web_seconds()
     toast.locator("form button").click()
     expect(counted(page)).to_contain_text(str(MANY))
-    assert live_stack.web_seconds() - began < QUICK
     expect(toast).to_have_count(0)
 
     look_back(page)
@@ -107,7 +105,7 @@ def look_back(page: Page) -> None:
     expect(past).to_be_visible()
     expect(page.locator("input[name=entry]")).to_have_count(0)  # nothing can be done to the past
     expect(page.locator("tbody tr")).to_have_count(0)
-    past.locator("[rel=prev]").click()
+    follow(page, past.locator("[rel=prev]"))  # the slider moves once its script has come
     expect(counted(page)).to_contain_text(str(MANY))
     before = page.url
     page.locator(".mem-slider").focus()

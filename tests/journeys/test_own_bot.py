@@ -5,7 +5,8 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.journeys.chatting import READY
+from tests.journeys.chatting import message_box
+from tests.journeys.seeing import ready
 
 
 pytestmark = pytest.mark.browser
@@ -25,14 +26,13 @@ class Newcomer:
         self.gestures += 1
 
     def say(self, text: str) -> Locator:
-        bubbles = self.page.locator(".chat-log .bubble-it")
+        bubbles, box = self.page.locator(".chat-log .bubble-it"), message_box(self.page)
         before = bubbles.count()
-        box = self.page.get_by_role("textbox", name="Message")
         box.fill(text)
         box.press("Enter")
         self.gestures += 2
         expect(bubbles).to_have_count(before + 1)
-        expect(bubbles.last).not_to_have_attribute("data-waiting", re.compile(""), timeout=READY)
+        expect(bubbles.last).not_to_have_attribute("data-waiting", re.compile(""))
         return bubbles.last
 
 
@@ -43,10 +43,11 @@ def test_own_chatbot_remembers_across_conversations_after_few_gestures(signed_in
     newcomer.click(page.get_by_role("link", name="Workflows", exact=True).first)
     newcomer.click(page.get_by_role("link", name="New workflow", exact=True).first)
     newcomer.click(page.get_by_role("button", name="Create", exact=True))
-    expect(page.locator("#editor")).to_have_attribute("data-ready", "yes", timeout=READY)
+    ready(page)
     expect(page.get_by_role("textbox", name="Message")).to_be_visible()
     expect(newcomer.say("My parrot is called Coco.")).not_to_be_empty()
-    newcomer.click(page.get_by_role("link", name="New conversation", exact=True).first)
+    with page.expect_navigation():
+        newcomer.click(page.get_by_role("link", name="New conversation", exact=True).first)
     expect(page.locator(".chat-log .bubble")).to_have_count(0)
     answer = newcomer.say("What is the name of my parrot?")
 

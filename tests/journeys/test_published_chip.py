@@ -5,6 +5,7 @@ from playwright.sync_api import Page, expect
 
 from tests.journeys.building import kept, new_workflow
 from tests.journeys.editing import Draft, open_sample
+from tests.journeys.seeing import ready, until
 
 
 pytestmark = pytest.mark.browser
@@ -38,7 +39,7 @@ def test_edit_of_what_is_published_is_told_until_it_is_taken_back(draft: Draft):
     page.reload()
     expect(changed).to_be_visible()
 
-    page.locator("#editor[data-ready=yes]").wait_for()
+    ready(page)
     page.locator("[data-command=undo]").click()
     expect(chip.get_by_text("Published v1")).to_be_visible()
     expect(changed).to_be_hidden()
@@ -94,7 +95,7 @@ def test_drawing_of_a_difference_lies_within_its_frame(draft: Draft):
     frame = page.locator(".graph")
     expect(frame.locator("wf-node[data-mark=changed]")).to_contain_text("Think twice")
     # The cards take their places when the script has measured them, which is after the text is there.
-    page.wait_for_function(CARDS_LIE_WITHIN, arg=frame.element_handle())
+    until(page, lambda: frame.evaluate(CARDS_LIE_WITHIN))
 
 
 def test_empty_canvas_says_how_to_begin_until_the_first_node(signed_in: Page):

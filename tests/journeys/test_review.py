@@ -1,7 +1,6 @@
 """The review by keyboard alone: looked at, decided, merged, kept out for good, many at once, and taken back."""
 
 import re
-from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -17,8 +16,8 @@ KINDS = {"add": 2, "contradiction": 1, "held": 1, "link": 1, "merge": 1}
 
 
 @pytest.fixture
-def queue(signed_in: Page, live_stack: LiveStack, language: str) -> Iterator[Page]:
-    """The sample's, in a language; what it put into the owner's memory is forgotten afterwards."""
+def queue(signed_in: Page, live_stack: LiveStack, language: str) -> Page:
+    """The sample's, in a language."""
     page = signed_in
     page.context.add_cookies(
         [{"name": "django_language", "value": language, "url": live_stack.url}]
@@ -27,10 +26,10 @@ def queue(signed_in: Page, live_stack: LiveStack, language: str) -> Iterator[Pag
     expect(page.locator("html")).to_have_attribute("lang", language)
     button = page.locator("form[action$='/review/sample/'] button")
     button.focus()
-    page.keyboard.press("Enter")
+    with page.expect_navigation():  # the keys are heard once the whole page is there
+        page.keyboard.press("Enter")
     expect(items(page)).to_have_count(6)
-    yield page
-    forget_everything(page)
+    return page
 
 
 def items(page: Page) -> Locator:
@@ -68,18 +67,6 @@ def told(page: Page) -> None:
 def undo(page: Page, number: int) -> None:
     page.keyboard.press("u")
     waiting(page, number)
-
-
-def forget_everything(page: Page) -> None:
-    page.evaluate(
-        """async () => {
-          const token = JSON.parse(document.body.getAttribute("hx-headers:inherited"))["X-CSRFToken"];
-          const headers = { "Content-Type": "application/json", "X-CSRFToken": token };
-          const all = (await (await fetch("/api/v1/memory/namespaces?limit=200")).json()).items;
-          for (const { namespace } of all.filter((one) => one.scope === "user"))
-            await fetch("/api/v1/memory/clear", { method: "POST", headers, body: JSON.stringify({ namespace }) });
-        }"""
-    )
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

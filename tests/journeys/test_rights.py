@@ -9,64 +9,59 @@ from playwright.sync_api import Browser, Page, expect
 from tests.journeys.conftest import Troubles
 from tests.journeys.languages import LANGUAGES
 from tests.journeys.looking import CONTRAST, HEADINGS, NAMELESS, OVERFLOW, complaints, shut_out
+from tests.journeys.people import Owner, sign_in
+from tests.journeys.rooms import PATIENCE
+from tests.journeys.shell import Shell
 from tests.support.stack import LiveStack
 
 
 pytestmark = pytest.mark.browser
 
-# Somebody of the owner's team, told something by the chatbot; then their session, as signing in would make it.
+# Somebody of the owner's team, told something by the chatbot; signed in as a page would do it.
 COLLEAGUE = """
-from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
-from django.contrib.sessions.backends.db import SessionStore
-from accounts.models import Membership, User
+import secrets
+from django.test import Client
+from accounts.models import Team, User
 from accounts.principals import load_user_principal
 from accounts.services import add_member
-from accounts.tenancy import lookup, tenant
+from accounts.tenancy import tenant
 from memory import services
 from memory.services import CallOrigin, MemoryCaller, list_reachable
-owner = User.objects.get(is_superuser=True)
-with lookup(str(owner.pk)):
-    team = Membership.objects.unscoped().filter(user=owner).select_related("team").first().team
-mia = User.objects.create_user("{mail}", name="{name}")
+with tenant(["{team}"]):
+    team = Team.objects.get(pk="{team}")
+mia = User.objects.create_user(f"mia-{{secrets.token_hex(8)}}@example.org", name="{name}")
 add_member(team=team, user=mia, role="editor")
 known = dict(user_id=str(mia.pk), app_id="app", run_id="r1")
 run = MemoryCaller(load_user_principal(mia), team.pk, identity=known, reach=list_reachable(known), origin=CallOrigin("r1", "n", "s"))
 services.remember(run, scope="user", key="{name} drinks", value="Green tea in the morning")
-session = SessionStore()
-session[SESSION_KEY] = str(mia.pk)
-session[BACKEND_SESSION_KEY] = "allauth.account.auth_backends.AuthenticationBackend"
-session[HASH_SESSION_KEY] = mia.get_session_auth_hash()
-session.save()
-print("session=" + session.session_key)
+client = Client()
+client.force_login(mia, backend="allauth.account.auth_backends.AuthenticationBackend")
+made = {{name: cookie.value for name, cookie in client.cookies.items()}}
 """
+NAME = "Mia"
 
 
 @pytest.fixture
-def colleague(chromium: Browser, live_stack: LiveStack, language: str) -> Iterator[Page]:
+def colleague(
+    chromium: Browser, live_stack: LiveStack, shell: Shell, owner: Owner, language: str
+) -> Iterator[Page]:
     """Mia's own browser."""
-    mark = language[:2]
-    code = COLLEAGUE.replace("{mail}", f"mia-{mark}@example.org").replace("{name}", f"Mia {mark}")
-    key = live_stack.manage("shell", "--no-imports", "-c", code).rpartition("session=")[2].strip()
+    cookies = shell.run(COLLEAGUE.format(team=owner.team, name=NAME))
     context = chromium.new_context(base_url=live_stack.url, viewport={"width": 390, "height": 844})
-    context.set_default_timeout(30_000)
-    context.add_cookies(
-        [
-            {"name": "mnemoflow_session", "value": key, "url": live_stack.url},
-            {"name": "django_language", "value": language, "url": live_stack.url},
-        ]
-    )
+    context.set_default_timeout(PATIENCE)
+    sign_in(context, live_stack.url, {**cookies, "django_language": language})
     page, troubles = context.new_page(), Troubles()
     troubles.watch(page)
     yield page
-    assert troubles.found == []
     context.close()
+    assert troubles.found == []
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_emergency_access_is_seen_and_ended_by_whose_memory_it_is(
     signed_in: Page, colleague: Page, live_stack: LiveStack, language: str
 ):
-    owner, mia, name = signed_in, colleague, f"Mia {language[:2]}"
+    owner, mia = signed_in, colleague
     owner.context.add_cookies(
         [{"name": "django_language", "value": language, "url": live_stack.url}]
     )
@@ -75,19 +70,19 @@ def test_emergency_access_is_seen_and_ended_by_whose_memory_it_is(
     expect(mia.locator("[data-emergency-notice]")).to_have_count(0)
 
     owner.goto("/memory/emergency-access/")
-    owner.locator("#emergency-person").select_option(label=name)
+    owner.locator("#emergency-person").select_option(label=NAME)
     owner.locator("#emergency-reason").fill("Case 2031")
     owner.locator("input[name=minutes][value='60']").check()
     assert complaints(owner, CONTRAST, NAMELESS, HEADINGS) + shut_out(owner) == []
     owner.locator("form[action='/memory/emergency-access/'] button[type=submit]").click()
     owner.get_by_role("link", name="Green tea in the morning").first.click()
-    expect(owner.locator("main")).to_contain_text(f"{name} drinks")
+    expect(owner.locator("main")).to_contain_text(f"{NAME} drinks")
 
     mia.reload()
     notice = mia.locator("[data-emergency-notice]")
     expect(notice).to_contain_text("Case 2031")
     told = mia.locator(".emergency-rows").first
-    expect(told.get_by_role("link", name=f"{name} drinks")).to_be_visible()
+    expect(told.get_by_role("link", name=f"{NAME} drinks")).to_be_visible()
     assert complaints(mia, CONTRAST, NAMELESS, HEADINGS, OVERFLOW) + shut_out(mia) == []
     notice.locator("form[action$='/end/'] button").click()
     expect(mia.locator(".emergency-rows .pill-warn")).to_have_count(0)

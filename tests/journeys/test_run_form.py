@@ -5,7 +5,8 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, Request, expect
 
-from tests.journeys.editing import Draft, choose_in_menu, import_workflow, ready
+from tests.journeys.editing import Draft, choose_in_menu, import_workflow
+from tests.journeys.seeing import box_of, ready
 
 
 pytestmark = pytest.mark.browser
@@ -104,14 +105,13 @@ def test_boxes_drawn_larger_are_swapped_without_a_complaint(draft: Draft):
 def draw_larger(page: Page, box: Locator) -> None:
     """By its corner, as the browser lets one: it keeps the size in a style attribute."""
     box.scroll_into_view_if_needed()
-    place = box.bounding_box()
-    assert place
+    place = box_of(box)
     x, y = place["x"] + place["width"] - 5, place["y"] + place["height"] - 5
     page.mouse.move(x, y)
     page.mouse.down()
     page.mouse.move(x, y + 40, steps=4)
     page.mouse.up()
-    assert box.evaluate("(box) => box.hasAttribute('style')")
+    expect(box).to_have_attribute("style", re.compile("."))
 
 
 def test_what_was_typed_outlives_a_reload_then_what_was_run_until_it_is_cleared(draft: Draft):

@@ -3,8 +3,8 @@
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.journeys.editing import ready
 from tests.journeys.looking import CUT, complaints
+from tests.journeys.seeing import ready
 from workflows.samples.catalogue import SAMPLES
 
 

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.journeys.editing import import_workflow, ready
+from tests.journeys.editing import import_workflow
+from tests.journeys.seeing import ready, until
 
 
 pytestmark = pytest.mark.browser
@@ -57,12 +58,19 @@ WORKFLOW: dict[str, Any] = {
 }  # fmt: skip
 
 
+# Where answers came from that the page has swapped in, or has left for nothing.
+NOTE_ANSWERS = """() => {
+  window.dealtWith = [];
+  document.addEventListener("htmx:finally:request", ({ detail }) => dealtWith.push(detail.ctx.request.action));
+}"""
+
+
 def start_run(page: Page) -> str:
     """Run the workflow until it asks its question, and return the id of the run."""
     page.locator("#tab-run").click()
     page.get_by_label("q", exact=True).fill("Make a table of my friends")
     page.keyboard.press("Control+Enter")
-    expect(page.locator("#editor[data-run=paused]")).to_be_visible(timeout=20_000)
+    expect(page.locator("#editor[data-run=paused]")).to_be_visible()
     return page.locator("#editor").get_attribute("data-run-id") or ""
 
 
@@ -87,11 +95,11 @@ def test_todos_of_a_run_are_shown_live_and_after_a_reload(signed_in: Page) -> No
     plan.locator("summary").click()
     page.locator(".question textarea").fill("Three")
     page.get_by_role("button", name="Send").click()
-    expect(todos.nth(2)).to_have_attribute("data-state", "done", timeout=20_000)
+    expect(todos.nth(2)).to_have_attribute("data-state", "done")
     expect(plan).to_have_attribute("open", "")  # although the to-dos were loaded again
 
     for _visit in ("live", "after a reload"):
-        expect(todos.nth(2)).to_have_attribute("data-state", "done", timeout=20_000)
+        expect(todos.nth(2)).to_have_attribute("data-state", "done")
         expect(todos.nth(1)).to_contain_text("retried once")
         expect(todos.nth(0).locator(".round-call")).to_have_count(2)
         expect(page.locator(".todo-note").first).to_contain_text("the table has 12 cells")
@@ -112,10 +120,10 @@ def test_late_rounds_leave_the_metadata_of_an_ended_run(signed_in: Page) -> None
 
     page.locator(".question textarea").fill("Three")
     page.get_by_role("button", name="Send").click()
-    expect(page.locator("#run-body .todo-list")).to_contain_text("3 of 3 done", timeout=20_000)
+    expect(page.locator("#run-body .todo-list")).to_contain_text("3 of 3 done")
     assert late
-    with page.expect_response("**/rounds/"):
-        late[0].continue_()
-    page.wait_for_timeout(500)  # the answer is swapped in some time after it has come
+    page.evaluate(NOTE_ANSWERS)
+    late[0].continue_()
+    until(page, lambda: page.evaluate("dealtWith.some((address) => address.endsWith('/rounds/'))"))
 
     expect(page.locator("#run-metadata")).to_contain_text(f"ai:workflow:{run_id}")

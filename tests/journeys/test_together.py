@@ -9,6 +9,8 @@ from playwright.sync_api import expect
 
 from tests.journeys.pairing import Pair, Seat, open_editor, pair, rename
 from tests.journeys.rooms import Rooms
+from tests.journeys.seeing import ready
+from tests.journeys.shell import Shell
 from tests.support.stack import LiveStack
 
 
@@ -18,8 +20,8 @@ TITLE = "(e, id) => e.model.nodes.get(id)?.el.dataset.title"
 
 
 @pytest.fixture
-def both(rooms: Rooms, live_stack: LiveStack) -> Iterator[Pair]:
-    with pair(live_stack, rooms) as found:
+def both(rooms: Rooms, live_stack: LiveStack, shell: Shell) -> Iterator[Pair]:
+    with pair(live_stack, shell, rooms) as found:
         yield found
 
 
@@ -39,6 +41,13 @@ def test_edit_by_mouse_arrives_in_the_other_browser(both: Pair):
     assert both.rows()["nodes"]["t1"][1] > 0
 
 
+def is_cursor_seen(mover: Seat, watcher: Seat) -> bool:
+    """A move is told to whoever watches by then, at most a few times a second, and to nobody later."""
+    mover.page.mouse.move(700, 400)
+    mover.page.mouse.move(720, 420)
+    return watcher.page.locator(".tg-cursor").count() > 0
+
+
 def test_presence_shows_names_selections_and_who_left(both: Pair):
     alice, bob = both.seats
 
@@ -46,8 +55,7 @@ def test_presence_shows_names_selections_and_who_left(both: Pair):
     bob.editor("(e) => e.canvas.pick(['t3'])")
     expect(alice.page.locator("#node-t3 > .tg-name")).to_have_text("Bob")
     expect(alice.page.locator("#presence .tg-face")).to_have_attribute("title", "Bob at t3")
-    bob.page.mouse.move(700, 400)
-    bob.page.mouse.move(720, 420)
+    both.until(lambda: is_cursor_seen(bob, alice), "his mouse is never seen")
     expect(alice.page.locator(".tg-cursor span")).to_have_text("Bob")
     expect(bob.page.locator("#node-t3 > .tg-name")).to_have_count(0)
 
@@ -75,7 +83,7 @@ def test_refused_edit_is_taken_back_and_reported(both: Pair):
     expect(entry).to_contain_text("Impossible")
     expect(entry).to_contain_text("nowhere")
     bob.page.reload()
-    bob.page.wait_for_selector("#editor[data-ready=yes]")
+    ready(bob.page)
     expect(button).to_be_visible()
     button.click()
     entry.get_by_role("button", name="Dismiss").click()
@@ -134,7 +142,7 @@ def test_duplicated_tab_is_a_tab_of_its_own(both: Pair):
         # a window opened by the page gets a copy of its sessionStorage, as a duplicated tab does
         bob.page.evaluate("() => window.open(location.href) && 0")
     twin = Seat("Bob's other", bob.id, bob.context, opened.value)
-    twin.page.wait_for_selector("#editor[data-ready=yes]")
+    ready(twin.page)
 
     clients = {seat.editor("(e) => e.edits.client") for seat in (bob, twin)}
     both.stack.kill_web()

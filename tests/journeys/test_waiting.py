@@ -1,6 +1,5 @@
 """A run asks a person: on its page, in the list, in the editor, with a link, and in a chat."""
 
-import re
 from typing import Any
 
 import pytest
@@ -114,10 +113,9 @@ def test_question_is_answered_on_the_page_of_the_run_and_counted_meanwhile(signe
     page = signed_in
     start(page)
     page.goto("/waiting/")
-    expect(page.locator("#waiting-count")).to_contain_text(re.compile(r"\d"))
-    before = page.locator(".question").count()
+    expect(page.locator("#waiting-count")).to_contain_text("1")
 
-    page.locator(".question-list article").first.get_by_role("link", name="Support desk").click()
+    page.locator(".question-list article").get_by_role("link", name="Support desk").click()
     expect(page.locator("#run-head .pill").first).to_have_text("Waiting for you")
     question = page.locator(".question")
     question.get_by_label("Comment").fill("Fine with me")
@@ -127,7 +125,7 @@ def test_question_is_answered_on_the_page_of_the_run_and_counted_meanwhile(signe
     expect(page.locator("#run-head .pill").first).to_have_text("Succeeded")
     expect(page.locator("#run-body")).to_contain_text("Fine with me")
     page.goto("/waiting/")
-    expect(page.locator(".question")).to_have_count(before - 1)
+    expect(page.locator(".question")).to_have_count(0)
 
 
 def test_whoever_has_the_link_answers_without_an_account(signed_in: Page, chromium: Browser):

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.journeys.building import END, RECALL, START, STORE, THINK, kept, type_in, until
-from tests.journeys.editing import Draft, choose_in_menu, middle
+from tests.journeys.building import END, RECALL, START, STORE, THINK, kept, type_in
+from tests.journeys.editing import Draft, choose_in_menu
+from tests.journeys.seeing import box_of, middle, until
 
 
 MANY = 60  # stops of the tab key until something is surely not on its way
@@ -83,8 +84,7 @@ class Mouse:
         kept(page)
 
     def _on_canvas(self, x: float, y: float) -> tuple[float, float]:
-        box = self.draft.page.locator("[data-canvas]").bounding_box()
-        assert box
+        box = box_of(self.draft.page.locator("[data-canvas]"))
         return box["x"] + x, box["y"] + y
 
     def _drag_from_the_palette(self, kind: str, x: float, y: float) -> str:

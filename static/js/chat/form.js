@@ -79,3 +79,5 @@ document.addEventListener("run-finished", () => {
   const { activeElement } = document;
   if (activeElement === document.body || form?.contains(activeElement)) box?.focus();
 });
+
+if (form) form.dataset.ready = "yes"; // from here on Enter sends

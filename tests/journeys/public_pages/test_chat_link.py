@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import FrameLocator, Locator, Page, expect
 
-from tests.journeys.chatting import use_sample
+from tests.journeys.chatting import message_box, use_sample
 from tests.journeys.looking import (
     CONTRAST,
     CUT,
@@ -18,6 +18,7 @@ from tests.journeys.looking import (
     shut_out,
 )
 from tests.journeys.rooms import Rooms
+from tests.journeys.seeing import follow
 
 
 pytestmark = pytest.mark.browser
@@ -42,9 +43,8 @@ def publish_page(page: Page, sample: str, access: str = "link", password: str = 
 
 def ask(page: Page | FrameLocator, text: str) -> Locator:
     """Send a message, and return the answer once all of it is there."""
-    turns = page.locator(".turn")
+    turns, box = page.locator(".turn"), message_box(page)
     before = turns.count()
-    box = page.get_by_role("textbox", name="Message")
     box.fill(text)
     box.press("Enter")
     expect(turns).to_have_count(before + 1)
@@ -70,14 +70,14 @@ def test_visitor_chats_is_remembered_and_forgets(signed_in: Page, rooms: Rooms):
         expect(page.get_by_role("button", name="Good answer")).to_have_attribute(
             "aria-pressed", "true"
         )
-        page.get_by_role("link", name="New conversation").click()
+        follow(page, page.get_by_role("link", name="New conversation"))
         expect(ask(page, "What do I love?")).to_contain_text("hiking")
         assert look(page) == []
 
         page.reload()
         expect(page.locator(".turn")).to_have_count(1)
         expect(page.locator(".talk-row")).to_have_count(2)
-        page.get_by_role("link", name="What do you remember about me?").click()
+        follow(page, page.get_by_role("link", name="What do you remember about me?"))
         expect(page.locator("[data-memory]").first).to_contain_text("hiking")
         assert look(page) == []
         page.get_by_role("button", name=re.compile("Forget My name|Forget .*hiking")).first.click()
@@ -89,10 +89,10 @@ def test_visitor_chats_is_remembered_and_forgets(signed_in: Page, rooms: Rooms):
         other.emulate_media(color_scheme="dark")
         other.goto(link)
         assert look(other) == []
-        other.get_by_role("button", name="中文").click()
+        follow(other, other.get_by_role("button", name="中文"))
         expect(other.get_by_role("button", name="English")).to_be_visible()
         assert look(other) == []
-        other.get_by_role("button", name="English").click()
+        follow(other, other.get_by_role("button", name="English"))
         expect(ask(other, "What do I love?")).not_to_contain_text("hiking")
         box = other.get_by_role("textbox", name="Message")
         expect(box).to_be_in_viewport(ratio=1)
@@ -108,5 +108,5 @@ def test_page_asks_for_its_password(signed_in: Page, rooms: Rooms):
         page.goto(link)
         assert look(page) == []
         page.get_by_label("Password of this page").fill("open sesame")
-        page.get_by_role("button", name="Open").click()
+        follow(page, page.get_by_role("button", name="Open"))
         expect(ask(page, "Hello!")).to_be_visible()

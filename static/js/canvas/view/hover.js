@@ -4,6 +4,7 @@ import { t } from "../../common/translations.js";
 
 export class Hover {
   #frame = 0;
+  #latest = null; // [point, target] of the last move, which may be the last of several in one frame
   #highlighted = null;
   cursor = ""; // the cursor of the shield
 
@@ -20,10 +21,11 @@ export class Hover {
   }
 
   over(point, target) {
-    if (this.#frame) return;
-    this.#frame = requestAnimationFrame(() => {
+    this.#latest = [point, target];
+    this.#frame ||= requestAnimationFrame(() => {
       this.#frame = 0;
       const { canvas } = this;
+      const [point, target] = this.#latest;
       if (canvas.viewport.isZooming || canvas.pointers.gesture) return;
       if (target.closest?.(".plus, .wf-label") || canvas.labels.isAt(point)) return this.#keep(); // they belong to the edge
       const isOver = target.closest?.(".wf-pane") && !target.closest("button, a");

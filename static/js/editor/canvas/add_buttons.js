@@ -14,12 +14,14 @@ export function installAddButton(editor, actions) {
   canvas.root.append(button);
   let target = null;
   let frame = 0;
+  let latest = null; // the last move, which may be the last of several in one frame
 
   canvas.root.addEventListener("pointermove", (event) => {
-    if (event.pointerType !== "mouse" || frame) return;
-    frame = requestAnimationFrame(() => {
+    if (event.pointerType !== "mouse") return;
+    latest = event;
+    frame ||= requestAnimationFrame(() => {
       frame = 0;
-      update(event);
+      update(latest);
     });
   }, { passive: true });
   canvas.root.addEventListener("pointerleave", () => hide());
