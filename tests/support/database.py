@@ -10,6 +10,7 @@ from django.apps import apps
 from django.contrib.contenttypes.models import ContentType
 from django.db import connections
 from django.test import TransactionTestCase
+from psycopg import sql
 
 from tests.support import servers
 
@@ -28,6 +29,13 @@ EMPTY_ALL = """
     end $$
 """
 
+# The partitions of weeks. One that a test has added is dropped: another test expects its runs in the default partition.
+WEEKS = """
+    select relname from pg_class
+    where relispartition and relkind = 'r' and relname ~ '_[0-9]{8}$' and right(relname, 8) <> all(%s)
+"""
+_own_weeks: list[str] = []  # those of the template
+
 
 def worker_name() -> str:
     return os.environ.get("PYTEST_XDIST_WORKER", "main")
@@ -44,6 +52,9 @@ def django_db_setup(django_db_blocker: Any) -> Iterator[None]:
         servers.start_postgres()
         servers.clone_database(database_name())
         servers.use_database(database_name())
+        with connections["owner"].cursor() as cursor:
+            cursor.execute(WEEKS, [[]])
+            _own_weeks[:] = {name[-8:] for (name,) in cursor.fetchall()}
         # A process asks for each once. Whichever test came first would be counted asking.
         ContentType.objects.get_for_models(*apps.get_models())
     yield
@@ -81,6 +92,8 @@ def empty_tables() -> None:
         servers.postgres().build_url(name=database_name()), autocommit=True
     ) as connection:
         connection.execute(statement)
+        for (name,) in connection.execute(WEEKS, [_own_weeks]).fetchall():
+            connection.execute(sql.SQL("drop table {}").format(sql.Identifier(name)))
 
 
 def _teardown(self: TransactionTestCase) -> None:

@@ -13,12 +13,12 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
 from config.env import ROOT
+from tests.support.waiting import until
 
 
 # The name of a module with a function ``install``, which is called in the new process before its program starts.
@@ -42,12 +42,12 @@ class Forked:
         return self.returncode
 
     def wait(self, timeout: float = 60) -> int:
-        until = time.monotonic() + timeout
-        while (code := self.poll()) is None:
-            if time.monotonic() > until:
-                raise subprocess.TimeoutExpired(f"process {self.pid}", timeout)
-            time.sleep(0.02)
-        return code
+        try:
+            until(lambda: self.poll() is not None, seconds=timeout)
+        except AssertionError as error:
+            raise subprocess.TimeoutExpired(f"process {self.pid}", timeout) from error
+        assert self.returncode is not None
+        return self.returncode
 
     def send_signal(self, how: signal.Signals) -> None:
         if self.poll() is None:
@@ -92,7 +92,7 @@ class Nursery:
     def close(self) -> None:
         assert self._process.stdin
         self._process.stdin.close()
-        self._process.wait(30)
+        self._process.wait(90)
         if self._process.stdout:
             self._process.stdout.close()
 

@@ -1,11 +1,59 @@
 """Our own web server in a thread of the test's process: a real one, whose clock a test can move."""
 
+import asyncio
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import uvicorn
+
+from tests.support.waiting import until
+
+
+class MovableClock(asyncio.SelectorEventLoop):
+    """An event loop for which a test can let time pass: what waits for a time then has waited."""
+
+    _passed = 0.0
+
+    def time(self) -> float:
+        return super().time() + self._passed
+
+    def let_pass(self, seconds: float) -> None:
+        """Move the clock, and return when it has moved. What is due happens soon after."""
+        moved = threading.Event()
+
+        def move() -> None:
+            self._passed += seconds
+            moved.set()
+
+        self.call_soon_threadsafe(move)
+        assert moved.wait(90), "the server's loop is busy"
+
+
+@contextmanager
+def run_server(application: Any) -> Iterator[tuple[str, MovableClock]]:
+    """Serve an application, and give the address and the clock by which the server waits."""
+    config = uvicorn.Config(
+        application, host="127.0.0.1", port=0, lifespan="off", ws="none", log_level="critical",
+        access_log=False,
+    )  # fmt: skip
+    server = uvicorn.Server(config)
+    clock = MovableClock()
+
+    def run() -> None:
+        with asyncio.Runner(loop_factory=lambda: clock) as runner:
+            runner.run(server.serve())
+
+    thread = threading.Thread(target=run, name="own-server", daemon=True)
+    thread.start()
+    until(lambda: server.started or not thread.is_alive(), why="the server did not start in time")
+    assert server.started, "the server did not start"
+    try:
+        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}", clock
+    finally:
+        server.should_exit = True
+        thread.join(90)
 
 
 @contextmanager
@@ -13,20 +61,5 @@ def own_server() -> Iterator[str]:
     """Its address. It reads the database the test session uses."""
     from config.asgi import application
 
-    config = uvicorn.Config(
-        application, host="127.0.0.1", port=0, lifespan="off", ws="none", log_level="warning",
-        access_log=False,
-    )  # fmt: skip
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, name="own-server", daemon=True)
-    thread.start()
-    until = time.monotonic() + 30
-    while not server.started:
-        assert thread.is_alive(), "the server did not start"
-        assert time.monotonic() < until, "the server did not start in time"
-        time.sleep(0.01)
-    try:
-        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
-    finally:
-        server.should_exit = True
-        thread.join(15)
+    with run_server(application) as (url, _clock):
+        yield url

@@ -5,7 +5,7 @@ import gc
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -97,8 +97,10 @@ def stop_servers() -> None:
     _stop(HOME)
     for left_over in Path("/tmp").glob("mnemoflow-test-*"):
         pid = left_over.name.rpartition("-")[2]
-        if pid.isdecimal() and not psutil.pid_exists(int(pid)):  # a session that was killed
-            _stop(left_over)
+        is_left = pid.isdecimal() and not psutil.pid_exists(int(pid))  # a session that was killed
+        with suppress(FileNotFoundError):  # another session was faster
+            if is_left and left_over.stat().st_uid == os.geteuid():
+                _stop(left_over)
 
 
 def _stop(home: Path) -> None:
@@ -110,7 +112,9 @@ def _stop(home: Path) -> None:
 
 @contextmanager
 def _one_at_a_time() -> Iterator[None]:
-    HOME.mkdir(exist_ok=True)
+    if not HOME.exists():
+        HOME.mkdir(exist_ok=True)
+        HOME.chmod(0o755)  # root's umask may be one that keeps PostgreSQL's user out
     with (HOME / "lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

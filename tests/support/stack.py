@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import psutil
 import psycopg
 import pytest
 
@@ -24,6 +22,8 @@ from config.env import ROOT, env
 from tests.support import servers
 from tests.support.database import worker_name, worker_number
 from tests.support.nursery import Forked, Nurseries
+from tests.support.ports import hold_port
+from tests.support.waiting import until
 
 
 FORKED = ("web", "worker", "manage")
@@ -63,8 +63,13 @@ class LiveStack:
         out, err = self.logs / "manage.out", self.logs / "manage.err"
         out.write_bytes(b"")
         err.write_bytes(b"")
-        program = Program("manage", [sys.executable, "manage.py", *arguments])
-        return self._launch(program, out, err).wait(120), out.read_text(), err.read_text()
+        process = self._launch(_manage(*arguments), out, err)
+        return process.wait(120), out.read_text(), err.read_text()
+
+    def launch(self, *arguments: str) -> subprocess.Popen[bytes] | Forked:
+        """A management command that goes on beside the tests, with a log of its own."""
+        log = self.logs / f"{arguments[0]}.log"
+        return self._launch(_manage(*arguments), log, log)
 
     def start_url(self) -> str:
         """A fresh sign-in link, as `manage.py up` prints it: works once."""
@@ -85,15 +90,15 @@ class LiveStack:
 
     def start_web(self) -> None:
         self._start("web", build_web(env(), self.port))
-        until = time.monotonic() + 60
-        while True:
-            try:
-                with closing(urllib.request.urlopen(f"{self.url}/healthz", timeout=5)):
-                    return
-            except (urllib.error.URLError, OSError):
-                assert self._processes["web"].poll() is None, self.log("web")
-                assert time.monotonic() < until, self.log("web")
-                time.sleep(0.05)
+        until(self._answers, why="the web server doesn't answer")
+
+    def _answers(self) -> bool:
+        assert self._processes["web"].poll() is None, self.log("web")
+        try:
+            with closing(urllib.request.urlopen(f"{self.url}/healthz", timeout=5)):
+                return True
+        except (urllib.error.URLError, OSError):
+            return False
 
     def kill_worker(self, name: str = "worker") -> None:
         """-9, as the out-of-memory killer does."""
@@ -107,11 +112,6 @@ class LiveStack:
 
     def running(self, name: str = "worker") -> bool:
         return name in self._processes and self._processes[name].poll() is None
-
-    def web_seconds(self) -> float:
-        """The processor time that the web server has taken, which other processes don't make longer."""
-        times = psutil.Process(self._processes["web"].pid).cpu_times()
-        return float(times.user + times.system)
 
     def log(self, name: str) -> str:
         path = self.logs / f"{name}.log"
@@ -152,6 +152,10 @@ class LiveStack:
             process.wait()
 
 
+def _manage(*arguments: str) -> Program:
+    return Program("manage", [sys.executable, "manage.py", *arguments])
+
+
 def _worker() -> Program:
     return build_worker(env().model_copy(update={"worker_threads": 8}))
 
@@ -183,16 +187,16 @@ def _stack(
         "REDIS_URL": f"unix://{socket}?db={number}",
         "LOG_LEVEL": "INFO",
         "LOCAL_MODELS": "1",
-        "OLLAMA_HOST": f"127.0.0.1:{find_free_port('127.0.0.1', port + 100)}",
     }
-    stack = LiveStack(
-        f"http://127.0.0.1:{port}", environment, tmp_path_factory.mktemp("stack"), port, nurseries
-    )
-    try:
-        stack.start_web()
-        yield stack
-    finally:
-        stack.stop()
+    url, logs = f"http://127.0.0.1:{port}", tmp_path_factory.mktemp("stack")
+    with hold_port() as ollama:  # for a model server of a test
+        environment["OLLAMA_HOST"] = f"127.0.0.1:{ollama}"
+        stack = LiveStack(url, environment, logs, port, nurseries)
+        try:
+            stack.start_web()
+            yield stack
+        finally:
+            stack.stop()
 
 
 @pytest.fixture
