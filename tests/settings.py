@@ -9,7 +9,7 @@ import sys
 from config.env import Env
 
 
-os.environ.setdefault("MNEMOFLOW_TEST_HOME", f"/tmp/mnemoflow-test-{os.getpid()}")
+os.environ.setdefault("MNEMOFLOW_TEST_HOME", f"/tmp/mnemoflow-test-{os.geteuid()}-{os.getpid()}")
 for _name in Env.model_fields:
     os.environ.pop(_name.upper(), None)
 os.environ |= {

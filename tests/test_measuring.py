@@ -1,5 +1,5 @@
 import os
-import time
+import threading
 
 import pytest
 
@@ -8,8 +8,10 @@ from tests.support.processor_time import limit_cpu
 
 
 def test_limit_of_processor_time_counts_what_this_thread_computes() -> None:
+    other = threading.Thread(target=sum, args=(range(10_000_000),))
     with limit_cpu(0.01):
-        time.sleep(0.05)
+        other.start()
+        other.join()
     with pytest.raises(AssertionError, match="allowed"), limit_cpu(0.0001):
         sum(range(10_000_000))
 

@@ -120,7 +120,7 @@ def body_seconds() -> object:
         await receive()
 
     async def receive() -> dict[str, Any]:
-        await asyncio.sleep(30)
+        await asyncio.Event().wait()  # which nobody sets
         return {}
 
     async def send(message: Any) -> None:

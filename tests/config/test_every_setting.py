@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -133,16 +132,25 @@ class _Server(BaseHTTPRequestHandler):
     """Answers as an embedder and as another installation's memory, and tells what it was sent last."""
 
     last: dict[str, Any] = {}
+    pending = 0  # requests that are not answered before `/release`
+    released = threading.Event()
 
     def do_GET(self) -> None:
-        self._answer(self.last)
+        if self.path == "/last":
+            self._answer(self.last)
+        else:
+            self._answer({"pending": self.pending})
+        if self.path == "/release":
+            self.released.set()
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         headers = {"authorization": self.headers["Authorization"]}
         type(self).last = {"path": self.path, "body": body, **headers}
         if "slow" in str(body.get("input")):
-            time.sleep(20)
+            type(self).pending += 1
+            self.released.wait(90)
+            type(self).pending -= 1
         vector = {"object": "embedding", "index": 0, "embedding": [1.0, 0.0, 0.5]}
         self._answer({"object": "list", "data": [vector], "model": "tiny-3", "count": 0})
 

@@ -16,6 +16,7 @@ from config.embedded.session import prepare_database
 from tests.engine.test_memory_nodes import SECTION_12
 from tests.support import servers
 from tests.support.database import worker_name
+from tests.support.ports import hold_port
 from tests.support.stack import LiveStack
 
 
@@ -96,19 +97,23 @@ def without(
     }
     # Its worker would take messages meant for ours, which share a queue.
     _stack.stop_worker()
-    port = _stack.port + 50
     # What is forked has the wall before it, too: its nursery loaded everything with memory out of reach.
-    stack = LiveStack(f"http://127.0.0.1:{port}", environment, folder, port, _stack.nurseries)
-    try:
-        stack.manage("migrate", "--verbosity", "0")
-        stack.start_web()
-        stack.start_worker()
-        yield stack, folder
-    finally:
-        stack.stop()
-        with psycopg.connect(servers.postgres().build_url(), autocommit=True) as connection:
-            name = sql.Identifier(database)
-            connection.execute(sql.SQL("drop database if exists {} with (force)").format(name))
+    with hold_port() as port:
+        stack = LiveStack(f"http://127.0.0.1:{port}", environment, folder, port, _stack.nurseries)
+        try:
+            stack.manage("migrate", "--verbosity", "0")
+            stack.start_web()
+            stack.start_worker()
+            yield stack, folder
+        finally:
+            stack.stop()
+            drop(database)
+
+
+def drop(database: str) -> None:
+    with psycopg.connect(servers.postgres().build_url(), autocommit=True) as connection:
+        name = sql.Identifier(database)
+        connection.execute(sql.SQL("drop database if exists {} with (force)").format(name))
 
 
 def run_workflow(stack: LiveStack, *arguments: str) -> tuple[int, str]:

@@ -1,17 +1,10 @@
 """Web server and worker as separate processes: they come up, die and come back."""
 
 import json
-import time
 import urllib.request
 
 from tests.support.stack import LiveStack
-
-
-def until(what, *, seconds: float = 60) -> None:
-    end = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < end, "took too long"
-        time.sleep(0.05)
+from tests.support.waiting import until
 
 
 def test_live_stack_worker_killed_comes_back_and_the_web_server_goes_on(live_stack: LiveStack):

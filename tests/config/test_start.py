@@ -17,7 +17,7 @@ def test_start_of_the_web_server_loads_no_models_package():
 
     done = subprocess.run(
         [sys.executable, "-c", code],
-        cwd=ROOT, env=environment, capture_output=True, text=True, check=True, timeout=60,
+        cwd=ROOT, env=environment, capture_output=True, text=True, check=True, timeout=90,
     )  # fmt: skip
 
     assert done.stdout.strip() == "[]"

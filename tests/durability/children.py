@@ -8,17 +8,14 @@ import pytest
 
 from accounts.tenancy import tenant
 from tests.durability.conftest import Cluster
-from tests.fakes.openai_server import Answer, FakeOpenAI
 from tests.support.cast import Cast, Person
 from workflows.models import Run, Workflow
 from workflows.services.catalog import importing
-from workflows.services.credentials import create_provider
 from workflows.services.publishing import publish
 from workflows.services.runs import waits
 from workflows.services.runs.runs import start_run
 
 
-SLOW = Answer("one two three four five six seven eight", delay=0.4)
 Make = Callable[..., Workflow]
 
 
@@ -64,15 +61,8 @@ def line(
 
 
 @pytest.fixture(name="make")
-def make_workflow(cluster: Cluster, cast: Cast, ledger: FakeOpenAI) -> Make:
+def make_workflow(cluster: Cluster, cast: Cast, models: None) -> Make:
     """A published workflow of alice's team; its models are the ledger's."""
-    create_provider(
-        cast.alice.principal,
-        team_id=cast.team_a.pk,
-        name="ledger",
-        base_url=ledger.base_url,
-        secret="sk-ledger-0123456789",
-    )
 
     def build(name: str, document: dict[str, Any], *, person: Person = cast.alice) -> Workflow:
         team_id = next(iter(person.principal.team_ids))

@@ -2,11 +2,12 @@
 
 import os
 import signal
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import psycopg
@@ -16,8 +17,8 @@ from redis import Redis
 
 from config.embedded.programs import build_worker as worker_program
 from config.env import env
-from tests.fakes.openai_server import FakeOpenAI, Scripted
-from tests.support import servers
+from tests.fakes.openai_server import Answer, FakeOpenAI, Scripted
+from tests.support import servers, waiting
 from tests.support.cast import Cast
 from tests.support.database import database_name, worker_number
 from tests.support.nursery import Forked, Nurseries
@@ -66,6 +67,19 @@ class Cluster:
         """As if fifteen seconds had gone by."""
         self.db.execute("update workflows_run set lease_until = now() where status = 'running'")
 
+    def let_time_pass(self, run: Run, due_in: str) -> datetime:
+        """As if the run had paused so long ago that it is due then. Return the new time."""
+        self.db.execute(
+            "update workflows_runwait set due_at = now() + %s::interval where run_id = %s",
+            (due_in, run.pk),
+        )
+        row: Any = self.db.execute(
+            "update workflows_run set wake_at = now() + %s::interval where id = %s returning wake_at",
+            (due_in, run.pk),
+        ).fetchone()
+        wake_at: datetime = row[0]
+        return wake_at
+
     def row(self, run: Run) -> dict[str, Any]:
         cursor = self.db.execute("select * from workflows_run where id = %s", (run.pk,))
         names = [column.name for column in cursor.description or ()]
@@ -83,14 +97,19 @@ class Cluster:
             (run.pk,),
         ).fetchall()
 
-    def until(self, what: Callable[[], Any], seconds: float = 60) -> Any:
-        end = time.monotonic() + seconds
-        while not (found := what()):
-            assert time.monotonic() < end, self.story()
-            time.sleep(0.03)
-        return found
+    def count_commits(self) -> int:
+        """Return how many commits all runs have together."""
+        row: Any = self.db.execute("select count(*) from workflows_runcommit").fetchone()
+        return int(row[0])
 
-    def until_ended(self, run: Run, seconds: float = 60) -> dict[str, Any]:
+    def until(self, what: Callable[[], Any], seconds: float = waiting.LIMIT) -> Any:
+        """Wait until this holds, and return it. A failure shows what the processes said."""
+        try:
+            return waiting.until(what, seconds=seconds)
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{self.story()}") from error
+
+    def until_ended(self, run: Run, seconds: float = waiting.LIMIT) -> dict[str, Any]:
         self.until(lambda: self.row(run)["status"] in ENDED, seconds)
         return self.row(run)
 
@@ -106,7 +125,14 @@ class Cluster:
         assert len(nodes) == len(set(nodes))
 
     def story(self) -> str:
-        return "\n".join(path.read_text(errors="replace")[-3000:] for path in self.logs.iterdir())
+        return "\n".join(text[-3000:] for text in self._read_logs())
+
+    def count_said(self, words: str) -> int:
+        """Return how often the processes have written this."""
+        return sum(text.count(words) for text in self._read_logs())
+
+    def _read_logs(self) -> list[str]:
+        return [path.read_text(errors="replace") for path in sorted(self.logs.glob("*.log"))]
 
 
 @pytest.fixture
@@ -167,6 +193,20 @@ def ledger(cluster: Cluster) -> Iterator[FakeOpenAI]:
     with FakeOpenAI() as server:
         cluster.environment["NET_ALLOW"] = server.base_url.split("/")[2]
         yield server
+
+
+@pytest.fixture
+def gate() -> Iterator[Event]:
+    """What a held answer waits for: the test opens it, or the end of the test does."""
+    made = Event()
+    yield made
+    made.set()
+
+
+@pytest.fixture
+def held(gate: Event) -> Answer:
+    """An answer of the ledger that stops after its first word until the gate opens."""
+    return Answer("one two three four", gate=gate)
 
 
 def chain(kinds: Sequence[str]) -> dict[str, Any]:
@@ -243,8 +283,8 @@ FIELD = {
 
 
 @pytest.fixture
-def workflow(cluster: Cluster, cast: Cast, ledger: FakeOpenAI) -> Callable[..., Workflow]:
-    """Alice's; its models are the ledger's."""
+def models(cast: Cast, ledger: FakeOpenAI) -> None:
+    """Alice's team may ask the ledger's models."""
     create_provider(
         cast.alice.principal,
         team_id=cast.team_a.pk,
@@ -252,6 +292,11 @@ def workflow(cluster: Cluster, cast: Cast, ledger: FakeOpenAI) -> Callable[..., 
         base_url=ledger.base_url,
         secret="sk-ledger-0123456789",
     )
+
+
+@pytest.fixture
+def workflow(cluster: Cluster, cast: Cast, models: None) -> Callable[..., Workflow]:
+    """Alice's; its models are the ledger's."""
 
     def make(*kinds: str) -> Workflow:
         return importing.import_document(

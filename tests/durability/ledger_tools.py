@@ -3,18 +3,18 @@
 The workers of a test use it with ``TEST_PLUGIN=tests.durability.ledger_tools``.
 """
 
-import asyncio
 import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.support.waiting import until_async
 from workflows.engine.tool_calls import Tool, ToolReference, ToolResult, ToolSpec
 
 
 LEDGER = "AGENT_LEDGER"  # the variable with the path of the file
-SLOW = 100  # from this number on, a call takes that many milliseconds
+HELD = 100  # from this number on, a call waits until ``open_gate`` was called
 
 
 class LedgerTools:
@@ -33,12 +33,22 @@ class LedgerTools:
     async def call(
         self, tool: Tool, arguments: Mapping[str, Any], *, idempotency_key: str
     ) -> ToolResult:
-        if arguments["n"] >= SLOW:
-            await asyncio.sleep(arguments["n"] / 1000)
+        path = Path(os.environ[LEDGER])
+        if arguments["n"] >= HELD:
+            await until_async(_get_gate(path).exists)
         line = json.dumps({"n": arguments["n"], "key": idempotency_key})
-        with Path(os.environ[LEDGER]).open("a") as ledger:
+        with path.open("a") as ledger:
             ledger.write(f"{line}\n")
         return ToolResult(f"noted {arguments['n']}")
+
+
+def open_gate(ledger: Path) -> None:
+    """Let the held calls end."""
+    _get_gate(ledger).touch()
+
+
+def _get_gate(ledger: Path) -> Path:
+    return ledger.with_name(f"{ledger.name}-gate")
 
 
 def install() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.durability.conftest import Cluster, answer_from_now_on
-from tests.durability.ledger_tools import LEDGER
+from tests.durability.ledger_tools import LEDGER, open_gate
 from tests.fakes.openai_server import Answer, Call, FakeOpenAI, Request
 from tests.support.cast import Cast
 from tests.support.nursery import PLUGIN
@@ -66,11 +66,15 @@ def start_agent(cast: Cast, ledger: FakeOpenAI, source: dict[str, Any]) -> Run:
 
 def note_next(request: Request) -> Answer:
     """Call the tool with the next number, and answer after ten results."""
-    results = [message for message in request.body["messages"] if message["role"] == "tool"]
-    if len(results) == ROUNDS:
-        return Answer("noted all", delay=0.05)
-    arguments = json.dumps({"n": len(results) + 1})
-    return Answer(calls=[Call("note", arguments, f"call-{len(results)}")], delay=0.05)
+    count = count_results(request)
+    if count == ROUNDS:
+        return Answer("noted all")
+    arguments = json.dumps({"n": count + 1})
+    return Answer(calls=[Call("note", arguments, f"call-{count}")])
+
+
+def count_results(request: Request) -> int:
+    return sum(message["role"] == "tool" for message in request.body["messages"])
 
 
 def read_ledger(path: Path) -> list[dict[str, Any]]:
@@ -90,13 +94,19 @@ def list_finished(cluster: Cluster, run: Run) -> list[str]:
 
 
 def test_agent_killed_twice_finishes_without_repeating_a_finished_call(
-    cluster: Cluster, cast: Cast, ledger: FakeOpenAI, calls: Path
+    cluster: Cluster, cast: Cast, ledger: FakeOpenAI, calls: Path, held: Answer
 ) -> None:
-    answer_from_now_on(ledger, note_next)
     run = start_agent(cast, ledger, document())
 
     calls_when_finished: dict[str, int] = {}
     for kill, name in ((3, "one"), (7, "two")):
+        # The worker dies anywhere between this call and the answer after the next one, which never comes.
+        answer_from_now_on(
+            ledger,
+            lambda request, most=kill: (
+                held if count_results(request) > most else note_next(request)
+            ),
+        )
         cluster.start(name)
         cluster.until(lambda count=kill: len(read_ledger(calls)) >= count)
         cluster.kill(name)
@@ -107,6 +117,7 @@ def test_agent_killed_twice_finishes_without_repeating_a_finished_call(
                 calls_when_finished.setdefault(part, calls_so_far[part])
         cluster.expire_leases()
     requests_before = len(ledger.requests)
+    answer_from_now_on(ledger, note_next)
     cluster.start("three")
     row = cluster.until_ended(run)
 
@@ -134,7 +145,7 @@ def test_agent_killed_twice_finishes_without_repeating_a_finished_call(
 def test_calls_of_one_answer_run_together_and_those_that_ended_are_not_repeated(
     cluster: Cluster, cast: Cast, ledger: FakeOpenAI, calls: Path
 ) -> None:
-    quick, slow = (1, 2, 3), 4000
+    quick, slow = (1, 2, 3), 4000  # which is held
 
     def note_four(request: Request) -> Answer:
         results = [each["content"] for each in request.body["messages"] if each["role"] == "tool"]
@@ -150,6 +161,7 @@ def test_calls_of_one_answer_run_together_and_those_that_ended_are_not_repeated(
     cluster.until(lambda: {*ended} <= {*list_finished(cluster, run)})
     cluster.kill("one")  # while the slow call, which is the first of the four, still runs
     cluster.expire_leases()
+    open_gate(calls)
     cluster.start("two")
     row = cluster.until_ended(run)
 

@@ -1,6 +1,7 @@
 """What child runs wait for, may run, remember and refuse, through real workers."""
 
 from collections.abc import Mapping
+from threading import Event
 from typing import Any
 
 import pytest
@@ -8,7 +9,6 @@ import pytest
 from accounts.tenancy import tenant
 from tests.durability.children import (
     RECALL,
-    SLOW,
     STORE,
     Make,
     answer,
@@ -23,7 +23,7 @@ from tests.durability.children import (
 )
 from tests.durability.children import make_workflow as make_workflow
 from tests.durability.conftest import Cluster, answer_from_now_on, asked
-from tests.fakes.openai_server import FakeOpenAI
+from tests.fakes.openai_server import Answer, FakeOpenAI
 from tests.support.cast import Cast, Person
 from workflows.models import Run, Workflow
 from workflows.services import publishing
@@ -90,9 +90,9 @@ def test_stop_of_one_that_waits_ends_the_other(
 
 
 def test_child_that_ends_before_its_parent_pauses_is_not_lost(
-    cluster: Cluster, cast: Cast, make: Make, ledger: FakeOpenAI
+    cluster: Cluster, cast: Cast, make: Make, ledger: FakeOpenAI, held: Answer, gate: Event
 ) -> None:
-    answer_from_now_on(ledger, SLOW)  # keeps the parent running after its step began to wait
+    answer_from_now_on(ledger, held)  # keeps the parent running after its step began to wait
     make("inner", line(ask(), result=("n1", "name")))
     outer = make("outer", beside(line(call("inner")), llm("slow")))
     cluster.start("one")
@@ -104,6 +104,7 @@ def test_child_that_ends_before_its_parent_pauses_is_not_lost(
     cluster.until_ended(child)
     assert cluster.row(run)["status"] == "running"
 
+    gate.set()
     assert cluster.until_ended(run)["outputs"] == {"text": "Mia"}
     assert asked(ledger, "slow") == 1
 
@@ -166,9 +167,9 @@ def test_what_may_not_run_is_refused_without_saying_too_much(
 
 
 def test_child_keeps_the_version_with_which_it_began(
-    cluster: Cluster, cast: Cast, make: Make, ledger: FakeOpenAI
+    cluster: Cluster, cast: Cast, make: Make, ledger: FakeOpenAI, held: Answer
 ) -> None:
-    answer_from_now_on(ledger, lambda request: SLOW if request.last_message == "old" else "done")
+    answer_from_now_on(ledger, lambda request: held if request.last_message == "old" else "done")
     inner = make("inner", line(llm("old")))
     outer = make("outer", line(call("inner")))
     cluster.start("one")

@@ -3,7 +3,7 @@
 from typing import Any
 
 from accounts.tenancy import tenant
-from tests.durability.children import SLOW, Make, call, children, line, llm, only_child
+from tests.durability.children import Make, call, children, line, llm, only_child
 from tests.durability.children import make_workflow as make_workflow
 from tests.durability.conftest import ENDED, Cluster, answer_from_now_on, asked
 from tests.fakes.openai_server import Answer, Failure, FakeOpenAI
@@ -57,9 +57,9 @@ def test_many_parents_on_one_slot_do_not_wait_for_each_other(
 
 
 def test_killed_worker_loses_neither_parent_nor_child(
-    cluster: Cluster, cast: Cast, make: Make, ledger: FakeOpenAI
+    cluster: Cluster, cast: Cast, make: Make, ledger: FakeOpenAI, held: Answer
 ) -> None:
-    answer_from_now_on(ledger, lambda request: SLOW if request.last_message == "slow" else "done")
+    answer_from_now_on(ledger, lambda request: held if request.last_message == "slow" else "done")
     make("inner", line(llm("first"), llm("slow")))
     outer = make("outer", line(llm("before"), call("inner")))
     cluster.start("one", threads=1)
@@ -81,10 +81,10 @@ def test_killed_worker_loses_neither_parent_nor_child(
 
 
 def test_two_workers_share_a_family_after_a_kill(
-    cluster: Cluster, cast: Cast, make: Make, ledger: FakeOpenAI
+    cluster: Cluster, cast: Cast, make: Make, ledger: FakeOpenAI, held: Answer
 ) -> None:
     """Whichever of the two gets the child, the other one's parent waits for it."""
-    answer_from_now_on(ledger, lambda request: SLOW if request.last_message == "slow" else "done")
+    answer_from_now_on(ledger, lambda request: held if request.last_message == "slow" else "done")
     make("inner", line(llm("slow")))
     outer = make("outer", line(call("inner")))
     cluster.start("one")
@@ -105,9 +105,9 @@ def test_two_workers_share_a_family_after_a_kill(
 
 
 def test_child_that_ended_before_the_kill_is_not_run_again(
-    cluster: Cluster, cast: Cast, make: Make, ledger: FakeOpenAI
+    cluster: Cluster, cast: Cast, make: Make, ledger: FakeOpenAI, held: Answer
 ) -> None:
-    answer_from_now_on(ledger, lambda request: SLOW if request.last_message == "slow" else "done")
+    answer_from_now_on(ledger, lambda request: held if request.last_message == "slow" else "done")
     make("inner", line(llm("quick")))
     outer = make("outer", line(call("inner"), llm("slow")))
     cluster.start("one")
@@ -128,9 +128,9 @@ def test_child_that_ended_before_the_kill_is_not_run_again(
 
 
 def test_stopping_the_parent_stops_all_below_it(
-    cluster: Cluster, cast: Cast, make: Make, ledger: FakeOpenAI
+    cluster: Cluster, cast: Cast, make: Make, ledger: FakeOpenAI, held: Answer
 ) -> None:
-    answer_from_now_on(ledger, Answer("a b c d e f g h i j k l m n o p", delay=0.5))
+    answer_from_now_on(ledger, held)
     make("inner", line(llm("slow")))
     make("middle", line(call("inner")))
     outer = make("outer", line(call("middle")))
@@ -149,9 +149,9 @@ def test_stopping_the_parent_stops_all_below_it(
 
 
 def test_stopped_child_fails_its_parent_with_the_reason(
-    cluster: Cluster, cast: Cast, make: Make, ledger: FakeOpenAI
+    cluster: Cluster, cast: Cast, make: Make, ledger: FakeOpenAI, held: Answer
 ) -> None:
-    answer_from_now_on(ledger, Answer("a b c d e f g h i j k l m n o p", delay=0.5))
+    answer_from_now_on(ledger, held)
     make("inner", line(llm("slow")))
     outer = make("outer", line(call("inner")))
     cluster.start("one")
@@ -169,12 +169,12 @@ def test_stopped_child_fails_its_parent_with_the_reason(
 
 
 def test_step_that_takes_too_long_stops_its_child(
-    cluster: Cluster, cast: Cast, make: Make, ledger: FakeOpenAI
+    cluster: Cluster, cast: Cast, make: Make, ledger: FakeOpenAI, held: Answer
 ) -> None:
-    slow = Answer("a b c d e f g h i j k l m n o p", delay=0.5)
-    answer_from_now_on(ledger, lambda request: slow if request.last_message == "slow" else "done")
+    answer_from_now_on(ledger, lambda request: held if request.last_message == "slow" else "done")
     make("inner", line(llm("slow")))
-    late: dict[str, Any] = {"timeout_secs": 1, "error_strategy": {"type": "fail-branch"}}
+    # Long enough for the child to begin on a busy machine.
+    late: dict[str, Any] = {"timeout_secs": 5, "error_strategy": {"type": "fail-branch"}}
     document = line(call("inner", **late), llm("after"))
     document["edges"][1]["sourceHandle"] = "fail-branch"
     cluster.start("one")
@@ -187,9 +187,9 @@ def test_step_that_takes_too_long_stops_its_child(
 
 
 def test_retry_runs_a_new_child_and_a_later_attempt_finds_both(
-    cluster: Cluster, cast: Cast, make: Make, ledger: FakeOpenAI
+    cluster: Cluster, cast: Cast, make: Make, ledger: FakeOpenAI, held: Answer
 ) -> None:
-    replies: list[Answer | Failure] = [SLOW, Failure(400)]
+    replies: list[Answer | Failure] = [held, Failure(400)]
     answer_from_now_on(ledger, lambda request: replies.pop() if replies else "done")
     make("inner", line(llm("once")))
     retries: dict[str, Any] = {"retry_config": {"max_retries": 2, "retry_interval": 1}}

@@ -1,16 +1,17 @@
 """The database goes away inside a step: the run waits for it and goes on; nothing finished is done again."""
 
-import time
 from collections.abc import Callable, Iterator
+from threading import Event, Semaphore
 
 import pytest
 
 from tests.durability.conftest import Cluster, answer_from_now_on, asked
-from tests.fakes.openai_server import Answer, FakeOpenAI
+from tests.fakes.openai_server import Answer, FakeOpenAI, Request
 from tests.support import servers
 from tests.support.cast import Cast
 from tests.support.cut_off import Relay
 from tests.support.database import database_name
+from tests.support.waiting import LIMIT
 from workflows.models import Workflow
 from workflows.services.runs.runs import start_run
 
@@ -31,14 +32,16 @@ def test_outage_inside_a_step_delays_the_run_and_repeats_nothing(
     workflow: Callable[..., Workflow],
     ledger: FakeOpenAI,
     relay: Relay,
+    gate: Event,
 ) -> None:
-    answer_from_now_on(ledger, Answer("done", delay=0.3))
+    answer_from_now_on(ledger, Answer("done", gate=gate))
     cluster.start("one")
     run = start_run(cast.alice.principal, workflow=workflow("llm", "memory-store", "llm"))
     cluster.until(lambda: asked(ledger, "llm1"))
 
     relay.cut()
-    cluster.until(lambda: "journal_waits" in cluster.story())
+    gate.set()
+    cluster.until(lambda: cluster.count_said("journal_waits"))
     relay.restore()
     row = cluster.until_ended(run)
 
@@ -54,23 +57,35 @@ def test_many_short_outages_fail_no_run_and_repeat_no_call(
     ledger: FakeOpenAI,
     relay: Relay,
 ) -> None:
-    answer_from_now_on(ledger, Answer("done", delay=0.05))
+    """In each outage two model calls end, whose results have to be written."""
+    count, outages, ends_in_each = 10, 8, 2
+    permits = Semaphore(0)
+    answer_from_now_on(ledger, lambda request: wait_for_permit(permits, request))
     kinds = ("llm", "memory-store", "memory-recall", "memory-store", "memory-recall", "llm")
     made = workflow(*kinds)
     cluster.start("one")
-    runs = [start_run(cast.alice.principal, workflow=made) for _number in range(10)]
-    cluster.until(lambda: asked(ledger, "llm1"))
+    runs = [start_run(cast.alice.principal, workflow=made) for _number in range(count)]
 
-    for _cut in range(8):
+    for number in range(outages):
+        calls = (number + 1) * ends_in_each
+        cluster.until(lambda calls=calls: len(ledger.requests) >= calls)
+        waits, commits = cluster.count_said("journal_waits"), cluster.count_commits()
         relay.cut()
-        time.sleep(0.15)
+        permits.release(ends_in_each)
+        cluster.until(lambda waits=waits: cluster.count_said("journal_waits") > waits)
         relay.restore()
-        time.sleep(0.25)
+        cluster.until(lambda commits=commits: cluster.count_commits() > commits)
+    permits.release(2 * count)
     rows = [cluster.until_ended(run) for run in runs]
 
     assert [(row["status"], row["error"], row["attempt"]) for row in rows] == [
         ("succeeded", "", 1)
-    ] * len(runs)
-    assert (asked(ledger, "llm1"), asked(ledger, "llm6")) == (len(runs), len(runs))
+    ] * count
+    assert (asked(ledger, "llm1"), asked(ledger, "llm6")) == (count, count)
     for run in runs:
         cluster.check(run)
+
+
+def wait_for_permit(permits: Semaphore, _request: Request) -> Answer:
+    permits.acquire(timeout=LIMIT)
+    return Answer("done")

@@ -42,8 +42,14 @@ def test_document_is_ready_once_after_its_worker_was_killed(
 
 
 def is_waiting(cluster: Cluster) -> bool:
-    """Return whether a session of a worker waits for the lock."""
-    query = "select 1 from pg_locks where relation = 'memory_entry'::regclass and not granted"
+    """Return whether a session of a worker waits for the lock.
+
+    The table has the same number in the databases of other tests, which are copies of the same one.
+    """
+    query = (
+        "select 1 from pg_locks where relation = 'memory_entry'::regclass and not granted"
+        " and database = (select oid from pg_database where datname = current_database())"
+    )
     return cluster.db.execute(query).fetchone() is not None
 
 

@@ -1,21 +1,27 @@
 """Real workers: what is written is embedded in the background, though the first answers fail and a worker dies."""
 
+from collections.abc import Iterator
+from threading import Event
 from typing import Any
+
+import pytest
 
 from memory import services
 from memory.embedding import notify
 from memory.services.recall.embedding_status import load_embedding_state
 from tests.durability.conftest import Cluster
-from tests.fakes.openai_server import Answer, Failure, FakeOpenAI, Request, Vectors
+from tests.fakes.openai_server import Failure, FakeOpenAI, Request, Vectors
 from tests.memory.services.conftest import at_door
 from tests.support.cast import Cast
 from tests.support.embedding import forget, vector
+from tests.support.waiting import LIMIT
 
 
 HERE = "global:durable"
 
 
-def use(cluster: Cluster, ledger: FakeOpenAI, settings: Any) -> None:
+@pytest.fixture
+def embedder(cluster: Cluster, ledger: FakeOpenAI, settings: Any) -> Iterator[None]:
     """The same endpoint for the workers and for this process, which asks."""
     chosen = {
         "MEMORY_EMBEDDER": "openai_compatible",
@@ -28,6 +34,9 @@ def use(cluster: Cluster, ledger: FakeOpenAI, settings: Any) -> None:
         setattr(settings, name, value)
     forget()
     notify._NOTIFIED_UNTIL.clear()
+    yield
+    close()
+    forget()
 
 
 def waiting(cluster: Cluster) -> int:
@@ -38,51 +47,51 @@ def waiting(cluster: Cluster) -> int:
 
 
 def test_what_is_written_is_found_by_meaning_soon_whatever_happens_in_between(
-    cluster: Cluster, cast: Cast, ledger: FakeOpenAI, settings: Any, monkeypatch: Any
+    cluster: Cluster,
+    cast: Cast,
+    ledger: FakeOpenAI,
+    embedder: None,
+    gate: Event,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     from config.net import clients
     from config.net.allow import parse_allowed
 
     monkeypatch.setattr(clients, "_load_allow_list", lambda: parse_allowed([ledger.allow]))
-    answers: list[Any] = [Failure(500), Vectors(vector, delay=30)]
+    fates = ["fails", "is never answered"]  # of the first requests for several texts
 
-    def scripted(request: Request) -> Answer | Failure | Vectors:
-        texts = request.body["input"]
-        if len(texts) > 1 and answers:
-            return answers.pop(0)
+    def scripted(request: Request) -> Failure | Vectors:
+        fate = fates.pop(0) if len(request.body["input"]) > 1 and fates else ""
+        if fate == "fails":
+            return Failure(500)
+        if fate:
+            gate.wait(LIMIT)
         return Vectors(vector)
 
     ledger.script(scripted)
-    use(cluster, ledger, settings)
     alice = at_door(cast.alice)
-    try:
-        for key, value in (("a", "a boat at the pier"), ("b", "a kitten"), ("c", "bread")):
-            services.remember(alice, namespace=HERE, key=key, value=value)
-        assert [hit.key for hit in services.recall(alice, namespace=HERE, query_text="pier")] == [
-            "a"
-        ]
-        cluster.start("first")
-        cluster.until(lambda: failed(cluster))  # the endpoint answered 500; they wait
-        again(cluster)
-        services.remember(alice, namespace=HERE, key="d", value="a loaf")
-        cluster.until(lambda: not answers)  # the worker waits for an answer, and dies
-        cluster.kill("first")
-        again(cluster)
-        notify._NOTIFIED_UNTIL.clear()
-        services.remember(alice, namespace=HERE, key="e", value="an automobile")
-        cluster.start("second")
-        cluster.until(lambda: not waiting(cluster))
+    for key, value in (("a", "a boat at the pier"), ("b", "a kitten"), ("c", "bread")):
+        services.remember(alice, namespace=HERE, key=key, value=value)
+    assert [hit.key for hit in services.recall(alice, namespace=HERE, query_text="pier")] == ["a"]
+    cluster.start("first")
+    cluster.until(lambda: failed(cluster))  # the endpoint answered 500; they wait
+    again(cluster)
+    services.remember(alice, namespace=HERE, key="d", value="a loaf")
+    cluster.until(lambda: not fates)  # the worker waits for an answer, and dies
+    cluster.kill("first")
+    again(cluster)
+    notify._NOTIFIED_UNTIL.clear()
+    services.remember(alice, namespace=HERE, key="e", value="an automobile")
+    cluster.start("second")
+    cluster.until(lambda: not waiting(cluster))
 
-        (hit,) = services.recall(alice, namespace=HERE, query_text="vessel", top_k=1)
+    (hit,) = services.recall(alice, namespace=HERE, query_text="vessel", top_k=1)
 
-        assert (hit.key, hit.explain["words"]) == ("a", 0.0)
-        state = load_embedding_state(cast.team_a.pk)
-        assert state is not None
-        assert (state.entries, state.embedded, state.failing) == (5, 5, 0)
-        assert {one.headers["authorization"] for one in ledger.requests} == {"Bearer sk-canary"}
-    finally:
-        close()
-        forget()
+    assert (hit.key, hit.explain["words"]) == ("a", 0.0)
+    state = load_embedding_state(cast.team_a.pk)
+    assert state is not None
+    assert (state.entries, state.embedded, state.failing) == (5, 5, 0)
+    assert {one.headers["authorization"] for one in ledger.requests} == {"Bearer sk-canary"}
 
 
 def failed(cluster: Cluster) -> bool:

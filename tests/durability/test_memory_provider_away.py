@@ -1,6 +1,7 @@
 """The provider of working memory goes away inside a run: the run waits for it; what only its operator can mend fails it."""
 
 from collections.abc import Callable, Iterator
+from threading import Event
 
 import pytest
 from redis import Redis
@@ -38,14 +39,16 @@ def test_run_waits_for_its_memory_provider_and_goes_on(
     workflow: Callable[..., Workflow],
     ledger: FakeOpenAI,
     memory_server: Valkey,
+    gate: Event,
 ) -> None:
-    answer_from_now_on(ledger, Answer("stored words", delay=0.3))
+    answer_from_now_on(ledger, Answer("stored words", gate=gate))
     cluster.start("one")
     run = start_run(cast.alice.principal, workflow=workflow(*KINDS))
     cluster.until(lambda: asked(ledger, "llm1"))
 
     memory_server.stop()
-    cluster.until(lambda: cluster.story().count("memory_provider_away") > 2)
+    gate.set()
+    cluster.until(lambda: cluster.count_said("memory_provider_away") > 2)
     status_meanwhile = cluster.row(run)["status"]
     memory_server.start()
     row = cluster.until_ended(run)
@@ -77,5 +80,5 @@ def test_memory_provider_that_rejects_us_fails_the_run_with_its_name(
     assert row["error"] == (
         "The memory provider redis answered with an error; the server's log says which."
     )
-    assert "AuthenticationError" in cluster.story()
+    assert cluster.count_said("AuthenticationError")
     cluster.check(run)

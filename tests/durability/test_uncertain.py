@@ -1,7 +1,9 @@
 """A worker killed -9 during a call: what ``retry_safety`` says is repeated, and what a person decides."""
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -9,8 +11,9 @@ import pytest
 from accounts.models import AuditEntry
 from accounts.tenancy import tenant
 from tests.durability.conftest import Cluster, answer_from_now_on, asked
+from tests.durability.faults.conftest import ask_to_stop, start_with_fault
 from tests.durability.test_debugging import made
-from tests.durability.test_waits import code, graph
+from tests.durability.test_waits import graph
 from tests.fakes.http_server import FakeHttp, Reply
 from tests.fakes.openai_server import Answer, FakeOpenAI
 from tests.support.cast import Cast
@@ -20,7 +23,6 @@ from workflows.services.runs import waits
 from workflows.services.runs.runs import start_run
 
 
-SLOW = Reply(201, b"late", delay=8)
 QUICK = Reply(201, b"done")
 
 
@@ -32,22 +34,33 @@ def shop(cluster: Cluster) -> Iterator[FakeHttp]:
         yield server
 
 
-def order(shop: FakeHttp, safety: str | None, method: str = "POST", **data: Any) -> dict[str, Any]:
-    """start → order (a request) → end"""
+@pytest.fixture
+def late(gate: Event) -> Reply:
+    """The answer of a service that keeps the caller waiting until the gate opens."""
+    return Reply(201, b"late", gate=gate)
+
+
+def build_call(
+    shop: FakeHttp, node: str, safety: str | None, method: str = "POST", **data: Any
+) -> dict[str, Any]:
     chosen = {"retry_safety": safety} if safety else {}
-    node = {
-        "id": "order",
+    return {
+        "id": node,
         "data": {
             "type": "http-request",
-            "title": "Order",
+            "title": node.capitalize(),
             "method": method,
             "url": f"{shop.base_url}/orders",
             **chosen,
             **data,
         },
     }
+
+
+def order(shop: FakeHttp, safety: str | None, method: str = "POST") -> dict[str, Any]:
+    """start → order (a request) → end"""
     return graph(
-        [node],
+        [build_call(shop, "order", safety, method)],
         ["start>order", "order>end"],
         status=["order", "status_code"],
         body=["order", "body"],
@@ -67,12 +80,21 @@ def lose_call(cluster: Cluster, shop: FakeHttp, run: Run) -> None:
     cluster.start("two")
 
 
-def run_and_lose(cluster: Cluster, cast: Cast, shop: FakeHttp, document: dict[str, Any]) -> Run:
-    shop.answers(SLOW)
-    cluster.start("one")
-    run = begin(cast, document)
-    lose_call(cluster, shop, run)
-    return run
+Lose = Callable[[dict[str, Any]], Run]
+
+
+@pytest.fixture
+def run_and_lose(cluster: Cluster, cast: Cast, shop: FakeHttp, late: Reply) -> Lose:
+    """Start a run of the document, whose call is then lost."""
+
+    def run_document(document: dict[str, Any]) -> Run:
+        shop.answers(late)
+        cluster.start("one")
+        run = begin(cast, document)
+        lose_call(cluster, shop, run)
+        return run
+
+    return run_document
 
 
 def until_uncertain(cluster: Cluster, run: Run) -> RunWait:
@@ -97,9 +119,14 @@ def list_shown(cast: Cast, **filters: Any) -> list[Any]:
 
 @pytest.mark.parametrize(("safety", "method"), [(None, "POST"), ("safe", "POST"), ("ask", "GET")])
 def test_call_that_may_be_repeated_is_repeated_under_its_key_and_counted(
-    safety: str | None, method: str, cluster: Cluster, cast: Cast, shop: FakeHttp
+    safety: str | None,
+    method: str,
+    cluster: Cluster,
+    cast: Cast,
+    shop: FakeHttp,
+    run_and_lose: Lose,
 ) -> None:
-    run = run_and_lose(cluster, cast, shop, order(shop, safety, method))
+    run = run_and_lose(order(shop, safety, method))
     row = cluster.until_ended(run)
 
     assert (row["status"], row["outputs"]) == ("succeeded", {"status": 201, "body": "done"})
@@ -117,9 +144,9 @@ def test_call_that_may_be_repeated_is_repeated_under_its_key_and_counted(
 
 @pytest.mark.parametrize(("safety", "method"), [("ask", "POST"), ("never", "GET")])
 def test_uncertain_call_waits_for_a_person_who_says_that_it_happened(
-    safety: str, method: str, cluster: Cluster, cast: Cast, shop: FakeHttp
+    safety: str, method: str, cluster: Cluster, cast: Cast, shop: FakeHttp, run_and_lose: Lose
 ) -> None:
-    run = run_and_lose(cluster, cast, shop, order(shop, safety, method))
+    run = run_and_lose(order(shop, safety, method))
     wait = until_uncertain(cluster, run)
     shown = list_shown(cast, status=UNCERTAIN)
     page = cast.alice.client.get(f"/runs/{run.pk}/").content.decode()
@@ -143,9 +170,9 @@ def test_uncertain_call_waits_for_a_person_who_says_that_it_happened(
 
 
 def test_person_lets_an_uncertain_call_happen_again(
-    cluster: Cluster, cast: Cast, shop: FakeHttp
+    cluster: Cluster, cast: Cast, shop: FakeHttp, run_and_lose: Lose
 ) -> None:
-    run = run_and_lose(cluster, cast, shop, order(shop, "never"))
+    run = run_and_lose(order(shop, "never"))
     wait = until_uncertain(cluster, run)
 
     decide(cast, run, wait, "again")
@@ -159,9 +186,9 @@ def test_person_lets_an_uncertain_call_happen_again(
 
 
 def test_person_stops_a_run_with_an_uncertain_call(
-    cluster: Cluster, cast: Cast, shop: FakeHttp
+    cluster: Cluster, cast: Cast, shop: FakeHttp, run_and_lose: Lose
 ) -> None:
-    run = run_and_lose(cluster, cast, shop, order(shop, "never"))
+    run = run_and_lose(order(shop, "never"))
     wait = until_uncertain(cluster, run)
 
     decide(cast, run, wait, "stop")
@@ -172,10 +199,12 @@ def test_person_stops_a_run_with_an_uncertain_call(
     cluster.check(run)
 
 
-def test_call_lost_again_is_decided_again(cluster: Cluster, cast: Cast, shop: FakeHttp) -> None:
-    run = run_and_lose(cluster, cast, shop, order(shop, "never"))
+def test_call_lost_again_is_decided_again(
+    cluster: Cluster, cast: Cast, shop: FakeHttp, late: Reply, run_and_lose: Lose
+) -> None:
+    run = run_and_lose(order(shop, "never"))
     first = until_uncertain(cluster, run)
-    shop._replies = [SLOW]
+    shop._replies = [late]
 
     decide(cast, run, first, "again")
     cluster.until(lambda: len(shop.requests) == 2)
@@ -193,65 +222,72 @@ def test_call_lost_again_is_decided_again(cluster: Cluster, cast: Cast, shop: Fa
 
 
 def test_call_that_has_ended_is_never_uncertain(
-    cluster: Cluster, cast: Cast, shop: FakeHttp
+    cluster: Cluster, cast: Cast, shop: FakeHttp, late: Reply
 ) -> None:
     """The worker dies after the call, in the next node."""
-    document = order(shop, "never")
-    slow = code("slow", "x")
-    slow["data"]["code"] = "import time\ndef main():\n    time.sleep(3)\n    return {'o': 'x'}"
-    nodes = document["workflow"]["graph"]["nodes"]
+    first = build_call(shop, "order", "never")
+    slow = build_call(shop, "slow", "safe", url=f"{shop.base_url}/slow")
     document = graph(
-        [nodes[1], slow], ["start>order", "order>slow", "slow>end"], body=["order", "body"]
+        [first, slow], ["start>order", "order>slow", "slow>end"], body=["order", "body"]
     )
-    shop.answers(QUICK)
+    shop.answers(QUICK, late)
     cluster.start("one")
     run = begin(cast, document)
-    cluster.until(lambda: ("order", "succeeded", 1) in cluster.steps(run))
+    cluster.until(lambda: len(shop.requests) == 2)
 
     cluster.kill("one")
+    shop._replies = [QUICK]
     cluster.expire_leases()
     cluster.start("two")
     row = cluster.until_ended(run)
 
+    assert ("order", "succeeded", 1) in cluster.steps(run)
     assert (row["status"], row["outputs"]) == ("succeeded", {"body": "done"})
-    assert len(shop.requests) == 1
+    assert [request.path for request in shop.requests] == ["/orders", "/slow", "/slow"]
     cluster.check(run)
 
 
 def test_worker_that_is_asked_to_stop_waits_for_a_call_that_must_not_be_repeated(
-    cluster: Cluster, cast: Cast, shop: FakeHttp
+    cluster: Cluster, cast: Cast, shop: FakeHttp, late: Reply, gate: Event
 ) -> None:
-    shop.answers(SLOW)
+    """It hands over another run meanwhile, whose call may be repeated."""
+    shop.answers(late, late, QUICK)
     cluster.start("one")
     run = begin(cast, order(shop, "never"))
     cluster.until(lambda: shop.requests)
+    other = begin(cast, order(shop, "safe"))
+    cluster.until(lambda: len(shop.requests) == 2)
 
     cluster.signal(signal.SIGTERM, "one")
     cluster.start("two")
+    handed_over = cluster.until_ended(other)
+    meanwhile = cluster.row(run)
+    gate.set()
     row = cluster.until_ended(run)
 
+    assert (handed_over["attempt"], handed_over["outputs"]["body"]) == (2, "done")
+    assert (meanwhile["status"], meanwhile["attempt"]) == ("running", 1)
     assert (row["status"], row["outputs"]["body"]) == ("succeeded", "late")
     assert ("order", "succeeded", 1) in cluster.steps(run)
-    assert len(shop.requests) == 1
+    assert len(shop.requests) == 3
     cluster.check(run)
 
 
 def test_worker_that_stops_leaves_further_calls_to_another_one(
-    cluster: Cluster, cast: Cast, shop: FakeHttp
+    cluster: Cluster, cast: Cast, shop: FakeHttp, gate: Event, tmp_path: Path
 ) -> None:
-    first, second = (
-        {"id": name, "data": order(shop, "never")["workflow"]["graph"]["nodes"][1]["data"]}
-        for name in ("first", "second")
-    )
+    first, second = (build_call(shop, name, "never") for name in ("first", "second"))
     document = graph(
         [first, second], ["start>first", "first>second", "second>end"], body=["second", "body"]
     )
-    shop.answers(Reply(201, b"first", delay=1), Reply(201, b"second"))
-    cluster.start("one")
+    shop.answers(Reply(201, b"first", gate=gate), Reply(201, b"second"))
+    marker = tmp_path / "stopping"
+    start_with_fault(cluster, "one", stopping=str(marker))
     run = begin(cast, document)
     cluster.until(lambda: shop.requests)
 
-    cluster.signal(signal.SIGTERM, "one")
+    ask_to_stop(cluster, "one", marker)
+    gate.set()
     cluster.start("two")
     row = cluster.until_ended(run)
 
@@ -263,9 +299,9 @@ def test_worker_that_stops_leaves_further_calls_to_another_one(
 
 
 def test_model_call_has_the_same_key_in_each_attempt_and_never_asks(
-    cluster: Cluster, cast: Cast, workflow: Any, ledger: FakeOpenAI
+    cluster: Cluster, cast: Cast, workflow: Any, ledger: FakeOpenAI, held: Answer
 ) -> None:
-    answer_from_now_on(ledger, Answer("one two three four five six", delay=0.5))
+    answer_from_now_on(ledger, held)
     cluster.start("one")
     run = start_run(cast.alice.principal, workflow=workflow("llm"))
     cluster.until(lambda: asked(ledger, "llm1"))

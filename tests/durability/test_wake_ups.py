@@ -2,6 +2,7 @@
 
 import signal
 from collections.abc import Callable
+from datetime import timedelta
 
 import pytest
 from redis import Redis
@@ -62,9 +63,13 @@ def test_run_without_any_broker_is_found_by_looking(
 
 
 def test_parked_run_is_continued_with_its_finished_steps_and_only_once(
-    cluster: Cluster, cast: Cast, workflow: Callable[..., Workflow], ledger: FakeOpenAI
+    cluster: Cluster,
+    cast: Cast,
+    workflow: Callable[..., Workflow],
+    ledger: FakeOpenAI,
+    held: Answer,
 ) -> None:
-    answer_from_now_on(ledger, Answer("done", delay=5))
+    answer_from_now_on(ledger, held)
     cluster.start("one")
     run = start_run(cast.alice.principal, workflow=workflow("template-transform", "llm"))
     cluster.until(lambda: asked(ledger, "llm2"))
@@ -95,10 +100,15 @@ def test_parked_run_is_continued_with_its_finished_steps_and_only_once(
     cluster.check(run)
 
 
+@pytest.mark.timed
 def test_running_run_stops_within_a_second_of_being_cancelled(
-    cluster: Cluster, cast: Cast, workflow: Callable[..., Workflow], ledger: FakeOpenAI
+    cluster: Cluster,
+    cast: Cast,
+    workflow: Callable[..., Workflow],
+    ledger: FakeOpenAI,
+    held: Answer,
 ) -> None:
-    answer_from_now_on(ledger, Answer("a b c d e f g h i j k l m n o p", delay=0.5))
+    answer_from_now_on(ledger, held)
     cluster.start("one")
     run = start_run(cast.alice.principal, workflow=workflow("llm"))
     cluster.until(lambda: asked(ledger, "llm1"))
@@ -108,9 +118,7 @@ def test_running_run_stops_within_a_second_of_being_cancelled(
     row = cluster.until_ended(run)
 
     assert row["status"] == "stopped"
-    assert (
-        row["finished_at"] - row["cancel_requested_at"]
-    ).total_seconds() < 6  # of 8, on a busy machine
+    assert row["finished_at"] - row["cancel_requested_at"] < timedelta(seconds=10)  # ten times
     assert cluster.steps(run)[-1][:2] == ("llm1", "stopped")
     cluster.check(run)
 
@@ -126,7 +134,7 @@ def test_worker_reports_that_it_is_there_until_it_stops(
     message = start_run(cast.alice.principal, workflow=workflow("template-transform"))
     advance_run.apply_async((str(message.pk),))
     cluster.until_ended(message)
-    reported = list_workers()
+    reported = cluster.until(list_workers)
     cluster.until(lambda: not Redis.from_url(cluster.environment["REDIS_URL"]).llen("mnemoflow"))
     cluster.signal(signal.SIGTERM)
     cluster.until(lambda: not list_workers())

@@ -7,7 +7,6 @@ with HostileHttp(b"HTTP/1.1 200 OK\r\n\r\n", itertools.repeat(b"x")) as server:
 
 import socketserver
 import threading
-import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Self
@@ -19,6 +18,7 @@ class HostileHttp:
     def __init__(self, head: bytes, body: Iterable[bytes] = (), *, pause: float = 0.0) -> None:
         self.head, self.body, self.pause = head, body, pause
         self.sent = 0
+        self._is_closed = threading.Event()
         self._server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), _build_handler(self))
         self._server.daemon_threads = True
         self._thread = threading.Thread(
@@ -30,6 +30,7 @@ class HostileHttp:
         return self
 
     def __exit__(self, *_error: object) -> None:
+        self._is_closed.set()
         self._server.shutdown()
         self._server.server_close()
 
@@ -40,7 +41,8 @@ class HostileHttp:
     def iter_pieces(self) -> Iterator[bytes]:
         yield self.head
         for piece in self.body:
-            time.sleep(self.pause)
+            if self.pause and self._is_closed.wait(self.pause):
+                return
             yield piece
 
 

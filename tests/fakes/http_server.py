@@ -7,10 +7,12 @@ with FakeHttp() as server:
 """
 
 import threading
-import time
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Self
+
+
+GATE_LIMIT = 90.0  # seconds; says only that a test has hung
 
 
 @dataclass(frozen=True)
@@ -27,12 +29,14 @@ class Reply:
     body: bytes = b"hi"
     headers: dict[str, str] = field(default_factory=lambda: {"content-type": "text/plain"})
     delay: float = 0.0
+    gate: threading.Event | None = None  # the answer waits until this is set
     drip: float = 0.0  # seconds before each byte
 
 
 class FakeHttp:
     def __init__(self) -> None:
         self.requests: list[Request] = []
+        self.is_closed = threading.Event()
         self._replies: list[Reply] = [Reply()]
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._server.daemon_threads = True
@@ -45,6 +49,7 @@ class FakeHttp:
         return self
 
     def __exit__(self, *_error: object) -> None:
+        self.is_closed.set()
         self._server.shutdown()
         self._server.server_close()
 
@@ -75,7 +80,9 @@ def _handler(fake: FakeHttp) -> type[BaseHTTPRequestHandler]:
             body = self.rfile.read(length)
             fake.requests.append(Request(self.command, self.path, headers, body))
             reply = fake.next_reply()
-            time.sleep(reply.delay)
+            fake.is_closed.wait(reply.delay)
+            if reply.gate is not None:
+                reply.gate.wait(GATE_LIMIT)
             self.send_response(reply.status)
             for name, value in reply.headers.items():
                 self.send_header(name, value)
@@ -94,7 +101,7 @@ def _handler(fake: FakeHttp) -> type[BaseHTTPRequestHandler]:
                 for byte in reply.body:
                     self.wfile.write(bytes([byte]))
                     self.wfile.flush()
-                    time.sleep(reply.drip)
+                    fake.is_closed.wait(reply.drip)
             except OSError:
                 self.close_connection = True
 

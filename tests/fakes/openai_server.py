@@ -14,8 +14,8 @@ import base64
 import json
 import struct
 import threading
-import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
@@ -49,6 +49,7 @@ class Answer:
     finish_reason: str | None = "stop"
     usage: tuple[int, int] | None = (11, 7)
     delay: float = 0.0  # before each frame
+    gate: threading.Event | None = None  # after its first word, the answer waits until this is set
     cut_after: int | None = None  # frames, then the connection breaks
     pieces: Sequence[str] | None = None
     raw: bytes | None = None  # sent instead of frames
@@ -95,6 +96,9 @@ class Scores:
     raw: bytes | None = None
 
 
+FRAMES_BEFORE_GATE = 2  # the role and the first word
+GATE_LIMIT = 90.0  # seconds; says only that a test has hung
+
 Reply = Answer | Failure | Vectors | Scores
 Scripted = Reply | str | Callable[[Request], "Reply | str"]
 
@@ -107,6 +111,7 @@ class FakeOpenAI:
         self.knows_tools = True
         self.formats: tuple[str, ...] = ("text", "json_object", "json_schema")  # of answers
         self.requests: list[Request] = []
+        self.is_closed = threading.Event()
         self._script: list[Scripted] = []
         self._lock = threading.Lock()
         handler = type("Handler", (_Handler,), {"fake": self})
@@ -150,6 +155,7 @@ class FakeOpenAI:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.is_closed.set()
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
@@ -188,7 +194,7 @@ class _Handler(BaseHTTPRequestHandler):
         if isinstance(reply, Failure):
             return self._fail(reply)
         if isinstance(reply, Vectors):
-            time.sleep(reply.delay)
+            self.fake.is_closed.wait(reply.delay)
             if reply.raw is not None:
                 return self._send(200, reply.raw, "application/json", {})
             return self._json(200, _embedded(request, reply))
@@ -207,6 +213,10 @@ class _Handler(BaseHTTPRequestHandler):
                 Failure(422, f"Failed to parse the request body: missing field `{name}`")
             )
         return self._json(200, _scored(request, reply))
+
+    def handle(self) -> None:
+        with suppress(ConnectionError):  # the reader went away, which is its right
+            super().handle()
 
     def log_message(self, *_: object) -> None:
         pass
@@ -263,8 +273,6 @@ class _Handler(BaseHTTPRequestHandler):
             else:
                 self._frames(request, answer)
             self._chunk(b"")
-        except (BrokenPipeError, ConnectionResetError):
-            pass  # the reader went away, which is its right
         except _Cut:
             self.close_connection = True
 
@@ -272,7 +280,9 @@ class _Handler(BaseHTTPRequestHandler):
         for count, frame in enumerate(_FRAMES[request.path](request, answer)):
             if answer.cut_after == count:
                 raise _Cut
-            time.sleep(answer.delay)
+            if answer.gate is not None and count == FRAMES_BEFORE_GATE:
+                answer.gate.wait(GATE_LIMIT)
+            self.fake.is_closed.wait(answer.delay)
             self._chunk(b"data: " + json.dumps(frame).encode() + b"\n\n")
         self._chunk(b"data: [DONE]\n\n")
 

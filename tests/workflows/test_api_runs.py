@@ -101,7 +101,7 @@ async def test_blocking_start_answers_with_the_end(
 ) -> None:
     await asyncio.to_thread(worker.start)
 
-    answer = await start(http, workflow, response_mode="blocking", wait_seconds=30)
+    answer = await start(http, workflow, response_mode="blocking", wait_seconds=90)
 
     assert answer.status_code == 200
     assert answer.json()["status"] == "succeeded"

@@ -13,6 +13,7 @@ from config.http.event_streams import EventStream
 from config.ids import uuid7
 from tests.factories.workflows import make_workflow
 from tests.support.cast import Cast
+from tests.support.waiting import LIMIT, until_async
 from workflows.execution.db import Database
 from workflows.execution.events.hub import Hub, get_hub
 from workflows.execution.events.reader import follow
@@ -66,7 +67,10 @@ def run(cast: Cast, settings: Any, valkey_url: str) -> Run:
 
 
 async def told(run: Run, url: str | None, after: int = 0) -> list[StreamEvent]:
-    hub = Hub(url)
+    return await told_by(Hub(url), run, after)
+
+
+async def told_by(hub: Hub, run: Run, after: int = 0) -> list[StreamEvent]:
     try:
         return [
             said
@@ -120,7 +124,9 @@ async def test_live_and_late_readers_get_the_same_run(run: Run, valkey_url: str,
 
 
 async def test_text_streams_before_the_run_has_ended(run: Run, valkey_url: str) -> None:
-    live = asyncio.create_task(told(run, valkey_url))
+    hub = Hub(valkey_url)
+    live = asyncio.create_task(told_by(hub, run))
+    await until_async(lambda: hub.has_bus)
     await driven(run)
 
     pieces = [said for said in await live if said.seq is None]
@@ -192,11 +198,11 @@ async def test_hub_ends_although_a_library_swallows_the_cancel(
     async def deaf(*asked: object) -> list[tuple[object, ...]]:
         reached.set()
         with contextlib.suppress(asyncio.CancelledError):
-            await asyncio.sleep(60)
+            await asyncio.Event().wait()
         return []
 
     monkeypatch.setattr(feed.db, "fetch_rows", deaf)
     async with feed.open_reader(uuid7(), uuid7()):
-        await asyncio.wait_for(reached.wait(), 5)
+        await asyncio.wait_for(reached.wait(), LIMIT)
 
-        await asyncio.wait_for(feed.hub.close(), 5)
+        await asyncio.wait_for(feed.hub.close(), LIMIT)

@@ -4,6 +4,10 @@ Whatever a document says, nothing but the engine's own errors is raised, and no 
 """
 
 from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from cProfile import Profile
+from functools import partial
 from typing import Any
 
 import pytest
@@ -36,7 +40,8 @@ from workflows.views.editor.inspector import panel
 from workflows.views.editor.search import search_document
 
 
-# A second is promised, of a machine that is not shared; hardly a mutant takes more than a tenth of it.
+MAX_CALLS = 2_000_000  # hardly a mutant makes more than a tenth of them
+# A second is promised; hardly a mutant takes more than a tenth of it.
 MAX_SECONDS = 2.0
 MAX_KILOBYTES = 100_000
 
@@ -90,15 +95,18 @@ def _show(document: Document, problems: list[Problem]) -> None:
         outline_page._build_node_context(nodes[node.id], document, nodes, {})
 
 
-def _examine_all(seeds: range, *, shown_every: int) -> None:
-    """Examine many mutants. The limits are on CPU time and on the growth of the process, with the caches already warm."""
+Limit = Callable[[], AbstractContextManager[object]]
+
+
+def _examine_all(seeds: range, *, shown_every: int, limit: Limit) -> None:
+    """Examine many mutants. Their limits are on work and on the growth of the process, with the caches already warm."""
     reverse("workflows:list")  # imports every view
     examine(list_originals()[0])
     endings: Counter[str] = Counter()
     for seed in seeds:
         tree = build_mutant(seed)
         try:
-            with limit_cpu(MAX_SECONDS), measure_growth() as growth:
+            with limit(), measure_growth() as growth:
                 endings[examine(tree, shown=seed % shown_every == 0)] += 1
         except Exception as error:
             raise AssertionError(f"Mutant {seed} raised {error!r}") from error
@@ -107,11 +115,27 @@ def _examine_all(seeds: range, *, shown_every: int) -> None:
     assert min(endings.values()) > len(seeds) / 20  # the damage is neither too small nor too large
 
 
+@contextmanager
+def limit_calls() -> Iterator[None]:
+    """Fail if the block calls more Python functions than even a long document needs."""
+    profile = Profile(builtins=False)
+    with profile:
+        yield
+    count = sum(entry.callcount for entry in profile.getstats())
+    assert count < MAX_CALLS, f"{count} calls"
+
+
 def test_mutated_documents_raise_only_the_engines_errors_and_are_quick():
-    _examine_all(range(1000), shown_every=25)
+    _examine_all(range(1000), shown_every=25, limit=limit_calls)
+
+
+@pytest.mark.timed
+def test_mutated_documents_take_no_long_single_calls():
+    """A regular expression is one call, however long it takes."""
+    _examine_all(range(200), shown_every=25, limit=partial(limit_cpu, MAX_SECONDS))
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("first", range(10_000, 20_000, 1_000))
 def test_many_mutated_documents_raise_only_the_engines_errors_and_are_quick(first: int):
-    _examine_all(range(first, first + 1_000), shown_every=5)
+    _examine_all(range(first, first + 1_000), shown_every=5, limit=limit_calls)

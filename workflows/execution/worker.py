@@ -101,7 +101,7 @@ class Worker:
         self.start()
         if self._loop is None:
             raise RuntimeError("the worker was not started")
-        execution = self._drive_run(run_id)
+        execution = self._execute_out_of_turn(run_id)
         asyncio.run_coroutine_threadsafe(execution, self._loop).result()
 
     def stop(self, grace_seconds: float = GRACEFUL_STOP_SECONDS) -> None:
@@ -215,6 +215,16 @@ class Worker:
         parent_id = claim.row.get("parent_id")
         is_driven = parent_id is not None and UUID(parent_id) in self.executions
         return _Slot(self._shares, None if is_driven else claim.team_id)
+
+    async def _execute_out_of_turn(self, run_id: UUID) -> None:
+        await self._drive_run(run_id)
+        # The look at the queue may have claimed the run at the same moment. It becomes an execution after the claim.
+        async with self._claim_lock:
+            pass
+        await asyncio.sleep(0)
+        running = self.executions.get(run_id)
+        if running is not None and running.task is not None:
+            await asyncio.wait([running.task])
 
     async def _drive_run(self, run_id: UUID) -> None:
         """Execute a run that somebody waits for, such as the parent of a child, unless this worker executes it already.

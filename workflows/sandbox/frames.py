@@ -1,10 +1,14 @@
-"""The frames on a runner's pipe: four bytes of length, then one JSON object."""
+"""The frames on a runner's pipe: four bytes of length, then one JSON object.
+
+A runner sends one byte more, as soon as it has read a job and before it begins with it.
+"""
 
 import json
 from typing import Any
 
 
 HEADER_BYTES = 4
+TAKEN = b"\x06"  # ASCII's "acknowledge"
 MAX_REQUEST_BYTES = 8 * 1024 * 1024  # a template and its inputs
 MAX_DOCUMENT_REQUEST_BYTES = 32 * 1024 * 1024  # a document of 20 MB as base64
 MAX_REPLY_BYTES = 7 * 1024 * 1024  # 1 MB of text is at most this much JSON, every character escaped

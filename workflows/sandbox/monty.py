@@ -15,7 +15,7 @@ from workflows.sandbox.frames import make_storable
 from workflows.sandbox.pool import RunnerGone, RunnerLate, RunnerPool
 
 
-_GRACE_SECONDS: Final = 1.0  # for the time that the interpreter doesn't measure
+GRACE_SECONDS: Final = 1.0  # for the time that the interpreter doesn't measure
 _MAX_TEXT: Final = 600
 _MAX_VALUE: Final = 1_100_000
 _NO_MODULE: Final = re.compile(r"No module named '([\w.]{1,80})'")
@@ -56,7 +56,7 @@ class MontyRunner:
         except (TypeError, ValueError, RecursionError):
             return _build_failure("foreign", limits)
         try:
-            reply = await self.pool.call(message, seconds=limits.seconds + _GRACE_SECONDS)
+            reply = await self.pool.call(message, seconds=limits.seconds + GRACE_SECONDS)
         except RunnerLate:
             return _build_failure("time", limits)
         except RunnerGone:

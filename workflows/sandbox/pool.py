@@ -8,20 +8,18 @@ import asyncio
 import atexit
 import os
 import threading
-import time
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from workflows.sandbox import frames
 from workflows.sandbox.places import Places, get_owner
-from workflows.sandbox.process import Program, Runner, RunnerGone, RunnerLate
+from workflows.sandbox.process import JobNotTaken, Program, Runner, RunnerGone, RunnerLate
 
 
 __all__ = ["RunnerGone", "RunnerLate", "RunnerPool"]
 
 _MAX_JOBS_PER_RUNNER = 2_000  # a new runner then replaces it, which bounds slow leaks
-_DEAD_ON_ARRIVAL_SECONDS = 0.05
 # The jobs may loop, so their number is that of the processors twice: a team alone gets all of them but one, and a job of
 # the next team finds a place and a processor's share at once.
 _MAX_PLACES = 8
@@ -98,14 +96,11 @@ class RunnerPool:
         self, message: dict[str, Any], seconds: float, job: _Job | None = None
     ) -> dict[str, Any]:
         """Run a job, as ``call`` does, in this thread and without waiting for a place."""
-        started_at = time.monotonic()
         job = job or _Job()
         try:
             return self._call_once(message, seconds, job)
-        except RunnerGone:
-            # The runner failed at once, so it most likely died while idle and the job never ran. Try again with
-            # another runner; a job that crashes its runner quickly costs little more.
-            if job.is_dropped or time.monotonic() - started_at > _DEAD_ON_ARRIVAL_SECONDS:
+        except JobNotTaken:  # the runner had died while it was idle, or as it was given the job
+            if job.is_dropped:
                 raise
         return self._call_once(message, seconds, job, use_new=True)
 

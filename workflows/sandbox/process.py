@@ -36,6 +36,10 @@ class RunnerGone(Exception):
     """The runner died or broke the protocol."""
 
 
+class JobNotTaken(RunnerGone):
+    """The runner had died before it took the job, so nothing of the job was done."""
+
+
 class RunnerLate(Exception):
     """The runner didn't answer in time."""
 
@@ -75,15 +79,15 @@ class Runner:
         return self._process.pid
 
     def call(self, message: dict[str, Any], *, seconds: float) -> dict[str, Any]:
-        """Send a message and return the reply. Raises RunnerGone or RunnerLate; the runner must be killed then."""
+        """Send a message and return the reply. Raises RunnerGone or RunnerLate; the runner must be killed then.
+
+        Raises JobNotTaken, a RunnerGone, if the job can be given to another runner.
+        """
         data = frames.encode(message)
         if len(data) - frames.HEADER_BYTES > self._max_request:
             raise ValueError("request too large")
         deadline = time.monotonic() + seconds
-        try:
-            self._write(data, deadline)
-        except OSError as error:
-            raise RunnerGone from error
+        self._hand_over(data, deadline)
         return self._receive(deadline, frames.MAX_REPLY_BYTES)
 
     def is_alive(self) -> bool:
@@ -113,6 +117,16 @@ class Runner:
         for pipe in self._pipes:
             with contextlib.suppress(OSError):
                 pipe.close()
+
+    def _hand_over(self, data: bytes, deadline: float) -> None:
+        """Send a frame, and wait until the runner says that it has read it."""
+        try:
+            self._write(data, deadline)
+            answer = self._read(len(frames.TAKEN), deadline)
+        except (RunnerGone, OSError) as error:
+            raise JobNotTaken from error
+        if answer != frames.TAKEN:
+            raise RunnerGone
 
     def _receive(self, deadline: float, max_bytes: int) -> dict[str, Any]:
         try:

@@ -50,12 +50,15 @@ def serve(
 
 
 def receive(max_request: int = frames.MAX_REQUEST_BYTES) -> dict[str, Any] | None:
-    """Return the next message from the parent, or None if the pipe is closed."""
+    """Return the next message from the parent, which is told that it was taken, or None if the pipe is closed."""
     header = _read(frames.HEADER_BYTES)
     if header is None:
         return None
     body = _read(frames.parse_length(header, max_request))
-    return None if body is None else frames.decode(body)
+    if body is None:
+        return None
+    os.write(1, frames.TAKEN)
+    return frames.decode(body)
 
 
 def send(message: dict[str, Any]) -> None:

@@ -15,7 +15,7 @@ async def test_question_asked_as_the_last_worker_ends_is_answered() -> None:
     async def ask_after(steps: int) -> int:
         for _step in range(steps):
             await asyncio.sleep(0)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(90):
             return await batches.ask(steps)
 
     answers = []
@@ -67,7 +67,7 @@ async def test_answers_that_are_missing_fail_their_batch() -> None:
 
     batches = Batches(drop_one, size=2, at_once=1)
 
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(90):
         answers = await asyncio.gather(batches.ask(1), batches.ask(2), return_exceptions=True)
 
     assert [type(answer) for answer in answers] == [ValueError, ValueError]

@@ -1,97 +1,106 @@
-"""Half-sent bodies, against a real server."""
+"""Half-sent bodies, against a real server, by a clock that the test moves."""
 
 import socket
-import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
-import uvicorn
 
-from config.http.body_timeout import BodyTimeout
-
-
-SECONDS = 0.5
+from config.http.body_timeout import BYTES_PER_SECOND, BodyTimeout
+from tests.support.own_server import MovableClock, run_server
+from tests.support.waiting import until
 
 
-async def count_bytes(scope: dict[str, Any], receive: Any, send: Any) -> None:
-    """Read the body, as Django does, and answer with its size."""
-    size, more = 0, True
-    while more:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            return
-        size += len(message["body"])
-        more = message.get("more_body", False)
-    head = [(b"content-type", b"text/plain")]
-    await send({"type": "http.response.start", "status": 200, "headers": head})
-    await send({"type": "http.response.body", "body": str(size).encode()})
+SECONDS = 1_000.0  # nobody waits for so long: the clock is moved
 
 
-@pytest.fixture(scope="module")
-def port() -> Iterator[int]:
-    application: Any = BodyTimeout(count_bytes, SECONDS)
-    config = uvicorn.Config(application, port=0, lifespan="off", ws="none", log_level="critical")
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    while not server.started:
-        time.sleep(0.01)
-    address = server.servers[0].sockets[0].getsockname()
-    yield address[1]
-    server.should_exit = True
-    thread.join(10)
+@dataclass
+class CountingApp:
+    """Reads bodies, as Django does, and answers with their size."""
+
+    begun: int = 0  # requests
+    received: int = 0  # bytes of all requests
+
+    async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
+        size, more = 0, True
+        self.begun += 1
+        while more:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                return
+            size += len(message["body"])
+            self.received += len(message["body"])
+            more = message.get("more_body", False)
+        head = [(b"content-type", b"text/plain")]
+        await send({"type": "http.response.start", "status": 200, "headers": head})
+        await send({"type": "http.response.body", "body": str(size).encode()})
 
 
-@contextmanager
-def begin(port: int, length: int) -> Iterator[socket.socket]:
-    with socket.create_connection(("127.0.0.1", port), timeout=30) as line:
-        line.sendall(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % length)
-        yield line
+@dataclass
+class Site:
+    port: int
+    clock: MovableClock
+    app: CountingApp
+
+    @contextmanager
+    def begin(self, length: int) -> Iterator[socket.socket]:
+        """Send the head of a request, and wait until the server waits for its body."""
+        begun = self.app.begun
+        with socket.create_connection(("127.0.0.1", self.port), timeout=90) as line:
+            line.sendall(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % length)
+            until(lambda: self.app.begun > begun)
+            yield line
+
+    def send(self, line: socket.socket, part: bytes) -> None:
+        """Send a part of a body, and wait until it has arrived, which it does only in time."""
+        received = self.app.received
+        line.sendall(part)
+        until(lambda: self.app.received == received + len(part))
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    app = CountingApp()
+    application: Any = BodyTimeout(app, SECONDS)
+    with run_server(application) as (url, clock):
+        yield Site(urlsplit(url).port or 0, clock, app)
 
 
 def read_all(line: socket.socket) -> bytes:
+    """Return the answer once the server has closed the connection."""
     parts = []
     while part := line.recv(4096):
         parts.append(part)
     return b"".join(parts)
 
 
-def drip(line: socket.socket, seconds: float) -> None:
-    """Send a byte now and then, until the server ends the connection."""
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        line.sendall(b"x")
-        time.sleep(0.05)
-
-
-@pytest.mark.parametrize("send", [lambda line: line.sendall(b"half"), lambda line: drip(line, 0.4)])
-def test_half_sent_body_ends_the_connection_in_time(
-    port: int, send: Callable[[socket.socket], None]
-):
-    began = time.monotonic()
-    with begin(port, 1_000) as line:
-        send(line)
-        answer = read_all(line)  # returns when the server has closed the connection
+@pytest.mark.parametrize("pieces", [[b"half"], [b"x"] * 9], ids=["half", "dripping"])
+def test_half_sent_body_ends_the_connection_in_time(site: Site, pieces: list[bytes]):
+    with site.begin(1_000) as line:
+        for piece in pieces:
+            site.clock.let_pass(SECONDS * 0.9 / len(pieces))
+            site.send(line, piece)  # it arrives: the time isn't over
+        site.clock.let_pass(SECONDS * 0.1 + 1)
+        answer = read_all(line)
 
     assert answer.startswith(b"HTTP/1.1 408")
-    assert (
-        SECONDS * 0.9 < time.monotonic() - began < SECONDS + 15
-    )  # without a limit it waits for ever
 
 
-def test_two_hundred_half_sent_bodies_are_all_gone_and_others_are_served(port: int):
+def test_two_hundred_half_sent_bodies_are_all_gone_and_others_are_served(site: Site):
     lines = []
     for _ in range(200):
-        line = socket.create_connection(("127.0.0.1", port), timeout=30)
+        line = socket.create_connection(("127.0.0.1", site.port), timeout=90)
         line.sendall(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nx")
         lines.append(line)
-    with begin(port, 2) as honest:
+    until(lambda: site.app.received == 200)
+    with site.begin(2) as honest:
         honest.sendall(b"ab")
         assert honest.recv(100).startswith(b"HTTP/1.1 200")
 
+    site.clock.let_pass(SECONDS + 1)
     answers = [read_all(line) for line in lines]
     for line in lines:
         line.close()
@@ -99,17 +108,17 @@ def test_two_hundred_half_sent_bodies_are_all_gone_and_others_are_served(port: i
     assert {answer[:12] for answer in answers} == {b"HTTP/1.1 408"}
 
 
-def test_slow_but_steady_upload_is_finished(port: int):
+def test_slow_but_steady_upload_is_finished(site: Site):
     """It takes longer than the time for a small body, and is faster than the lowest speed."""
-    pieces, size = 12, 2_000
-    with begin(port, pieces * size) as line:
+    pieces, size = 12, 200 * BYTES_PER_SECOND
+    with site.begin(pieces * size) as line:
         for _ in range(pieces):
-            line.sendall(b"x" * size)
-            time.sleep(0.1)
+            site.clock.let_pass(150)
+            site.send(line, b"x" * size)
         answer = line.recv(4096)
 
     assert answer.startswith(b"HTTP/1.1 200")
-    assert pieces * 0.1 > SECONDS
+    assert pieces * 150 > SECONDS
 
 
 @pytest.mark.parametrize("is_announced", [True, False])
@@ -129,7 +138,7 @@ async def test_body_larger_than_any_file_is_answered_413(is_announced: bool, set
 
     length = (b"content-length", b"3000000") if is_announced else (b"transfer-encoding", b"chunked")
     scope = {"type": "http", "path": "/", "headers": [length]}
-    await BodyTimeout(count_bytes, 30)(scope, receive, send)
+    await BodyTimeout(CountingApp(), 30)(scope, receive, send)
 
     assert sent[0]["status"] == 413
     assert received == (0 if is_announced else 3 * 1024**2)

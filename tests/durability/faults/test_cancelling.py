@@ -2,11 +2,13 @@
 
 import json
 import random
-import time
 from collections.abc import Callable
+from contextlib import suppress
+from datetime import timedelta
 from itertools import pairwise
 from typing import Any
 
+import psutil
 import pytest
 
 from tests.durability.children import Make, call, line, llm, make_workflow, only_child
@@ -14,13 +16,13 @@ from tests.durability.conftest import ENDED, Cluster, answer_from_now_on, asked
 from tests.durability.faults.conftest import Import, ask, edges, node, template
 from tests.fakes.openai_server import Answer, FakeOpenAI
 from tests.support.cast import Cast
-from workflows.models import Workflow
+from workflows.models import Run, Workflow
 from workflows.services.runs.runs import cancel_run, start_run
 
 
 __all__ = ["make_workflow"]  # a fixture
 
-LIMIT = 8.0  # seconds from the request to the end: two, were the machine ours alone
+LIMIT = timedelta(seconds=20)  # from the request to the end: ten times what is promised
 
 
 def build_line(*middle: dict[str, object]) -> dict[str, object]:
@@ -44,17 +46,38 @@ STATES = {
 }  # fmt: skip
 
 
+def has_begun(cluster: Cluster, run: Run, state: str) -> bool:
+    """Return whether the run is in this state."""
+    if cluster.row(run)["status"] == "paused":
+        return True
+    is_busy = "busy" in str(cluster.events(run))
+    return is_busy and (state != "running code" or has_computing_process(cluster))
+
+
+def has_computing_process(cluster: Cluster) -> bool:
+    """Return whether a process below the worker has something to compute, as the endless code has."""
+    worker = psutil.Process(cluster.processes["one"].pid)
+    for process in worker.children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            if process.status() == psutil.STATUS_RUNNING:
+                return True
+    return False
+
+
+@pytest.mark.timed
 @pytest.mark.parametrize("state", STATES)
 def test_run_is_cancelled_within_two_seconds_in_every_state(
-    cluster: Cluster, cast: Cast, import_workflow: Import, ledger: FakeOpenAI, state: str
+    cluster: Cluster,
+    cast: Cast,
+    import_workflow: Import,
+    ledger: FakeOpenAI,
+    held: Answer,
+    state: str,
 ) -> None:
-    answer_from_now_on(ledger, Answer("a b c d e f g h i j k l m n o p q r s t", delay=0.5))
+    answer_from_now_on(ledger, held)
     cluster.start("one")
     run = start_run(cast.alice.principal, workflow=import_workflow(build_line(STATES[state])))
-    cluster.until(
-        lambda: "busy" in str(cluster.events(run)) or cluster.row(run)["status"] == "paused"
-    )
-    time.sleep(0.3)
+    cluster.until(lambda: has_begun(cluster, run, state))
     assert cluster.row(run)["status"] not in ENDED, cluster.row(run)["error"]
 
     cancel_run(cast.alice.principal, run)
@@ -63,14 +86,15 @@ def test_run_is_cancelled_within_two_seconds_in_every_state(
     cancel_run(cast.alice.principal, run)
 
     assert row["status"] == cluster.row(run)["status"] == "stopped"
-    assert (row["finished_at"] - row["cancel_requested_at"]).total_seconds() < LIMIT
+    assert row["finished_at"] - row["cancel_requested_at"] < LIMIT
     cluster.check(run)
 
 
+@pytest.mark.timed
 def test_run_that_calls_a_url_is_cancelled_within_two_seconds(
-    cluster: Cluster, cast: Cast, import_workflow: Import, ledger: FakeOpenAI
+    cluster: Cluster, cast: Cast, import_workflow: Import, ledger: FakeOpenAI, held: Answer
 ) -> None:
-    answer_from_now_on(ledger, Answer("a b c d e f g h i j k l m n o p q r s t", delay=0.5))
+    answer_from_now_on(ledger, held)
     question = {"stream": True, "model": "m", "messages": [{"role": "user", "content": "busy"}]}
     body = {"type": "json", "data": [{"type": "text", "value": json.dumps(question)}]}
     request = node("busy", "http-request", method="post", url=f"{ledger.base_url}/chat/completions",
@@ -83,14 +107,15 @@ def test_run_that_calls_a_url_is_cancelled_within_two_seconds(
     row = cluster.until_ended(run)
 
     assert row["status"] == "stopped"
-    assert (row["finished_at"] - row["cancel_requested_at"]).total_seconds() < LIMIT
+    assert row["finished_at"] - row["cancel_requested_at"] < LIMIT
     cluster.check(run)
 
 
+@pytest.mark.timed
 def test_run_inside_another_is_cancelled_with_it_within_two_seconds(
-    cluster: Cluster, cast: Cast, make: Make, ledger: FakeOpenAI
+    cluster: Cluster, cast: Cast, make: Make, ledger: FakeOpenAI, held: Answer
 ) -> None:
-    answer_from_now_on(ledger, Answer("a b c d e f g h i j k l m n o p q r s t", delay=0.5))
+    answer_from_now_on(ledger, held)
     make("inner", line(llm("busy")))
     cluster.start("one")
     run = start_run(cast.alice.principal, workflow=make("outer", line(call("inner"))))
@@ -101,8 +126,7 @@ def test_run_inside_another_is_cancelled_with_it_within_two_seconds(
 
     assert [row["status"] for row in rows] == ["stopped", "stopped"]
     for row in rows:
-        waited = row["finished_at"] - rows[0]["cancel_requested_at"]
-        assert waited.total_seconds() < LIMIT
+        assert row["finished_at"] - rows[0]["cancel_requested_at"] < LIMIT
     cluster.check(run)
 
 
@@ -122,24 +146,33 @@ def test_queued_run_is_cancelled_at_once_and_never_starts(
 
 
 def test_cancelling_runs_that_are_about_to_end_leaves_one_end_each(
-    cluster: Cluster, cast: Cast, import_workflow: Import, ledger: FakeOpenAI
+    cluster: Cluster,
+    cast: Cast,
+    import_workflow: Import,
+    ledger: FakeOpenAI,
+    held: Answer,
 ) -> None:
-    answer_from_now_on(ledger, Answer("done", delay=0.02))
-    made = import_workflow(
-        build_line(ask("one", "one"), template("two", "2"), ask("three", "three"))
-    )
+    """Each is cancelled when it has some of its steps; the first one in a call that never ends."""
+    answer_from_now_on(ledger, held)
+    middle = ask("one", "one"), template("two", "2"), ask("three", "three")
+    made = import_workflow(build_line(*middle))
     cluster.start("one", threads=16)
     dice = random.Random(11)
+    first = start_run(cast.alice.principal, workflow=made)
+    cluster.until(lambda: asked(ledger, "one"))
+    cancel_run(cast.alice.principal, first)
 
-    runs = []
-    for _number in range(24):
+    answer_from_now_on(ledger, Answer("done"))
+    runs = [first]
+    for _number in range(23):
         run = start_run(cast.alice.principal, workflow=made)
-        time.sleep(dice.uniform(0, 0.25))
+        count = dice.randint(0, len(middle) + 2)
+        cluster.until(lambda run=run, count=count: len(cluster.steps(run)) >= count)
         cancel_run(cast.alice.principal, run)
         runs.append(run)
     rows = [cluster.until_ended(run) for run in runs]
 
     assert {row["status"] for row in rows} <= {"succeeded", "stopped"}
-    assert "stopped" in {row["status"] for row in rows}
+    assert rows[0]["status"] == "stopped"
     for run in runs:
         cluster.check(run)

@@ -1,13 +1,13 @@
 """PostgreSQL ends sessions, has no room, or takes too long: runs wait or say why, and never stay running for ever."""
 
 import random
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from threading import Event
 
 import pytest
 
-from tests.durability.conftest import Cluster, answer_from_now_on, asked
+from tests.durability.conftest import ENDED, Cluster, answer_from_now_on, asked
 from tests.fakes.openai_server import Answer, FakeOpenAI
 from tests.support.cast import Cast
 from tests.support.servers import APPLICATION_NAME
@@ -36,16 +36,17 @@ def refuse_events(cluster: Cluster, state: str) -> Iterator[None]:
 def test_ended_sessions_fail_no_run_and_repeat_no_call(
     cluster: Cluster, cast: Cast, workflow: Callable[..., Workflow], ledger: FakeOpenAI
 ) -> None:
-    answer_from_now_on(ledger, Answer("done", delay=0.05))
+    """The sessions end ten times, each time after another few commits."""
+    answer_from_now_on(ledger, Answer("done"))
     made = workflow("llm", "memory-store", "memory-recall", "template-transform", "llm")
     cluster.start("one", threads=16)
     cluster.start("two", threads=16)
     runs = [start_run(cast.alice.principal, workflow=made) for _number in range(30)]
     dice = random.Random(7)
-    cluster.until(lambda: asked(ledger, "llm1"))
 
     for _round in range(10):
-        time.sleep(dice.uniform(0.05, 0.3))
+        count = cluster.count_commits() + dice.randint(1, 12)
+        cluster.until(lambda count=count: cluster.count_commits() >= count or have_ended(cluster))
         cluster.db.execute(
             "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() "
             "and usename = 'mnemoflow_app' and application_name <> %s",
@@ -59,16 +60,29 @@ def test_ended_sessions_fail_no_run_and_repeat_no_call(
         cluster.check(run)
 
 
+def have_ended(cluster: Cluster) -> bool:
+    query = "select 1 from workflows_run where not (status = any(%s))"
+    return cluster.db.execute(query, (list(ENDED),)).fetchone() is None
+
+
 def test_run_waits_while_the_disk_is_full_and_goes_on(
-    cluster: Cluster, cast: Cast, workflow: Callable[..., Workflow], ledger: FakeOpenAI
+    cluster: Cluster,
+    cast: Cast,
+    workflow: Callable[..., Workflow],
+    ledger: FakeOpenAI,
+    held: Answer,
+    gate: Event,
 ) -> None:
-    answer_from_now_on(ledger, Answer("one two three four", delay=0.2))
+    answer_from_now_on(
+        ledger, lambda request: held if request.last_message == "llm1" else Answer("done")
+    )
     cluster.start("one")
     run = start_run(cast.alice.principal, workflow=workflow("llm", "template-transform", "llm"))
     cluster.until(lambda: asked(ledger, "llm1"))
 
     with refuse_events(cluster, "53100"):
-        cluster.until(lambda: "journal_waits" in cluster.story())
+        gate.set()
+        cluster.until(lambda: cluster.count_said("journal_waits"))
     row = cluster.until_ended(run)
 
     assert (row["status"], row["attempt"]) == ("succeeded", 1)
@@ -76,18 +90,30 @@ def test_run_waits_while_the_disk_is_full_and_goes_on(
     cluster.check(run)
 
 
-@pytest.mark.parametrize("state", ["57014", "53200"], ids=["statement timeout", "out of memory"])
+@pytest.mark.parametrize(
+    ("state", "said", "times"),
+    [("57014", "journal_lost", 1), ("53200", "journal_waits", 4)],
+    ids=["statement timeout", "out of memory"],
+)
 def test_run_that_cannot_be_written_is_taken_up_again_and_ends(
-    cluster: Cluster, cast: Cast, workflow: Callable[..., Workflow], ledger: FakeOpenAI, state: str
+    cluster: Cluster,
+    cast: Cast,
+    workflow: Callable[..., Workflow],
+    ledger: FakeOpenAI,
+    held: Answer,
+    gate: Event,
+    state: str,
+    said: str,
+    times: int,
 ) -> None:
-    answer_from_now_on(ledger, Answer("one two three four", delay=0.2))
+    answer_from_now_on(ledger, held)
     cluster.start("one")
     run = start_run(cast.alice.principal, workflow=workflow("llm", "template-transform"))
     cluster.until(lambda: asked(ledger, "llm1"))
 
     with refuse_events(cluster, state):
-        cluster.until(lambda: "journal_" in cluster.story())
-        time.sleep(0.5)
+        gate.set()
+        cluster.until(lambda: cluster.count_said(said) >= times)
     cluster.expire_leases()
     row = cluster.until_ended(run)
 

@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from tests.durability.conftest import Cluster, answer_from_now_on, asked
 from tests.durability.web_server import Web
 from tests.fakes.openai_server import Answer, FakeOpenAI
 from tests.support.cast import Cast, make_key
+from tests.support.waiting import until
 from workflows.models import Run, Workflow
 
 
@@ -87,12 +87,7 @@ def rabbitmq(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RabbitMQ]:
             stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
         )  # fmt: skip
     try:
-        deadline = time.monotonic() + PATIENCE
-        while server.control("await_startup", "--timeout", "60").returncode:
-            story = (server.folder / "server.log").read_text()
-            assert process.poll() is None, story
-            assert time.monotonic() < deadline, story
-            time.sleep(0.2)
+        until(lambda: is_up(server, process), seconds=PATIENCE)
         yield server
     finally:
         server.control("shutdown")
@@ -100,6 +95,11 @@ def rabbitmq(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RabbitMQ]:
         process.wait()
         # It stays for other nodes, of which there are none.
         subprocess.run(["epmd", "-kill"], env=server.environment, capture_output=True, check=False)
+
+
+def is_up(server: RabbitMQ, process: "subprocess.Popen[bytes]") -> bool:
+    assert process.poll() is None, (server.folder / "server.log").read_text()
+    return not server.control("await_startup", "--timeout", "60").returncode
 
 
 def test_runs_go_through_quorum_queues_while_a_worker_is_killed(

@@ -18,6 +18,7 @@ from tests.engine.agent.scripted import (
     tool_entries,
 )
 from tests.support.documents import answer, document, node, start
+from tests.support.movable_time import movable_time
 from workflows.engine.errors import ModelFailed, ToolFailed, UnofferedToolCall
 from workflows.engine.language.document import Mode
 from workflows.engine.ports import Message, ModelChunk, ModelRequest, Usage
@@ -216,11 +217,13 @@ async def test_time_is_limited_in_the_middle_of_an_answer() -> None:
             if not self.requests:
                 self.requests.append(request)
                 yield ModelChunk(text="I think ")
-                await asyncio.sleep(60)
+                time.let_pass(61)
+                await asyncio.Event().wait()
             async for chunk in super().stream(request):
                 yield chunk
 
-    result = await run_agent(Slow("", "Time is up"), timeout_seconds=0.05)
+    with movable_time() as time:
+        result = await run_agent(Slow("", "Time is up"), timeout_seconds=60)
 
     assert (result.outputs["finish_reason"], result.outputs["text"]) == ("timeout", "Time is up ")
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +11,9 @@ from memory.core.records import StoreParams
 from memory.providers.in_memory import InMemoryProvider
 from tests.engine.agent.scripted import ScriptedModel, Tools, build_runner, call, run_agent
 from tests.engine.agent.test_memory import list_entries
-from tests.support.processor_time import limit_cpu
+from tests.support.movable_time import movable_time
+from tests.support.process_use import measure_growth
+from tests.support.steps import count_steps
 from workflows.engine.nodes.agent.react_text import parse_step
 from workflows.engine.nodes.agent.todo_text import parse_report, parse_todos
 from workflows.engine.nodes.agent.tool_use.toolbox import MAX_ARGUMENT_DEPTH
@@ -163,8 +164,9 @@ async def test_names_of_files_are_quoted_too() -> None:
 async def test_huge_result_is_cut_for_the_model_and_the_record(result: ToolResult) -> None:
     model = ScriptedModel(("", [call("huge")]), "Done")
     handle = build_runner(model, hostile_tools(huge=lambda: result)).start(inputs={"q": "?"})
-    with limit_cpu(2, time.process_time):  # a tool may have a thread
+    with measure_growth() as growth, count_steps(200_000):
         await handle.result()
+    assert growth.kilobytes < 50_000  # half of the largest: it isn't copied as a whole
     assert len(model.requests[1].messages[-1].text) < 80_000
     recorded = [record for record in handle.records if record.kind == "agent-tool"]
     assert len(json.dumps(recorded[0].outputs)) < 150_000
@@ -173,12 +175,14 @@ async def test_huge_result_is_cut_for_the_model_and_the_record(result: ToolResul
 async def test_tool_that_never_answers_ends_with_the_time_of_the_agent() -> None:
     class Sleeping(Tools):
         async def call(self, tool: Tool, arguments: Any, *, idempotency_key: str) -> ToolResult:
-            await asyncio.sleep(60)
+            time.let_pass(61)
+            await asyncio.Event().wait()
             raise AssertionError
 
     model = ScriptedModel(("", [call("wait")]), "Done")
 
-    result = await run_agent(model, Sleeping(wait=read_page), timeout_seconds=0.2)
+    with movable_time() as time:
+        result = await run_agent(model, Sleeping(wait=read_page), timeout_seconds=60)
 
     [told] = result.outputs["rounds"][0]["calls"]
     assert told["result"] == "The time of the agent was up before the tool answered."
@@ -211,7 +215,7 @@ async def test_tool_that_never_answers_ends_with_the_time_of_the_agent() -> None
 async def test_arguments_that_break_parsers_are_told_to_the_model(arguments: str) -> None:
     tools = hostile_tools(note=lambda **_more: "noted")
     model = ScriptedModel(("", [ToolCall("1", "note", arguments)]), "Done")
-    with limit_cpu(2, time.process_time):  # a tool may have a thread
+    with count_steps(100_000):
         result = await run_agent(model, tools)
     assert result.status is RunStatus.SUCCEEDED
     assert model.requests[1].messages[-1].text.startswith("Error: ")

@@ -15,18 +15,22 @@ from tests.engine.agent.scripted import (
     call,
     run_agent,
 )
+from tests.support.waiting import until_async
 from workflows.engine.errors import ModelFailed, ToolFailed
 from workflows.engine.nodes.agent.tool_use.call_groups import MAX_AT_ONCE, get_duration
 from workflows.engine.runtime.step_records import RunStatus
 from workflows.engine.tool_calls import Tool, ToolResult
 
 
-class SlowTools(Tools):
-    """Tools that take a while, and remember how many of them ran at the same time."""
+TURNS = 20  # of the loop, which a call takes
 
-    def __init__(self, delays: Mapping[str, float]) -> None:
-        super().__init__(**{name: (lambda name=name: f"result of {name}") for name in delays})
-        self.delays = delays
+
+class SlowTools(Tools):
+    """Tools that take a while, some until another has ended, and remember how many of them ran at the same time."""
+
+    def __init__(self, *names: str, **awaited: str) -> None:
+        super().__init__(**{name: (lambda name=name: f"result of {name}") for name in names})
+        self.awaited = awaited
         self.running = self.most = 0
         self.ended: list[str] = []
 
@@ -37,11 +41,17 @@ class SlowTools(Tools):
         self.running += 1
         self.most = max(self.most, self.running)
         try:
-            await asyncio.sleep(self.delays[name])
+            await self.wait(name)
             return await super().call(tool, arguments, idempotency_key=idempotency_key)
         finally:
             self.running -= 1
             self.ended.append(name)
+
+    async def wait(self, name: str) -> None:
+        for _ in range(TURNS):
+            await asyncio.sleep(0)
+        if name in self.awaited:
+            await until_async(lambda: self.awaited[name] in self.ended)
 
 
 def ask_for(*names: str) -> ScriptedModel:
@@ -49,7 +59,7 @@ def ask_for(*names: str) -> ScriptedModel:
 
 
 async def test_calls_run_at_the_same_time_and_their_messages_keep_the_order() -> None:
-    tools, model = SlowTools({"slow": 0.3, "quick": 0.0}), ask_for("slow", "quick")
+    tools, model = SlowTools("slow", "quick", slow="quick"), ask_for("slow", "quick")
 
     result = await run_agent(model, tools)
 
@@ -63,7 +73,7 @@ async def test_calls_run_at_the_same_time_and_their_messages_keep_the_order() ->
 
 async def test_at_most_four_run_at_once() -> None:
     names = [f"tool{number}" for number in range(7)]
-    tools = SlowTools(dict.fromkeys(names, 0.005))
+    tools = SlowTools(*names)
 
     await run_agent(ask_for(*names), tools)
 
@@ -106,7 +116,7 @@ async def test_worker_that_fails_during_one_call_repeats_no_call_that_had_ended(
 
 
 async def test_call_that_needs_approval_waits_alone_and_the_calls_around_it_are_made_once() -> None:
-    tools = SlowTools({"a": 0.0, "b": 0.0, "send": 0.0, "c": 0.0})
+    tools = SlowTools("a", "b", "send", "c")
     tools.needs_approval = {"send"}
     model = ask_for("a", "b", "send", "c")
     runner = build_runner(model, tools)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.processor_time import limit_cpu
+from tests.support.steps import check_growth, count_steps
 from workflows.engine.language.document import Document, EdgeSpec, Mode, NodeSpec
 from workflows.engine.language.graph import Graph
 
@@ -81,16 +81,20 @@ def test_cycle_found_exactly_when_there_is_no_order(pairs):
         assert circle[(position + 1) % len(circle)] in subject.list_successors(node)
 
 
-def test_long_chain_and_many_diamonds_take_no_time():
-    chain = [f"{i}>{i + 1}" for i in range(20_000)]
-    diamonds = [way for i in range(40) for way in (f"d{i}>l{i}", f"d{i}>r{i}")]
-    diamonds += [way for i in range(40) for way in (f"l{i}>d{i + 1}", f"r{i}>d{i + 1}")]
-    with limit_cpu(5):
+def test_chain_and_diamonds_twice_as_long_are_twice_the_work():
+    def search(size):
+        chain = [f"{i}>{i + 1}" for i in range(size)]
+        diamonds = [way for i in range(size) for way in (f"d{i}>l{i}", f"d{i}>r{i}")]
+        diamonds += [way for i in range(size) for way in (f"l{i}>d{i + 1}", f"r{i}>d{i + 1}")]
         subject = graph(*chain, *diamonds)
 
         assert len(subject.find_reachable(["0", "d0"])) == len(subject.nodes)
         assert subject.find_cycle() == ()
-        assert len(subject.find_upstream("d40")) == 120
+        assert len(subject.find_upstream(f"d{size}")) == 3 * size
+
+    with count_steps(100_000):  # there are more ways through the diamonds than could ever be gone
+        search(40)
+    check_growth(search, 3000)
 
 
 def test_containers_that_hold_each_other_end():

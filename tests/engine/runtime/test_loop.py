@@ -1,11 +1,14 @@
 """The loop: retries, error strategies, limits, stopping, and going on from a history."""
 
 import asyncio
+from collections.abc import Callable
 
 import pytest
 
 from tests.support.documents import assign, branch, document, end, llm, node, start, template
 from tests.support.engine import ports, run_plan
+from tests.support.movable_time import movable_time
+from tests.support.waiting import until_async
 from workflows.engine.kinds import NodeConfig, NodeContext, NodeKind, NodeResult
 from workflows.engine.language.plan import compile_plan
 from workflows.engine.nodes import build_kinds
@@ -19,13 +22,13 @@ pytestmark = pytest.mark.asyncio
 
 
 class Nap(NodeKind[NodeConfig, NodeConfig]):
-    """Waits as long as it is told, and counts how often it ran, and how many did at once."""
+    """Waits for some turns of the loop, or for ever, and counts how often it ran, and how many did at once."""
 
     name = "nap"
     title = "Nap"
 
-    def __init__(self, seconds: float = 0.02) -> None:
-        self.seconds = seconds
+    def __init__(self, turns: int | None = 1, on_begin: Callable[[], None] = lambda: None) -> None:
+        self.turns, self.on_begin = turns, on_begin  # None: it never wakes up
         self.ran: list[str] = []
         self.cancelled: list[str] = []
         self.now = self.most = 0
@@ -35,13 +38,21 @@ class Nap(NodeKind[NodeConfig, NodeConfig]):
         self.now += 1
         self.most = max(self.most, self.now)
         try:
-            await asyncio.sleep(self.seconds)
+            self.on_begin()
+            await take_turns(self.turns)
         except asyncio.CancelledError:
             self.cancelled.append(ctx.node_id)
             raise
         finally:
             self.now -= 1
         return NodeResult({"output": ctx.node_id})
+
+
+async def take_turns(turns: int | None) -> None:
+    if turns is None:
+        await asyncio.Event().wait()
+    for _ in range(turns or 0):
+        await asyncio.sleep(0)
 
 
 def guarded(**data: object):
@@ -85,7 +96,7 @@ async def test_retry_fails_twice_then_succeeds() -> None:
 
 
 async def test_failure_without_strategy_ends_run_and_stops_the_others() -> None:
-    nap = Nap(5)
+    nap = Nap(None)
     nodes = [start(), llm("x"), node("slow", "nap"), end()]
 
     result = await run_plan(
@@ -117,21 +128,27 @@ async def test_unexpected_exception_fails_the_node_by_its_name(caplog) -> None:
 
 
 async def test_node_timeout_is_a_failure_of_the_node() -> None:
-    nodes = [start(), node("slow", "nap", timeout_secs=0.02), end()]
+    nodes = [start(), node("slow", "nap", timeout_secs=60), end()]
 
-    result = await run_plan(document(nodes, ["start -> slow", "slow -> end"]), plugins=[Nap(5)])
+    with movable_time() as time:
+        nap = Nap(None, on_begin=lambda: time.let_pass(61))
+        result = await run_plan(document(nodes, ["start -> slow", "slow -> end"]), plugins=[nap])
 
     assert (result.status, result.error_type) == (RunStatus.FAILED, "NodeTimedOut")
+    assert nap.cancelled == ["slow"]
 
 
 async def test_run_timeout_ends_the_run() -> None:
     nodes = [start(), node("slow", "nap"), end()]
 
-    result = await run_plan(
-        document(nodes, ["start -> slow", "slow -> end"]), plugins=[Nap(5)], timeout_seconds=0.02
-    )
+    with movable_time() as time:
+        nap = Nap(None, on_begin=lambda: time.let_pass(61))
+        result = await run_plan(
+            document(nodes, ["start -> slow", "slow -> end"]), plugins=[nap], timeout_seconds=60
+        )
 
     assert (result.status, result.error_type) == (RunStatus.FAILED, "RunTimedOut")
+    assert nap.cancelled == ["slow"]
 
 
 async def test_step_limit_ends_the_run() -> None:
@@ -143,7 +160,7 @@ async def test_step_limit_ends_the_run() -> None:
 
 
 async def test_many_ready_nodes_wait_at_the_same_time() -> None:
-    nap = Nap(0.05)
+    nap = Nap(100)
     names = [f"n{index}" for index in range(20)]
     nodes = [start(), *(node(name, "nap") for name in names), end()]
     edges = [f"start -> {name}" for name in names] + [f"{name} -> end" for name in names]
@@ -156,7 +173,7 @@ async def test_many_ready_nodes_wait_at_the_same_time() -> None:
 
 
 async def test_stop_ends_a_waiting_run_at_once() -> None:
-    nap, control = Nap(30), RunControl()
+    nap, control = Nap(None), RunControl()
     nodes = [start(), node("slow", "nap"), end()]
     plan = compile_plan(
         document(nodes, ["start -> slow", "slow -> end"]), build_kinds(plugins=[nap])
@@ -164,24 +181,22 @@ async def test_stop_ends_a_waiting_run_at_once() -> None:
     task = asyncio.create_task(
         execute_plan(plan, RunStart("r"), ports(), ListJournal(), control=control)
     )
-    while not nap.ran:
-        await asyncio.sleep(0)
+    await until_async(lambda: nap.ran)
 
     control.stop("enough")
 
-    result = await asyncio.wait_for(task, 20)  # of 30
+    result = await asyncio.wait_for(task, 60)
     assert (result.status, result.error) == (RunStatus.STOPPED, "enough")
     assert nap.cancelled == ["slow"]
 
 
 async def test_cancellation_from_elsewhere_passes_through() -> None:
-    nap, nodes = Nap(30), [start(), node("slow", "nap"), end()]
+    nap, nodes = Nap(None), [start(), node("slow", "nap"), end()]
     plan = compile_plan(
         document(nodes, ["start -> slow", "slow -> end"]), build_kinds(plugins=[nap])
     )
     task = asyncio.create_task(execute_plan(plan, RunStart("r"), ports(), ListJournal()))
-    while not nap.ran:
-        await asyncio.sleep(0)
+    await until_async(lambda: nap.ran)
 
     task.cancel()
 
@@ -201,7 +216,7 @@ async def test_effect_is_intended_before_and_recorded_before_anything_after() ->
             order.append(f"intend {step.node_id}")
 
         async def record(self, record, events) -> None:
-            await asyncio.sleep(0.01)
+            await take_turns(20)
             order.append(f"record {record.key.node_id}")
 
     nodes = [start(), node("a", "effect"), node("b", "effect"), end()]

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.waiting import until_async
 from workflows.engine.errors import ModelFailed
 from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.document import Dialect
@@ -64,7 +65,7 @@ class Sleeper(NodeKind[Any, Any]):
 
     async def run(self, prepared: Any, ctx: NodeContext) -> NodeResult:
         self.is_asleep.set()
-        await asyncio.sleep(60)
+        await asyncio.Event().wait()
         return NodeResult({})
 
 
@@ -320,9 +321,10 @@ def test_stopping_the_caller_stops_the_child() -> None:
         await sleeper.is_asleep.wait()
         handle.stop()
         result = await handle.result()
-        async with asyncio.timeout(20):  # for as long as a task of the child is left
-            while len(asyncio.all_tasks()) > 1:
-                await asyncio.sleep(0.01)
+        await until_async(
+            lambda: asyncio.all_tasks() == {asyncio.current_task()},
+            why="a task of the child is left",
+        )
         return result
 
     assert asyncio.run(work()).status is RunStatus.STOPPED

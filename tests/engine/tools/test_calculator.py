@@ -1,11 +1,9 @@
 """What the calculator answers, and that no expression holds it up."""
 
-import time
-
 import pytest
 
 from tests.engine.tools.conftest import CallTool
-from tests.support.processor_time import limit_cpu
+from tests.support.steps import count_steps
 from workflows.engine.tools import calculator
 
 
@@ -79,6 +77,21 @@ async def test_wrong_expression_is_a_result_that_says_why(
     assert reason in result.text
 
 
+@pytest.fixture
+def bits_of_numbers(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The size of each whole number on the way to a result."""
+    sizes: list[int] = []
+    limit = calculator._limit
+
+    def watched(value: calculator.Number) -> calculator.Number:
+        if isinstance(value, int):
+            sizes.append(value.bit_length())
+        return limit(value)
+
+    monkeypatch.setattr(calculator, "_limit", watched)
+    return sizes
+
+
 @pytest.mark.parametrize(
     "expression",
     [
@@ -102,11 +115,14 @@ async def test_wrong_expression_is_a_result_that_says_why(
         "sqrt(" * 60 + "2" + ")" * 60,
     ],
 )
-async def test_hostile_expression_ends_at_once(call: CallTool, expression: str) -> None:
-    with limit_cpu(0.2, time.process_time):  # a tool may have a thread
+async def test_hostile_expression_ends_at_once(
+    call: CallTool, expression: str, bits_of_numbers: list[int]
+) -> None:
+    with count_steps(20_000):
         result = await call("calculator", expression=expression)
 
     assert result.is_error
+    assert max(bits_of_numbers, default=0) < 10 * calculator.MAX_BITS
 
 
 def test_description_names_every_function():

@@ -1,13 +1,14 @@
 """What a query selects, and that no query takes more than a bounded amount of work."""
 
 import json
-import time
 from typing import Any
 
 import pytest
 
 from tests.engine.tools.conftest import CallTool
-from tests.support.processor_time import limit_cpu
+from tests.support.process_use import measure_growth
+from tests.support.steps import count_steps
+from workflows.engine.tools import json_query
 
 
 ORDERS = {"orders": [{"id": 1, "sum": 5}, {"id": 2, "sum": 20}], "name": "Ada"}
@@ -70,8 +71,14 @@ async def test_wrong_query_or_data_is_a_result_that_says_why(
         "!" * 900 + "@",
     ],
 )
-async def test_hostile_query_ends_soon(call: CallTool, query: str) -> None:
-    with limit_cpu(2, time.process_time):  # a tool may have a thread
+async def test_hostile_query_ends_soon(
+    call: CallTool, query: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert json_query.MAX_WORK <= 1_000_000
+    monkeypatch.setattr(json_query, "MAX_WORK", 50_000)  # the work grows with it
+
+    with measure_growth() as growth, count_steps(10 * json_query.MAX_WORK):
         result = await call("json_query", data=[3, 1, 2], query=query)
 
     assert result.is_error
+    assert growth.kilobytes < 30_000

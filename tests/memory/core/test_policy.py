@@ -4,7 +4,7 @@ import pytest
 
 from memory.core.errors import AccessDenied, QuotaExceeded
 from memory.core.policy import MemorySecurityPolicy, check_namespace, check_room, check_value
-from tests.support.processor_time import limit_cpu
+from tests.support.steps import count_steps
 
 
 def test_app_policy_narrows_the_teams_and_never_widens_it() -> None:
@@ -54,9 +54,14 @@ def test_key_and_metadata_are_part_of_the_size() -> None:
     ],
     ids=["text", "metadata", "list", "nested", "names"],
 )
-def test_what_is_far_too_large_is_refused_before_it_is_read(large: dict[str, Any]) -> None:
-    with limit_cpu(0.3), pytest.raises(QuotaExceeded, match="more than 262144 bytes"):
-        check_value(MemorySecurityPolicy(max_value_bytes=256 * 1024), key="a", **large)
+def test_what_is_far_too_large_is_refused_before_it_is_read(
+    large: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr("memory.core.policy.count_bytes")  # it would write all of it as JSON
+    limit = 256 * 1024
+
+    with count_steps(20 * limit), pytest.raises(QuotaExceeded, match="more than 262144 bytes"):
+        check_value(MemorySecurityPolicy(max_value_bytes=limit), key="a", **large)
 
 
 def test_room_counts_what_would_be_there_afterwards() -> None:

@@ -1,8 +1,7 @@
 """What is left over keeps nothing up: rows without entries, vectors without an embedder, settings that are refused."""
 
-import threading
-import time
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
@@ -22,6 +21,7 @@ from tests.memory.providers.test_writing import is_anybody_waiting
 from tests.memory.services.conftest import at_door
 from tests.support.cast import Cast, Person
 from tests.support.embedding import Tiny
+from tests.support.waiting import until
 
 
 pytestmark = pytest.mark.django_db
@@ -111,17 +111,17 @@ def test_text_written_while_a_batch_is_taken_is_embedded_under_its_own_hash(
     owner_db.execute("SELECT pg_advisory_lock(1)")
 
     def write() -> None:
-        until = time.monotonic() + 60
-        while not is_anybody_waiting(owner_db) and time.monotonic() < until:
-            time.sleep(0.01)
-        keep(cast.alice, "a", "a cat")
-        connections.close_all()
-        owner_db.execute("SELECT pg_advisory_unlock(1)")
+        try:
+            until(lambda: is_anybody_waiting(owner_db))
+            keep(cast.alice, "a", "a cat")
+        finally:
+            connections.close_all()
+            owner_db.execute("SELECT pg_advisory_unlock(1)")
 
-    writer = threading.Thread(target=write)
-    writer.start()
-    taken = embedding._claim_jobs(cast.alice.team.pk, 4, timezone.now() + timedelta(seconds=5))
-    writer.join()
+    with ThreadPoolExecutor(1) as pool:
+        written = pool.submit(write)
+        taken = embedding._claim_jobs(cast.alice.team.pk, 4, timezone.now() + timedelta(hours=1))
+        written.result()
 
     assert ["cat" in one.text for one in taken] == [True]
     assert taken[0].text_hash == hash_text(taken[0].text)

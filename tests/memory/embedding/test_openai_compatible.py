@@ -129,7 +129,7 @@ def test_asks_to_wait_as_long_as_it_says(server: FakeOpenAI) -> None:
 
 
 def test_slow_one_is_left(server: FakeOpenAI) -> None:
-    server.script(Vectors(vector, delay=3))
+    server.script(Vectors(vector, delay=60))
 
     with pytest.raises(EmbedderFault, match="timed out"):
         embedded(server, ["boat"], seconds=0.2)

@@ -14,7 +14,7 @@ from memory.logic.text_diff import (
     render_value,
     replace_text,
 )
-from tests.support.processor_time import limit_cpu
+from tests.support.steps import count_steps
 
 
 def marked(before: Json, after: Json) -> tuple[list[str], list[str]]:
@@ -120,13 +120,16 @@ def test_lines_appended_to_many_leave_the_others_unmarked():
     assert [segment.kind for segment in segments] == ["gap", "same", "added"]
 
 
+MOST_STEPS = 2_000_000  # ten times what the longest takes
+
+
 @pytest.mark.parametrize("word", ["x", "alpha beta"])
 def test_large_values_are_compared_quickly(word):
     lines = [f"{word} {number % 7}\n" for number in range(40_000)]
     other = [*lines[:20_000], "changed\n", *lines[20_001:]]
     before, after = "".join(lines), "".join(other)
 
-    with limit_cpu(5):
+    with count_steps(MOST_STEPS):
         segments = diff_values(before, after)
         sides = compare_sides(before, after)
     assert DiffSegment("added", "changed\n") in segments
@@ -137,6 +140,6 @@ def test_long_words_side_by_side_are_compared_quickly():
     before = " ".join(f"word{number % 50}" for number in range(3_900 // 2))
     after = before.replace("word7", "other")
 
-    with limit_cpu(5):
+    with count_steps(MOST_STEPS):
         sides = compare_sides(before, after)
     assert "".join(segment.text for segment in sides.after or ()) == after

@@ -1,6 +1,5 @@
 """Rows that are held, and in which order, seen from other connections: what a lock is for shows only there."""
 
-import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
@@ -18,6 +17,7 @@ from memory.upkeep.embedding import enqueue_outdated
 from tests.memory.services.conftest import at_door
 from tests.support.cast import Person, make_cast
 from tests.support.embedding import Tiny
+from tests.support.waiting import LIMIT, until
 
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -25,7 +25,6 @@ pytestmark = pytest.mark.django_db(transaction=True)
 T = TypeVar("T")
 
 HERE = "global:locks"
-PATIENCE = 30  # seconds, of a machine that has much to do
 
 
 @pytest.fixture
@@ -64,7 +63,7 @@ def is_held(person: Person, table: str, pk: UUID) -> bool:
             connection.close()
 
     with ThreadPoolExecutor(1) as pool:
-        return pool.submit(ask).result(PATIENCE)
+        return pool.submit(ask).result(LIMIT)
 
 
 def hold(table: str, pk: UUID) -> None:
@@ -97,7 +96,7 @@ def test_maker_of_a_namespace_whom_another_overtook_holds_the_others_row(
             with tenant([ann.team.pk]):
                 Namespace.objects.unscoped().bulk_create([fresh(*given)])
 
-        beside(make).result(PATIENCE)
+        beside(make).result(LIMIT)
         return fresh(*given)
 
     monkeypatch.setattr(rows, "_build_namespace", overtaken)
@@ -138,7 +137,7 @@ def test_vector_of_an_entry_that_is_being_erased_is_neither_made_nor_waited_for(
 
     with tenant([ann.team.pk]):
         hold("memory_entry", entries["a"])
-        beside(lambda: enqueue_outdated(ann.team.pk, tiny)).result(PATIENCE)
+        beside(lambda: enqueue_outdated(ann.team.pk, tiny)).result(LIMIT)
         assert set(vectors(ann)) == {"b"}
 
     enqueue_outdated(ann.team.pk, tiny)
@@ -164,10 +163,8 @@ def test_vectors_of_what_is_forgotten_are_taken_in_the_order_of_their_entries(
     with tenant([ann.team.pk]):
         hold("memory_embedding", known["b"])
         forgotten = beside(forget)
-        until = time.monotonic() + PATIENCE
-        while not (is_held(ann, "memory_embedding", known["a"]) or forgotten.done()):
-            assert time.monotonic() < until
+        until(lambda: is_held(ann, "memory_embedding", known["a"]) or forgotten.done())
         assert not is_held(ann, "memory_embedding", known["c"])
 
-    assert forgotten.result(PATIENCE) == 3
+    assert forgotten.result(LIMIT) == 3
     assert vectors(ann) == {}

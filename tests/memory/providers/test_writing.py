@@ -2,7 +2,6 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from time import sleep
 from typing import Any
 
 import psycopg
@@ -19,6 +18,7 @@ from memory.models import Entry, Namespace, Posting, Revision
 from memory.models.entries import Operation
 from memory.providers.postgres import rows
 from tests.support.cast import Cast
+from tests.support.waiting import LIMIT, until
 
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -130,10 +130,9 @@ def test_writer_who_waited_for_another_sees_what_that_one_wrote(
         with tenant([team_id]):
             namespace = rows.claim_namespace(team_id, HERE)
             second = pool.submit(wait_and_write)
-            while not is_anybody_waiting(owner_db):
-                sleep(0.01)
+            until(lambda: is_anybody_waiting(owner_db))
             rows.write(namespace, FIRST, an_act(), MemorySecurityPolicy())
-        assert second.result(30) == (1, 2)
+        assert second.result(LIMIT) == (1, 2)
 
     with tenant([team_id]):
         (kept,) = Entry.objects.unscoped().filter(namespace=namespace)

@@ -256,6 +256,21 @@ def run_agent(world: World, actor: Actor, strategy: str, question: str, calls: A
     return async_to_sync(work)(), str([request.messages for request in model.requests])
 
 
+def check_run(
+    world: World, actor: Actor, strategy: str, question: str, calls: Sequence[Call]
+) -> bool:
+    """Run an agent, and return whether it has read a canary of its own."""
+    before = world.list_foreign_entries(actor)
+
+    result, given_to_model = run_agent(world, actor, strategy, question, calls)
+
+    assert result.status in (RunStatus.SUCCEEDED, RunStatus.PARTIAL), result.error
+    text = given_to_model + str(result.outputs)
+    assert not [one for one in world.list_foreign_canaries(actor) if one in text]
+    assert world.list_foreign_entries(actor) == before
+    return "zq" in text
+
+
 def check_walls(world: World, examples: int) -> int:
     """Run agents at random, and return how many canaries they have read rightly."""
     words = world.list_hostile_words()
@@ -283,15 +298,7 @@ def check_walls(world: World, examples: int) -> int:
     )
     def run_one(actor: Actor, strategy: str, question: str, calls: Sequence[Call]) -> None:
         nonlocal own_reads
-        before = world.list_foreign_entries(actor)
-
-        result, given_to_model = run_agent(world, actor, strategy, question, calls)
-
-        assert result.status in (RunStatus.SUCCEEDED, RunStatus.PARTIAL), result.error
-        text = given_to_model + str(result.outputs)
-        assert not [one for one in world.list_foreign_canaries(actor) if one in text]
-        assert world.list_foreign_entries(actor) == before
-        own_reads += "zq" in text
+        own_reads += check_run(world, actor, strategy, question, calls)
 
     with in_this_transaction():
         run_one()
@@ -311,11 +318,35 @@ def test_agents_told_anything_cross_no_wall(examples: int) -> None:
         call_command("leakcheck", really=True)
 
 
+OWNER, EDITOR = (Actor(0, person, "ours", "app", "g", RUNS[0]) for person in (0, 1))
+
+
+def let_everybody_act_for(victim: Actor, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take a wall away."""
+    caller = world.build_caller(victim)
+    monkeypatch.setattr(RunMemory, "_build_caller", lambda _memory, _step: caller)
+
+
 @pytest.mark.django_db
-def test_agent_that_believes_a_model_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("strategy", ["function_calling", "react", "todo"])
+def test_agent_that_believes_a_model_is_found(
+    monkeypatch: pytest.MonkeyPatch, strategy: str
+) -> None:
     world = World()
-    victim = world.build_caller(Actor(0, 1, "ours", "app", "g", RUNS[0]))
-    monkeypatch.setattr(RunMemory, "_build_caller", lambda _memory, _step: victim)
+    asked = (strategy, "the locker is", [("recall", {"scope": "user", "query": LOCKER})])
+    with in_this_transaction():
+        assert check_run(world, OWNER, *asked)
+        let_everybody_act_for(EDITOR, world, monkeypatch)
+
+        with pytest.raises(AssertionError):
+            check_run(world, OWNER, *asked)
+
+
+@pytest.mark.nightly
+@pytest.mark.django_db
+def test_agent_that_believes_a_model_is_found_at_random(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World()
+    let_everybody_act_for(EDITOR, world, monkeypatch)
 
     with pytest.raises((AssertionError, ExceptionGroup)):
         check_walls(world, 100)

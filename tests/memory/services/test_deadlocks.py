@@ -28,6 +28,7 @@ from memory.upkeep.erasure import run_erasure
 from tests.memory.services.conftest import at_door, in_run
 from tests.memory.services.exchanging import brought, entry, file_of, space
 from tests.support.cast import Person, make_cast
+from tests.support.waiting import LIMIT
 
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -47,7 +48,7 @@ def at_the_same_time(*acts: Callable[[], Any], rounds: int = ROUNDS) -> list[Bas
         wrong: list[BaseException] = []
         try:
             for _ in range(rounds):
-                together.wait(30)
+                together.wait(LIMIT)
                 try:
                     act()
                 except Exception as error:
@@ -158,7 +159,7 @@ def test_rehearsed_import_holds_nobody_up_who_writes_elsewhere(ann: Person) -> N
     with tenant([ann.team.pk]):
         brought(ann, told, dry_run=True)
         with ThreadPoolExecutor(1) as pool:
-            pool.submit(elsewhere).result(timeout=20)
+            pool.submit(elsewhere).result(LIMIT)
 
     assert done == ["meanwhile"]
 
@@ -173,7 +174,7 @@ def _crossed(person: Person, first: str, second: str, both: Barrier) -> Callable
         with tenant([person.team.pk]):
             rows.lock_namespace(person.team.pk, first)
             if tries == 1:
-                both.wait(30)
+                both.wait(LIMIT)
             rows.lock_namespace(person.team.pk, second)
         return tries
 

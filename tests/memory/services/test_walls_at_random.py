@@ -447,9 +447,42 @@ def test_nothing_crosses_a_wall_over_http(
     routing.close_providers()
 
 
-@pytest.mark.django_db
-def test_wall_taken_away_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+class Chosen:
+    """Stands in for what is drawn at random."""
+
+    def __init__(self, choice: Any) -> None:
+        self._choice = choice
+
+    def draw(self, _strategy: Any) -> Any:
+        return self._choice
+
+
+def take_a_wall_away(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(permissions, "_find_person_reason", lambda *_asked, **_more: True)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("who", [1, 2])
+def test_wall_taken_away_is_found(monkeypatch: pytest.MonkeyPatch, who: int) -> None:
+    """A colleague tries to reach the owner's memory about themselves, before and after."""
+    machine = InPostgres()
+    place = Chosen(f"user:{machine.teams[0].people[0].pk}")
+    tried: dict[str, Any] = {"team": 0, "of": 0, "who": who, "key": "k0", "data": place}
+    machine.person_stores(**tried)
+    machine.person_recalls(**tried)
+    machine.trail_grew_by_what_was_done()
+    take_a_wall_away(monkeypatch)
+
+    with pytest.raises(AssertionError, match="it should have been refused"):
+        machine.person_stores(**tried)
+    with pytest.raises(AssertionError, match="it should have been refused"):
+        machine.person_recalls(**tried)
+
+
+@pytest.mark.nightly
+@pytest.mark.django_db
+def test_wall_taken_away_is_found_at_random(monkeypatch: pytest.MonkeyPatch) -> None:
+    take_a_wall_away(monkeypatch)
 
     with pytest.raises(AssertionError) as found:
         play(InPostgres, LONG)

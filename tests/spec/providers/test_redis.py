@@ -1,7 +1,8 @@
 """What the shared tables can't ask: agreement with the oracle at random, the server's own clock, a dead server."""
 
 import asyncio
-import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
@@ -20,6 +21,8 @@ from memory.providers.redis.connection import AWAY_SECONDS
 from memory.providers.redis.rows import from_ticks, to_ticks
 from tests.spec.providers.conftest import Make, Memory, Ticking, make_in_memory, together
 from tests.spec.providers.test_agreement import ACTS, POLICY, QUESTIONS, agree_all_along, do, told
+from tests.support.movable_time import movable_time
+from tests.support.waiting import LIMIT, until, until_async
 
 
 @settings(
@@ -97,50 +100,43 @@ def keys_of(url: str, space: str) -> list[str]:
 
 
 def test_entry_ends_by_the_clock_of_the_server(valkey_url: str, space: str) -> None:
-    def both() -> Any:
-        provider = own_clock(valkey_url, space)
-        stored = provider.store(StoreParams("ai:notes:r", "k", value="v", ttl_seconds=2))
-        early = provider.recall(MemoryQuery("ai:notes:r"))
-        time.sleep(2.01)
-        late = provider.recall(MemoryQuery("ai:notes:r"))
-        provider.close()
-        return stored, early, late
+    provider = own_clock(valkey_url, space)
+    tolerance = timedelta(seconds=1)  # it looks at its clock once for several commands
+    before = datetime.now(UTC) - tolerance
+    stored = provider.store(StoreParams("ai:notes:r", "k", value="v", ttl_seconds=3600))
+    after = datetime.now(UTC) + tolerance
+    early = provider.recall(MemoryQuery("ai:notes:r"))
+    soon = provider.store(StoreParams("ai:notes:r", "k", value="v", ttl_seconds=1))
 
-    stored, early, late = both()
-
-    assert abs((stored.created_at - datetime.now(UTC)).total_seconds()) < 5
-    assert stored.expires_at - stored.created_at == timedelta(seconds=2)
+    assert stored.created_at
+    assert before <= stored.created_at <= after
+    assert stored.expires_at == stored.created_at + timedelta(hours=1)
     assert [entry.value for entry in early] == ["v"]
-    assert late == []
+    assert soon.updated_at
+    assert soon.expires_at == soon.updated_at + timedelta(seconds=1)
+    until(lambda: provider.recall(MemoryQuery("ai:notes:r")) == [])
+    provider.close()
 
 
 def test_namespace_where_everything_ends_leaves_nothing_behind(valkey_url: str, space: str) -> None:
-    def write() -> Any:
-        provider = own_clock(valkey_url, space, past_kept=timedelta(seconds=1))
-        provider.store(StoreParams("ai:notes:r", "k", value="v", ttl_seconds=1))
-        provider.close()
-
-    write()
+    provider = own_clock(valkey_url, space, past_kept=timedelta(seconds=1))
+    provider.store(StoreParams("ai:notes:r", "k", value="v", ttl_seconds=3600))
     assert keys_of(valkey_url, space) == ["bytes", "ends", "log", "rows"]
 
-    time.sleep(2.1)
-    assert keys_of(valkey_url, space) == []
+    provider.store(StoreParams("ai:notes:r", "k", value="v", ttl_seconds=1))
+    provider.close()
+    until(lambda: keys_of(valkey_url, space) == [])
 
 
 def test_namespace_where_something_stays_stays_whole(valkey_url: str, space: str) -> None:
-    def write() -> Any:
-        provider = own_clock(valkey_url, space, past_kept=timedelta(seconds=0.05))
-        provider.store(StoreParams("user:mia", "ends", value="v", ttl_seconds=0.05))
-        provider.store(StoreParams("user:mia", "stays", value="v"))
-        time.sleep(0.2)
-        found = provider.recall(MemoryQuery("user:mia"))
-        provider.clear_namespace("user:mia")
-        provider.close()
-        return found
+    provider = own_clock(valkey_url, space, past_kept=timedelta(seconds=0.05))
+    provider.store(StoreParams("user:mia", "ends", value="v", ttl_seconds=0.05))
+    provider.store(StoreParams("user:mia", "stays", value="v"))
+    until(lambda: [entry.key for entry in provider.recall(MemoryQuery("user:mia"))] == ["stays"])
 
-    assert [entry.key for entry in write()] == ["stays"]
-    time.sleep(0.1)
-    assert keys_of(valkey_url, space) == []  # emptied, nothing keeps it
+    provider.clear_namespace("user:mia")
+    provider.close()
+    until(lambda: keys_of(valkey_url, space) == [])  # emptied, nothing keeps it
 
 
 def test_two_processes_worth_of_writers_never_pass_the_limit(valkey_url: str, space: str) -> None:
@@ -211,67 +207,80 @@ def test_server_that_refuses_the_password_is_a_provider_error_without_the_driver
     assert [(type(one), str(one)) for one in done] == [(ProviderError, sentence)] * 5
 
 
+class SilentServer:
+    """Accepts connections, which break off when the test lets them, until it begins to answer."""
+
+    def __init__(self) -> None:
+        self.connections = self.open = 0
+        self.may_break = asyncio.Event()
+        self.is_silent = True
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        self.open += 1
+        while await reader.read(65_536):
+            if self.is_silent:
+                await self.may_break.wait()
+                break
+            writer.write(b"-ERR found\r\n")
+        writer.close()
+        with suppress(OSError):
+            await writer.wait_closed()
+        self.open -= 1
+
+    @asynccontextmanager
+    async def listen(self) -> AsyncIterator[str]:
+        """Yield the address. At the end all connections are closed."""
+        async with await asyncio.start_server(self.serve, "127.0.0.1", 0) as server:
+            yield f"redis://127.0.0.1:{server.sockets[0].getsockname()[1]}/0"
+            self.may_break.set()
+            await until_async(lambda: not self.open)
+
+
 def test_silent_server_keeps_one_thread_waiting_and_is_found_again() -> None:
     """It accepts connections all the time, and begins to answer later."""
 
-    async def ask() -> tuple[list[float], list[Any]]:
-        is_mute = True
+    async def ask() -> None:
+        silent = SilentServer()
+        async with silent.listen() as address:
+            provider = RedisProvider(address, timeout=LIMIT)
 
-        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            while await reader.read(65_536):
-                if not is_mute:
-                    writer.write(b"-ERR found\r\n")
-            writer.close()
+            def recall() -> type[Exception] | None:
+                try:
+                    provider.recall(MemoryQuery("user:mia"))
+                except ProviderError as error:
+                    return type(error)
+                return None
 
-        server = await asyncio.start_server(serve, "127.0.0.1", 0)
-        port = server.sockets[0].getsockname()[1]
-        provider = RedisProvider(f"redis://127.0.0.1:{port}/0", timeout=2)
+            silent.may_break.set()
+            assert await asyncio.to_thread(recall) is ProviderAway
+            silent.may_break.clear()
+            silent.connections = 0
 
-        def recall() -> tuple[float, Any]:
-            began = time.monotonic()
-            try:
-                return 0.0, provider.recall(MemoryQuery("user:mia"))
-            except ProviderError as error:
-                return time.monotonic() - began, error
+            time.let_pass(AWAY_SECONDS)
+            others = [asyncio.create_task(asyncio.to_thread(recall)) for _ in range(8)]
+            await until_async(lambda: sum(one.done() for one in others) == 7)
+            assert silent.connections == 1
+            silent.may_break.set()
+            assert await asyncio.gather(*others) == [ProviderAway] * 8
 
-        await asyncio.to_thread(recall)
-        await asyncio.sleep(AWAY_SECONDS)
-        others = await asyncio.gather(*(asyncio.to_thread(recall) for _ in range(8)))
-        seconds = [took for took, _error in others]
-        is_mute = False
-        async with asyncio.timeout(30):
-            while type((await asyncio.to_thread(recall))[1]) is not ProviderError:
-                await asyncio.sleep(0.05)
-        provider.close()
-        server.close()
-        return seconds, [error for _took, error in others]
+            silent.is_silent = False
+            time.let_pass(AWAY_SECONDS)
+            assert await asyncio.to_thread(recall) is ProviderError
+            provider.close()
 
-    seconds, errors = asyncio.run(ask())
-
-    assert [type(error) for error in errors] == [ProviderAway] * 8
-    assert sum(took > 1.8 for took in seconds) <= 1
+    with movable_time() as time:
+        asyncio.run(ask())
 
 
 def test_server_that_is_silent_is_a_provider_error_in_time() -> None:
-    async def ask() -> tuple[list[Any], float]:
-        async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            await reader.read()
-            writer.close()
+    """Without a limit it would be waited for without an end."""
 
-        server = await asyncio.start_server(silent, "127.0.0.1", 0)
-        port = server.sockets[0].getsockname()[1]
-        began = time.monotonic()
-        done = await asyncio.to_thread(
-            _everything, RedisProvider(f"redis://127.0.0.1:{port}/0", timeout=0.5)
-        )
-        took = time.monotonic() - began
-        server.close()
-        return done, took
+    async def ask() -> list[Any]:
+        async with SilentServer().listen() as address:
+            return await asyncio.to_thread(_everything, RedisProvider(address, timeout=0.5))
 
-    done, took = asyncio.run(ask())
-
-    assert [type(one) for one in done] == [ProviderAway] * 5
-    assert took < 15  # without a limit it waits for ever
+    assert [type(one) for one in asyncio.run(ask())] == [ProviderAway] * 5
 
 
 @pytest.mark.parametrize("space", ["", "a{b", "a}b"])

@@ -9,6 +9,7 @@ import pytest
 from psycopg import AsyncConnection, errors
 
 from config.postgres.conninfo import build_conninfo
+from tests.support.waiting import until_async
 from workflows.execution.db import CONNECTION_OPTIONS, Database
 from workflows.execution.run_connection import RunConnection
 
@@ -118,8 +119,9 @@ async def test_kept_connections_that_an_end_of_the_server_broke_fail_once(databa
 
 
 async def test_statement_whose_task_was_cancelled_leaves_no_answer_for_the_next(database: Database):
-    task = asyncio.create_task(database.fetch_value("select pg_sleep(%s)", (30,)))
-    await asyncio.sleep(0.1)
+    task = asyncio.create_task(database.fetch_value("select pg_sleep(%s)", (90,)))
+    async with await AsyncConnection.connect(build_conninfo("owner"), autocommit=True) as owner:
+        await until_async(lambda: is_sleeping(owner))
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
@@ -127,6 +129,16 @@ async def test_statement_whose_task_was_cancelled_leaves_no_answer_for_the_next(
     assert await asyncio.gather(
         *(database.fetch_value("select 10 + %s", (number,)) for number in range(5))
     ) == [10, 11, 12, 13, 14]
+
+
+async def is_sleeping(owner: AsyncConnection[tuple[object, ...]]) -> bool:
+    """Return whether the server executes the statement that takes its time."""
+    cursor = await owner.execute(
+        "select 1 from pg_stat_activity where wait_event = 'PgSleep'"
+        " and application_name = %s and datname = current_database()",
+        (CONNECTION_OPTIONS["application_name"],),
+    )
+    return await cursor.fetchone() is not None
 
 
 async def test_more_tasks_than_connections_take_turns(database: Database):

@@ -2,7 +2,6 @@
 
 import random
 import threading
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
@@ -18,6 +17,7 @@ from accounts.tenancy import tenant
 from config.ids import uuid7
 from tests.factories.workflows import make_run, make_workflow
 from tests.support.cast import Cast
+from tests.support.waiting import until
 from tests.workflows.history.made import id_of, make_old, make_week, partitions_of, settle
 from tests.workflows.history.test_upkeep import week_of
 from workflows.execution.history import upkeep
@@ -29,10 +29,19 @@ from workflows.services.editor.snapshots import take_snapshot
 pytestmark = pytest.mark.django_db
 
 NOW = timezone.now()
-WEEK = NOW - timedelta(days=50)  # longer than runs are stored, shorter than failed ones are
 STATUSES = ["succeeded"] * 6 + ["partial-succeeded", "failed", "stopped", "queued", "running", "paused"]  # fmt: skip
+MANY_TRIES = 100  # on a busy machine, half a second may be too short for each of a few
 # The days of a workflow's runs, and of its failed ones.
 DAYS = [(None, None), (365, None), (0, None), (7, 7), (None, 0), (None, 31)]
+
+
+def _get_monday(at: datetime) -> datetime:
+    return (at - timedelta(days=at.weekday())).replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+# Longer than runs are stored, shorter than failed ones are; in the middle of a week, which doesn't end during the tests.
+WEEK = _get_monday(NOW - timedelta(days=50)) + timedelta(days=3.5)
+AGE = (NOW - WEEK) / timedelta(days=1)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -122,10 +131,6 @@ def _read_time(run_id: UUID) -> datetime:
     return datetime.fromtimestamp((run_id.int >> 80) / 1000, tz=NOW.tzinfo)
 
 
-def _get_monday(at: datetime) -> datetime:
-    return (at - timedelta(days=at.weekday())).replace(hour=0, minute=0, second=0, microsecond=0)
-
-
 def test_expired_runs_are_not_read(
     cast: Cast, owner_db: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
 ):
@@ -176,15 +181,16 @@ def test_run_that_is_continued_while_its_week_is_dropped_stays(
     expected: int | None,
 ):
     monkeypatch.setattr(upkeep, "MAX_MOVED", most)
+    monkeypatch.setattr(upkeep, "LOCK_TRIES", MANY_TRIES)
     make_week(WEEK)
-    gone, stays = (make_old(cast.alice, make_workflow(cast.alice), 50) for _ in range(2))
+    gone, stays = (make_old(cast.alice, make_workflow(cast.alice), AGE) for _ in range(2))
     moved: list[int | None] = []
     upkeeper = threading.Thread(target=lambda: moved.append(drop_elsewhere(week_of(WEEK))))
 
     with transaction.atomic(), tenant([stays.team_id]):
         Run.objects.unscoped().filter(pk=stays.pk).update(status="queued", finished_at=None)
         upkeeper.start()
-        wait_for_lock_request()
+        until(waits_for_lock, why="nobody waits for a lock")
     upkeeper.join()
 
     assert moved == [expected]
@@ -193,9 +199,12 @@ def test_run_that_is_continued_while_its_week_is_dropped_stays(
     assert stored == ({stays.pk} if expected else {stays.pk, gone.pk})
 
 
-def test_week_is_dropped_once_by_two_workers(cast: Cast, transactional_db: None):
+def test_week_is_dropped_once_by_two_workers(
+    cast: Cast, transactional_db: None, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(upkeep, "LOCK_TRIES", MANY_TRIES)
     make_week(WEEK)
-    make_old(cast.alice, make_workflow(cast.alice), 50, status="failed")
+    make_old(cast.alice, make_workflow(cast.alice), AGE, status="failed")
     moved: list[int | None] = []
     workers = [
         threading.Thread(target=lambda: moved.append(drop_elsewhere(week_of(WEEK))))
@@ -216,15 +225,14 @@ def drop_elsewhere(week: str) -> int | None:
         connection.close()
 
 
-def wait_for_lock_request() -> None:
+def waits_for_lock() -> bool:
+    """Return whether a session of this database waits for a lock."""
     with connection.cursor() as cursor:
-        until = time.monotonic() + 60
-        while time.monotonic() < until:
-            cursor.execute("select exists (select from pg_locks where not granted)")
-            if cursor.fetchone() == (True,):
-                return
-            time.sleep(0.01)
-    raise AssertionError("nobody waits for a lock")
+        cursor.execute(
+            "select exists (select from pg_locks where not granted and database ="
+            " (select oid from pg_database where datname = current_database()))"
+        )
+        return bool(cursor.fetchone()[0])
 
 
 def test_weeks_are_dropped_while_runs_are_read_and_written(cast: Cast, transactional_db: None):
@@ -262,9 +270,7 @@ def keep_busy(run: Run) -> Iterator[list[int]]:
     for thread in threads:
         thread.start()
     try:
-        until = time.monotonic() + 60
-        while not all(counts) and time.monotonic() < until:
-            time.sleep(0.05)
+        until(lambda: all(counts))
         yield counts
     finally:
         is_over.set()

@@ -15,9 +15,11 @@ from accounts.models import Membership
 from accounts.tenancy import tenant
 from tests.factories.workflows import document, make_workflow
 from tests.support.cast import Cast, Person
+from tests.support.waiting import LIMIT, until_async
 from workflows.execution.events.hub import Feed, Hub, Message
 from workflows.live import announce
 from workflows.live.draft_feed import DraftFeed, follow
+from workflows.live.presence import FRESH_SECONDS
 from workflows.live.publish import get_channel
 from workflows.live.tabs import QUEUE_SIZE, LiveEvent, Tab, build_card
 from workflows.models import Workflow
@@ -56,20 +58,26 @@ class Listener:
 
     def __init__(self) -> None:
         self.heard: list[LiveEvent] = []
-        self.ended = asyncio.Event()
+        self._ended = asyncio.Event()
 
-    async def until(self, name: str, fits: Any = lambda data: True, seconds: float = 30) -> Any:
-        async def look() -> Any:
-            while True:
-                for said in self.heard:
-                    if said.name == name and fits(said.data):
-                        return said
-                await asyncio.sleep(0.02)
+    async def until(self, name: str, fits: Any = lambda data: True) -> Any:
+        def find() -> LiveEvent | None:
+            fitting = (said for said in self.heard if said.name == name and fits(said.data))
+            return next(fitting, None)
 
         try:
-            return await asyncio.wait_for(look(), seconds)
-        except TimeoutError:
+            return await until_async(find)
+        except AssertionError:
             raise AssertionError(f"no such {name} among {self.heard}") from None
+
+    async def until_ended(self) -> None:
+        await until_async(self._ended.is_set, why="the stream goes on")
+
+    def is_open(self) -> bool:
+        return not self._ended.is_set()
+
+    def end(self) -> None:
+        self._ended.set()
 
 
 @asynccontextmanager
@@ -80,7 +88,7 @@ async def listening(hub: DraftFeed, tab: Tab) -> AsyncIterator[Listener]:
         async for said in follow(hub, tab, idle_seconds=1):
             if said is not None:
                 listener.heard.append(said)
-        listener.ended.set()
+        listener.end()
 
     task = asyncio.create_task(listen())
     try:
@@ -99,6 +107,15 @@ async def open_hub(url: str | None) -> AsyncIterator[DraftFeed]:
         await hub.close()
 
 
+async def settle(hub: DraftFeed, workflow: Workflow, *listeners: Listener) -> None:
+    """Poll, and return when the listeners have heard all that their tabs were sent up to then."""
+    await hub.poll()
+    last = {"mark": uuid4().hex}
+    await hub.receive(workflow.pk, {"kind": "comment", "comment": last})
+    for listener in listeners:
+        await listener.until("comment", lambda data: data == last)
+
+
 def names_in(data: Any) -> list[str]:
     return sorted(person["name"] for person in data["people"])
 
@@ -112,8 +129,7 @@ async def test_everybody_sees_who_came_and_who_left(
             await alice.until("presence", lambda data: names_in(data) == ["Alice", "Vic"])
         told = [names_in(said.data) for said in alice.heard if said.name == "presence"]
         alice.heard.clear()
-        await hub.poll()
-        await asyncio.sleep(0.1)
+        await settle(hub, workflow, alice)
         again = [names_in(said.data) for said in alice.heard if said.name == "presence"]
     assert (told + again)[-1] == ["Alice"]
     assert len(again) <= 1
@@ -148,22 +164,26 @@ async def test_killed_process_leaves_nobody_behind(
 ):
     """Its cards are never dropped; nobody renews them, so they grow stale."""
     settings.REDIS_URL = valkey_url
-    monkeypatch.setattr("workflows.live.presence.FRESH_SECONDS", 3.0)
+    clock = StandingClock()
+    monkeypatch.setattr("workflows.live.presence.time", clock)
     async with open_hub(valkey_url) as dead, open_hub(valkey_url) as alive:
         ghost = tab_of(cast.bob, workflow, "tab-0002")
-
-        async def live() -> None:
-            while True:
-                await dead.presence.save(workflow.pk, {ghost.key: ghost.card})
-                await asyncio.sleep(0.5)
-
-        living = asyncio.create_task(live())
+        await dead.presence.save(workflow.pk, {ghost.key: ghost.card})
         async with listening(alive, tab_of(cast.alice, workflow)) as alice:
             await alice.until("presence", lambda data: names_in(data) == ["Alice", "Bob"])
-            living.cancel()
-            await asyncio.gather(living, return_exceptions=True)
             alice.heard.clear()
+            clock.now += FRESH_SECONDS
             await alice.until("presence", lambda data: names_in(data) == ["Alice"])
+
+
+class StandingClock:
+    """Stands where the module ``time`` stands. It goes on when the test says so."""
+
+    def __init__(self) -> None:
+        self.now = 1_800_000_000.0
+
+    def time(self) -> float:
+        return self.now
 
 
 async def test_revision_is_told_by_the_bus_with_its_tab(
@@ -172,15 +192,10 @@ async def test_revision_is_told_by_the_bus_with_its_tab(
     settings.REDIS_URL = valkey_url
     async with open_hub(valkey_url) as hub, listening(hub, tab_of(cast.bob, workflow)) as bob:
         await bob.until("presence")
-        redis = Redis.from_url(valkey_url)
-        for _again in range(100):  # until the subscription stands
-            if await redis.publish(
-                get_channel(workflow.pk),
-                json.dumps({"revision": workflow.revision + 1, "client": "tab-0009"}),
-            ):
-                break
-            await asyncio.sleep(0.05)
-        await redis.aclose()
+        message = json.dumps({"revision": workflow.revision + 1, "client": "tab-0009"})
+        async with Redis.from_url(valkey_url) as redis:
+            # Somebody gets it once the subscription stands.
+            await until_async(lambda: redis.publish(get_channel(workflow.pk), message))
 
         said = await bob.until("revision")
 
@@ -198,8 +213,7 @@ async def test_revision_unheard_is_found_in_the_rows_once(
         await sync_to_async(_bump)(workflow)
 
         said = await bob.until("revision")
-        await hub.poll()
-        await asyncio.sleep(0.1)
+        await settle(hub, workflow, bob)
     assert said.data == {"revision": workflow.revision + 1, "client": None}
     assert len([each for each in bob.heard if each.name == "revision"]) == 1
 
@@ -221,8 +235,8 @@ async def test_stream_ends_when_the_person_leaves_the_team(
 
         await sync_to_async(_leave)(cast.bob)
 
-        await asyncio.wait_for(bob.ended.wait(), 30)
-        assert not alice.ended.is_set()
+        await bob.until_ended()
+        assert alice.is_open()
         await alice.until("presence", lambda data: names_in(data) == ["Alice"])
 
 
@@ -235,7 +249,7 @@ async def test_stream_ends_with_the_session(cast: Cast, workflow: Workflow, url:
     tab = tab_of(cast.bob, workflow)
     tab.session = "no-such-session"
     async with open_hub(url) as hub, listening(hub, tab) as bob:
-        await asyncio.wait_for(bob.ended.wait(), 30)
+        await bob.until_ended()
 
 
 async def test_stream_ends_when_the_workflow_is_archived(
@@ -251,7 +265,7 @@ async def test_stream_ends_when_the_workflow_is_archived(
             lambda: drafts.archive(cast.alice.principal, workflow=workflow),
         )
 
-        await asyncio.wait_for(bob.ended.wait(), 30)
+        await bob.until_ended()
 
 
 def _within(person: Person, act: Any) -> Any:
@@ -264,7 +278,7 @@ async def test_stranger_with_a_seat_is_shown_the_door(
 ):
     """Should a view ever forget to ask: the look asks."""
     async with open_hub(url) as hub, listening(hub, tab_of(cast.carol, workflow)) as carol:
-        await asyncio.wait_for(carol.ended.wait(), 8)
+        await carol.until_ended()
 
 
 async def test_comment_is_told_to_all_tabs(cast: Cast, workflow: Workflow, url: str | None):
@@ -308,17 +322,15 @@ async def test_cursor_reaches_the_others_and_not_its_own_tab(
     ):
         await bob.until("presence", lambda data: len(data["people"]) == 2)
 
-        async def move() -> None:
-            while True:
-                await sync_to_async(announce.announce_cursor)(
-                    workflow.pk, own.key, {"client": own.client, "x": 1.0, "y": 2.0}
-                )
-                await asyncio.sleep(0.05)
+        async def move() -> bool:
+            await sync_to_async(announce.announce_cursor)(
+                workflow.pk, own.key, {"client": own.client, "x": 1.0, "y": 2.0}
+            )
+            return any(said.name == "cursor" for said in alice.heard)
 
-        moving = asyncio.create_task(move())
+        await until_async(move)  # the first ones are lost before the subscription stands
         said = await alice.until("cursor")
-        moving.cancel()
-        await asyncio.gather(moving, return_exceptions=True)
+        await settle(hub, workflow, bob)
 
     assert said.data == {"client": "tab-0002", "x": 1.0, "y": 2.0}
     assert [each.name for each in bob.heard if each.name == "cursor"] == []
@@ -340,8 +352,7 @@ async def test_runs_are_told_to_those_they_concern(cast: Cast, workflow: Workflo
         )
 
         said = await bob.until("run")
-        await hub.poll()
-        await asyncio.sleep(0.1)
+        await settle(hub, workflow, alice)
     assert said.data == {"id": str(run.pk), "status": "queued"}
     assert [each for each in alice.heard if each.name == "run"] == []
 
@@ -385,11 +396,14 @@ async def test_feed_is_polled_again_after_an_unexpected_error(
     hub = Hub(None)
     feed = hub.get_feed(BrokenFeed)
 
-    async with feed.join(uuid4(), object()), asyncio.timeout(30):
+    async with feed.join(uuid4(), object()), asyncio.timeout(LIMIT):
         await feed.is_polled_again.wait()
     await hub.close()
 
     assert "hub_poll_failed" in {record.message for record in caplog.records}
+
+
+FAILED = "hub_listening_failed"
 
 
 async def test_hub_listens_again_after_an_unexpected_error(
@@ -400,14 +414,12 @@ async def test_hub_listens_again_after_an_unexpected_error(
     feed, topic = hub.get_feed(BrokenFeed), uuid4()
 
     async with feed.join(topic, object()), Redis.from_url(valkey_url) as redis:
-        async with asyncio.timeout(30):
-            for _attempt in range(2):
-                while not await redis.publish(feed.get_channel(topic), "{}"):
-                    await asyncio.sleep(0.02)
-                while hub.has_bus:
-                    await asyncio.sleep(0.01)
-            while not hub.has_bus:
-                await asyncio.sleep(0.01)
-    await hub.close()
 
-    assert [record.message for record in caplog.records].count("hub_listening_failed") == 2
+        async def has_failed_twice() -> bool:
+            await redis.publish(feed.get_channel(topic), "{}")
+            failures = [record for record in caplog.records if record.message == FAILED]
+            return len(failures) >= 2
+
+        await until_async(has_failed_twice, why="it listened only once")
+        await until_async(lambda: hub.has_bus, why="it doesn't listen any more")
+    await hub.close()

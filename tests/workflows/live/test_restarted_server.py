@@ -4,8 +4,10 @@ import asyncio
 import signal
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
+from math import inf
 from typing import Any
 from uuid import UUID
 
@@ -21,6 +23,7 @@ from tests.durability.web_server import Web
 from tests.factories.workflows import make_workflow
 from tests.support.cast import Cast, make_key
 from tests.support.database import worker_number
+from tests.support.waiting import until_async
 from workflows.models import Workflow
 from workflows.services.catalog import importing
 from workflows.services.runs.runs import start_run
@@ -39,21 +42,26 @@ class Follower:
 
     client: Client
     connections: int = 0  # that were answered with a stream
-    is_done: bool = False  # of runs that don't end by themselves
+    is_done: asyncio.Event = field(default_factory=asyncio.Event)  # of runs that don't end
 
     async def follow(self) -> None:
-        while not self.client.has_finished and not self.is_done:
+        while not self._has_ended():
             with suppress(OSError):
                 await self.client.connect()
                 self.connections += await self._wait_for_head()
                 await self._wait_until(self.client.is_closed.is_set)
             await self.client.close()
-            await asyncio.sleep(RETRY_SECONDS)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(RETRY_SECONDS):
+                    await self.is_done.wait()
 
     @property
     def is_back(self) -> bool:
         is_open = self.client.status == "200" and not self.client.is_closed.is_set()
         return self.client.has_finished or (self.connections > 0 and is_open)
+
+    def _has_ended(self) -> bool:
+        return self.client.has_finished or self.is_done.is_set()
 
     async def _wait_for_head(self) -> bool:
         await self._wait_until(lambda: bool(self.client.status) or self.client.is_closed.is_set())
@@ -62,10 +70,12 @@ class Follower:
         return self.client.status == "200"
 
     async def _wait_until(self, has_come: Callable[[], bool]) -> None:
-        while not has_come() and not self.client.has_finished and not self.is_done:
-            await asyncio.sleep(0.02)
+        await until_async(
+            lambda: has_come() or self._has_ended(), seconds=inf
+        )  # as long as the test
 
 
+@pytest.mark.timeout(400)
 @pytest.mark.parametrize(
     ("client_count", "run_count"),
     [(70, 5), pytest.param(1_000, 50, marks=pytest.mark.nightly)],
@@ -105,6 +115,7 @@ async def follow_through_restarts(
 ) -> list[int]:
     """Return the number of connections to the bus on which the server listened, after each of its restarts."""
     tasks = [asyncio.create_task(each.follow()) for each in followers]
+    until = partial(until_async, seconds=PATIENCE)
     await until(lambda: all(each.client.arrivals for each in followers))
     subscriptions = []
     for how in (signal.SIGTERM, signal.SIGKILL):
@@ -124,7 +135,7 @@ async def follow_through_restarts(
         )
     )
     for each in followers:
-        each.is_done = True
+        each.is_done.set()
     await asyncio.gather(*tasks)
     return subscriptions
 
@@ -186,9 +197,3 @@ def count_subscribed() -> int:
         clients = server.client_list(_type="pubsub")
     ours = [each for each in clients if each["db"] == str(worker_number())]
     return sum(int(each["sub"]) > 1 for each in ours)
-
-
-async def until(has_come: Callable[[], bool]) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while not has_come():
-            await asyncio.sleep(0.05)

@@ -27,6 +27,7 @@ from config.http import event_streams, handler
 from tests.factories.workflows import make_workflow
 from tests.support.cast import Cast, make_key
 from tests.support.own_server import own_server
+from tests.support.waiting import LIMIT, until, until_async
 from workflows.execution.events import run_feed
 from workflows.models import Run
 from workflows.services.runs.runs import start_run
@@ -109,24 +110,23 @@ def open_streams(port: int, run: Run, headers: list[Headers], then: Any) -> Any:
     return asyncio.run(talk())
 
 
-def get(port: int, path: str, headers: Headers) -> tuple[str, Headers, float]:
-    """Return the status, the headers that don't vary, and the seconds until the end of the head."""
+def get(port: int, path: str, headers: Headers) -> tuple[str, Headers]:
+    """Return the status, and the headers that don't vary."""
 
-    async def ask() -> tuple[str, Headers, float]:
-        start = time.perf_counter()
+    async def ask() -> tuple[str, Headers]:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         fields = {"Host": f"127.0.0.1:{port}", **headers}
         lines = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
         writer.write(f"GET {path} HTTP/1.1\r\n{lines}\r\n".encode())
-        head = (await reader.readuntil(b"\r\n\r\n")).decode()
-        seconds = time.perf_counter() - start
+        async with asyncio.timeout(LIMIT):
+            head = (await reader.readuntil(b"\r\n\r\n")).decode()
         writer.close()
         with suppress(OSError):
             await writer.wait_closed()
         status, *rows = head.strip().split("\r\n")
         pairs = (row.split(": ", 1) for row in rows)
         found = {name.lower(): value for name, value in pairs if name.lower() not in VARYING}
-        return status.split(" ")[1], found, seconds
+        return status.split(" ")[1], found
 
     return asyncio.run(ask())
 
@@ -152,25 +152,22 @@ def test_streams_hold_no_thread_and_no_connection_and_leave_none_behind(
     open_streams(port, run, [by_key[1], session], lambda: None)  # the threads and pools that stay
     threads, connections = threading.active_count(), count_database_connections()
 
-    def look() -> tuple[int, int, float, float]:
-        pages = sorted(get(port, "/workflows/", session)[2] for _ in range(5))
-        live = sorted(get(port, "/livez", {})[2] for _ in range(5))
-        return threading.active_count(), count_database_connections(), pages[2], live[2]
+    def look() -> tuple[int, int, set[str]]:
+        statuses = {get(port, "/workflows/", session)[0] for _ in range(5)}
+        statuses |= {get(port, "/livez", {})[0] for _ in range(5)}
+        return threading.active_count(), count_database_connections(), statuses
 
-    open_threads, open_connections, page_seconds, live_seconds = open_streams(
+    open_threads, open_connections, statuses = open_streams(
         port, run, [by_key[1], session] * 150, look
     )
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and threading.active_count() > threads + 4:
-        time.sleep(0.1)
 
     # Of 300 streams. The test's own loop and its thread are among them, and what the server keeps for other requests.
     assert open_threads <= threads + 50
     assert open_connections <= connections + 50
-    assert threading.active_count() <= threads + 50
-    assert count_database_connections() <= connections + 50
-    # On a busy machine; bench.live measures them. A stream that held a thread would keep them for ever.
-    assert (page_seconds < 10, live_seconds < 5) == (True, True)
+    # Streams that held all threads would keep others waiting for ever. How fast those are is measured by bench.live.
+    assert statuses == {"200"}
+    until(lambda: threading.active_count() <= threads + 50)
+    until(lambda: count_database_connections() <= connections + 50)
 
 
 @pytest.mark.parametrize(
@@ -196,7 +193,7 @@ def test_streams_opened_together_have_the_headers_of_the_view(
 
     by_view = record_streams_opened_by_views(monkeypatch)
 
-    together = [get(port, address, headers)[:2] for _ in range(2)]
+    together = [get(port, address, headers) for _ in range(2)]
     # A page doesn't accept keys, so its view answers.
     by_view_at_first, by_view[:] = list(by_view), []
 
@@ -204,7 +201,7 @@ def test_streams_opened_together_have_the_headers_of_the_view(
         return None
 
     monkeypatch.setattr(handler.StreamOpener, "open_together", open_alone)
-    alone = get(port, address, headers)[:2]
+    alone = get(port, address, headers)
 
     assert by_view_at_first == ([address] * 2 if kind == "key" and "/api/" not in address else [])
     assert by_view == [address]
@@ -280,16 +277,13 @@ def test_client_that_takes_nothing_is_dropped_and_resumes_where_it_was(
         await client.connect(receive_buffer=4096)
         assert client.transport is not None
         client.transport.pause_reading()
-        assert await asyncio.to_thread(is_dropped.wait, 60)
+        await until_async(is_dropped.is_set)
         monkeypatch.setattr(event_streams, "SEND_SECONDS", 120.0)  # now it may be slow
         client.transport.resume_reading()
-        async with asyncio.timeout(60):
-            await client.is_closed.wait()
+        await until_async(client.is_closed.is_set)
         was_incomplete = len(client.arrivals) < count
         await client.connect()
-        async with asyncio.timeout(120):
-            while len(client.arrivals) < count:
-                await asyncio.sleep(0.05)
+        await until_async(lambda: len(client.arrivals) >= count)
         await client.close()
         return was_incomplete, client.numbers
 
@@ -308,7 +302,7 @@ def test_limits_of_requests_apply_to_streams_that_are_opened_together(
         key.save()
     address = f"/api/v1/runs/{run.pk}/events"
 
-    async def ask_together() -> list[tuple[str, Headers, float]]:
+    async def ask_together() -> list[tuple[str, Headers]]:
         return list(
             await asyncio.gather(
                 *(asyncio.to_thread(get, port, address, by_key[1]) for _ in range(12))
@@ -318,17 +312,17 @@ def test_limits_of_requests_apply_to_streams_that_are_opened_together(
     responses = asyncio.run(ask_together())
 
     # The minute may end between them.
-    assert 5 <= [status for status, _headers, _seconds in responses].count("200") < 12
-    refused = [headers for status, headers, _seconds in responses if status == "429"]
+    assert 5 <= [status for status, _headers in responses].count("200") < 12
+    refused = [headers for status, headers in responses if status == "429"]
     assert all(int(headers["retry-after"]) > 0 for headers in refused)
-    assert {headers["x-ratelimit-limit"] for _status, headers, _seconds in responses} == {"5"}
+    assert {headers["x-ratelimit-limit"] for _status, headers in responses} == {"5"}
 
 
 @pytest.mark.parametrize("kind", ["key is revoked", "session ends", "member leaves"])
 def test_stream_ends_when_its_reader_may_not_see_the_run_any_more(
     cast: Cast, port: int, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    monkeypatch.setattr(run_feed, "CHECK_SECONDS", 0.5)
+    checks = count_checks(monkeypatch)
     key, secret = make_key(cast, cast.bob)
     by_key, session = {"Authorization": f"Bearer {secret}"}, _sign_in(cast.bob.user)
     headers = by_key if kind == "key is revoked" else session
@@ -352,11 +346,11 @@ def test_stream_ends_when_its_reader_may_not_see_the_run_any_more(
         loses = StreamClient(port, own.pk, headers)
         keeps = StreamClient(port, others.pk, alice)
         await connect_all([loses, keeps])
-        await asyncio.sleep(2.5)  # longer than a poll
+        seen = len(checks)
+        await until_async(lambda: len(checks) >= seen + 2)  # one may have begun before
         were_open = not loses.is_closed.is_set() and not keeps.is_closed.is_set()
         await asyncio.to_thread(take_away)
-        async with asyncio.timeout(15):
-            await loses.is_closed.wait()
+        await until_async(loses.is_closed.is_set)
         stays_open = not keeps.is_closed.is_set()
         await asyncio.gather(keeps.close(), loses.close())
         return were_open, stays_open
@@ -364,11 +358,26 @@ def test_stream_ends_when_its_reader_may_not_see_the_run_any_more(
     assert asyncio.run(talk()) == (True, True)
 
 
+def count_checks(monkeypatch: pytest.MonkeyPatch) -> list[None]:
+    """Let each poll of the server check who may still read, and return a list that gets an entry after each check."""
+    checks: list[None] = []
+    end_refused = run_feed.RunFeed.end_refused
+
+    async def check(self: run_feed.RunFeed) -> None:
+        await end_refused(self)
+        checks.append(None)
+
+    monkeypatch.setattr(run_feed, "CHECK_SECONDS", 0.0)
+    monkeypatch.setattr(run_feed.RunFeed, "end_refused", check)
+    return checks
+
+
 def find_membership(user: Any) -> UUID:
     with lookup(str(user.pk)):
         return Membership.objects.unscoped().get(user=user).pk
 
 
+@pytest.mark.timed
 def test_edit_is_answered_quickly_while_many_streams_are_abandoned(
     cast: Cast, port: int, run: Run, by_key: tuple[Any, Headers]
 ) -> None:
@@ -403,4 +412,4 @@ def test_edit_is_answered_quickly_while_many_streams_are_abandoned(
 
     seconds = asyncio.run(talk())
 
-    assert sorted(seconds)[2] < 5  # a tenth of a second, were the machine ours alone
+    assert sorted(seconds)[2] < 1  # ten times

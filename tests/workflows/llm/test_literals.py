@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.processor_time import limit_cpu
+from tests.support.steps import count_steps
 from workflows.llm.offline.literals import find_opening, read_literal
 
 
@@ -51,5 +51,5 @@ def test_next_opening_is_the_first_of_either() -> None:
 
 def test_many_openings_cost_no_more_than_their_length() -> None:
     text: Any = "[1, " * 20_000
-    with limit_cpu(1):
+    with count_steps(len(text)):
         assert read_literal(text, 0) is None

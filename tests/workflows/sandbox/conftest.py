@@ -3,10 +3,12 @@
 import os
 import shutil
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from workflows.sandbox import process
+from workflows.sandbox.process import Runner
 
 
 def require_jail() -> None:
@@ -36,3 +38,31 @@ def walls_around(
         process.get_jail.cache_clear()
         yield request.param
     process.get_jail.cache_clear()
+
+
+@pytest.fixture
+def jobs_taken(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The process ids of the runners that have taken a job, in that order."""
+    taken: list[int] = []
+    hand_over = Runner._hand_over
+
+    def watched(runner: Runner, *arguments: Any) -> None:
+        hand_over(runner, *arguments)
+        taken.append(runner.pid)
+
+    monkeypatch.setattr(Runner, "_hand_over", watched)
+    return taken
+
+
+@pytest.fixture
+def time_limits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The seconds after which each job is given up, and its runner killed."""
+    limits: list[float] = []
+    call = Runner.call
+
+    def watched(runner: Runner, message: dict[str, Any], *, seconds: float) -> dict[str, Any]:
+        limits.append(seconds)
+        return call(runner, message, seconds=seconds)
+
+    monkeypatch.setattr(Runner, "call", watched)
+    return limits

@@ -1,7 +1,6 @@
 """JavaScript in runners of its own: what programs get and give, what their authors are told, and hostile ones."""
 
 import asyncio
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,6 +11,7 @@ from workflows.sandbox.code import CodeLimits, CodeOutcome
 from workflows.sandbox.escape_tests.javascript import ESCAPES, RESOURCES
 from workflows.sandbox.escape_tests.runner import JAVASCRIPT, LIMITS, list_successful_attacks
 from workflows.sandbox.javascript.runner import JavaScript, is_available
+from workflows.sandbox.monty import GRACE_SECONDS
 from workflows.sandbox.pool import RunnerPool
 
 
@@ -26,7 +26,7 @@ def runner() -> Iterator[JavaScript]:
 
 
 def run(runner: JavaScript, source: str, **inputs: Any) -> CodeOutcome:
-    return asyncio.run(runner.run(source, inputs, CodeLimits(seconds=5)))
+    return asyncio.run(runner.run(source, inputs, CodeLimits(seconds=60)))
 
 
 @pytest.mark.parametrize(
@@ -93,14 +93,13 @@ def test_editor_is_told_of_syntax_errors_and_a_missing_main() -> None:
 
 
 @pytest.mark.parametrize("name", RESOURCES)
-def test_attack_on_resources_ends_in_time(runner: JavaScript, name: str) -> None:
-    started_at = time.monotonic()
-
+def test_attack_on_resources_ends_in_time(
+    runner: JavaScript, name: str, time_limits: list[float]
+) -> None:
     outcome = asyncio.run(runner.run(RESOURCES[name], {}, LIMITS))
 
     assert len(str(outcome.value)) < 10_000
-    # The grace period of the pool, with headroom for a busy machine.
-    assert time.monotonic() - started_at < LIMITS.seconds + 10
+    assert set(time_limits) == {LIMITS.seconds + GRACE_SECONDS}
 
 
 def test_nothing_of_the_host_is_reached(runner: JavaScript) -> None:

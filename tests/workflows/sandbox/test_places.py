@@ -1,11 +1,12 @@
 """The places of a pool of runners: whose job comes next, and that waiting for one is not the step's time."""
 
 import asyncio
-import time
 from collections.abc import Iterator
 
 import pytest
 
+from tests.support.movable_time import movable_time
+from tests.support.waiting import LIMIT, until_async
 from workflows.engine.ports import CodeRequest
 from workflows.engine.runtime.waits import measure_step
 from workflows.sandbox.code_pool import CodePool
@@ -54,8 +55,8 @@ async def test_job_that_is_cancelled_while_it_waits_leaves_its_place_to_the_next
         waiting = asyncio.create_task(run_job(Owner("b")))
         await asyncio.sleep(0)
         cancelled.cancel()
-    assert await asyncio.wait_for(waiting, 20) == "ran"
-    assert await asyncio.wait_for(run_job(Owner("c")), 20) == "ran"
+    assert await asyncio.wait_for(waiting, LIMIT) == "ran"
+    assert await asyncio.wait_for(run_job(Owner("c")), LIMIT) == "ran"
 
 
 async def test_team_alone_leaves_a_place_for_the_first_job_of_another() -> None:
@@ -68,9 +69,9 @@ async def test_team_alone_leaves_a_place_for_the_first_job_of_another() -> None:
             await release.wait()
 
     jobs = [asyncio.create_task(hold("a")) for _ in range(10)]
-    await asyncio.sleep(0.01)
+    await until_async(lambda: len(held) >= 3)
     jobs.append(asyncio.create_task(hold("b")))
-    await asyncio.sleep(0.01)
+    await until_async(lambda: "b" in held)
 
     assert held == ["a", "a", "a", "b"]
     release.set()
@@ -79,36 +80,40 @@ async def test_team_alone_leaves_a_place_for_the_first_job_of_another() -> None:
 
 async def test_waiting_for_a_place_is_no_part_of_the_time_limit_and_is_measured() -> None:
     places = Places(1)
-    with measure_step() as outer, measure_step() as step:
+    with movable_time() as time, measure_step() as outer, measure_step() as step:
         async with places.hold(Owner("a")):
 
             async def wait_and_work() -> float:
-                async with outer.limit(1.25), step.limit(1.0), places.hold(Owner("b")):
-                    await asyncio.sleep(0.05)
+                async with outer.limit(600), step.limit(500), places.hold(Owner("b")):
+                    await asyncio.sleep(0)
                     return step.waited
 
             job = asyncio.create_task(wait_and_work())
-            started_at = time.monotonic()
-            await asyncio.sleep(1.5)
-            seconds = time.monotonic() - started_at
+            await until_async(lambda: step._waiting)
+            time.let_pass(3600)
+            await asyncio.sleep(0)
         waited = await job
 
-    assert waited == pytest.approx(seconds, abs=0.5)
+    assert waited == pytest.approx(3600, abs=300)  # and what passed meanwhile
 
 
 async def test_time_limit_counts_again_after_the_wait() -> None:
-    places = Places(1)
-    with measure_step() as step:
+    places, works = Places(1), asyncio.Event()
+    with movable_time() as time, measure_step() as step:
         async with places.hold(Owner("a")):
 
             async def wait_and_work() -> None:
-                async with step.limit(0.2), places.hold(Owner("b")):
-                    await asyncio.sleep(60)
+                async with step.limit(600), places.hold(Owner("b")):
+                    works.set()
+                    await asyncio.Event().wait()
 
             job = asyncio.create_task(wait_and_work())
-            await asyncio.sleep(0.4)
+            await until_async(lambda: step._waiting)
+            time.let_pass(3600)
+        await works.wait()
+        time.let_pass(601)
         with pytest.raises(TimeoutError):
-            await asyncio.wait_for(job, 20)
+            await job
 
 
 @pytest.fixture
@@ -119,15 +124,15 @@ def code_pool() -> Iterator[CodePool]:
 
 
 async def test_endless_loops_of_one_team_dont_keep_the_code_of_another_waiting(
-    code_pool: CodePool,
+    code_pool: CodePool, jobs_taken: list[int]
 ) -> None:
     async def run(team: str, source: str, seconds: float) -> None:
         with run_for(team, team):
             await code_pool.run(CodeRequest("python3", source, {}, seconds))
 
-    loops = [asyncio.create_task(run("a", ENDLESS, 15.0)) for _ in range(20)]
-    await asyncio.sleep(0.5)
-    await run("b", QUICK, 10.0)
+    loops = [asyncio.create_task(run("a", ENDLESS, 3600.0)) for _ in range(20)]
+    await until_async(lambda: jobs_taken)
+    await run("b", QUICK, 60.0)
     ended = [loop for loop in loops if loop.done()]
     for loop in loops:
         loop.cancel()
@@ -137,5 +142,5 @@ async def test_endless_loops_of_one_team_dont_keep_the_code_of_another_waiting(
 
 
 async def test_job_of_nobody_gets_a_place_too() -> None:
-    async with asyncio.timeout(20), Places(1).hold(get_owner()):
+    async with asyncio.timeout(LIMIT), Places(1).hold(get_owner()):
         assert get_owner() == Owner()

@@ -3,12 +3,13 @@
 import asyncio
 import itertools
 import json
-import time
+import threading
 
 import pytest
 
 from tests.fakes.http_server import FakeHttp
 from tests.fakes.mcp_server import ADD, FakeMcp, Raw, sse
+from tests.support.waiting import LIMIT
 from workflows.engine.errors import ToolFailed
 from workflows.tools.mcp.session import Server, call_tool, list_tools
 from workflows.tools.operations import MAX_DESCRIPTION, MAX_OPERATIONS, Operation
@@ -16,8 +17,6 @@ from workflows.tools.results import MAX_TEXT
 
 
 pytestmark = pytest.mark.usefixtures("loopback")
-
-PATIENCE = 15.0  # seconds on a busy machine, and fewer than a call has
 
 ADDING = Operation("add", "", ADD["inputSchema"], {"name": "add"})
 
@@ -149,12 +148,10 @@ async def test_huge_result_is_cut():
     assert "[Cut: 950,000 more characters]" in answer.text
 
 
-async def fails(server, match, seconds=20.0):
-    """Assert that a call fails with the message, and before its time is up."""
-    started = time.monotonic()
+async def fails(server, match, seconds=60.0):
+    """Assert that a call fails with the message, which isn't that its time is up."""
     with pytest.raises(ToolFailed, match=match):
         await call_tool(Server(server.url), ADDING, {"a": 1, "b": 2}, seconds=seconds)
-    assert time.monotonic() - started < PATIENCE
 
 
 async def test_endless_json_is_stopped_at_the_limit():
@@ -198,13 +195,16 @@ async def test_event_stream_that_ends_without_an_answer_fails_at_once(body):
 
 
 async def test_slow_server_is_given_up():
-    def sleep(_message):
-        time.sleep(1)
+    given_up = threading.Event()
+
+    def wait(_message):
+        given_up.wait(LIMIT)
         return text("late")
 
     with FakeMcp() as server:
-        server.answers["tools/call"] = sleep
+        server.answers["tools/call"] = wait
         await fails(server, "took longer than 0.3 seconds|took too long", seconds=0.3)
+        given_up.set()
 
 
 @pytest.mark.parametrize("id_", [99, "99", "x" * 100_000, "\u0661"])
@@ -304,7 +304,7 @@ async def test_private_address_is_not_contacted(monkeypatch):
 )
 async def test_forbidden_addresses_are_refused(url):
     with pytest.raises(ToolFailed):
-        await asyncio.wait_for(list_tools(Server(url)), 5)
+        await asyncio.wait_for(list_tools(Server(url)), LIMIT)
 
 
 async def test_server_that_is_not_there_is_told():

@@ -1,12 +1,14 @@
 """MCP servers as processes: only the operator's commands, with an empty environment, and never for longer than a call."""
 
+import asyncio
 import os
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
+from tests.support.movable_time import movable_time
+from tests.support.waiting import until_async
 from workflows.engine.errors import ToolFailed
 from workflows.tools.mcp.session import Server, call_tool, list_tools
 from workflows.tools.operations import Operation
@@ -15,14 +17,15 @@ from workflows.tools.operations import Operation
 SHOW = Operation("show", "", {"type": "object", "properties": {}}, {"name": "show"})
 
 SERVER = """
-import json, os, sys, time
+import json, os, sys, threading
 mode = sys.argv[1]
+stay = threading.Event().wait
 open(sys.argv[2], "w").write(str(os.getpid()))
 if mode == "flood":
     while True: sys.stdout.write("x" * 65536)
 if mode == "lines":
     while True: print(json.dumps({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": 1}}))
-if mode == "silent": time.sleep(60)
+if mode == "silent": stay()
 for line in sys.stdin:
     message = json.loads(line)
     if "id" not in message: continue
@@ -32,7 +35,7 @@ for line in sys.stdin:
         "tools/call": {"content": [{"type": "text", "text": json.dumps(dict(os.environ))}]},
     }[message["method"]]
     print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
-if mode == "stays": time.sleep(60)
+if mode == "stays": stay()
 """
 
 
@@ -57,11 +60,18 @@ def short_grace(monkeypatch):
 
 
 def is_running(pid_file: Path) -> bool:
+    """Return whether the server has written its process id and not been reaped."""
     try:
         os.kill(int(pid_file.read_text()), 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, FileNotFoundError, ValueError):
         return False
     return True
+
+
+async def ends(pid_file: Path) -> None:
+    """Wait until the killed process is gone, which a busy machine may put off."""
+    assert pid_file.read_text()
+    await until_async(lambda: not is_running(pid_file))
 
 
 async def test_no_command_is_allowed_by_default():
@@ -85,22 +95,29 @@ async def test_process_gets_nothing_of_our_environment(start, monkeypatch):
     assert "do-not-leak" not in answer.text
     assert "SECRET_KEY" not in answer.text
     assert '"GIT_TOKEN": "t0ken"' in answer.text
-    assert not is_running(start.pid)
+    await ends(start.pid)
 
 
-@pytest.mark.parametrize(
-    ("mode", "message", "seconds"),
-    [("flood", "too large", 20), ("lines", "too many", 20), ("silent", "took longer", 0.5)],
-)
+@pytest.mark.parametrize(("mode", "message"), [("flood", "too large"), ("lines", "too many")])
 @pytest.mark.usefixtures("short_grace")
-async def test_hostile_process_is_ended(start, mode, message, seconds):
-    started = time.monotonic()
-
+async def test_hostile_process_is_ended(start, mode, message):
     with pytest.raises(ToolFailed, match=message):
-        await list_tools(start(mode), seconds=seconds)
+        await list_tools(start(mode), seconds=60)
 
-    assert time.monotonic() - started < 18  # of 20, or of the 60 that the silent one sleeps
-    assert not is_running(start.pid)
+    await ends(start.pid)
+
+
+@pytest.mark.usefixtures("short_grace")
+async def test_silent_process_is_ended_when_its_time_is_up(start):
+    with movable_time() as time:
+        listing = asyncio.create_task(list_tools(start("silent"), seconds=600))
+        await until_async(lambda: is_running(start.pid))
+        time.let_pass(601)
+
+        with pytest.raises(ToolFailed, match="took longer"):
+            await listing
+
+    await ends(start.pid)
 
 
 @pytest.mark.usefixtures("short_grace")
@@ -108,7 +125,7 @@ async def test_process_that_stays_is_killed(start):
     listing = await list_tools(start("stays"))
 
     assert [operation.name for operation in listing.operations] == ["show"]
-    assert not is_running(start.pid)
+    await ends(start.pid)
 
 
 async def test_command_that_does_not_exist_is_told(settings):

@@ -4,7 +4,6 @@ import json
 import os
 import re
 import subprocess
-import time
 from pathlib import Path
 from uuid import uuid4
 
@@ -12,6 +11,7 @@ import pytest
 
 from config.env import ROOT
 from tests.support.stack import LiveStack
+from tests.support.waiting import until
 from tests.workflows.triggers.documents import CLOCK, HOOK, build_source
 
 
@@ -57,13 +57,6 @@ def set_up(stack: LiveStack, *sources: object) -> list[tuple[str, str, str]]:
     return [(each[0], each[1], each[2]) for each in json.loads(text.rpartition("made=")[2])]
 
 
-def wait_until(check, seconds: float = 60) -> None:
-    until = time.monotonic() + seconds
-    while not check():
-        assert time.monotonic() < until, "it didn't happen in time"
-        time.sleep(0.05)
-
-
 def read_documented_call() -> str:
     page = Path(ROOT / "docs/build/start-runs-by-themselves.md").read_text()
     (block,) = [
@@ -78,7 +71,7 @@ def run_shell(script: str, **environment: str) -> str:
         env={"PATH": os.environ["PATH"], **environment},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=90,
         check=True,
     )
     return result.stdout
@@ -92,31 +85,30 @@ def test_documented_curl_starts_a_run_that_gets_its_values(live_stack: LiveStack
     answer = run_shell(read_documented_call(), WEBHOOK_URL=url, WEBHOOK_SECRET=secret)
 
     assert json.loads(answer) == {"ok": True}
-    wait_until(lambda: [row[0] for row in live_stack.sql(RUNS, [workflow])] == ["succeeded"])
+    until(lambda: [row[0] for row in live_stack.sql(RUNS, [workflow])] == ["succeeded"])
     ((_status, _inputs, outputs, channel),) = live_stack.sql(RUNS, [workflow])
     assert (json.loads(str(outputs))["order"], channel) == ("A-1", "webhook")
 
 
 @pytest.fixture
-def beat(live_stack: LiveStack):
-    if not live_stack.running("beat"):
-        live_stack.start_beat()
-    return live_stack
+def crowded_stack(live_stack: LiveStack):
+    """With beat, and a second worker that is never killed."""
+    live_stack.start_beat()
+    live_stack.start_worker("second")
+    yield live_stack
+    live_stack.stop_worker("second")
+    live_stack.stop_worker("beat")
 
 
-def test_due_schedules_start_one_run_each_although_a_worker_is_killed(beat: LiveStack):
-    stack = beat
+def test_due_schedules_start_one_run_each_although_a_worker_is_killed(crowded_stack: LiveStack):
+    stack = crowded_stack
     workflows = [row[0] for row in set_up(stack, *[build_source(CLOCK) for _each in range(6)])]
-    stack.start_worker("second")
-    try:
-        stack.sql(DUE, [workflows])
-        stack.kill_worker()
-        wait_until(lambda: stack.sql(ENDED, [workflows]) == [(6,)])
-        # Beat asks every five seconds, the worker every second; nothing is due any more.
-        stack.sql("update workflows_trigger set error = 'looked' where next_at <= now()")
+    stack.sql(DUE, [workflows])
+    stack.kill_worker()
+    until(lambda: stack.sql(ENDED, [workflows]) == [(6,)])
+    # Beat asks every five seconds, the worker every second; nothing is due any more.
+    stack.sql("update workflows_trigger set error = 'looked' where next_at <= now()")
 
-        assert stack.sql(ALL, [workflows]) == [(6, 6)]
-        due = "select count(*) from workflows_trigger where workflow_id = any(%s::uuid[]) and next_at <= now()"
-        assert stack.sql(due, [workflows]) == [(0,)]
-    finally:
-        stack.stop_worker("second")
+    assert stack.sql(ALL, [workflows]) == [(6, 6)]
+    due = "select count(*) from workflows_trigger where workflow_id = any(%s::uuid[]) and next_at <= now()"
+    assert stack.sql(due, [workflows]) == [(0,)]

@@ -12,11 +12,11 @@ The form of a wait, which a person is shown:
 """
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from time import monotonic
 from typing import Final
 
 from workflows.engine.errors import InputRejected
@@ -238,7 +238,7 @@ class StepTime:
         self._waiting += 1
         if self._waiting > 1:
             return
-        self._began_at = monotonic()
+        self._began_at = time.monotonic()
         if self._limit is not None and (when := self._limit.when()) is not None:
             self._seconds_left = when - asyncio.get_running_loop().time()
             self._limit.reschedule(None)
@@ -247,7 +247,7 @@ class StepTime:
         self._waiting -= 1
         if self._waiting:
             return
-        self.waited += monotonic() - self._began_at
+        self.waited += time.monotonic() - self._began_at
         limit, seconds_left = self._limit, self._seconds_left
         if limit is not None and seconds_left is not None and not limit.expired():
             limit.reschedule(asyncio.get_running_loop().time() + seconds_left)

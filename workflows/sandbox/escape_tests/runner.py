@@ -18,7 +18,8 @@ from workflows.sandbox.escape_tests import corpus, javascript
 LIMITS: Final = CodeLimits(seconds=0.5, memory_bytes=64 * 1024 * 1024)
 # They suffice to see that every limit is active. All resource attacks together take half a minute.
 QUICK: Final = ("endless loop", "small objects", "recursion", "output", "large result")
-_LATE_SECONDS: Final = LIMITS.seconds + 1.5
+# What isn't stopped goes on for ever, and a busy machine may be some seconds late.
+_LATE_SECONDS: Final = LIMITS.seconds + 10
 _VARIABLE: Final = "CODE_CANARY"
 
 

@@ -24,6 +24,7 @@ from workflows.tools.mcp.streams import Streams
 MAX_LINE: Final = 4 * 1024 * 1024
 MAX_TOTAL: Final = 16 * 1024 * 1024  # of one session
 GRACE_SECONDS: Final = 2.0
+_KILL_SECONDS: Final = 10.0  # until a killed process is gone, on a busy machine
 
 # The only variables of ours that a server gets; it may need them to find its interpreter.
 _INHERITED: Final = ("PATH", "LANG", "LC_ALL", "TZ")
@@ -113,7 +114,7 @@ async def _end_process(process: subprocess.Process) -> None:
         await process.wait()
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
-    with anyio.move_on_after(GRACE_SECONDS):
+    with anyio.move_on_after(_KILL_SECONDS):
         # asyncio reports the end of a process only after its output has been read.
         while process.stdout and await process.stdout.read(MAX_LINE):
             pass

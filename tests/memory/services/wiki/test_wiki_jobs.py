@@ -36,17 +36,18 @@ class Killed(BaseException):
 
 
 class Model:
-    """Answers with ``answer``, or raises it, after ``seconds``, and keeps the prompts."""
+    """Answers with ``answer``, or raises it, unless it hangs, and keeps the prompts."""
 
     def __init__(self) -> None:
         self.answer: str | BaseException = ANSWER
-        self.seconds = 0.0
+        self.hangs = False
         self.prompts: list[str] = []
         self.is_set = True
 
     async def ask(self, prompt: str) -> str:
         self.prompts.append(prompt)
-        await asyncio.sleep(self.seconds)
+        if self.hangs:
+            await asyncio.Event().wait()
         if isinstance(self.answer, BaseException):
             raise self.answer
         return self.answer
@@ -193,7 +194,7 @@ def test_model_that_fails_is_named_and_the_retry_asks_it_again_for_the_same_page
 def test_model_that_hangs_is_ended_by_the_rules_clock(alice: Person, model: Model) -> None:
     make_stale(alice)
     set_learning_rule(at_door(alice), learning=LearningRule(provider="local", seconds=1))
-    model.seconds = 30
+    model.hangs = True
 
     job = work(order(alice))
 

@@ -175,6 +175,26 @@ def test_everything_that_matches_is_tried_forgotten_and_brought_back_as_one(alic
     assert len(living(alice)) == 30
 
 
+def test_page_forgets_and_brings_back_many_with_no_more_questions_than_few(alice: Person) -> None:
+    for number in range(30):
+        store(alice, f"k{number}", f"tea {number}", category="fact" if number else "note")
+    act, client = place(alice) + "act/", alice.client
+
+    def questions(category: str, expected: int) -> tuple[int, int]:
+        sure = {"all": "1", "act": "forget", "sure": "1", "expected": str(expected)}
+        with CaptureQueriesContext(connection) as forgetting:
+            done = markup_of(client.post(f"{act}?category={category}", sure, follow=True))
+        undo = re.search(r'action="(/memory/changes/[^"]+/undo/[^"]*)"', done)
+        assert undo is not None
+        with CaptureQueriesContext(connection) as undoing:
+            client.post(undo[1])
+        return len(forgetting), len(undoing)
+
+    questions("note", 1)  # the first one pays for caches
+    assert questions("note", 1) == questions("fact", 29)
+    assert len(living(alice)) == 30
+
+
 def test_act_that_needs_a_word_asks_for_it_and_does_nothing_without(alice: Person) -> None:
     one = store(alice, "k")
     act = place(alice) + "act/"

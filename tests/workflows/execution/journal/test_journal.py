@@ -11,6 +11,7 @@ from asgiref.sync import sync_to_async
 from config.redaction import NO_REDACTION, Redactor
 from tests.factories.workflows import make_workflow
 from tests.support.cast import Cast
+from tests.support.waiting import until_async
 from workflows.engine.runtime.events import NodeStateChange, RunFinished, TextChunk
 from workflows.engine.runtime.step_records import StepKey, StepRecord, StepStatus
 from workflows.execution import claims
@@ -206,10 +207,13 @@ async def test_dead_worker_whose_commit_is_still_being_made_is_not_blamed(
                 (run.pk,),
             )
         )
-        done_early, _pending = await asyncio.wait([parking], timeout=0.5)
+        # It waits for the commit.
+        blocked_by = "select pg_backend_pid() = any (pg_blocking_pids(%s))"
+        pid = owner_db.info.backend_pid
+        await until_async(lambda: open_commit.execute(blocked_by, (pid,)).fetchone() == (True,))
+        assert not parking.done()
         open_commit.commit()
 
-    assert not done_early
     assert (await parking).fetchone() == (False,)
     assert rows(owner_db, run, "events") == [(1, "node_state_change")]
     journal.close()
@@ -290,9 +294,7 @@ async def test_result_of_the_last_effect_is_written_without_anybody_waiting(
     await journal.intend(StepKey("a"))
     await journal.record(*done("a"))
 
-    async with asyncio.timeout(30):
-        while not rows(owner_db, run, "steps"):
-            await asyncio.sleep(0.002)
+    await until_async(lambda: rows(owner_db, run, "steps"))
 
     journal.close()
 
