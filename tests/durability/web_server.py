@@ -4,15 +4,17 @@ import json
 import os
 import signal
 import urllib.request
+from collections.abc import Iterator
 from contextlib import closing, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from uuid import UUID
 
-from config.embedded.ports import find_free_port
+import pytest
+
 from config.embedded.programs import build_web
 from config.env import env
 from tests.durability.conftest import Cluster
-from tests.support.database import worker_number
+from tests.support.ports import hold_port
 
 
 @dataclass
@@ -20,11 +22,7 @@ class Web:
     """The web server of the cluster, under one address in all its lives."""
 
     cluster: Cluster
-    port: int = field(
-        default_factory=lambda: find_free_port(
-            "127.0.0.1", 21_000 + 200 * worker_number() + os.getpid() % 97
-        )
-    )
+    port: int
 
     @property
     def url(self) -> str:
@@ -55,3 +53,10 @@ class Web:
         with suppress(OSError), closing(urllib.request.urlopen(f"{self.url}/livez", timeout=5)):
             return True
         return False
+
+
+@pytest.fixture
+def web(cluster: Cluster) -> Iterator[Web]:
+    """It is not started yet. Its port belongs to nobody else, whether it runs or not."""
+    with hold_port() as port:
+        yield Web(cluster, port)

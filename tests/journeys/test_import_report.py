@@ -170,9 +170,9 @@ def test_choice_made_before_the_scripts_have_come_is_carried_out(signed_in: Page
 
     page.goto(page.url, wait_until="commit")
     page.get_by_label("Tool for forecast").select_option(label="DuckDuckGo search")
-    page.unroute(scripts)
     for route in held:
         route.continue_()
+    page.unroute(scripts)
 
     expect(page.locator("#import-report")).to_contain_text(
         "Replace the tool forecast by DuckDuckGo search"

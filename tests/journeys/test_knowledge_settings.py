@@ -116,9 +116,9 @@ def test_conditions_typed_faster_than_the_server_answers_are_no_conflict(signed_
         until(page, lambda: late)
         late.pop(0).continue_()  # so the answer to something earlier comes while this is typed
     value.press("Tab")
-    page.unroute(SAVE_OR_FORM)
     for route in late:
         route.continue_()
+    page.unroute(SAVE_OR_FORM)
 
     draft.saved()
     (condition,) = data(draft)["metadata_filtering_conditions"]["conditions"]

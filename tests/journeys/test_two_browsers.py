@@ -43,6 +43,9 @@ SEND = """(e, [ops, label]) => {
   window.sent.push(gesture);
   e.edits.send(ops, { label }).then((change) => (gesture.revision = change?.revision ?? null));
 }"""
+BOX = (
+    "(_e, id) => document.querySelector(`#node-${id} > .wf-card`)?.getBoundingClientRect().toJSON()"
+)
 KNOWN = "(e) => ({ nodes: [...e.model.nodes.keys()], edges: [...e.model.edges.keys()] })"
 
 
@@ -91,16 +94,12 @@ class Script:
     def _drag(self, known: dict[str, Any]) -> None:
         """By hand: it goes the way of the canvas, and is told by where the card lies at the end."""
         node = self._one_of(known)
-        box = self.seat.card(node).bounding_box() if node and self._has_card(node) else None
+        box = self.seat.editor(BOX, node) if node else None  # the other may have deleted it since
         if not box or self.seat.page.locator("dialog[open]").count():
             return
         if 280 < box["x"] < 950 and 80 < box["y"] < 800:
             # from where it was: the other may have taken it away since
             self.seat.drag_from(box, self.chance.randrange(-60, 60), self.chance.randrange(-60, 60))
-
-    def _has_card(self, node: str) -> bool:
-        """Whether it is still there: the other may have deleted it since."""
-        return self.seat.card(node).count() > 0
 
     def _title(self, known: dict[str, Any]) -> None:
         if node := self._one_of(known):

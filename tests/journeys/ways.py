@@ -259,8 +259,12 @@ class Outline:
         self._in_row(page.locator(f"#outline [data-row='{id_}']"), "open")
         name = settings_of(page, id_).locator(".insp-title")
         kept(page)  # the panel of a new node is drawn again when the server has checked it
-        name.click(click_count=3)
-        expect(name).to_be_focused()
+
+        def take_focus() -> bool:
+            name.click(click_count=3)
+            return bool(name.evaluate("field => field === document.activeElement"))
+
+        until(page, take_focus)  # a panel that is drawn again meanwhile takes the focus with it
         page.keyboard.type(title)
         expect(name).to_have_value(title)
         page.keyboard.press("Enter")

@@ -10,6 +10,7 @@ import pytest
 
 PHASE: Final = "TEST_PHASE"  # the environment variable with the name of the phase; without it all tests are selected
 RECORD: Final = "TEST_RECORD"  # … with the file that gets a line for each event
+VARIABLES: Final = (PHASE, RECORD)
 BROWSER_LIMIT: Final = 240  # seconds; the limit of the others stands in pyproject.toml
 NIGHTLY_LIMIT: Final = 3 * 3600
 

@@ -78,6 +78,8 @@ class Run:
         return [f"--randomly-seed={self.seed}"] if is_random else ["-p", "no:randomly"]
 
     def _run_pytest(self, arguments: Sequence[str], environment: dict[str, str]) -> int:
+        # A run within a test of another run has a record of its own, or none.
+        outer = {name: value for name, value in os.environ.items() if name not in plugin.VARIABLES}
         command = [
             sys.executable, "-m", "pytest", "-q", "-p", "tests.phases.plugin",
             *self._order, *arguments,
@@ -86,7 +88,7 @@ class Run:
             command,
             cwd=self.root,
             check=False,
-            env={**os.environ, **self.environment, **environment},
+            env={**outer, **self.environment, **environment},
         ).returncode
 
 

@@ -37,7 +37,7 @@ def stop_services(home: Path) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def clean_system_home() -> Iterator[None]:
     """The machine's own folder for copies of the programs, which has no more of them afterwards than before."""
     copies = SYSTEM_HOME / "programs"

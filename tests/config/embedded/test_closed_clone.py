@@ -23,15 +23,14 @@ from tests.support.waiting import until
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.usefixtures("clean_system_home"),
     pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed"),
 ]
 # Services of its own, and one connection that commits.
 SMALL_TEST = "tests/config/test_database.py"
 
 
-@pytest.fixture
-def clones() -> Iterator[list[Clone]]:
+@pytest.fixture(scope="module")
+def clones(clean_system_home: None) -> Iterator[list[Clone]]:
     made: list[Clone] = []
     try:
         for account in list_accounts():

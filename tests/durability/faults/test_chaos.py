@@ -25,6 +25,7 @@ def run_chaos(folder: Path, *arguments: str, seconds: float) -> dict[str, float]
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(330)
 def test_killed_workers_lose_and_repeat_nothing(tmp_path: Path) -> None:
     values = run_chaos(
         tmp_path, "--only", "kills", "--runs", "16", "--kills", "2", "--seed", "1", seconds=300

@@ -12,12 +12,14 @@ import pytest
 from accounts.tenancy import tenant
 from config.embedded.ports import find_free_port
 from tests.durability.conftest import Cluster, answer_from_now_on, asked
-from tests.durability.web_server import Web
+from tests.durability.web_server import Web, web
 from tests.fakes.openai_server import Answer, FakeOpenAI
 from tests.support.cast import Cast, make_key
 from tests.support.waiting import until
 from workflows.models import Run, Workflow
 
+
+__all__ = ["web"]  # a fixture
 
 pytestmark = pytest.mark.nightly
 
@@ -108,6 +110,7 @@ def test_runs_go_through_quorum_queues_while_a_worker_is_killed(
     workflow: Callable[..., Workflow],
     ledger: FakeOpenAI,
     rabbitmq: RabbitMQ,
+    web: Web,
 ) -> None:
     cluster.environment["BROKER_URL"] = rabbitmq.url
     answer_from_now_on(ledger, Answer("done", delay=0.2))
@@ -115,7 +118,6 @@ def test_runs_go_through_quorum_queues_while_a_worker_is_killed(
     _key, secret = make_key(cast, cast.alice)
     for name in ("one", "two"):
         cluster.start(name)
-    web = Web(cluster)
     web.start()
     cluster.until(lambda: rabbitmq.list_queues().get("mnemoflow") == ("quorum", 2), PATIENCE)
 

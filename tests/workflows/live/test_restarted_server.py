@@ -19,7 +19,7 @@ from redis import Redis
 from accounts.principals import KeyPrincipal
 from bench._streams import Client
 from tests.durability.conftest import ENDED, Cluster
-from tests.durability.web_server import Web
+from tests.durability.web_server import Web, web
 from tests.factories.workflows import make_workflow
 from tests.support.cast import Cast, make_key
 from tests.support.database import worker_number
@@ -28,6 +28,8 @@ from workflows.models import Workflow
 from workflows.services.catalog import importing
 from workflows.services.runs.runs import start_run
 
+
+__all__ = ["web"]  # a fixture
 
 NODE_SECONDS = 0.25
 RETRY_SECONDS = 0.2  # of a client; a browser's are those that the stream names
@@ -81,9 +83,8 @@ class Follower:
     [(70, 5), pytest.param(1_000, 50, marks=pytest.mark.nightly)],
 )
 def test_clients_of_a_restarted_server_come_back_and_miss_and_repeat_no_event(
-    client_count: int, run_count: int, cluster: Cluster, cast: Cast
+    client_count: int, run_count: int, cluster: Cluster, web: Web, cast: Cast
 ) -> None:
-    web = Web(cluster)
     key, secret = make_key(cast, cast.alice)
     headers = [{"Authorization": f"Bearer {secret}"}, sign_in(cast.alice.user)]
     workflow = import_chain(cast)
