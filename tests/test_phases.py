@@ -12,6 +12,7 @@ from tests.phases.changed import find_tests
 from tests.phases.history import add_flaky, read_flaky
 from tests.phases.outcomes import Failure, Outcome, read_outcome
 from tests.phases.plan import ROOT, Phase, build_phases
+from tests.phases.plugin import RECORD
 from tests.phases.report import Result, describe_result
 from tests.phases.run import Run, find_places
 
@@ -165,3 +166,15 @@ def test_changed_tests_within_a_changed_folder_are_not_named_twice() -> None:
     files = ["workflows/engine/agent/no_such_module.py", "tests/engine/agent/test_history.py"]
 
     assert find_tests(files) == ["tests/engine/agent"]
+
+
+def test_run_within_a_test_of_another_run_leaves_its_record_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    outer = tmp_path / "outer"
+    monkeypatch.setenv(RECORD, str(outer))
+
+    result = run(tmp_path, FAILS)
+
+    assert len(result.failures) == 1
+    assert not outer.exists()
