@@ -23,6 +23,7 @@ from tests.support.waiting import until
 
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.timeout(500),  # each makes a database for two accounts
     pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed"),
 ]
 # Services of its own, and one connection that commits.

@@ -39,6 +39,7 @@ def children(one: Up) -> list[psutil.Process]:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(500)  # it starts the whole product several times
 def test_up_taken_port_then_ctrl_c_then_killed_then_again(home: Path, up: Callable[..., Up]):
     """One story, because each start takes seconds: see the sentences on the way."""
     with socket.create_server(("127.0.0.1", 0)) as somebody:

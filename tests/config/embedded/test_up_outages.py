@@ -60,6 +60,7 @@ def wait_until(condition: Callable[[], bool], one: Up) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(500)  # it starts the whole product and waits until everything is back
 def test_up_killed_databases_and_workers_come_back_and_no_request_is_our_fault(
     home: Path, up: Callable[..., Up]
 ):
