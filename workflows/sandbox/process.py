@@ -51,6 +51,7 @@ class Runner:
         self, program: Program = "child", max_request: int = frames.MAX_REQUEST_BYTES
     ) -> None:
         self._max_request = max_request
+        self._is_killed = False
         self._process = subprocess.Popen(
             build_command(program),
             stdin=subprocess.PIPE,
@@ -95,6 +96,8 @@ class Runner:
 
     def interrupt(self) -> None:
         """End the process from another thread than the one that communicates with it."""
+        if self._is_killed:  # its number may be that of another process now
+            return
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
 
@@ -106,6 +109,7 @@ class Runner:
         self.close_pipes()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(timeout=5)
+            self._is_killed = True
 
     def _yield_processor(self) -> None:
         """Let the worker, the database and starting runners have the processors before programs that may loop."""

@@ -230,6 +230,19 @@ def test_runner_that_is_killed_takes_everything_it_started_along(walls_around: s
     assert [member for member in alive if member.status() != psutil.STATUS_ZOMBIE] == []
 
 
+def test_runner_that_was_killed_is_not_killed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its number may be that of another process by then."""
+    runner = Runner()
+    runner.kill()
+    killed: list[int] = []
+    monkeypatch.setattr(os, "killpg", lambda number, _signal: killed.append(number))
+
+    runner.kill()
+    runner.interrupt()
+
+    assert killed == []
+
+
 def test_pool_replaces_a_runner_that_failed(walls_around: str) -> None:
     pool = RunnerPool(1)
     endless = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}"
