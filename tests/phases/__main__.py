@@ -73,7 +73,7 @@ def repeat_flaky(environment: dict[str, str]) -> int:
 @contextmanager
 def shared_servers() -> Iterator[dict[str, str]]:
     """Let all pytest processes use the same PostgreSQL and Valkey, which end with the run."""
-    home = f"/tmp/mnemoflow-test-{os.getpid()}"
+    home = f"/tmp/mnemoflow-test-{os.geteuid()}-{os.getpid()}"
     try:
         yield {"MNEMOFLOW_TEST_HOME": home}
     finally:
