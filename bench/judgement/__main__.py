@@ -1,0 +1,114 @@
+"""What memory judges right without a model: `python -m bench.judgement [--write] [--json FILE]`.
+
+It trains the probes on four in five of the sentences in `bench/judgement/sentences`, prints what they say of the fifth
+one, and plays the conversations of `bench/judgement/conversations.yml`, none of which was used for training. `--write`
+trains on all sentences and writes the weights that the product uses.
+"""
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from bench._common import Bar, report
+from bench.judgement.conversations import list_failed, play_conversations
+from bench.judgement.sentences import read_sentences
+from bench.judgement.training import (
+    PENALTIES,
+    Example,
+    add_variants,
+    embed_sentences,
+    get_label,
+    train_probes,
+)
+from memory.embedding import encoder
+from memory.logic.judgement.judge import Judge
+from memory.logic.judgement.labels import STORED
+from memory.logic.judgement.probes import Probe, Probes, save_probes
+
+
+BATCH: Final = 32
+# Shares of held-out sentences: facts and instructions that are stored, and others that aren't; and of conversations.
+MIN_STORED, MIN_REFUSED, MIN_CONVERSATIONS = 0.88, 0.9, 0.85
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--json", type=Path, metavar="FILE", help="file for the results")
+    parser.add_argument("--write", action="store_true", help="write the weights of the product")
+    options = parser.parse_args()
+    sentences = read_sentences()
+    examples = embed_sentences([*sentences, *add_variants(sentences)], encode)
+    sys.stdout.write(f"{len(sentences)} sentences, {len(examples)} with their variants\n")
+    learned = [example for example in examples if not example.is_held_out]
+    probes = train_probes(learned, encoder.ENCODER)
+    held_out = [example for example in examples if example.is_held_out]
+    accuracies = {name: _measure_accuracy(probes, held_out, name) for name in PENALTIES}
+    _print_confusion(probes, held_out)
+    stored, refused = _measure_storing(probes, held_out)
+    passed = play_conversations(Judge(encode, probes))
+    for kind, (right, total) in passed.items():
+        sys.stdout.write(f"conversations, {kind:12} {right:4} of {total}\n")
+    for name in list_failed():
+        sys.stdout.write(f"  not passed: {name}\n")
+    share = sum(right for right, _ in passed.values()) / sum(total for _, total in passed.values())
+    if options.write:
+        save_probes(train_probes(examples, encoder.ENCODER))
+    bars = [
+        Bar("held-out facts that are stored", stored, MIN_STORED, at_least=True),
+        Bar("held-out others that are refused", refused, MIN_REFUSED, at_least=True),
+        Bar("conversations", share, MIN_CONVERSATIONS, at_least=True),
+    ]
+    return report(bars, {"accuracy": accuracies, "conversations": passed}, options.json)
+
+
+def encode(texts: Sequence[str]) -> np.ndarray:
+    parts = [texts[start : start + BATCH] for start in range(0, len(texts), BATCH)]
+    return np.vstack([encoder.encode(part) for part in parts])
+
+
+def _measure_accuracy(probes: Probes, examples: Sequence[Example], name: str) -> float:
+    probe: Probe = getattr(probes, name)
+    pairs = [
+        (get_label(example, name), probe.labels[int(shares.argmax())])
+        for example, shares in _predict(probe, examples, name)
+    ]
+    share = sum(label == guess for label, guess in pairs) / len(pairs)
+    sys.stdout.write(f"{name:12}{len(pairs):6} held out{share:8.1%} right\n")
+    return share
+
+
+def _predict(probe: Probe, examples: Sequence[Example], name: str):
+    known = [example for example in examples if get_label(example, name) is not None]
+    return zip(known, probe.predict(np.stack([e.vector for e in known])), strict=True)
+
+
+def _print_confusion(probes: Probes, examples: Sequence[Example]) -> None:
+    """Print how often each kind was taken for which, the most frequent first."""
+    counts = Counter(
+        (str(example.sentence.kind), probes.kind.labels[int(shares.argmax())])
+        for example, shares in _predict(probes.kind, examples, "kind")
+    )
+    for kind in probes.kind.labels:
+        row = {guess: count for (label, guess), count in counts.items() if label == kind}
+        text = ", ".join(f"{guess} {n}" for guess, n in sorted(row.items(), key=lambda p: -p[1]))
+        sys.stdout.write(f"  {kind:14}{text}\n")
+
+
+def _measure_storing(probes: Probes, examples: Sequence[Example]) -> tuple[float, float]:
+    """Return the shares of what is worth storing and is stored, and of what isn't and is refused."""
+    plain = [replace(e) for e in examples]
+    clauses = Judge(encode, probes).judge_texts([e.sentence.text for e in plain])
+    pairs = [(e.sentence.kind in STORED, c.is_stored) for e, c in zip(plain, clauses, strict=True)]
+    stored = [is_stored for is_worth, is_stored in pairs if is_worth]
+    refused = [not is_stored for is_worth, is_stored in pairs if not is_worth]
+    return sum(stored) / len(stored), sum(refused) / len(refused)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

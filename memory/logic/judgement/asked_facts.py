@@ -1,0 +1,44 @@
+"""Tell from a question which facts about a person it asks for: "Where do I live?" asks for the home, however it was told."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from memory.core.records import Json, MemoryEntry, MemoryQuery
+from memory.logic.judgement.judge import Judge
+from memory.logic.judgement.labels import TOPICS, Kind
+from memory.logic.judgement.related_entries import ATTRIBUTE
+
+
+MIN_TOPIC: Final = 0.6  # probability
+MIN_SPEAKER: Final = 0.5  # … that the question is about the speaker
+MAX_ASKED: Final = 3  # facts that are added to what is found
+
+
+def build_asked_query(judge: Judge, query: MemoryQuery) -> MemoryQuery | None:
+    """Return the query for the newest facts about what the text asks for, or None if it asks for nothing of the kind."""
+    text = (query.query_text or "").strip()
+    if not text or query.key is not None:
+        return None
+    (clause,) = judge.judge_texts([text])
+    topic = int(clause.topics.argmax())
+    if clause.kind is not Kind.QUESTION or clause.is_of_speaker < MIN_SPEAKER:
+        return None
+    if float(clause.topics[topic]) < MIN_TOPIC:
+        return None
+    asked: Mapping[str, Json] = {ATTRIBUTE: {"$in": sorted(TOPICS[topic])}}
+    condition = {"$and": [query.filter, asked]} if query.filter else asked
+    limit = MAX_ASKED if query.top_k is None else min(query.top_k, MAX_ASKED)
+    return MemoryQuery(
+        query.namespace, filter=condition, top_k=limit, valid_at=query.valid_at,
+        include_former=query.include_former,
+    )  # fmt: skip
+
+
+def add_asked(
+    hits: Sequence[MemoryEntry], asked: Sequence[MemoryEntry], top_k: int | None
+) -> list[MemoryEntry]:
+    """Return the hits and the facts that were asked for, which take the last places if there is no room for more."""
+    ids = {hit.id for hit in hits}
+    more = [entry for entry in asked if entry.id not in ids]
+    kept = [*hits] if top_k is None else [*hits][: max(top_k - len(more), 0)]
+    return [*kept, *more]

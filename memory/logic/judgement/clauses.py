@@ -1,0 +1,97 @@
+"""Split what a person wrote into sentences and clauses, in any language, and leave out what others wrote.
+
+Where a sentence may be split is told from punctuation and from the words for *and* and *but*. Whether it is split is
+decided by the judgement of both halves (``memory.logic.judgement.turns``), so a place too many here does no harm.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+
+MAX_SENTENCES: Final = 40  # of one message; who pastes a book tells nothing about themselves
+MAX_LENGTH: Final = (
+    500  # characters of a sentence; longer ones are rarely facts, and cost tokens in each prompt
+)
+MAX_CLAUSES: Final = 6  # of one sentence
+
+_CODE_BLOCK: Final = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+_QUOTED_LINE: Final = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
+# A line that only a program or a log has.
+_CODE_LINE: Final = re.compile(
+    r"^\s*(?:(?:def|class|import|from|return|const|let|var|function|public|SELECT|INSERT|UPDATE)\b.*[;:({*]"
+    r"|[\w.]+\(.*\)\s*;?|.*[{};]|<[^>]+>.*|\$ .*|Traceback .*|\s*File \".*)\s*$",
+    re.MULTILINE,
+)
+_SENTENCE_END: Final = re.compile(r"(?<=[.!?…؟])[\"'”’»)]*\s+|(?<=[。！？])[」』”’）]*\s*|\n+")
+# An abbreviation or an initial doesn't end a sentence: "Dr. Chen", "J. Doe", "z. B.".
+_ABBREVIATION: Final = re.compile(
+    r"(?:^|[\s(])(?:\w|[A-Z][a-z]{1,2}|e\.g|i\.e|etc|bzw|ca|approx)\.$"
+)
+_SIGNS: Final = ",;:،؛、，；："
+_WORDS: Final = (
+    r"and|but|so|und|aber|y|pero|et|mais|e|ed|ma|però|mas|en|maar|i|ale|oraz|и|но|а|ve|ama|و|لكن|และ|แต่|"
+    r"而且|并且|並且|但是?|还|還|そして|でも|그리고|하지만"
+)
+_MARK: Final = rf"\s*[,;:،؛、，；：]\s*(?:(?:{_WORDS})\s+)?|\s+[-–—]+\s+"
+_MARKS: Final = re.compile(_MARK, re.IGNORECASE)
+# With the words for *and* and *but*, some of which mean something else in another language.
+_MARKS_AND_WORDS: Final = re.compile(
+    rf"{_MARK}|\s+(?:{_WORDS})\s+|\s+و(?=\w)|(?<=[\u0e00-\u0e7f])\s*(?:และ|แต่)|(?<=[\u4e00-\u9fff])(?:而且|并且|並且|但是)"
+    r"|(?<=[ぁ-んァ-ヶ一-龠])(?:で、|て、|し、|が、)|(?<=[가-힣])(?:고|며)\s+",
+    re.IGNORECASE,
+)
+_REMEMBER: Final = re.compile(
+    r"^(?:(?:please|pls)[,\s]+)?(?:(?:remember|note|keep in mind|don't forget|do not forget)(?!\s+to\b)(?:\s+that\b|\s*[:,])?\s+"
+    r"|for the record[:,\s]+|fyi[:,\s]+|by the way[:,\s]+|btw[:,\s]+)"
+    r"|^(?:请|麻烦)?(?:帮我|你)?(?:要)?(?:记住|记下|记一下|别忘了)[:：,，\s]*",
+    re.IGNORECASE,
+)
+
+
+def remove_foreign_text(text: str) -> str:
+    """Return the text without code, quoted lines and lines of a program: they aren't the person's own words."""
+    for pattern in (_CODE_BLOCK, _QUOTED_LINE, _CODE_LINE):
+        text = pattern.sub("\n", text)
+    return text
+
+
+def split_sentences(text: str) -> list[str]:
+    """Return the person's own sentences, at most ``MAX_SENTENCES``."""
+    sentences: list[str] = []
+    start = 0
+    plain = remove_foreign_text(text).replace("’", "'")
+    for match in _SENTENCE_END.finditer(plain):
+        part = plain[start : match.start()].strip()
+        if part and "\n" not in match[0] and _ABBREVIATION.search(part):
+            continue
+        sentences += [part] if part else []
+        start = match.end()
+    last = plain[start:].strip()
+    return [*sentences, *([last] if last else [])][:MAX_SENTENCES]
+
+
+def remove_introduction(sentence: str) -> str:
+    """Return the sentence without a beginning such as "Please remember that"."""
+    fact = _REMEMBER.sub("", sentence, count=1).strip()
+    return fact[:1].upper() + fact[1:] if fact and fact != sentence else sentence
+
+
+def list_splits(sentence: str) -> list[list[str]]:
+    """Return the ways to split the sentence: at its marks, and at the words for *and* and *but*, too."""
+    splits = ([*_iterate_parts(sentence, pattern)] for pattern in (_MARKS, _MARKS_AND_WORDS))
+    found = [parts for parts in splits if 1 < len(parts) <= MAX_CLAUSES]
+    return found[:1] if len(found) == 2 and found[0] == found[1] else found
+
+
+def _iterate_parts(sentence: str, separator: re.Pattern[str]) -> Iterator[str]:
+    start = 0
+    for match in separator.finditer(sentence):
+        # A separator that is a part of the word before it, as in Japanese and Korean, stays with it.
+        is_apart = match[0].strip() != match[0] or match[0][:1] in _SIGNS
+        part = sentence[start : match.start() if is_apart else match.end()].strip(f" {_SIGNS}")
+        if part:
+            yield part
+        start = match.end()
+    if rest := sentence[start:].strip():
+        yield rest

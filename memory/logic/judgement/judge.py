@@ -1,0 +1,82 @@
+"""Judge messages by an encoder and its probes, and propose what to do to memory."""
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from memory.logic.judgement import rules
+from memory.logic.judgement.operations import Action, KnownFact, Operation
+from memory.logic.judgement.probes import Floats, Probes
+from memory.logic.judgement.relating import Related, decide_operations
+from memory.logic.judgement.turns import Clause, Encode, judge_message, judge_texts
+
+
+MAX_CACHED: Final = 4_096  # vectors of texts: 2 KB each
+MAX_RELATED: Final = 10  # known entries that a turn is compared with, by what it says
+MAX_OF_ATTRIBUTE: Final = 10  # … and by what they are about
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """What a turn would do to memory, decided without a model, and the known entries that it was compared with."""
+
+    operations: tuple[Operation, ...]
+    related: tuple[KnownFact, ...]
+    method: str
+    asks_to_forget: bool = False
+
+
+BY_MEANING: Final = "meaning"
+BY_RULES: Final = "rules"
+
+
+class Judge:
+    """Thread-safe as far as the encoder is: the cache may encode a text twice, and that is all."""
+
+    def __init__(self, encode: Encode, probes: Probes) -> None:
+        self._encode_all, self._probes = encode, probes
+        self._vectors: OrderedDict[str, Floats] = OrderedDict()
+
+    def judge_message(self, message: str) -> list[Clause]:
+        return judge_message(message, self._encode, self._probes)
+
+    def judge_texts(self, texts: Sequence[str]) -> list[Clause]:
+        return judge_texts(texts, self._encode, self._probes)
+
+    def decide(
+        self, clauses: Sequence[Clause], known: Sequence[KnownFact], latest: Sequence[str]
+    ) -> list[Operation]:
+        judged = self.judge_texts([fact.text for fact in known])
+        related = [Related(*pair) for pair in zip(known, judged, strict=True)]
+        return decide_operations(clauses, related, self._probes.center, latest)
+
+    def _encode(self, texts: Sequence[str]) -> Floats:
+        """Return the vectors, shape (texts, dimensions); texts that were seen lately aren't encoded again."""
+        found = {text: self._vectors[text] for text in texts if text in self._vectors}
+        missing = [text for text in dict.fromkeys(texts) if text not in found]
+        if missing:
+            found |= dict(zip(missing, self._encode_all(missing), strict=True))
+        self._vectors.update(found)
+        while len(self._vectors) > MAX_CACHED:
+            self._vectors.popitem(last=False)
+        return np.stack([found[text] for text in texts])
+
+
+def propose(
+    judge: Judge | None,
+    message: str,
+    clauses: Sequence[Clause],
+    known: Sequence[KnownFact],
+    latest: Sequence[str] = (),
+) -> Proposal:
+    """Propose the operations of a turn. ``clauses`` are what the judge found in the message."""
+    if judge is None:
+        statements = rules.list_statements(message)
+        added = tuple(Operation(Action.ADD, text, evidence=text) for text in statements)
+        return Proposal(added, tuple(known), BY_RULES, rules.asks_to_forget(message))
+    operations = judge.decide(clauses, known, latest)
+    asks_to_forget = any(clause.is_forget for clause in clauses)
+    return Proposal(tuple(operations), tuple(known), BY_MEANING, asks_to_forget)

@@ -1,0 +1,118 @@
+"""Propose and perform the operations of a turn on a store, without permissions and audit log.
+
+The services do the same with both (``memory.services.entries.learn``).
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from memory.core.entry_codec import CONTENT, get_state
+from memory.core.provider import NamespaceStore, utc_now
+from memory.core.records import Json, MemoryEntry, MemoryQuery, Source, StoreParams, Tier
+from memory.core.scopes import parse_tier
+from memory.logic.engine_port import LearnRequest
+from memory.logic.entries.ingress import get_origin, screen_params
+from memory.logic.entries.known_statements import find_known
+from memory.logic.judgement.judge import Judge, Proposal, propose
+from memory.logic.judgement.operations import Action, LearnedChange, Operation
+from memory.logic.judgement.related_entries import (
+    ATTRIBUTE,
+    build_queries,
+    collect_facts,
+    find_latest,
+)
+
+
+def propose_for_store(
+    store: NamespaceStore, namespace: str, message: str, judge: Judge | None
+) -> Proposal:
+    """Propose what the message does to the entries of a namespace."""
+    clauses = judge.judge_message(message) if judge else []
+    queries = build_queries(namespace, message, clauses)
+    known = collect_facts(hit for query in queries for hit in store.recall(query))
+    return propose(judge, message, clauses, known, find_latest(store, namespace))
+
+
+def build_fact_metadata(
+    metadata: dict[str, Json], text: str, judge: Judge | None
+) -> dict[str, Json]:
+    """Return the metadata with the attribute of the fact, unless the author gave it one."""
+    if judge is None or ATTRIBUTE in metadata:
+        return metadata
+    (clause,) = judge.judge_texts([text])
+    return {**metadata, ATTRIBUTE: str(clause.attribute)}
+
+
+@dataclass(frozen=True)
+class StoreLearner:
+    """Performs operations on a store. Only entries of its namespace can be replaced or forgotten."""
+
+    store: NamespaceStore
+    namespace: str
+    judge: Judge | None
+    source: Source
+    request: LearnRequest
+    now: Callable[[], datetime] = utc_now
+
+    def learn(self) -> list[LearnedChange]:
+        return [self._perform(operation) for operation in self.request.operations]
+
+    def _perform(self, operation: Operation) -> LearnedChange:
+        targets = [*self._find(operation.targets)]
+        match operation.action:
+            case Action.FORGET:
+                forgotten = [t for t in targets if self.store.delete(self.namespace, t.key)]
+                return LearnedChange(operation.action, forgotten=tuple(forgotten))
+            case Action.END:
+                return LearnedChange(operation.action, ended=tuple(self._retire(targets, "")))
+            case _:
+                return self._add(operation, targets)
+
+    def _add(self, operation: Operation, targets: list[MemoryEntry]) -> LearnedChange:
+        params = self._build_params(operation, targets)
+        if params.tier is Tier.QUARANTINE:
+            targets = []  # what nobody has approved takes no one's place
+        elif (known := find_known(params, self.store, self.now())) is not None:
+            retired = self._retire([t for t in targets if t.id != known.id], known.id)
+            return LearnedChange(operation.action, known, ended=tuple(retired))
+        entry = self.store.store(params)
+        retired = self._retire([t for t in targets if t.id != entry.id], entry.id)
+        return LearnedChange(operation.action, entry, is_new=True, ended=tuple(retired))
+
+    def _build_params(self, operation: Operation, targets: list[MemoryEntry]) -> StoreParams:
+        request = self.request
+        tier = parse_tier(request.tier)
+        params = StoreParams(
+            self.namespace,
+            operation.key,
+            value=operation.text,
+            metadata=build_fact_metadata({**request.metadata}, operation.text, self.judge),
+            tier=tier,
+            ttl_seconds=request.ttl_seconds,
+            source=self.source,
+            valid_from=self.now() if targets else None,
+            replaces=targets[0].id if targets else "",
+        )
+        return screen_params(params, get_origin(params)).params
+
+    def _retire(self, targets: list[MemoryEntry], successor: str) -> Iterator[MemoryEntry]:
+        for target in targets:
+            content = get_state(target, CONTENT)
+            content |= {"valid_until": self.now(), "replaced_by": successor}
+            expires_at = target.expires_at
+            seconds = (expires_at - self.now()).total_seconds() if expires_at else None
+            yield self.store.store(
+                StoreParams(
+                    namespace=self.namespace, key=target.key, source=target.source,
+                    ttl_seconds=seconds, **content,
+                )
+            )  # fmt: skip
+
+    def _find(self, ids: tuple[str, ...]) -> Iterator[MemoryEntry]:
+        if not ids:
+            return
+        wanted = set(ids)
+        for entry in self.store.recall(MemoryQuery(self.namespace)):
+            if entry.id in wanted:
+                yield replace(entry, score=None, explain={})

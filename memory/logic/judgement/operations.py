@@ -1,0 +1,50 @@
+"""What is to be done to memory after a turn. Each operation is one thing that the person said."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from memory.core.records import MemoryEntry
+
+
+class Action(StrEnum):
+    ADD = "add"
+    REPLACE = "replace"  # the new text takes the place of known entries, which stop holding
+    END = "end"  # known entries stop holding, and nothing takes their place
+    FORGET = "forget"  # the person asked for it
+
+
+@dataclass(frozen=True, slots=True)
+class KnownFact:
+    """An entry that the turn may speak of."""
+
+    id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """An operation. ``targets`` are the ids of known entries; ``evidence`` is what the person wrote, word for word."""
+
+    action: Action
+    text: str = ""
+    targets: tuple[str, ...] = ()
+    evidence: str = ""
+    key: str = ""  # of the entry that gets the text
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedChange:
+    """What became of an operation.
+
+    ``entry`` is the entry that has the text now, ``is_new`` whether this step stored it, ``ended`` the entries that
+    stopped holding, and ``forgotten`` those that were forgotten. ``reasons`` are the codes of the content filter if it
+    kept the text out.
+    """
+
+    action: Action
+    entry: MemoryEntry | None = None
+    is_new: bool = False
+    ended: tuple[MemoryEntry, ...] = ()
+    forgotten: tuple[MemoryEntry, ...] = ()
+    reasons: tuple[str, ...] = ()
+    message: str = ""

@@ -1,0 +1,43 @@
+"""Find the known entries that a turn may speak of, in a store."""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from memory.core.provider import NamespaceStore
+from memory.core.records import MemoryEntry, MemoryQuery
+from memory.logic.entries.texts import list_texts
+from memory.logic.judgement.operations import KnownFact
+from memory.logic.judgement.turns import Clause
+
+
+ATTRIBUTE: Final = "attribute"  # the key of the metadata that says what a fact is about
+MAX_RELATED: Final = 10  # by what the turn says
+MAX_OF_ATTRIBUTE: Final = 10  # by what it is about, the newest
+MAX_LATEST: Final = 20
+MAX_QUERY_LENGTH: Final = 2_000
+
+
+def build_queries(namespace: str, message: str, clauses: Sequence[Clause]) -> list[MemoryQuery]:
+    """Return the queries whose hits a turn is compared with. The first one needs the embedding of its text.
+
+    The newest facts come last, for a turn without a word of what it changes.
+    """
+    queries = [MemoryQuery(namespace, query_text=message[:MAX_QUERY_LENGTH], top_k=MAX_RELATED)]
+    if attributes := sorted({str(clause.attribute) for clause in clauses}):
+        condition = {ATTRIBUTE: {"$in": attributes}}
+        queries.append(MemoryQuery(namespace, filter=condition, top_k=MAX_OF_ATTRIBUTE))
+    return [*queries, MemoryQuery(namespace, filter={"category": "fact"}, top_k=MAX_RELATED)]
+
+
+def collect_facts(hits: Iterable[MemoryEntry]) -> list[KnownFact]:
+    """Return the facts among the hits, each once. Messages, pages and results of tasks are none."""
+    facts = {hit.id: hit for hit in hits if hit.category == "fact"}
+    return [KnownFact(hit.id, " ".join(list_texts(hit.value))) for hit in facts.values()]
+
+
+def find_latest(store: NamespaceStore, namespace: str) -> list[str]:
+    """Return the ids of the entries that the latest run stored: what "don't remember that" means."""
+    newest = store.recall(MemoryQuery(namespace, top_k=MAX_LATEST))
+    if not newest or not newest[0].source.run_id:
+        return []
+    return [entry.id for entry in newest if entry.source.run_id == newest[0].source.run_id]

@@ -1,0 +1,186 @@
+"""Relate what was said to what is known: the same, an addition, a replacement, an end, or something to be forgotten.
+
+A wrong retirement is worse than two entries, so whatever can't be told apart stays. Nothing is retired that the turn
+didn't speak of: a known fact is replaced only by one about the same topic of the same person.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from memory.core.recall.tokens import LIGHT_WORDS, parse_query
+from memory.logic.judgement.labels import SHARED, SINGLE, TOPICS
+from memory.logic.judgement.operations import Action, KnownFact, Operation
+from memory.logic.judgement.probes import Floats
+from memory.logic.judgement.turns import Clause
+
+
+# Probabilities and cosines of centered vectors; `python -m bench.judgement` prints what they decide.
+MIN_TOPIC: Final = 0.15  # that two statements have the same topic
+MIN_SPEAKER: Final = 0.6  # that a statement is about the speaker
+MAX_DIFFERENCE: Final = 0.3  # of that probability, between statements about the same person
+MIN_CHANGED: Final = 0.3  # that something changed or ended
+MIN_SURE_CHANGE: Final = 0.5
+MAX_PAST: Final = 0.4
+MIN_NEAR: Final = 0.25
+MIN_VERY_NEAR: Final = 0.55
+MIN_NAMED: Final = 0.1  # of what ended and shares a word
+MIN_FORGOTTEN: Final = 0.25
+
+# Words that add: what is said with them replaces nothing.
+_ALSO: Final = re.compile(
+    r"\b(?:also|too|as well|another|second|auch|noch ein\w*|zusätzlich|aussi|également|también|otr[oa]|también|outr[oa]|"
+    r"anche|un altr[oa]|pure|ook|też|także|również|тоже|также|ещё|еще|ayrıca|أيضا|أيضًا)\b"
+    r"|[也还還另又]|[ぁ-んァ-ヶ一-龠]も|[가-힣]도(?:\s|$)|ด้วย|อีก",
+    re.IGNORECASE,
+)
+# Of a kind of thing there is one favourite.
+_FAVOURITE: Final = re.compile(
+    r"\b(?:favou?rit|liebling|préféré|prefer[ei]d|preferit|lieveling|ulubion|любим)\w*|en sevdiğim|\w*مفضل\w*|"
+    r"最喜[欢歡]|最爱|最愛|一番好き|(?:제일|가장) 좋아\w*|ชอบที่สุด|โปรด",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """A known fact as the probes judge it."""
+
+    fact: KnownFact
+    clause: Clause
+
+
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """What a clause and a known fact have in common."""
+
+    topic: int  # the index of the topic in ``TOPICS`` that both have with the greatest probability
+    topic_share: float  # that probability
+    nearness: float  # the cosine without what all statements share
+    has_word: bool  # a word with content
+
+    @property
+    def is_single(self) -> bool:
+        return self.topic < len(SINGLE)
+
+
+def decide_operations(
+    clauses: Sequence[Clause], known: Sequence[Related], center: Floats, latest: Sequence[str] = ()
+) -> list[Operation]:
+    """Return the operations for the clauses of a turn, in their order.
+
+    ``center`` is what all statements share, and ``latest`` are the ids of what the last turn stored: what "don't remember
+    that" means.
+    """
+    return [
+        operation for clause in clauses if (operation := _decide(clause, known, center, latest))
+    ]
+
+
+def _decide(
+    clause: Clause, known: Sequence[Related], center: Floats, latest: Sequence[str]
+) -> Operation | None:
+    if clause.is_forget:
+        targets = find_forgotten(clause, known, center) or tuple(latest)
+        return Operation(Action.FORGET, targets=targets, evidence=clause.text) if targets else None
+    targets = find_replaced(clause, known, center)
+    action = Action.REPLACE if targets else Action.ADD
+    return Operation(action, clause.text, targets, clause.text)
+
+
+def find_replaced(clause: Clause, known: Sequence[Related], center: Floats) -> tuple[str, ...]:
+    """Return the ids of the known facts whose place the clause takes."""
+    if clause.past >= MAX_PAST and clause.changed + clause.ended < MIN_CHANGED:
+        return ()
+    if clause.ended < MIN_SURE_CHANGE and _ALSO.search(clause.text):
+        return ()
+    replaced = []
+    for related in known:
+        if related.fact.text != clause.text:
+            likeness = compare(clause, related.clause, center)
+            if _replaces(clause, related.clause, likeness):
+                replaced.append((likeness, related.fact.id))
+    if not replaced:
+        return ()
+    if all(likeness.is_single for likeness, _id in replaced):
+        return tuple(target for _likeness, target in replaced)
+    # Of several values only the one that is meant: the nearest.
+    return (max(replaced, key=lambda pair: (pair[0].has_word, pair[0].nearness))[1],)
+
+
+def _replaces(clause: Clause, known: Clause, likeness: Likeness) -> bool:
+    same_topic = likeness.topic_share >= MIN_TOPIC
+    if _is_same_favourite(clause.text, known.text):
+        return True
+    if not _is_same_person(clause, known, likeness):
+        return False
+    if clause.ended >= MIN_CHANGED and clause.ended >= clause.changed:
+        return _ends(clause, likeness, same_topic=same_topic)
+    if same_topic and likeness.is_single:
+        return clause.changed >= MIN_CHANGED or likeness.nearness >= MIN_NEAR
+    if clause.changed >= MIN_CHANGED:
+        is_sure = clause.changed >= MIN_SURE_CHANGE or likeness.has_word
+        least = MIN_NEAR if is_sure else MIN_VERY_NEAR
+        return likeness.nearness >= (least if same_topic else MIN_VERY_NEAR)
+    return False
+
+
+def _is_same_favourite(text: str, known: str) -> bool:
+    """Return whether both name the favourite of the same kind of thing."""
+    if not (_FAVOURITE.search(text) and _FAVOURITE.search(known)):
+        return False
+    return shares_word(_FAVOURITE.sub(" ", text), _FAVOURITE.sub(" ", known))
+
+
+def _ends(clause: Clause, likeness: Likeness, *, same_topic: bool) -> bool:
+    """Return whether what is no longer so is the known fact: it speaks of it by a word, or is near."""
+    if likeness.has_word:
+        return same_topic or likeness.nearness >= MIN_NAMED
+    if likeness.is_single:
+        return same_topic and likeness.nearness >= MIN_VERY_NEAR
+    return same_topic and (likeness.nearness >= MIN_NEAR or TOPICS[likeness.topic] in SHARED)
+
+
+def _is_same_person(clause: Clause, known: Clause, likeness: Likeness) -> bool:
+    """Return whether both are about the speaker, or about the same other person or thing, by its word."""
+    if min(clause.is_of_speaker, known.is_of_speaker) >= MIN_SPEAKER:
+        return True
+    if TOPICS[likeness.topic] in SHARED and likeness.topic_share >= MIN_TOPIC:
+        return True
+    difference = abs(clause.is_of_speaker - known.is_of_speaker)
+    return likeness.has_word and difference <= MAX_DIFFERENCE
+
+
+def find_forgotten(clause: Clause, known: Sequence[Related], center: Floats) -> tuple[str, ...]:
+    """Return the ids of the known facts that a wish to forget means, the nearest first."""
+    meant = []
+    for related in known:
+        likeness = compare(clause, related.clause, center)
+        same = likeness.topic_share >= MIN_TOPIC and _is_same_person(
+            clause, related.clause, likeness
+        )
+        if (same and likeness.is_single) or (
+            likeness.nearness >= MIN_FORGOTTEN and (same or likeness.has_word)
+        ):
+            meant.append((likeness.nearness, related.fact.id))
+    return tuple(target for _nearness, target in sorted(meant, reverse=True))
+
+
+def compare(clause: Clause, known: Clause, center: Floats) -> Likeness:
+    products = clause.topics * known.topics
+    topic = int(products.argmax())
+    left, right = clause.vector - center, known.vector - center
+    lengths = float((left @ left) * (right @ right)) ** 0.5
+    nearness = float(left @ right) / lengths if lengths else 0.0
+    return Likeness(topic, float(products[topic]), nearness, shares_word(clause.text, known.text))
+
+
+def shares_word(text: str, other: str) -> bool:
+    """Return whether both texts have a word with content in common."""
+    return not _list_words(text).isdisjoint(_list_words(other))
+
+
+def _list_words(text: str) -> frozenset[str]:
+    terms = parse_query(text).content_weights.items()
+    return frozenset(term for term, weight in terms if weight >= 1 and term not in LIGHT_WORDS)

@@ -1,0 +1,149 @@
+"""Judge what a person said in one turn, clause by clause, by the probes and without a model."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from memory.logic.judgement.clauses import (
+    MAX_LENGTH,
+    list_splits,
+    remove_introduction,
+    split_sentences,
+)
+from memory.logic.judgement.labels import ASKING, STORED, TOPICS, About, Attribute, Change, Kind
+from memory.logic.judgement.probes import NAMES, Floats, Probes
+from memory.logic.judgement.rules import asks_to_forget
+
+
+# Probabilities. They come from the table that `python -m bench.judgement` prints, and favour keeping what was said.
+MIN_STORED: Final = 0.37  # that a sentence is worth storing
+MIN_CLAUSE: Final = 0.5  # of each half, for a sentence to be split
+MIN_FORGET: Final = 0.5
+MIN_FORGET_WORD: Final = 0.2  # … in a clause with a word for it
+
+Encode = Callable[[Sequence[str]], Floats]
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A clause with what the probes say of it: labels, and the probabilities behind them.
+
+    ``vector`` is that of the encoder, with the length 1; ``topics`` are the probabilities of the topics, in their order.
+    """
+
+    text: str
+    kind: Kind
+    certainty: float  # the probability of the kind or, if stored, of all kinds that are stored
+    attribute: Attribute
+    topics: Floats
+    is_of_speaker: float  # the probability that it is about the speaker
+    changed: float  # … that something took the place of an earlier state
+    ended: float  # … that something is no longer so
+    past: float  # … that something was so once
+    vector: Floats
+
+    @property
+    def is_stored(self) -> bool:
+        return self.kind in STORED
+
+    @property
+    def is_forget(self) -> bool:
+        return self.kind is Kind.FORGET
+
+
+def judge_texts(texts: Sequence[str], encode: Encode, probes: Probes) -> list[Clause]:
+    """Judge each text as one clause."""
+    if not texts:
+        return []
+    vectors = encode(texts)
+    shares = {name: getattr(probes, name).predict_labels(vectors) for name in NAMES}
+    return [
+        _build_clause(text, {name: rows[index] for name, rows in shares.items()}, vectors[index])
+        for index, text in enumerate(texts)
+    ]
+
+
+def judge_message(message: str, encode: Encode, probes: Probes) -> list[Clause]:
+    """Return what the message says, in its own words: a clause for each fact, and for each wish to forget something.
+
+    A sentence is split where both halves are facts by themselves. Of a sentence that asks, the clauses beside the question
+    that are facts are kept.
+    """
+    sentences = [remove_introduction(text) for text in split_sentences(message)]
+    sentences = [text for text in sentences if len(text) <= MAX_LENGTH]
+    splits = {text: list_splits(text) for text in sentences}
+    parts = (part for ways in splits.values() for way in ways for part in way)
+    texts = [*dict.fromkeys([*sentences, *parts])]
+    judged = dict(zip(texts, judge_texts(texts, encode, probes), strict=True))
+    clauses: dict[str, Clause] = {}
+    for sentence, ways in splits.items():
+        judged_ways = [[judged[part] for part in way] for way in ways]
+        for clause in _choose_clauses(judged[sentence], judged_ways):
+            clauses.setdefault(clause.text, clause)
+    return [*clauses.values()]
+
+
+def _choose_clauses(whole: Clause, ways: Sequence[Sequence[Clause]]) -> list[Clause]:
+    if whole.is_forget:
+        return [whole]
+    # "Translate: my name is Tom" tells nothing about the speaker.
+    if any(way[0].kind is Kind.REQUEST for way in ways):
+        return []
+    if whole.is_stored:
+        good_way = next((way for way in ways if all(map(_is_good, way))), None)
+        return _end_alike(good_way, whole) if good_way else [whole]
+    return [part for part in _list_before_question(ways) if _is_good(part)]
+
+
+def _is_good(part: Clause) -> bool:
+    return part.is_stored and part.certainty >= MIN_CLAUSE
+
+
+def _list_before_question(ways: Sequence[Sequence[Clause]]) -> Sequence[Clause]:
+    """Return the parts of a sentence before that which asks: of "I live in Lyon, where can I eat?", the first one."""
+    for way in ways:
+        for number, part in enumerate(way):
+            if part.kind in ASKING:
+                return way[:number]
+    return ()
+
+
+def _end_alike(parts: Sequence[Clause], whole: Clause) -> list[Clause]:
+    """Return the parts as sentences: with a capital at the beginning, and the mark at the end that the whole has."""
+    end = whole.text[-1] if whole.text[-1] in ".!。！" else ""
+    return [
+        replace(part, text=part.text[:1].upper() + part.text[1:].rstrip(".!。！") + end)
+        for part in parts
+    ]
+
+
+def _build_clause(text: str, shares: Mapping[str, Mapping[str, float]], vector: Floats) -> Clause:
+    kinds, attributes, changes = shares["kind"], shares["attribute"], shares["change"]
+    stored = sum(kinds[kind] for kind in STORED)
+    kind, certainty = _choose_kind(kinds, stored, has_forget_word=asks_to_forget(text))
+    topics = [sum(attributes[a] for a in topic if a in attributes) for topic in TOPICS]
+    return Clause(
+        text, kind, certainty, Attribute(_get_best(attributes)),
+        np.array(topics, dtype=np.float32),
+        shares["about"][About.SELF], changes[Change.CHANGED], changes[Change.ENDED], changes[Change.PAST],
+        (vector / max(float(np.linalg.norm(vector)), 1e-6)).astype(np.float32),
+    )  # fmt: skip
+
+
+def _choose_kind(
+    kinds: Mapping[str, float], stored: float, *, has_forget_word: bool
+) -> tuple[Kind, float]:
+    best = Kind(_get_best(kinds))
+    if has_forget_word and kinds[Kind.FORGET] >= MIN_FORGET_WORD:
+        return Kind.FORGET, kinds[Kind.FORGET]
+    if stored >= MIN_STORED:
+        return (best if best in STORED else Kind.FACT), stored
+    if best in STORED or (best is Kind.FORGET and kinds[best] < MIN_FORGET):
+        return Kind.OTHER, 1 - stored
+    return best, kinds[best]
+
+
+def _get_best(shares: Mapping[str, float]) -> str:
+    return max(shares, key=lambda label: shares[label])

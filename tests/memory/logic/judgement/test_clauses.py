@@ -1,0 +1,54 @@
+"""Where a message is split, and what of it is not the person's own word."""
+
+import pytest
+
+from memory.logic.judgement.clauses import list_splits, remove_introduction, split_sentences
+
+
+@pytest.mark.parametrize(
+    ("message", "sentences"),
+    [
+        ("I live in Lyon. Where can I eat?", ["I live in Lyon.", "Where can I eat?"]),
+        ("私はベジタリアンです。何を作れますか？", ["私はベジタリアンです。", "何を作れますか？"]),
+        ("أسكن في طنطا؟ نعم", ["أسكن في طنطا؟", "نعم"]),
+        ("Dr. Chen is my doctor. I like her.", ["Dr. Chen is my doctor.", "I like her."]),
+        ("one\n\ntwo", ["one", "two"]),
+        ("> I live in Rome\nNice, isn't it?", ["Nice, isn't it?"]),
+        ("```\nname = 'Tom'\n```\nWhy does it fail?", ["Why does it fail?"]),
+        ("def f(x):\nexplain this", ["explain this"]),
+        ("  ", []),
+    ],
+)
+def test_sentences_of_the_person(message: str, sentences: list[str]) -> None:
+    assert split_sentences(message) == sentences
+
+
+@pytest.mark.parametrize(
+    ("sentence", "clauses"),
+    [
+        ("I'm Ana and I live in Lyon.", ["I'm Ana", "I live in Lyon."]),
+        ("我叫小明，住在北京。", ["我叫小明", "住在北京。"]),
+        ("犬を飼っていて、名古屋に住んでいます。", ["犬を飼っていて", "名古屋に住んでいます。"]),
+        ("Me llamo Ana, pero vivo en Lyon", ["Me llamo Ana", "vivo en Lyon"]),
+    ],
+)
+def test_clauses_of_a_sentence(sentence: str, clauses: list[str]) -> None:
+    assert clauses in list_splits(sentence)
+
+
+@pytest.mark.parametrize("sentence", ["I live in Lyon.", "a, b, c, d, e, f, g, h, i"])
+def test_sentence_of_one_clause_or_of_a_list_is_not_split(sentence: str) -> None:
+    assert list_splits(sentence) == []
+
+
+@pytest.mark.parametrize(
+    ("sentence", "fact"),
+    [
+        ("Please remember that my cat is ill.", "My cat is ill."),
+        ("by the way, I'm a vegetarian", "I'm a vegetarian"),
+        ("请记住：我不吃肉", "我不吃肉"),
+        ("Remember to call Tom", "Remember to call Tom"),
+    ],
+)
+def test_introduction_of_a_fact_is_left_out(sentence: str, fact: str) -> None:
+    assert remove_introduction(sentence) == fact
