@@ -28,6 +28,7 @@ CONTENT: Final = _list_field_names(records.EntryContent)
 STATE: Final = _list_field_names(records.EntryState)
 ENTRY: Final = _list_field_names(MemoryEntry)
 PARAMS: Final = _list_field_names(StoreParams)
+VALIDITY: Final = ("valid_from", "valid_until", "replaces", "replaced_by")
 
 
 def get_state(source: object, names: Names = STATE) -> dict[str, Any]:
@@ -56,6 +57,12 @@ def from_json(kind: type[R], document: Mapping[str, Json], **values: Any) -> R:
     """Build a record from JSON and further ``values``; raise KeyError, TypeError or ValueError if they are invalid."""
     decoded = {name: _convert(_DECODERS, name, value) for name, value in document.items()}
     return kind(**{**decoded, **values})
+
+
+def read_content(document: Mapping[str, Json]) -> dict[str, Any]:
+    """Return the fields of an entry's content in a JSON document, decoded."""
+    names = [name for name in CONTENT if name in document]
+    return {name: _convert(_DECODERS, name, document[name]) for name in names}
 
 
 def _convert(conversions: Mapping[str, Convert], name: str, value: Any) -> Any:
@@ -88,12 +95,12 @@ _ENCODERS: Final = _select_by_type(
 _DECODERS: Final = _select_by_type(
     {Tier: Tier, Source: lambda source: Source(**source), datetime | None: _parse_moment}
 )
-_GETTERS: Final = {names: attrgetter(*names) for names in (CONTENT, STATE)}
+_GETTERS: Final = {names: attrgetter(*names) for names in (CONTENT, STATE, VALIDITY)}
 _ENUMS: Final = {
     names: [
         (name, hint)
         for name, hint in get_type_hints(records.EntryState).items()
         if name in names and isinstance(hint, type) and issubclass(hint, StrEnum)
     ]
-    for names in (CONTENT, STATE)
+    for names in (CONTENT, STATE, VALIDITY)
 }

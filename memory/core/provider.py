@@ -36,6 +36,8 @@ class NamespaceStore(Protocol):
       with a score in 0..1, the share of the query that it meets, and the parts that explain it. The order is that of the
       rank, which compares the matches. ``recall`` without both returns all entries, newest first, without scores.
       Ties are broken by id, newest id first. ``filter`` and ``min_score`` are applied before ``top_k``.
+    - Entries that don't hold at the query's moment are left out before they are ranked, so that they change no score, unless
+      the query has a key or ``include_former``. ``memory.core.recall.selection.answer`` does so.
     - An entry whose metadata names a ``group`` gets the next position in the group and keeps it. The position of a
       deleted entry stays empty. See ``memory.core.recall.ranking``.
     - A query with ``as_of`` returns the answer that it had at that moment.
@@ -82,6 +84,8 @@ def check_query(query: MemoryQuery) -> None:
         raise InvalidInput(f"recency_days: must be more than 0 and at most {MAX_RECENCY_DAYS}.")
     if query.as_of is not None and query.as_of.tzinfo is None:
         raise InvalidInput("as_of: must be a date and time with a time zone.")
+    if query.valid_at is not None and query.valid_at.tzinfo is None:
+        raise InvalidInput("valid_at: must be a date and time with a time zone.")
 
 
 def check_min_score(min_score: float | None) -> None:

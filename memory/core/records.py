@@ -32,13 +32,21 @@ class Source:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryContent:
-    """The part of an entry that its author sets."""
+    """The part of an entry that its author sets.
+
+    An entry holds from ``valid_from`` until before ``valid_until``, and without them always. ``replaces`` is the id of the
+    entry whose place this one took, ``replaced_by`` of the one that took its place.
+    """
 
     value: Json
     metadata: Mapping[str, Json] = field(default_factory=dict)
     tier: Tier = Tier.LONG_TERM
     category: str = "fact"
     importance: float = 0.5
+    valid_from: datetime | None = None
+    valid_until: datetime | None = None
+    replaces: str = ""
+    replaced_by: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +113,9 @@ class MemoryQuery:
     ``recency_days`` is the half-life by which newer entries weigh more. ``as_of`` returns the result that the query
     had at that moment. ``meaning`` adds similarity in meaning to the score. A search leaves out entries whose score is
     less than ``min_score``; entries that are found by key or as the newest have no score and are never left out.
+
+    Without a key, only entries are returned that hold at the moment ``valid_at``, which is now or ``as_of`` if it isn't
+    set. ``include_former`` returns all, whenever they hold.
     """
 
     namespace: str
@@ -117,6 +128,8 @@ class MemoryQuery:
     as_of: datetime | None = None
     meaning: QueryEmbedding | None = None
     min_score: float | None = None
+    valid_at: datetime | None = None
+    include_former: bool = False
 
     def __post_init__(self) -> None:
         if self.key is not None:

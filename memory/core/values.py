@@ -4,6 +4,7 @@ import json
 import math
 import re
 from collections.abc import Mapping
+from datetime import datetime
 
 from memory.core.errors import InvalidInput, Serialization
 from memory.core.records import Json, StoreParams
@@ -18,6 +19,9 @@ MAX_NUMBER_DIGITS = 1_000
 _MACHINE_KEY = re.compile(r"[0-9a-f]{8,}|\d{3,}|^(?:[a-z]{1,12}[:_-])?\d+$", re.IGNORECASE)
 _KEY_SEPARATORS = re.compile(r"[_:./-]+")
 _CATEGORY = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
+# Every provider's ids; no words fit into one.
+ENTRY_ID_PATTERN = r"[0-9A-Za-z._:-]{0,80}"
+_ENTRY_ID = re.compile(ENTRY_ID_PATTERN)
 
 
 def to_compact_json(value: Json) -> str:
@@ -92,6 +96,19 @@ def check_params(params: StoreParams) -> None:
         raise InvalidInput("importance: must be a number from 0 to 1.")
     if params.ttl_seconds is not None and not 0 < params.ttl_seconds <= 10**10:
         raise InvalidInput("ttl_seconds: must be a positive number.")
+    check_validity(params.valid_from, params.valid_until)
+    for name in ("replaces", "replaced_by"):
+        if not _ENTRY_ID.fullmatch(getattr(params, name)):
+            raise InvalidInput(f"{name}: must be the id of an entry.")
+
+
+def check_validity(valid_from: datetime | None, valid_until: datetime | None) -> None:
+    """Raise InvalidInput for times between which nothing can hold, or that have no time zone."""
+    for name, moment in (("valid_from", valid_from), ("valid_until", valid_until)):
+        if moment is not None and moment.tzinfo is None:
+            raise InvalidInput(f"{name}: must be a date and time with a time zone.")
+    if valid_from is not None and valid_until is not None and valid_until <= valid_from:
+        raise InvalidInput("valid_until: must be after valid_from.")
 
 
 def check_json(value: Json, field: str, depth: int = 0) -> None:

@@ -1,5 +1,6 @@
 """Builders of the conditions and constraints that several models use."""
 
+from datetime import datetime
 from typing import Any
 
 from django.contrib.postgres.expressions import ArraySubquery
@@ -22,6 +23,12 @@ def build_any_of_condition(field: str, rows: QuerySet[Any], row_field: str = "pk
             output_field=BooleanField(),
         )
     )
+
+
+def build_holding_condition(moment: datetime) -> Q:
+    """Return the condition that an entry holds at the moment, as ``memory.core.recall.selection.holds`` checks it."""
+    has_begun = Q(valid_from=None) | Q(valid_from__lte=moment)
+    return has_begun & (Q(valid_until=None) | Q(valid_until__gt=moment))
 
 
 def build_choices_constraint(field: str, choices: ChoicesType, name: str) -> CheckConstraint:

@@ -60,6 +60,11 @@ class StateColumns(models.Model):
     )
     category = models.CharField(_("category"), max_length=40, default="fact")
     importance = models.FloatField(_("importance"), default=0.5)
+    valid_from = models.DateTimeField(_("holds since"), null=True, blank=True)
+    valid_until = models.DateTimeField(_("held until"), null=True, blank=True)
+    # Ids of entries, which need not exist: another may have been erased or not imported.
+    replaces = models.CharField(_("replaced"), max_length=80, blank=True, default="")
+    replaced_by = models.CharField(_("replaced by"), max_length=80, blank=True, default="")
     position = models.PositiveIntegerField(_("position in the group"), default=0, editable=False)
     expires_at = models.DateTimeField(_("expires"), null=True, blank=True)
 
@@ -141,6 +146,17 @@ class Entry(StateColumns, TenantModel):
                 condition=Q(deleted_at=None, expires_at__isnull=False),
                 name="memory_entry_over",
             ),
+            # What each search leaves out: former entries, and those that don't hold yet.
+            models.Index(
+                fields=("namespace", "valid_until"),
+                condition=Q(deleted_at=None, valid_until__isnull=False),
+                name="memory_entry_former",
+            ),
+            models.Index(
+                fields=("namespace", "valid_from"),
+                condition=Q(deleted_at=None, valid_from__isnull=False),
+                name="memory_entry_future",
+            ),
             models.Index(fields=("team", "source_run"), name="memory_entry_by_run"),
             # Every memory page counts the entries in quarantine.
             models.Index(
@@ -169,6 +185,11 @@ class Entry(StateColumns, TenantModel):
     @property
     def is_forgotten(self) -> bool:
         return self.deleted_at is not None
+
+    @property
+    def is_former(self) -> bool:
+        """Return whether what the entry says has stopped holding by now."""
+        return self.valid_until is not None and self.valid_until <= timezone.now()
 
 
 class Change(TenantModel):

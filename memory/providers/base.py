@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from memory.core.provider import NamespaceStore
+from memory.logic.judgement.judge import Judge
 from memory.logic.provider_port import ProviderPort
 
 
@@ -13,7 +14,12 @@ T = TypeVar("T")
 
 
 class MemoryProvider(NamespaceStore, ABC):
-    """A store that is chosen by its name. The docstring of ``NamespaceStore`` is the contract of its methods."""
+    """A store that is chosen by its name. The docstring of ``NamespaceStore`` is the contract of its methods.
+
+    ``judge`` decides what a message changes; without one, the smallest rules do.
+    """
+
+    judge: Judge | None = None
 
     async def run(self, work: Callable[[], T]) -> T:
         """Call ``work``, which uses this provider and may wait, without blocking the event loop; return its result."""
@@ -21,4 +27,4 @@ class MemoryProvider(NamespaceStore, ABC):
 
     def port(self) -> ProviderPort:
         """Return the port by which a workflow's nodes use this memory, with scopes instead of namespaces."""
-        return ProviderPort(self)
+        return ProviderPort(self, self.judge)

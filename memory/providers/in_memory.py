@@ -23,7 +23,7 @@ from memory.core.policy import (
     check_value,
 )
 from memory.core.provider import Clock, check_query, utc_now
-from memory.core.recall.embedding import Embedder, embed_texts
+from memory.core.recall.embedding import Embedder, Vector, embed_texts
 from memory.core.recall.groups import get_group
 from memory.core.recall.selection import answer, is_visible
 from memory.core.recall.similarity import cosine
@@ -53,6 +53,7 @@ class InMemoryProvider(MemoryProvider):
     ) -> None:
         self._clock = clock
         self._embedder = embedder
+        self._vectors: dict[str, Vector] = {}  # of the texts of entries
         self._policy = policy
         self._values: dict[str, dict[str, list[MemoryEntry]]] = {}
         self._last_positions: Counter[tuple[str, str]] = Counter()  # by namespace and group
@@ -122,7 +123,7 @@ class InMemoryProvider(MemoryProvider):
     def _compute_cosines(
         self, query: MemoryQuery, candidates: Sequence[MemoryEntry]
     ) -> tuple[MemoryQuery, dict[str, float]]:
-        """Embed the query and all candidates; return the query, and the cosines by id. Nothing is cached."""
+        """Embed the query and all candidates; return the query, and the cosines by id."""
         if self._embedder is None or not candidates or not query.is_search:
             return query, {}
         texts = [
@@ -130,7 +131,9 @@ class InMemoryProvider(MemoryProvider):
         ]
         embed = partial(embed_texts, self._embedder, seconds=60)
         (question,) = embed([query.query_text or ""], question=True)
-        vectors = embed(texts, question=False)
+        if missing := [text for text in dict.fromkeys(texts) if text not in self._vectors]:
+            self._vectors |= zip(missing, embed(missing, question=False), strict=True)
+        vectors = [self._vectors[text] for text in texts]
         pairs = zip(candidates, vectors, strict=True)
         cosines = {entry.id: cosine(question, vector) for entry, vector in pairs}
         embedder = self._embedder

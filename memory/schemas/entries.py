@@ -14,6 +14,7 @@ from config.http.pages import PageOut
 from memory.core.entry_codec import get_columns
 from memory.core.provider import MAX_QUERY_LENGTH, MAX_TOP_K
 from memory.core.records import EntryContent, EntryState, MemoryEntry, Tier
+from memory.core.values import ENTRY_ID_PATTERN
 from memory.logic.entries.ingress import list_quarantine_reasons
 from memory.models import Namespace
 from memory.schemas.namespaces import NamespaceText
@@ -28,6 +29,14 @@ _TOP_K_DESCRIPTION: Final = (
     f"The maximum number of entries. Without it {RECALLED_BY_TEXT} with a query_text and {MAX_TOP_K} otherwise; an API "
     "key with memory:serve gets all."
 )
+_VALID_AT: Any = Field(
+    None,
+    description="Leaves out entries that don't hold at this moment, which is otherwise now. An entry is returned by its key in any case.",
+)
+_INCLUDE_FORMER: Any = Field(
+    False, description="Also returns former entries and those that don't hold yet."
+)
+_ENTRY_ID: Final = f"^{ENTRY_ID_PATTERN}$"
 
 
 def _format_moment(moment: datetime) -> str:
@@ -64,6 +73,9 @@ class SourceIn(Body):
 class EntryOut(Body):
     """An entry. ``held_for`` has the reasons for its quarantine and is empty for an entry in use.
 
+    It holds from ``valid_from`` until before ``valid_until``; null sets no limit. ``replaces`` and ``replaced_by`` are ids
+    of entries, or empty.
+
     ``score`` is present after a search by text: the share of the query that the entry meets, from 0 to 1, whatever else
     was found. ``explain`` has its parts, which add up to it, and ``rank``, by which the results are sorted, with its parts.
     """
@@ -77,6 +89,8 @@ class EntryOut(Body):
     revision: int
     created_at: Moment | None
     updated_at: Moment | None
+    valid_from: Moment | None
+    valid_until: Moment | None
     expires_at: Moment | None
     source: SourceOut
     score: float | None = None
@@ -106,6 +120,8 @@ class EntryRevisionOut(Body):
     value: Json
     metadata: dict[str, Json]
     tier: str
+    valid_from: Moment | None
+    valid_until: Moment | None
     actor: str
     reason: str
     run_id: str
@@ -141,6 +157,8 @@ class EverywhereQuery(Body):
     scope: str | None = Field(None, max_length=40)
     category: str = Field("", max_length=40)
     tier: Tier | None = None
+    valid_at: AwareDatetime | None = _VALID_AT
+    include_former: bool = _INCLUDE_FORMER
 
 
 class SearchOut(PageOut):
@@ -152,7 +170,10 @@ class SearchOut(PageOut):
 
 @with_fields_of(EntryContent)
 class StoreIn(Body):
-    """An entry to store in a namespace such as ``user:{id}``. It replaces an existing entry with the same key."""
+    """An entry to store in a namespace such as ``user:{id}``. It replaces an existing entry with the same key.
+
+    A fact that stopped holding gets a ``valid_until``, and the id of its successor as ``replaced_by``.
+    """
 
     model_config = with_example(
         namespace="global:default", key="opening hours", value="Monday to Friday, nine to five."
@@ -165,6 +186,10 @@ class StoreIn(Body):
     category: str | None = None
     tier: str = "long_term"
     importance: float = Field(0.5, ge=0, le=1)
+    valid_from: AwareDatetime | None = None
+    valid_until: AwareDatetime | None = None
+    replaces: str = Field("", pattern=_ENTRY_ID)
+    replaced_by: str = Field("", pattern=_ENTRY_ID)
     ttl_seconds: float | None = Field(None, gt=0, le=10**10)
     reason: str = Field("", max_length=500)
     source: SourceIn | None = None
@@ -189,11 +214,16 @@ class RecallIn(Body):
         description="Leaves out entries that meet less of the query_text. Without a query_text it has no effect.",
     )
     as_of: AwareDatetime | None = None
+    valid_at: AwareDatetime | None = _VALID_AT
+    include_former: bool = _INCLUDE_FORMER
 
 
 @with_fields_of(EntryContent, optional=True)
 class EntryEditIn(Body):
-    """The fields to change; missing fields stay. ``If-Match`` names the revision that the edit is based on."""
+    """The fields to change; missing fields stay. ``If-Match`` names the revision that the edit is based on.
+
+    Null removes a ``valid_from`` or ``valid_until``.
+    """
 
     model_config = with_example(value="Monday to Saturday, nine to five.", reason="new hours")
 
@@ -202,6 +232,10 @@ class EntryEditIn(Body):
     category: str | None = None
     tier: str | None = None
     importance: float | None = Field(None, ge=0, le=1)
+    valid_from: AwareDatetime | None = None
+    valid_until: AwareDatetime | None = None
+    replaces: str | None = Field(None, pattern=_ENTRY_ID)
+    replaced_by: str | None = Field(None, pattern=_ENTRY_ID)
     reason: str = Field("", max_length=500)
 
 

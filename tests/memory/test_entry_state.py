@@ -56,6 +56,7 @@ pytestmark = pytest.mark.django_db
 
 HERE = "global:app"
 THERE = "global:elsewhere"
+EARLIER = datetime(2000, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
 LATER = datetime(2100, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
 # Another value than the default, by type.
 OTHER: Mapping[object, Any] = {
@@ -70,6 +71,7 @@ OTHER: Mapping[object, Any] = {
 _NEW_TYPES = {name for name, hint in get_type_hints(EntryState).items() if hint not in OTHER}
 assert not _NEW_TYPES, f"Add an example of the type of {sorted(_NEW_TYPES)} to OTHER."
 _STATE = {name: OTHER[hint] for name, hint in get_type_hints(EntryState).items()}
+_STATE["valid_from"] = EARLIER  # and not when it stops holding
 CHANGED: dict[str, Any] = {name: _STATE[name] for name in STATE}
 CONTENT_CHANGED: dict[str, Any] = {name: _STATE[name] for name in CONTENT}
 ENTRY = MemoryEntry("0190" + "0" * 28, HERE, "k", **CHANGED)
@@ -233,11 +235,11 @@ def test_pages_and_api_show_what_a_revision_changed() -> None:
     after = Revision(**get_columns(ENTRY), number=2, operation=Operation.STORE)
 
     fields_shown = list(_list_field_changes(before, after))
-    sent = EntryRevisionOut.from_object(after).dict()
+    sent = EntryRevisionOut.from_object(after)
 
     has_own_form = {"value", "metadata", "position"}
     assert len(fields_shown) == len({*STATE} - has_own_form) + len(ENTRY.metadata)
-    assert {name: sent[name] for name in CONTENT} == CONTENT_CHANGED
+    assert content(sent) == CONTENT_CHANGED
 
 
 @pytest.mark.slow

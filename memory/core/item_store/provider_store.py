@@ -42,6 +42,6 @@ class ProviderStore(MemoryStore):
 
     def list(self, filter: MemoryFilter = NO_FILTER) -> "list[MemoryItem]":  # noqa: A002
         check_filter(filter)
-        entries = self._provider.recall(MemoryQuery(self._namespace))
+        entries = self._provider.recall(MemoryQuery(self._namespace, include_former=True))
         items = [MemoryItem.from_json(entry.value) for entry in entries]
         return sort_by_age(item for item in items if filter.matches(item))[: filter.limit]

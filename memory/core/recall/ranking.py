@@ -90,7 +90,8 @@ def rank_texts(query: str, texts: Sequence[Text], *, language: str = DEFAULT_LAN
     hits = []
     for index, (text, total) in enumerate(zip(texts, totals, strict=True)):
         is_literal = index in matches
-        if total > 0 or is_literal:
+        by_words = word_scores[index] + context_scores[index] + neighbour_scores[index]
+        if is_literal or _is_match(text, total, by_words):
             relevance = Relevance(
                 term_weights.compute_coverage(documents[index].counts.keys()),
                 term_weights.compute_coverage(documents_in_context[index].counts.keys()),
@@ -103,6 +104,13 @@ def rank_texts(query: str, texts: Sequence[Text], *, language: str = DEFAULT_LAN
             parts = build_parts(relevance, rank, components.explain(scale))
             hits.append(Hit(index, rank, relevance.score, parts))
     return hits
+
+
+def _is_match(text: Text, total: float, by_words: float) -> bool:
+    """Return whether a text matches by words, by neighbours, or by more meaning than unrelated texts share."""
+    if text.nearness is None:
+        return total > 0
+    return by_words > 0 or text.nearness.to_question > 0
 
 
 def build_parts(relevance: Relevance, rank: float, rank_parts: ScoreParts) -> ScoreParts:

@@ -14,7 +14,14 @@ from memory.core.recall.groups import GroupPosition, get_group
 from memory.core.recall.ranking import Text, rank_texts
 from memory.core.recall.scoring import ScoreParts, compute_recency
 from memory.core.recall.similarity import Nearness, compute_nearness
-from memory.core.records import Json, MemoryEntry, MemoryQuery, Tier, get_cosine_range
+from memory.core.records import (
+    EntryContent,
+    Json,
+    MemoryEntry,
+    MemoryQuery,
+    Tier,
+    get_cosine_range,
+)
 from memory.core.values import build_search_text
 
 
@@ -37,6 +44,27 @@ def is_visible(entry: MemoryEntry, now: datetime) -> bool:
     return entry.tier is not Tier.QUARANTINE and not is_expired
 
 
+def holds(entry: EntryContent, moment: datetime) -> bool:
+    """Return whether what the entry says holds at the moment."""
+    has_begun = entry.valid_from is None or entry.valid_from <= moment
+    return has_begun and not is_former(entry, moment)
+
+
+def is_former(entry: EntryContent, moment: datetime) -> bool:
+    """Return whether what the entry says has stopped holding by the moment."""
+    return entry.valid_until is not None and entry.valid_until <= moment
+
+
+def find_moment(query: MemoryQuery, now: datetime) -> datetime | None:
+    """Return the moment at which an entry has to hold to answer the query, or None if it need not hold.
+
+    ``now`` is the query's ``as_of``, if it has one.
+    """
+    if query.include_former or query.key is not None:
+        return None
+    return query.valid_at or now
+
+
 def answer(
     query: MemoryQuery,
     candidates: Sequence[MemoryEntry],
@@ -45,9 +73,12 @@ def answer(
 ) -> list[MemoryEntry]:
     """Return the entries that answer the query, best or newest first, at most ``top_k``.
 
-    ``candidates`` are visible and match the filter, in any order. ``cosines`` compares each entry that has a vector with
-    the question, by the entry's id.
+    ``candidates`` are visible and match the filter, in any order; those that don't hold are left out here. ``cosines``
+    compares each entry that has a vector with the question, by the entry's id.
     """
+    moment = find_moment(query, now)
+    if moment is not None:
+        candidates = [entry for entry in candidates if holds(entry, moment)]
     if query.is_search:
         entries = {entry.id: entry for entry in candidates}
         to_rank = [build_candidate(entry, cosines.get(entry.id)) for entry in candidates]

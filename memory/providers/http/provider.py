@@ -79,10 +79,13 @@ class HttpProvider(MemoryProvider):
             "recency_days": query.recency_days,
             "as_of": query.as_of and query.as_of.isoformat(),
         }
-        if (
-            query.min_score is not None
-        ):  # an older version of Mnemoflow refuses fields that it does not know
+        # An older version of Mnemoflow refuses fields that it does not know.
+        if query.min_score is not None:
             body["min_score"] = query.min_score
+        if query.valid_at is not None:
+            body["valid_at"] = query.valid_at.isoformat()
+        if query.include_former:
+            body["include_former"] = True
         response = self._send_request("POST", "recall", body)
         return [parse_entry(entry) for entry in get_member(response, "items", list)]
 

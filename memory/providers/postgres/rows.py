@@ -21,6 +21,7 @@ from memory.core.records import MemoryEntry, Source, StoreParams, Tier
 from memory.core.scopes import Scope, parse_namespace
 from memory.core.values import build_search_text, count_entry_bytes
 from memory.models import Entry, Group, Namespace, Revision
+from memory.models.conditions import build_holding_condition
 from memory.models.entries import Operation
 from memory.providers.postgres.fixed_queries import Select
 from memory.providers.postgres.indexing import Index
@@ -188,14 +189,17 @@ def find_living(namespace: Namespace) -> Entries:
     return Entry.objects.unscoped().filter(namespace=namespace, deleted_at=None)
 
 
-def find_visible(namespace: Namespace, now: datetime) -> Entries:
-    """Return the entries that may be recalled."""
+def find_visible(
+    namespace: Namespace, now: datetime, *, holding_at: datetime | None = None
+) -> Entries:
+    """Return the entries that may be recalled: all, or those that hold at a moment."""
     unexpired = Q(expires_at=None) | Q(expires_at__gt=now)
-    return find_living(namespace).filter(unexpired).exclude(tier=Tier.QUARANTINE)
+    visible = find_living(namespace).filter(unexpired).exclude(tier=Tier.QUARANTINE)
+    return visible if holding_at is None else visible.filter(build_holding_condition(holding_at))
 
 
 def find_visible_by_key(namespace: Namespace, key: str, now: datetime) -> Entry | None:
-    """Return the entry under the key, or None if there is none that may be recalled."""
+    """Return the entry under the key, whether it holds or not, or None if there is none that may be recalled."""
     row = _LIVING_KEY.fetch_one(namespace.team_id, namespace.pk, key)
     if row is None or row.tier == Tier.QUARANTINE:
         return None

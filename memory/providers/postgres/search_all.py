@@ -69,17 +69,19 @@ def rank_entries(
     limit: int,
     offset: int,
     meaning: QueryEmbedding | None = None,
+    holding_at: datetime | None = None,
 ) -> RankedPage:
-    """Return a page of the entries that match the words or are near in meaning, best first. The caller has checked the
-    access.
+    """Return a page of the entries that match the words or are near in meaning, best first: all, or those that hold at a
+    moment. The caller has checked the access.
     """
     question = parse_question(words, "english")
     nearest = _find_nearest(namespaces, meaning)
-    index = _load_index(namespaces, question, now, {namespace_id for namespace_id, _ in nearest})
+    near_ids = {namespace_id for namespace_id, _ in nearest}
+    index = _load_index(namespaces, question, now, near_ids, holding_at)
     if not index.first_slots:
         return EMPTY_PAGE
     matching = index.list_matching_slots(category, tier) if category or tier else None
-    register = read_register(index.register, included=matching, excluded=index.expired)
+    register = read_register(index.register, included=matching, excluded=index.excluded)
     cosines = index.select_visible(nearest, register)
     nearness = compute_nearness(cosines, *get_cosine_range(meaning))
     scores = score_slots(question, index.postings, register, nearness)
@@ -129,13 +131,14 @@ def build_postings_query(
     question: Question,
     now: datetime,
     near_ids: Set[UUID] = frozenset(),
+    holding_at: datetime | None = None,
 ) -> tuple[str, tuple[Any, ...]]:
-    """Return the SQL of the query for postings and its parameters."""
+    """Return the SQL of the query for postings and its parameters. Without a moment, entries need not hold."""
     sql, ids_params = namespaces.order_by().values("id", "entry_count").query.sql_with_params()
     near_params = [[*near_ids]] if near_ids else []
     params = (
         *(*ids_params, [*question.terms], MAX_TEXTS_READ, *near_params),
-        *(REGISTER, now),
+        *(REGISTER, now, holding_at, holding_at),
     )
     near = QUERIES["near"] if near_ids else ""
     return QUERIES["postings"].format(namespaces=sql, near=near), params
@@ -143,12 +146,15 @@ def build_postings_query(
 
 @dataclass(frozen=True, slots=True)
 class _SearchIndex:
-    """The index data of all searched namespaces. ``first_slots`` has the first slot of each, in the order of their ids."""
+    """The index data of all searched namespaces. ``first_slots`` has the first slot of each, in the order of their ids.
+
+    ``excluded`` are the slots of entries that have expired or don't hold.
+    """
 
     first_slots: Mapping[UUID, int]
     register: Sequence[Block]
     postings: Mapping[str, Sequence[Block]]
-    expired: Sequence[int]
+    excluded: Sequence[int]
 
     def select_visible(self, nearest: Cosines, register: Register) -> dict[int, float]:
         """Return the cosines of the visible entries, by slot."""
@@ -208,30 +214,34 @@ def _find_nearest(namespaces: QuerySet[Namespace], meaning: QueryEmbedding | Non
 
 
 def _load_index(
-    namespaces: QuerySet[Namespace], question: Question, now: datetime, near_ids: Set[UUID]
+    namespaces: QuerySet[Namespace],
+    question: Question,
+    now: datetime,
+    near_ids: Set[UUID],
+    holding_at: datetime | None,
 ) -> _SearchIndex:
     """Load the postings and registers of the namespaces, and move each namespace to its range of slots."""
     try:
-        sql, params = build_postings_query(namespaces, question, now, near_ids)
+        sql, params = build_postings_query(namespaces, question, now, near_ids, holding_at)
     except EmptyResultSet:  # the caller sees no namespace
         return _SearchIndex({}, [], {}, [])
     rows = fetch_rows(sql, params)
     first_slots = _assign_slots(rows)
     register: list[Block] = []
     postings: dict[str, list[Block]] = defaultdict(list)
-    expired = []
+    excluded = []
     for namespace_id, term, block, block_bytes in rows:
         if namespace_id not in first_slots:
             continue
         first_slot = first_slots[namespace_id]
         if term is None:
-            expired.append(first_slot + block)  # of an expired entry, ``block`` is the number
+            excluded.append(first_slot + block)  # of such an entry, ``block`` is the number
         elif term == REGISTER:
             shifted = _shift_register(block_bytes, first_slot)
             register.append((first_slot // BLOCK_SIZE + block, shifted))
         else:
             postings[term].append((first_slot // BLOCK_SIZE + block, block_bytes))
-    return _SearchIndex(first_slots, register, dict(postings), expired)
+    return _SearchIndex(first_slots, register, dict(postings), excluded)
 
 
 def _assign_slots(rows: Sequence[Any]) -> dict[UUID, int]:

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 import numpy as np
@@ -18,6 +18,7 @@ from memory.core.recall.selection import (
     MAX_TIES_COMPARED,
     RankedEntry,
     add_score,
+    find_moment,
     mark_missing_vector,
     sort_hits,
 )
@@ -51,12 +52,15 @@ def has_postings_for(query: MemoryQuery) -> bool:
 
 
 def search(namespace: Namespace, query: MemoryQuery, now: datetime) -> list[MemoryEntry]:
-    """Return the living entries that match the query's text, best first, each with its score."""
+    """Return the living entries that match the query's text and hold, best first, each with its score."""
     question = parse_question(query.query_text or "", query.language)
-    postings, expired = _load_postings(namespace, question, now)
+    moment = find_moment(query, now)
+    postings, excluded = _load_postings(namespace, question, now, moment)
     matching = _list_matching_numbers(namespace, query, now) if query.filter else None
-    register = read_register(postings.pop(REGISTER, []), included=matching, excluded=expired)
-    cosines = vectors.compute_cosines(namespace, query.meaning, included=matching, excluded=expired)
+    register = read_register(postings.pop(REGISTER, []), included=matching, excluded=excluded)
+    cosines = vectors.compute_cosines(
+        namespace, query.meaning, included=matching, excluded=excluded
+    )
     nearness = compute_nearness(cosines, *get_cosine_range(query.meaning))
     scores = score_slots(question, postings, register, nearness)
     matches = _find_literal_matches(namespace, question, scores.readable)
@@ -76,19 +80,29 @@ class _Hits:
 
 
 def _load_postings(
-    namespace: Namespace, question: Question, now: datetime
+    namespace: Namespace, question: Question, now: datetime, moment: datetime | None
 ) -> tuple[dict[str, list[Block]], list[int]]:
-    """Return the blocks of the register and of each term of the question, and the numbers of expired entries."""
+    """Return the blocks of the register and of each term of the question, and the numbers of the entries to leave out:
+    expired ones, and with a ``moment`` those that don't hold then.
+    """
     terms = [REGISTER, *question.terms]
     postings: dict[str, list[Block]] = defaultdict(list)
-    expired = []
-    params = (namespace.pk, terms, namespace.pk, now)
+    excluded = []
+    params = build_postings_params(namespace, terms, now, moment)
     for term, block, block_bytes in fetch_rows(QUERIES["postings"], params):
         if term is None:
-            expired.append(block)
+            excluded.append(block)  # of an entry to leave out, this is the number
         else:
             postings[term].append((block, block_bytes))
-    return dict(postings), expired
+    return dict(postings), excluded
+
+
+def build_postings_params(
+    namespace: Namespace, terms: list[str], now: datetime, moment: datetime | None
+) -> tuple[Any, ...]:
+    """Return the parameters of the query ``postings``. Without a ``moment``, no entry is left out for its validity."""
+    pk = namespace.pk
+    return (pk, terms, pk, now, pk, moment, pk, moment)
 
 
 def _list_matching_numbers(namespace: Namespace, query: MemoryQuery, now: datetime) -> list[int]:
@@ -111,7 +125,7 @@ def _collect_hits(
 ) -> _Hits:
     literal = np.zeros(len(register.visible), dtype=bool)
     literal[np.fromiter(matches, dtype=np.int64)] = True
-    slots = np.flatnonzero(register.visible & ((scores.total > 0) | literal))
+    slots = np.flatnonzero(register.visible & (scores.find_matches() | literal))
     if min_score:
         slots = slots[scores.compute_scores(slots, literal[slots]) >= min_score]
     return _Hits(slots, literal[slots])

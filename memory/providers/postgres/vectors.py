@@ -8,6 +8,7 @@ forgotten entry is still deleted.
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
@@ -24,6 +25,7 @@ from memory.core.values import build_search_text
 from memory.embedding import notify
 from memory.embedding.embedders import has_embedder
 from memory.models import Entry, Namespace
+from memory.models.conditions import build_holding_condition
 from memory.providers.postgres.fixed_queries import fetch_rows
 
 
@@ -99,18 +101,19 @@ def compute_cosines(
 
 
 def compute_nearness_by_key(
-    namespaces: Iterable[Namespace], meaning: QueryEmbedding | None, category: str
+    namespaces: Iterable[Namespace], meaning: QueryEmbedding | None, category: str, now: datetime
 ) -> dict[tuple[str, str], Nearness]:
-    """Return how near a category's entries are to the query's meaning, by namespace and key.
+    """Return how near a category's entries that hold now are to the query's meaning, by namespace and key.
 
-    The entries of all namespaces are compared with each other, as if there were no entries of other categories.
+    The entries of all namespaces are compared with each other, as if there were no others.
     """
     if meaning is None or not meaning.vector:
         return {}
     cosines: dict[tuple[str, str], float] = {}
     for namespace in namespaces:
         living = Entry.objects.unscoped().filter(namespace=namespace, deleted_at=None)
-        keys = dict(living.filter(category=category).values_list("number", "key"))
+        holding = living.filter(build_holding_condition(now), category=category)
+        keys = dict(holding.values_list("number", "key"))
         numbers = [number for number in keys if number is not None]
         nearest = compute_cosines(namespace, meaning, included=numbers)
         cosines |= {(namespace.text, keys[number]): cosine for number, cosine in nearest.items()}

@@ -169,7 +169,7 @@ def _write_page(
         store.store_page(clean)
     else:
         changes = {name: getattr(clean, name) for name in _COMPARED}
-        store.update_page(replace(existing, **changes))
+        store.update_page(replace(existing, **changes), revives=True)
     return key
 
 

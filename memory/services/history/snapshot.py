@@ -129,9 +129,9 @@ def _build_newest_condition(namespace: Namespace, moment: datetime) -> Q:
 def _search_text(
     entries: Sequence[MemoryEntry], search: EntrySearch, moment: datetime
 ) -> list[MemoryEntry]:
-    """Return the entries as a recall at that moment would have ranked them, then others that contain the text."""
+    """Return the entries as a search at that moment would have ranked them, then others that contain the text."""
     recallable = [entry for entry in entries if entry.tier is not Tier.QUARANTINE]
-    query = MemoryQuery("", query_text=search.text, min_score=search.min_score)
+    query = MemoryQuery("", query_text=search.text, min_score=search.min_score, include_former=True)
     hits = answer(query, recallable, moment)
     hit_ids = {entry.id for entry in hits}
     rest = [entry for entry in entries if entry.id not in hit_ids]

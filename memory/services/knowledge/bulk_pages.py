@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
 from django.db.models.fields.json import KeyTextTransform
 
@@ -26,10 +27,12 @@ _METADATA_COLUMNS = (KeyTextTransform("origin", "metadata"), KeyTextTransform("r
 
 @dataclass(frozen=True, slots=True)
 class PageEntry:
-    """The id and the namespace of a page's entry."""
+    """The id and the namespace of a page's entry, and when it holds."""
 
     id: str
     namespace: str
+    valid_from: datetime | None = None
+    valid_until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +46,11 @@ class KnowledgeBase:
 
 
 def load_knowledge_base(access: NamespaceAccess) -> KnowledgeBase:
-    """Return all recallable pages of an open namespace."""
+    """Return all recallable pages of an open namespace, former ones too."""
     read_pages = _read_stored_pages if access.external is None else _read_external_pages
     pages_by_entry = dict(read_pages(access))
     by_id = {page.id: page for page in pages_by_entry.values()}
-    entries = {page.id: PageEntry(pk, access.text) for pk, page in pages_by_entry.items()}
+    entries = {page.id: entry for entry, page in pages_by_entry.items()}
     index = PageIndex.from_pages(by_id.values())
     pages = tuple(by_id[entry.id] for entry in index.entries)
     has_sources = any(page.sources for page in pages)
@@ -67,18 +70,22 @@ def _read_digests(access: NamespaceAccess) -> dict[str, str]:
     return dict(visible.order_by().values_list(*columns))
 
 
-def _read_stored_pages(access: NamespaceAccess) -> Iterable[tuple[str, KnowledgePage]]:
-    """Yield the pages by entry id, from a few columns, because loading thousands of whole rows would take too long."""
+def _read_stored_pages(access: NamespaceAccess) -> Iterable[tuple[PageEntry, KnowledgePage]]:
+    """Yield the pages with their entries, from a few columns, because loading thousands of whole rows would take too long."""
     if access.target.row is None:
         return
     visible = rows.find_visible(access.target.row, access.now)
     pages = visible.filter(category=PAGE_CATEGORY, key__startswith=build_page_key("")).order_by()
-    columns = pages.values_list("id", "key", "value", *_METADATA_COLUMNS, "revision")
-    for entry_id, key, value, origin, review, revision in columns:
+    columns = pages.values_list(
+        *("id", "valid_from", "valid_until", "key", "value", *_METADATA_COLUMNS, "revision")
+    )
+    for entry_id, valid_from, valid_until, key, value, origin, review, revision in columns:
         metadata = {"origin": origin, "review": review} if origin else {}
-        yield str(entry_id), parse_page(key, value, metadata, revision)
+        entry = PageEntry(str(entry_id), access.text, valid_from, valid_until)
+        yield entry, parse_page(key, value, metadata, revision)
 
 
-def _read_external_pages(access: NamespaceAccess) -> Iterable[tuple[str, KnowledgePage]]:
+def _read_external_pages(access: NamespaceAccess) -> Iterable[tuple[PageEntry, KnowledgePage]]:
     for entry in list_page_entries(access.open_store(), access.text):
-        yield entry.id, from_entry(entry)
+        page_entry = PageEntry(entry.id, access.text, entry.valid_from, entry.valid_until)
+        yield page_entry, from_entry(entry)

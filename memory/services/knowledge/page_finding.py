@@ -9,7 +9,7 @@ from django.db.models.fields.json import KeyTextTransform
 from accounts.models import User
 from config.retry import retry_on_conflict
 from memory.core.errors import InvalidInput
-from memory.core.provider import check_min_score
+from memory.core.provider import check_min_score, utc_now
 from memory.core.records import MemoryEntry, MemoryQuery
 from memory.logic.knowledge.page_queries import (
     Address,
@@ -113,7 +113,9 @@ def _search_opened(
 ) -> tuple[PageHit, ...]:
     """Search the namespaces that are open, and note in their audit entries what was found."""
     targets = [access.target.row for access in accesses if not access.external]
-    nearness = compute_nearness_by_key(filter(None, targets), embedded.meaning, PAGE_CATEGORY)
+    namespaces = [target for target in targets if target is not None]
+    now = accesses[0].now if accesses else utc_now()
+    nearness = compute_nearness_by_key(namespaces, embedded.meaning, PAGE_CATEGORY, now)
     entries: list[MemoryEntry] = []
     sources: dict[Address, WikiSource] = {}
     for access in accesses:

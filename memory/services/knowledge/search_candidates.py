@@ -1,4 +1,7 @@
-"""Choose the pages that a query is compared with passage by passage: in a large namespace only the likely ones."""
+"""Choose the pages that a query is compared with passage by passage: in a large namespace only the likely ones.
+
+Former pages are not among them.
+"""
 
 from collections.abc import Iterable
 from typing import Final
@@ -35,10 +38,11 @@ def list_candidate_pages(
     """
     row = access.target.row
     if row is None or access.external or is_filtered or row.entry_count <= LARGE_SIZE:
-        return list_page_entries(access.open_store(), access.text)
+        return list_page_entries(access.open_store(), access.text, include_former=False)
     entries = search_pages_by_text(access, query)
     missing_keys = set(near_keys).difference(entry.key for entry in entries)
     if missing_keys:
-        near_rows = rows.find_visible(row, access.now).filter(key__in=missing_keys)
+        holding = rows.find_visible(row, access.now, holding_at=access.now)
+        near_rows = holding.filter(key__in=missing_keys)
         entries += [rows.build_entry(near_row, access.text) for near_row in near_rows]
     return entries

@@ -43,11 +43,15 @@ def recall(
     recency_days: float | None = None,
     as_of: datetime | None = None,
     min_score: float | None = None,
+    valid_at: datetime | None = None,
+    include_former: bool = False,
 ) -> list[MemoryEntry]:
     """Return the entries with the key, or those that match the text, or without both the newest.
 
     Quarantined entries are left out. ``injected`` marks a recall whose entries are added to a prompt, and ``as_of`` recalls
-    the state at that time. A search leaves out entries with a score below ``min_score``. While the person has paused recalling, the result is ``WithheldEntries``.
+    the state at that time. A search leaves out entries with a score below ``min_score``. Without a key, entries are left out
+    that don't hold at ``valid_at``, which is that time or now, unless ``include_former``. While the person has paused
+    recalling, the result is ``WithheldEntries``.
     """
     query = MemoryQuery(
         "",
@@ -59,6 +63,8 @@ def recall(
         recency_days=recency_days,
         as_of=as_of,
         min_score=min_score,
+        valid_at=valid_at,
+        include_former=include_former,
     )
     with open_for_query(caller, query, scope=scope, namespace=namespace) as (access, query):
         entries: list[MemoryEntry] = access.open_store().recall(query)
@@ -68,6 +74,10 @@ def recall(
             access.detail["key"] = hash_key(key)
         if as_of is not None:
             access.detail["as_of"] = as_of.isoformat()
+        if valid_at is not None:
+            access.detail["valid_at"] = valid_at.isoformat()
+        if include_former:
+            access.detail["include_former"] = True
         if query.meaning is not None and not query.meaning.vector:
             access.detail["meaning"] = "no answer"
         access.detail.update(keys=len(entries), injected=injected)

@@ -1,7 +1,7 @@
 """Search the entries of a namespace, for the memory pages and for actions on many entries.
 
-Entries that match the text are ranked as by a recall, each with its score. Quarantined entries and others that only
-contain the text follow. All other criteria filter the entries.
+Entries that match the text are ranked as by a recall, each with its score, and former ones among them. Quarantined
+entries and others that only contain the text follow. All other criteria filter the entries.
 """
 
 from collections.abc import Mapping, Sequence
@@ -121,16 +121,17 @@ def search_page(
     if row is None:
         return EntryPage([], 0, offset)
     if access.external is not None:
-        entries = access.open_store().recall(MemoryQuery(row.text, filter=criteria.filter))
+        query = MemoryQuery(row.text, filter=criteria.filter, include_former=True)
+        entries = access.open_store().recall(query)
         matching = [entry for entry in entries if matches_search(criteria, entry)]
         page = sort_entries(criteria, matching)[offset : offset + limit]
         return EntryPage(page, len(matching), offset)
     if criteria.text:
         return _rank_page(row, criteria, access.now, limit, offset)
-    query = filter_entries(row, criteria, access.now)
-    sorted_rows = query.order_by(*ORDERS[criteria.sort])[offset : offset + limit]
+    matching_rows = filter_entries(row, criteria, access.now)
+    sorted_rows = matching_rows.order_by(*ORDERS[criteria.sort])[offset : offset + limit]
     entries = [rows.build_entry(entry, row.text) for entry in sorted_rows]
-    return EntryPage(entries, query.count(), offset)
+    return EntryPage(entries, matching_rows.count(), offset)
 
 
 def match_entries(namespace: Namespace, criteria: EntrySearch, now: datetime) -> rows.Entries:
@@ -222,6 +223,7 @@ def _search_hits(namespace: Namespace, criteria: EntrySearch, now: datetime) -> 
         top_k=MAX_RANKED,
         min_score=criteria.min_score,
         meaning=criteria.meaning,
+        include_former=True,
     )
     hits = search(namespace, query, now)
     if criteria.meaning is None:

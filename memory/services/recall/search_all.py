@@ -5,6 +5,7 @@ Namespaces that the caller may view only by emergency access are not searched, n
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -15,7 +16,7 @@ from accounts.tenancy import tenant
 from config.retry import retry_on_conflict
 from memory.core.errors import AccessDenied, InvalidInput
 from memory.core.policy import MemorySecurityPolicy, check_namespace
-from memory.core.provider import MAX_QUERY_LENGTH, check_min_score
+from memory.core.provider import MAX_QUERY_LENGTH, check_query
 from memory.core.records import MemoryEntry, MemoryQuery, QueryEmbedding, Tier
 from memory.core.scopes import get_scope
 from memory.embedding.query_embedding import embed_query
@@ -52,23 +53,34 @@ def search_all_namespaces(
     tier: str | None = None,
     category: str | None = None,
     min_score: float | None = None,
+    valid_at: datetime | None = None,
+    include_former: bool = False,
     limit: int = 50,
     offset: int = 0,
 ) -> SearchResults:
     """Return the entries with words of the query or near in meaning, ranked as by a recall, with a score of at least ``min_score``.
 
-    People find quarantined entries, too. Keys find them only with that tier, because their results may be put into a
-    prompt.
+    Only entries that hold at ``valid_at``, by default now, are found, unless ``include_former``. People find quarantined
+    entries, too. Keys find them only with that tier, because their results may be put into a prompt.
     """
     if not query.strip() or len(query) > MAX_QUERY_LENGTH:
         raise InvalidInput(f"q: from 1 to {MAX_QUERY_LENGTH} characters.")
-    check_min_score(min_score)
+    check_query(MemoryQuery("", min_score=min_score, valid_at=valid_at))
     page_size = min(limit, MAX_PAGE_SIZE)
     # Before the transaction, because embedders are slow.
     meaning = embed_query(MemoryQuery("", query_text=query), caller.team_id).meaning
     with tenant([caller.team_id]):
         visible, is_all = list_searchable_namespaces(caller, scope)
-        pages = _Pages(visible, query, meaning, category or "", min_score or 0.0, offset, page_size)
+        pages = _Pages(
+            visible,
+            query,
+            meaning,
+            category or "",
+            min_score or 0.0,
+            None if include_former else valid_at or timezone.now(),
+            offset,
+            page_size,
+        )
         hits, total = pages.rank_entries(tier or "") if tier != Tier.QUARANTINE else ([], 0)
         if tier == Tier.QUARANTINE or (not tier and caller.principal.kind == "user"):
             start, limit = offset - total, page_size - len(hits)
@@ -96,6 +108,7 @@ class _Pages:
     meaning: QueryEmbedding | None
     category: str
     min_score: float
+    holding_at: datetime | None  # None: entries need not hold
     offset: int
     limit: int
 
@@ -110,6 +123,7 @@ class _Pages:
             limit=self.limit,
             offset=self.offset,
             meaning=self.meaning,
+            holding_at=self.holding_at,
         )
         hits = [
             (row, replace(rows.build_entry(row, ""), score=score, explain=parts))

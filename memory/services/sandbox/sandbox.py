@@ -14,7 +14,7 @@ from typing import Any
 from config.ids import uuid7
 from memory.core.policy import check_bound, check_value
 from memory.core.provider import check_query
-from memory.core.recall.selection import get_category
+from memory.core.recall.selection import get_category, holds
 from memory.core.records import Json, MemoryEntry, MemoryQuery, StoreParams, Tier
 from memory.core.scopes import Scope, compute_lifetime, parse_tier
 from memory.core.values import check_params
@@ -102,7 +102,7 @@ class SandboxMemory(RunMemory):
             admission = ingress_gate.check_ingress(params, load, ingress_gate.Writer.RUN)
             params = admission.params
             if request.once and params.tier is not Tier.QUARANTINE:
-                known_entry = find_known(params, copy)
+                known_entry = find_known(params, copy, access.now)
                 if known_entry is not None:
                     access.detail.update(admission.detail, key=hash_key(known_entry.key), keys=0)
                     return known_entry
@@ -145,7 +145,7 @@ class SandboxMemory(RunMemory):
             ]
             for access, copy in opened:
                 if not access.is_withheld:
-                    entries += list_page_entries(copy, access.text)
+                    entries += list_page_entries(copy, access.text, include_former=False)
                     sources |= {
                         (access.text, source.id): source
                         for source in list_sources(copy, access.text)
@@ -211,7 +211,9 @@ class SandboxMemory(RunMemory):
 def _load_contents(access: NamespaceAccess, copy: DryRunStore) -> ingress_gate.NamespaceContents:
     living = copy.living(access.text)
     newest = sorted(living.values(), key=lambda entry: (entry.updated_at, entry.id), reverse=True)
-    visible = [entry for entry in newest if entry.tier is not Tier.QUARANTINE]
+    visible = [
+        entry for entry in newest if entry.tier is not Tier.QUARANTINE and holds(entry, access.now)
+    ]
     return ingress_gate.NamespaceContents(
         living.get,
         visible[: ingress_gate.LIMITS.recent_count],

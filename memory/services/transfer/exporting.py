@@ -331,7 +331,7 @@ def _write_entries(body: _ExportBody, row: Namespace, *, reads: bool) -> None:
 
 def _write_external(body: _ExportBody, row: Namespace, external: NamespaceStore) -> None:
     """Write the entries of an external provider, with their past and present values as revisions."""
-    for entry in reversed(external.recall(MemoryQuery(row.text))):
+    for entry in reversed(external.recall(MemoryQuery(row.text, include_former=True))):
         body.add(build_entry_line(entry, None), "entries")
         for revision in external.history(row.text, entry.key):
             body.add(build_external_revision_line(entry, revision), "revisions")

@@ -20,7 +20,7 @@ from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 from config.derived_models import with_fields_of
 from memory.core.errors import MemoryFault
 from memory.core.records import EntryState, Json, Tier
-from memory.core.values import MAX_KEY_LENGTH, check_json
+from memory.core.values import ENTRY_ID_PATTERN, MAX_KEY_LENGTH, check_json, check_validity
 from memory.services.transfer.line_errors import describe_error, describe_syntax_error
 
 
@@ -52,6 +52,7 @@ def _check_year(moment: datetime) -> datetime:
 Timestamp = Annotated[AwareDatetime, AfterValidator(_check_year)]
 Text = Annotated[str, Field(max_length=200)]
 Category = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,39}$")]
+EntryId = Annotated[str, Field(pattern=f"^{ENTRY_ID_PATTERN}$")]
 Fraction = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Number = Annotated[int, Field(ge=1, le=MAX_NUMBER)]
 Count = Annotated[int, Field(ge=0, le=MAX_NUMBER)]
@@ -112,6 +113,10 @@ class _EntryState(_BaseLine):
     category: Category
     tier: Tier
     importance: Fraction
+    valid_from: Timestamp | None = None
+    valid_until: Timestamp | None = None
+    replaces: EntryId = ""
+    replaced_by: EntryId = ""
     position: Count = 0
     expires_at: Timestamp | None = None
 
@@ -298,6 +303,7 @@ def _validate_line(
         if isinstance(line, _EntryState):
             check_json(line.value, "value")
             check_json(line.metadata, "metadata")
+            check_validity(line.valid_from, line.valid_until)
     except MemoryFault as fault:
         field, _colon, message = str(fault).partition(": ")
         return LineProblem(number, field, message)

@@ -20,6 +20,7 @@ from memory.models import Change, Entry, Namespace, Revision
 from memory.models.entries import Operation
 from memory.providers.postgres import rows
 from memory.providers.postgres.importing import ImportedEntry, derive_id, import_entries
+from memory.services.entries.linked_entries import is_uuid
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.namespace_access import NamespaceAccess
 from memory.services.transfer import file_format
@@ -57,6 +58,9 @@ class ImportDestination:
     shifts: MutableMapping[str, int] = field(default_factory=dict)  # of positions, by group
     is_refused: bool = False
     key_hashes: set[int] = field(default_factory=set)  # of the imported keys
+    ids: dict[str, str] = field(
+        default_factory=dict
+    )  # of entries under keys that exist here, by id in the file
 
 
 @dataclass(slots=True)
@@ -74,6 +78,7 @@ class ImportBatch:
         """Add the units, or overwrite or keep the existing entries with their keys as the conflict rule says."""
         rows.expire(self.namespace, self.access.now)
         living = self._find_living(units)
+        self._point_to_entries_here(units, living)
         new_units = []
         for unit in units:
             if unit.line.forgotten_at is not None:
@@ -91,6 +96,30 @@ class ImportBatch:
         if self.destination.change is not None:
             self.destination.change.entry_count += self.count
             self.destination.change.save(update_fields=["entry_count"])
+
+    def _point_to_entries_here(
+        self, units: Sequence[ImportUnit], living: Mapping[str, Entry]
+    ) -> None:
+        """Let the units name the entries that they replaced, or that replaced them, by the ids that these have here.
+
+        An entry of the file is known by its key here, or else gets an id that follows from that in the file.
+        """
+        ids = self.destination.ids
+        ids |= {
+            str(unit.line.id): str(living[unit.line.key].pk)
+            for unit in units
+            if unit.line.forgotten_at is None and unit.line.key in living
+        }
+        names = {name for unit in units for name in unit.list_entry_ids() if is_uuid(name)}
+        rows_here = rows.find_living(self.namespace).filter(pk__in=[UUID(name) for name in names])
+        present = {str(pk) for pk in rows_here.values_list("pk", flat=True)}
+        renamed = {
+            name: ids.get(name) or str(derive_id(self.namespace, UUID(name)))
+            for name in names
+            if name in ids or name not in present
+        }
+        for unit in units:
+            unit.rename_entries(renamed)
 
     def _find_living(self, units: Sequence[ImportUnit]) -> dict[str, Entry]:
         """Return the living entries by key, for the units' keys and those they would have if they were held."""

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import BinaryIO, Final
 
 from django.utils.translation import gettext as _
@@ -159,6 +160,10 @@ def _check_newest_revision(number: int, line: RevisionLine, entry: EntryLine) ->
     return None
 
 
-def _serialize_value(value: Json) -> str:
+def _serialize_value(value: Json | datetime) -> str:
     """Serialize the value for a comparison, in which True and 1 differ, although they are equal in Python."""
-    return json.dumps(value, sort_keys=True)
+    return json.dumps(value, sort_keys=True, default=_format_moment)
+
+
+def _format_moment(moment: datetime) -> str:
+    return moment.astimezone(UTC).isoformat()

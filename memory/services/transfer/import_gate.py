@@ -62,6 +62,16 @@ class ImportUnit:
     def secret_line_count(self) -> int:
         return sum(bool(finding.secrets) for finding in self.findings)
 
+    def list_entry_ids(self) -> set[str]:
+        """Return the ids in the file of the entries that this one replaced, or that replaced it, at any time."""
+        lines = (self.line, self.original, *self.revisions)
+        return {name for line in lines for name in (line.replaces, line.replaced_by) if name}
+
+    def rename_entries(self, ids: Mapping[str, str]) -> None:
+        """Exchange these ids of other entries."""
+        self.line, self.original = _rename(self.line, ids), _rename(self.original, ids)
+        self.revisions = [_rename(revision, ids) for revision in self.revisions]
+
     def hold_separately(self) -> None:
         """Give the entry a separate key so that the existing entry under its key stays in use."""
         line = self.line
@@ -161,6 +171,12 @@ def _redact_fields(
 
 def _replace(model: _Model, **changes: Any) -> _Model:
     return model.model_copy(update=changes)
+
+
+def _rename(line: _Line, ids: Mapping[str, str]) -> _Line:
+    names = {"replaces": line.replaces, "replaced_by": line.replaced_by}
+    renamed = {field: ids[name] for field, name in names.items() if name in ids}
+    return _replace(line, **renamed) if renamed else line
 
 
 def _add_finding(unit: ImportUnit, finding: LineFinding, kinds: tuple[str, ...]) -> None:

@@ -3,8 +3,9 @@
 
 -- name: postings
 -- The postings of a query's terms, the registers of the namespaces that have one of them or an entry near in meaning, and
--- which of their entries have expired but are not swept yet. If all namespaces together are small, all of them are searched. OFFSET 0 keeps the
--- planner from merging the subqueries: each namespace costs one walk of an index and no more.
+-- which of their entries are left out, as in the search of one namespace. If all namespaces together are small, all of them
+-- are searched. OFFSET 0 keeps the planner from merging the subqueries: each namespace costs one walk of each index and no
+-- more.
 WITH place AS MATERIALIZED (
     SELECT wanted.id, wanted.entry_count FROM ({namespaces}) AS wanted (id, entry_count)
 ), hit AS MATERIALIZED (
@@ -29,6 +30,18 @@ SELECT expired.* FROM searched CROSS JOIN LATERAL (
     WHERE namespace_id = searched.id AND deleted_at IS NULL AND expires_at <= %s
       AND number IS NOT NULL OFFSET 0
 ) AS expired
+UNION ALL
+SELECT former.* FROM searched CROSS JOIN LATERAL (
+    SELECT namespace_id, NULL::text, number, NULL::bytea FROM memory_entry
+    WHERE namespace_id = searched.id AND deleted_at IS NULL AND valid_until <= %s
+      AND number IS NOT NULL OFFSET 0
+) AS former
+UNION ALL
+SELECT future.* FROM searched CROSS JOIN LATERAL (
+    SELECT namespace_id, NULL::text, number, NULL::bytea FROM memory_entry
+    WHERE namespace_id = searched.id AND deleted_at IS NULL AND valid_from > %s
+      AND number IS NOT NULL OFFSET 0
+) AS future
 
 -- name: near
 -- The part of the query above for namespaces with an entry near in meaning; left out if there is none.

@@ -3,9 +3,11 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
+from uuid import UUID
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from accounts.principals import Principal
 from memory import selectors
@@ -19,6 +21,7 @@ from memory.models import Entry, Read, Revision
 from memory.provenance import load_provenance
 from memory.providers.postgres.rows import build_entry
 from memory.services.entries.linked_entries import (
+    is_uuid,
     list_linked_entries,
     list_revisions_before,
     list_superseding_entries,
@@ -137,6 +140,9 @@ class EntryDetails:
     older: int | None  # the lowest revision number shown, if there are older ones
     reads: tuple[ReadRow, ...]
     links: tuple[EntryLink, ...]
+    successions: tuple[
+        tuple[Promise, Entry], ...
+    ]  # the entries before and after this one, with labels
     moves: tuple[TierMove, ...]
     evidence_count: int
 
@@ -157,6 +163,7 @@ def build_details(principal: Principal, entry: Entry, before: int | None = None)
         find_older_number(revisions),
         tuple(ReadRow(row, build_origin(provenance, "", row.run_id, row.node_id)) for row in reads),
         tuple(_list_links(entry)),
+        tuple(_list_successions(principal, entry)),
         () if entry.is_forgotten else list_moves(entry),
         count_evidence(build_entry(entry, entry.namespace.text)),
     )
@@ -204,6 +211,17 @@ def _list_links(entry: Entry) -> Iterable[EntryLink]:
     for other in list_superseding_entries(entry):
         supersedes = other.metadata.get("supersedes") == entry.key
         yield EntryLink(_("Replaced by") if supersedes else _("Merged into"), other.key, other)
+
+
+def _list_successions(principal: Principal, entry: Entry) -> Iterable[tuple[Promise, Entry]]:
+    """Yield the entry whose place this one took, and the one that took its place, if the principal may see them."""
+    replaced = pgettext_lazy("a memory", "Replaced")
+    names = ((replaced, entry.replaces), (_("Replaced by"), entry.replaced_by))
+    ids = [UUID(name) for _label, name in names if is_uuid(name)]
+    others = selectors.find_entries(principal, entry.team_id, ids) if ids else {}
+    for label, name in names:
+        if name in others:
+            yield label, others[name]
 
 
 def _list_linked_names(entry: Entry) -> Iterable[tuple[Promise, str, str]]:

@@ -114,4 +114,4 @@ def _format_value(value: Json) -> str:
         return str(TierChoice(value).label)
     if isinstance(value, datetime):
         return formats.date_format(timezone.localtime(value), "DATETIME_FORMAT")
-    return "–" if value is None else str(value)
+    return "–" if value is None or value == "" else str(value)

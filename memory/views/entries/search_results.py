@@ -51,6 +51,7 @@ def build_search_context(request: HttpRequest, form: OverviewForm) -> dict[str, 
         scope=form.get_value("scope") or None,
         tier=form.get_value("tier") or None,
         category=form.get_value("category") or None,
+        include_former=True,
         limit=PAGE_SIZE,
         offset=min(read_offset(request.GET, OFFSET_PARAMETER), 1_000_000),
     )

@@ -20,6 +20,7 @@ from memory.logic.text_diff import diff_values
 from memory.models import Namespace, Revision
 from memory.provenance import load_provenance
 from memory.services import KnowledgeBase, PageSearchResults, PageView
+from memory.services.knowledge.bulk_pages import PageEntry
 from memory.views.entries.entry_details import ScoreParts, label_score_parts
 from memory.views.entries.revisions import RevisionRow, TextChange, build_revision_rows
 from memory.views.knowledge.forms import index_names
@@ -42,7 +43,10 @@ _FIELD_LABELS: Final[Mapping[str, Promise]] = {
 
 @dataclass(frozen=True, slots=True)
 class PageRow:
-    """A page in a list; search results have ``score`` and ``parts``, global ones also the base's title."""
+    """A page in a list; search results have ``score`` and ``parts``, global ones also the base's title.
+
+    ``entry`` says when the page holds; results of a search hold now.
+    """
 
     page: KnowledgePage
     url: str
@@ -51,6 +55,7 @@ class PageRow:
     score: float | None = None
     parts: ScoreParts = ()
     knowledge_base_title: str = ""
+    entry: PageEntry | None = None
 
     @property
     def percent(self) -> int:
@@ -105,7 +110,13 @@ def build_rows(
     outdated_ids = find_outdated_ids(knowledge_base)
     base_url = build_knowledge_base_url(row.pk)
     return [
-        PageRow(page, _find_page_url(knowledge_base, page.id), base_url, page.id in outdated_ids)
+        PageRow(
+            page,
+            _find_page_url(knowledge_base, page.id),
+            base_url,
+            page.id in outdated_ids,
+            entry=knowledge_base.entries.get(page.id),
+        )
         for page in pages
     ]
 

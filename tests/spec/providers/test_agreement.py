@@ -50,6 +50,12 @@ FILTERS: st.SearchStrategy[Any] = st.recursive(
     ),
     max_leaves=4,
 )
+# When an entry holds, in seconds since the clocks of the tests begin.
+START = Ticking().now
+SECONDS = st.none() | st.integers(-1, 9)
+VALIDITY: st.SearchStrategy[Any] = st.tuples(SECONDS, SECONDS).filter(
+    lambda pair: None in pair or bool(pair[0] < pair[1])
+)
 KEYS = st.sampled_from(["k1", "k2", "k3", "cat"])
 NAMESPACES = st.sampled_from(["user:mia", "conv:1"])
 ACTS = st.one_of(
@@ -61,6 +67,7 @@ ACTS = st.one_of(
         METADATA,
         st.sampled_from(Tier),
         st.none() | st.integers(1, 3),
+        st.just((None, None)) | VALIDITY,
     ),
     st.tuples(st.just("delete"), NAMESPACES, KEYS),
     st.tuples(st.just("clear"), NAMESPACES),
@@ -76,6 +83,8 @@ QUESTIONS = st.fixed_dictionaries(
         "language": st.sampled_from(["english", "english", "german"]),
         "recency_days": st.none() | st.sampled_from([0.00001, 30]),
         "as_of": st.none() | st.integers(0, 9),
+        "valid_at": st.none() | st.integers(-2, 9),
+        "include_former": st.sampled_from([False, False, True]),
     }
 )
 POLICY = MemorySecurityPolicy(max_entries_per_namespace=3, max_namespace_bytes=130)
@@ -83,9 +92,11 @@ POLICY = MemorySecurityPolicy(max_entries_per_namespace=3, max_namespace_bytes=1
 
 def do(memory: Memory, act: tuple[Any, ...]) -> Any:
     match act:
-        case ("store", namespace, key, value, metadata, tier, ttl):
+        case ("store", namespace, key, value, metadata, tier, ttl, *validity):
             try:
                 more = {"metadata": metadata, "tier": tier, "ttl_seconds": ttl}
+                for valid_from, valid_until in validity:
+                    more |= {"valid_from": at(valid_from), "valid_until": at(valid_until)}
                 return memory.store(key, value, namespace, **more).revision
             except QuotaExceeded:
                 return "full"
@@ -95,6 +106,10 @@ def do(memory: Memory, act: tuple[Any, ...]) -> Any:
             return memory.clear(namespace)
         case ("sleep", seconds):
             return memory.clock.sleep(seconds)
+
+
+def at(seconds: float | None) -> datetime | None:
+    return None if seconds is None else START + timedelta(seconds=seconds)
 
 
 def agree_all_along(other: Memory, acts: list[Any], questions: list[dict[str, Any]]) -> None:
@@ -115,6 +130,8 @@ def agree_all_along(other: Memory, acts: list[Any], questions: list[dict[str, An
 def told(memory: Memory, question: dict[str, Any], began: datetime) -> Any:
     if (after := question.get("as_of")) is not None:
         question = {**question, "as_of": began + timedelta(seconds=after)}
+    if "valid_at" in question:
+        question = {**question, "valid_at": at(question["valid_at"])}
     return [
         (
             e.key,
@@ -126,6 +143,7 @@ def told(memory: Memory, question: dict[str, Any], began: datetime) -> Any:
             e.revision,
             e.position,
             e.updated_at,
+            (e.valid_from, e.valid_until),
         )
         for e in memory.recall(**question)
     ]
@@ -165,6 +183,8 @@ def test_postgres_agrees_over_several_blocks(seed: int) -> None:
             "top_k": chance.choice([None, 1, 5, 20]),
             "filter": chance.choice([None, None, {"a": 1}, {"group": "g1"}]),
             "recency_days": chance.choice([None, None, 0.0001]),
+            "valid_at": chance.choice([None, None, 0, 5]),
+            "include_former": chance.random() < 0.3,
         }
         found = told(postgres, question, oracle.clock.now)
         assert found == told(oracle, question, oracle.clock.now)
@@ -179,4 +199,6 @@ def _act_by(chance: random.Random) -> tuple[Any, ...]:
     text = " ".join(LONGER[int(40 * chance.random() ** 2)] for _ in range(chance.randint(0, 30)))
     metadata = chance.choice([{}, {"group": "g1"}, {"group": "g2", "a": 1}, {"a": 1}])
     tier = chance.choice([Tier.LONG_TERM, Tier.LONG_TERM, Tier.WORKING, Tier.QUARANTINE])
-    return ("store", "user:mia", key, text, metadata, tier, chance.choice([None, None, None, 1]))
+    ttl = chance.choice([None, None, None, 1])
+    validity = chance.choice([(None, None)] * 4 + [(None, 0), (0, 9), (3, None), (9, None)])
+    return ("store", "user:mia", key, text, metadata, tier, ttl, validity)

@@ -16,6 +16,7 @@ from memory.core.policy import MemorySecurityPolicy
 from memory.core.records import MemoryEntry, MemoryQuery, StoreParams, Tier
 from memory.core.scopes import resolve_namespace
 from tests.spec.providers.conftest import Make, Memory, Ticking, make_in_memory
+from tests.spec.providers.test_agreement import at
 
 
 TEAMS = ("red", "blue")
@@ -67,6 +68,8 @@ def _stored(chance: random.Random, place: str) -> dict[str, Any]:
             [{}, {"group": "one"}, {"group": "two"}])},
         "tier": chance.choice([Tier.LONG_TERM, Tier.LONG_TERM, Tier.WORKING, Tier.QUARANTINE]),
         "ttl_seconds": chance.choice([None, None, 5, 60]),
+        "valid_from": chance.choice([None, None, at(0), at(chance.randint(0, 40))]),
+        "valid_until": chance.choice([None, None, at(chance.randint(41, 60))]),
     }  # fmt: skip
 
 
@@ -79,6 +82,8 @@ def _asked(chance: random.Random, _place: str) -> dict[str, Any]:
         "top_k": chance.choice([None, 1, 3]),
         "recency_days": chance.choice([None, None, 0.001]),
         "past": chance.choice([None, None, None, chance.randint(1, 200)]),
+        "valid_at": chance.choice([None, None, at(chance.randint(0, 70))]),
+        "include_former": chance.random() < 0.2,
     }
 
 
@@ -145,6 +150,7 @@ def _seen(entry: MemoryEntry) -> Any:
         *(entry.key, entry.value, dict(entry.metadata), entry.score, dict(entry.explain)),
         *(entry.tier, entry.revision, entry.position),
         *(entry.created_at, entry.updated_at, entry.expires_at),
+        *(entry.valid_from, entry.valid_until),
     )
 
 

@@ -29,6 +29,8 @@ QUESTIONS: list[dict[str, Any]] = [
     {"query_text": "Schiffe und ship", "language": "german"},
     {"query_text": "bread", "recency_days": 1.0},
     {"query_text": "quantum chromodynamics"},
+    {"query_text": "ship", "include_former": True},
+    {"query_text": "Schiffe und ship", "language": "german", "include_former": True},
 ]
 
 
@@ -47,6 +49,7 @@ def fill(memory: Memory) -> None:
     for number, (key, text) in enumerate(TEXTS.items()):
         group = {"group": "talk"} if number < 4 else {}
         memory.store(key, text, metadata={"odd": bool(number % 2), **group})
+    memory.store("h", "a ship that was scrapped", valid_until=memory.clock.now)
 
 
 def embed(memory: Memory) -> None:
@@ -62,7 +65,7 @@ def told(memory: Memory, **query: Any) -> list[tuple[Any, ...]]:
     ]
 
 
-@pytest.mark.parametrize("query", QUESTIONS, ids=lambda one: one["query_text"])
+@pytest.mark.parametrize("query", QUESTIONS, ids=lambda one: " ".join(map(str, one.values())))
 def test_answers_are_the_oracles(both: tuple[Memory, Memory], query: dict[str, Any]) -> None:
     oracle, ours = both
 
