@@ -1,16 +1,35 @@
 """Find and register the memory providers and scopes of plug-ins."""
 
+from typing import Final
+
 from config.plugins import collect_mappings
 from memory.core import scopes
 from memory.core.errors import InvalidInput
 from memory.core.scope_kinds import ScopeKind
+from memory.embedding.embedders import get_configured_embedder
+from memory.embedding.judge import find_judge
 from memory.providers import find_provider_factory
 from memory.providers.base import MemoryProvider
+from memory.providers.in_memory import InMemoryProvider
+
+
+IN_MEMORY: Final = "in_memory"
 
 
 def make_provider(name: str, **options: object) -> MemoryProvider:
-    """Make a memory provider, built in or from a plug-in, by its name and options."""
-    return find_provider_factory(name, collect_mappings("memory_providers"))(**options)
+    """Make a memory provider, built in or from a plug-in, by its name and options. It judges as the server does."""
+    if name == IN_MEMORY and not options:
+        return make_temporary_memory()
+    provider = find_provider_factory(name, collect_mappings("memory_providers"))(**options)
+    provider.judge = find_judge()
+    return provider
+
+
+def make_temporary_memory() -> InMemoryProvider:
+    """Make a memory that lasts as long as a command or a test, and judges and finds as the server does."""
+    provider = InMemoryProvider(embedder=get_configured_embedder())
+    provider.judge = find_judge()
+    return provider
 
 
 def plug_in_scopes() -> None:

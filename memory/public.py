@@ -5,7 +5,7 @@ The application that runs workflows also implements ``memory.host``.
 
 from memory.cited_pages import CitedPage, load_cited_pages
 from memory.core import errors
-from memory.core.entry_codec import CONTENT
+from memory.core.entry_codec import read_content
 from memory.core.errors import AlreadyExists, MemoryFault
 from memory.core.records import MemoryEntry, Source
 from memory.core.scopes import list_plugged_scopes, resolve_namespace
@@ -15,7 +15,7 @@ from memory.logic.ports import AskModel
 from memory.models import Change
 from memory.naming import ChoosableKnowledgeBase, list_choosable_knowledge_bases
 from memory.personal import PersonalEntry, format_value, load_personal_entries
-from memory.plugins import make_provider
+from memory.plugins import make_provider, make_temporary_memory
 from memory.providers.base import MemoryProvider
 from memory.providers.in_memory import InMemoryProvider
 from memory.services.access.pause import get_own_pause
@@ -60,7 +60,6 @@ from memory.short_rows import ShortRow, list_newest_rows, search_rows
 
 
 __all__ = [
-    "CONTENT",
     "LEARNS_FROM_RUNS",
     "AlreadyExists",
     "AskModel",
@@ -115,8 +114,10 @@ __all__ = [
     "load_personal_entries",
     "lock_namespaces",
     "make_provider",
+    "make_temporary_memory",
     "open_page",
     "plan_curation",
+    "read_content",
     "recall",
     "remember",
     "resolve_namespace",

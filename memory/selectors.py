@@ -1,6 +1,6 @@
 """Read namespaces, entries and changes for pages and the API, limited to what the principal may see."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -68,6 +68,15 @@ def find_entry(principal: Principal, team_id: UUID, entry_id: UUID) -> Entry:
     target = permissions.build_target(row.namespace)
     permissions.record_emergency_read(principal, target, entry=str(row.pk))
     return row
+
+
+def find_entries(
+    principal: Principal, team_id: UUID, entry_ids: Collection[UUID]
+) -> Mapping[str, Entry]:
+    """Return those of the entries that the principal may see, forgotten or not, by id."""
+    manager: Any = Entry.objects  # as above
+    rows = manager.open_to(principal).filter(team_id=team_id, pk__in=entry_ids)
+    return {str(row.pk): row for row in rows}
 
 
 def list_newest_entries(

@@ -36,6 +36,7 @@ class ShortRow:
     changed_at: datetime
     is_page: bool  # of a knowledge base
     is_pending: bool  # quarantined without a decision
+    held_until: datetime | None = None  # of a former memory
 
 
 def list_newest_rows(caller: MemoryCaller, *, limit: int) -> list[ShortRow]:
@@ -87,6 +88,7 @@ def _build_rows(caller: MemoryCaller, entries: Sequence[Entry]) -> list[ShortRow
             changed_at=entry.updated_at,
             is_page=entry.category == PAGE_CATEGORY,
             is_pending=_is_pending(entry),
+            held_until=entry.valid_until if entry.is_former else None,
         )
         for entry in entries
     ]

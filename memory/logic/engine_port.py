@@ -6,6 +6,7 @@ Its methods match a protocol of the engine, which this package must not import. 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Protocol, TypeVar
 
 from memory.core.provider import NamespaceStore
@@ -21,6 +22,9 @@ from memory.logic.conversations.conversation_requests import (
     ConversationResult,
     parse_request,
 )
+from memory.logic.judgement.asked_facts import add_asked, build_asked_query
+from memory.logic.judgement.judge import Judge, Proposal
+from memory.logic.judgement.operations import Action, LearnedChange, Operation
 from memory.logic.knowledge.named_bases import NamedKnowledgeBase, parse_knowledge_bases
 from memory.logic.knowledge.page_queries import MetadataFilter, PageHit, PageQuery
 from memory.logic.knowledge.page_requests import MERGE, PageWriteResult
@@ -80,7 +84,31 @@ class StoreRequest:
     metadata: Mapping[str, Json]
     tier: str
     ttl_seconds: float | None
-    once: bool = False  # unless the namespace has the statement already; then its entry is returned
+
+
+class OperationShape(Protocol):
+    """An operation as the engine has it: ``memory.logic.judgement.operations.Operation`` has this shape."""
+
+    @property
+    def action(self) -> str: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def targets(self) -> Sequence[str]: ...
+    @property
+    def evidence(self) -> str: ...
+    @property
+    def key(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class LearnRequest:
+    """The operations of a turn, and what all entries that it stores have in common."""
+
+    operations: Sequence[Operation]
+    metadata: Mapping[str, Json]
+    tier: str
+    ttl_seconds: float | None
 
 
 class EnginePort(ABC):
@@ -111,12 +139,35 @@ class EnginePort(ABC):
         group_id: str | None = None,
         recency_days: float | None = None,
         min_score: float | None = None,
+        valid_at: datetime | None = None,
+        include_former: bool = False,
     ) -> list[MemoryEntry]:
         step = Step(scope, identity, origin, group_id)
         query = MemoryQuery(
-            "", key, query_text, filter, top_k, recency_days=recency_days, min_score=min_score
+            "",
+            key,
+            query_text,
+            filter,
+            top_k,
+            recency_days=recency_days,
+            min_score=min_score,
+            valid_at=valid_at,
+            include_former=include_former,
         )
-        return await self.run(lambda: self._recall(step, query, injected))
+        return await self.run(lambda: self._recall_asked(step, query, injected))
+
+    def _recall_asked(self, step: Step, query: MemoryQuery, injected: bool) -> list[MemoryEntry]:
+        """Recall what matches the text and, if it asks for a fact about the person, that fact."""
+        hits = self._recall(step, query, injected)
+        judge = self._find_judge() if query.query_text else None
+        asked = build_asked_query(judge, query) if judge is not None else None
+        if asked is None or getattr(hits, "withheld", None):
+            return hits
+        return add_asked(hits, self._recall(step, asked, injected), query.top_k)
+
+    def _find_judge(self) -> Judge | None:
+        """Return the judge of messages and questions, if there is one."""
+        return None
 
     async def store(
         self,
@@ -135,25 +186,44 @@ class EnginePort(ABC):
         request = StoreRequest(key, value, metadata, tier, ttl_seconds)
         return await self.run(lambda: self._store(step, request))
 
-    async def store_fact(
+    async def propose_facts(
+        self, *, scope: str, identity: Mapping[str, Json], origin: StepOrigin, message: str
+    ) -> Proposal:
+        """Propose, without a model, what a message does to memory, with the known facts that it may speak of."""
+        step = Step(scope, identity, origin)
+        text = str(self._redact(message))
+        return await self.run(lambda: self._propose(step, text))
+
+    async def learn(
         self,
         *,
         scope: str,
         identity: Mapping[str, Json],
         origin: StepOrigin,
-        key: str,
-        value: Json,
+        operations: Sequence[OperationShape],
         metadata: Mapping[str, Json] | None = None,
         tier: str = "long_term",
         ttl_seconds: float | None = None,
-    ) -> tuple[MemoryEntry, bool]:
-        """Store a statement unless it is known. A repeated step is told again that it stored its own entry."""
+    ) -> list[LearnedChange]:
+        """Perform the operations of a turn, all or none. A repeated step changes nothing a second time."""
         step = Step(scope, identity, origin)
-        key, value, metadata = map(self._redact, (key, value, metadata or {}))
-        request = StoreRequest(key, value, metadata, tier, ttl_seconds, once=True)
-        entry = await self.run(lambda: self._store(step, request))
-        source = entry.source
-        return entry, (source.run_id, source.node_id) == (origin.run_id, origin.node_id)
+        request = LearnRequest(
+            tuple(self._read_operation(operation) for operation in operations),
+            self._redact(metadata or {}),
+            tier,
+            ttl_seconds,
+        )
+        return await self.run(lambda: self._learn(step, request))
+
+    def _read_operation(self, operation: OperationShape) -> Operation:
+        text = str(self._redact(operation.text))
+        return Operation(
+            Action(operation.action),
+            text,
+            tuple(operation.targets),
+            operation.evidence,
+            str(self._redact(operation.key)),
+        )
 
     async def delete(
         self,
@@ -238,6 +308,12 @@ class EnginePort(ABC):
 
     @abstractmethod
     def _store(self, step: Step, request: StoreRequest) -> MemoryEntry: ...
+
+    @abstractmethod
+    def _propose(self, step: Step, message: str) -> Proposal: ...
+
+    @abstractmethod
+    def _learn(self, step: Step, request: LearnRequest) -> list[LearnedChange]: ...
 
     @abstractmethod
     def _delete(self, step: Step, key: str | None, filter_: Mapping[str, Json] | None) -> int: ...

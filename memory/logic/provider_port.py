@@ -21,10 +21,19 @@ from memory.logic.conversations.conversation_requests import (
     ConversationResult,
     perform_request,
 )
-from memory.logic.engine_port import EnginePort, RunnableStore, Step, StepOrigin, StoreRequest
+from memory.logic.engine_port import (
+    EnginePort,
+    LearnRequest,
+    RunnableStore,
+    Step,
+    StepOrigin,
+    StoreRequest,
+)
 from memory.logic.entries.held_entries import hold_entry
 from memory.logic.entries.ingress import get_origin, screen_params
-from memory.logic.entries.known_statements import find_known
+from memory.logic.judgement.judge import Judge, Proposal
+from memory.logic.judgement.learning import StoreLearner, propose_for_store
+from memory.logic.judgement.operations import LearnedChange
 from memory.logic.knowledge.knowledge_base import list_page_entries
 from memory.logic.knowledge.named_bases import (
     MAX_TITLES,
@@ -48,9 +57,9 @@ T = TypeVar("T")
 class ProviderPort(EnginePort):
     """The port over a store, for the in-process runner: without permissions and audit log."""
 
-    def __init__(self, entries: RunnableStore) -> None:
+    def __init__(self, entries: RunnableStore, judge: Judge | None = None) -> None:
         super().__init__()
-        self._entries = entries
+        self._entries, self._judge = entries, judge
         self._notes_namespaces: set[str] = set()  # of runs that stored notes
 
     async def run(self, work: Callable[[], T]) -> T:
@@ -76,6 +85,9 @@ class ProviderPort(EnginePort):
         """Keep the goal and the todos of the run for three days, with the stream of its workflows."""
         await self.run(lambda: save_todos(self._entries, origin.run_id, identity, goal, todos))
 
+    def _find_judge(self) -> Judge | None:
+        return self._judge
+
     def _recall(self, step: Step, query: MemoryQuery, injected: bool) -> list[MemoryEntry]:
         return self._entries.recall(replace(query, namespace=step.namespace))
 
@@ -89,19 +101,26 @@ class ProviderPort(EnginePort):
         if params.tier is Tier.QUARANTINE:
             existing_entries = self._entries.recall(MemoryQuery(params.namespace, key=params.key))
             params = hold_entry(params.key, params) if existing_entries else params
-        elif request.once and (existing_entry := find_known(params, self._entries)) is not None:
-            return existing_entry
         requested_ttl = None if params.tier is Tier.QUARANTINE else request.ttl_seconds
         ttl = compute_lifetime(step.scope, requested_ttl, str(params.tier))
         if step.scope == Scope.RUN:
             self._notes_namespaces.add(params.namespace)
         return self._entries.store(replace(params, ttl_seconds=ttl, source=step.source))
 
+    def _propose(self, step: Step, message: str) -> Proposal:
+        return propose_for_store(self._entries, step.namespace, message, self._judge)
+
+    def _learn(self, step: Step, request: LearnRequest) -> list[LearnedChange]:
+        return StoreLearner(
+            self._entries, step.namespace, self._judge, step.source, request
+        ).learn()
+
     def _delete(self, step: Step, key: str | None, filter_: Mapping[str, Json] | None) -> int:
         namespace = step.namespace
         if key is not None and filter_ is None:
             return int(self._entries.delete(namespace, key))
-        entries = self._entries.recall(MemoryQuery(namespace, key=key, filter=filter_))
+        query = MemoryQuery(namespace, key=key, filter=filter_, include_former=True)
+        entries = self._entries.recall(query)
         return sum(self._entries.delete(namespace, entry.key) for entry in entries)
 
     def _converse(self, step: Step, request: ConversationRequest) -> ConversationResult:
@@ -114,7 +133,11 @@ class ProviderPort(EnginePort):
         self, step: Step, search: PageQuery, namespaces: Sequence[str]
     ) -> Sequence[PageHit]:
         texts = namespaces or (step.namespace,)
-        entries = [entry for text in texts for entry in list_page_entries(self._entries, text)]
+        entries = [
+            entry
+            for text in texts
+            for entry in list_page_entries(self._entries, text, include_former=False)
+        ]
         sources = {
             (text, source.id): source
             for text in texts
@@ -128,7 +151,7 @@ class ProviderPort(EnginePort):
         return [self._describe_knowledge_base(text) for text in namespaces]
 
     def _describe_knowledge_base(self, namespace: str) -> NamedKnowledgeBase:
-        entries = list_page_entries(self._entries, namespace)
+        entries = list_page_entries(self._entries, namespace, include_former=False)
         titles = sorted(from_entry(entry).title for entry in entries)[:MAX_TITLES]
         exists = bool(entries) or namespace == TEAM_KNOWLEDGE
         return NamedKnowledgeBase(namespace, get_plain_name(namespace), tuple(titles), exists)

@@ -81,7 +81,8 @@ def _fold_in_namespace(team_id: UUID, text: str, condition: Q, now: datetime) ->
         namespace = rows.lock_namespace(team_id, text)
         if namespace is None:
             return 0
-        newest = rows.find_visible(namespace, now).filter(condition & _build_condition())
+        holding = rows.find_visible(namespace, now, holding_at=now)
+        newest = holding.filter(condition & _build_condition())
         found = list(newest.order_by("-created_at", "-id")[:MAX_PER_NAMESPACE])
         entries = [rows.build_entry(row, text) for row in reversed(found)]
         repetitions = _exclude_restored(team_id, filter(can_repeat, entries))

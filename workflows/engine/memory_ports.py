@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from workflows.engine.language.document import Json
@@ -86,6 +87,99 @@ class StoredPage(Protocol):
     def held(self) -> Sequence[str]: ...
     @property
     def entry(self) -> MemoryHit: ...
+
+
+@dataclass(frozen=True, slots=True)
+class FactOperation:
+    """One thing that a turn does to memory: add, replace, end or forget.
+
+    ``targets`` are ids of known entries, ``evidence`` is what the person wrote, and ``key`` that of a new entry.
+    """
+
+    action: str
+    text: str = ""
+    targets: tuple[str, ...] = ()
+    evidence: str = ""
+    key: str = ""
+
+
+class KnownFact(Protocol):
+    """A known entry that a turn may speak of."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def text(self) -> str: ...
+
+
+class OperationShape(Protocol):
+    """``FactOperation`` has this shape, and so have the operations that memory proposes."""
+
+    @property
+    def action(self) -> str: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def targets(self) -> tuple[str, ...]: ...
+    @property
+    def evidence(self) -> str: ...
+
+
+class FactProposal(Protocol):
+    """What memory would do without a model. ``method`` says how it was decided: meaning or rules."""
+
+    @property
+    def operations(self) -> Sequence[OperationShape]: ...
+    @property
+    def related(self) -> Sequence[KnownFact]: ...
+    @property
+    def method(self) -> str: ...
+    @property
+    def asks_to_forget(self) -> bool: ...
+
+
+class LearnedFact(Protocol):
+    """What became of an operation. ``entry`` has the text now; ``ended`` stopped holding; ``reasons`` kept it out."""
+
+    @property
+    def action(self) -> str: ...
+    @property
+    def entry(self) -> MemoryHit | None: ...
+    @property
+    def is_new(self) -> bool: ...
+    @property
+    def ended(self) -> Sequence[MemoryHit]: ...
+    @property
+    def forgotten(self) -> Sequence[MemoryHit]: ...
+    @property
+    def reasons(self) -> Sequence[str]: ...
+    @property
+    def message(self) -> str: ...
+
+
+@runtime_checkable
+class LearningPort(Protocol):
+    """A memory that knows what a person's message changes in it."""
+
+    async def propose_facts(
+        self, *, scope: str, identity: Mapping[str, Json], origin: Origin, message: str
+    ) -> FactProposal:
+        """Propose what the message does to memory, without a model."""
+        ...
+
+    async def learn(
+        self,
+        *,
+        scope: str,
+        identity: Mapping[str, Json],
+        origin: Origin,
+        operations: Sequence[FactOperation],
+        metadata: Mapping[str, Json] | None = None,
+        tier: str = "long_term",
+        ttl_seconds: float | None = None,
+    ) -> Sequence[LearnedFact]:
+        """Perform the operations, all or none. A repeated step changes nothing a second time."""
+        ...
 
 
 @runtime_checkable
@@ -212,5 +306,5 @@ class RunMetadataPort(Protocol):
         ...
 
 
-class FullMemoryPort(MemoryPort, ConversationPort, KnowledgePort, WikiPort, Protocol):
+class FullMemoryPort(MemoryPort, LearningPort, ConversationPort, KnowledgePort, WikiPort, Protocol):
     """The memory port of a server, with all its abilities."""

@@ -20,6 +20,8 @@ from workflows.engine.tool_calls import ToolCall, ToolPort, ToolSpec
 Role = Literal["system", "user", "assistant", "tool"]
 # The task of a request that asks for the facts in its ``subject``.
 FACTS_TASK: Final = "facts"
+# The answer of a model that can't decide about facts: memory itself does then.
+UNDECIDED: Final = "undecided"
 # The tasks of requests that only a language model can answer: of knowledge bases the one to search, and the conditions
 # on metadata that a question states.
 CHOICE_TASK: Final = "choose_knowledge_base"
@@ -116,6 +118,9 @@ class MemoryPort(Protocol):
         group_id: str | None = None,  # the workflow's memory of another group than the run's
         recency_days: float | None = None,  # half-life by which newer entries rank higher
         min_score: float | None = None,  # a search leaves out entries with a lower score
+        valid_at: datetime
+        | None = None,  # leaves out what didn't hold then; None: what doesn't now
+        include_former: bool = False,  # leaves out nothing because it doesn't hold
     ) -> Sequence[MemoryHit]: ...
 
     async def store(
@@ -140,26 +145,6 @@ class MemoryPort(Protocol):
         key: str | None = None,
         filter: Mapping[str, Json] | None = None,  # noqa: A002 -- the word of the nodes
     ) -> int: ...
-
-
-@runtime_checkable
-class FactPort(Protocol):
-    """A memory that stores a statement once, however often it is made."""
-
-    async def store_fact(
-        self,
-        *,
-        scope: str,
-        identity: Mapping[str, Json],
-        origin: Origin,
-        key: str,
-        value: Json,
-        metadata: Mapping[str, Json] | None = None,
-        tier: str = "long_term",
-        ttl_seconds: float | None = None,
-    ) -> tuple[MemoryHit, bool]:
-        """Return the entry, and whether this step stored it; otherwise an older entry has the same content."""
-        ...
 
 
 @runtime_checkable

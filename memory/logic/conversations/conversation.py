@@ -269,7 +269,9 @@ class ConversationMemory:
         return [matches[key] for key in sorted(matches)]
 
     def _recall_category(self, category: str) -> list[MemoryEntry]:
-        return self._entries.recall(MemoryQuery(self.namespace, filter={"category": category}))
+        is_category = {"category": category}
+        query = MemoryQuery(self.namespace, filter=is_category, include_former=True)
+        return self._entries.recall(query)
 
     def _get_next_time(self, history: Sequence[Message]) -> datetime:
         """Return the present, or a time just after the last message's: keys sort by time, in the order of the chat."""

@@ -1,8 +1,10 @@
 """Finds out whether memory has a statement already, so that it is not stored again."""
 
+from datetime import datetime
 from typing import Final
 
 from memory.core.provider import NamespaceStore
+from memory.core.recall.selection import holds
 from memory.core.records import MemoryEntry, MemoryQuery, StoreParams
 from memory.logic.entries.duplicates import Likeness, compare_values, stem_words
 from memory.logic.entries.texts import list_texts
@@ -12,8 +14,11 @@ MAX_COMPARED: Final = 10  # the entries that resemble the statement most
 MAX_QUERY_LENGTH: Final = 2_000
 
 
-def find_known(params: StoreParams, store: NamespaceStore) -> MemoryEntry | None:
-    """Return an entry of the same category that says all that the value says, or None if the value is new."""
+def find_known(params: StoreParams, store: NamespaceStore, now: datetime) -> MemoryEntry | None:
+    """Return an entry of the same category that says all that the value says, or None if the value is new.
+
+    What holds no more may be true again, so a former entry is not known.
+    """
     text = " ".join(list_texts(params.value))
     queries = (
         MemoryQuery(params.namespace, key=params.key),
@@ -22,7 +27,7 @@ def find_known(params: StoreParams, store: NamespaceStore) -> MemoryEntry | None
         ),
     )
     hits = (hit for query in queries for hit in store.recall(query))
-    return next((hit for hit in hits if _covers(hit, params)), None)
+    return next((hit for hit in hits if holds(hit, now) and _covers(hit, params)), None)
 
 
 def _covers(entry: MemoryEntry, params: StoreParams) -> bool:

@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from memory.core.entry_codec import VALIDITY, get_state
 from memory.core.errors import AlreadyExists, NotFound
 from memory.core.provider import Clock, NamespaceStore, utc_now
+from memory.core.recall.selection import is_former
 from memory.core.recall.tokens import DEFAULT_LANGUAGE
 from memory.core.records import Json, MemoryEntry, MemoryQuery, Source, StoreParams
 from memory.logic.entries.text_similarity import extract_keywords
@@ -57,9 +59,14 @@ class KnowledgeStore:
         entries = self._entries.recall(MemoryQuery(self._namespace, key=build_page_key(page_id)))
         return self._read_page(entries[0]) if entries and is_page(entries[0]) else None
 
-    def update_page(self, page: KnowledgePage) -> KnowledgePage:
-        """Store a new revision of the page; its time of creation stays."""
+    def update_page(self, page: KnowledgePage, *, revives: bool = False) -> KnowledgePage:
+        """Store a new revision of the page; its time of creation stays, and so does when it holds.
+
+        With ``revives``, a former page holds again, because somebody writes about its subject now.
+        """
         created_at = self._require_page(page.id).created_at
+        if revives and self._is_former(page.id):
+            del self.entries_by_key[build_page_key(page.id)]
         return self.store_page(replace(page, created_at=created_at, updated_at=self._clock()))
 
     def delete_page(self, page_id: str) -> bool:
@@ -75,13 +82,18 @@ class KnowledgeStore:
         if match:
             return PageWrite(self.merge_page(match.page, page), match.reason)
         if any(existing.id == page.id for existing in pages):
-            return PageWrite(self.update_page(page))
+            return PageWrite(self.update_page(page, revives=True))
         return PageWrite(self.add_page(page))
 
     def merge_page(self, old: KnowledgePage, new: KnowledgePage) -> KnowledgePage:
-        """Merge the new page into the old one; write nothing if it has no new content."""
+        """Merge the new page into the old one; write nothing if that one holds and says it already."""
         merged = merge_pages(old, new)
-        return old if merged == old else self.update_page(merged)
+        return self.replace_page(old, merged)
+
+    def replace_page(self, old: KnowledgePage, new: KnowledgePage) -> KnowledgePage:
+        """Store the page with its new content, and let it hold again if it is a former one; write nothing needlessly."""
+        is_needless = new == old and not self._is_former(old.id)
+        return old if is_needless else self.update_page(new, revives=True)
 
     def list_pages(self) -> list[KnowledgePage]:
         entries = list_page_entries(self._entries, self._namespace)
@@ -115,6 +127,11 @@ class KnowledgeStore:
             raise NotFound(f"Page {page_id} not found.")
         return page
 
+    def _is_former(self, page_id: str) -> bool:
+        """Return whether the page, as it was last read, holds no more."""
+        entry = self.entries_by_key.get(build_page_key(page_id))
+        return entry is not None and is_former(entry, self._clock())
+
     def build_params(self, page: KnowledgePage) -> StoreParams:
         """Return the parameters that store the page; raise InvalidInput if it is invalid."""
         page = normalize_page(page)
@@ -132,17 +149,26 @@ class KnowledgeStore:
         )
 
     def store_page(self, page: KnowledgePage) -> KnowledgePage:
-        """Store a new or an existing page with its times; missing times are set to now."""
-        return self._read_page(self._entries.store(self.build_params(page)))
+        """Store a new or an existing page with its times; missing times are set to now.
+
+        When it holds stays as it was last read.
+        """
+        params = self.build_params(page)
+        if (entry := self.entries_by_key.get(params.key)) is not None:
+            params = replace(params, **get_state(entry, VALIDITY))
+        return self._read_page(self._entries.store(params))
 
     def _read_page(self, entry: MemoryEntry) -> KnowledgePage:
         self.entries_by_key[entry.key] = entry
         return from_entry(entry)
 
 
-def list_page_entries(store: NamespaceStore, namespace: str) -> list[MemoryEntry]:
-    """Return the entries of a namespace that are pages."""
-    query = MemoryQuery(namespace, filter={"category": PAGE_CATEGORY})
+def list_page_entries(
+    store: NamespaceStore, namespace: str, *, include_former: bool = True
+) -> list[MemoryEntry]:
+    """Return the entries of a namespace that are pages: all, or those that hold now."""
+    is_page_query = {"category": PAGE_CATEGORY}
+    query = MemoryQuery(namespace, filter=is_page_query, include_former=include_former)
     return [entry for entry in store.recall(query) if is_page(entry)]
 
 

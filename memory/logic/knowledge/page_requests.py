@@ -147,7 +147,7 @@ def _replace_page(
         updated = replace(updated, sources=page.sources)
     elif existing.sources:
         updated = carry_sources(existing, updated)
-    return existing if updated == existing else store.update_page(updated)
+    return store.replace_page(existing, updated)
 
 
 def _pick_free_id(title: str, used_ids: Set[str]) -> str:

@@ -158,7 +158,7 @@ def find_source(store: NamespaceStore, namespace: str, source_id: str) -> WikiSo
 
 def list_sources(store: NamespaceStore, namespace: str) -> list[WikiSource]:
     """Return the sources by id. Those in quarantine are not among them."""
-    query = MemoryQuery(namespace, filter={"category": SOURCE_CATEGORY})
+    query = MemoryQuery(namespace, filter={"category": SOURCE_CATEGORY}, include_former=True)
     sources = [read_source(entry) for entry in store.recall(query) if is_source(entry)]
     return sorted(sources, key=lambda source: source.id)
 

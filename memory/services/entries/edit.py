@@ -24,6 +24,7 @@ from memory.services.gateway.namespace_access import NamespaceAccess
 
 
 FILTERED_FIELDS: Final = {"value", "metadata", "tier"}  # the content filter checks changes of these
+EMPTY_FIELDS: Final = {"value", "valid_from", "valid_until"}  # these may become None
 
 
 class RevisionConflict(AlreadyExists):
@@ -39,11 +40,13 @@ def edit(
     reason: str = "",
     **changes: Any,  # fields of EntryContent
 ) -> MemoryEntry:
-    """Edit the entry and return it. A field that is None stays as it is, except ``value``; the expiry always stays.
+    """Edit the entry and return it. A field that is None stays as it is, except ``EMPTY_FIELDS``; the expiry always stays.
 
     If the new content needs a review, it is stored and returned as a quarantined entry, and this one isn't changed.
     """
-    changes = {name: new for name, new in changes.items() if new is not None or name == "value"}
+    changes = {
+        name: new for name, new in changes.items() if new is not None or name in EMPTY_FIELDS
+    }
     with open_entry(caller, "write", "memory.edited", entry_id) as access:
         namespace = access.claim()
         rows.expire(namespace, access.now)

@@ -60,7 +60,8 @@ def forget(
         if access.external is not None:
             # An external provider records no changes that could be undone, so it deletes permanently.
             store = access.open_store()
-            entries = store.recall(MemoryQuery(access.text, key=key, filter=filter))
+            query = MemoryQuery(access.text, key=key, filter=filter, include_former=True)
+            entries = store.recall(query)
             access.detail["keys"] = count = sum(
                 store.delete(access.text, entry.key) for entry in entries
             )

@@ -73,7 +73,7 @@ def list_entries(
     limit: int = 50,
     offset: int = 0,
 ) -> EntryPage:
-    """Return a page of the entries, newest first, including quarantined ones, which recall leaves out."""
+    """Return a page of the entries, newest first, including quarantined and former ones, which recall leaves out."""
     with open_namespace(
         caller, "view", "memory.listed", scope=scope, namespace=namespace
     ) as access:
@@ -84,9 +84,10 @@ def list_entries(
         page = slice(offset, offset + min(limit, MAX_PAGE_SIZE))
         if access.external is not None:
             # An external provider returns the newest first, and no quarantined entries.
+            everything = MemoryQuery(row.text, filter=filter, include_former=True)
             matching = [
                 entry
-                for entry in access.open_store().recall(MemoryQuery(row.text, filter=filter))
+                for entry in access.open_store().recall(everything)
                 if text.casefold() in build_search_text(entry.key, entry.value).casefold()
                 and category in (None, "", entry.category)
                 and tier in (None, "", entry.tier.value)

@@ -49,12 +49,12 @@ def plan_forgetting(
     if entry_ids is None:
         check_selection(key, filter)
         select = partial(apply_selection, key=key, filter_=filter)
-        build_query = partial(MemoryQuery, key=key, filter=filter)
+        build_query = partial(MemoryQuery, key=key, filter=filter, include_former=True)
         return _preview(caller, scope, namespace, select, build_query)
     check_entry_count(entry_ids)
     shared = get_shared_namespace(caller, entry_ids)
     ids = {UUID(str(entry_id)) for entry_id in entry_ids}
-    preview = _preview(caller, None, shared, lambda query: query.filter(pk__in=ids), MemoryQuery)
+    preview = _preview(caller, None, shared, lambda query: query.filter(pk__in=ids), _query_all)
     if preview.count != len(ids):
         raise NotFound(_("Memory not found. It may have been forgotten already."))
     return preview
@@ -65,7 +65,7 @@ def plan_clearing(
     caller: MemoryCaller, *, scope: str | None = None, namespace: str | None = None
 ) -> ForgetPreview:
     """Return what ``clear`` would remove, with the same checks and errors."""
-    return _preview(caller, scope, namespace, lambda query: query, MemoryQuery)
+    return _preview(caller, scope, namespace, lambda query: query, _query_all)
 
 
 def preview_entries(entries: Collection[Entry]) -> ForgetPreview:
@@ -78,6 +78,10 @@ def preview_entries(entries: Collection[Entry]) -> ForgetPreview:
     size = sum(entry.size for entry in entries)
     kept_tables = {"memory_revision": counts.pop("memory_revision")}
     return ForgetPreview(len(entries), size, {"memory_entry": len(entries), **counts}, kept_tables)
+
+
+def _query_all(namespace: str) -> MemoryQuery:
+    return MemoryQuery(namespace, include_former=True)
 
 
 def _preview(

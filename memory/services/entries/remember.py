@@ -117,7 +117,7 @@ def _find_known(access: NamespaceAccess, params: StoreParams) -> MemoryEntry | N
     """Return the entry that has the statement already, and note it in the audit entry."""
     if params.tier is Tier.QUARANTINE:
         return None
-    known_entry = find_known(params, access.open_store())
+    known_entry = find_known(params, access.open_store(), access.now)
     if known_entry is not None:
         access.detail.update(key=hash_key(known_entry.key), keys=0, known=known_entry.id)
     return known_entry

@@ -12,15 +12,19 @@ from config.postgres.outages import is_outage, retry_during_outage
 from memory.core.errors import ProviderAway
 from memory.core.records import Json, MemoryEntry, MemoryQuery
 from memory.core.scopes import compute_lifetime, get_stream_name, replace_group
+from memory.embedding.judge import find_judge
 from memory.logic.conversations.conversation_requests import ConversationRequest, ConversationResult
 from memory.logic.engine_port import (
     EnginePort,
+    LearnRequest,
     Redact,
     Step,
     StepOrigin,
     StoreRequest,
     keep_unchanged,
 )
+from memory.logic.judgement.judge import Judge, Proposal
+from memory.logic.judgement.operations import LearnedChange
 from memory.logic.knowledge.named_bases import NamedKnowledgeBase
 from memory.logic.knowledge.page_queries import PageHit, PageQuery
 from memory.logic.knowledge.page_requests import PageWriteResult
@@ -28,6 +32,7 @@ from memory.logic.wiki.actions import WikiAction, WikiResult
 from memory.providers.postgres.provider import run_in_database_thread
 from memory.services.conversations.conversation import handle_conversation
 from memory.services.entries.forget import forget
+from memory.services.entries.learn import learn, propose_facts
 from memory.services.entries.remember import remember
 from memory.services.entries.run_notes import save_run_todos
 from memory.services.gateway.caller import CallOrigin, MemoryCaller
@@ -93,6 +98,9 @@ class RunMemory(EnginePort):
 
         await self.run(save)
 
+    def _find_judge(self) -> Judge | None:
+        return find_judge()
+
     def _recall(self, step: Step, query: MemoryQuery, injected: bool) -> list[MemoryEntry]:
         return recall(
             self._build_caller(step),
@@ -104,6 +112,8 @@ class RunMemory(EnginePort):
             injected=injected,
             recency_days=query.recency_days,
             min_score=query.min_score,
+            valid_at=query.valid_at,
+            include_former=query.include_former,
         )
 
     def _store(self, step: Step, request: StoreRequest) -> MemoryEntry:
@@ -115,8 +125,13 @@ class RunMemory(EnginePort):
             metadata=request.metadata,
             tier=request.tier,
             ttl_seconds=compute_lifetime(step.scope, request.ttl_seconds, request.tier),
-            once=request.once,
         )
+
+    def _propose(self, step: Step, message: str) -> Proposal:
+        return propose_facts(self._build_caller(step), scope=step.scope, message=message)
+
+    def _learn(self, step: Step, request: LearnRequest) -> list[LearnedChange]:
+        return learn(self._build_caller(step), scope=step.scope, request=request)
 
     def _delete(self, step: Step, key: str | None, filter_: Mapping[str, Json] | None) -> int:
         return forget(self._build_caller(step), scope=step.scope, key=key, filter=filter_).count

@@ -124,7 +124,9 @@ def load_contents(access: NamespaceAccess, namespace: Namespace | None) -> Names
     if namespace is None:
         return NamespaceContents(lambda key: None)
     newest_first = ("-updated_at", "-id")
-    visible = rows.find_visible(namespace, access.now).order_by(*newest_first)
+    # What holds no more may become true again: a former entry makes no new statement a repetition.
+    visible = rows.find_visible(namespace, access.now, holding_at=access.now)
+    recent = visible.order_by(*newest_first)
     quarantined = rows.find_living(namespace).filter(tier=Tier.QUARANTINE).order_by(*newest_first)
     rejected = quarantined.filter(metadata__review=str(TierAction.REJECT))
 
@@ -135,7 +137,7 @@ def load_contents(access: NamespaceAccess, namespace: Namespace | None) -> Names
 
     return NamespaceContents(
         find_living,
-        [rows.build_entry(entry, namespace.text) for entry in visible[: LIMITS.recent_count]],
+        [rows.build_entry(entry, namespace.text) for entry in recent[: LIMITS.recent_count]],
         list(rejected.values_list("value", flat=True)[:MAX_REJECTED]),
     )
 

@@ -57,7 +57,6 @@ INCLUDE_RECENT = Field(
     "include_recent",
     gettext_noop("Add recent memories"),
     Widget.SWITCH,
-    initial=True,
     help=gettext_noop(
         "If the search finds fewer than the maximum, the most recent memories are added, so that a small memory is used as a whole."
     ),

@@ -193,6 +193,17 @@ class MemoryWritten(Event):
     scope: str
     namespace: str
     entry: Mapping[str, Json]  # id, key, value
+    replaced: Sequence[Mapping[str, Json]] = ()  # the entries that no longer hold because of it
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryEnded(Event):
+    """Entries no longer hold, and nothing took their place."""
+
+    name: ClassVar[str] = "memory_ended"
+    node: str
+    scope: str
+    entries: Sequence[Mapping[str, Json]]  # id, key, value
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +220,7 @@ class MemoryKeptOut(Event):
 
 @dataclass(frozen=True, slots=True)
 class MemoryForgotten(Event):
-    """``count`` entries were soft-deleted: those under ``key``, or those that match ``filter``."""
+    """``count`` entries were soft-deleted: those under ``key``, those that match ``filter``, or ``entries``."""
 
     name: ClassVar[str] = "memory_forgotten"
     node: str
@@ -217,6 +228,7 @@ class MemoryForgotten(Event):
     count: int
     key: str | None = None
     filter: Mapping[str, Json] | None = None
+    entries: Sequence[Mapping[str, Json]] = ()  # id, key, value, where a person asked for it
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,7 +114,7 @@ class CaseRunner:
 
     async def run(self, document: Document, case: Case) -> CaseResult:
         services = self.services
-        memory = memory_app.InMemoryProvider() if memory_app.is_on() else None
+        memory = memory_app.make_temporary_memory() if memory_app.is_on() else None
         make_runner = partial(
             WorkflowRunner,
             memory=memory,

@@ -83,7 +83,7 @@ def collect_material(request: ModelRequest) -> Material:
     question, other_text = _split_question(prompt)
     collector = _Collector(question)
     collector.add_memories(
-        ("" if is_built_key(hit.key, hit.value) else hit.key, hit.value, hit.score or 0.0)
+        ("" if is_built_key(hit.key) else hit.key, hit.value, hit.score or 0.0)
         for hit in request.memories
     )
     collector.add_memories(memories)
@@ -211,7 +211,7 @@ def _to_number(value: Any) -> float:
 
 def _iter_texts(key: str, value: Any) -> Iterator[tuple[str, str]]:
     """Yield each text in a value with its label: the words of its key, which help to find it."""
-    is_unnamed = _MACHINE_KEY.search(key) or is_built_key(key, value)
+    is_unnamed = _MACHINE_KEY.search(key) or is_built_key(key)
     label = "" if is_unnamed else re.sub(r"[_\-.]+", " ", key).strip()
     if isinstance(value, str):
         if value.strip():

@@ -1,5 +1,4 @@
-"""Solves the tasks about one text, without a model: chooses a class by its words, extracts values by their names, and
-lists the facts that it states.
+"""Solves the tasks about one text, without a model: chooses a class by its words, and extracts values by their names.
 
 It finds only what the text says in so many words, such as “city: Paris”, “the price is 3” or one of the options.
 """
@@ -10,8 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from workflows.engine.errors import ModelNeeded
-from workflows.engine.ports import CHOICE_TASK, CONDITIONS_TASK, FACTS_TASK, ModelRequest
-from workflows.engine.sentences import list_statements
+from workflows.engine.ports import CHOICE_TASK, CONDITIONS_TASK, FACTS_TASK, UNDECIDED, ModelRequest
 from workflows.engine.tool_calls import ToolCall
 from workflows.llm.offline import words
 from workflows.llm.offline.filling import Schema, find_schema
@@ -42,8 +40,7 @@ def solve_task(request: ModelRequest) -> Reply | None:
     if request.subject is None:
         return None
     if request.task == FACTS_TASK:
-        facts = list_statements(request.subject)
-        return Reply(json.dumps({"facts": facts}, ensure_ascii=False))
+        return Reply(UNDECIDED)
     tool = request.tools[0] if request.tools and request.tool_choice != "none" else None
     schema = tool.parameters if tool else find_schema(request)
     if schema is None:

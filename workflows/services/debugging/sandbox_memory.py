@@ -91,7 +91,7 @@ def _apply(run: Run, row: DryRunChange) -> None:
         scope=row.scope,
         key=row.key,
         ttl_seconds=entry.get("ttl_seconds"),
-        **{name: entry[name] for name in memory_app.CONTENT if name in entry},
+        **memory_app.read_content(entry),
     )
 
 

@@ -1,4 +1,4 @@
-"""Remember with facts: what the model finds is stored once each; without a model the rules decide."""
+"""Remember with facts: what the model decides is done to memory; without a model memory decides itself."""
 
 import itertools
 import json
@@ -11,6 +11,7 @@ from memory.providers.in_memory import InMemoryProvider
 from tests.support.documents import document, end, node, start
 from workflows.engine.errors import ModelFailed
 from workflows.engine.language.document import Document
+from workflows.engine.nodes.memory.entry_keys import is_built_key
 from workflows.engine.ports import (
     FACTS_TASK,
     ModelChunk,
@@ -67,8 +68,77 @@ async def run(
     return result, written
 
 
+def operations(*all_of_them: dict[str, str]) -> dict[str, Any]:
+    return {"operations": [*all_of_them]}
+
+
+def add(text: str, evidence: str) -> dict[str, str]:
+    return {"action": "add", "text": text, "evidence": evidence}
+
+
 def values(memory: InMemoryProvider) -> list[Any]:
-    return [entry.value for entry in memory.living("user:mia").values()]
+    """What holds now."""
+    return [e.value for e in memory.living("user:mia").values() if e.valid_until is None]
+
+
+async def test_model_sees_what_is_known_and_replaces_it() -> None:
+    memory = InMemoryProvider()
+    await run(memory, None, "I live in Berlin.")
+    replace = {
+        "action": "replace",
+        "id": "k1",
+        "text": "I live in Lyon.",
+        "evidence": "moved to Lyon",
+    }
+    models = ScriptedModel(operations(replace))
+
+    result, (written,) = await run(memory, models, "We moved to Lyon!")
+
+    (request,) = models.requests
+    assert json.loads(request.messages[-1].text)["known"] == [
+        {"id": "k1", "text": "I live in Berlin."}
+    ]
+    former, current = memory.living("user:mia").values()
+    assert (former.value, current.value) == ("I live in Berlin.", "I live in Lyon.")
+    assert (former.replaced_by, current.replaces) == (current.id, former.id)
+    assert former.valid_until is not None
+    assert current.valid_from is not None
+    assert [entry["value"] for entry in written.replaced] == ["I live in Berlin."]
+    (step,) = [step for step in result.steps if step.key.node_id == "keep"]
+    assert [entry["value"] for entry in step.outputs["ended"]] == ["I live in Berlin."]
+
+
+async def test_what_a_model_invents_is_dropped_and_named_in_the_trace() -> None:
+    memory = InMemoryProvider()
+    await run(memory, None, "I live in Berlin.")
+    models = ScriptedModel(
+        operations(
+            add("I am rich.", "I am rich"),
+            {"action": "end", "id": "k9", "evidence": "Hello there"},
+            {"action": "forget", "id": "k1", "evidence": "Hello there"},
+        )
+    )
+
+    result, written = await run(memory, models, "Hello there, how are you?")
+
+    assert (values(memory), written) == (["I live in Berlin."], [])
+    (step,) = [step for step in result.steps if step.key.node_id == "keep"]
+    assert [each["reason"] for each in step.inputs["dropped"]] == [
+        "the evidence is not in the message",
+        "the id is not one that was shown",
+        "the person did not ask to forget anything",
+    ]
+
+
+async def test_what_is_quarantined_replaces_and_forgets_nothing() -> None:
+    memory = InMemoryProvider()
+    await run(memory, None, "I live in Berlin.")
+    replace = {"action": "replace", "id": "k1", "text": "I live in Lyon.", "evidence": "to Lyon"}
+
+    await run(memory, ScriptedModel(operations(replace)), "I moved to Lyon", tier="quarantine")
+
+    former, held = memory.living("user:mia").values()
+    assert (former.valid_until, str(held.tier)) == (None, "quarantine")
 
 
 @pytest.mark.parametrize("models", [None, OfflineModels()], ids=["no model", "offline"])
@@ -82,7 +152,7 @@ async def test_without_a_model_statements_are_stored_and_questions_are_not(model
     assert values(memory) == ["I'm allergic to peanuts."]
     (entry,) = told.outputs["entries"]
     assert (told.outputs["stored"], told.outputs["key"]) == (True, entry["key"])
-    assert entry["key"].startswith("im-allergic-to-peanuts-")
+    assert is_built_key(entry["key"])
     assert ([], [entry["value"]]) == (nothing, [each.entry["value"] for each in written])
 
 
@@ -101,7 +171,12 @@ async def test_fact_that_is_known_is_not_stored_again() -> None:
 async def test_model_is_asked_for_facts_and_its_tokens_count() -> None:
     memory = InMemoryProvider()
     models = ScriptedModel(
-        {"facts": ["My name is Ana.", " I live\nin Lyon. ", "", "My name is Ana."]}
+        operations(
+            add("My name is Ana.", "Ana here"),
+            add(" I live\nin Lyon. ", "from Lyon"),
+            add("", "Ana"),
+            add("My name is Ana.", "Ana here"),
+        )
     )
     model = {"provider": "acme", "name": "small", "completion_params": {"temperature": 0}}
 
@@ -112,7 +187,9 @@ async def test_model_is_asked_for_facts_and_its_tokens_count() -> None:
     (request,) = models.requests
     assert (request.provider, request.model, request.task) == ("acme", "small", FACTS_TASK)
     assert request.json_schema is not None
-    assert json.loads(request.messages[-1].text) == {"message": "Ana here, from Lyon"}
+    turn = json.loads(request.messages[-1].text)
+    assert (turn["message"], turn["speaker"]) == ("Ana here, from Lyon", "mia")
+    assert "known" not in turn
     assert values(memory) == ["My name is Ana.", "I live in Lyon."]
     assert {e.metadata["topic"] for e in memory.living("user:mia").values()} == {"person"}
     (step,) = [step for step in result.steps if step.key.node_id == "keep"]
@@ -122,10 +199,10 @@ async def test_model_is_asked_for_facts_and_its_tokens_count() -> None:
 async def test_step_records_the_model_that_found_the_facts_and_its_cost() -> None:
     source = ModelSource("ollama", "tiny")
 
-    by_default, _ = await run(InMemoryProvider(), ScriptedModel({"facts": []}, source=source), "Hi")
+    by_default, _ = await run(InMemoryProvider(), ScriptedModel(operations(), source=source), "Hi")
     mapped, _ = await run(
         InMemoryProvider(),
-        ScriptedModel({"facts": []}, source=source),
+        ScriptedModel(operations(), source=source),
         "Hi",
         model={"provider": "acme", "name": "small"},
     )
@@ -149,7 +226,9 @@ async def test_further_keys_in_the_answer_of_a_model_do_no_harm() -> None:
     memory = InMemoryProvider()
 
     result, _ = await run(
-        memory, ScriptedModel({"facts": ["I live in Lyon."], "confidence": 0.9}), "Lyon is home"
+        memory,
+        ScriptedModel({**operations(add("I live in Lyon.", "Lyon")), "confidence": 0.9}),
+        "Lyon is home",
     )
 
     (step,) = [step for step in result.steps if step.key.node_id == "keep"]
@@ -157,7 +236,7 @@ async def test_further_keys_in_the_answer_of_a_model_do_no_harm() -> None:
 
 
 async def test_answer_is_context_in_the_language_of_the_message() -> None:
-    models = ScriptedModel({"facts": ["我住在里昂。"]})
+    models = ScriptedModel(operations(add("我住在里昂。", "我住在里昂")))
 
     await run(InMemoryProvider(), models, "是的，我住在里昂", answer_selector=["start", "text"])
 
@@ -168,10 +247,15 @@ async def test_answer_is_context_in_the_language_of_the_message() -> None:
 
 @pytest.mark.parametrize(
     "answers",
-    [[ModelFailed("No answer")], ["I can't do that."], ['{"facts": "none"}'], ['{"facts": [1]}']],
+    [
+        [ModelFailed("No answer")],
+        ["I can't do that."],
+        ['{"operations": "none"}'],
+        ['{"operations": [1]}'],
+    ],
     ids=["fails", "is no JSON", "is no list", "is no text"],
 )
-async def test_model_that_gives_no_facts_is_replaced_by_the_rules(answers: list[Any]) -> None:
+async def test_model_that_gives_no_operations_is_replaced_by_the_rules(answers: list[Any]) -> None:
     memory = InMemoryProvider()
 
     result, _ = await run(memory, ScriptedModel(*answers), "I live in Lyon. Where do I work?")

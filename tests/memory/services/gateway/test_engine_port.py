@@ -15,6 +15,7 @@ from memory.providers.in_memory import InMemoryProvider
 from memory.services.gateway.engine_port import RunMemory
 from tests.memory.services.conftest import in_run
 from tests.support.cast import make_cast
+from workflows.engine.memory_ports import FactOperation, LearningPort
 from workflows.engine.ports import MemoryPort, Origin
 
 
@@ -77,13 +78,14 @@ def test_fact_is_stored_once_and_a_repeated_step_is_told_that_it_stored_it() -> 
     alice = make_cast().alice
     port = RunMemory(in_run(alice, user_id="mia", conversation_id="c1", outside=True))
 
-    async def say(value: str, origin: Step) -> tuple[str, str, bool]:
-        entry, is_new = await port.store_fact(
-            scope="user", identity={}, origin=origin, key=f"k-{value[:9]}", value=value
-        )
-        return entry.key, entry.value, is_new
+    async def say(text: str, origin: Step) -> tuple[str, object, bool]:
+        operation = FactOperation("add", text, evidence=text, key=f"k-{text[:9]}")
+        at: dict[str, Any] = {"scope": "user", "identity": {}, "origin": origin}
+        (learned,) = await port.learn(**at, operations=[operation])
+        assert learned.entry is not None
+        return learned.entry.key, learned.entry.value, learned.is_new
 
-    async def work() -> list[tuple[str, str, bool]]:
+    async def work() -> list[tuple[str, object, bool]]:
         first, later = Step(node_id="a"), Step("r10", "a", "r10:a:")
         return [
             await say("I live in Lyon", first),
@@ -101,3 +103,8 @@ def test_fact_is_stored_once_and_a_repeated_step_is_told_that_it_stored_it() -> 
     with tenant([alice.team.id]):
         entries = Entry.objects.unscoped().order_by("key").values_list("key", "revision")
         assert [*entries] == [("k-I don't l", 1), ("k-I live in", 1)]
+
+
+@pytest.mark.parametrize("port", [RunMemory, ProviderPort])
+def test_port_can_learn(port: type) -> None:
+    assert issubclass(port, LearningPort)

@@ -11,7 +11,7 @@ from workflows.engine.kinds import NodeContext
 from workflows.engine.language.document import Json, Selector
 from workflows.engine.language.memory_usage import INITIAL_SCOPE, SCOPE_HELP, SCOPES
 from workflows.engine.language.untrusted import is_untrusted_memory
-from workflows.engine.memory_ports import KnowledgePort, WikiPort
+from workflows.engine.memory_ports import KnowledgePort, LearningPort, WikiPort
 from workflows.engine.ports import MemoryHit, MemoryPort, Origin
 from workflows.engine.runtime.events import MemoryKeptOut, MemoryRecalled, MemoryWritten
 from workflows.engine.text_rendering import as_text
@@ -59,6 +59,13 @@ def get_memory(ctx: NodeContext, scope: str) -> MemoryPort:
         message = f"sys.{variable} not set; required for {scope} scope"
         raise NodeFailed("MemoryIdentityMissing", message)
     return ctx.ports.memory
+
+
+def get_learning(ctx: NodeContext, scope: str) -> LearningPort:
+    memory = get_memory(ctx, scope)
+    if not isinstance(memory, LearningPort):
+        raise MemoryUnavailable("This memory provider doesn't take facts from messages")
+    return memory
 
 
 def get_knowledge(ctx: NodeContext, scope: str) -> KnowledgePort:

@@ -3,8 +3,8 @@
 Later nodes and runs can read it there unless it is quarantined.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 from pydantic import AliasChoices
@@ -17,20 +17,24 @@ from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.memory_usage import get_scope_label
 from workflows.engine.language.templating import Template
 from workflows.engine.language.untrusted import WEB, has_untrusted_source, needs_scope_review
+from workflows.engine.memory_ports import FactOperation, LearnedFact
 from workflows.engine.model_records import USAGE, describe_usage
 from workflows.engine.nodes.memory.entry_keys import build_key
-from workflows.engine.nodes.memory.facts import Extraction, extract_facts
+from workflows.engine.nodes.memory.fact_operations import ADD
+from workflows.engine.nodes.memory.facts import Decision, decide_facts
 from workflows.engine.nodes.memory.memory_access import (
     SCOPE_FIELD,
     TRUSTS_OUTSIDE_FIELD,
     build_quarantined_event,
     build_rejected_event,
     build_written_event,
+    get_learning,
     get_memory,
+    to_event_entry,
 )
 from workflows.engine.nodes.memory.model_text import HelperModel
-from workflows.engine.ports import FactPort, MemoryHit
-from workflows.engine.runtime.events import Event
+from workflows.engine.ports import MemoryHit
+from workflows.engine.runtime.events import Event, MemoryEnded, MemoryForgotten, MemoryKeptOut
 from workflows.engine.text_rendering import as_text
 from workflows.engine.texts import Phrase, Text, gettext_noop
 
@@ -91,8 +95,10 @@ class Stored:
 
     key: str
     entry: MemoryHit | None = None
-    event: Event | None = None
+    events: tuple[Event, ...] = ()
     reason: str = ""
+    ended: tuple[MemoryHit, ...] = ()
+    forgotten: tuple[MemoryHit, ...] = ()
 
 
 class MemoryStore(NodeKind[StoreConfig, PreparedStore]):
@@ -117,7 +123,7 @@ class MemoryStore(NodeKind[StoreConfig, PreparedStore]):
               initial=FACTS, choices=(
             (FACTS, gettext_noop("Facts from this turn")),
             (VARIABLE, gettext_noop("Value of a variable")),
-        ), help=gettext_noop("Facts are taken from the message by the model, or without a connected model by rules that leave out questions. Known facts are not stored again.")),
+        ), help=gettext_noop("What the message says about the person is stored, a fact that has changed takes the place of the old one, and what the person asks to forget is forgotten. The model decides, or without a connected model the language encoder that comes with Mnemoflow.")),
         Field("value_selector", gettext_noop("Variable"), Widget.SELECTOR, required=True,
               presets_message=True,
               help=gettext_noop("The message with the facts, or the value to store."),
@@ -168,6 +174,12 @@ class MemoryStore(NodeKind[StoreConfig, PreparedStore]):
             Output("key", "string", gettext_noop("Key of the stored entry, or of the first one")),
             Output("reason", "string", gettext_noop("Reason if not stored")),
             Output("entries", "array[object]", gettext_noop("What was stored: id, key, value")),
+            Output("ended", "array[object]", gettext_noop("What no longer holds: id, key, value")),
+            Output(
+                "forgotten",
+                "array[object]",
+                gettext_noop("What the person asked to forget: id, key, value"),
+            ),
         )
 
     def list_reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
@@ -200,33 +212,74 @@ class MemoryStore(NodeKind[StoreConfig, PreparedStore]):
         outputs = _build_outputs([stored])
         # Memory may have normalized the key or removed a secret from it; the entry's own key can be recalled.
         outputs["key"] = stored.key
-        return NodeResult(outputs, events=(stored.event,) if stored.event else ())
+        return NodeResult(outputs, events=stored.events)
 
 
 async def _store_facts(
     config: StoreConfig, metadata: dict[str, Json], tier: str, ctx: NodeContext
 ) -> NodeResult:
-    """Store the facts of the message, each as one entry."""
+    """Do to memory what the message says: store its facts, end what no longer holds, forget what it asks to forget."""
     message = as_text(ctx.pool.require(config.value_selector))
     selector = config.answer_selector
     answer = as_text(ctx.pool.get_or_none(selector)) if selector else ""
     ctx.record_inputs({"scope": config.scope, "metadata": metadata, "message": message})
-    get_memory(ctx, config.scope)  # before the model is paid for
-    extraction = await extract_facts(message, answer, config.model or HelperModel(), ctx)
-    ctx.recorded_inputs.update(_describe_extraction(extraction))
-    results = [
-        await _store(Draft(build_key(fact), fact), config, metadata, tier, ctx)
-        for fact in extraction.facts
-    ]
-    events = tuple(result.event for result in results if result.event)
+    memory = get_learning(ctx, config.scope)  # before the model is paid for
+    place: dict[str, Any] = {"scope": config.scope, "identity": ctx.identity, "origin": ctx.origin}
+    proposal = await memory.propose_facts(**place, message=message)
+    decision = await decide_facts(message, answer, proposal, config.model or HelperModel(), ctx)
+    operations = _limit_operations(decision.operations, tier)
+    ctx.recorded_inputs.update(_describe_decision(decision))
+    learned = await memory.learn(
+        **place, operations=operations, metadata=metadata, tier=tier, ttl_seconds=config.ttl_seconds
+    )
+    results = [_build_result(fact, config, ctx) for fact in learned]
     outputs = _build_outputs(results)
-    if extraction.usage and extraction.usage.total_tokens:
-        outputs[USAGE] = describe_usage(extraction.usage)
-    return NodeResult(outputs, events=events, usage=extraction.usage)
+    if decision.usage and decision.usage.total_tokens:
+        outputs[USAGE] = describe_usage(decision.usage)
+    events = tuple(event for result in results for event in result.events)
+    return NodeResult(outputs, events=events, usage=decision.usage)
 
 
-def _describe_extraction(extraction: Extraction) -> dict[str, Json]:
-    return {"facts": [*extraction.facts], "facts_by": extraction.method}
+def _limit_operations(operations: Sequence[FactOperation], tier: str) -> list[FactOperation]:
+    """Return the operations with keys. What is quarantined ends and forgets nothing until somebody approves it."""
+    if tier == QUARANTINE:
+        operations = [replace(o, action=ADD, targets=()) for o in operations if o.text]
+    return [replace(o, key=build_key(o.text)) if o.text else o for o in operations]
+
+
+def _describe_decision(decision: Decision) -> dict[str, Json]:
+    facts = [operation.text for operation in decision.operations if operation.text]
+    described: dict[str, Json] = {"facts": facts, "facts_by": decision.method}
+    if decision.dropped:
+        described["dropped"] = [
+            {"operation": dict(dropped.operation), "reason": dropped.reason}
+            for dropped in decision.dropped
+        ]
+    return described
+
+
+def _build_result(fact: LearnedFact, config: StoreConfig, ctx: NodeContext) -> Stored:
+    """Return what became of an operation, with the events that report it."""
+    node, scope = ctx.node_id, config.scope
+    ended = [to_event_entry(entry) for entry in fact.ended]
+    if fact.forgotten:
+        forgotten = [to_event_entry(entry) for entry in fact.forgotten]
+        event: Event = MemoryForgotten(node, scope, len(forgotten), entries=forgotten)
+        return Stored("", events=(event,), forgotten=tuple(fact.forgotten))
+    if fact.entry is None:
+        if fact.reasons:
+            kept_out = MemoryKeptOut(node, scope, "", list(fact.reasons))
+            return Stored("", events=(kept_out,), reason=fact.message)
+        events = (MemoryEnded(node, scope, ended),) if ended else ()
+        return Stored("", events=events, ended=tuple(fact.ended))
+    if not fact.is_new:
+        events = (MemoryEnded(node, scope, ended),) if ended else ()
+        return Stored(fact.entry.key, events=events, ended=tuple(fact.ended))
+    if config.tier != QUARANTINE and getattr(fact.entry, "tier", config.tier) == QUARANTINE:
+        held = build_quarantined_event(fact.entry, node, scope, fact.entry.key)
+        return Stored(fact.entry.key, events=(held,), reason=", ".join(held.reasons))
+    written = replace(build_written_event(fact.entry, node, scope), replaced=ended)
+    return Stored(fact.entry.key, fact.entry, (written,), ended=tuple(fact.ended))
 
 
 async def _store(
@@ -244,23 +297,18 @@ async def _store(
         "tier": tier,
         "ttl_seconds": config.ttl_seconds,
     }
-    is_new = True
     try:
-        if config.takes_facts and isinstance(memory, FactPort):
-            entry, is_new = await memory.store_fact(**arguments)
-        else:
-            entry = await memory.store(**arguments)
+        entry = await memory.store(**arguments)
     except Exception as fault:
         rejection = build_rejected_event(fault, ctx, config.scope, draft.key)
         if rejection is None:
             raise
-        return Stored(draft.key, event=rejection, reason=str(fault))
-    if not is_new:
-        return Stored(entry.key)
+        return Stored(draft.key, events=(rejection,), reason=str(fault))
     if config.tier != QUARANTINE and getattr(entry, "tier", config.tier) == QUARANTINE:
         held = build_quarantined_event(entry, ctx.node_id, config.scope, draft.key)
-        return Stored(draft.key, event=held, reason=", ".join(held.reasons))
-    return Stored(entry.key, entry, build_written_event(entry, ctx.node_id, config.scope))
+        return Stored(draft.key, events=(held,), reason=", ".join(held.reasons))
+    written = build_written_event(entry, ctx.node_id, config.scope)
+    return Stored(entry.key, entry, (written,))
 
 
 def _build_outputs(results: list[Stored]) -> dict[str, Json]:
@@ -275,6 +323,9 @@ def _build_outputs(results: list[Stored]) -> dict[str, Json]:
         "key": entries[0]["key"] if entries else "",
         "entries": entries,
     }
+    for name in ("ended", "forgotten"):
+        if hits := [hit for result in results for hit in getattr(result, name)]:
+            outputs[name] = [{"id": hit.id, "key": hit.key, "value": hit.value} for hit in hits]
     return {**outputs, "reason": "; ".join(reasons)} if reasons else outputs
 
 

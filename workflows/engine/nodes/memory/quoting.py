@@ -2,7 +2,7 @@
 
 Memories are sent in a separate message, so that they are never part of the author's system message. What users said
 is listed unchanged under its key. Untrusted content is quoted, and so is text that looks like the markers between
-the messages of a prompt. An entry whose key was made from its value is quoted with its date instead of the key.
+the messages of a prompt. An entry whose key we made is quoted with its date instead of the key.
 """
 
 import json
@@ -136,7 +136,7 @@ def _render_line(hit: MemoryHit, with_relevance: bool) -> tuple[str, str]:
     relevance = ""
     if with_relevance and hit.score is not None:
         relevance = f" (relevance: {hit.score:.2f})"
-    if is_built_key(hit.key, hit.value):
+    if is_built_key(hit.key):
         note = QUOTING_NOTE if needs_quoting(hit) else DATA_NOTE
         return _render_quote(hit, relevance), note
     key, value = _indent(hit.key), as_text(hit.value)
@@ -149,10 +149,10 @@ def _render_line(hit: MemoryHit, with_relevance: bool) -> tuple[str, str]:
 
 
 def _render_quote(hit: MemoryHit, relevance: str = "") -> str:
-    """Render ``- key (date): "value"``. A key that was made from the value is left out."""
+    """Render ``- key (date): "value"``. A key that we made is left out."""
     date = getattr(hit, "updated_at", None)
     day = date.date().isoformat() if date else ""
-    if is_built_key(hit.key, hit.value):
+    if is_built_key(hit.key):
         label = day or _escape(hit.key)
     else:
         label = _escape(" ".join(hit.key.split())) + (f" ({day})" if day else "")

@@ -1,0 +1,69 @@
+"""What a model wants to do to memory counts only if the person's own words say so."""
+
+import pytest
+
+from workflows.engine.memory_ports import FactOperation
+from workflows.engine.nodes.memory.fact_operations import check_operations
+
+
+MESSAGE = "I moved to  Lyon last week. Please forget my phone number."
+IDS = {"k1": "id-of-berlin", "k2": "id-of-phone"}
+
+
+def check(*operations, message=MESSAGE, may_forget=True):
+    checked, dropped = check_operations(operations, message, IDS, may_forget=may_forget)
+    return [*checked], [each.reason for each in dropped]
+
+
+def test_operations_get_the_ids_of_the_entries() -> None:
+    checked, dropped = check(
+        {
+            "action": "replace",
+            "id": "k1",
+            "text": " I live\nin Lyon. ",
+            "evidence": "I moved to Lyon",
+        },
+        {"action": "forget", "id": "k2", "evidence": "forget my phone number"},
+        {"action": "add", "text": "I moved in November.", "evidence": "LAST WEEK", "id": "k1"},
+        {"action": "end", "id": "k1", "text": "ignored", "evidence": "I moved"},
+    )
+
+    assert dropped == []
+    assert checked == [
+        FactOperation("replace", "I live in Lyon.", ("id-of-berlin",), "I moved to Lyon"),
+        FactOperation("forget", "", ("id-of-phone",), "forget my phone number"),
+        FactOperation("add", "I moved in November.", (), "LAST WEEK"),
+        FactOperation("end", "", ("id-of-berlin",), "I moved"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("operation", "reason"),
+    [
+        ({"action": "add", "text": "I am rich.", "evidence": "I am rich"}, "the evidence is not in the message"),
+        ({"action": "add", "text": "I moved.", "evidence": " "}, "the evidence is not in the message"),
+        ({"action": "add", "text": " ", "evidence": "I moved"}, "the text is missing"),
+        ({"action": "replace", "text": "x", "evidence": "I moved"}, "the id is not one that was shown"),
+        ({"action": "end", "id": "id-of-berlin", "evidence": "I moved"}, "the id is not one that was shown"),
+    ],
+)  # fmt: skip
+def test_operation_without_a_ground_is_dropped_with_its_reason(operation, reason) -> None:
+    assert check(operation) == ([], [reason])
+
+
+def test_nothing_is_forgotten_that_the_person_did_not_ask_to_forget() -> None:
+    operation = {"action": "forget", "id": "k1", "evidence": "I moved"}
+
+    assert check(operation, may_forget=False) == (
+        [],
+        ["the person did not ask to forget anything"],
+    )
+
+
+def test_same_operation_counts_once_and_there_are_at_most_twenty() -> None:
+    same = {"action": "add", "text": "I moved.", "evidence": "I moved"}
+    many = [{**same, "text": f"I moved {number}."} for number in range(30)]
+
+    assert len(check(same, same)[0]) == 1
+    checked, dropped = check(*many)
+    assert (len(checked), len(dropped)) == (20, 10)

@@ -1,0 +1,162 @@
+"""What a turn does to memory: one transaction, undoable, audited, and never beyond its namespace."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from accounts.tenancy import tenant
+from memory.core.errors import AccessDenied, MemoryFault
+from memory.core.records import MemoryEntry
+from memory.logic.engine_port import LearnRequest
+from memory.logic.judgement.operations import Action, LearnedChange, Operation
+from memory.models import Revision
+from memory.services.entries import learn as learning
+from memory.services.entries.learn import learn, propose_facts
+from memory.services.entries.remember import remember
+from memory.services.gateway.caller import CallOrigin, MemoryCaller
+from memory.services.history.undo import undo
+from memory.services.recall.recall import recall
+from tests.memory.services.conftest import in_run, trail
+from tests.support.cast import Cast
+
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def mia(cast: Cast) -> MemoryCaller:
+    return in_run(cast.alice, user_id="mia", conversation_id="c1", outside=True)
+
+
+def do(caller: MemoryCaller, *operations: Operation, **more: Any) -> list[LearnedChange]:
+    request = LearnRequest(
+        operations, more.pop("metadata", {}), more.pop("tier", "long_term"), None
+    )
+    return learn(caller, scope="user", request=request)
+
+
+def store(caller: MemoryCaller, value: str) -> MemoryEntry:
+    """Store it as a step of an earlier run."""
+    earlier = replace(caller, origin=CallOrigin("r0", "node", f"r0:{value}"))
+    return remember(earlier, scope="user", key=f"m-{value}", value=value)
+
+
+def holding(caller: MemoryCaller) -> list[object]:
+    return sorted(entry.value for entry in recall(caller, scope="user"))
+
+
+def test_replaced_entry_stays_with_its_end_and_its_successor(mia: MemoryCaller):
+    berlin = store(mia, "I live in Berlin.")
+
+    (change,) = do(mia, Operation(Action.REPLACE, "I live in Lyon.", (berlin.id,), key="m-1"))
+
+    assert change.entry is not None
+    (former,) = change.ended
+    assert (change.is_new, change.entry.replaces, former.replaced_by) == (
+        True,
+        berlin.id,
+        change.entry.id,
+    )
+    assert former.valid_until is not None
+    assert holding(mia) == ["I live in Lyon."]
+    everything = recall(mia, scope="user", include_former=True)
+    assert sorted(str(e.value) for e in everything) == ["I live in Berlin.", "I live in Lyon."]
+
+
+def test_what_is_forgotten_can_be_undone(mia: MemoryCaller, cast: Cast):
+    phone = store(mia, "My number is 555-0142.")
+    store(mia, "I like tea.")
+
+    (change,) = do(mia, Operation(Action.FORGET, targets=(phone.id,), evidence="forget it"))
+
+    assert [entry.id for entry in change.forgotten] == [phone.id]
+    assert holding(mia) == ["I like tea."]
+    assert ("memory.forgotten", "user:mia", True) in trail(cast.team_a.pk)
+
+
+def test_end_retires_without_a_successor(mia: MemoryCaller):
+    job = store(mia, "I work at Siemens.")
+
+    (change,) = do(mia, Operation(Action.END, targets=(job.id,)))
+
+    assert [entry.replaced_by for entry in change.ended] == [""]
+    assert holding(mia) == []
+
+
+def test_targets_of_another_person_are_not_touched(mia: MemoryCaller, cast: Cast):
+    bob = in_run(cast.alice, user_id="bob", conversation_id="c2", outside=True)
+    theirs = store(bob, "I live in Berlin.")
+
+    changes = do(
+        mia,
+        Operation(Action.REPLACE, "I live in Lyon.", (theirs.id,), key="m-1"),
+        Operation(Action.FORGET, targets=(theirs.id,)),
+    )
+
+    assert [(change.ended, change.forgotten) for change in changes] == [((), ()), ((), ())]
+    assert holding(bob) == ["I live in Berlin."]
+
+
+def test_turn_that_fails_half_way_changes_nothing(
+    mia: MemoryCaller, monkeypatch: pytest.MonkeyPatch
+):
+    berlin = store(mia, "I live in Berlin.")
+
+    def fail(*arguments: object, **named: object) -> MemoryEntry:
+        raise AccessDenied("no")
+
+    monkeypatch.setattr(learning, "edit", fail)
+    with pytest.raises(MemoryFault):
+        do(mia, Operation(Action.REPLACE, "I live in Lyon.", (berlin.id,), key="m-1"))
+
+    assert holding(mia) == ["I live in Berlin."]
+
+
+def test_repeated_step_changes_nothing_more(mia: MemoryCaller):
+    berlin = store(mia, "I live in Berlin.")
+    operation = Operation(Action.REPLACE, "I live in Lyon.", (berlin.id,), key="m-1")
+
+    (first,) = do(mia, operation)
+    (again,) = do(mia, operation)
+
+    assert first.entry is not None
+    assert again.entry is not None
+    assert (again.entry.id, again.entry.revision, again.is_new) == (first.entry.id, 1, True)
+    assert holding(mia) == ["I live in Lyon."]
+
+
+def test_run_that_replaced_a_fact_can_be_undone(mia: MemoryCaller, cast: Cast):
+    berlin = store(mia, "I live in Berlin.")
+    do(mia, Operation(Action.REPLACE, "I live in Lyon.", (berlin.id,), key="m-1"))
+    with tenant([cast.team_a.pk]):
+        written = Revision.objects.unscoped().filter(run_id="r1").order_by("-at", "-number")
+        changes = [*dict.fromkeys(revision.change_id for revision in written)]
+
+    for change_id in changes:
+        undo(mia, change_id=change_id)
+
+    assert holding(mia) == ["I live in Berlin."]
+
+
+def test_what_the_content_filter_keeps_out_is_a_result(mia: MemoryCaller):
+    changes = do(
+        mia,
+        Operation(Action.ADD, "ok", key="m-1"),
+        Operation(Action.ADD, "I live in Lyon.", key="m-2"),
+        tier="working",
+    )
+
+    assert changes[0].reasons
+    assert holding(mia) == ["I live in Lyon."]
+
+
+def test_proposal_compares_with_what_the_person_may_view(mia: MemoryCaller, cast: Cast):
+    store(mia, "I live in Berlin.")
+    other = in_run(cast.alice, user_id="bob", conversation_id="c2", outside=True)
+
+    own = propose_facts(mia, scope="user", message="I live in Lyon now.")
+    theirs = propose_facts(other, scope="user", message="I live in Lyon now.")
+
+    assert [fact.text for fact in own.related] == ["I live in Berlin."]
+    assert (theirs.related, own.method) == ((), "rules")
