@@ -102,7 +102,7 @@ def test_ready_workflow_has_no_problems_answers_and_remembers(mode: Mode, kinds:
     assert by_id["llm"].get("memory") == ({"enabled": True} if mode is Mode.CHAT else None)
     assert by_id["remember"]["source"] == "facts"
     assert by_id["llm"]["enhanced_memory"]["enabled"] is True
-    assert by_id["llm"]["enhanced_memory"]["include_recent"] is True  # a small memory as a whole
+    assert "include_recent" not in by_id["llm"]["enhanced_memory"]  # what is related, or nothing
     assert by_id["llm"]["enhanced_memory"]["scope"] == by_id["remember"]["scope"] == "user"
 
 

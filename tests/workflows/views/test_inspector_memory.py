@@ -48,11 +48,11 @@ def test_memory_is_one_switch_that_brings_its_settings(alice, kind) -> None:
     [switch] = re.findall(r'<input[^>]*id="f-enhanced-memory-enabled"[^>]*>', html)
     [turned] = re.findall(r'data-turns="([^"]*)"', switch)
     settings: dict[str, Any] = json.loads(unescape(turned))
-    assert {name: settings[name] for name in ("scope", "query_selector", "include_recent")} == {
+    assert {name: settings[name] for name in ("scope", "query_selector")} == {
         "scope": "user",
         "query_selector": ["start", "text"],
-        "include_recent": True,
     }
+    assert "include_recent" not in settings  # what is related, or nothing
     assert "data-drops" in switch
     body = html[html.index('data-section="enhanced_memory"') :]
     assert body.index("<details") < body.index('data-field="enhanced_memory.scope"')

@@ -202,13 +202,8 @@ def _get_default_instructions() -> str:
 
 
 def _build_recall(message: Selector) -> Json:
-    """Return the section of the LLM node that recalls memories, as its switch turns it on: a small memory as a whole."""
-    return {
-        "enabled": True,
-        "scope": MEMORY_SCOPE,
-        "query_selector": [*message],
-        "include_recent": True,
-    }
+    """Return the section of the LLM node that recalls memories, as its switch turns it on: what is related, or nothing."""
+    return {"enabled": True, "scope": MEMORY_SCOPE, "query_selector": [*message]}
 
 
 def _build_remember(message: Selector) -> dict[str, Json]:
