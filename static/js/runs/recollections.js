@@ -43,10 +43,29 @@ export function findUnmatchedQuery(entry, event, events) {
   return other?.query ?? "";
 }
 
-export function createWrittenRow(entry, template) {
+/** ``replaced``: the entries that no longer hold because of this one. */
+export function createWrittenRow(entry, template, replaced = []) {
   const row = template.content.cloneNode(true);
   fill(row, entry);
+  for (const former of replaced) {
+    row.querySelector(".recollection").append(createHint(template.dataset.replaced, former));
+  }
   return row;
+}
+
+/** Create the row of an entry that was forgotten, or that no longer holds; ``text`` says which. */
+export function createGoneRow(entry, text) {
+  const row = document.createElement("div");
+  row.className = "recollection";
+  row.append(createHint(text, entry));
+  return row;
+}
+
+function createHint(text, entry) {
+  const hint = document.createElement("p");
+  hint.className = "hint";
+  hint.textContent = text.replace("{value}", () => formatMemory(entry));
+  return hint;
 }
 
 function setScore(row, score, template) {

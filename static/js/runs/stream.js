@@ -6,13 +6,13 @@ import { createFile, listFiles, nameFiles, splitAtFiles } from "./file_values.js
 import { paintNode, resetGraph } from "./graph_states.js";
 import { LastingSource } from "./lasting_source.js";
 import { RecalledList } from "./recalled_list.js";
-import { createWrittenRow } from "./recollections.js";
+import { createGoneRow, createWrittenRow } from "./recollections.js";
 
 const template = (id) => document.getElementById(id);
 
 const EVENT_NAMES = [
-  "run_started", "node_state_change", "text_chunk", "memory_recalled", "memory_written", "memory_retrieval_error",
-  "human_input_required", "run_paused", "run_resumed", "step_edited", "agent_log", "run_finished",
+  "run_started", "node_state_change", "text_chunk", "memory_recalled", "memory_written", "memory_forgotten", "memory_ended",
+  "memory_retrieval_error", "human_input_required", "run_paused", "run_resumed", "step_edited", "agent_log", "run_finished",
 ];
 const ROUNDS_DELAY = 300; // milliseconds, in which further calls of an agent join a request for its rounds
 const getRunId = (address) => /([0-9a-f-]{36})/.exec(address)?.[1] ?? "";
@@ -96,9 +96,11 @@ class RunStream extends HTMLElement {
     memory_written: (event) => {
       if (event.scope === "run" && "withoutNotes" in this.dataset) return;
       const list = this.#findElement("written");
-      list?.append(createWrittenRow(event.entry, template("written-row")));
+      list?.append(createWrittenRow(event.entry, template("written-row"), event.replaced));
       this.#reveal(list, 1);
     },
+    memory_forgotten: (event) => this.#showGone(event.entries, "forgotten"),
+    memory_ended: (event) => this.#showGone(event.entries, "ended"),
     human_input_required: ({ wait }) => {
       if (!document.getElementById(`question-${wait.replaceAll("-", "")}`)) this.#loadQuestions();
     },
@@ -112,6 +114,15 @@ class RunStream extends HTMLElement {
     agent_log: () => this.#refreshRounds(),
     run_finished: (event) => this.#onFinished(event),
   };
+
+  /** Show the entries that a person asked to forget, or that no longer hold, beside those that were written. */
+  #showGone(entries, label) {
+    const list = this.#findElement("written");
+    const text = template("written-row")?.dataset[label];
+    if (!list || !text || !entries?.length) return;
+    list.append(...entries.map((entry) => createGoneRow(entry, text)));
+    this.#reveal(list, entries.length);
+  }
 
   #onResumed() {
     this.#isPaused = false;

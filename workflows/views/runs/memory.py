@@ -10,6 +10,7 @@ from accounts.principals import Principal
 from workflows import permissions, selectors
 from workflows.engine.language.document import Json
 from workflows.engine.runtime.events import (
+    MemoryEnded,
     MemoryForgotten,
     MemoryKeptOut,
     MemoryRecalled,
@@ -29,7 +30,9 @@ from workflows.views.runs.recalled_memory import (
 from workflows.views.value_text import format_entry, format_value
 
 
-MEMORY_EVENTS = (MemoryRecalled.name, MemoryWritten.name, MemoryKeptOut.name, MemoryForgotten.name)
+MEMORY_EVENTS = (
+    MemoryRecalled.name, MemoryWritten.name, MemoryKeptOut.name, MemoryForgotten.name, MemoryEnded.name
+)  # fmt: skip
 
 
 class RecalledEntry(NamedTuple):

@@ -1,6 +1,6 @@
-"""Other effects of a run on memory: memories that it forgot, and memories that the gate rejected or quarantined."""
+"""Other effects of a run on memory: memories that it forgot, that no longer hold, and that the gate rejected or quarantined."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -8,7 +8,12 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from accounts.principals import Principal
-from workflows.engine.runtime.events import MemoryForgotten, MemoryKeptOut
+from workflows.engine.runtime.events import (
+    MemoryEnded,
+    MemoryForgotten,
+    MemoryKeptOut,
+    MemoryWritten,
+)
 from workflows.models import Run, RunEvent
 from workflows.views.runs.memory import load_step_titles
 from workflows.views.runs.recalled_memory import SCOPE_LABELS, build_entry_url
@@ -30,12 +35,23 @@ PAUSED: Final = "paused"
 
 @dataclass(frozen=True, slots=True)
 class ForgottenMemory:
-    """Memories that a run forgot; ``target`` is their key or the metadata filter."""
+    """Memories that a run forgot; ``target`` is their key, the metadata filter, or what they said."""
 
     title: str
     scope_label: str | Promise
     target: str
     count: int
+
+
+@dataclass(frozen=True, slots=True)
+class FormerMemory:
+    """A memory that no longer holds since a run; ``successor`` took its place, if anything did."""
+
+    title: str
+    scope_label: str | Promise
+    value: str
+    successor: str
+    url: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +68,12 @@ class RejectedMemory:
 def build_other_changes(
     principal: Principal, run: Run, events: Iterable[RunEvent]
 ) -> dict[str, Any]:
-    """Build the context of forgotten and rejected memories; titles are loaded only if there are any."""
+    """Build the context of forgotten, former and rejected memories; titles are loaded only if there are any."""
     changes = [
-        event for event in events if event.name in (MemoryForgotten.name, MemoryKeptOut.name)
+        event
+        for event in events
+        if event.name in (MemoryForgotten.name, MemoryKeptOut.name, MemoryEnded.name)
+        or event.data.get("replaced")
     ]
     titles = load_step_titles(principal, run) if changes else {}
     forgotten = [
@@ -67,11 +86,26 @@ def build_other_changes(
         for event in changes
         if event.name == MemoryKeptOut.name and PAUSED not in event.data.get("reasons", ())
     ]
-    return {"forgotten": forgotten, "rejected": rejected}
+    former = [row for event in changes for row in _list_former(event, titles)]
+    return {"forgotten": forgotten, "former": former, "rejected": rejected}
+
+
+def _list_former(event: RunEvent, titles: Mapping[str, str]) -> Iterator[FormerMemory]:
+    data = event.data
+    is_write = event.name == MemoryWritten.name
+    entries = data.get("replaced") if is_write else data.get("entries")
+    successor = format_value(data["entry"].get("value")) if is_write else ""
+    for entry in entries or () if event.name in (MemoryWritten.name, MemoryEnded.name) else ():
+        yield FormerMemory(
+            _get_title(data, titles), _get_scope_label(data), format_value(entry.get("value")),
+            successor, build_entry_url(str(entry.get("id") or "")),
+        )  # fmt: skip
 
 
 def _build_forgotten(data: Mapping[str, Any], titles: Mapping[str, str]) -> ForgottenMemory:
-    target = data.get("key") or (format_value(data["filter"]) if data.get("filter") else "")
+    values = [format_value(entry.get("value")) for entry in data.get("entries") or ()]
+    filter_text = format_value(data["filter"]) if data.get("filter") else ""
+    target = data.get("key") or filter_text or " · ".join(values)
     return ForgottenMemory(
         _get_title(data, titles), _get_scope_label(data), str(target), int(data["count"])
     )
