@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from memory.core.entry_codec import CONTENT, get_state
+from memory.core.errors import NotAdmitted
 from memory.core.provider import NamespaceStore, utc_now
 from memory.core.records import Json, MemoryEntry, MemoryQuery, Source, StoreParams, Tier
 from memory.core.scopes import parse_tier
@@ -44,9 +45,17 @@ def build_fact_metadata(
     return {**metadata, ATTRIBUTE: str(clause.attribute)}
 
 
+def screen_content(params: StoreParams) -> StoreParams:
+    """Return the parameters without secrets; untrusted instructions are quarantined."""
+    return screen_params(params, get_origin(params)).params
+
+
 @dataclass(frozen=True)
 class StoreLearner:
-    """Performs operations on a store. Only entries of its namespace can be replaced or forgotten."""
+    """Performs operations on a store. Only entries of its namespace can be replaced or forgotten.
+
+    ``screen`` is the content filter. It may raise NotAdmitted, which becomes a result.
+    """
 
     store: NamespaceStore
     namespace: str
@@ -54,6 +63,7 @@ class StoreLearner:
     source: Source
     request: LearnRequest
     now: Callable[[], datetime] = utc_now
+    screen: Callable[[StoreParams], StoreParams] = screen_content
 
     def learn(self) -> list[LearnedChange]:
         return [self._perform(operation) for operation in self.request.operations]
@@ -70,7 +80,10 @@ class StoreLearner:
                 return self._add(operation, targets)
 
     def _add(self, operation: Operation, targets: list[MemoryEntry]) -> LearnedChange:
-        params = self._build_params(operation, targets)
+        try:
+            params = self.screen(self._build_params(operation, targets))
+        except NotAdmitted as fault:
+            return LearnedChange(operation.action, reasons=tuple(fault.reasons), message=str(fault))
         if params.tier is Tier.QUARANTINE:
             targets = []  # what nobody has approved takes no one's place
         elif (known := find_known(params, self.store, self.now())) is not None:
@@ -83,7 +96,7 @@ class StoreLearner:
     def _build_params(self, operation: Operation, targets: list[MemoryEntry]) -> StoreParams:
         request = self.request
         tier = parse_tier(request.tier)
-        params = StoreParams(
+        return StoreParams(
             self.namespace,
             operation.key,
             value=operation.text,
@@ -94,7 +107,6 @@ class StoreLearner:
             valid_from=self.now() if targets else None,
             replaces=targets[0].id if targets else "",
         )
-        return screen_params(params, get_origin(params)).params
 
     def _retire(self, targets: list[MemoryEntry], successor: str) -> Iterator[MemoryEntry]:
         for target in targets:

@@ -19,7 +19,9 @@ from memory.logic.conversations.conversation_requests import (
     parse_request,
     perform_request,
 )
-from memory.logic.engine_port import Redact, Step, StoreRequest, keep_unchanged
+from memory.logic.engine_port import LearnRequest, Redact, Step, StoreRequest, keep_unchanged
+from memory.logic.judgement.judge import Proposal
+from memory.logic.judgement.operations import LearnedChange
 from memory.logic.knowledge.named_bases import NamedKnowledgeBase
 from memory.logic.knowledge.page_queries import PageHit, PageQuery
 from memory.logic.knowledge.page_requests import PageWriteResult
@@ -75,6 +77,12 @@ class PartialMemory(RunMemory):
 
     def _store(self, step: Step, request: StoreRequest) -> MemoryEntry:
         return self._select(step)._store(step, request)
+
+    def _propose(self, step: Step, message: str) -> Proposal:
+        return self._select(step)._propose(step, message)
+
+    def _learn(self, step: Step, request: LearnRequest) -> list[LearnedChange]:
+        return self._select(step)._learn(step, request)
 
     def _delete(self, step: Step, key: str | None, filter_: Mapping[str, Json] | None) -> int:
         return self._select(step)._delete(step, key, filter_)

@@ -23,9 +23,11 @@ from memory.logic.conversations.conversation_requests import (
     ConversationResult,
     perform_request,
 )
-from memory.logic.engine_port import Redact, Step, StoreRequest, keep_unchanged
-from memory.logic.entries.known_statements import find_known
+from memory.logic.engine_port import LearnRequest, Redact, Step, StoreRequest, keep_unchanged
 from memory.logic.entries.tiers import is_rejected
+from memory.logic.judgement.judge import Proposal, propose
+from memory.logic.judgement.learning import StoreLearner, propose_for_store
+from memory.logic.judgement.operations import Action, LearnedChange, Operation
 from memory.logic.knowledge.knowledge_base import list_page_entries
 from memory.logic.knowledge.page_queries import (
     Address,
@@ -84,6 +86,47 @@ class SandboxMemory(RunMemory):
             record_reads(access, copy.list_unchanged(entries), injected=injected)
             return entries
 
+    def _propose(self, step: Step, message: str) -> Proposal:
+        with self._open(step, "view", "memory.recalled") as (access, copy):
+            access.detail.update(keys=0, sandbox=True)
+            judge = self._find_judge()
+            if access.is_withheld:
+                return propose(judge, message, judge.judge_message(message) if judge else (), ())
+            return propose_for_store(copy, access.text, message, judge)
+
+    def _learn(self, step: Step, request: LearnRequest) -> list[LearnedChange]:
+        return [self._learn_one(step, request, operation) for operation in request.operations]
+
+    def _learn_one(self, step: Step, request: LearnRequest, operation: Operation) -> LearnedChange:
+        """Perform one operation on the copy, with the permission that it needs on the real namespace."""
+        verb: Verb = "forget" if operation.action is Action.FORGET else "write"
+        with self._open(step, verb, "memory.rehearsed") as (access, copy):
+            access.detail["sandbox"] = True
+            ttl = compute_lifetime(step.scope, request.ttl_seconds, request.tier)
+            learner = StoreLearner(
+                copy,
+                access.text,
+                self._find_judge(),
+                access.caller.source,
+                replace(request, operations=(operation,), ttl_seconds=ttl),
+                screen=partial(self._admit, access, copy),
+            )
+            (change,) = learner.learn()
+            return change
+
+    def _admit(
+        self, access: NamespaceAccess, copy: DryRunStore, params: StoreParams
+    ) -> StoreParams:
+        """Return the parameters that the content filter lets through. Raise NotAdmitted if it rejects them."""
+        check_bound(access.policy, params.value, key=params.key, metadata=params.metadata)
+        check_params(params)
+        load = partial(_load_contents, access, copy)
+        admission = ingress_gate.check_ingress(params, load, ingress_gate.Writer.RUN)
+        params = admission.params
+        size = check_value(access.policy, params.value, key=params.key, metadata=params.metadata)
+        access.detail.update(admission.detail, key=hash_key(params.key), bytes=size)
+        return params
+
     def _store(self, step: Step, request: StoreRequest) -> MemoryEntry:
         with self._open(step, "write", "memory.rehearsed") as (access, copy):
             params = StoreParams(
@@ -96,21 +139,7 @@ class SandboxMemory(RunMemory):
                 ttl_seconds=compute_lifetime(step.scope, request.ttl_seconds, request.tier),
                 source=access.caller.source,
             )
-            check_bound(access.policy, params.value, key=params.key, metadata=params.metadata)
-            check_params(params)
-            load = partial(_load_contents, access, copy)
-            admission = ingress_gate.check_ingress(params, load, ingress_gate.Writer.RUN)
-            params = admission.params
-            if request.once and params.tier is not Tier.QUARANTINE:
-                known_entry = find_known(params, copy, access.now)
-                if known_entry is not None:
-                    access.detail.update(admission.detail, key=hash_key(known_entry.key), keys=0)
-                    return known_entry
-            size = check_value(
-                access.policy, params.value, key=params.key, metadata=params.metadata
-            )
-            access.detail.update(admission.detail, key=hash_key(params.key), bytes=size)
-            return copy.store(params)
+            return copy.store(self._admit(access, copy, params))
 
     def _delete(self, step: Step, key: str | None, filter_: Mapping[str, Json] | None) -> int:
         with self._open(step, "forget", "memory.rehearsed") as (access, copy):

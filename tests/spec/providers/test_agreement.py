@@ -54,7 +54,7 @@ FILTERS: st.SearchStrategy[Any] = st.recursive(
 START = Ticking().now
 SECONDS = st.none() | st.integers(-1, 9)
 VALIDITY: st.SearchStrategy[Any] = st.tuples(SECONDS, SECONDS).filter(
-    lambda pair: None in pair or bool(pair[0] < pair[1])
+    lambda pair: pair[0] is None or pair[1] is None or pair[0] < pair[1]
 )
 KEYS = st.sampled_from(["k1", "k2", "k3", "cat"])
 NAMESPACES = st.sampled_from(["user:mia", "conv:1"])

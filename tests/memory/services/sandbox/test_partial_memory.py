@@ -19,8 +19,10 @@ from memory.services.sandbox.partial_memory import (
     SentHistory,
     list_scopes_like,
 )
+from memory.services.sandbox.sandbox import SandboxMemory
 from tests.memory.services.conftest import in_run
 from tests.support.cast import Person
+from workflows.engine.memory_ports import FactOperation
 
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -118,3 +120,40 @@ def read_texts(result: Any) -> list[str]:
 def test_scopes_that_the_same_people_see_are_left_out_together():
     assert list_scopes_like({"user"}) == {"user"}
     assert list_scopes_like({"user", "conversation"}) == {"user", "conversation"}
+
+
+def test_facts_of_a_scope_that_is_left_out_change_nothing_real(alice: Person):
+    """What they replace and forget is a change of the copy, which the ledger has."""
+    ledger, caller = Changes(), make_caller(alice)
+
+    async def work() -> tuple[object, ...]:
+        real = RunMemory(caller)
+        home = await real.store(scope="user", key="home", value="I live in Berlin.", **at("0"))
+        dry = SandboxMemory(caller, ledger)
+        proposal = await dry.propose_facts(scope="user", message="I live in Lyon now.", **at())
+        operations = [
+            FactOperation("replace", "I live in Lyon.", (home.id,), "in Lyon", "m-1"),
+            FactOperation("forget", targets=(home.id,)),
+        ]
+        learned = await dry.learn(scope="user", operations=operations, **at("2"))
+        partial = make_port(caller, ledger, {"user"})
+        nothing = await partial.learn(scope="user", operations=operations[1:], **at("3"))
+        seen = await dry.recall(scope="user", **at("4"))
+        return (
+            [fact.text for fact in proposal.related],
+            [(len(change.ended), len(change.forgotten)) for change in (*learned, *nothing)],
+            [entry.value for entry in seen],
+        )
+
+    related, changed, seen = asyncio.run(work())
+    assert related == ["I live in Berlin."]
+    assert changed == [(1, 0), (0, 1), (0, 0)]
+    assert seen == ["I live in Lyon."]
+    assert [(row.operation, row.key) for row in ledger.rows] == [
+        ("store", "m-1"),
+        ("store", "home"),
+        ("forget", "home"),
+    ]
+    with tenant([alice.team.pk]):
+        (entry,) = Entry.objects.unscoped()
+    assert (entry.value, entry.valid_until, entry.deleted_at) == ("I live in Berlin.", None, None)
