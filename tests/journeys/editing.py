@@ -104,6 +104,16 @@ def id_in(page: Page) -> str:
     return found[1]
 
 
+def has_current_form(page: Page) -> bool:
+    """Whether the panel's form is as new as what the page knows of the draft: it is drawn again after each change."""
+    return bool(
+        page.evaluate(
+            "() => { const { inspector, edits } = mnemoflow.editor;"
+            " return inspector.current.revision >= edits.revision; }"
+        )
+    )
+
+
 def choose_in_menu(page: Page, command: str) -> None:
     """A row of the menu that is open, be it one level deeper."""
     menu = page.locator("#context-menu")

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from playwright.sync_api import BrowserContext, FloatRect, Locator, Page
 
+from tests.journeys.editing import has_current_form
 from tests.journeys.people import sign_in
 from tests.journeys.rooms import Rooms
 from tests.journeys.seeing import box_of, ready, until
@@ -108,8 +109,7 @@ class Seat:
         )
 
     def has_current_form(self) -> bool:
-        """Whether the panel's form is as new as what this browser knows of the draft."""
-        return bool(self.editor("(e) => e.inspector.current.revision >= e.edits.revision"))
+        return has_current_form(self.page)
 
     def drag(self, node: str, dx: int, dy: int) -> None:
         """By mouse, as a person does."""

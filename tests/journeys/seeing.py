@@ -3,11 +3,12 @@
 The browser tells what happens while somebody waits for its answer. So between two questions the page is asked to draw.
 """
 
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from typing import TypeVar
 
-from playwright.sync_api import Error, FloatRect, Locator, Page, expect
+from playwright.sync_api import Error, FloatRect, Locator, Page, Route, expect
 
 from tests.support import waiting
 
@@ -66,3 +67,28 @@ def follow(page: Page, link: Locator) -> None:
     """Press it, and wait for the whole next page: its keys and dialogs are of no use before its scripts have come."""
     with page.expect_navigation():
         link.click()
+
+
+class Gate:
+    """Before some addresses: requests wait there until the test lets them go."""
+
+    def __init__(self, page: Page, address: str | re.Pattern[str]) -> None:
+        self.waiting: list[Route] = []
+        self._page, self._is_open = page, False
+        page.route(address, self._take)
+
+    def let_one_go(self) -> None:
+        until(self._page, lambda: self.waiting, why="nothing was asked")
+        self.waiting.pop(0).continue_()
+
+    def open(self) -> None:
+        """For those that wait, and for all that come later."""
+        self._is_open = True
+        while self.waiting:
+            self.waiting.pop(0).continue_()
+
+    def _take(self, route: Route) -> None:
+        if self._is_open:
+            route.continue_()
+        else:
+            self.waiting.append(route)

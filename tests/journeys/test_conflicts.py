@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Route, expect
+from playwright.sync_api import Locator, expect
 
 from tests.journeys.pairing import Pair, Seat, open_editor, pair, rename
 from tests.journeys.rooms import Rooms
+from tests.journeys.seeing import Gate
 from tests.journeys.shell import Shell
 from tests.support.stack import LiveStack
 
@@ -130,18 +131,17 @@ def test_field_lost_while_its_text_is_on_its_way_is_one_decision(both: Pair):
     alice, bob = both.seats
     hers, his = template_in(alice, "t1"), template_in(bob, "t1")
     reported = bob.page.locator("#reported")
-    held: list[Route] = []
+    gate = Gate(bob.page, "**/draft/")
 
-    bob.page.route("**/draft/", lambda route: held.append(route), times=1)
     his.press_sequentially("C2 ")
-    both.until(lambda: bob.editor("(e) => e.edits.waiting.length") == 1 and held)
+    both.until(lambda: bob.editor("(e) => e.edits.waiting.length") == 1 and gate.waiting)
     hers.fill("C1")
     hers.blur()
     both.until(lambda: template_of(both, "t1") == "C1")
     both.until(
         lambda: bob.editor("(e) => e.edits.revision") == alice.editor("(e) => e.edits.revision")
     )
-    held[0].continue_()
+    gate.open()
     expect(reported).to_have_text("Conflicts: 1")
     his.press_sequentially("more ")
 
@@ -254,17 +254,16 @@ def test_field_read_anew_before_its_change_is_heard_of_takes_back_nothing(both: 
     """Her form asks the server after each save: the answer may hold his edit before the line tells of it."""
     alice, bob = both.seats
     hers, his = template_in(alice, "t1"), template_in(bob, "t1")
-    held: list[Route] = []
 
     hers.press("Home")
     both.until_equal()
-    alice.page.route("**/changes/**", lambda route: held.append(route), times=1)
+    changes = Gate(alice.page, "**/changes/**")
     his.fill("B")
     his.blur()
     both.until(lambda: template_of(both, "t1") == "B")
-    both.until(lambda: held, "she never asks what has changed")
+    both.until(lambda: changes.waiting, "she never asks what has changed")
     alice.editor("(e) => e.inspector.reload()")
-    held[0].continue_()
+    changes.open()
     both.until(
         lambda: alice.editor("(e) => e.edits.revision") == bob.editor("(e) => e.edits.revision")
     )

@@ -1,13 +1,13 @@
 """Small things that make the editor quiet: what is offered, what is said, where the focus and the view are."""
 
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Page, expect
 
 from tests.journeys.building import new_workflow
 from tests.journeys.canvas_document import node, workflow
 from tests.journeys.drawing import open_board
 from tests.journeys.editing import Draft, open_sample
-from tests.journeys.seeing import ready, steady, until
+from tests.journeys.seeing import Gate, ready, steady, until
 
 
 pytestmark = pytest.mark.browser
@@ -286,18 +286,17 @@ def test_find_gets_what_is_typed_however_quickly_it_follows_the_commands(draft: 
 
 
 def test_picker_that_is_opened_before_the_last_node_has_come_keeps_the_focus(draft: Draft):
-    page, late = draft.page, list[Route]()
-    page.route("**/draft/", lambda route: late.append(route), times=1)
+    page, gate = draft.page, Gate(draft.page, "**/draft/")
     before = len(draft.titles)
     draft.focus("Recall")
     page.keyboard.press("a")
     draft.pick("template")
-    until(page, lambda: late)
+    until(page, lambda: gate.waiting)
 
     page.keyboard.press("a")
     field = page.locator("#picker-query")
     expect(field).to_be_focused()
-    late[0].continue_()
+    gate.open()
     draft.heard("Added Template after Recall")  # said when the node has come
 
     expect(field).to_be_focused()

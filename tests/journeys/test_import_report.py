@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 import yaml
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Page, expect
 
 from tests.journeys.drawing import CANVAS, EXPORT, open_board
-from tests.journeys.seeing import box_of, until
+from tests.journeys.seeing import Gate, box_of, until
 
 
 pytestmark = pytest.mark.browser
@@ -164,15 +164,11 @@ def test_choice_made_before_the_scripts_have_come_is_carried_out(signed_in: Page
     page.goto("/workflows/")
     drop(page, "body")
     expect(page.locator("#import-report")).to_be_visible()
-    held: list[Route] = []
-    scripts = re.compile(r"/(app|htmx)[^/]*\.js")
-    page.route(scripts, lambda route: held.append(route))
+    scripts = Gate(page, re.compile(r"/(app|htmx)[^/]*\.js"))
 
     page.goto(page.url, wait_until="commit")
     page.get_by_label("Tool for forecast").select_option(label="DuckDuckGo search")
-    for route in held:
-        route.continue_()
-    page.unroute(scripts)
+    scripts.open()
 
     expect(page.locator("#import-report")).to_contain_text(
         "Replace the tool forecast by DuckDuckGo search"

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Page, expect
 
-from tests.journeys.seeing import ready, until
+from tests.journeys.seeing import Gate, ready, until
 
 
 pytestmark = pytest.mark.browser
@@ -159,26 +159,19 @@ def test_text_that_comes_back_together_with_the_edit_of_somebody_else_is_no_conf
     text.click()
     editor.keyboard.type("one ")
     saved(editor)
-    late: list[Route] = []
-
-    def hold(route: Route) -> None:
-        late.append(route)
-
-    editor.route(CHANGES, hold)
+    changes = Gate(editor, CHANGES)
     other = editor.context.new_page()
     other.goto(editor.url)
     ready(other)
     other.evaluate(
         "mnemoflow.editor.edits.send([{op: 'rename', id: 'llm', title: 'Ponder'}], {label: 'x'})"
     )
-    until(editor, lambda: late)
+    until(editor, lambda: changes.waiting)
     with editor.expect_response(lambda response: response.request.method == "PATCH"):
         editor.keyboard.type("two ")
     editor.keyboard.type("three")
 
-    for route in late:
-        route.continue_()
-    editor.unroute(CHANGES)
+    changes.open()
 
     expect(editor.locator(".insp-title")).to_have_value("Ponder")
     until(editor, lambda: data_of(editor, "llm")["prompt_template"][0]["text"] == "one two three")

@@ -5,11 +5,11 @@ import re
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Page, expect
 
 from tests.journeys.drawing import open_board
 from tests.journeys.editing import Draft
-from tests.journeys.seeing import until
+from tests.journeys.seeing import Gate, until
 
 
 pytestmark = pytest.mark.browser
@@ -102,8 +102,7 @@ def test_conditions_typed_faster_than_the_server_answers_are_no_conflict(signed_
     panel = page.locator("#panel-node")
     choose(panel, "metadata_filtering_mode", "manual")
     draft.saved()
-    late: list[Route] = []
-    page.route(SAVE_OR_FORM, lambda route: late.append(route))
+    gate = Gate(page, SAVE_OR_FORM)
 
     conditions = panel.locator("[data-field=metadata_filtering_conditions]")
     conditions.get_by_role("button", name="Add condition").click()
@@ -113,12 +112,9 @@ def test_conditions_typed_faster_than_the_server_answers_are_no_conflict(signed_
     value.click()
     for word in ("money", " and", " more", " than", " that"):
         page.keyboard.type(word)
-        until(page, lambda: late)
-        late.pop(0).continue_()  # so the answer to something earlier comes while this is typed
+        gate.let_one_go()  # so the answer to something earlier comes while this is typed
     value.press("Tab")
-    for route in late:
-        route.continue_()
-    page.unroute(SAVE_OR_FORM)
+    gate.open()
 
     draft.saved()
     (condition,) = data(draft)["metadata_filtering_conditions"]["conditions"]

@@ -3,10 +3,10 @@
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Page, expect
 
 from tests.journeys.editing import import_workflow
-from tests.journeys.seeing import ready, until
+from tests.journeys.seeing import Gate, ready, until
 
 
 pytestmark = pytest.mark.browser
@@ -115,15 +115,14 @@ def test_late_rounds_leave_the_metadata_of_an_ended_run(signed_in: Page) -> None
     run_id = start_run(page)
     page.goto(f"/runs/{run_id}/")
     expect(page.locator("#run-metadata")).to_contain_text("Make a table of my friends")
-    late: list[Route] = []
-    page.route("**/rounds/", lambda route: late.append(route))
+    rounds = Gate(page, "**/rounds/")
 
     page.locator(".question textarea").fill("Three")
     page.get_by_role("button", name="Send").click()
     expect(page.locator("#run-body .todo-list")).to_contain_text("3 of 3 done")
-    assert late
+    assert rounds.waiting
     page.evaluate(NOTE_ANSWERS)
-    late[0].continue_()
+    rounds.open()
     until(page, lambda: page.evaluate("dealtWith.some((address) => address.endsWith('/rounds/'))"))
 
     expect(page.locator("#run-metadata")).to_contain_text(f"ai:workflow:{run_id}")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from playwright.sync_api import Locator, Page, expect
 
 from tests.journeys.building import END, RECALL, START, STORE, THINK, kept, type_in
-from tests.journeys.editing import Draft, choose_in_menu
+from tests.journeys.editing import Draft, choose_in_menu, has_current_form
 from tests.journeys.seeing import box_of, middle, until
 
 
@@ -28,6 +28,17 @@ def new_chosen(page: Page, before: str) -> str:
     until(page, lambda: chosen(page) != before)
     kept(page)
     return chosen(page)
+
+
+def take_title(page: Page, id_: str) -> Locator:
+    """Select what it is called, once its panel is drawn no more: that of a new node is, when the server has checked it."""
+    name = settings_of(page, id_).locator(".insp-title")
+    expect(name).to_be_visible()
+    kept(page)
+    until(page, lambda: has_current_form(page))
+    name.click(click_count=3)
+    expect(name).to_be_focused()
+    return name
 
 
 @dataclass
@@ -76,8 +87,7 @@ class Mouse:
         page = self.draft.page
         card = page.locator(f"wf-node[data-id='{id_}']")
         page.mouse.click(*middle(card.locator("b").first))
-        name = settings_of(page, id_).locator(".insp-title")
-        name.click(click_count=3)
+        take_title(page, id_)
         page.keyboard.type(title)
         page.keyboard.press("Enter")
         expect(self.draft.node(title)).to_be_visible()
@@ -257,14 +267,7 @@ class Outline:
     def _call(self, id_: str, title: str) -> None:
         page = self.draft.page
         self._in_row(page.locator(f"#outline [data-row='{id_}']"), "open")
-        name = settings_of(page, id_).locator(".insp-title")
-        kept(page)  # the panel of a new node is drawn again when the server has checked it
-
-        def take_focus() -> bool:
-            name.click(click_count=3)
-            return bool(name.evaluate("field => field === document.activeElement"))
-
-        until(page, take_focus)  # a panel that is drawn again meanwhile takes the focus with it
+        name = take_title(page, id_)
         page.keyboard.type(title)
         expect(name).to_have_value(title)
         page.keyboard.press("Enter")

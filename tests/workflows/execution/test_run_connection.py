@@ -118,10 +118,29 @@ async def test_kept_connections_that_an_end_of_the_server_broke_fail_once(databa
     assert await database.fetch_value("select 1 + %s", (1,)) == 2
 
 
-async def test_statement_whose_task_was_cancelled_leaves_no_answer_for_the_next(database: Database):
+SLEEPING = (
+    "from pg_stat_activity where wait_event = 'PgSleep'"
+    " and application_name = %s and datname = current_database()"
+)
+
+
+@pytest.fixture
+async def owner() -> AsyncIterator[AsyncConnection[tuple[object, ...]]]:
+    """A session of the owner, which ends the statements that go on when their client has gone.
+
+    The snapshot of such a statement would keep dead entries, which other tests count.
+    """
+    name = CONNECTION_OPTIONS["application_name"]
+    async with await AsyncConnection.connect(build_conninfo("owner"), autocommit=True) as made:
+        yield made
+        await made.execute(f"select pg_terminate_backend(pid, 5000) {SLEEPING}".encode(), (name,))
+
+
+async def test_statement_whose_task_was_cancelled_leaves_no_answer_for_the_next(
+    database: Database, owner: AsyncConnection[tuple[object, ...]]
+):
     task = asyncio.create_task(database.fetch_value("select pg_sleep(%s)", (90,)))
-    async with await AsyncConnection.connect(build_conninfo("owner"), autocommit=True) as owner:
-        await until_async(lambda: is_sleeping(owner))
+    await until_async(lambda: is_sleeping(owner))
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
@@ -133,11 +152,8 @@ async def test_statement_whose_task_was_cancelled_leaves_no_answer_for_the_next(
 
 async def is_sleeping(owner: AsyncConnection[tuple[object, ...]]) -> bool:
     """Return whether the server executes the statement that takes its time."""
-    cursor = await owner.execute(
-        "select 1 from pg_stat_activity where wait_event = 'PgSleep'"
-        " and application_name = %s and datname = current_database()",
-        (CONNECTION_OPTIONS["application_name"],),
-    )
+    name = CONNECTION_OPTIONS["application_name"]
+    cursor = await owner.execute(f"select 1 {SLEEPING}".encode(), (name,))
     return await cursor.fetchone() is not None
 
 
