@@ -5,6 +5,7 @@ from typing import Any, Final, Literal
 
 from workflows.engine.appearance import Data
 from workflows.engine.configuration import Field, NodeConfig, Widget
+from workflows.engine.errors import NodeFailed
 from workflows.engine.kinds import Execution, NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.document import Mode, NodeSpec
 from workflows.engine.language.problems import Problem
@@ -101,7 +102,10 @@ class ScheduleTrigger(NodeKind[ScheduleConfig, Recurrence]):
 
     def prepare(self, spec: NodeSpec) -> Recurrence:
         self.configure(spec)
-        return build_recurrence(spec.data)
+        try:
+            return build_recurrence(spec.data)
+        except ScheduleInvalid as invalid:
+            raise NodeFailed("ScheduleInvalid", str(invalid)) from invalid
 
     def check(self, spec: NodeSpec) -> list[Problem]:
         problems = super().check(spec)
