@@ -84,10 +84,10 @@ def list_entries(
         page = slice(offset, offset + min(limit, MAX_PAGE_SIZE))
         if access.external is not None:
             # An external provider returns the newest first, and no quarantined entries.
-            everything = MemoryQuery(row.text, filter=filter, include_former=True)
+            full_query = MemoryQuery(row.text, filter=filter, include_former=True)
             matching = [
                 entry
-                for entry in access.open_store().recall(everything)
+                for entry in access.open_store().recall(full_query)
                 if text.casefold() in build_search_text(entry.key, entry.value).casefold()
                 and category in (None, "", entry.category)
                 and tier in (None, "", entry.tier.value)

@@ -139,8 +139,8 @@ class DryRunStore(InMemoryProvider):
         text, row = self._access.text, self._access.target.row
         if self._access.external is not None:
             # External entries have no rows in this database, so reads of them can't be recorded.
-            everything = MemoryQuery(text, include_former=True)
-            self.adopt(self._access.external.provider.recall(everything) if row else [])
+            full_query = MemoryQuery(text, include_former=True)
+            self.adopt(self._access.external.provider.recall(full_query) if row else [])
         elif row is not None:
             entries = [rows.build_entry(entry, text) for entry in rows.find_living(row)]
             self._copied_revisions = frozenset((entry.id, entry.revision) for entry in entries)

@@ -218,10 +218,10 @@ def _list_successions(principal: Principal, entry: Entry) -> Iterable[tuple[Prom
     replaced = pgettext_lazy("a memory", "Replaced")
     names = ((replaced, entry.replaces), (_("Replaced by"), entry.replaced_by))
     ids = [UUID(name) for _label, name in names if is_uuid(name)]
-    others = selectors.find_entries(principal, entry.team_id, ids) if ids else {}
+    entries = selectors.find_entries(principal, entry.team_id, ids) if ids else {}
     for label, name in names:
-        if name in others:
-            yield label, others[name]
+        if name in entries:
+            yield label, entries[name]
 
 
 def _list_linked_names(entry: Entry) -> Iterable[tuple[Promise, str, str]]:
