@@ -10,7 +10,6 @@ from memory.embedding.embedders import get_configured_embedder
 from memory.embedding.judge import find_judge
 from memory.providers import find_provider_factory
 from memory.providers.base import MemoryProvider
-from memory.providers.in_memory import InMemoryProvider
 
 
 IN_MEMORY: Final = "in_memory"
@@ -18,18 +17,16 @@ IN_MEMORY: Final = "in_memory"
 
 def make_provider(name: str, **options: object) -> MemoryProvider:
     """Make a memory provider, built in or from a plug-in, by its name and options. It judges as the server does."""
-    if name == IN_MEMORY and not options:
-        return make_temporary_memory()
+    if name == IN_MEMORY:
+        options = {"embedder": get_configured_embedder(), **options}
     provider = find_provider_factory(name, collect_mappings("memory_providers"))(**options)
     provider.judge = find_judge()
     return provider
 
 
-def make_temporary_memory() -> InMemoryProvider:
+def make_temporary_memory() -> MemoryProvider:
     """Make a memory that lasts as long as a command or a test, and judges and finds as the server does."""
-    provider = InMemoryProvider(embedder=get_configured_embedder())
-    provider.judge = find_judge()
-    return provider
+    return make_provider(IN_MEMORY)
 
 
 def plug_in_scopes() -> None:

@@ -17,7 +17,6 @@ from memory.naming import ChoosableKnowledgeBase, list_choosable_knowledge_bases
 from memory.personal import PersonalEntry, format_value, load_personal_entries
 from memory.plugins import make_provider, make_temporary_memory
 from memory.providers.base import MemoryProvider
-from memory.providers.in_memory import InMemoryProvider
 from memory.services.access.pause import get_own_pause
 from memory.services.access.quotas import get_effective_limits
 from memory.services.curation.curate import (
@@ -70,7 +69,6 @@ __all__ = [
     "EmbeddingModel",
     "FinishedRun",
     "FinishedWork",
-    "InMemoryProvider",
     "LearningRule",
     "MemoryCaller",
     "MemoryEntry",

@@ -138,3 +138,12 @@ class MemoryQuery:
     @property
     def is_search(self) -> bool:
         return self.key is None and bool(self.query_text and self.query_text.strip())
+
+    def find_moment(self, now: datetime) -> datetime | None:
+        """Return the moment at which an entry has to hold to be a result, or None if it need not hold.
+
+        ``now`` is ``as_of``, if that is set.
+        """
+        if self.include_former or self.key is not None:
+            return None
+        return self.valid_at or now

@@ -5,18 +5,11 @@ Its methods match a protocol of the engine, which this package must not import. 
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Protocol, TypeVar
+from typing import TypeVar
 
-from memory.core.provider import NamespaceStore
-from memory.core.records import Json, MemoryEntry, MemoryQuery, Source
-from memory.core.scopes import (
-    Scope,
-    check_target,
-    replace_group,
-    resolve_namespace,
-)
+from memory.core.records import Json, MemoryEntry, MemoryQuery
+from memory.core.scopes import Scope, check_target
 from memory.logic.conversations.conversation_requests import (
     ConversationRequest,
     ConversationResult,
@@ -24,91 +17,22 @@ from memory.logic.conversations.conversation_requests import (
 )
 from memory.logic.judgement.asked_facts import add_asked, build_asked_query
 from memory.logic.judgement.judge import Judge, Proposal
-from memory.logic.judgement.operations import Action, LearnedChange, Operation
+from memory.logic.judgement.operations import Action, LearnedChange, LearnRequest, Operation
 from memory.logic.knowledge.named_bases import NamedKnowledgeBase, parse_knowledge_bases
 from memory.logic.knowledge.page_queries import MetadataFilter, PageHit, PageQuery
 from memory.logic.knowledge.page_requests import MERGE, PageWriteResult
+from memory.logic.steps import (
+    OperationShape,
+    Redact,
+    Step,
+    StepOrigin,
+    StoreRequest,
+    keep_unchanged,
+)
 from memory.logic.wiki.actions import WikiAction, WikiResult, parse_action
 
 
 T = TypeVar("T")
-
-Redact = Callable[[Any], Any]  # takes and returns JSON
-
-
-def keep_unchanged(value: Any) -> Any:  # JSON
-    return value
-
-
-class RunnableStore(NamespaceStore, Protocol):
-    """A store that can run its calls from an event loop; see ``memory.providers.base``."""
-
-    async def run(self, work: Callable[[], T]) -> T: ...
-
-
-class StepOrigin(Protocol):
-    """The run and the node that call, with a key that is the same when the step is retried."""
-
-    @property
-    def run_id(self) -> str: ...
-    @property
-    def node_id(self) -> str: ...
-    @property
-    def idempotency_key(self) -> str: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """A step of a run, with the scope and the ids that name its namespace."""
-
-    scope: str
-    identity: Mapping[str, Json]
-    origin: StepOrigin
-    group_id: str | None = None
-
-    @property
-    def namespace(self) -> str:
-        return resolve_namespace(self.scope, replace_group(self.identity, self.group_id))
-
-    @property
-    def source(self) -> Source:
-        return Source(run_id=self.origin.run_id, node_id=self.origin.node_id)
-
-
-@dataclass(frozen=True, slots=True)
-class StoreRequest:
-    """The entry that a node stores."""
-
-    key: str
-    value: Json
-    metadata: Mapping[str, Json]
-    tier: str
-    ttl_seconds: float | None
-
-
-class OperationShape(Protocol):
-    """An operation as the engine has it: ``memory.logic.judgement.operations.Operation`` has this shape."""
-
-    @property
-    def action(self) -> str: ...
-    @property
-    def text(self) -> str: ...
-    @property
-    def targets(self) -> Sequence[str]: ...
-    @property
-    def evidence(self) -> str: ...
-    @property
-    def key(self) -> str: ...
-
-
-@dataclass(frozen=True, slots=True)
-class LearnRequest:
-    """The operations of a turn, and what all entries that it stores have in common."""
-
-    operations: Sequence[Operation]
-    metadata: Mapping[str, Json]
-    tier: str
-    ttl_seconds: float | None
 
 
 class EnginePort(ABC):

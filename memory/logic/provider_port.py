@@ -21,19 +21,12 @@ from memory.logic.conversations.conversation_requests import (
     ConversationResult,
     perform_request,
 )
-from memory.logic.engine_port import (
-    EnginePort,
-    LearnRequest,
-    RunnableStore,
-    Step,
-    StepOrigin,
-    StoreRequest,
-)
+from memory.logic.engine_port import EnginePort
 from memory.logic.entries.held_entries import hold_entry
 from memory.logic.entries.ingress import get_origin, screen_params
 from memory.logic.judgement.judge import Judge, Proposal
 from memory.logic.judgement.learning import StoreLearner, propose_for_store
-from memory.logic.judgement.operations import LearnedChange
+from memory.logic.judgement.operations import LearnedChange, LearnRequest
 from memory.logic.knowledge.knowledge_base import list_page_entries
 from memory.logic.knowledge.named_bases import (
     MAX_TITLES,
@@ -45,6 +38,7 @@ from memory.logic.knowledge.page_queries import PageContext, PageHit, PageQuery,
 from memory.logic.knowledge.page_requests import PageWriteResult, write_drafts
 from memory.logic.knowledge.pages import from_entry
 from memory.logic.knowledge.wiki_sources import list_sources
+from memory.logic.steps import RunnableStore, Step, StepOrigin, StoreRequest
 from memory.logic.wiki.actions import WikiAction, WikiResult, perform_action
 from memory.logic.wiki.log import list_log
 from memory.logic.wiki.wiki import Wiki

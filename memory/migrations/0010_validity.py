@@ -7,7 +7,6 @@ from config.sql import run_sql_file
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("accounts", "0008_owners_without_key_locks"),
         ("memory", "0009_documentupload"),
     ]
 

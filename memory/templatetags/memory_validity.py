@@ -13,7 +13,7 @@ from memory.models import Entry
 register = template.Library()
 
 
-@register.inclusion_tag("memory/entries/_validity_mark.html")
+@register.inclusion_tag("memory/_validity_mark.html")
 def validity_mark(entry: Entry | MemoryEntry, at: datetime | None = None) -> dict[str, Any]:
     """Show until when a former entry held, or from when on another will hold: now, or as seen at a moment."""
     moment = at or timezone.now()

@@ -176,7 +176,8 @@ def announce_trial(request: HttpRequest, provider: str, trial: ModelTrial) -> No
         text = _("Saved the model of “%(name)s”, which could not be reached.")
         messages.warning(request, text % {"name": provider})
     else:
-        messages.success(request, f"{_('The model answered.')} {describe_trial(trial)}")
+        text = _("The model answered.")
+        messages.success(request, f"{text} {describe_trial(trial)}")
 
 
 def describe_trial(trial: ModelTrial) -> str:

@@ -108,9 +108,8 @@ def rank_texts(query: str, texts: Sequence[Text], *, language: str = DEFAULT_LAN
 
 def _is_match(text: Text, total: float, by_words: float) -> bool:
     """Return whether a text matches by words, by neighbours, or by more meaning than unrelated texts share."""
-    if text.nearness is None:
-        return total > 0
-    return by_words > 0 or text.nearness.to_question > 0
+    is_near = text.nearness is None or text.nearness.to_question > 0
+    return total > 0 and (by_words > 0 or is_near)
 
 
 def build_parts(relevance: Relevance, rank: float, rank_parts: ScoreParts) -> ScoreParts:

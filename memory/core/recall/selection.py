@@ -55,16 +55,6 @@ def is_former(entry: EntryContent, moment: datetime) -> bool:
     return entry.valid_until is not None and entry.valid_until <= moment
 
 
-def find_moment(query: MemoryQuery, now: datetime) -> datetime | None:
-    """Return the moment at which an entry has to hold to answer the query, or None if it need not hold.
-
-    ``now`` is the query's ``as_of``, if it has one.
-    """
-    if query.include_former or query.key is not None:
-        return None
-    return query.valid_at or now
-
-
 def answer(
     query: MemoryQuery,
     candidates: Sequence[MemoryEntry],
@@ -76,7 +66,7 @@ def answer(
     ``candidates`` are visible and match the filter, in any order; those that don't hold are left out here. ``cosines``
     compares each entry that has a vector with the question, by the entry's id.
     """
-    moment = find_moment(query, now)
+    moment = query.find_moment(now)
     if moment is not None:
         candidates = [entry for entry in candidates if holds(entry, moment)]
     if query.is_search:

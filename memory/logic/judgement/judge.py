@@ -47,10 +47,10 @@ class Judge:
         return judge_texts(texts, self._encode, self._probes)
 
     def decide(
-        self, clauses: Sequence[Clause], known: Sequence[KnownFact], latest: Sequence[str]
+        self, clauses: Sequence[Clause], known_facts: Sequence[KnownFact], latest: Sequence[str]
     ) -> list[Operation]:
-        judged = self.judge_texts([fact.text for fact in known])
-        related = [Related(*pair) for pair in zip(known, judged, strict=True)]
+        judged = self.judge_texts([fact.text for fact in known_facts])
+        related = [Related(*pair) for pair in zip(known_facts, judged, strict=True)]
         return decide_operations(clauses, related, self._probes.center, latest)
 
     def _encode(self, texts: Sequence[str]) -> Floats:
@@ -69,14 +69,14 @@ def propose(
     judge: Judge | None,
     message: str,
     clauses: Sequence[Clause],
-    known: Sequence[KnownFact],
+    known_facts: Sequence[KnownFact],
     latest: Sequence[str] = (),
 ) -> Proposal:
     """Propose the operations of a turn. ``clauses`` are what the judge found in the message."""
     if judge is None:
         statements = rules.list_statements(message)
         added = tuple(Operation(Action.ADD, text, evidence=text) for text in statements)
-        return Proposal(added, tuple(known), BY_RULES, rules.asks_to_forget(message))
-    operations = judge.decide(clauses, known, latest)
+        return Proposal(added, tuple(known_facts), BY_RULES, rules.asks_to_forget(message))
+    operations = judge.decide(clauses, known_facts, latest)
     asks_to_forget = any(clause.is_forget for clause in clauses)
-    return Proposal(tuple(operations), tuple(known), BY_MEANING, asks_to_forget)
+    return Proposal(tuple(operations), tuple(known_facts), BY_MEANING, asks_to_forget)

@@ -12,11 +12,10 @@ from memory.core.errors import NotAdmitted
 from memory.core.provider import NamespaceStore, utc_now
 from memory.core.records import Json, MemoryEntry, MemoryQuery, Source, StoreParams, Tier
 from memory.core.scopes import parse_tier
-from memory.logic.engine_port import LearnRequest
 from memory.logic.entries.ingress import get_origin, screen_params
 from memory.logic.entries.known_statements import find_known
 from memory.logic.judgement.judge import Judge, Proposal, propose
-from memory.logic.judgement.operations import Action, LearnedChange, Operation
+from memory.logic.judgement.operations import Action, LearnedChange, LearnRequest, Operation
 from memory.logic.judgement.related_entries import (
     ATTRIBUTE,
     build_queries,
@@ -125,6 +124,6 @@ class StoreLearner:
         if not ids:
             return
         wanted = set(ids)
-        for entry in self.store.recall(MemoryQuery(self.namespace)):
+        for entry in self.store.recall(MemoryQuery(self.namespace, include_former=True)):
             if entry.id in wanted:
                 yield replace(entry, score=None, explain={})

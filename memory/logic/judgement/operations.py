@@ -1,9 +1,10 @@
 """What is to be done to memory after a turn. Each operation is one thing that the person said."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from memory.core.records import MemoryEntry
+from memory.core.records import Json, MemoryEntry
 
 
 class Action(StrEnum):
@@ -48,3 +49,13 @@ class LearnedChange:
     forgotten: tuple[MemoryEntry, ...] = ()
     reasons: tuple[str, ...] = ()
     message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LearnRequest:
+    """The operations of a turn, and what all entries that it stores have in common."""
+
+    operations: Sequence[Operation]
+    metadata: Mapping[str, Json]
+    tier: str
+    ttl_seconds: float | None

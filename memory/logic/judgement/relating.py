@@ -66,7 +66,10 @@ class Likeness:
 
 
 def decide_operations(
-    clauses: Sequence[Clause], known: Sequence[Related], center: Floats, latest: Sequence[str] = ()
+    clauses: Sequence[Clause],
+    known_facts: Sequence[Related],
+    center: Floats,
+    latest: Sequence[str] = (),
 ) -> list[Operation]:
     """Return the operations for the clauses of a turn, in their order.
 
@@ -74,29 +77,33 @@ def decide_operations(
     that" means.
     """
     return [
-        operation for clause in clauses if (operation := _decide(clause, known, center, latest))
+        operation
+        for clause in clauses
+        if (operation := _decide(clause, known_facts, center, latest))
     ]
 
 
 def _decide(
-    clause: Clause, known: Sequence[Related], center: Floats, latest: Sequence[str]
+    clause: Clause, known_facts: Sequence[Related], center: Floats, latest: Sequence[str]
 ) -> Operation | None:
     if clause.is_forget:
-        targets = find_forgotten(clause, known, center) or tuple(latest)
+        targets = find_forgotten(clause, known_facts, center) or tuple(latest)
         return Operation(Action.FORGET, targets=targets, evidence=clause.text) if targets else None
-    targets = find_replaced(clause, known, center)
+    targets = find_replaced(clause, known_facts, center)
     action = Action.REPLACE if targets else Action.ADD
     return Operation(action, clause.text, targets, clause.text)
 
 
-def find_replaced(clause: Clause, known: Sequence[Related], center: Floats) -> tuple[str, ...]:
+def find_replaced(
+    clause: Clause, known_facts: Sequence[Related], center: Floats
+) -> tuple[str, ...]:
     """Return the ids of the known facts whose place the clause takes."""
     if clause.past >= MAX_PAST and clause.changed + clause.ended < MIN_CHANGED:
         return ()
     if clause.ended < MIN_SURE_CHANGE and _ALSO.search(clause.text):
         return ()
     replaced = []
-    for related in known:
+    for related in known_facts:
         if related.fact.text != clause.text:
             likeness = compare(clause, related.clause, center)
             if _replaces(clause, related.clause, likeness):
@@ -109,11 +116,11 @@ def find_replaced(clause: Clause, known: Sequence[Related], center: Floats) -> t
     return (max(replaced, key=lambda pair: (pair[0].has_word, pair[0].nearness))[1],)
 
 
-def _replaces(clause: Clause, known: Clause, likeness: Likeness) -> bool:
+def _replaces(clause: Clause, fact: Clause, likeness: Likeness) -> bool:
     same_topic = likeness.topic_share >= MIN_TOPIC
-    if _is_same_favourite(clause.text, known.text):
+    if _is_same_favourite(clause.text, fact.text):
         return True
-    if not _is_same_person(clause, known, likeness):
+    if not _is_same_person(clause, fact, likeness):
         return False
     if clause.ended >= MIN_CHANGED and clause.ended >= clause.changed:
         return _ends(clause, likeness, same_topic=same_topic)
@@ -126,11 +133,11 @@ def _replaces(clause: Clause, known: Clause, likeness: Likeness) -> bool:
     return False
 
 
-def _is_same_favourite(text: str, known: str) -> bool:
+def _is_same_favourite(text: str, fact: str) -> bool:
     """Return whether both name the favourite of the same kind of thing."""
-    if not (_FAVOURITE.search(text) and _FAVOURITE.search(known)):
+    if not (_FAVOURITE.search(text) and _FAVOURITE.search(fact)):
         return False
-    return shares_word(_FAVOURITE.sub(" ", text), _FAVOURITE.sub(" ", known))
+    return shares_word(_FAVOURITE.sub(" ", text), _FAVOURITE.sub(" ", fact))
 
 
 def _ends(clause: Clause, likeness: Likeness, *, same_topic: bool) -> bool:
@@ -142,20 +149,22 @@ def _ends(clause: Clause, likeness: Likeness, *, same_topic: bool) -> bool:
     return same_topic and (likeness.nearness >= MIN_NEAR or TOPICS[likeness.topic] in SHARED)
 
 
-def _is_same_person(clause: Clause, known: Clause, likeness: Likeness) -> bool:
+def _is_same_person(clause: Clause, fact: Clause, likeness: Likeness) -> bool:
     """Return whether both are about the speaker, or about the same other person or thing, by its word."""
-    if min(clause.is_of_speaker, known.is_of_speaker) >= MIN_SPEAKER:
+    if min(clause.is_of_speaker, fact.is_of_speaker) >= MIN_SPEAKER:
         return True
     if TOPICS[likeness.topic] in SHARED and likeness.topic_share >= MIN_TOPIC:
         return True
-    difference = abs(clause.is_of_speaker - known.is_of_speaker)
+    difference = abs(clause.is_of_speaker - fact.is_of_speaker)
     return likeness.has_word and difference <= MAX_DIFFERENCE
 
 
-def find_forgotten(clause: Clause, known: Sequence[Related], center: Floats) -> tuple[str, ...]:
+def find_forgotten(
+    clause: Clause, known_facts: Sequence[Related], center: Floats
+) -> tuple[str, ...]:
     """Return the ids of the known facts that a wish to forget means, the nearest first."""
     meant = []
-    for related in known:
+    for related in known_facts:
         likeness = compare(clause, related.clause, center)
         same = likeness.topic_share >= MIN_TOPIC and _is_same_person(
             clause, related.clause, likeness
@@ -167,13 +176,13 @@ def find_forgotten(clause: Clause, known: Sequence[Related], center: Floats) -> 
     return tuple(target for _nearness, target in sorted(meant, reverse=True))
 
 
-def compare(clause: Clause, known: Clause, center: Floats) -> Likeness:
-    products = clause.topics * known.topics
+def compare(clause: Clause, fact: Clause, center: Floats) -> Likeness:
+    products = clause.topics * fact.topics
     topic = int(products.argmax())
-    left, right = clause.vector - center, known.vector - center
+    left, right = clause.vector - center, fact.vector - center
     lengths = float((left @ left) * (right @ right)) ** 0.5
     nearness = float(left @ right) / lengths if lengths else 0.0
-    return Likeness(topic, float(products[topic]), nearness, shares_word(clause.text, known.text))
+    return Likeness(topic, float(products[topic]), nearness, shares_word(clause.text, fact.text))
 
 
 def shares_word(text: str, other: str) -> bool:

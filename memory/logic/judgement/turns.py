@@ -73,46 +73,46 @@ def judge_message(message: str, encode: Encode, probes: Probes) -> list[Clause]:
     """
     sentences = [remove_introduction(text) for text in split_sentences(message)]
     sentences = [text for text in sentences if len(text) <= MAX_LENGTH]
-    splits = {text: list_splits(text) for text in sentences}
-    parts = (part for ways in splits.values() for way in ways for part in way)
+    splits_by_sentence = {text: list_splits(text) for text in sentences}
+    parts = (part for splits in splits_by_sentence.values() for split in splits for part in split)
     texts = [*dict.fromkeys([*sentences, *parts])]
-    judged = dict(zip(texts, judge_texts(texts, encode, probes), strict=True))
+    clauses_by_text = dict(zip(texts, judge_texts(texts, encode, probes), strict=True))
     clauses: dict[str, Clause] = {}
-    for sentence, ways in splits.items():
-        judged_ways = [[judged[part] for part in way] for way in ways]
-        for clause in _choose_clauses(judged[sentence], judged_ways):
+    for sentence, splits in splits_by_sentence.items():
+        judged_splits = [[clauses_by_text[part] for part in split] for split in splits]
+        for clause in _choose_clauses(clauses_by_text[sentence], judged_splits):
             clauses.setdefault(clause.text, clause)
     return [*clauses.values()]
 
 
-def _choose_clauses(whole: Clause, ways: Sequence[Sequence[Clause]]) -> list[Clause]:
-    if whole.is_forget:
-        return [whole]
+def _choose_clauses(sentence: Clause, splits: Sequence[Sequence[Clause]]) -> list[Clause]:
+    if sentence.is_forget:
+        return [sentence]
     # "Translate: my name is Tom" tells nothing about the speaker.
-    if any(way[0].kind is Kind.REQUEST for way in ways):
+    if any(split[0].kind is Kind.REQUEST for split in splits):
         return []
-    if whole.is_stored:
-        good_way = next((way for way in ways if all(map(_is_good, way))), None)
-        return _end_alike(good_way, whole) if good_way else [whole]
-    return [part for part in _list_before_question(ways) if _is_good(part)]
+    if sentence.is_stored:
+        good_split = next((split for split in splits if all(map(_is_good, split))), None)
+        return _end_alike(good_split, sentence) if good_split else [sentence]
+    return [part for part in _list_before_question(splits) if _is_good(part)]
 
 
 def _is_good(part: Clause) -> bool:
     return part.is_stored and part.certainty >= MIN_CLAUSE
 
 
-def _list_before_question(ways: Sequence[Sequence[Clause]]) -> Sequence[Clause]:
+def _list_before_question(splits: Sequence[Sequence[Clause]]) -> Sequence[Clause]:
     """Return the parts of a sentence before that which asks: of "I live in Lyon, where can I eat?", the first one."""
-    for way in ways:
-        for number, part in enumerate(way):
+    for split in splits:
+        for number, part in enumerate(split):
             if part.kind in ASKING:
-                return way[:number]
+                return split[:number]
     return ()
 
 
-def _end_alike(parts: Sequence[Clause], whole: Clause) -> list[Clause]:
+def _end_alike(parts: Sequence[Clause], sentence: Clause) -> list[Clause]:
     """Return the parts as sentences: with a capital at the beginning, and the mark at the end that the whole has."""
-    end = whole.text[-1] if whole.text[-1] in ".!。！" else ""
+    end = sentence.text[-1] if sentence.text[-1] in ".!。！" else ""
     return [
         replace(part, text=part.text[:1].upper() + part.text[1:].rstrip(".!。！") + end)
         for part in parts

@@ -20,7 +20,7 @@ from memory.core.policy import (
     check_value,
 )
 from memory.core.provider import Clock, check_query, utc_now
-from memory.core.recall.selection import Candidate, answer, find_moment, rank_candidates
+from memory.core.recall.selection import Candidate, answer, rank_candidates
 from memory.core.records import MemoryEntry, MemoryQuery, StoreParams
 from memory.core.scopes import check_namespace_text
 from memory.core.values import check_params
@@ -140,7 +140,7 @@ def search(namespace: Namespace, query: MemoryQuery, now: datetime) -> list[Memo
         hit = rows.find_visible_by_key(namespace, query.key, now)
         hits = [rows.build_entry(hit, namespace.text)] if hit else []
         return answer(query, hits, now)
-    visible_rows = rows.find_visible(namespace, now, holding_at=find_moment(query, now))
+    visible_rows = rows.find_visible(namespace, now, holding_at=query.find_moment(now))
     if query.key is not None:
         visible_rows = visible_rows.filter(key=query.key)
     visible_rows = apply_filter(visible_rows, parse_filter(query.filter))

@@ -122,10 +122,11 @@ class SlotScores:
 
     def find_matches(self) -> Flags:
         """Return which slots match by words, by neighbours, or by more meaning than unrelated texts share."""
+        has_rank = self.total > 0
         if self.nearness is None:
-            return self.total > 0
+            return has_rank
         by_words = self.words + self.context + self.neighbours
-        return (by_words > 0) | (self.nearness > 0)
+        return has_rank & ((by_words > 0) | (self.nearness > 0))
 
     def compute_scores(self, slots: Ints, literal: Flags) -> Floats:
         """Return the scores of the slots, as ``memory.core.recall.relevance.Relevance`` does for one text."""

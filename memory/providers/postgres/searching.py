@@ -18,7 +18,6 @@ from memory.core.recall.selection import (
     MAX_TIES_COMPARED,
     RankedEntry,
     add_score,
-    find_moment,
     mark_missing_vector,
     sort_hits,
 )
@@ -54,7 +53,7 @@ def has_postings_for(query: MemoryQuery) -> bool:
 def search(namespace: Namespace, query: MemoryQuery, now: datetime) -> list[MemoryEntry]:
     """Return the living entries that match the query's text and hold, best first, each with its score."""
     question = parse_question(query.query_text or "", query.language)
-    moment = find_moment(query, now)
+    moment = query.find_moment(now)
     postings, excluded = _load_postings(namespace, question, now, moment)
     matching = _list_matching_numbers(namespace, query, now) if query.filter else None
     register = read_register(postings.pop(REGISTER, []), included=matching, excluded=excluded)

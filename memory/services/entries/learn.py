@@ -15,10 +15,9 @@ from memory.core.errors import NotAdmitted
 from memory.core.records import MemoryEntry, Tier
 from memory.core.scopes import compute_lifetime
 from memory.embedding.judge import find_judge
-from memory.logic.engine_port import LearnRequest
 from memory.logic.judgement.judge import Proposal, propose
 from memory.logic.judgement.learning import build_fact_metadata
-from memory.logic.judgement.operations import Action, LearnedChange, Operation
+from memory.logic.judgement.operations import Action, LearnedChange, LearnRequest, Operation
 from memory.logic.judgement.related_entries import build_queries, collect_facts, find_latest
 from memory.providers.postgres import rows
 from memory.services.entries.edit import edit
@@ -34,6 +33,7 @@ ENDED: Final = "no longer so"
 FORGOTTEN: Final = "asked to forget"
 
 
+@retry_on_conflict
 def propose_facts(caller: MemoryCaller, *, scope: str, message: str) -> Proposal:
     """Propose, without a model, what the message does to the entries of a scope.
 
@@ -41,15 +41,15 @@ def propose_facts(caller: MemoryCaller, *, scope: str, message: str) -> Proposal
     """
     judge = find_judge()
     clauses = judge.judge_message(message) if judge else []
-    known, latest = [], []
+    known_facts, latest = [], []
     first, *others = build_queries("", message, clauses)
     with open_for_query(caller, first, scope=scope, namespace=None) as (access, query):
         if access.target.row is not None:
             store = access.open_store()
             queries = [query, *(replace(other, namespace=access.text) for other in others)]
-            known = collect_facts(hit for each in queries for hit in store.recall(each))
+            known_facts = collect_facts(hit for each in queries for hit in store.recall(each))
             latest = find_latest(store, access.text)
-    return propose(judge, message, clauses, known, latest)
+    return propose(judge, message, clauses, known_facts, latest)
 
 
 @retry_on_conflict

@@ -14,20 +14,13 @@ from memory.core.records import Json, MemoryEntry, MemoryQuery
 from memory.core.scopes import compute_lifetime, get_stream_name, replace_group
 from memory.embedding.judge import find_judge
 from memory.logic.conversations.conversation_requests import ConversationRequest, ConversationResult
-from memory.logic.engine_port import (
-    EnginePort,
-    LearnRequest,
-    Redact,
-    Step,
-    StepOrigin,
-    StoreRequest,
-    keep_unchanged,
-)
+from memory.logic.engine_port import EnginePort
 from memory.logic.judgement.judge import Judge, Proposal
-from memory.logic.judgement.operations import LearnedChange
+from memory.logic.judgement.operations import LearnedChange, LearnRequest
 from memory.logic.knowledge.named_bases import NamedKnowledgeBase
 from memory.logic.knowledge.page_queries import PageHit, PageQuery
 from memory.logic.knowledge.page_requests import PageWriteResult
+from memory.logic.steps import Redact, Step, StepOrigin, StoreRequest, keep_unchanged
 from memory.logic.wiki.actions import WikiAction, WikiResult
 from memory.providers.postgres.provider import run_in_database_thread
 from memory.services.conversations.conversation import handle_conversation

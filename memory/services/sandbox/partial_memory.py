@@ -19,12 +19,12 @@ from memory.logic.conversations.conversation_requests import (
     parse_request,
     perform_request,
 )
-from memory.logic.engine_port import LearnRequest, Redact, Step, StoreRequest, keep_unchanged
 from memory.logic.judgement.judge import Proposal
-from memory.logic.judgement.operations import LearnedChange
+from memory.logic.judgement.operations import LearnedChange, LearnRequest
 from memory.logic.knowledge.named_bases import NamedKnowledgeBase
 from memory.logic.knowledge.page_queries import PageHit, PageQuery
 from memory.logic.knowledge.page_requests import PageWriteResult
+from memory.logic.steps import Redact, Step, StoreRequest, keep_unchanged
 from memory.logic.wiki.actions import WikiAction, WikiResult
 from memory.providers.in_memory import InMemoryProvider
 from memory.services.gateway.engine_port import LoadCaller, RunMemory

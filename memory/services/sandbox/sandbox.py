@@ -23,11 +23,10 @@ from memory.logic.conversations.conversation_requests import (
     ConversationResult,
     perform_request,
 )
-from memory.logic.engine_port import LearnRequest, Redact, Step, StoreRequest, keep_unchanged
 from memory.logic.entries.tiers import is_rejected
 from memory.logic.judgement.judge import Proposal, propose
 from memory.logic.judgement.learning import StoreLearner, propose_for_store
-from memory.logic.judgement.operations import Action, LearnedChange, Operation
+from memory.logic.judgement.operations import Action, LearnedChange, LearnRequest, Operation
 from memory.logic.knowledge.knowledge_base import list_page_entries
 from memory.logic.knowledge.page_queries import (
     Address,
@@ -38,6 +37,7 @@ from memory.logic.knowledge.page_queries import (
 )
 from memory.logic.knowledge.page_requests import PageWriteResult, write_drafts
 from memory.logic.knowledge.wiki_sources import WikiSource, list_sources
+from memory.logic.steps import Redact, Step, StoreRequest, keep_unchanged
 from memory.logic.wiki.actions import WRITING, WikiAction, WikiResult, perform_action
 from memory.logic.wiki.log import list_log
 from memory.logic.wiki.wiki import Wiki

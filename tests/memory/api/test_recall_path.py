@@ -56,4 +56,4 @@ def test_recall_passes_few_modules(alice: Person, api_key: Any) -> None:
     assert ask() == 1
 
     modules = passed_modules(ask)
-    assert len(modules) <= MOST, modules
+    assert len(modules) <= MOST, "\n".join(modules)

