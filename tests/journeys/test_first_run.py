@@ -141,10 +141,10 @@ def test_same_in_chinese(signed_in: Page, live_stack: LiveStack):
     expect(say(page, "我对花生过敏。")).to_contain_text("记下了")
     follow(page, page.locator('[data-tour="new"]'))
     expect(page.locator(".chat-log .bubble")).to_have_count(0)
-    expect(say(page, "我不能吃什么？")).to_contain_text("花生")
+    expect(say(page, "我对什么过敏？")).to_contain_text("花生")
     follow(page, page.locator(".chips-do a").nth(1))
     expect(page.locator("#chat-place [name=person]")).to_have_value("Ben")
-    expect(say(page, "我不能吃什么？")).to_contain_text("什么都不知道")
+    expect(say(page, "我对什么过敏？")).to_contain_text("什么都不知道")
 
 
 def test_tour_goes_on_for_somebody_whose_fact_is_known_already(signed_in: Page):
