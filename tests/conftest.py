@@ -54,9 +54,13 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(autouse=True, scope="module")
 def _own_rubbish() -> Iterator[None]:
-    """A socket or file that a test left open is reported by a test of its own module, not by whichever comes later."""
+    """A socket or file that a test left open is reported by a test of its own module, not by whichever comes later.
+
+    What survives is not gone through again: looking at all of it after each module took a tenth of the time.
+    """
     yield
     gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

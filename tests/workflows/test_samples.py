@@ -13,7 +13,7 @@ from accounts.models import AuditEntry
 from accounts.personas import make_persona_id
 from accounts.tenancy import tenant
 from memory.providers.in_memory import InMemoryProvider
-from memory.public import MemoryCaller, MemoryFault, make_temporary_memory, recall, remember
+from memory.public import MemoryCaller, MemoryFault, recall, remember
 from tests.support.engine import JinjaHere
 from workflows.engine.geometry import compute_note_shape, compute_shape
 from workflows.engine.language.dsl import load_document
@@ -298,22 +298,6 @@ async def test_chatbot_told_a_fact_knows_it_in_a_new_conversation_of_the_same_pe
     other = await said(runner, question, person="ben", talk="c3")
 
     assert (named in before, named in after, named in other) == (False, True, False)
-
-
-async def test_chatbot_finds_by_meaning_what_was_said_in_other_words(settings):
-    settings.MEMORY_EMBEDDER = "local"
-    runner = WorkflowRunner(
-        SAMPLES_BY_SLUG["chatbot"].source,
-        memory=make_temporary_memory(),
-        models=OfflineModels(),
-        templates=JinjaHere(),
-    )
-
-    await said(runner, "I'm Ana, and I'm allergic to peanuts.", person="ana", talk="c1")
-    own = await said(runner, "What should I avoid eating?", person="ana", talk="c2")
-    other = await said(runner, "What should I avoid eating?", person="ben", talk="c3")
-
-    assert ("peanuts" in own, "peanuts" in other) == (True, False)
 
 
 async def test_chatbot_keeps_statements_and_not_questions():
