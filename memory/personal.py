@@ -20,6 +20,7 @@ from memory.host import RunDescription
 from memory.models import Entry, Namespace, Read, Revision
 from memory.models.entries import Operation, TierChoice
 from memory.models.namespaces import ScopeChoice
+from memory.providers.postgres.folding import contains
 from memory.providers.postgres.newest import fetch_newest
 from memory.services.access.pause_state import Pause, get_active_pause
 from memory.services.gateway.caller import MemoryCaller
@@ -192,7 +193,7 @@ def _list_newest(caller: MemoryCaller, namespaces: Sequence[Namespace]) -> list[
 
 
 def _search_text(living: Any, text: str) -> list[Entry]:  # Any: as above
-    return list(living.filter(text__icontains=text).order_by("-updated_at", "-id")[:MAX_SHOWN])
+    return list(living.filter(contains("text", text)).order_by("-updated_at", "-id")[:MAX_SHOWN])
 
 
 def _list_recently_forgotten(visible: Any) -> tuple[PersonalEntry, ...]:  # Any: as above

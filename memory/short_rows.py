@@ -16,6 +16,7 @@ from memory.models import Entry, Namespace
 from memory.models.entries import TierChoice
 from memory.personal import format_value
 from memory.providers.postgres import search_all
+from memory.providers.postgres.folding import contains
 from memory.providers.postgres.newest import fetch_newest
 from memory.services.gateway.caller import MemoryCaller, select_visible
 from memory.services.recall.search_all import list_searchable_namespaces
@@ -72,7 +73,7 @@ def _find_containing(namespaces: Any, team_id: UUID, text: str, limit: int) -> l
     living = Entry.objects.unscoped().living().filter(team_id=team_id)  # type: ignore[attr-defined]
     newest = living.filter(namespace__in=namespaces.order_by()).order_by("-updated_at", "-id")
     recent_ids = newest.values("pk")[:MAX_SEARCHED]
-    matching = Entry.objects.unscoped().filter(pk__in=recent_ids, text__icontains=text)
+    matching = Entry.objects.unscoped().filter(contains("text", text), pk__in=recent_ids)
     return list(matching.order_by("-updated_at", "-id")[:limit])
 
 

@@ -9,6 +9,7 @@ texts would have to be read, none is: a match in so many does not distinguish th
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from memory.core.folding import fold
 from memory.core.recall.tokens import parse_query
 
 
@@ -17,7 +18,7 @@ MAX_TEXTS_READ = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A parsed question: the whole text in lower case, its sorted terms, and the terms that every literal match has.
+    """A parsed question: the whole text as a search compares it, its sorted terms, and the terms that every literal match has.
 
     ``content_weights`` says how much content each term has; terms without any are left out. ``rank_weights`` are the
     same for a rank that also knows the similarity in meaning.
@@ -30,7 +31,7 @@ class Question:
     rank_weights: Mapping[str, float]
 
     def is_in(self, text: str) -> bool:
-        return bool(self.folded_text) and self.folded_text in text.casefold()
+        return bool(self.folded_text) and self.folded_text in fold(text)
 
     def choose_required_terms(self, document_frequencies: Mapping[str, int]) -> frozenset[str]:
         """Return the terms that a text must have to be read; an empty set means that all texts are read."""
@@ -43,7 +44,7 @@ class Question:
 def parse_question(text: str, language: str) -> Question:
     query = parse_query(text, language)
     return Question(
-        text.strip().casefold(),
+        fold(text.strip()),
         tuple(sorted(set(query.terms))),
         query.inner_terms,
         query.content_weights,

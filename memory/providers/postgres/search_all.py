@@ -19,6 +19,7 @@ from django.db.models import QuerySet
 from pgvector import HalfVector
 
 from config.sql import read_queries
+from memory.core.folding import fold
 from memory.core.recall.literal_match import MAX_TEXTS_READ, Question, parse_question
 from memory.core.recall.scoring import ScoreParts
 from memory.core.recall.selection import MAX_EXCERPT_LENGTH
@@ -118,12 +119,10 @@ def list_quarantined(
         return []
     limit = MAX_QUARANTINED
     params = (*ids_params, MAX_EXCERPT_LENGTH, now, category, category, limit, limit)
-    folded_words = words.casefold().split()
-    return [
-        entry_id
-        for entry_id, text in fetch_rows(QUERIES["quarantined"].format(namespaces=sql), params)
-        if all(word in text.casefold() for word in folded_words)
-    ]
+    folded_words = fold(words).split()
+    rows = fetch_rows(QUERIES["quarantined"].format(namespaces=sql), params)
+    folded_texts = ((entry_id, fold(text)) for entry_id, text in rows)
+    return [id_ for id_, text in folded_texts if all(word in text for word in folded_words)]
 
 
 def build_postings_query(

@@ -10,6 +10,7 @@ from memory.core.records import MemoryEntry
 from memory.logic.entries.link_map import LinkKind, LinkMap, draw_map, find_links, list_references
 from memory.models import Entry
 from memory.providers.postgres import rows
+from memory.providers.postgres.folding import contains
 from memory.services.entries.linked_entries import is_uuid
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import open_namespace
@@ -37,8 +38,7 @@ def load_links(caller: MemoryCaller, *, namespace: str, search: EntrySearch) -> 
         if row is None or access.external is not None:
             return Links(draw_map([], []), {}, frozenset(), is_all=True)
         query = filter_entries(row, replace(search, text=""), access.now)
-        if search.text:
-            query = query.filter(text__icontains=search.text)
+        query = query.filter(contains("text", search.text))
         with_links = query.filter(metadata__has_any_keys=[str(kind) for kind in LinkKind])
         newest = list(with_links.order_by(*ORDERS[Sort.NEWEST])[: MAX_DRAWN + 1])
         linking_entries = [rows.build_entry(linking, row.text) for linking in newest[:MAX_DRAWN]]

@@ -9,11 +9,13 @@ from django.db.models import QuerySet
 from accounts.tenancy import tenant
 from config.retry import retry_on_conflict
 from memory.core.filters import parse_filter
+from memory.core.folding import contains_folded
 from memory.core.records import Json, MemoryEntry, MemoryQuery
 from memory.core.values import build_search_text
 from memory.models import Namespace
 from memory.providers.postgres import rows
 from memory.providers.postgres.filters import apply_filter
+from memory.providers.postgres.folding import contains
 from memory.services.gateway.caller import MemoryCaller, select_visible
 from memory.services.gateway.gateway import open_namespace
 
@@ -88,15 +90,18 @@ def list_entries(
             matching = [
                 entry
                 for entry in access.open_store().recall(full_query)
-                if text.casefold() in build_search_text(entry.key, entry.value).casefold()
+                if contains_folded(build_search_text(entry.key, entry.value), text)
                 and category in (None, "", entry.category)
                 and tier in (None, "", entry.tier.value)
             ]
             entries, total = matching[page], len(matching)
         else:
             query = rows.find_living(row).exclude(expires_at__lte=access.now)
-            fields: dict[str, Any] = {"text__icontains": text, "category": category, "tier": tier}
-            query = query.filter(**{name: value for name, value in fields.items() if value})
+            fields: dict[str, Any] = {"category": category, "tier": tier}
+            query = query.filter(
+                contains("text", text),
+                **{name: value for name, value in fields.items() if value},
+            )
             query = apply_filter(query, condition)
             total = query.count()
             newest = query.order_by("-updated_at", "-id")[page]

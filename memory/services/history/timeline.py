@@ -14,6 +14,7 @@ from config.retry import retry_on_conflict
 from memory.core.records import Json
 from memory.models import Change, Revision
 from memory.models.entries import Operation
+from memory.providers.postgres.folding import contains
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import open_namespace
 from memory.services.recall.search import EntrySearch, filter_revisions
@@ -72,8 +73,7 @@ def read_timeline(
         if row is None or access.external is not None:
             return Timeline((), 0, offset)
         revisions: QuerySet[Revision] = Revision.objects.unscoped().filter(entry__namespace=row)
-        if search.text:
-            revisions = revisions.filter(entry__text__icontains=search.text)
+        revisions = revisions.filter(contains("entry__text", search.text))
         revisions = filter_revisions(revisions, search).order_by()
         groups = revisions.values("change_id", "operation")
         changes = groups.annotate(at_last=Max("at"), count=Count("id"))

@@ -15,12 +15,14 @@ from django.db.models import F, Q, QuerySet
 
 from config.retry import retry_on_conflict
 from memory.core.filters import build_filter_document, matches, parse_filter
+from memory.core.folding import contains_folded
 from memory.core.records import Json, MemoryEntry, MemoryQuery, QueryEmbedding, Tier
 from memory.core.values import build_search_text
 from memory.embedding.query_embedding import embed_query
 from memory.models import Namespace, Revision
 from memory.providers.postgres import rows
 from memory.providers.postgres.filters import apply_filter
+from memory.providers.postgres.folding import contains
 from memory.providers.postgres.provider import search
 from memory.services.entries.listing import MAX_PAGE_SIZE, EntryPage
 from memory.services.gateway.caller import MemoryCaller
@@ -141,35 +143,39 @@ def match_entries(namespace: Namespace, criteria: EntrySearch, now: datetime) ->
         return query
     by_words = replace(criteria, meaning=None)
     hits = [UUID(hit.id) for hit in _search_hits(namespace, by_words, now)]
-    return query.filter(Q(pk__in=hits) | Q(text__icontains=criteria.text))
+    return query.filter(Q(pk__in=hits) | contains("text", criteria.text))
 
 
 def filter_entries(namespace: Namespace, criteria: EntrySearch, now: datetime) -> rows.Entries:
     """Return the query for the living entries that match every criterion except the text."""
     query = rows.find_living(namespace).exclude(expires_at__lte=now)
     conditions: dict[str, Any] = {  # conditions of different types
-        "key__icontains": criteria.key,
         "category": criteria.category,
         "tier": criteria.tier,
         "source_actor": criteria.actor,
         "updated_at__gte": criteria.since,
         "updated_at__lt": criteria.until,
     }
-    query = query.filter(**{name: value for name, value in conditions.items() if value})
+    query = query.filter(
+        contains("key", criteria.key),
+        **{name: value for name, value in conditions.items() if value},
+    )
     return apply_filter(query, parse_filter(criteria.filter))
 
 
 def filter_revisions(revisions: QuerySet[Revision], criteria: EntrySearch) -> QuerySet[Revision]:
     """Limit the revisions by every criterion except the text. The actor is who made the change."""
     conditions: dict[str, Any] = {  # conditions of different types
-        "entry__key__icontains": criteria.key,
         "category": criteria.category,
         "tier": criteria.tier,
         "actor": criteria.actor,
         "at__gte": criteria.since,
         "at__lt": criteria.until,
     }
-    revisions = revisions.filter(**{name: value for name, value in conditions.items() if value})
+    revisions = revisions.filter(
+        contains("entry__key", criteria.key),
+        **{name: value for name, value in conditions.items() if value},
+    )
     return apply_filter(revisions, parse_filter(criteria.filter))
 
 
@@ -177,8 +183,8 @@ def matches_search(criteria: EntrySearch, entry: MemoryEntry) -> bool:
     """Return whether the entry matches every criterion and contains the text, without ranking it."""
     updated_at = entry.updated_at
     return (
-        criteria.key.casefold() in entry.key.casefold()
-        and criteria.text.casefold() in build_search_text(entry.key, entry.value).casefold()
+        contains_folded(entry.key, criteria.key)
+        and contains_folded(build_search_text(entry.key, entry.value), criteria.text)
         and criteria.category in ("", entry.category)
         and criteria.tier in ("", str(entry.tier))
         and criteria.actor in ("", entry.source.actor)
@@ -201,13 +207,13 @@ def _rank_page(
     hits = {UUID(entry.id): entry for entry in _search_hits(namespace, criteria, now)}
     filtered = filter_entries(namespace, criteria, now)
     if criteria.sort is not Sort.BEST:
-        query = filtered.filter(Q(pk__in=hits) | Q(text__icontains=criteria.text))
+        query = filtered.filter(Q(pk__in=hits) | contains("text", criteria.text))
         page = query.order_by(*ORDERS[criteria.sort])[offset : offset + limit]
         entries = [hits.get(row.pk) or rows.build_entry(row, namespace.text) for row in page]
         return EntryPage(entries, query.count(), offset)
     filtered_ids = set(filtered.filter(pk__in=hits).values_list("pk", flat=True))
     ranked = [hit for pk, hit in hits.items() if pk in filtered_ids]
-    unranked = filtered.filter(text__icontains=criteria.text).exclude(pk__in=hits)
+    unranked = filtered.filter(contains("text", criteria.text)).exclude(pk__in=hits)
     start = max(0, offset - len(ranked))
     entries = ranked[offset : offset + limit]
     unranked_rows = unranked.order_by(*ORDERS[Sort.NEWEST])[start : start + limit - len(entries)]

@@ -12,6 +12,7 @@ from accounts.principals import get_current_team_id, get_principal
 from accounts.views.ignored_filters import list_form_errors
 from accounts.views.pagination import OffsetPage, replace_query
 from memory import selectors
+from memory.core.folding import contains_folded
 from memory.forms.browsing import OverviewForm
 from memory.models import Entry, Namespace
 from memory.models.entries import TierChoice
@@ -143,11 +144,10 @@ def _list_namespaces(
 def _search_namespaces(
     request: HttpRequest, query: str, scopes: Sequence[str]
 ) -> list[NamedNamespace]:
-    text = query.casefold()
     return [
         item
         for item in _list_namespaces(request, scopes, MAX_SEARCHED_NAMES)
-        if text in item.title.casefold() or text in item.row.text.casefold()
+        if contains_folded(item.title, query) or contains_folded(item.row.text, query)
     ]
 
 

@@ -85,6 +85,29 @@ def test_literal_piece_of_key_or_value_is_found_whatever_its_case(
     assert found.score == 1.0
 
 
+SPELLINGS = {"way": "Die lange Straße am See", "kana": "カタカナを習う", "town": "İzmir güzel"}
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("strasse", "way"),
+        ("trass", "way"),
+        ("ｶﾀｶﾅ", "kana"),
+        ("IZMIR", "town"),
+        ("u\u0308zel", "town"),
+    ],
+)
+def test_other_spellings_are_found(memory: Memory, text: str, key: str) -> None:
+    for name, value in SPELLINGS.items():
+        memory.store(name, value)
+
+    found = memory.recall(query_text=text)
+
+    assert found[0].key == key
+    assert found[0].score == 1.0
+
+
 def test_values_that_are_not_text_are_searched_as_json(memory: Memory) -> None:
     memory.store("profile", {"city": "Bergen", "age": 41})
 
