@@ -5,7 +5,9 @@ through the service, with permission, provenance and audit. The entries are embe
 meaning too; the embedding of a question is computed when it is first asked. `--embedder none` recalls by words only, and
 another name of MEMORY_EMBEDDER takes another embedder. The same
 texts are also ranked in other ways: by the seed's keywords with Dice, by bm25s (installed on first use; if that fails,
-by our own plain BM25), and by reciprocal rank fusion. Latency is measured in five rounds, one question after another; it
+by our own plain BM25), and by reciprocal rank fusion. Every other question is held out: the bars (`bench.recall_bars`)
+limit the figures of this half, and ranking is tuned on the other, whose figures are printed beside them. Questions that
+nothing answers should find nothing (`bench.refusals`). Latency is measured in five rounds, one question after another; it
 is printed over all rounds, for the median of the rounds (which the bar limits), and for the best.
 """
 
@@ -13,8 +15,8 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +30,22 @@ from bench._common import (
     run_script,
 )
 from bench._services import add_really_option, create_operator, run_temporary_services
+from bench.recall_bars import (
+    GOALS,
+    GOALS_BY_WORDS,
+    MAX_MS,
+    build_quality_bars,
+    build_refusal_bars,
+)
+from bench.refusals import (
+    Ask,
+    Refusals,
+    ask_foreign_questions,
+    compute_refusals,
+    print_refusals,
+)
 from bench.retrieval_sets import (
+    Answer,
     Namespace,
     Quality,
     Question,
@@ -38,18 +55,23 @@ from bench.retrieval_sets import (
 )
 
 
-# The least recall among the first 5 and 10 results, by the name of the set.
-BARS = {"locomo": (0.595, 0.69), "cmrc": (None, 0.995), "xquad-en": (None, 0.99)}
-# The same for recall that also searches by meaning.
-BARS_BY_MEANING = BARS | {"locomo": (0.595, 0.72)}
-MAX_MS = 10.0
 TOP_K = 10
 
 ROUNDS, TIMED_QUESTIONS = 5, 60
 
-Ask = Callable[[str], Sequence[str]]
+Rank = Callable[[str], Sequence[str]]
 Rounds = list[list[float]]
-Limits = Mapping[str, tuple[float | None, float]]  # R@5 and R@10
+
+
+@dataclass(frozen=True)
+class Halves:
+    """The quality on the half of the questions that is held out, and on the one on which ranking is tuned."""
+
+    held_out: Quality
+    tuned: Quality
+
+    def format_columns(self) -> str:
+        return self.held_out.format_columns() + self.tuned.format_columns()
 
 
 def main() -> int:
@@ -73,34 +95,47 @@ def _measure(sets: list[QuestionSet], options: argparse.Namespace) -> int:
     bm25s, note = ({}, "") if options.no_peers else _run_bm25s(options.data)
     bars: list[Bar] = []
     measured: dict[str, object] = {}
+    goals = GOALS_BY_WORDS if options.embedder == "none" else GOALS
     for question_set in sets:
-        ours, times = _measure_ours(operator, question_set)
-        results = {f"ours, {options.embedder}": ours}
-        if not options.no_peers:
-            results |= _measure_peers(question_set, bm25s)
+        answers, refusals, times = _measure_ours(operator, question_set)
+        ours = _compute_halves(answers)
+        others = {} if options.no_peers else _measure_peers(question_set, bm25s)
+        results = {f"ours, {options.embedder}": ours, **others}
         _print_table(question_set, results, times)
-        limits = BARS if options.embedder == "none" else BARS_BY_MEANING
-        bars += _build_bars(question_set, ours, times, limits)
-        measured[question_set.name] = {
-            **{name: asdict(quality) for name, quality in results.items()},
+        print_refusals(refusals)
+        name, p95 = question_set.name, compute_latency(times, 95)
+        qualities = {other: halves.held_out for other, halves in others.items()}
+        bars += build_quality_bars(name, ours.held_out, qualities, goals)
+        bars += [*build_refusal_bars(name, refusals), Bar(f"{name} p95", p95.median, MAX_MS, " ms")]
+        measured[name] = {
+            **{ranker: asdict(halves) for ranker, halves in results.items()},
+            "finds_nothing": asdict(refusals),
             "p50_ms": asdict(compute_latency(times, 50)),
-            "p95_ms": asdict(compute_latency(times, 95)),
+            "p95_ms": asdict(p95),
         }
     sys.stdout.write(note)
     return report(bars, {**measured, "note": note.strip()}, options.json)
 
 
-def _measure_ours(operator: Any, question_set: QuestionSet) -> tuple[Quality, Rounds]:
+def _measure_ours(
+    operator: Any, question_set: QuestionSet
+) -> tuple[list[Answer], Refusals, Rounds]:
     """Ask all questions to measure the quality, and the first of each namespace again in rounds to measure the time."""
-    answers: list[tuple[Question, Sequence[str]]] = []
+    answers: list[Answer] = []
+    asks: list[tuple[Namespace, Ask]] = []
     rounds: Rounds = [[] for _ in range(ROUNDS)]
     for namespace in question_set.namespaces:
         ask = _store_entries(operator, question_set, namespace)
-        answers += [(question, ask(question.text)) for question in namespace.questions]
+        asks.append((namespace, ask))
+        answers += [Answer(question, *ask(question.text)) for question in namespace.questions]
         for milliseconds in rounds:
             questions = namespace.questions[:TIMED_QUESTIONS]
             milliseconds += [_time_question(ask, question) for question in questions]
-    return compute_quality(answers), rounds
+    return answers, compute_refusals(answers, ask_foreign_questions(asks)), rounds
+
+
+def _compute_halves(answers: Sequence[Answer]) -> Halves:
+    return Halves(compute_quality(answers, held_out=True), compute_quality(answers, held_out=False))
 
 
 def _time_question(ask: Ask, question: Question) -> float:
@@ -128,9 +163,9 @@ def _store_entries(operator: Any, question_set: QuestionSet, namespace: Namespac
     sys.stderr.write(f"{name}: {len(namespace.entries)} entries, {mean:.1f} ms each\n")
     embed_entries(team)
 
-    def ask(question: str) -> list[str]:
+    def ask(question: str) -> tuple[list[str], float]:
         hits = services.recall(caller, namespace=name, query_text=question, top_k=TOP_K)
-        return [hit.key for hit in hits]
+        return [hit.key for hit in hits], max((hit.score or 0.0 for hit in hits), default=0.0)
 
     return ask
 
@@ -155,27 +190,27 @@ def embed_entries(team: Any) -> None:
 
 def _measure_peers(
     question_set: QuestionSet, bm25s: dict[str, dict[str, list[list[str]]]]
-) -> dict[str, Quality]:
+) -> dict[str, Halves]:
     from bench.peers import retrieval
 
     results = {"seed": _measure_ranker(question_set, retrieval.build_seed_ranker)}
     if answers_by_namespace := bm25s.get(question_set.name):
-        answers: list[tuple[Question, Sequence[str]]] = []
+        answers: list[Answer] = []
         for namespace in question_set.namespaces:
-            answers += zip(namespace.questions, answers_by_namespace[namespace.id], strict=True)
-        results["bm25s"] = compute_quality(answers)
+            answers += map(Answer, namespace.questions, answers_by_namespace[namespace.id])
+        results["bm25s"] = _compute_halves(answers)
     else:
         results["plain BM25"] = _measure_ranker(question_set, retrieval.build_plain_bm25)
     results["rank fusion"] = _measure_ranker(question_set, retrieval.build_rank_fusion)
     return results
 
 
-def _measure_ranker(question_set: QuestionSet, build_ranker: Callable[[Namespace], Ask]) -> Quality:
+def _measure_ranker(question_set: QuestionSet, build_ranker: Callable[[Namespace], Rank]) -> Halves:
     answers = []
     for namespace in question_set.namespaces:
-        ask = build_ranker(namespace)
-        answers += [(question, ask(question.text)) for question in namespace.questions]
-    return compute_quality(answers)
+        rank = build_ranker(namespace)
+        answers += [Answer(question, rank(question.text)) for question in namespace.questions]
+    return _compute_halves(answers)
 
 
 def _run_bm25s(folder: Path) -> tuple[dict[str, Any], str]:
@@ -190,24 +225,13 @@ def _run_bm25s(folder: Path) -> tuple[dict[str, Any], str]:
     return answers, note
 
 
-def _build_bars(
-    question_set: QuestionSet, ours: Quality, times: Rounds, limits: Limits
-) -> list[Bar]:
-    at_5, at_10 = limits.get(question_set.name, (None, None))
-    bars = [Bar(f"{question_set.name} p95", compute_latency(times, 95).median, MAX_MS, " ms")]
-    if at_10 is not None:
-        bars.insert(0, Bar(f"{question_set.name} R@10", ours.at_10, at_10, at_least=True))
-    if at_5 is not None:
-        bars.insert(0, Bar(f"{question_set.name} R@5", ours.at_5, at_5, at_least=True))
-    return bars
-
-
-def _print_table(question_set: QuestionSet, results: dict[str, Quality], times: Rounds) -> None:
+def _print_table(question_set: QuestionSet, results: dict[str, Halves], times: Rounds) -> None:
     write = sys.stdout.write
     write(f"\n{question_set.name}: {question_set.question_count} questions\n")
-    write(f"{'':24}{'R@5':>8}{'R@10':>8}{'MRR':>8}\n")
-    for name, quality in results.items():
-        write(f"{name:24}{quality.format_columns()}\n")
+    figures = f"{'R@5':>8}{'R@10':>8}{'MRR':>8}"
+    write(f"{'held out, then tuned on':24}{figures}{figures}\n")
+    for name, halves in results.items():
+        write(f"{name:24}{halves.format_columns()}\n")
     write(f"{'ms':24}{LATENCY_HEADERS}\n")
     for percent in (50, 95):
         write(f"{f'p{percent}':24}{compute_latency(times, percent).format_columns()}\n")

@@ -4,12 +4,14 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 
 @dataclass(frozen=True)
 class Question:
     text: str
-    evidence: frozenset[str]  # the keys of the entries that answer it
+    evidence: frozenset[str]  # the keys of the entries that answer it; none if it can't be answered
+    is_held_out: bool = False  # every other question: nothing is tuned on it
 
 
 @dataclass(frozen=True)
@@ -40,9 +42,21 @@ def read_sets(folder: Path) -> Iterator[QuestionSet]:
         yield QuestionSet(raw["name"], raw["language"], namespaces)
 
 
-def _parse_namespace(raw: dict) -> Namespace:
-    questions = [Question(row["question"], frozenset(row["evidence"])) for row in raw["questions"]]
+def _parse_namespace(raw: dict[str, Any]) -> Namespace:
+    questions = [
+        Question(row["question"], frozenset(row["evidence"]), is_held_out=number % 2 == 1)
+        for number, row in enumerate(raw["questions"])
+    ]
     return Namespace(raw["id"], raw["entries"], questions)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a ranker answered: the keys of its results, best first, and the score of the best, if it has scores."""
+
+    question: Question
+    keys: Sequence[str]
+    best_score: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -57,20 +71,27 @@ class Quality:
         return f"{self.at_5:8.3f}{self.at_10:8.3f}{self.mrr:8.3f}"
 
 
-def compute_quality(answers: Sequence[tuple[Question, Sequence[str]]]) -> Quality:
-    """Compute the quality of answers: pairs of a question and the keys of its results, best first."""
-    total = len(answers) or 1
+def compute_quality(answers: Sequence[Answer], *, held_out: bool) -> Quality:
+    """Compute the quality of the answers to one half of the questions that can be answered."""
+    asked = [
+        answer
+        for answer in answers
+        if answer.question.evidence and answer.question.is_held_out == held_out
+    ]
+    total = len(asked) or 1
     return Quality(
-        sum(_compute_recall(question, keys, 5) for question, keys in answers) / total,
-        sum(_compute_recall(question, keys, 10) for question, keys in answers) / total,
-        sum(_compute_reciprocal_rank(question, keys) for question, keys in answers) / total,
+        sum(_compute_recall(answer, 5) for answer in asked) / total,
+        sum(_compute_recall(answer, 10) for answer in asked) / total,
+        sum(map(_compute_reciprocal_rank, asked)) / total,
     )
 
 
-def _compute_recall(question: Question, keys: Sequence[str], count: int) -> float:
-    return len(question.evidence.intersection(keys[:count])) / len(question.evidence)
+def _compute_recall(answer: Answer, count: int) -> float:
+    evidence = answer.question.evidence
+    return len(evidence.intersection(answer.keys[:count])) / len(evidence)
 
 
-def _compute_reciprocal_rank(question: Question, keys: Sequence[str]) -> float:
-    ranks = [rank for rank, key in enumerate(keys[:10], start=1) if key in question.evidence]
+def _compute_reciprocal_rank(answer: Answer) -> float:
+    evidence = answer.question.evidence
+    ranks = [rank for rank, key in enumerate(answer.keys[:10], start=1) if key in evidence]
     return 1 / ranks[0] if ranks else 0.0

@@ -32,7 +32,7 @@ SOUGHT = [
 PARTS = [("ﾀｶ", "kana"), ("trass", "way"), ("zmi", "town"), ("ran O\u0323", "tone")]
 
 
-def fill(door: Any, **place: str) -> None:
+def fill(door: Any, **place: Any) -> None:
     for key, value in STORED.items():
         services.remember(door, key=key, value=value, **place)
 
