@@ -39,7 +39,8 @@ def export_person(request: HttpRequest, subject: str) -> FileDownload:
 @router.post("/memory/import", response={200: schemas.ImportOut, 422: schemas.ImportOut})
 def import_memory(request: HttpRequest, body: schemas.MemoryImportIn) -> Status[schemas.ImportOut]:
     """Import a file, or only preview it unless ``dry_run`` is false. If a line is invalid, nothing is imported (422).
-    Lines that permissions, policy or quota refuse are skipped. Both are reported.
+    Lines that permissions, policy or quota refuse are skipped, and so is what was forgotten here, unless ``restore`` is
+    true. Both are reported.
     """
     report = services.import_file(
         build_caller(request),
@@ -49,6 +50,7 @@ def import_memory(request: HttpRequest, body: schemas.MemoryImportIn) -> Status[
         as_mine=body.as_mine,
         dry_run=body.dry_run,
         reason=body.reason,
+        restore=body.restore,
     )
     return Status(422 if report.problems else 200, schemas.import_out(report))
 

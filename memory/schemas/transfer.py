@@ -9,7 +9,7 @@ from memory.schemas.namespaces import NamespaceText
 from memory.services.transfer.import_report import ConflictRule, ImportReport, ImportTarget
 
 
-_COUNTS = ("new", "overwritten", "same", "kept", "refused", "redacted", "held")
+_COUNTS = ("new", "overwritten", "same", "kept", "refused", "forgotten", "redacted", "held")
 
 
 class ExportQuery(Body):
@@ -21,8 +21,9 @@ class ExportQuery(Body):
 class MemoryImportIn(Body):
     """An import. ``file`` is the text of an export; ``into`` maps its namespaces to other names.
 
-    With ``as_mine``, an export of a person's memory is imported as the caller's own memory. Without ``dry_run:
-    false``, nothing is changed, and the response is a preview.
+    With ``as_mine``, an export of a person's memory is imported as the caller's own memory. With ``restore``, the
+    entries that were forgotten here since are brought back. Without ``dry_run: false``, nothing is changed, and the
+    response is a preview.
     """
 
     model_config = with_example(file="…", on_conflict="newer", dry_run=True)
@@ -33,6 +34,7 @@ class MemoryImportIn(Body):
     as_mine: bool = False
     dry_run: bool = True
     reason: str = Field("", max_length=500)
+    restore: bool = False
 
 
 class UndoImportIn(Body):
@@ -54,7 +56,7 @@ class LineProblemOut(Body):
 
 
 class RefusalOut(Body):
-    """A skipped line with the reason; without a key, a whole namespace was skipped."""
+    """A skipped line with the reason, such as that it was forgotten here; without a key, a whole namespace was skipped."""
 
     line: int
     namespace: str
@@ -74,7 +76,7 @@ class FindingOut(Body):
 
 class ImportTargetOut(Body):
     """A namespace of the file, its target, and counts: ``same`` entries exist already, ``kept`` ones stay as they were,
-    ``redacted`` lines had a secret, and ``held`` entries wait for a review.
+    ``forgotten`` ones were forgotten here, ``redacted`` lines had a secret, and ``held`` entries wait for a review.
     """
 
     named: str
@@ -84,6 +86,7 @@ class ImportTargetOut(Body):
     same: int
     kept: int
     refused: int
+    forgotten: int
     redacted: int
     held: int
     why: str
@@ -101,6 +104,7 @@ class ImportOut(Body):
     same: int
     kept: int
     refused: int
+    forgotten: int
     redacted: int
     held: int
     skipped: int

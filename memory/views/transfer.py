@@ -62,6 +62,9 @@ class FileForm(forms.Form):
         required=False,
         initial=True,
     )
+    restore = forms.BooleanField(
+        label=gettext_lazy("Bring back memories that were forgotten here"), required=False
+    )
     checked = forms.CharField(max_length=64, required=False, widget=forms.HiddenInput)
 
     def clean_file(self) -> "UploadedFile[bytes]":
@@ -90,6 +93,7 @@ def show_exchange(request: HttpRequest) -> HttpResponse:
             on_conflict=fields["on_conflict"],
             as_mine=fields["as_mine"],
             dry_run=not is_confirmed,
+            restore=fields["restore"],
         )
     except InvalidInput as fault:
         form.add_error("file", str(fault))

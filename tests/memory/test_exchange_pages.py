@@ -126,6 +126,23 @@ def test_bad_lines_are_shown_with_their_fields(alice: Person) -> None:
     assert "Expected a number of 1.0 or less." in markup_of(told)
 
 
+def test_what_was_forgotten_here_is_named_and_comes_back_where_the_box_is_ticked(
+    alice: Person,
+) -> None:
+    services.remember(at_door(alice), namespace=SHARED, key="a", value="v")
+    services.forget(at_door(alice), namespace=SHARED, key="a")
+    file = file_of(space(), entry("a"))
+
+    looked = markup_of(sent(alice, file))
+    ticked = markup_of(sent(alice, file, restore="on"))
+
+    assert re.search(r'<span class="mono">a</span> – Forgotten here on ', looked)
+    assert "What was forgotten here stays forgotten." in looked
+    assert "Nothing to import" in looked
+    assert "Import 1" in ticked
+    assert "stays forgotten" not in ticked
+
+
 def test_what_is_left_out_is_said_with_its_line(cast: Cast) -> None:
     file = file_of(space(f"user:{cast.alice.user.pk}"), space(), entry("a"))
 
@@ -196,7 +213,7 @@ def test_api_exports_tries_imports_and_takes_back(cast: Cast, api_key: Any) -> N
     did = send("import", {"file": text, "into": {SHARED: "global:copy"}, "dry_run": False}).json()
     assert did["namespaces"][0] | {"why": ""} == {
         "named": SHARED, "to": "global:copy", "new": 1, "overwritten": 0, "same": 0, "kept": 0,
-        "refused": 0, "redacted": 0, "held": 0, "why": "",
+        "refused": 0, "forgotten": 0, "redacted": 0, "held": 0, "why": "",
     }  # fmt: skip
     with tenant([cast.team_b.pk]):
         assert Entry.objects.unscoped().get().namespace.text == "global:copy"
@@ -287,6 +304,11 @@ def test_commands_write_and_bring_in_a_whole_team(
     found = services.recall(at_door(cast.carol), namespace="global:copy")
     assert [one.value for one in found] == ["ours"]
     assert b"private" in file.read_bytes()
+    services.forget(at_door(cast.carol), namespace="global:copy", key="k")
+    call_command("memory_import", *given, "--do", "--into", f"{SHARED}=global:copy")
+    assert "1 forgotten here" in capsys.readouterr().out
+    call_command("memory_import", *given, "--do", "--restore", "--into", f"{SHARED}=global:copy")
+    assert "1 new" in capsys.readouterr().out
     file.write_text("nonsense\n")
     with pytest.raises(SystemExit):
         call_command("memory_import", *given)

@@ -45,6 +45,11 @@ class Command(BaseCommand):
             help="import the memory about the file's person as memory about this member",
         )
         parser.add_argument(
+            "--restore",
+            action="store_true",
+            help="bring back what was forgotten here since, too",
+        )
+        parser.add_argument(
             "--do", action="store_true", help="apply the import instead of only previewing it"
         )
 
@@ -64,6 +69,7 @@ class Command(BaseCommand):
                     into=renamed_namespaces,
                     as_mine=options["mine"],
                     dry_run=not options["do"],
+                    restore=options["restore"],
                 )
         except (OSError, MemoryFault) as error:
             raise CommandError(str(error)) from error
@@ -80,7 +86,8 @@ class Command(BaseCommand):
         for target in report.targets:
             self.stdout.write(
                 f"{target.name_in_file} -> {target.to}: {target.new_count} new, {target.overwritten_count} overwritten, "
-                f"{target.same_count + target.kept_count} unchanged, {target.refused_count} skipped"
+                f"{target.same_count + target.kept_count} unchanged, {target.refused_count} skipped, "
+                f"{target.forgotten_count} forgotten here"
             )
         for refusal in report.refusals:
             name = refusal.key or refusal.namespace
@@ -91,5 +98,7 @@ class Command(BaseCommand):
             self.stderr.write(f"line {finding.line}: {finding.key}: {'; '.join(actions)}")
         for change in report.changes:
             self.stdout.write(f"change {change}")
+        if report.forgotten_count:
+            self.stdout.write("Use --restore to bring back what was forgotten here.")
         if report.dry_run:
             self.stdout.write("Preview only, nothing was changed. Use --do to import.")

@@ -24,6 +24,7 @@ from memory.services.entries.linked_entries import is_uuid
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.namespace_access import NamespaceAccess
 from memory.services.transfer import file_format
+from memory.services.transfer.forgotten_entries import ForgottenEntries
 from memory.services.transfer.import_gate import ImportUnit
 from memory.services.transfer.import_report import (
     ConflictRule,
@@ -46,6 +47,7 @@ class ImportContext:
     report: ImportReport
     on_conflict: ConflictRule
     reason: str
+    restore: bool  # whether entries that were forgotten here are brought back
 
 
 @dataclass(slots=True)
@@ -80,6 +82,7 @@ class ImportBatch:
         living = self._find_living(units)
         self._point_to_entries_here(units, living)
         new_units = []
+        forgotten = None if self.context.restore else ForgottenEntries(self.namespace, units)
         for unit in units:
             if unit.line.forgotten_at is not None:
                 new_units.append(unit)
@@ -89,7 +92,8 @@ class ImportBatch:
             if self._refuse_duplicate(unit):
                 continue
             if existing is None:
-                new_units.append(unit)
+                if forgotten is None or not self._omit_forgotten(unit, forgotten):
+                    new_units.append(unit)
             elif not self._skip_settled(unit, existing):
                 self._overwrite(unit, existing)
         self._add_entries(new_units)
@@ -163,6 +167,16 @@ class ImportBatch:
             return True
         self.destination.key_hashes.add(key_hash)
         return False
+
+    def _omit_forgotten(self, unit: ImportUnit, forgotten: ForgottenEntries) -> bool:
+        """Report the unit and return True if it would bring back what was forgotten here."""
+        why = forgotten.explain(unit.line)
+        if why:
+            target = self.destination.target
+            target.forgotten_count += 1
+            refusal = Refusal(unit.number, target.name_in_file, unit.line.key, why)
+            self.context.report.add_refusal(refusal)
+        return bool(why)
 
     def _overwrite(self, unit: ImportUnit, existing: Entry) -> None:
         """Write the file's entry over the existing one, after the file's past revisions."""

@@ -67,6 +67,7 @@ class ImportTarget:
     same_count: int = 0  # identical to the existing entry
     kept_count: int = 0  # the existing entry was kept
     refused_count: int = 0
+    forgotten_count: int = 0  # not imported, because they were forgotten here
     redacted_count: int = 0  # lines from which a secret was removed
     held_count: int = 0  # imported entries that wait for a review
     why: str = ""  # the reason if the whole namespace was refused
@@ -91,6 +92,7 @@ class ImportReport:
     same_count = _Total()
     kept_count = _Total()
     refused_count = _Total()
+    forgotten_count = _Total()
     redacted_count = _Total()
     held_count = _Total()
 
@@ -113,6 +115,11 @@ class ImportReport:
 
     def count_skipped(self, line: file_format.ReadLine | file_format.AboutLine) -> None:
         self.skipped_lines[line.type] = self.skipped_lines.get(line.type, 0) + 1
+
+    @property
+    def omitted_count(self) -> int:
+        """Return the number of entries that the list ``refusals`` is about."""
+        return self.refused_count + self.forgotten_count
 
     @property
     def skipped_count(self) -> int:

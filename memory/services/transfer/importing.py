@@ -63,10 +63,12 @@ def import_file(
     as_mine: bool = False,
     dry_run: bool = True,
     reason: str = "",
+    restore: bool = False,
 ) -> ImportReport:
     """Import the file or, in a dry run, only report what this would change.
 
     ``into`` maps the file's namespaces to names here. With ``as_mine``, the file's person is mapped to the caller.
+    What was forgotten here since is not brought back, unless ``restore`` is set.
     """
     if on_conflict not in frozenset(ConflictRule):
         raise InvalidInput(f"on_conflict: use one of {', '.join(ConflictRule)}.")
@@ -77,7 +79,8 @@ def import_file(
     if report.problems or check.header is None:
         return report
     renamed = {**(_map_to_caller(caller, check.header) if as_mine else {}), **into}
-    job = _ImportJob(caller, report, ConflictRule(on_conflict), reason or _("import"), renamed)
+    rule, reason = ConflictRule(on_conflict), reason or _("import")
+    job = _ImportJob(caller, report, rule, reason, restore, renamed)
     file.seek(0)
     try:
         with tenant([caller.team_id]):
@@ -199,6 +202,6 @@ def _map_to_caller(caller: MemoryCaller, header: Header) -> dict[str, str]:
 
 
 def _record_dry_run(caller: MemoryCaller, report: ImportReport) -> None:
-    names = ("new", "overwritten", "refused", "redacted", "held")
+    names = ("new", "overwritten", "refused", "forgotten", "redacted", "held")
     counts = {name: getattr(report, f"{name}_count") for name in names}
     record(caller, "memory.rehearsed", "import", {"import": True, **counts})
