@@ -1,7 +1,7 @@
 """Tries to read one person's memory as another person in every way, and reports the leaks.
 
 Exit status: 0 if nothing leaked; 1 if something leaked, which with --plant is the planted leak; 2 if the check refused to
-run; 3 if a planted leak was not found, so that the check itself is broken.
+run; 3 if a planted leak was not found or nothing was asked, so that the check itself is broken.
 """
 
 from collections import Counter
@@ -67,11 +67,27 @@ class Command(BaseCommand):
                 report_progress=self._get_logger(options["verbosity"]),
             )
         self._print(report)
+        if not report.outputs.total():
+            self.stderr.write("Nothing was asked, so this says nothing about leaks.")
+            raise SystemExit(3)
         if options["plant"] and not report.leaks:
             self.stderr.write(f"The planted leak ({options['plant']}) was not found.")
             raise SystemExit(3)
         if report.leaks:
             raise SystemExit(1)
+        self._print_scope(teams)
+
+    def _print_scope(self, teams: int) -> None:
+        """Say about whose data the check found no leak, as a database without teams has none of its own."""
+        if teams == 0:
+            self.stdout.write(
+                "This database has no teams. Nothing leaked from the check's own test data; "
+                "this says nothing about the memory of people."
+            )
+        else:
+            self.stdout.write(
+                f"Nothing leaked from the check's own test data, beside the data of {teams} team(s)."
+            )
 
     def _get_logger(self, verbosity: int) -> Callable[[str], object]:
         return self.stderr.write if verbosity > 1 else lambda _line: None

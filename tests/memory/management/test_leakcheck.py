@@ -1,6 +1,7 @@
 """The check for leaks: finds none, finds each one that is planted, and leaves nothing behind."""
 
 import base64
+from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -61,7 +62,7 @@ def test_nothing_leaks_and_nothing_stays(
     table = {
         line[:16].strip(): tuple(map(int, line[16:].split()))
         for line in said.out.splitlines()[1:]
-        if not line.startswith("LEAK")
+        if not line.startswith(("LEAK", "This database has no teams."))
     }
     assert (code, said.err, [one for one in said.out.splitlines() if one.startswith("LEAK")]) == (
         0,
@@ -100,10 +101,45 @@ def test_nothing_leaks_anywhere(asker: str) -> None:
 def test_check_that_finds_nothing_planted_says_so(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(leakcheck, "check_leaks", lambda **_how: leaks.Report())
+    monkeypatch.setattr(leakcheck, "check_leaks", lambda **_how: quiet_report())
 
     assert checked("--plant") == 3
     assert "was not found" in capsys.readouterr().err
+
+
+def quiet_report(answers: int = 5) -> leaks.Report:
+    """The result of a check to which so many answers came, none of them a leak."""
+    return leaks.Report(outputs=Counter(pages=answers))
+
+
+def test_empty_database_is_said_to_be_empty(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(leakcheck, "check_leaks", lambda **_how: quiet_report())
+
+    assert checked() == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.startswith("This database has no teams.")
+    assert "nothing about the memory of people" in last
+
+
+def test_data_of_teams_is_not_said_to_be_missing(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(leakcheck, "check_leaks", lambda **_how: quiet_report())
+
+    assert checked("--really") == 0
+    assert "beside the data of 2 team(s)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("options", [(), ("--plant",)])
+def test_check_that_asked_nothing_claims_nothing(
+    options: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(leakcheck, "check_leaks", lambda **_how: quiet_report(0))
+
+    assert checked(*options) == 3
+    assert "Nothing was asked" in capsys.readouterr().err
 
 
 def test_data_of_people_is_not_worked_beside_unless_asked(cast: Cast) -> None:
