@@ -10,6 +10,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from memory.core.records import Json
+from memory.logic.entries.password_words import (
+    INNER_SEPARATOR,
+    build_name_pattern,
+    build_pin_pattern,
+    build_plain_patterns,
+    build_quoted_patterns,
+    is_ordinary_word,
+)
 
 
 _MIN_LENGTH = 4  # a secret of three letters would blank out half of every text
@@ -38,10 +46,9 @@ _PLACEHOLDER = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-# Hyphenated and capitalised words, dates, versions, paths and addresses have two classes, too.
+# Dates, versions, paths and addresses have two classes, too, as hyphenated and capitalized words do.
 _ORDINARY_TEXT = re.compile(
-    r"[A-Z]?[a-z]+(?:[-'’/][A-Za-z]+)*"
-    r"|[\d.,:/-]+(?:[a-z]{1,2})?"
+    r"[\d.,:/-]+(?:[a-z]{1,2})?"
     r"|v?\d+(?:\.\d+)+"
     r"|https?://\S+"
     r"|(?:\.{0,2}/)?(?:[\w.-]+/)+[\w.-]*"
@@ -54,9 +61,10 @@ _NAME_PATTERN = (
     r"|access[_ -]?key|(?:access|auth|refresh|bearer|session|id)?[_ -]?token|private[_ -]?key"
     r"|credentials?|pin)"
 )
-_NAME = re.compile(rf"(?:[a-z0-9]+[_-]){{0,4}}{_NAME_PATTERN}|密码|口令|密钥|令牌", re.IGNORECASE)
-# A sign that may separate two fields, or stand inside a password: "Tr0ub4dor&3", but not "hunter22&user=ana".
-_INNER_SEPARATOR = r"[&,;](?=[^\s\"'])(?![\w.-]{1,40}\s{0,3}[=:])"
+_NAME_IN_ANY_LANGUAGE = re.compile(build_name_pattern())  # in lower case
+_NAME = re.compile(
+    rf"(?:[^\W_]+[ _-]){{0,4}}(?:{_NAME_PATTERN}|{_NAME_IN_ANY_LANGUAGE.pattern})", re.IGNORECASE
+)
 _START, _END = r"(?<![A-Za-z0-9])", r"(?![A-Za-z0-9_-])"
 
 
@@ -83,7 +91,7 @@ def find_secrets(text: str, known_secrets: Iterable[str] = ()) -> tuple[Secret, 
         if len(form) >= _MIN_LENGTH
         for span in _iterate_spans(form, text)
     ]
-    for shape in _SECRET_SHAPES:
+    for shape in _select_shapes(text):
         for match in shape.pattern.finditer(text):
             group = "secret" if "secret" in shape.pattern.groupindex else 0
             if shape.is_valid(match[group]):
@@ -132,6 +140,13 @@ class _SecretShape:
     kind: str
     pattern: re.Pattern[str]
     is_valid: Callable[[str], bool]
+    sign: str = ""  # which every match contains
+
+
+def _select_shapes(text: str) -> Iterator[_SecretShape]:
+    yield from _SECRET_SHAPES
+    if _NAME_IN_ANY_LANGUAGE.search(text.lower()):
+        yield from (shape for shape in _PASSWORD_SHAPES if shape.sign in text)
 
 
 def _iterate_spans(form: str, text: str) -> Iterator[tuple[int, int]]:
@@ -175,13 +190,23 @@ def _is_likely_password(text: str) -> bool:
         return False
     kinds = (str.isdigit, str.islower, str.isupper, lambda character: not character.isalnum())
     classes = sum(any(map(kind, plain)) for kind in kinds)
-    return classes >= _MIN_PASSWORD_CLASSES and not _ORDINARY_TEXT.fullmatch(plain)
+    is_ordinary = is_ordinary_word(plain) or _ORDINARY_TEXT.fullmatch(plain)
+    return classes >= _MIN_PASSWORD_CLASSES and not is_ordinary
+
+
+def _is_likely_phrase(text: str) -> bool:
+    """Return whether a quotation is a password rather than a message about one."""
+    return _is_likely_password("".join(text.split()))
+
+
+def _is_varied_number(text: str) -> bool:
+    return len(set(text)) > 1
 
 
 def _build_shape(
-    kind: str, pattern: str, is_valid: Callable[[str], bool] = lambda _: True
+    kind: str, pattern: str, is_valid: Callable[[str], bool] = lambda _: True, sign: str = ""
 ) -> _SecretShape:
-    return _SecretShape(kind, re.compile(pattern), is_valid)
+    return _SecretShape(kind, re.compile(pattern), is_valid, sign)
 
 
 def _has_digit(text: str) -> bool:
@@ -249,13 +274,17 @@ _SECRET_SHAPES = (
     _build_shape(
         "password",
         rf"(?i:(?<![A-Za-z0-9]){_NAME_PATTERN})\s{{0,3}}(?:[:=]|:=|\bis\b"
-        rf"|was\b)\s{{0,3}}(?P<secret>(?:[^\s\"'&,;]|{_INNER_SEPARATOR}){{6,300}})",
-        _is_likely_password,
-    ),
-    _build_shape(
-        "password",
-        r"(?:密码|口令|密钥|令牌)\s{0,3}(?:[:：=]|是|为)\s{0,3}[\"'“]?(?P<secret>[!-~]{6,300})",
+        rf"|was\b)\s{{0,3}}(?P<secret>(?:[^\s\"'&,;]|{INNER_SEPARATOR}){{6,300}})",
         _is_likely_password,
     ),
     _build_shape("card number", r"(?<![\w.-])\d(?:[ -]?\d){11,18}(?![\w-]|\.\d)", _is_valid_card),
+)
+# Only for texts in which a password is named, since there are many languages.
+_PASSWORD_SHAPES = (
+    *(_build_shape("password", text, _is_likely_password) for text in build_plain_patterns()),
+    *(
+        _build_shape("password", text, _is_likely_phrase, sign)
+        for sign, text in build_quoted_patterns().items()
+    ),
+    _build_shape("password", build_pin_pattern(), _is_varied_number),
 )
