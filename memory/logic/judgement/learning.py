@@ -73,6 +73,8 @@ class StoreLearner:
             case Action.FORGET:
                 forgotten = [t for t in targets if self.store.delete(self.namespace, t.key)]
                 return LearnedChange(operation.action, forgotten=tuple(forgotten))
+            case Action.ASK:
+                return LearnedChange(operation.action, choices=tuple(targets))
             case Action.END:
                 return LearnedChange(operation.action, ended=tuple(self._retire(targets, "")))
             case _:

@@ -12,6 +12,7 @@ class Action(StrEnum):
     REPLACE = "replace"  # the new text takes the place of known entries, which stop holding
     END = "end"  # known entries stop holding, and nothing takes their place
     FORGET = "forget"  # the person asked for it
+    ASK = "ask"  # the person asked to forget something, and several entries could be meant
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +39,8 @@ class LearnedChange:
     """What became of an operation.
 
     ``entry`` is the entry that has the text now, ``is_new`` whether this step stored it, ``ended`` the entries that
-    stopped holding, and ``forgotten`` those that were forgotten. ``reasons`` are the codes of the content filter if it
-    kept the text out.
+    stopped holding, ``forgotten`` those that were forgotten, and ``choices`` those of which the person is to say which one
+    to forget. ``reasons`` are the codes of the content filter if it kept the text out.
     """
 
     action: Action
@@ -47,6 +48,7 @@ class LearnedChange:
     is_new: bool = False
     ended: tuple[MemoryEntry, ...] = ()
     forgotten: tuple[MemoryEntry, ...] = ()
+    choices: tuple[MemoryEntry, ...] = ()
     reasons: tuple[str, ...] = ()
     message: str = ""
 

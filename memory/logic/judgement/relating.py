@@ -27,6 +27,9 @@ MIN_NEAR: Final = 0.25
 MIN_VERY_NEAR: Final = 0.55
 MIN_NAMED: Final = 0.1  # of what ended and shares a word
 MIN_FORGOTTEN: Final = 0.25
+MIN_POSSIBLE: Final = 0.15  # … of what could be meant beside it, so that the person is asked
+MAX_BEHIND: Final = 0.15  # of a fact that is about as near to a wish to forget as the nearest one
+MIN_NUMBER: Final = 5  # digits of a number that says by itself what a fact is about
 
 # Words that add: what is said with them replaces nothing.
 _ALSO: Final = re.compile(
@@ -41,6 +44,16 @@ _FAVOURITE: Final = re.compile(
     r"最喜[欢歡]|最爱|最愛|一番好き|(?:제일|가장) 좋아\w*|ชอบที่สุด|โปรด",
     re.IGNORECASE,
 )
+# Who says one of these means each fact that is found.
+_ALL: Final = re.compile(
+    r"\b(?:all|everything|anything|every|both|alles|alle|beide\w*|tout\w*|tous|tod[oa]s?|tudo|tutt[oiae]|ambos|entramb[ie]|"
+    r"allemaal|wszystk\w+|все|всё|всего|обо всём|hepsi\w*|her şeyi?|bütün|كل)\b"
+    r"|全部|所有|一切|都忘|全て|すべて|모두|모든|전부|ทั้งหมด|ทุก",
+    re.IGNORECASE,
+)
+# A word with a capital letter within a sentence, and digits with what may stand between them.
+_NAME: Final = re.compile(r"(?<=[\w,;:] )[^\W\d_a-z]\w{2,}")
+_NUMBER: Final = re.compile(r"\d[\d ()/.-]*\d")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +78,16 @@ class Likeness:
         return self.topic < len(SINGLE)
 
 
+@dataclass(frozen=True, slots=True)
+class Meant:
+    """A known fact that a wish to forget may mean. One that isn't ``is_sure`` is only a second choice."""
+
+    id: str
+    text: str
+    nearness: float
+    is_sure: bool
+
+
 def decide_operations(
     clauses: Sequence[Clause],
     known_facts: Sequence[Related],
@@ -87,11 +110,30 @@ def _decide(
     clause: Clause, known_facts: Sequence[Related], center: Floats, latest: Sequence[str]
 ) -> Operation | None:
     if clause.is_forget:
-        targets = find_forgotten(clause, known_facts, center) or tuple(latest)
-        return Operation(Action.FORGET, targets=targets, evidence=clause.text) if targets else None
+        return _decide_to_forget(clause, known_facts, center, latest)
     targets = find_replaced(clause, known_facts, center)
     action = Action.REPLACE if targets else Action.ADD
     return Operation(action, clause.text, targets, clause.text)
+
+
+def _decide_to_forget(
+    clause: Clause, known_facts: Sequence[Related], center: Floats, latest: Sequence[str]
+) -> Operation | None:
+    """Forget what is meant. If two things could be meant, the person is asked, and nothing is forgotten."""
+    meant = list_meant(clause, known_facts, center)
+    if not meant:
+        targets = tuple(latest)
+        return Operation(Action.FORGET, targets=targets, evidence=clause.text) if targets else None
+    if _ALL.search(clause.text):
+        chosen, is_clear = meant, True
+    else:
+        chosen = choose_meant(clause, meant)
+        first = chosen[0].text
+        is_clear = all(shares_value(clause.text, first, fact.text) for fact in chosen[1:])
+    action = Action.FORGET if is_clear else Action.ASK
+    evidence = list_evidence(chosen, [related.fact for related in known_facts]) if is_clear else []
+    targets = (*(fact.id for fact in chosen), *(fact.id for fact in evidence))
+    return Operation(action, targets=targets, evidence=clause.text)
 
 
 def find_replaced(
@@ -159,21 +201,59 @@ def _is_same_person(clause: Clause, fact: Clause, likeness: Likeness) -> bool:
     return likeness.has_word and difference <= MAX_DIFFERENCE
 
 
-def find_forgotten(
-    clause: Clause, known_facts: Sequence[Related], center: Floats
-) -> tuple[str, ...]:
-    """Return the ids of the known facts that a wish to forget means, the nearest first."""
+def list_meant(clause: Clause, known_facts: Sequence[Related], center: Floats) -> list[Meant]:
+    """Return the known facts that a wish to forget may mean, the nearest first."""
     meant = []
     for related in known_facts:
         likeness = compare(clause, related.clause, center)
         same = likeness.topic_share >= MIN_TOPIC and _is_same_person(
             clause, related.clause, likeness
         )
-        if (same and likeness.is_single) or (
-            likeness.nearness >= MIN_FORGOTTEN and (same or likeness.has_word)
-        ):
-            meant.append((likeness.nearness, related.fact.id))
-    return tuple(target for _nearness, target in sorted(meant, reverse=True))
+        is_near = likeness.nearness >= MIN_POSSIBLE and (same or likeness.has_word)
+        if is_near or (same and likeness.is_single):
+            is_sure = likeness.nearness >= MIN_FORGOTTEN or (same and likeness.is_single)
+            meant.append(
+                Meant(related.fact.id, related.fact.text, likeness.nearness, is_sure=is_sure)
+            )
+    found = sorted(meant, key=lambda fact: (-fact.nearness, fact.id))
+    return found if any(fact.is_sure for fact in found) else []
+
+
+def choose_meant(clause: Clause, meant: Sequence[Meant]) -> list[Meant]:
+    """Return the facts that are meant: those about as near as the nearest, and others that say the same.
+
+    Of facts that are equally near, those with most of the words of the wish are meant: "my sister Anna".
+    """
+    words = _list_words(clause.text)
+    near = [fact for fact in meant if fact.nearness >= meant[0].nearness - MAX_BEHIND]
+    shared = {fact.id: len(words & _list_words(fact.text)) for fact in near}
+    most = max(shared.values())
+    chosen = [fact for fact in near if shared[fact.id] == most]
+    same = [fact for fact in meant if shares_value(clause.text, chosen[0].text, fact.text)]
+    return [*chosen, *(fact for fact in same if fact not in chosen)]
+
+
+def list_evidence(chosen: Sequence[Meant], known_facts: Sequence[KnownFact]) -> list[KnownFact]:
+    """Return the other facts that have a long number of the chosen ones, such as a phone number in other words."""
+    numbers = frozenset(number for fact in chosen for number in _list_numbers(fact.text))
+    ids = {fact.id for fact in chosen}
+    return [
+        f for f in known_facts if f.id not in ids and not numbers.isdisjoint(_list_numbers(f.text))
+    ]
+
+
+def shares_value(wish: str, text: str, other: str) -> bool:
+    """Return whether both texts have a name or a long number in common that the wish doesn't have."""
+    return not (_list_values(text) & _list_values(other)) <= _list_values(wish)
+
+
+def _list_values(text: str) -> frozenset[str]:
+    return frozenset([*_NAME.findall(text), *_list_numbers(text)])
+
+
+def _list_numbers(text: str) -> frozenset[str]:
+    numbers = (re.sub(r"\D", "", match) for match in _NUMBER.findall(text))
+    return frozenset(number for number in numbers if len(number) >= MIN_NUMBER)
 
 
 def compare(clause: Clause, fact: Clause, center: Floats) -> Likeness:

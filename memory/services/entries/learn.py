@@ -77,6 +77,8 @@ class _Learner:
                     ids = [entry.id for entry in targets]
                     forget_many(self.caller, entry_ids=ids, reason=FORGOTTEN)
                 return LearnedChange(operation.action, forgotten=tuple(targets))
+            case Action.ASK:
+                return LearnedChange(operation.action, choices=tuple(targets))
             case Action.END:
                 return LearnedChange(operation.action, ended=self._retire(targets, "", ENDED))
             case _:
