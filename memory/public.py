@@ -35,13 +35,15 @@ from memory.services.curation.learning_rules import (
     set_learning_rule,
 )
 from memory.services.curation.run_texts import list_recalled_texts
-from memory.services.entries.forget import clear, forget
+from memory.services.entries.forget import clear, forget, forget_many
+from memory.services.entries.forgotten import ForgettableEntry, load_forgettable
 from memory.services.entries.listing import list_entries
 from memory.services.entries.remember import remember
 from memory.services.entries.run_notes import clear_run_notes, get_run_metadata, save_run_metadata
 from memory.services.gateway.caller import CallOrigin, MemoryCaller, list_reachable
 from memory.services.gateway.engine_port import RunMemory
 from memory.services.gateway.gateway import lock_namespaces
+from memory.services.history.restore import restore
 from memory.services.history.undo import undo
 from memory.services.history.undo_run import undo_run
 from memory.services.knowledge.named_bases import list_missing_bases
@@ -69,6 +71,7 @@ __all__ = [
     "EmbeddingModel",
     "FinishedRun",
     "FinishedWork",
+    "ForgettableEntry",
     "LearningRule",
     "MemoryCaller",
     "MemoryEntry",
@@ -93,6 +96,7 @@ __all__ = [
     "find_curation",
     "find_curations",
     "forget",
+    "forget_many",
     "format_value",
     "get_effective_limits",
     "get_knowledge_base",
@@ -109,6 +113,7 @@ __all__ = [
     "list_recalled_texts",
     "list_scopes_like",
     "load_cited_pages",
+    "load_forgettable",
     "load_personal_entries",
     "lock_namespaces",
     "make_provider",
@@ -119,6 +124,7 @@ __all__ = [
     "recall",
     "remember",
     "resolve_namespace",
+    "restore",
     "retry_curation",
     "save_run_metadata",
     "search_all_pages",

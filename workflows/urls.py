@@ -12,7 +12,7 @@ from workflows.views.catalog import (
     new_workflow,
     workflows,
 )
-from workflows.views.chat import forgetting, messages, page
+from workflows.views.chat import forgetting, messages, page, wishes
 from workflows.views.data_sets import evaluations
 from workflows.views.data_sets import pages as data_sets
 from workflows.views.editor import edits, export, outline_page, search
@@ -196,6 +196,8 @@ pages: list[URLPattern | URLResolver] = [
     path("chat/<uuid:workflow_id>/say/", page.send_message, name="chat_say"),
     path("chat/turns/<uuid:run_id>/", page.turn, name="chat_turn"),
     path("chat/turns/<uuid:run_id>/stop/", page.stop, name="chat_stop"),
+    path("chat/turns/<uuid:run_id>/forget/", wishes.forget, name="chat_forget"),
+    path("chat/turns/<uuid:run_id>/restore/", wishes.restore, name="chat_remember_again"),
     path("chat/talks/<uuid:conversation_id>/rename/", page.rename, name="chat_rename"),
     path("chat/talks/<uuid:conversation_id>/put-away/", page.archive, name="chat_put_away"),
     path("chat/talks/<uuid:conversation_id>/bring-back/", page.restore, name="chat_bring_back"),

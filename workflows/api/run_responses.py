@@ -7,7 +7,12 @@ from django.http import HttpResponse
 from accounts.access import Principal
 from workflows import selectors
 from workflows.engine.language.document import Json
-from workflows.engine.runtime.events import MemoryRecalled, MemoryWritten
+from workflows.engine.runtime.events import (
+    MemoryForgetAsked,
+    MemoryForgotten,
+    MemoryRecalled,
+    MemoryWritten,
+)
 from workflows.execution.ports.client_calls import ClientCall
 from workflows.models import Run, Step
 from workflows.models.run import RunStatus
@@ -18,7 +23,12 @@ from workflows.services.runs.citations import build_answer_metadata
 
 RETRY_AFTER: Final = 2  # seconds after which a client looks again for the end of a run
 PAUSED_RETRY_AFTER: Final = 30  # of a run that waits for a person or a time
-_MEMORY_KEYS = {MemoryRecalled.name: "memories_recalled", MemoryWritten.name: "memories_written"}
+_MEMORY_KEYS = {
+    MemoryRecalled.name: "memories_recalled",
+    MemoryWritten.name: "memories_written",
+    MemoryForgotten.name: "memories_forgotten",
+    MemoryForgetAsked.name: "memories_to_choose",
+}
 _STEP_FIELDS = (
     *("rounds", "kind", "title", "status", "handle", "inputs", "outputs", "error", "error_type", "tries"),
     *("started_at", "elapsed", "waited", "prompt_tokens", "completion_tokens", "reused_from", "edited_by", "edited_at"),

@@ -12,7 +12,13 @@ from workflows.dify_api.calls import Call, get_status, get_workflow_id, to_secon
 from workflows.dify_api.errors import RUN_ERROR_CODES, DifyError
 from workflows.engine.language.document import Json
 from workflows.engine.language.values import is_file
-from workflows.engine.runtime.events import MemoryKeptOut, MemoryRecalled, MemoryWritten
+from workflows.engine.runtime.events import (
+    MemoryForgetAsked,
+    MemoryForgotten,
+    MemoryKeptOut,
+    MemoryRecalled,
+    MemoryWritten,
+)
 from workflows.engine.runtime.waits import list_actions
 from workflows.models import Run, RunWait, Step
 from workflows.models.run import RunStatus, StepStatus
@@ -117,19 +123,27 @@ def build_usage(run: Run) -> dict[str, Json]:
 
 
 def build_memory(principal: Principal, run: Run) -> dict[str, Json]:
-    """Return which memories the run recalled and wrote, by their ids. It is an addition of ours."""
+    """Return which memories the run recalled, wrote and forgot, by their ids. It is an addition of ours.
+
+    ``to_choose`` are those of which the user is to say which one to forget.
+    """
     recalled: dict[str, Json] = {}
     changes: dict[str, Json] = {}
-    names = (MemoryRecalled.name, MemoryWritten.name, MemoryKeptOut.name)
+    wishes: dict[str, list[Json]] = {MemoryForgotten.name: [], MemoryForgetAsked.name: []}
+    names = (MemoryRecalled.name, MemoryWritten.name, MemoryKeptOut.name, *wishes)
     events = selectors.list_events(principal, run, *names).values_list("name", "data")
     for name, data in events:
         if name == MemoryRecalled.name:
             recalled |= {entry["id"]: entry for entry in describe_recalled(data)}
+        elif name in wishes:
+            wishes[name] += [describe_wish(entry) for entry in data.get("entries") or ()]
         elif (entry := describe_written(name, data)) is not None:
             changes[entry["id"]] = entry
     return {
         "recalled": list(recalled.values())[:_MAX_MEMORIES],
         "written": list(changes.values())[:_MAX_MEMORIES],
+        "forgotten": wishes[MemoryForgotten.name][:_MAX_MEMORIES],
+        "to_choose": wishes[MemoryForgetAsked.name][:_MAX_MEMORIES],
     }
 
 
@@ -146,6 +160,10 @@ def describe_written(name: str, data: Mapping[str, Json]) -> dict[str, Json] | N
         return {"id": data["entry"], "op": "pending_review"} if data.get("entry") else None
     entry = data.get("entry") or {}
     return {"id": str(entry.get("id") or ""), "op": "add"}
+
+
+def describe_wish(entry: Mapping[str, Json]) -> dict[str, Json]:
+    return {"id": str(entry.get("id") or ""), "value": entry.get("value")}
 
 
 def list_forms(call: Call) -> list[RunWait]:

@@ -91,7 +91,7 @@ class StoredPage(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class FactOperation:
-    """One thing that a turn does to memory: add, replace, end or forget.
+    """One thing that a turn does to memory: add, replace, end, forget, or ask which of the targets is to be forgotten.
 
     ``targets`` are ids of known entries, ``evidence`` is what the person wrote, and ``key`` that of a new entry.
     """
@@ -151,6 +151,11 @@ class LearnedFact(Protocol):
     def ended(self) -> Sequence[MemoryHit]: ...
     @property
     def forgotten(self) -> Sequence[MemoryHit]: ...
+    @property
+    def choices(self) -> Sequence[MemoryHit]:
+        """Return the entries of which the person is to say which one to forget."""
+        ...
+
     @property
     def reasons(self) -> Sequence[str]: ...
     @property

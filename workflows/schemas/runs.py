@@ -193,6 +193,12 @@ class RunDetailOut(RunOut):
     steps: list[StepOut]
     memories_recalled: list[dict[str, Any]]
     memories_written: list[dict[str, Any]]
+    memories_forgotten: list[dict[str, Any]] = Field(
+        description="What was forgotten. ``POST /memory/entries/{id}/restore`` undoes it."
+    )
+    memories_to_choose: list[dict[str, Any]] = Field(
+        description="Wishes to forget something that could mean several ``entries``: nothing was forgotten yet."
+    )
     repeated_calls: int = Field(
         description="Calls of steps that were made again after a worker was lost."
     )

@@ -12,6 +12,7 @@ const template = (id) => document.getElementById(id);
 
 const EVENT_NAMES = [
   "run_started", "node_state_change", "text_chunk", "memory_recalled", "memory_written", "memory_forgotten", "memory_ended",
+  "memory_forget_asked",
   "memory_retrieval_error", "human_input_required", "run_paused", "run_resumed", "step_edited", "agent_log", "run_finished",
 ];
 const ROUNDS_DELAY = 300; // milliseconds, in which further calls of an agent join a request for its rounds
@@ -100,6 +101,7 @@ class RunStream extends HTMLElement {
       this.#reveal(list, 1);
     },
     memory_forgotten: (event) => this.#showGone(event.entries, "forgotten"),
+    memory_forget_asked: (event) => this.#showGone(event.entries, "asked"),
     memory_ended: (event) => this.#showGone(event.entries, "ended"),
     human_input_required: ({ wait }) => {
       if (!document.getElementById(`question-${wait.replaceAll("-", "")}`)) this.#loadQuestions();

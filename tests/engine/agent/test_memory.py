@@ -125,13 +125,28 @@ async def test_tools_remember_recall_and_forget_in_the_allowed_scope() -> None:
     texts = [request.messages[-1].text for request in model.requests[1:]]
     assert texts[0] == "color was stored."
     assert texts[1] == "[Memory Context]\n- color (relevance: 1.00): Ana likes green"
-    assert texts[2] == "Error: There is no entry color."
+    assert texts[2] == "Error: There is no entry color. Nothing was forgotten."
     assert [(event.name, event.scope) for event in events][:3] == [
         ("memory_written", "user"),
         ("memory_recalled", "user"),
         ("memory_forgotten", "user"),
     ]
     assert list_entries(provider, "user:ana") == {}
+
+
+async def test_model_that_forgets_an_unknown_key_is_shown_what_could_be_meant() -> None:
+    provider = InMemoryProvider()
+    provider.store(StoreParams("user:ana", "phone-1", value="My mobile phone is 555-0142."))
+    provider.store(StoreParams("user:ana", "phone-2", value="My office phone is 555-0199."))
+    model = ScriptedModel(("", [call("forget", key="phone")]), "Which one?")
+    runner = build_runner(model, None, provider, memory_tools={"forget": ["user"]})
+
+    await runner.start(inputs={"q": "?"}, system=ANA).result()
+
+    text = model.requests[1].messages[-1].text
+    assert "There is no entry phone. Nothing was forgotten." in text
+    assert all(f'"key": "{key}"' in text for key in ("phone-1", "phone-2"))
+    assert len(list_entries(provider, "user:ana")) == 2
 
 
 async def test_model_can_ask_for_what_matches_well() -> None:

@@ -39,6 +39,10 @@ class Visitor:
             self.root + path, data, headers=HTMX if headers is None else headers
         )
 
+    def turn(self, run: Run) -> str:
+        text: str = self.get(f"turns/{run.pk}/").content.decode()
+        return text
+
     def say(self, query: str, **data: Any) -> Run:
         answer = self.post("say/", query=query, **data)
         assert answer.status_code == 200, answer.content

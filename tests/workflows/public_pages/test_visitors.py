@@ -86,6 +86,39 @@ def test_visitor_forgets_one_and_all(visitor: Visitor, execute: Execute):
     assert (len(entries), list_memories(visitor)) == (2, set())
 
 
+def test_visitor_is_told_what_was_forgotten_and_undoes_it(
+    visitor: Visitor, stranger: Visitor, execute: Execute
+):
+    execute(visitor.say("My phone number is 555-0142."))
+
+    run = execute(visitor.say("Please forget my phone number."))
+    stranger.get()
+
+    (entry,) = re.findall(r'name="entry" value="([0-9a-f-]{36})"', visitor.turn(run))
+    assert "<s>My phone number is 555-0142.</s>" in visitor.turn(run)
+    assert list_memories(visitor) == set()
+    assert stranger.post(f"turns/{run.pk}/restore/", entry=entry).status_code == 404
+    undone = visitor.post(f"turns/{run.pk}/restore/", entry=entry).content.decode()
+    assert "Remembered again: My phone number is 555-0142." in undone
+    assert list_memories(visitor) == {entry}
+
+
+def test_visitor_chooses_what_to_forget(visitor: Visitor, stranger: Visitor, execute: Execute):
+    execute(visitor.say("My mobile number is 555-0142."))
+    execute(visitor.say("My office number is also known, it is 555-0199."))
+
+    run = execute(visitor.say("Please forget my number."))
+    stranger.get()
+
+    assert "Which one should be forgotten?" in visitor.turn(run)
+    entries = list_memories(visitor)
+    path = f"turns/{run.pk}/forget/"
+    assert len(entries) == 2
+    assert stranger.post(path, entry=min(entries)).status_code == 404
+    assert "<s>" in visitor.post(path, entry=min(entries)).content.decode()
+    assert list_memories(visitor) == {max(entries)}
+
+
 def list_memories(visitor: Visitor) -> set[str]:
     text = visitor.get("memory/").content.decode()
     return set(re.findall(r"memory/([0-9a-f-]{36})/forget/", text))

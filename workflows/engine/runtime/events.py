@@ -232,6 +232,16 @@ class MemoryForgotten(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class MemoryForgetAsked(Event):
+    """A person asked to forget something, and several entries could be meant. None was forgotten: the person chooses."""
+
+    name: ClassVar[str] = "memory_forget_asked"
+    node: str
+    scope: str
+    entries: Sequence[Mapping[str, Json]]  # id, key, value
+
+
+@dataclass(frozen=True, slots=True)
 class MemoryRetrievalError(Event):
     """Memory failed, and the run continues without it."""
 

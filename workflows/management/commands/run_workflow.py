@@ -27,6 +27,7 @@ from workflows.templatetags.problems import (
 )
 
 
+REMEMBER = "memory-store"
 _SUCCESSFUL = (RunStatus.SUCCEEDED, RunStatus.PARTIAL)
 
 
@@ -103,13 +104,25 @@ class Command(BaseCommand):
         if as_json:
             self.stdout.write(_dump_json(_build_report(outcome, self._titles)))
             return
+        self._print_wishes(outcome)
         for name, value in outcome.outputs.items():
-            self.stdout.write(f"{name}: {value if isinstance(value, str) else _dump_json(value)}")
+            self.stdout.write(f"{name}: {_format_value(value)}")
         if outcome.error:
             title = self._titles.get(outcome.error_node or "", outcome.error_node)
             status = models.RunStatus(str(outcome.status)).label
             error = replace_ids_by_titles(outcome.error, self._titles)
             self.stderr.write(": ".join(filter(None, (str(status), title, error))))
+
+    def _print_wishes(self, outcome: Outcome) -> None:
+        """Say what was forgotten because the person asked for it, or that several things could be meant."""
+        steps = [step for step in outcome.steps if step.kind == REMEMBER]
+        for entry in (entry for step in steps for entry in step.outputs.get("forgotten", ())):
+            self.stderr.write(f"Forgotten: {_format_value(entry['value'])}")
+        choices = [entry for step in steps for entry in step.outputs.get("choices", ())]
+        if choices:
+            self.stderr.write("Nothing was forgotten: several could be meant. Say which one:")
+        for entry in choices:
+            self.stderr.write(f"  - {_format_value(entry['value'])}")
 
 
 def _build_backend(options: dict[str, Any]) -> Backend:
@@ -202,6 +215,10 @@ def _build_step(step: StepRecord, titles: Mapping[str, str]) -> dict[str, Any]:
         "tries": step.tries,
         "elapsed": round(step.elapsed, 6),
     }
+
+
+def _format_value(value: Any) -> str:
+    return value if isinstance(value, str) else _dump_json(value)
 
 
 def _dump_json(value: Any) -> str:

@@ -24,6 +24,8 @@ class TurnUrls:
     feedback: str
     say: str
     page: str
+    forget: str  # what the person chooses, if several memories could be meant
+    restore: str  # what was forgotten
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,8 @@ class MemberChatUrls:
             feedback=reverse("workflows:run_feedback", args=[run_id]),
             say=reverse("workflows:chat_say", args=[self.workflow_id]),
             page=self.page,
+            forget=reverse("workflows:chat_forget", args=[run_id]),
+            restore=reverse("workflows:chat_remember_again", args=[run_id]),
         )
 
     def get_conversation(self, conversation: Conversation) -> ConversationUrls:

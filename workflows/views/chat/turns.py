@@ -20,6 +20,13 @@ from workflows.files.links import build_link
 from workflows.files.records import list_file_ids
 from workflows.files.shown import ShownFile
 from workflows.models import Conversation, Feedback, Run, RunEvent, Workflow
+from workflows.services.chat.wishes_to_forget import (
+    HIDDEN_SCOPES,
+    NO_WISHES,
+    WISH_EVENTS,
+    Wishes,
+    load_wishes,
+)
 from workflows.services.files.linked import load_linked_files
 from workflows.services.files.reading import find_own_files
 from workflows.services.runs.citations import Citation, load_citations
@@ -42,10 +49,9 @@ from workflows.views.value_text import format_entry
 
 MAX_TURNS: Final = 50
 MAX_USED: Final = 8
-MEMORY_EVENTS: Final = (MemoryRecalled.name, MemoryWritten.name, MemoryKeptOut.name)
-
-# Memory of the conversation or of the run is not reported to its person.
-CONVERSATION_SCOPES: Final = frozenset({"conversation", "run", "run_metadata"})
+MEMORY_EVENTS: Final = (
+    MemoryRecalled.name, MemoryWritten.name, MemoryKeptOut.name, *WISH_EVENTS
+)  # fmt: skip
 
 SHARED_LABELS: Final[Mapping[str, Promise]] = {
     "global": _("from shared memory"),
@@ -87,6 +93,8 @@ class ChatTurn:
     group: str = ""
     used: tuple[UsedMemory, ...] = ()
     stored: tuple[StoredMemory, ...] = ()
+    wishes: Wishes = NO_WISHES
+    problem: str = ""  # of the last action of the person
     not_recalled: bool = False
     not_remembered: bool = False
     has_questions: bool = False  # the run has paused, perhaps for an answer
@@ -107,6 +115,7 @@ class _MemoryEvents:
 
     recalled: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)  # scope, entry
     stored: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
+    wishes: list[RunEvent] = field(default_factory=list)  # to forget something
     is_recall_paused: bool = False
     is_store_paused: bool = False
 
@@ -138,6 +147,9 @@ def build_turns(
     titles = load_failed_titles(principal, runs)
     events = _load_memory_events(principal, runs) if memory_app.is_on() else {}
     lookup = _MemoryLookup(principal, workflow, events.values(), urls)
+    wishes = load_wishes(
+        principal, workflow.team_id, [wish for each in events.values() for wish in each.wishes]
+    )
     answers = load_run_answers(principal, runs)
     feedback = load_own_feedback(principal, runs)
     citations = load_citations(principal, runs)
@@ -162,6 +174,7 @@ def build_turns(
                 group=str(run.system.get("group_id", "")),
                 used=lookup.list_used(memory, citations.get(run.pk, ())),
                 stored=lookup.list_stored(memory),
+                wishes=wishes.get(run.pk, NO_WISHES),
                 not_recalled=memory.is_recall_paused,
                 not_remembered=memory.is_store_paused,
                 has_questions=run.pause is not None,
@@ -228,9 +241,11 @@ def _add_event(memory: _MemoryEvents, event: RunEvent) -> None:
         memory.is_store_paused |= "paused" in data.get("reasons", ())
     elif event.name == MemoryRecalled.name:
         memory.is_recall_paused |= data.get("withheld") == "paused"
-        if scope not in CONVERSATION_SCOPES:
+        if scope not in HIDDEN_SCOPES:
             memory.recalled += [(scope, entry) for entry in data.get("entries", ())]
-    elif scope not in CONVERSATION_SCOPES:
+    elif event.name in WISH_EVENTS:
+        memory.wishes.append(event)
+    elif scope not in HIDDEN_SCOPES:
         memory.stored.append((scope, data["entry"]))
 
 

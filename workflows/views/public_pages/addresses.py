@@ -54,6 +54,8 @@ class PublicChatUrls:
             feedback=self.get("feedback", run_id),
             say=self.get("say"),
             page=self.page,
+            forget=self.get("forget_chosen", run_id),
+            restore=self.get("remember_again", run_id),
         )
 
     def get_conversation(self, conversation: Conversation) -> ConversationUrls:

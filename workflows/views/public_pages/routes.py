@@ -21,6 +21,16 @@ routes = [
     path("files/", change_as_visitor(starting.upload), name="public_upload"),
     path("results/<uuid:run_id>/", show_to_visitor(turns.show_result), name="public_result"),
     path("turns/<uuid:run_id>/", show_to_visitor(turns.show_turn), name="public_turn"),
+    path(
+        "turns/<uuid:run_id>/forget/",
+        change_as_visitor(turns.forget_chosen),
+        name="public_forget_chosen",
+    ),
+    path(
+        "turns/<uuid:run_id>/restore/",
+        change_as_visitor(turns.remember_again),
+        name="public_remember_again",
+    ),
     path("turns/<uuid:run_id>/stop/", change_as_visitor(turns.stop), name="public_stop"),
     path("turns/<uuid:run_id>/events/", turns.stream_events, name="public_events"),
     path("turns/<uuid:run_id>/waits/", show_to_visitor(turns.show_waits), name="public_waits"),

@@ -25,6 +25,7 @@ from workflows.services.runs.feedback import give_feedback, load_own_feedback, t
 from workflows.services.runs.runs import cancel_run
 from workflows.views.chat.failure_texts import list_failure_texts
 from workflows.views.chat.turns import build_turns
+from workflows.views.chat.wishes import apply_choice, apply_undo
 from workflows.views.public_pages.addresses import PublicChatUrls, build_base_context
 from workflows.views.public_pages.results import build_result
 from workflows.views.public_pages.visits import Visit, build_visit, get_network, open_visit
@@ -49,9 +50,19 @@ def show_turn(request: HttpRequest, visit: Visit, run_id: UUID) -> HttpResponse:
     run = _find_run(visit, run_id)
     if run.conversation is None:
         raise NotFound
-    (turn,) = build_turns(visit.principal, visit.workflow, [run], PublicChatUrls(visit))
-    context = {**build_base_context(visit), "turn": turn, "conversation": run.conversation}
-    return render(request, "chat/_turn.html", context)
+    return _render_turn(request, visit, run)
+
+
+def forget_chosen(request: HttpRequest, visit: Visit, run_id: UUID) -> HttpResponse:
+    """Forget what the visitor chose of the memories that they may have meant."""
+    run = _find_run(visit, run_id)
+    return _show_changed(request, visit, run, apply_choice(request, visit.principal, run))
+
+
+def remember_again(request: HttpRequest, visit: Visit, run_id: UUID) -> HttpResponse:
+    """Restore what the visitor had asked to forget."""
+    run = _find_run(visit, run_id)
+    return _show_changed(request, visit, run, apply_undo(request, visit.principal, run))
 
 
 def show_result(request: HttpRequest, visit: Visit, run_id: UUID) -> HttpResponse:
@@ -166,6 +177,20 @@ def give(request: HttpRequest, visit: Visit, run_id: UUID) -> HttpResponse:
         "is_open": text is None,
     }
     return render(request, "runs/feedback/_feedback.html", context)
+
+
+def _show_changed(request: HttpRequest, visit: Visit, run: Run, problem: str) -> HttpResponse:
+    if is_htmx(request):
+        return _render_turn(request, visit, run, problem)
+    key = run.conversation.key if run.conversation else ""
+    return redirect(f"{PublicChatUrls(visit).page}?conversation={key}")
+
+
+def _render_turn(request: HttpRequest, visit: Visit, run: Run, problem: str = "") -> HttpResponse:
+    (turn,) = build_turns(visit.principal, visit.workflow, [run], PublicChatUrls(visit))
+    turn = replace(turn, problem=problem)
+    context = {**build_base_context(visit), "turn": turn, "conversation": run.conversation}
+    return render(request, "chat/_turn.html", context)
 
 
 def _open_stream(request: HttpRequest, token: str, run_id: UUID) -> Visit:

@@ -11,6 +11,7 @@ from workflows import permissions, selectors
 from workflows.engine.language.document import Json
 from workflows.engine.runtime.events import (
     MemoryEnded,
+    MemoryForgetAsked,
     MemoryForgotten,
     MemoryKeptOut,
     MemoryRecalled,
@@ -31,7 +32,8 @@ from workflows.views.value_text import format_entry, format_value
 
 
 MEMORY_EVENTS = (
-    MemoryRecalled.name, MemoryWritten.name, MemoryKeptOut.name, MemoryForgotten.name, MemoryEnded.name
+    MemoryRecalled.name, MemoryWritten.name, MemoryKeptOut.name, MemoryForgotten.name, MemoryEnded.name,
+    MemoryForgetAsked.name,
 )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.principals import Principal
 from workflows.engine.runtime.events import (
     MemoryEnded,
+    MemoryForgetAsked,
     MemoryForgotten,
     MemoryKeptOut,
     MemoryWritten,
@@ -31,6 +32,7 @@ REASONS: Final[Mapping[str, Promise]] = {
     "from_outside": _("From the web or a tool"),
 }
 PAUSED: Final = "paused"
+_WISHES: Final = (MemoryForgotten.name, MemoryForgetAsked.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,7 @@ def build_other_changes(
     changes = [
         event
         for event in events
-        if event.name in (MemoryForgotten.name, MemoryKeptOut.name, MemoryEnded.name)
+        if event.name in (*_WISHES, MemoryKeptOut.name, MemoryEnded.name)
         or event.data.get("replaced")
     ]
     titles = load_step_titles(principal, run) if changes else {}
@@ -81,13 +83,18 @@ def build_other_changes(
         for event in changes
         if event.name == MemoryForgotten.name and event.data.get("count")
     ]
+    asked = [
+        _build_forgotten({**event.data, "count": len(event.data.get("entries") or ())}, titles)
+        for event in changes
+        if event.name == MemoryForgetAsked.name
+    ]
     rejected = [
         _build_rejected(event.data, titles)
         for event in changes
         if event.name == MemoryKeptOut.name and PAUSED not in event.data.get("reasons", ())
     ]
     former = [row for event in changes for row in _list_former(event, titles)]
-    return {"forgotten": forgotten, "former": former, "rejected": rejected}
+    return {"forgotten": forgotten, "asked": asked, "former": former, "rejected": rejected}
 
 
 def _list_former(event: RunEvent, titles: Mapping[str, str]) -> Iterator[FormerMemory]:

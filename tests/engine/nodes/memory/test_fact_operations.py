@@ -67,3 +67,15 @@ def test_same_operation_counts_once_and_there_are_at_most_twenty() -> None:
     assert len(check(same, same)[0]) == 1
     checked, dropped = check(*many)
     assert (len(checked), len(dropped)) == (20, 10)
+
+
+def test_question_names_several_shown_entries_and_needs_a_wish_to_forget() -> None:
+    ask = {"action": "ask", "ids": ["k2", "k1"], "evidence": "forget my phone number"}
+
+    assert check(ask) == (
+        [FactOperation("ask", "", ("id-of-berlin", "id-of-phone"), "forget my phone number")], []
+    )  # fmt: skip
+    assert check({**ask, "ids": ["k1"]}) == ([], ["there is nothing to choose"])
+    assert check({**ask, "ids": ["k1", "k9"]}) == ([], ["the id is not one that was shown"])
+    assert check({**ask, "ids": []}) == ([], ["the id is not one that was shown"])
+    assert check(ask, may_forget=False) == ([], ["the person did not ask to forget anything"])

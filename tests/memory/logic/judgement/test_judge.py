@@ -78,6 +78,37 @@ def test_what_a_person_asks_to_forget_is_found_by_what_it_is_about(judge: Judge)
     assert (operation.action, operation.targets) == (Action.FORGET, ("1",))
 
 
+TWO_PHONES = ["My mobile number is 555-0142.", "My office number is 555-0199."]
+ALLERGIES = ["I'm allergic to peanuts.", "I'm allergic to cats."]
+
+
+@pytest.mark.parametrize(
+    ("wish", "known", "action", "meant"),
+    [
+        ("Please forget my number.", TWO_PHONES, Action.ASK, TWO_PHONES),
+        ("Please forget both of my numbers.", TWO_PHONES, Action.FORGET, TWO_PHONES),
+        ("Please forget my office number.", TWO_PHONES, Action.FORGET, TWO_PHONES[1:]),
+        ("Forget my allergy.", ALLERGIES, Action.ASK, ALLERGIES),
+        ("Please forget my peanut allergy.", ALLERGIES, Action.FORGET, ALLERGIES[:1]),
+        ("Forget my phone number.", ["My phone number is 555-0142.", "You can call me at 555 0142."],
+         Action.FORGET, ["My phone number is 555-0142.", "You can call me at 555 0142."]),
+        ("Vergiss, wo ich wohne.", ["Ich wohne in Berlin.", "Meine Adresse ist Hauptstraße 5, Berlin."],
+         Action.FORGET, ["Ich wohne in Berlin.", "Meine Adresse ist Hauptstraße 5, Berlin."]),
+        ("忘记我的电话号码。", ["我的手机号码是13800138000。", "我的办公电话是01088886666。"],
+         Action.ASK, ["我的手机号码是13800138000。", "我的办公电话是01088886666。"]),
+    ],
+)  # fmt: skip
+def test_if_several_could_be_meant_the_person_is_asked(
+    judge: Judge, wish: str, known: list[str], action: Action, meant: list[str]
+) -> None:
+    facts = [KnownFact(str(number), text) for number, text in enumerate([*known, "I like tea."])]
+
+    (operation,) = judge.decide(judge.judge_message(wish), facts, [])
+
+    found = {facts[int(target)].text for target in operation.targets}
+    assert (operation.action, found) == (action, set(meant))
+
+
 def test_forget_that_means_what_was_stored_last(judge: Judge) -> None:
     known = [KnownFact("1", "I live in Vienna."), KnownFact("2", "I like tea.")]
 

@@ -72,6 +72,26 @@ def test_what_is_forgotten_can_be_undone(mia: MemoryCaller, cast: Cast):
     assert [line[0] for line in trail(cast.team_a.pk)].count("memory.forgotten") == 1
 
 
+def test_question_forgets_nothing_and_names_what_could_be_meant(mia: MemoryCaller):
+    mobile, office = store(mia, "My mobile is 555-0142."), store(mia, "My office is 555-0199.")
+
+    (change,) = do(mia, Operation(Action.ASK, targets=(mobile.id, office.id), evidence="forget it"))
+
+    assert [entry.id for entry in change.choices] == [mobile.id, office.id]
+    assert holding(mia) == ["My mobile is 555-0142.", "My office is 555-0199."]
+
+
+def test_what_was_forgotten_is_remembered_anew_when_it_is_said_again(mia: MemoryCaller):
+    phone = store(mia, "My number is 555-0142.")
+    do(mia, Operation(Action.FORGET, targets=(phone.id,), evidence="forget it"))
+
+    (change,) = do(mia, Operation(Action.ADD, "My number is 555-0142.", key=phone.key))
+
+    assert change.entry is not None
+    assert (change.is_new, change.entry.id != phone.id) == (True, True)
+    assert holding(mia) == ["My number is 555-0142."]
+
+
 def test_end_retires_without_a_successor(mia: MemoryCaller):
     job = store(mia, "I work at Siemens.")
 

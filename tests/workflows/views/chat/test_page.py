@@ -80,6 +80,13 @@ def told(person: Person, run: Run, key: str, value: str) -> Any:
     return memory.remember(caller, scope="user", key=key, value=value)
 
 
+def forgotten_in(person: Person, run: Run, entry_id: str) -> None:
+    caller = MemoryCaller(
+        person.principal, person.team.pk, origin=CallOrigin(str(run.pk), "forget", "forget")
+    )
+    memory.forget(caller, entry_id=entry_id)
+
+
 @pytest.mark.parametrize("name", ["alice", "bob", "vic"])
 def test_whoever_may_run_it_gets_the_page_without_a_graph(
     cast: Cast, open_chat: Workflow, name: str
@@ -163,6 +170,68 @@ def test_turn_shows_what_it_remembered_to_be_forgotten_and_brought_back(
     line = text_of(alice.client.post(forget, {"shape": "line"}, headers=HTMX))
     assert reverse("memory:about_restore", args=[entry.id]) in line
     assert "Forgotten:" in text_of(alice.client.get(turn))  # a reload says so, too
+
+
+def test_turn_says_what_was_forgotten_and_undoes_it(alice: Person, open_chat: Workflow) -> None:
+    say(alice, open_chat, "Please forget my phone number")
+    run = newest(alice)
+    entry = told(alice, run, "phone", "My number is 555-0142.")
+    forgotten_in(alice, run, entry.id)
+    heard(run, "memory_forgotten", node="forget", scope="user", count=1)
+    ended(run, "Done.")
+    undo = reverse("workflows:chat_remember_again", args=[run.pk])
+
+    shown = text_of(alice.client.get(reverse("workflows:chat_turn", args=[run.pk])))
+    assert "<s>My number is 555-0142.</s>" in shown
+    assert f'hx-post="{undo}"' in shown
+    undone = text_of(alice.client.post(undo, {"entry": entry.id}, headers=HTMX))
+    assert "Remembered again: My number is 555-0142." in undone
+    assert memory.get_entry(MemoryCaller(alice.principal, alice.team.pk), entry_id=entry.id)
+
+
+def test_undo_says_if_the_same_was_said_again(alice: Person, open_chat: Workflow) -> None:
+    say(alice, open_chat, "Please forget my phone number")
+    run = newest(alice)
+    entry = told(alice, run, "phone", "My number is 555-0142.")
+    forgotten_in(alice, run, entry.id)
+    heard(run, "memory_forgotten", node="forget", scope="user", count=1)
+    told(alice, run, "phone", "My number is 555-0143.")
+    ended(run, "Done.")
+
+    undo = reverse("workflows:chat_remember_again", args=[run.pk])
+    answer = text_of(alice.client.post(undo, {"entry": entry.id}, headers=HTMX))
+
+    assert 'role="alert"' in answer
+    assert "<s>My number is 555-0142.</s>" in answer
+
+
+def test_person_chooses_what_to_forget_if_several_could_be_meant(
+    cast: Cast, alice: Person, open_chat: Workflow
+) -> None:
+    say(alice, open_chat, "Please forget my number")
+    run = newest(alice)
+    mobile, office, other = (
+        told(alice, run, key, f"My {key} number is 555.") for key in ("mobile", "office", "other")
+    )
+    heard(run, "memory_forget_asked", node="store", scope="user",
+          entries=[{"id": mobile.id}, {"id": office.id}])  # fmt: skip
+    ended(run, "Which one?")
+    turn = reverse("workflows:chat_turn", args=[run.pk])
+    forget = reverse("workflows:chat_forget", args=[run.pk])
+
+    shown = text_of(alice.client.get(turn))
+    assert "Which one should be forgotten?" in shown
+    assert f'value="{mobile.id}">My mobile number is 555.</button>' in shown
+    assert "My other number" not in shown
+    assert alice.client.post(forget, {"entry": other.id}, headers=HTMX).status_code == 404
+    assert alice.client.post(forget, {}, headers=HTMX).status_code == 404
+    assert cast.bob.client.post(forget, {"entry": mobile.id}, headers=HTMX).status_code == 404
+    chosen = text_of(alice.client.post(forget, {"entry": mobile.id}, headers=HTMX))
+    assert "<s>My mobile number is 555.</s>" in chosen
+    assert "Which one should be forgotten?" not in chosen
+    assert "My office number" not in chosen
+    caller = MemoryCaller(alice.principal, alice.team.pk)
+    assert memory.get_entry(caller, entry_id=office.id).value == "My office number is 555."
 
 
 def test_pause_is_said_on_the_page_and_at_the_turn_it_changed(

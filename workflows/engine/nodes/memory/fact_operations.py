@@ -15,8 +15,9 @@ from workflows.engine.memory_ports import FactOperation
 from workflows.engine.sentences import MAX_STATEMENT_LENGTH, MAX_STATEMENTS
 
 
-ADD, REPLACE, END, FORGET = "add", "replace", "end", "forget"
+ADD, REPLACE, END, FORGET, ASK = "add", "replace", "end", "forget", "ask"
 MIN_EVIDENCE: Final = 2  # characters
+MIN_CHOICES: Final = 2
 
 OPERATIONS_SCHEMA: Final[Mapping[str, Json]] = {
     "type": "object",
@@ -26,8 +27,9 @@ OPERATIONS_SCHEMA: Final[Mapping[str, Json]] = {
             "items": {
                 "type": "object",
                 "properties": {
-                    "action": {"type": "string", "enum": [ADD, REPLACE, END, FORGET]},
+                    "action": {"type": "string", "enum": [ADD, REPLACE, END, FORGET, ASK]},
                     "id": {"type": "string"},
+                    "ids": {"type": "array", "items": {"type": "string"}},
                     "text": {"type": "string"},
                     "evidence": {"type": "string"},
                 },
@@ -80,9 +82,11 @@ def _find_fault(
         return "the evidence is not in the message"
     if action in (ADD, REPLACE) and not str(operation.get("text") or "").strip():
         return "the text is missing"
-    if action != ADD and operation.get("id") not in ids:
+    if action != ADD and not _list_ids(operation) <= ids.keys():
         return "the id is not one that was shown"
-    if action == FORGET and not may_forget:
+    if action == ASK and len(_list_ids(operation)) < MIN_CHOICES:
+        return "there is nothing to choose"
+    if action in (FORGET, ASK) and not may_forget:
         return "the person did not ask to forget anything"
     return ""
 
@@ -90,9 +94,15 @@ def _find_fault(
 def _build_operation(operation: Mapping[str, Json], ids: Mapping[str, str]) -> FactOperation:
     action = str(operation["action"])
     text = " ".join(str(operation.get("text") or "").split())[:MAX_STATEMENT_LENGTH]
-    targets = () if action == ADD else (ids[str(operation["id"])],)
+    targets = () if action == ADD else tuple(ids[name] for name in sorted(_list_ids(operation)))
     has_text = action in (ADD, REPLACE)
     return FactOperation(action, text if has_text else "", targets, str(operation["evidence"]))
+
+
+def _list_ids(operation: Mapping[str, Json]) -> set[str]:
+    """Return the ids that the operation names: of a question, those of which the person is to choose."""
+    names = operation.get("ids") if operation["action"] == ASK else [operation.get("id")]
+    return {str(name) for name in names or [None]}
 
 
 def _normalize(text: str) -> str:

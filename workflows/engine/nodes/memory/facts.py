@@ -41,7 +41,9 @@ the person is, what they have, like, need, plan or decided, how they want to be 
 places, work and projects;
 - {"action": "replace", "id": "…", "text": "…", "evidence": "…"} if the message says that a known fact has changed;
 - {"action": "end", "id": "…", "evidence": "…"} if the message says that a known fact is no longer so;
-- {"action": "forget", "id": "…", "evidence": "…"} only if the person asks to forget it.
+- {"action": "forget", "id": "…", "evidence": "…"} only if the person asks to forget it;
+- {"action": "ask", "ids": ["…", "…"], "evidence": "…"} instead, if the person asks to forget one thing and several known \
+facts could be meant.
 
 Rules:
 - "evidence" is copied word for word from "message". "text" is one short sentence in the first person and in the language \
@@ -60,7 +62,8 @@ played, and what holds only for this moment.
 希望怎样被回答，以及与其亲友、地点、工作和项目有关的事实；
 - {"action": "replace", "id": "…", "text": "…", "evidence": "…"}：消息说某个已知事实改变了；
 - {"action": "end", "id": "…", "evidence": "…"}：消息说某个已知事实不再成立；
-- {"action": "forget", "id": "…", "evidence": "…"}：仅当此人要求忘记它。
+- {"action": "forget", "id": "…", "evidence": "…"}：仅当此人要求忘记它；
+- {"action": "ask", "ids": ["…", "…"], "evidence": "…"}：如果此人要求忘记一件事，而可能指的是几个已知事实，则用此操作代替 forget。
 
 规则：
 - "evidence" 逐字摘自 "message"。"text" 是一个可以单独理解的短句，用第一人称，使用消息的语言，保留姓名、数字和日期。

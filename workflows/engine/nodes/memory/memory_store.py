@@ -34,7 +34,13 @@ from workflows.engine.nodes.memory.memory_access import (
 )
 from workflows.engine.nodes.memory.model_text import HelperModel
 from workflows.engine.ports import MemoryHit
-from workflows.engine.runtime.events import Event, MemoryEnded, MemoryForgotten, MemoryKeptOut
+from workflows.engine.runtime.events import (
+    Event,
+    MemoryEnded,
+    MemoryForgetAsked,
+    MemoryForgotten,
+    MemoryKeptOut,
+)
 from workflows.engine.text_rendering import as_text
 from workflows.engine.texts import Phrase, Text, gettext_noop
 
@@ -99,6 +105,7 @@ class Stored:
     reason: str = ""
     ended: tuple[MemoryHit, ...] = ()
     forgotten: tuple[MemoryHit, ...] = ()
+    choices: tuple[MemoryHit, ...] = ()
 
 
 class MemoryStore(NodeKind[StoreConfig, PreparedStore]):
@@ -123,7 +130,7 @@ class MemoryStore(NodeKind[StoreConfig, PreparedStore]):
               initial=FACTS, choices=(
             (FACTS, gettext_noop("Facts from this turn")),
             (VARIABLE, gettext_noop("Value of a variable")),
-        ), help=gettext_noop("What the message says about the person is stored, a fact that has changed takes the place of the old one, and what the person asks to forget is forgotten. The model decides, or without a connected model the language encoder that comes with Mnemoflow.")),
+        ), help=gettext_noop("What the message says about the person is stored, a fact that has changed takes the place of the old one, and what the person asks to forget is forgotten; if several entries could be meant, the chat asks which. The model decides, or without a connected model the language encoder that comes with Mnemoflow.")),
         Field("value_selector", gettext_noop("Variable"), Widget.SELECTOR, required=True,
               presets_message=True,
               help=gettext_noop("The message with the facts, or the value to store."),
@@ -179,6 +186,13 @@ class MemoryStore(NodeKind[StoreConfig, PreparedStore]):
                 "forgotten",
                 "array[object]",
                 gettext_noop("What the person asked to forget: id, key, value"),
+            ),
+            Output(
+                "choices",
+                "array[object]",
+                gettext_noop(
+                    "What the person may have asked to forget, if several entries could be meant: id, key, value"
+                ),
             ),
         )
 
@@ -266,6 +280,9 @@ def _build_result(fact: LearnedFact, config: StoreConfig, ctx: NodeContext) -> S
         forgotten = [to_event_entry(entry) for entry in fact.forgotten]
         event: Event = MemoryForgotten(node, scope, len(forgotten), entries=forgotten)
         return Stored("", events=(event,), forgotten=tuple(fact.forgotten))
+    if fact.choices:
+        asked = MemoryForgetAsked(node, scope, [to_event_entry(entry) for entry in fact.choices])
+        return Stored("", events=(asked,), choices=tuple(fact.choices))
     if fact.entry is None:
         if fact.reasons:
             kept_out = MemoryKeptOut(node, scope, "", list(fact.reasons))
@@ -323,7 +340,7 @@ def _build_outputs(results: list[Stored]) -> dict[str, Json]:
         "key": entries[0]["key"] if entries else "",
         "entries": entries,
     }
-    for name in ("ended", "forgotten"):
+    for name in ("ended", "forgotten", "choices"):
         if hits := [hit for result in results for hit in getattr(result, name)]:
             outputs[name] = [{"id": hit.id, "key": hit.key, "value": hit.value} for hit in hits]
     return {**outputs, "reason": "; ".join(reasons)} if reasons else outputs

@@ -157,10 +157,20 @@ async def _forget(call: MemoryCall) -> ToolOutcome:
     key = str(call.arguments["key"]).strip()
     if not key:
         return build_error("The key is empty; nothing was forgotten.")
-    count = await get_memory(call.ctx, call.scope).delete(**call.address, key=key)
+    memory = get_memory(call.ctx, call.scope)
+    count = await memory.delete(**call.address, key=key)
     event = MemoryForgotten(call.ctx.node_id, call.scope, count, key)
-    text = f"{key} was forgotten." if count else f"There is no entry {key}."
-    return ToolOutcome(ToolResult(text, is_error=not count), events=(event,))
+    if count:
+        text = f"{key} was forgotten. The person sees this below the answer and can undo it."
+        return ToolOutcome(ToolResult(text), events=(event,))
+    similar = await memory.recall(**call.address, query_text=key, top_k=DEFAULT_TOP_K)
+    text = f"There is no entry {key}. Nothing was forgotten."
+    if similar:
+        lines = "\n".join(to_json({"key": hit.key, "value": hit.value}) for hit in similar)
+        text += f" If one of these is meant, forget it by its key; if several could be, ask which:\n{lines}"
+    return ToolOutcome(
+        ToolResult(text, is_error=True), untrusted_keys=_list_untrusted(similar), events=(event,)
+    )
 
 
 async def _search_pages(call: MemoryCall) -> ToolOutcome:

@@ -1,0 +1,74 @@
+"""What became of entries that runs forgot, or asked a person to choose from, for a person who may undo it."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.db.models import Q
+
+from accounts.tenancy import tenant
+from memory.logic.text_diff import render_value
+from memory.models import Entry, Namespace, Revision
+from memory.models.entries import Operation
+from memory.permissions import build_target, is_allowed
+from memory.services.gateway.caller import MemoryCaller
+
+
+@dataclass(frozen=True, slots=True)
+class ForgettableEntry:
+    """An entry that the caller may forget, with its state now. ``step`` is the run and the node that forgot it, if any."""
+
+    id: UUID
+    text: str
+    is_forgotten: bool
+    step: tuple[str, str] | None = None
+
+
+def load_forgettable(
+    caller: MemoryCaller,
+    *,
+    entry_ids: Collection[UUID] = (),
+    steps: Collection[tuple[str, str]] = (),
+) -> list[ForgettableEntry]:
+    """Return the entries with these ids, and those that these steps of runs forgot, as far as the caller may forget them.
+
+    What a step forgot comes with its step, once for each; the others come without one.
+    """
+    with tenant([caller.team_id]):
+        forgotten = _list_forgotten(caller, steps)
+        ids = {entry_id for _step, entry_id in forgotten}.union(entry_ids)
+        entries = _load_allowed(caller, ids)
+    pairs = [*forgotten, *((None, entry_id) for entry_id in dict.fromkeys(entry_ids))]
+    return [_build(entries[entry_id], step) for step, entry_id in pairs if entry_id in entries]
+
+
+def _list_forgotten(
+    caller: MemoryCaller, steps: Collection[tuple[str, str]]
+) -> list[tuple[tuple[str, str], UUID]]:
+    if not steps:
+        return []
+    condition = Q()
+    for run_id, node_id in steps:
+        condition |= Q(run_id=run_id, node_id=node_id)
+    revisions = Revision.objects.unscoped().filter(
+        condition, team_id=caller.team_id, operation=Operation.FORGET
+    )
+    rows = revisions.order_by("at", "entry_id").values_list("run_id", "node_id", "entry_id")
+    return [*dict.fromkeys(((run_id, node_id), entry_id) for run_id, node_id, entry_id in rows)]
+
+
+def _load_allowed(caller: MemoryCaller, ids: Collection[UUID]) -> dict[UUID, Entry]:
+    rows = Entry.objects.unscoped().filter(team_id=caller.team_id, pk__in=ids) if ids else ()
+    entries = {row.pk: row for row in rows}
+    namespace_ids = {row.namespace_id for row in entries.values()}
+    namespaces = Namespace.objects.unscoped().filter(pk__in=namespace_ids) if entries else ()
+    allowed = {
+        row.pk for row in namespaces if is_allowed(caller.principal, "forget", build_target(row))
+    }
+    return {pk: row for pk, row in entries.items() if row.namespace_id in allowed}
+
+
+def _build(row: Entry, step: tuple[str, str] | None) -> ForgettableEntry:
+    return ForgettableEntry(
+        row.pk, " ".join(render_value(row.value).split()), row.is_forgotten, step
+    )

@@ -1,0 +1,67 @@
+"""The actions on what a person asked to forget in the chat: choose what was meant, and undo. The answer is the turn."""
+
+from dataclasses import replace
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST
+
+from accounts.errors import NotFound
+from accounts.principals import Principal
+from workflows import memory_app
+from workflows.models import Run
+from workflows.services.chat.wishes_to_forget import forget_chosen, restore_forgotten
+from workflows.views.chat.turns import build_turns
+from workflows.views.request_context import find_run, is_htmx, read_text
+
+
+@login_required
+@require_POST
+def forget(request: HttpRequest, run_id: UUID) -> HttpResponse:
+    principal, run = _find_turn(request, run_id)
+    return _render_turn(request, principal, run, apply_choice(request, principal, run))
+
+
+@login_required
+@require_POST
+def restore(request: HttpRequest, run_id: UUID) -> HttpResponse:
+    principal, run = _find_turn(request, run_id)
+    return _render_turn(request, principal, run, apply_undo(request, principal, run))
+
+
+def apply_choice(request: HttpRequest, principal: Principal, run: Run) -> str:
+    """Forget what the person chose, and return a problem or an empty string."""
+    forget_chosen(principal, run=run, entry_ids=request.POST.getlist("entry"))
+    return ""
+
+
+def apply_undo(request: HttpRequest, principal: Principal, run: Run) -> str:
+    """Restore what was forgotten, and return a problem or an empty string."""
+    try:
+        restore_forgotten(principal, run=run, entry_id=read_text(request.POST, "entry"))
+    except memory_app.AlreadyExists as fault:
+        return str(fault)
+    return ""
+
+
+def _find_turn(request: HttpRequest, run_id: UUID) -> tuple[Principal, Run]:
+    principal, run = find_run(request, run_id)
+    if run.conversation is None or not run.workflow.is_chat or not memory_app.is_on():
+        raise NotFound
+    return principal, run
+
+
+def _render_turn(
+    request: HttpRequest, principal: Principal, run: Run, problem: str
+) -> HttpResponse:
+    (turn,) = build_turns(principal, run.workflow, [run])
+    if not is_htmx(request) and run.conversation is not None:
+        return redirect(f"{turn.urls.page}?conversation={run.conversation.key}")
+    context = {
+        "turn": replace(turn, problem=problem),
+        "workflow": run.workflow,
+        "conversation": run.conversation,
+    }
+    return render(request, "chat/_turn.html", context)
