@@ -77,6 +77,7 @@ urlpatterns = [
     path("memory/review/settings/", curation.settings, name="curation_settings"),
     path("memory/review/<uuid:item_id>/", queue.item_page, name="review_item"),
     path("memory/review/<uuid:item_id>/accept/", decisions.accept, name="review_accept"),
+    path("memory/review/<uuid:item_id>/choose/", decisions.choose, name="review_choose"),
     path("memory/review/<uuid:item_id>/merge/", decisions.merge, name="review_merge"),
     path("memory/review/<uuid:item_id>/reject/", decisions.reject, name="review_reject"),
     path("memory/curations/<uuid:curation_id>/retry/", curation.retry, name="retry_curation"),

@@ -12,7 +12,7 @@ from memory.api.entries import build_caller
 from memory.models import Curation, Proposal
 from memory.schemas import curation as schemas
 from memory.services.curation import curate, learning_rules
-from memory.services.review import proposals
+from memory.services.review import proposals, review_decisions
 
 
 router = Router(auth=api_auth(), tags=["memory"])
@@ -107,6 +107,17 @@ def apply_proposal(
     value = body.dict(exclude_unset=True).get("value", proposals.AS_PROPOSED)
     row = proposals.apply_proposal(
         build_caller(request), proposal_id=proposal_id, value=value, reason=body.reason
+    )
+    return schemas.proposal_out(row)
+
+
+@router.post(f"{PROPOSAL}/decide", response=schemas.ProposalOut)
+def decide_contradiction(
+    request: HttpRequest, proposal_id: UUID, body: schemas.ChoiceIn
+) -> schemas.ProposalOut:
+    """Decide which of two memories that contradict each other holds. The other stays as a former one; ``undo`` reverts it."""
+    row = review_decisions.decide_contradiction(
+        build_caller(request), proposal_id=proposal_id, choice=body.choice, reason=body.reason
     )
     return schemas.proposal_out(row)
 

@@ -20,6 +20,7 @@ from memory.models import Namespace, Revision
 from memory.schemas import entries
 from memory.services import MemoryCaller
 from memory.services.history.reads import EntryRead
+from memory.services.review.contradicting import propose_contradictions
 
 
 router = Router(auth=api_auth(), tags=["memory"])
@@ -95,7 +96,10 @@ def store_entry(request: HttpRequest, body: entries.StoreIn) -> entries.EntryOut
     if body.source is not None and permissions.get_guest_id(caller.principal) is None:
         raise AccessDenied(_("source: requires an API key with the permission memory:serve."))
     source = Source(**body.source.dict()) if body.source else None
-    return entries.entry_out(services.remember(caller, **{**body.dict(), "source": source}))
+    entry = services.remember(caller, **{**body.dict(), "source": source})
+    if source is None:
+        propose_contradictions(caller, [entry])
+    return entries.entry_out(entry)
 
 
 @router.post("/memory/recall", response=entries.RecalledOut)

@@ -9,12 +9,13 @@ from config.http.openapi import Body, with_example
 from config.http.pages import PageOut
 from memory.core.entry_codec import CONTENT, get_columns
 from memory.logic.review.proposal_plans import ProposalDiff
-from memory.logic.review.proposals import ChangeKind, ReviewState
+from memory.logic.review.proposals import ChangeKind, Choice, ReviewState
 from memory.logic.review.review_rules import ReviewMode
 from memory.models import Curation, Proposal
 from memory.models.jobs import JobStatus
 from memory.schemas.entries import Json, Moment
 from memory.schemas.namespaces import NamespaceText
+from memory.services.review.proposal_rows import to_proposal
 
 
 class RuleBody(Body):
@@ -81,6 +82,9 @@ class ProposalOut(Body):
     decided_by: str
     decision: str
     change: UUID | None
+    choices: list[Choice] = Field(
+        description="How ``…/decide`` may decide about two memories that contradict each other."
+    )
 
 
 class PrecisionOut(Body):
@@ -139,6 +143,14 @@ class ApplyIn(ReasonIn):
     value: Json = None
 
 
+class ChoiceIn(ReasonIn):
+    """Which of two memories that contradict each other holds. ``both`` keeps them, and this isn't proposed again."""
+
+    model_config = with_example(choice="newer", reason="she moved")
+
+    choice: Choice
+
+
 class RejectIn(ReasonIn):
     """A rejection. With ``always``, content of the same meaning is neither proposed nor stored in the namespace again."""
 
@@ -155,7 +167,11 @@ def curation_out(row: Curation) -> CurationOut:
 
 def proposal_out(row: Proposal) -> ProposalOut:
     return ProposalOut.from_object(
-        row, namespace=row.namespace.text, run=row.run_id, change=row.change_id
+        row,
+        namespace=row.namespace.text,
+        run=row.run_id,
+        change=row.change_id,
+        choices=list(Choice) if to_proposal(row).is_contradiction else [],
     )
 
 

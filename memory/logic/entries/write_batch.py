@@ -59,8 +59,9 @@ class WriteBatch:
 
 
 def find_entry(entries: NamespaceStore, namespace: str, key: str) -> MemoryEntry | None:
-    """Return the entry under a key, or None if there is none that may be recalled."""
-    return next(iter(entries.recall(MemoryQuery(namespace, key=key))), None)
+    """Return the entry under a key, former or not, or None if there is none that may be recalled."""
+    query = MemoryQuery(namespace, key=key, include_former=True)
+    return next(iter(entries.recall(query)), None)
 
 
 def build_restore_params(entry: MemoryEntry, now: datetime | None = None) -> StoreParams:

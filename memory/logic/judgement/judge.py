@@ -10,7 +10,7 @@ import numpy as np
 from memory.logic.judgement import rules
 from memory.logic.judgement.operations import Action, KnownFact, Operation
 from memory.logic.judgement.probes import Floats, Probes
-from memory.logic.judgement.relating import Related, decide_operations
+from memory.logic.judgement.relating import Related, contradicts, decide_operations
 from memory.logic.judgement.turns import Clause, Encode, judge_message, judge_texts
 
 
@@ -52,6 +52,16 @@ class Judge:
         judged = self.judge_texts([fact.text for fact in known_facts])
         related = [Related(*pair) for pair in zip(known_facts, judged, strict=True)]
         return decide_operations(clauses, related, self._probes.center, latest)
+
+    def find_contradicting(self, text: str, known: Sequence[KnownFact]) -> list[str]:
+        """Return the ids of the known facts that can't be so at the same time as the text."""
+        own, *others = self.judge_texts([text, *(fact.text for fact in known)])
+        center = self._probes.center
+        return [
+            fact.id
+            for fact, other in zip(known, others, strict=True)
+            if contradicts(own, other, center)
+        ]
 
     def _encode(self, texts: Sequence[str]) -> Floats:
         """Return the vectors, shape (texts, dimensions); texts that were seen lately aren't encoded again."""

@@ -18,6 +18,7 @@ from memory.logic.judgement.turns import Clause
 
 # Probabilities and cosines of centered vectors; `python -m bench.judgement` prints what they decide.
 MIN_TOPIC: Final = 0.15  # that two statements have the same topic
+MIN_SURE_TOPIC: Final = 0.5  # … so that both can't be true
 MIN_SPEAKER: Final = 0.6  # that a statement is about the speaker
 MAX_DIFFERENCE: Final = 0.3  # of that probability, between statements about the same person
 MIN_CHANGED: Final = 0.3  # that something changed or ended
@@ -199,6 +200,21 @@ def _is_same_person(clause: Clause, fact: Clause, likeness: Likeness) -> bool:
         return True
     difference = abs(clause.is_of_speaker - fact.is_of_speaker)
     return likeness.has_word and difference <= MAX_DIFFERENCE
+
+
+def contradicts(clause: Clause, fact: Clause, center: Floats) -> bool:
+    """Return whether both can't be so at once: they say something else about what a person has one of.
+
+    Which of them holds can't be told from it, so that a person is asked.
+    """
+    if max(clause.past, fact.past) >= MAX_PAST or clause.attribute is not fact.attribute:
+        return False
+    if _ALSO.search(clause.text) or _ALSO.search(fact.text):
+        return False
+    likeness = compare(clause, fact, center)
+    is_topic = likeness.is_single and likeness.topic_share >= MIN_SURE_TOPIC
+    is_near = likeness.nearness >= MIN_POSSIBLE
+    return is_topic and is_near and _is_same_person(clause, fact, likeness)
 
 
 def list_meant(clause: Clause, known_facts: Sequence[Related], center: Floats) -> list[Meant]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from enum import StrEnum
 
 from memory.core.records import Json, MemoryEntry, StoreParams, Tier
@@ -100,6 +101,9 @@ def _plan_merge(proposal: Proposal, entries: list[MemoryEntry]) -> Iterable[Entr
     """Keep the first entry under its key, with the evidence of the others and links to them."""
     if proposal.new is None:
         return
+    if proposal.is_contradiction:
+        yield from _plan_succession(proposal.new, *entries)
+        return
     survivor, *merged = entries
     metadata: dict[str, Json] = {}
     for entry in reversed(entries):
@@ -121,6 +125,34 @@ def _plan_merge(proposal: Proposal, entries: list[MemoryEntry]) -> Iterable[Entr
     )
     yield EntryChange(survivor.key, survivor, after)
     yield from (EntryChange(other.key, other, None) for other in merged)
+
+
+def _plan_succession(
+    new: StoreParams, successor: MemoryEntry, former: MemoryEntry
+) -> Iterable[EntryChange]:
+    """Let the first entry take the place of the second, which stays with the time until which it held.
+
+    It held until the later of both was said. There is nothing to do if one of them holds no longer anyway.
+    """
+    if successor.valid_until is not None or former.valid_until is not None:
+        return
+    value = new.value if new.key == successor.key else successor.value
+    after = replace(build_restore_params(successor), value=value, replaces=former.id)
+    yield EntryChange(successor.key, successor, after)
+    ended = replace(
+        build_restore_params(former),
+        valid_until=_find_end(successor, former),
+        replaced_by=successor.id,
+    )
+    yield EntryChange(former.key, former, ended)
+
+
+def _find_end(successor: MemoryEntry, former: MemoryEntry) -> datetime | None:
+    starts = [entry.valid_from or entry.created_at for entry in (successor, former)]
+    latest = max((start for start in starts if start is not None), default=None)
+    # What was said last and doesn't hold has held for an instant: a time must have a length.
+    is_instant = latest is not None and latest == former.valid_from
+    return latest + timedelta(microseconds=1) if latest and is_instant else latest
 
 
 def _get_longest_ttl(entries: list[MemoryEntry]) -> float | None:

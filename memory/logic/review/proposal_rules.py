@@ -15,7 +15,7 @@ from memory.logic.entries.texts import list_texts
 from memory.logic.entries.write_batch import build_restore_params
 from memory.logic.ports import NewId
 from memory.logic.review.contradictions import Contradiction
-from memory.logic.review.proposals import ChangeKind, Proposal, Target
+from memory.logic.review.proposals import SUPERSEDES, ChangeKind, Proposal, Target
 
 
 _MAX_MERGED = 20
@@ -31,9 +31,9 @@ def propose_addition(
 
 
 def propose_replacement(contradiction: Contradiction, new_id: NewId, *, author: str) -> Proposal:
-    """Propose that the newer entry replaces the older one, which it then lists as superseded."""
+    """Propose that the newer entry takes the place of the older one."""
     older, newer = contradiction.older, contradiction.newer
-    metadata = {"supersedes": older.key}
+    metadata = {SUPERSEDES: older.key}
     new = replace(build_restore_params(newer), metadata=metadata, source=Source(rule=author))
     namespace, reason = newer.namespace, f"{contradiction.kind}: {contradiction.subject}"
     targets = (Target.from_entry(newer), Target.from_entry(older))

@@ -17,6 +17,8 @@ from memory.logic.entries.texts import list_texts
 
 
 _MAX_TARGETS = 1_000
+SUPERSEDES = "supersedes"  # in the metadata of the new value: the key of the older of two that contradict each other
+CONTRADICTING = 2
 
 
 class ChangeKind(StrEnum):
@@ -75,6 +77,12 @@ class Proposal:
     score: float = 0.5
     state: ReviewState = ReviewState.OPEN
 
+    @property
+    def is_contradiction(self) -> bool:
+        """Return whether the first target would take the place of the second: both can't be true."""
+        is_merge = self.kind is ChangeKind.MERGE and len(self.targets) == CONTRADICTING
+        return is_merge and self.new is not None and SUPERSEDES in self.new.metadata
+
     def __post_init__(self) -> None:
         minimum, maximum, needs_new = _REQUIREMENTS[self.kind]
         if not minimum <= len(self.targets) <= maximum:
@@ -112,6 +120,22 @@ def merge_into_entry(proposal: Proposal, present: MemoryEntry, value: Json) -> P
         importance=max(present.importance, proposal.new.importance),
     )
     return replace(proposal, kind=ChangeKind.EDIT, targets=(Target.from_entry(present),), new=new)
+
+
+class Choice(StrEnum):
+    """What a person decides about two memories that contradict each other."""
+
+    NEWER = "newer"  # holds, and the older one is former
+    OLDER = "older"
+    BOTH = "both"  # are kept, and not proposed again
+
+
+def choose_holder(proposal: Proposal, choice: Choice) -> Proposal:
+    """Return the proposal of a contradiction with the entry that holds as its first target."""
+    if not proposal.is_contradiction or choice is Choice.BOTH:
+        raise InvalidInput("choice: only for two memories that contradict each other.")
+    targets = proposal.targets if choice is Choice.NEWER else proposal.targets[::-1]
+    return replace(proposal, targets=targets)
 
 
 def change_state(proposal: Proposal, state: ReviewState) -> Proposal:

@@ -26,6 +26,7 @@ from memory.services.entries.remember import remember
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import open_namespace
 from memory.services.recall.recall import open_for_query
+from memory.services.review.contradicting import propose_contradictions
 
 
 REPLACED: Final = "replaced by a newer fact"
@@ -56,11 +57,15 @@ def propose_facts(caller: MemoryCaller, *, scope: str, message: str) -> Proposal
 def learn(caller: MemoryCaller, *, scope: str, request: LearnRequest) -> list[LearnedChange]:
     """Perform the operations, all or none. Raise NotFound if a target is in another namespace.
 
-    What the content filter keeps out is a result with its reasons, and the other operations are performed.
+    What the content filter keeps out is a result with its reasons, and the other operations are performed. What
+    contradicts a known fact is stored, and proposed for review.
     """
     with tenant([caller.team_id]):
         learner = _Learner(caller, scope, request)
-        return [learner.perform(operation) for operation in request.operations]
+        changes = [learner.perform(operation) for operation in request.operations]
+        stored = [change.entry for change in changes if change.entry and change.is_new]
+        propose_contradictions(caller, stored)
+        return changes
 
 
 @dataclass(frozen=True)

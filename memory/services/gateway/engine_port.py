@@ -33,6 +33,7 @@ from memory.services.knowledge.named_bases import list_named_bases
 from memory.services.knowledge.page_finding import find_pages, find_pages_in
 from memory.services.knowledge.pages import write_pages
 from memory.services.recall.recall import recall
+from memory.services.review.contradicting import propose_contradictions
 from memory.services.wiki.maintain import maintain_wiki
 
 
@@ -110,8 +111,9 @@ class RunMemory(EnginePort):
         )
 
     def _store(self, step: Step, request: StoreRequest) -> MemoryEntry:
-        return remember(
-            self._build_caller(step),
+        caller = self._build_caller(step)
+        entry = remember(
+            caller,
             scope=step.scope,
             key=request.key,
             value=request.value,
@@ -119,6 +121,8 @@ class RunMemory(EnginePort):
             tier=request.tier,
             ttl_seconds=compute_lifetime(step.scope, request.ttl_seconds, request.tier),
         )
+        propose_contradictions(caller, [entry])
+        return entry
 
     def _propose(self, step: Step, message: str) -> Proposal:
         return propose_facts(self._build_caller(step), scope=step.scope, message=message)

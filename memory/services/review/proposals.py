@@ -22,7 +22,13 @@ from memory.logic.entries.write_batch import find_entry
 from memory.logic.review import proposal_execution
 from memory.logic.review.proposal_execution import OutdatedProposal
 from memory.logic.review.proposal_plans import ProposalDiff, plan_changes
-from memory.logic.review.proposals import NEXT_STATES, ReviewState, merge_into_entry
+from memory.logic.review.proposals import (
+    NEXT_STATES,
+    Choice,
+    ReviewState,
+    choose_holder,
+    merge_into_entry,
+)
 from memory.logic.review.proposals import Proposal as ProposedChange
 from memory.logic.review.review_rules import Precision, compute_precision, needs_review
 from memory.models import Namespace, Proposal
@@ -102,11 +108,17 @@ def apply_proposal(
     *,
     proposal_id: UUID,
     value: Json | _AsProposed = AS_PROPOSED,
+    choice: Choice | None = None,
     reason: str = "",
 ) -> Proposal:
-    """Apply the whole proposal or nothing. With another ``value`` than the proposed one, it counts as edited."""
+    """Apply the whole proposal or nothing. With another ``value`` than the proposed one, it counts as edited.
+
+    ``choice`` says which of two entries that contradict each other holds, by default the newer one.
+    """
     with _open_proposal(caller, proposal_id, "memory.proposal_applied") as (access, row):
         change = to_proposal(row)
+        if choice is not None:
+            change, row.edited = choose_holder(change, choice), choice is Choice.OLDER
         if not isinstance(value, _AsProposed):
             if change.new is None:
                 raise InvalidInput("value: this proposal has none.")

@@ -24,6 +24,7 @@ from memory.core.errors import (
 )
 from memory.forms.review import ProposalEditForm
 from memory.logic.review.proposal_execution import OutdatedProposal
+from memory.logic.review.proposals import Choice
 from memory.logic.text_diff import get_editable_text
 from memory.services.review import review_decisions
 from memory.services.review.review_decisions import DecisionResult
@@ -85,6 +86,25 @@ def accept(request: HttpRequest, item_id: UUID) -> HttpResponse:
     if "value" in request.POST:
         return _decide_with_text(request, item_id, "edit", "accepted", decide)
     return _decide(request, "accepted", item_id, partial(decide, reason=read_reason(request)))
+
+
+@login_required
+@require_POST
+@show_faults_in_queue
+def choose(request: HttpRequest, item_id: UUID) -> HttpResponse:
+    """Decide which of two memories that contradict each other holds, or keep both."""
+    try:
+        choice = Choice(request.POST.get("choice", ""))
+    except ValueError:
+        raise InvalidInput(_("choice: choose one of the three.")) from None
+    decide = partial(
+        review_decisions.decide_contradiction,
+        build_caller(request),
+        proposal_id=item_id,
+        choice=choice,
+        reason=read_reason(request),
+    )
+    return _decide(request, choice.value, item_id, decide)
 
 
 @login_required
@@ -177,7 +197,7 @@ def _decide_with_text(
 
 
 def _decide(
-    request: HttpRequest, action: str, item_id: UUID, decide: Callable[[], None]
+    request: HttpRequest, action: str, item_id: UUID, decide: Callable[[], object]
 ) -> HttpResponse:
     try:
         decide()

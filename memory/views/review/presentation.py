@@ -4,12 +4,15 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from itertools import pairwise
 from typing import Final
 
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils.formats import date_format
 from django.utils.functional import Promise
+from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -36,7 +39,7 @@ from memory.views.review.quarantine_reasons import describe_reason
 
 _QUESTIONS: Final[dict[str, str | Promise]] = {
     "add": gettext_lazy("Remember this?"),
-    CONTRADICTION: gettext_lazy("Replace the older memory with the newer one?"),
+    CONTRADICTION: gettext_lazy("Which of these holds?"),
     "merge": gettext_lazy("Merge these memories?"),
     "edit": gettext_lazy("Change this memory?"),
     "link": gettext_lazy("Link these memories?"),
@@ -54,7 +57,6 @@ _PROBLEMS: Final[dict[PlanProblem, str | Promise]] = {
 
 _REMOVAL_NOTES: Final[dict[str, str | Promise]] = {
     "merge": gettext_lazy("will be merged into %(key)s"),
-    CONTRADICTION: gettext_lazy("will be replaced by %(key)s and stays in its history"),
 }
 
 # Proposers that are not people.
@@ -155,7 +157,7 @@ def _explain_item(item: QueueItem) -> str:
         return explain_quarantine(item.row)
     match item.kind:
         case "contradiction":
-            return _("Both can't be true. The older one stays in the history of the newer one.")
+            return _("Both can't be true. The one that you don't choose stays as a former memory.")
         case "merge":
             return _(
                 "They say almost the same. The evidence of both counts for the one that remains."
@@ -191,6 +193,8 @@ def explain_quarantine(row: Entry) -> str:
 def _build_comparisons(item: QueueItem) -> list[EntryComparison]:
     if item.kind == "link":
         return list(_compare_linked(item))
+    if item.kind == CONTRADICTION:
+        return [_compare_contradicting(item)]
     if item.diff.changes:
         return [_compare_change(change, item) for change in item.diff.changes]
     return list(_compare_recorded(item))
@@ -223,6 +227,24 @@ def _compare_linked(item: QueueItem) -> Iterator[EntryComparison]:
         yield EntryComparison(
             "", SideBySide(*sides), left_title=first["key"], right_title=second["key"]
         )
+
+
+def _compare_contradicting(item: QueueItem) -> EntryComparison:
+    """Show both memories side by side with their dates, the older one first."""
+    newer, older = _get_targets(item)
+    dates = {change.key: change.before.created_at for change in item.diff.changes if change.before}
+    sides = [compare_sides(ABSENT, target["value"]).after for target in (older, newer)]
+    titles = [
+        _describe_age(label, dates.get(target["key"]))
+        for label, target in ((_("Older"), older), (_("Newer"), newer))
+    ]
+    return EntryComparison("", SideBySide(*sides), left_title=titles[0], right_title=titles[1])
+
+
+def _describe_age(label: str, created_at: datetime | None) -> str:
+    return (
+        f"{label}, {date_format(localtime(created_at), 'DATETIME_FORMAT')}" if created_at else label
+    )
 
 
 def _compare_recorded(item: QueueItem) -> Iterator[EntryComparison]:

@@ -32,6 +32,9 @@ ACTION_MESSAGES: Final[dict[str, str | Promise]] = {
     "accepted": gettext_lazy("Accepted."),
     "merged": gettext_lazy("Merged."),
     "rejected": gettext_lazy("Rejected."),
+    "newer": gettext_lazy("The newer one holds. The older one stays as a former memory."),
+    "older": gettext_lazy("The older one holds. The newer one stays as a former memory."),
+    "both": gettext_lazy("Both are kept. They will not be proposed again."),
     "always": gettext_lazy(
         "Rejected permanently. Nothing with the same meaning will be proposed or stored here again."
     ),

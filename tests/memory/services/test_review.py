@@ -77,11 +77,13 @@ def test_dry_run_shows_what_would_be_and_leaves_no_trace(alice: Person):
     diff = proposals.preview_proposal(at_door(alice), proposal_id=found.pk)
 
     assert diff.is_applicable
-    survivor, gone = diff.changes
+    survivor, former = diff.changes
     assert survivor.after is not None
     assert survivor.after.value == {"learnings": ["Bob lives in Lyon"]}
-    assert survivor.after.metadata["supersedes"] == found.targets[1]["key"]
-    assert gone.after is None
+    assert former.before is not None
+    assert former.after is not None
+    assert survivor.after.replaces == former.before.id
+    assert (former.after.replaced_by == "", former.after.valid_until is None) == (False, False)
     assert {one.id: one.revision for one in kept(alice)} == before
 
 

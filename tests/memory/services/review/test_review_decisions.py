@@ -76,7 +76,15 @@ def test_each_is_shown_with_what_accepting_changes_now(
     shown = [
         (c.before and c.before.value, c.after and c.after.value) for c in conflict.diff.changes
     ]
-    assert shown == [("Alice lives in Basel",) * 2, ("Alice lives in Lyon", None)]
+    assert shown == [("Alice lives in Basel",) * 2, ("Alice lives in Lyon",) * 2]
+    successor, former = (change.after for change in conflict.diff.changes)
+    assert successor is not None
+    assert former is not None
+    assert (bool(successor.replaces), bool(former.replaced_by), former.valid_until is None) == (
+        True,
+        True,
+        False,
+    )
     [change] = held.diff.changes
     assert (change.before, change.after and str(change.after.tier)) == (None, "long_term")
     assert {c.before.value for c in link.diff.changes if c.before} == {

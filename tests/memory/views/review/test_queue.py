@@ -107,6 +107,41 @@ def test_accepting_leaves_the_queue_and_undo_of_the_toast_brings_it_back(
     assert texts(alice) == before
 
 
+@pytest.mark.parametrize(
+    ("choice", "message"),
+    [
+        ("newer", "The newer one holds. The older one stays as a former memory."),
+        ("older", "The older one holds. The newer one stays as a former memory."),
+        ("both", "Both are kept. They will not be proposed again."),
+    ],
+)
+def test_person_chooses_which_of_two_memories_holds_and_undoes_it(
+    alice: Person, queue: dict[str, QueueItem], choice: str, message: str
+) -> None:
+    one, before = queue["contradiction"], texts(alice)
+    card = words_of(alice.client.get(QUEUE, {"kind": "contradiction"}))
+    for label in ("The newer holds", "The older holds", "Keep both", "Older, ", "Newer, "):
+        assert label in card
+
+    page = words_of(alice.client.post(at(one.id, "choose"), {"choice": choice}, follow=True))
+
+    assert message in page
+    assert f'id="item-{one.id}"' not in page
+    back = words_of(alice.client.post(f"{QUEUE}take-back/", {"item": str(one.id)}, headers=HTMX))
+    assert f'id="item-{one.id}"' in back
+    assert texts(alice) == before
+
+
+def test_choice_that_is_none_of_the_three_is_refused(
+    alice: Person, queue: dict[str, QueueItem]
+) -> None:
+    wrong = alice.client.post(at(queue["contradiction"].id, "choose"), {"choice": "x"})
+    other = alice.client.post(at(queue["add"].id, "choose"), {"choice": "newer"})
+
+    assert (wrong.status_code, other.status_code) == (422, 409)
+    assert "choice: choose one of the three." in words_of(wrong)
+
+
 def test_decision_by_htmx_answers_with_the_queue_and_keeps_its_filters(
     alice: Person, queue: dict[str, QueueItem]
 ) -> None:
@@ -175,8 +210,7 @@ def test_dry_run_shows_every_field_and_changes_nothing(
     page = words_of(alice.client.get(at(queue["contradiction"].id), {"panel": "try"}, headers=HTMX))
 
     assert "Changes if accepted" in page
-    assert "merged_from" in page
-    assert "Long-term" in page
+    assert "replaced_by" in page
     assert {one.state for one in proposals_of(alice)} == {ReviewState.OPEN}
 
 
@@ -224,7 +258,7 @@ def test_many_are_tried_first_and_then_decided_and_taken_back_as_one(
     tried = words_of(alice.client.post(f"{QUEUE}decide/", {"item": ids, "act": "accept"}))
     assert "Items to accept: 3. This changes memory as follows:" in tried
     counts = re.findall(r"<li>(\w+): (\d+)</li>", tried)
-    assert counts == [("new", "2"), ("changed", "1"), ("forgotten", "1")]
+    assert counts == [("new", "2"), ("changed", "2"), ("forgotten", "0")]
     assert texts(alice) == before
 
     done = words_of(
