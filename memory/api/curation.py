@@ -12,7 +12,7 @@ from memory.api.entries import build_caller
 from memory.models import Curation, Proposal
 from memory.schemas import curation as schemas
 from memory.services.curation import curate, learning_rules
-from memory.services.review import proposals, review_decisions
+from memory.services.review import proposals
 
 
 router = Router(auth=api_auth(), tags=["memory"])
@@ -116,7 +116,7 @@ def decide_contradiction(
     request: HttpRequest, proposal_id: UUID, body: schemas.ChoiceIn
 ) -> schemas.ProposalOut:
     """Decide which of two memories that contradict each other holds. The other stays as a former one; ``undo`` reverts it."""
-    row = review_decisions.decide_contradiction(
+    row = proposals.decide_contradiction(
         build_caller(request), proposal_id=proposal_id, choice=body.choice, reason=body.reason
     )
     return schemas.proposal_out(row)

@@ -36,6 +36,10 @@ ROWS = [
     Row("GET", "chat/turns/<uuid:run_id>/", "- 404 404 404 404 -", RUN),
     Row("POST", "chat/turns/<uuid:run_id>/stop/", "- 404 404 404 404 -", RUN, {}),
     *(
+        Row("POST", f"chat/turns/<uuid:run_id>/{verb}/", "- 404 404 404 404 -", RUN, {})
+        for verb in ("forget", "restore")
+    ),
+    *(
         Row("POST", f"chat/talks/<uuid:conversation_id>/{verb}/", "- 404 404 404 404 -", TALK, {})
         for verb in ("rename", "put-away", "bring-back")
     ),

@@ -102,6 +102,8 @@ ROWS: list[Row] = [
             Row("POST", f"{REVIEW}/{verb}", "- 404 404 404 404 404", PRIVATE, {}),
         )
     ),
+    Row("POST", f"{REVIEW}/decide", "- 404 403 422 422 404", PROPOSAL, {"choice": "both"}),
+    Row("POST", f"{REVIEW}/decide", "- 404 404 404 404 404", PRIVATE, {"choice": "both"}),
     # A task is its owner's alone
     Row("GET", "api/v1/tasks", "- 200 200 200 200 200"),
     Row("POST", "api/v1/tasks", "- 201 201 201 201 201", body={"title": "Sort"}),

@@ -65,6 +65,8 @@ ROWS = [
     Row("GET", f"{ROOT}results/<uuid:run_id>/", GONE, RUN),
     Row("GET", TURN, GONE, RUN),
     Row("POST", f"{TURN}stop/", GONE_FORM, RUN, {}),
+    Row("POST", f"{TURN}forget/", GONE_FORM, RUN, {}),
+    Row("POST", f"{TURN}restore/", GONE_FORM, RUN, {}),
     Row("GET", f"{TURN}events/", GONE, RUN),
     Row("GET", f"{TURN}waits/", GONE, RUN),
     Row(

@@ -60,6 +60,9 @@ ROWS: list[Row] = [
     # It forgets, and brings nothing that could join another; for the other there is no such memory
     Row("POST", f"{ITEM}merge/", "- 404 403 422 422 -", PROPOSAL, JOIN),
     Row("POST", f"{ITEM}merge/", "- 404 403 404 404 -", HELD, JOIN),
+    # It contradicts nothing
+    Row("POST", f"{ITEM}choose/", "- 404 403 409 409 -", PROPOSAL, {"choice": "both"}),
+    Row("POST", f"{ITEM}choose/", "- 404 404 404 404 -", PRIVATE, {"choice": "both"}),
     # Private to a person: no role opens it
     Row("GET", ITEM, "- 404 404 404 404 -", PRIVATE),
     *(

@@ -132,8 +132,6 @@ class Choice(StrEnum):
 
 def choose_holder(proposal: Proposal, choice: Choice) -> Proposal:
     """Return the proposal of a contradiction with the entry that holds as its first target."""
-    if not proposal.is_contradiction or choice is Choice.BOTH:
-        raise InvalidInput("choice: only for two memories that contradict each other.")
     targets = proposal.targets if choice is Choice.NEWER else proposal.targets[::-1]
     return replace(proposal, targets=targets)
 

@@ -108,17 +108,11 @@ def apply_proposal(
     *,
     proposal_id: UUID,
     value: Json | _AsProposed = AS_PROPOSED,
-    choice: Choice | None = None,
     reason: str = "",
 ) -> Proposal:
-    """Apply the whole proposal or nothing. With another ``value`` than the proposed one, it counts as edited.
-
-    ``choice`` says which of two entries that contradict each other holds, by default the newer one.
-    """
+    """Apply the whole proposal or nothing. With another ``value`` than the proposed one, it counts as edited."""
     with _open_proposal(caller, proposal_id, "memory.proposal_applied") as (access, row):
         change = to_proposal(row)
-        if choice is not None:
-            change, row.edited = choose_holder(change, choice), choice is Choice.OLDER
         if not isinstance(value, _AsProposed):
             if change.new is None:
                 raise InvalidInput("value: this proposal has none.")
@@ -126,6 +120,25 @@ def apply_proposal(
             change = replace(change, new=replace(change.new, value=value))
             row.new = to_row_fields(change)["new"]
         _apply_change(access, row, change, reason)
+        return _save_decision(row, access, ReviewState.APPLIED, reason)
+
+
+@retry_on_conflict
+def decide_contradiction(
+    caller: MemoryCaller, *, proposal_id: UUID, choice: Choice, reason: str = ""
+) -> Proposal:
+    """Let one of two entries that contradict each other hold, or keep both, which isn't proposed again."""
+    is_kept = choice is Choice.BOTH
+    action = "memory.proposal_rejected" if is_kept else "memory.proposal_applied"
+    with _open_proposal(caller, proposal_id, action) as (access, row):
+        change = to_proposal(row)
+        if not change.is_contradiction:
+            raise InvalidInput("choice: only for two memories that contradict each other.")
+        if is_kept:
+            _check_transition(row, ReviewState.REJECTED_ALWAYS)
+            return _save_decision(row, access, ReviewState.REJECTED_ALWAYS, reason)
+        _apply_change(access, row, choose_holder(change, choice), reason)
+        row.edited = choice is Choice.OLDER
         return _save_decision(row, access, ReviewState.APPLIED, reason)
 
 

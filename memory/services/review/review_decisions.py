@@ -18,7 +18,7 @@ from memory.logic.entries.duplicates import count_evidence, get_metadata_list
 from memory.logic.entries.texts import list_texts
 from memory.logic.entries.tiers import TierAction
 from memory.logic.entries.write_batch import build_restore_params, find_entry
-from memory.logic.review.proposals import Choice, ReviewState
+from memory.logic.review.proposals import ReviewState
 from memory.models import Entry, Proposal, Revision
 from memory.models.entries import Operation
 from memory.providers.postgres import rows
@@ -28,11 +28,9 @@ from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import open_namespace
 from memory.services.gateway.namespace_access import Batch
 from memory.services.history.undo import undo
-from memory.services.review.proposal_rows import to_proposal
 from memory.services.review.proposals import (
     AS_PROPOSED,
     apply_proposal,
-    get_proposal,
     merge_proposal,
     reject_proposal,
     reopen_proposal,
@@ -75,19 +73,6 @@ def reject(caller: MemoryCaller, *, item_id: UUID, always: bool = False, reason:
         reject_proposal(caller, proposal_id=item_id, always=always, reason=reason)
     else:
         tiers.reject(caller, entry_ids=[item_id], reason=reason)
-
-
-@retry_on_conflict
-def decide_contradiction(
-    caller: MemoryCaller, *, proposal_id: UUID, choice: Choice, reason: str = ""
-) -> Proposal:
-    """Let one of two entries that contradict each other hold, or keep both, which isn't proposed again."""
-    row = get_proposal(caller, proposal_id=proposal_id)
-    if not to_proposal(row).is_contradiction:
-        raise InvalidInput("choice: only for two memories that contradict each other.")
-    if choice is Choice.BOTH:
-        return reject_proposal(caller, proposal_id=proposal_id, always=True, reason=reason)
-    return apply_proposal(caller, proposal_id=proposal_id, choice=choice, reason=reason)
 
 
 @retry_on_conflict

@@ -26,7 +26,7 @@ from memory.forms.review import ProposalEditForm
 from memory.logic.review.proposal_execution import OutdatedProposal
 from memory.logic.review.proposals import Choice
 from memory.logic.text_diff import get_editable_text
-from memory.services.review import review_decisions
+from memory.services.review import proposals, review_decisions
 from memory.services.review.review_decisions import DecisionResult
 from memory.services.review.review_queue import get_queue_item, list_queue_items
 from memory.services.review.review_sample import add_sample_items
@@ -98,7 +98,7 @@ def choose(request: HttpRequest, item_id: UUID) -> HttpResponse:
     except ValueError:
         raise InvalidInput(_("choice: choose one of the three.")) from None
     decide = partial(
-        review_decisions.decide_contradiction,
+        proposals.decide_contradiction,
         build_caller(request),
         proposal_id=item_id,
         choice=choice,

@@ -442,8 +442,6 @@ def test_older_of_two_that_contradict_each_other_may_hold_instead():
     assert (former.valid_until, former.replaced_by) == (newer.created_at, old.id)
     undo_proposal(applied, entries, CLOCK())
     assert set(state(entries)) == {"old", "newer"}
-    with pytest.raises(InvalidInput, match="choice: "):
-        choose_holder(one, Choice.BOTH)
 
 
 def test_nothing_is_decided_about_what_holds_no_longer():

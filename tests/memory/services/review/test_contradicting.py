@@ -17,7 +17,8 @@ from memory.services.gateway.caller import CallOrigin, MemoryCaller
 from memory.services.recall.recall import recall
 from memory.services.review import proposals
 from memory.services.review.contradicting import propose_contradictions
-from memory.services.review.review_decisions import decide_contradiction, revert_decisions
+from memory.services.review.proposals import decide_contradiction
+from memory.services.review.review_decisions import revert_decisions
 from tests.memory.services.conftest import in_run, trail
 from tests.support.cast import Cast
 
