@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from memory.core.folding import fold
+from memory.core.recall.speakers import list_asked_marks
 from memory.core.recall.tokens import parse_query
 
 
@@ -29,6 +30,9 @@ class Question:
     inner_terms: frozenset[str]
     content_weights: Mapping[str, float]
     rank_weights: Mapping[str, float]
+    marks: tuple[
+        str, ...
+    ] = ()  # of the speakers it may name, as ``memory.core.recall.speakers`` says
 
     def is_in(self, text: str) -> bool:
         return bool(self.folded_text) and self.folded_text in fold(text)
@@ -49,6 +53,7 @@ def parse_question(text: str, language: str) -> Question:
         query.inner_terms,
         query.content_weights,
         query.rank_weights,
+        list_asked_marks(query.terms),
     )
 
 

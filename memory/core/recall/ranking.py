@@ -3,7 +3,8 @@
 The score (``memory.core.recall.relevance``) is absolute; the rank compares the texts of one answer, whose best has
 nearly 1. The rank is the sum of stemmed BM25 over an entry and of BM25 over the entry together with the two entries before it
 in its group, each normalized to 0..1, and of a fifth of the scores of its four neighbours. On chats, this finds a
-third more than words alone, and more than rank fusion. A text that contains the question literally never ranks below
+third more than words alone, and more than rank fusion. A long neighbour lifts less. In a conversation, a turn of somebody
+else than the question names, of an assistant, or that only asks, keeps a part of its rank. A text that contains the question literally never ranks below
 one half. Where texts and question have vectors, their similarity (``memory.core.recall.similarity``) is a third term
 of the sum, and words count less in a text that meets little of the question.
 
@@ -21,6 +22,7 @@ from memory.core.recall.literal_match import Question, limit_candidates, parse_q
 from memory.core.recall.relevance import Relevance, TermWeights, weigh_terms
 from memory.core.recall.scoring import RankComponents, ScoreParts
 from memory.core.recall.similarity import Nearness
+from memory.core.recall.speakers import find_marks, read_turn
 from memory.core.recall.tokens import DEFAULT_LANGUAGE, extract_terms
 
 
@@ -78,13 +80,21 @@ def rank_texts(query: str, texts: Sequence[Text], *, language: str = DEFAULT_LAN
         scoring.combine_scores(words, context, text.similarity, weight)
         for words, context, text in zip(word_scores, context_scores, texts, strict=True)
     ]
+    lifting_scores = [
+        scoring.weigh_lifting(own, document.length)
+        for own, document in zip(own_scores, documents, strict=True)
+    ]
     neighbour_scores = [
         scoring.weigh_neighbours(
-            *(groups.get_score(own_scores, index, offset) for offset in _OFFSETS)
+            *(groups.get_score(lifting_scores, index, offset) for offset in _OFFSETS)
         )
         for index in range(len(texts))
     ]
-    totals = [own + nearby for own, nearby in zip(own_scores, neighbour_scores, strict=True)]
+    priors = _compute_priors(question, texts, language) if has_context else [1.0] * len(texts)
+    totals = [
+        (own + nearby) * prior
+        for own, nearby, prior in zip(own_scores, neighbour_scores, priors, strict=True)
+    ]
     scale = scoring.choose_scale(max(totals, default=0.0))
     matches = _find_literal_matches(question, texts, documents)
     hits = []
@@ -99,7 +109,9 @@ def rank_texts(query: str, texts: Sequence[Text], *, language: str = DEFAULT_LAN
                 None if text.nearness is None else text.nearness.to_question,
             )
             scores = (word_scores[index], context_scores[index], neighbour_scores[index])
-            components = RankComponents(*scores, is_literal, text.similarity, text.recency, weight)
+            components = RankComponents(
+                *scores, is_literal, text.similarity, text.recency, weight, priors[index]
+            )
             rank = scoring.compute_rank(total, scale, is_literal, text.recency)
             parts = build_parts(relevance, rank, components.explain(scale))
             hits.append(Hit(index, rank, relevance.score, parts))
@@ -163,6 +175,17 @@ def _add_context(documents: Sequence[_TermCounts], groups: _GroupIndex, index: i
     for document in context:
         counts.update(document.counts)
     return _TermCounts(counts, sum(document.length for document in context))
+
+
+def _compute_priors(question: Question, texts: Sequence[Text], language: str) -> list[float]:
+    turns = [read_turn(find_marks(text.text, language), question.marks) for text in texts]
+    is_anybody_named = int(any(turn.by_named for turn in turns))
+    return [
+        scoring.compute_prior(
+            turn.by_person, turn.by_machine, turn.by_named, turn.questions, is_anybody_named
+        )
+        for turn in turns
+    ]
 
 
 def _score_documents(documents: Sequence[_TermCounts]) -> list[float]:

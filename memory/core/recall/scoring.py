@@ -20,6 +20,13 @@ SIMILARITY_WEIGHT_WITHOUT_CONTEXT = 2.0
 SUFFICIENT_COVERAGE = 0.4
 SUFFICIENT_COVERAGE_WITHOUT_CONTEXT = 0.6
 NEIGHBOUR_WEIGHT = 0.2
+# In a longer text the words and the meaning are about more than its neighbours are: it lifts them less.
+LIFTING_TERMS = 50
+# By these shares the rank of a turn is lowered: of somebody else than the question names, of an assistant, which writes at
+# length what the person hardly asked for, and, as far as it is a question, of a person who asks another.
+OTHER_SPEAKER_SHARE = 0.5
+MACHINE_SHARE = 0.5
+QUESTION_SHARE = 0.4
 LITERAL_FLOOR = 0.5
 RECENCY_WEIGHT = 0.5
 
@@ -83,6 +90,21 @@ def combine_scores(
     return weighted_sum / (1 + CONTEXT_WEIGHT + weight)
 
 
+def weigh_lifting(score: float, length: float) -> float:
+    """Return the score with which a text of this length lifts its neighbours."""
+    is_long = length > LIFTING_TERMS
+    return score * (is_long * (LIFTING_TERMS / (length + (1 - is_long))) + (1 - is_long))
+
+
+def compute_prior(
+    by_person: float, by_machine: float, by_named: float, questions: float, is_anybody_named: float
+) -> float:
+    """Return the share of its rank that a turn keeps for its speaker (``memory.core.recall.speakers``)."""
+    is_other = is_anybody_named * by_person * (1 - by_named)
+    kept = (1 - OTHER_SPEAKER_SHARE * is_other) * (1 - MACHINE_SHARE * by_machine)
+    return kept * (1 - QUESTION_SHARE * questions)
+
+
 def weigh_neighbours(two_before: float, before: float, after: float, two_after: float) -> float:
     return NEIGHBOUR_WEIGHT * (two_before + before + after + two_after)
 
@@ -118,6 +140,7 @@ class RankComponents:
     similarity: float | None = None
     recency: float | None = None
     similarity_weight: float = SIMILARITY_WEIGHT
+    prior: float = 1.0  # of its speaker
 
     def explain(self, scale: float) -> ScoreParts:
         """Return the contribution of each part that has one; together they add up to the rank."""
@@ -125,7 +148,7 @@ class RankComponents:
             1 + CONTEXT_WEIGHT + (0.0 if self.similarity is None else self.similarity_weight)
         )
         remainder = 1.0 if self.recency is None else 1 / (1 + RECENCY_WEIGHT)
-        share = remainder * (1 - LITERAL_FLOOR if self.literal else 1.0) / scale
+        share = self.prior * remainder * (1 - LITERAL_FLOOR if self.literal else 1.0) / scale
         parts = {
             "rank_words": share * self.words / total_weight,
             "rank_context": share * CONTEXT_WEIGHT * self.context / total_weight,

@@ -1,7 +1,8 @@
 """The byte format of postings: 256 entries a block, two bytes for an entry that has the term, eight in the register.
 
 The register is the rows of a term that no text has. It holds, for each number, the length of its entry and the number
-of its predecessor in its group, both plus one, so that 0 means none.
+of its predecessor in its group, both plus one, so that 0 means none. Other terms with a dot are marks of speakers
+(``memory.core.recall.speakers``).
 """
 
 from collections import Counter, defaultdict
@@ -11,6 +12,7 @@ from itertools import chain
 from struct import Struct
 
 from memory.core.recall.scoring import MAX_TERM_COUNT
+from memory.core.recall.speakers import find_marks
 from memory.core.recall.tokens import extract_terms
 
 
@@ -55,14 +57,14 @@ class PostingChanges:
         text_terms = extract_terms(text)
         self._old_lengths.setdefault(number, len(text_terms))
         self._lengths[number] = None
-        for term, count in _count_terms(text_terms).items():
+        for term, count in _count_terms(text, text_terms).items():
             self._old_counts[term, number] = count
 
     def add(self, number: int, text: str) -> None:
         """Add the postings of the number's new text."""
         text_terms = extract_terms(text)
         self._lengths[number] = len(text_terms)
-        for term, count in _count_terms(text_terms).items():
+        for term, count in _count_terms(text, text_terms).items():
             self._new_counts[term, number] = count
 
     def list_rows(self, read: PostingReader) -> list[PostingRow]:
@@ -178,5 +180,7 @@ def _encode_counts(counts: Mapping[int, int]) -> bytes:
     return bytes(chain.from_iterable(pairs))
 
 
-def _count_terms(text_terms: Iterable[str]) -> dict[str, int]:
-    return {term: min(count, MAX_TERM_COUNT) for term, count in Counter(text_terms).items()}
+def _count_terms(text: str, text_terms: Iterable[str]) -> dict[str, int]:
+    """Return the counts of the text's terms, and the marks of its speaker."""
+    counts = {term: min(count, MAX_TERM_COUNT) for term, count in Counter(text_terms).items()}
+    return {**counts, **find_marks(text)}

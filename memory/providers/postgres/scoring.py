@@ -17,6 +17,7 @@ from memory.core.recall.ranking import build_parts
 from memory.core.recall.relevance import CONTEXT_SHARE, Relevance, TermWeights, weigh_terms
 from memory.core.recall.scoring import RankComponents, ScoreParts
 from memory.core.recall.similarity import Nearness
+from memory.core.recall.speakers import BY_MACHINE, BY_PERSON, QUESTIONS, WHOLE, is_name
 from memory.providers.postgres.postings import BLOCK_SIZE
 
 
@@ -119,6 +120,7 @@ class SlotScores:
     similarity: Floats | None = None  # in meaning, if it was queried
     nearness: Floats | None = None  # the same, of each text alone
     similarity_weight: float = scoring.SIMILARITY_WEIGHT
+    priors: Floats | None = None  # of the speakers, in conversations
 
     def find_matches(self) -> Flags:
         """Return which slots match by words, by neighbours, or by more meaning than unrelated texts share."""
@@ -148,7 +150,14 @@ class SlotScores:
         words, context, neighbours = (float(values[slot]) for values in scores)
         similarity = None if self.similarity is None else float(self.similarity[slot])
         components = RankComponents(
-            words, context, neighbours, literal, similarity, recency, self.similarity_weight
+            words,
+            context,
+            neighbours,
+            literal,
+            similarity,
+            recency,
+            self.similarity_weight,
+            1.0 if self.priors is None else float(self.priors[slot]),
         )
         own, in_context = covered
         nearness = None if self.nearness is None else float(self.nearness[slot])
@@ -183,11 +192,13 @@ def score_slots(
     weight = scoring.choose_similarity_weight(has_context)
     own: Any = scoring.combine_scores(_as_any(words), _as_any(context), _as_any(similarity), weight)
     neighbours = _score_neighbours(own, register)
-    total = own + neighbours
+    priors = _compute_priors(question, postings, register) if has_context else None
+    total = own + neighbours if priors is None else (own + neighbours) * priors
     scale = scoring.choose_scale(_get_highest(total))
     readable = _select_readable(question, counts, frequencies, register)
     return SlotScores(
-        words, context, neighbours, total, scale, readable, coverage, similarity, nearness, weight
+        *(words, context, neighbours, total, scale, readable, coverage),
+        *(similarity, nearness, weight, priors),
     )
 
 
@@ -287,8 +298,30 @@ def _score_neighbours(scores: Floats, register: Register) -> Floats:
         return np.zeros(len(scores))
     before, after = register.predecessors, register.successors
     slots = (before[before], before, after, after[after])
-    neighbours: Any = scoring.weigh_neighbours(*(_as_any(scores[nearby]) for nearby in slots))
+    lifting: Any = scoring.weigh_lifting(_as_any(scores), _as_any(register.lengths))
+    neighbours: Any = scoring.weigh_neighbours(*(lifting[nearby] for nearby in slots))
     return np.where(register.visible, neighbours, 0.0)
+
+
+def _compute_priors(
+    question: Question, postings: Mapping[str, Sequence[Block]], register: Register
+) -> Floats:
+    """Return the priors of all slots, from the marks of their speakers (``memory.core.recall.speakers``)."""
+    none = np.zeros(len(register.visible), dtype=np.int64)
+    counts = {
+        mark: _count_term(postings[mark], register) for mark in question.marks if mark in postings
+    }
+    named = none
+    for mark in filter(is_name, counts):
+        named = named | counts[mark]
+    priors: Any = scoring.compute_prior(
+        _as_any(counts.get(BY_PERSON, none)),
+        _as_any(counts.get(BY_MACHINE, none)),
+        _as_any(named),
+        _as_any(counts.get(QUESTIONS, none) / WHOLE),
+        int(named.any()),
+    )
+    return np.asarray(priors, dtype=np.float64)
 
 
 def _get_highest(scores: Floats) -> float:

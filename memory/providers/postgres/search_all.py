@@ -136,7 +136,7 @@ def build_postings_query(
     sql, ids_params = namespaces.order_by().values("id", "entry_count").query.sql_with_params()
     near_params = [[*near_ids]] if near_ids else []
     params = (
-        *(*ids_params, [*question.terms], MAX_TEXTS_READ, *near_params),
+        *(*ids_params, [*question.terms, *question.marks], MAX_TEXTS_READ, *near_params),
         *(REGISTER, now, holding_at, holding_at),
     )
     near = QUERIES["near"] if near_ids else ""

@@ -84,7 +84,7 @@ def _load_postings(
     """Return the blocks of the register and of each term of the question, and the numbers of the entries to leave out:
     expired ones, and with a ``moment`` those that don't hold then.
     """
-    terms = [REGISTER, *question.terms]
+    terms = [REGISTER, *question.terms, *question.marks]
     postings: dict[str, list[Block]] = defaultdict(list)
     excluded = []
     params = build_postings_params(namespace, terms, now, moment)

@@ -14,7 +14,7 @@ WITH place AS MATERIALIZED (
         WHERE namespace_id = place.id AND term = ANY(%s) OFFSET 0
     ) AS posting
 ), searched AS MATERIALIZED (
-    SELECT DISTINCT namespace_id AS id FROM hit
+    SELECT DISTINCT namespace_id AS id FROM hit WHERE left(term, 1) <> '.'  -- a mark of a speaker
     UNION SELECT id FROM place WHERE (SELECT sum(entry_count) FROM place) <= %s
     {near}
 )

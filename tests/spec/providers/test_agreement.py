@@ -15,6 +15,7 @@ from tests.spec.providers.conftest import Memory, Ticking, make_in_memory, make_
 
 
 WORDS = ["cat", "Cats", "Miso", "called", "猫", "米索", "2012年", "Ω", "a b", '"', "\\", "%", "_"]
+WORDS += ["Miso: ", "Rex: cat?", "assistant: ", "called " * 60]
 TEXTS = st.lists(st.sampled_from(WORDS), max_size=5).map(" ".join)
 SCALARS = (
     st.none()
