@@ -1,9 +1,9 @@
 """Folding, which decides the messages that leave a chat's history without changing anything.
 
 The three steps limit the turns, then the messages, then the tokens. The last is compaction: it shortens the results of
-tools, then a model's messages, and then drops some of both. What a person said stays word for word; only the limits of
-turns and messages, which the author sets for whole messages, remove it. A call and its results are only removed
-together. Every step records what it folded and why, so that a member can read it later.
+tools, then a model's messages, and removes nothing. Only the limits of turns and messages, which the author sets for
+whole messages, remove some. What a person said stays word for word. A call and its results are only removed together.
+Every step records what it folded and why, so that a member can read it later.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,17 +15,12 @@ from memory.core.errors import InvalidInput
 from memory.core.records import Json
 from memory.logic.conversations.messages import (
     Message,
-    MessageGroup,
     Role,
     count_message_tokens,
     count_tokens,
     group_messages,
     split_turns,
 )
-
-
-# The roles of instructions and of people.
-_NEVER_COMPACTED = (Role.SYSTEM, Role.USER)
 
 
 class Strategy(StrEnum):
@@ -42,9 +37,9 @@ class FoldReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Compaction:
-    """The token budget. To meet it, the newest ``keep_recent`` messages are neither shortened nor dropped.
+    """The token budget. To meet it, messages of tools and models are shortened, but not the newest ``keep_recent``.
 
-    Nor is a message of a person, so a history of long messages by people can be over the budget.
+    No message is dropped and none of a person is shortened, so a long history can be over the budget.
     """
 
     context_window: int
@@ -256,18 +251,3 @@ def _apply_budget(state: _FoldingState, rules: Compaction, overhead: int) -> Non
                 return
             if state.messages[position].role is role:
                 state.shorten(position, rules.shortened_length)
-    for group in _list_droppable_groups(state.messages, rules.keep_recent):
-        if fits():
-            return
-        state.drop(group, FoldReason.TOKENS)
-
-
-def _list_droppable_groups(messages: Sequence[Message], keep_recent: int) -> list[MessageGroup]:
-    if keep_recent >= len(messages):
-        return []
-    recent = {id(message) for message in messages[len(messages) - keep_recent :]}
-    return [
-        group
-        for group in group_messages(messages)
-        if group[0].role not in _NEVER_COMPACTED and recent.isdisjoint(map(id, group))
-    ]

@@ -61,6 +61,15 @@ def test_last_round_is_shortened_only_after_all_others() -> None:
     assert lengths[0] < lengths[2] < 2100
 
 
+def test_results_are_shortened_to_their_length_before_a_round_is_left_out() -> None:
+    fitted = fit_messages(build_messages(100, 9_000), 2, 8_500)
+
+    assert count(fitted) <= 8_500
+    assert [each.role for each in fitted] == [each.role for each in build_messages(100, 9_000)]
+    assert fitted[3].text == "… (shortened; 9,000 more characters)"
+    assert len(fitted[-1].text) > 2_000
+
+
 def test_rounds_are_left_out_whole_and_messages_of_people_never() -> None:
     messages = [*build_messages(100, 300), Message("user", "Also this."), *build_round(1, 300)]
 

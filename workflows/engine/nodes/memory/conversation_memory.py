@@ -110,7 +110,7 @@ class ConversationMemory(NodeKind[HistoryConfig, Prepared]):
         Field("max_messages", gettext_noop("Max messages"), Widget.NUMBER, low=1,
               help=gettext_noop("The oldest messages are removed first. A tool call is removed together with its result.")),
         Field("context_window", gettext_noop("Context window (tokens)"), Widget.NUMBER, low=1,
-              help=gettext_noop("Tool results that don't fit are shortened, then answers, and then removed. What a person said is always kept whole.")),
+              help=gettext_noop("Tool results that don't fit are shortened, then answers. Nothing is removed, and what a person said is always kept whole.")),
         Field("reserved_tokens", gettext_noop("Reserved tokens"), Widget.NUMBER, low=0),
         Field("keep_recent", gettext_noop("Latest messages to keep unchanged"), Widget.NUMBER,
               default=4, low=0),

@@ -1,13 +1,13 @@
 """Keeps the messages of a long agent within the context window of its model.
 
-Older results of tools are shortened first, then left out; then the oldest rounds are left out whole, so that a call
-and its result stay together. The first prompt, with all that people wrote, is never touched. What is sent depends on the
+Older results of tools are shortened, in the end to the number of their characters, so that the model still reads which
+calls it made. Only if the calls alone don't fit, the oldest rounds are left out whole, a call with its result. The first prompt, with all that people wrote, is never touched. What is sent depends on the
 messages alone: an agent that continues after a crash sends the same.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import product
+from itertools import chain, product
 from typing import Final
 
 from workflows.engine.ports import Message
@@ -18,7 +18,8 @@ from workflows.engine.tool_calls import ToolSpec
 _RESERVED: Final = 2_048
 _MAX_RESERVED_SHARE: Final = 0.5
 # Characters that are left of a result, in the order in which they are tried.
-_LENGTHS: Final = (2_000, 200)
+_LENGTHS: Final = (2_000, 200, 0)
+_LENGTHS_OF_NEWEST: Final = (2_000, 200)
 _PER_MESSAGE: Final = 4  # tokens
 _PER_IMAGE: Final = 1_000
 
@@ -43,13 +44,16 @@ def fit_messages(messages: Sequence[Message], first: int, budget: int) -> Sequen
     fitted = [*messages]
     newest = _find_last_round(fitted, first)
     # The results of the last round, which the model has not read yet, come last.
-    for end, length in product((newest, len(fitted)), _LENGTHS):
+    older = product((newest,), _LENGTHS)
+    for end, length in chain(older, product((len(fitted),), _LENGTHS_OF_NEWEST)):
         for position in range(first, end):
             if total <= budget:
                 return fitted
-            short = shorten_result(fitted[position], length)
-            total += estimate_tokens(short) - estimate_tokens(fitted[position])
-            fitted[position] = short
+            short = shorten_result(messages[position], length)
+            saved = estimate_tokens(fitted[position]) - estimate_tokens(short)
+            if saved > 0:
+                total -= saved
+                fitted[position] = short
     return _drop_oldest(fitted, first, total - budget)
 
 
