@@ -73,9 +73,10 @@ def curated(
 
 
 def kept(person: Person, category: str | None = None, tier: str | None = None) -> list[MemoryEntry]:
+    """Return what holds: an entry whose place another one took is left out."""
     place = f"user:{person.user.pk}"
     page = list_entries(at_door(person), namespace=place, category=category, tier=tier, limit=200)
-    return page.entries
+    return [entry for entry in page.entries if entry.valid_until is None]
 
 
 def learnt(person: Person, tier: str | None = "long_term") -> list[str]:
