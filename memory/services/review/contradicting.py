@@ -10,10 +10,12 @@ from django.utils import timezone
 
 from accounts.tenancy import tenant
 from config.ids import uuid7
+from config.retry import retry_on_conflict
 from memory.core.records import MemoryEntry, Tier
 from memory.embedding.judge import find_judge
 from memory.logic.entries.duplicates import get_age_key
 from memory.logic.entries.texts import get_single_text
+from memory.logic.judgement.labels import SINGLE
 from memory.logic.judgement.operations import KnownFact
 from memory.logic.judgement.related_entries import ATTRIBUTE
 from memory.logic.review.contradictions import (
@@ -35,8 +37,10 @@ PROPOSED_BY: Final = "curation"
 FACT: Final = "fact"
 MAX_COMPARED: Final = 40  # the newest facts
 MAX_LENGTH: Final = 300  # of a statement
+SINGLE_ATTRIBUTES: Final = frozenset(str(each) for topic in SINGLE for each in topic)
 
 
+@retry_on_conflict
 def propose_contradictions(caller: MemoryCaller, entries: Iterable[MemoryEntry]) -> int:
     """Propose the contradictions between entries that the caller just stored and the known facts; return their number.
 
@@ -85,7 +89,7 @@ def _find_contradictions(
         each.id for contradiction in by_words for each in (contradiction.older, contradiction.newer)
     }
     judge, attribute = find_judge(), entry.metadata.get(ATTRIBUTE)
-    if judge is None:
+    if judge is None or (attribute is not None and attribute not in SINGLE_ATTRIBUTES):
         return by_words
     # Another attribute is no contradiction; what has none was stored by a program, which says nothing about it.
     unlike = [e for e in known if {attribute, e.metadata.get(ATTRIBUTE)} <= {attribute, None}]

@@ -67,9 +67,21 @@ def load_wishes(
     }
 
 
+def find_wishes(principal: Principal, run: Run) -> Wishes:
+    """Return the wishes of a turn; none of a dry run, which forgets nothing. The caller may see the run."""
+    if not memory_app.is_on() or is_dry_run(run):
+        return NO_WISHES
+    events = RunEvent.objects.visible_to(principal).filter(run=run, name__in=WISH_EVENTS)
+    return load_wishes(principal, run.team_id, events.order_by("seq")).get(run.pk, NO_WISHES)
+
+
+def is_dry_run(run: Run) -> bool:
+    return (run.debug or {}).get("memory") == "sandbox"
+
+
 def forget_chosen(principal: Principal, *, run: Run, entry_ids: Collection[str]) -> None:
     """Forget the entries, which are among those that the chat asked about. Raise NotFound for any other."""
-    wishes = _load_of_run(principal, run)
+    wishes = find_wishes(principal, run)
     chosen = _select(wishes.choices, entry_ids)
     living = [entry.id for entry in chosen if not entry.is_forgotten]
     if living:
@@ -82,18 +94,11 @@ def restore_forgotten(principal: Principal, *, run: Run, entry_id: str) -> None:
 
     Raise AlreadyExists if there is another entry in its place by now.
     """
-    wishes = _load_of_run(principal, run)
+    wishes = find_wishes(principal, run)
     (entry, *_others) = _select([*wishes.forgotten, *wishes.choices], [entry_id])
     if entry.is_forgotten:
         caller = memory_app.MemoryCaller(principal, run.team_id)
         memory_app.restore(caller, entry_id=entry.id, reason="undone in the chat")
-
-
-def _load_of_run(principal: Principal, run: Run) -> Wishes:
-    if not memory_app.is_on():
-        raise NotFound
-    events = RunEvent.objects.visible_to(principal).filter(run=run, name__in=WISH_EVENTS)
-    return load_wishes(principal, run.team_id, events.order_by("seq")).get(run.pk, NO_WISHES)
 
 
 def _select(

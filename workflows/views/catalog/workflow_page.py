@@ -20,6 +20,12 @@ from workflows.forms import build_input_fields, build_message_choice
 from workflows.models import Conversation, Feedback, Run, Workflow
 from workflows.models.documents import from_json
 from workflows.samples import SAMPLES_BY_SLUG
+from workflows.services.chat.wishes_to_forget import (
+    NO_WISHES,
+    Wishes,
+    is_dry_run,
+    load_wishes,
+)
 from workflows.services.editor.drafts import list_problems, load_draft
 from workflows.services.files.linked import load_linked_files
 from workflows.services.models.mappings import load_directory_for
@@ -27,6 +33,7 @@ from workflows.services.runs.citations import Citation, load_citations
 from workflows.services.runs.feedback import load_own_feedback
 from workflows.services.runs.memory_streams import MemoryStream
 from workflows.services.runs.runs import VersionChoice, check_external_user, resolve_subject
+from workflows.views.chat.addresses import MemberChatUrls, TurnUrls
 from workflows.views.chat.failure_texts import (
     Remedy,
     describe_failure,
@@ -77,6 +84,8 @@ class PaneTurn:
     linked_files: Mapping[UUID, ShownFile] = field(default_factory=dict)  # that the answer shows
     citations: Sequence[Citation] = ()
     remedy: Remedy | None = None
+    wishes: Wishes = NO_WISHES
+    urls: TurnUrls | None = None
 
 
 def build_workflow_context(
@@ -261,6 +270,16 @@ def build_pane_turns(
     end_texts = list_failure_texts(can_edit=can_edit)
     titles = load_failed_titles(principal, runs)
     memories = load_pane_memories(principal, runs)
+    wishes = load_wishes(
+        principal,
+        workflow.team_id,
+        [
+            event
+            for run in runs
+            if run.pk in memories and not is_dry_run(run)
+            for event in memories[run.pk].wishes
+        ],
+    )
     answers = load_run_answers(principal, runs)
     texts = {run.pk: split_reasoning(str((run.outputs or {}).get("answer", ""))) for run in runs}
     feedback = load_own_feedback(principal, runs)
@@ -289,6 +308,8 @@ def build_pane_turns(
             linked_files=linked,
             citations=citations.get(run.pk, ()),
             remedy=find_remedy(run, can_edit=can_edit),
+            wishes=wishes.get(run.pk, NO_WISHES),
+            urls=MemberChatUrls(workflow.pk).get_turn(run.pk),
         )
         for run, linked in zip(runs, linked_files, strict=True)
     ]

@@ -10,6 +10,7 @@ from accounts.principals import Principal
 from workflows import memory_app
 from workflows.engine.runtime.events import MemoryRecalled, MemoryWritten
 from workflows.models import Run, RunEvent
+from workflows.services.chat.wishes_to_forget import WISH_EVENTS
 from workflows.views.request_context import parse_id_or_none
 from workflows.views.runs.recalled_memory import is_recent
 from workflows.views.value_text import format_entry
@@ -31,6 +32,7 @@ class PaneMemories:
 
     recalled: dict[str, PaneMemory] = field(default_factory=dict)
     stored: list[PaneMemory] = field(default_factory=list)
+    wishes: list[RunEvent] = field(default_factory=list)  # to forget something
 
 
 def load_pane_memories(principal: Principal, runs: Sequence[Run]) -> dict[UUID, PaneMemories]:
@@ -39,7 +41,7 @@ def load_pane_memories(principal: Principal, runs: Sequence[Run]) -> dict[UUID, 
     if not ended or not memory_app.is_on():
         return {}
     events = RunEvent.objects.visible_to(principal).filter(
-        run__in=ended, name__in=(MemoryRecalled.name, MemoryWritten.name)
+        run__in=ended, name__in=(MemoryRecalled.name, MemoryWritten.name, *WISH_EVENTS)
     )
     memories: dict[UUID, PaneMemories] = defaultdict(PaneMemories)
     for event in events.order_by("run_id", "seq"):
@@ -48,6 +50,9 @@ def load_pane_memories(principal: Principal, runs: Sequence[Run]) -> dict[UUID, 
 
 
 def _add_event(memories: PaneMemories, event: RunEvent) -> None:
+    if event.name in WISH_EVENTS:
+        memories.wishes.append(event)
+        return
     if event.name == MemoryWritten.name:
         if event.data.get("scope") == "run":  # a note, which is deleted when the run ends
             return

@@ -94,7 +94,6 @@ class ChatTurn:
     used: tuple[UsedMemory, ...] = ()
     stored: tuple[StoredMemory, ...] = ()
     wishes: Wishes = NO_WISHES
-    problem: str = ""  # of the last action of the person
     not_recalled: bool = False
     not_remembered: bool = False
     has_questions: bool = False  # the run has paused, perhaps for an answer

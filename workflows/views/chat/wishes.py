@@ -1,6 +1,5 @@
-"""The actions on what a person asked to forget in the chat: choose what was meant, and undo. The answer is the turn."""
+"""The actions on what a person asked to forget in the chat: choose what was meant, and undo. The response shows both anew."""
 
-from dataclasses import replace
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
@@ -12,8 +11,12 @@ from accounts.errors import NotFound
 from accounts.principals import Principal
 from workflows import memory_app
 from workflows.models import Run
-from workflows.services.chat.wishes_to_forget import forget_chosen, restore_forgotten
-from workflows.views.chat.turns import build_turns
+from workflows.services.chat.wishes_to_forget import (
+    find_wishes,
+    forget_chosen,
+    restore_forgotten,
+)
+from workflows.views.chat.addresses import ChatUrls, MemberChatUrls
 from workflows.views.request_context import find_run, is_htmx, read_text
 
 
@@ -21,14 +24,14 @@ from workflows.views.request_context import find_run, is_htmx, read_text
 @require_POST
 def forget(request: HttpRequest, run_id: UUID) -> HttpResponse:
     principal, run = _find_turn(request, run_id)
-    return _render_turn(request, principal, run, apply_choice(request, principal, run))
+    return _render_wishes(request, principal, run, apply_choice(request, principal, run))
 
 
 @login_required
 @require_POST
 def restore(request: HttpRequest, run_id: UUID) -> HttpResponse:
     principal, run = _find_turn(request, run_id)
-    return _render_turn(request, principal, run, apply_undo(request, principal, run))
+    return _render_wishes(request, principal, run, apply_undo(request, principal, run))
 
 
 def apply_choice(request: HttpRequest, principal: Principal, run: Run) -> str:
@@ -53,15 +56,20 @@ def _find_turn(request: HttpRequest, run_id: UUID) -> tuple[Principal, Run]:
     return principal, run
 
 
-def _render_turn(
+def _render_wishes(
     request: HttpRequest, principal: Principal, run: Run, problem: str
 ) -> HttpResponse:
-    (turn,) = build_turns(principal, run.workflow, [run])
-    if not is_htmx(request) and run.conversation is not None:
-        return redirect(f"{turn.urls.page}?conversation={run.conversation.key}")
-    context = {
-        "turn": replace(turn, problem=problem),
-        "workflow": run.workflow,
-        "conversation": run.conversation,
-    }
-    return render(request, "chat/_turn.html", context)
+    urls = MemberChatUrls(run.workflow_id)
+    if not is_htmx(request):
+        key = run.conversation.key if run.conversation else ""
+        return redirect(f"{urls.page}?conversation={key}")
+    return render_wishes(request, principal, run, urls, problem)
+
+
+def render_wishes(
+    request: HttpRequest, principal: Principal, run: Run, urls: ChatUrls, problem: str
+) -> HttpResponse:
+    """Render what stands below the answer about the wishes of a turn, as it is now."""
+    wishes = find_wishes(principal, run)
+    context = {"wishes": wishes, "urls": urls.get_turn(run.pk), "problem": problem}
+    return render(request, "chat/_wishes.html", context)

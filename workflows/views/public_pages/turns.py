@@ -25,7 +25,7 @@ from workflows.services.runs.feedback import give_feedback, load_own_feedback, t
 from workflows.services.runs.runs import cancel_run
 from workflows.views.chat.failure_texts import list_failure_texts
 from workflows.views.chat.turns import build_turns
-from workflows.views.chat.wishes import apply_choice, apply_undo
+from workflows.views.chat.wishes import apply_choice, apply_undo, render_wishes
 from workflows.views.public_pages.addresses import PublicChatUrls, build_base_context
 from workflows.views.public_pages.results import build_result
 from workflows.views.public_pages.visits import Visit, build_visit, get_network, open_visit
@@ -50,19 +50,21 @@ def show_turn(request: HttpRequest, visit: Visit, run_id: UUID) -> HttpResponse:
     run = _find_run(visit, run_id)
     if run.conversation is None:
         raise NotFound
-    return _render_turn(request, visit, run)
+    (turn,) = build_turns(visit.principal, visit.workflow, [run], PublicChatUrls(visit))
+    context = {**build_base_context(visit), "turn": turn, "conversation": run.conversation}
+    return render(request, "chat/_turn.html", context)
 
 
 def forget_chosen(request: HttpRequest, visit: Visit, run_id: UUID) -> HttpResponse:
     """Forget what the visitor chose of the memories that they may have meant."""
     run = _find_run(visit, run_id)
-    return _show_changed(request, visit, run, apply_choice(request, visit.principal, run))
+    return _show_wishes(request, visit, run, apply_choice(request, visit.principal, run))
 
 
 def remember_again(request: HttpRequest, visit: Visit, run_id: UUID) -> HttpResponse:
     """Restore what the visitor had asked to forget."""
     run = _find_run(visit, run_id)
-    return _show_changed(request, visit, run, apply_undo(request, visit.principal, run))
+    return _show_wishes(request, visit, run, apply_undo(request, visit.principal, run))
 
 
 def show_result(request: HttpRequest, visit: Visit, run_id: UUID) -> HttpResponse:
@@ -179,18 +181,12 @@ def give(request: HttpRequest, visit: Visit, run_id: UUID) -> HttpResponse:
     return render(request, "runs/feedback/_feedback.html", context)
 
 
-def _show_changed(request: HttpRequest, visit: Visit, run: Run, problem: str) -> HttpResponse:
+def _show_wishes(request: HttpRequest, visit: Visit, run: Run, problem: str) -> HttpResponse:
+    urls = PublicChatUrls(visit)
     if is_htmx(request):
-        return _render_turn(request, visit, run, problem)
+        return render_wishes(request, visit.principal, run, urls, problem)
     key = run.conversation.key if run.conversation else ""
-    return redirect(f"{PublicChatUrls(visit).page}?conversation={key}")
-
-
-def _render_turn(request: HttpRequest, visit: Visit, run: Run, problem: str = "") -> HttpResponse:
-    (turn,) = build_turns(visit.principal, visit.workflow, [run], PublicChatUrls(visit))
-    turn = replace(turn, problem=problem)
-    context = {**build_base_context(visit), "turn": turn, "conversation": run.conversation}
-    return render(request, "chat/_turn.html", context)
+    return redirect(f"{urls.page}?conversation={key}")
 
 
 def _open_stream(request: HttpRequest, token: str, run_id: UUID) -> Visit:

@@ -9,6 +9,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from workflows import permissions
 from workflows.models.run import Run, RunStatus
+from workflows.services.chat.wishes_to_forget import find_wishes
 from workflows.services.files.linked import load_linked_files
 from workflows.services.runs.citations import load_citations
 from workflows.services.runs.feedback import (
@@ -16,6 +17,7 @@ from workflows.services.runs.feedback import (
     load_own_feedback,
     take_feedback_back,
 )
+from workflows.views.chat.addresses import MemberChatUrls
 from workflows.views.chat.failure_texts import find_remedy
 from workflows.views.request_context import find_run, is_htmx, read_text
 from workflows.views.runs.answering_models import NO_ANSWERS, load_run_answers, split_reasoning
@@ -58,6 +60,8 @@ def show_answer_note(request: HttpRequest, run_id: UUID) -> HttpResponse:
         "answer": answer,
         "linked_files": load_linked_files(principal, [answer])[0],
         "citations": load_citations(principal, [run]).get(run.pk, ()),
+        "wishes": find_wishes(principal, run),
+        "urls": MemberChatUrls(run.workflow_id).get_turn(run.pk),
     }
     return render(request, "chat/_ended_answer.html", context)
 
