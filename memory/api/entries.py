@@ -106,11 +106,14 @@ def store_entry(request: HttpRequest, body: entries.StoreIn) -> entries.EntryOut
 def recall_entries(request: HttpRequest, body: entries.RecallIn) -> entries.RecalledOut:
     """Return the entry with a key, the entries that match a text (best first, with scores), or the newest entries."""
     caller = build_caller(request)
-    top_k = body.top_k
+    top_k, for_prompt = body.top_k, body.for_prompt
     # Another installation that keeps its memory here follows the provider's contract, which has no maximum number.
-    if top_k is None and permissions.get_guest_id(caller.principal) is None:
+    is_provider = permissions.get_guest_id(caller.principal) is not None
+    if top_k is None and not is_provider:
         top_k = MAX_TOP_K if body.query_text is None else entries.RECALLED_BY_TEXT
-    results = services.recall(caller, **{**body.dict(), "top_k": top_k})
+    if for_prompt is None:
+        for_prompt = not is_provider
+    results = services.recall(caller, **{**body.dict(), "top_k": top_k, "for_prompt": for_prompt})
     rows = [entries.entry_out(entry) for entry in results]
     return entries.RecalledOut(items=rows, next=None, count=len(rows))
 

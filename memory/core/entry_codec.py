@@ -12,7 +12,7 @@ from operator import attrgetter
 from typing import Any, Final, TypeVar, get_type_hints
 
 from memory.core import records
-from memory.core.records import Json, MemoryEntry, Source, StoreParams, Tier
+from memory.core.records import Json, MemoryEntry, PromptUse, Source, StoreParams, Tier
 
 
 R = TypeVar("R", MemoryEntry, StoreParams)
@@ -86,6 +86,7 @@ def _parse_moment(text: str | None) -> datetime | None:
 _ENCODERS: Final = _select_by_type(
     {
         Tier: str,
+        PromptUse: str,
         Source: asdict,
         Mapping[str, Json]: dict,
         Mapping[str, float]: dict,
@@ -93,7 +94,12 @@ _ENCODERS: Final = _select_by_type(
     }
 )
 _DECODERS: Final = _select_by_type(
-    {Tier: Tier, Source: lambda source: Source(**source), datetime | None: _parse_moment}
+    {
+        Tier: Tier,
+        PromptUse: PromptUse,
+        Source: lambda source: Source(**source),
+        datetime | None: _parse_moment,
+    }
 )
 _GETTERS: Final = {names: attrgetter(*names) for names in (CONTENT, STATE, VALIDITY)}
 _ENUMS: Final = {

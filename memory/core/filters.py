@@ -1,7 +1,7 @@
 """Metadata filters, parsed once into a small tree that can be evaluated or compiled.
 
 ``matches`` defines the semantics. A property test verifies that the compiler to SQL agrees with it. A filter reads the
-entry's metadata, and its category and tier where the metadata has no such key. A missing key passes only
+entry's metadata, and its category, tier and prompt_use where the metadata has no such key. A missing key passes only
 ``$ne`` and ``{"$exists": false}``. ``$gt``, ``$gte``, ``$lt`` and ``$lte`` compare two numbers or two strings; no other
 pair of values passes them.
 """
@@ -63,8 +63,9 @@ def parse_filter(raw: Mapping[str, Json] | None) -> Filter:
 
 
 def build_filter_document(entry: MemoryEntry) -> dict[str, Json]:
-    """Return the JSON that filters read: the entry's metadata, with its category and tier as defaults."""
-    return {"category": entry.category, "tier": str(entry.tier), **entry.metadata}
+    """Return the JSON that filters read: the entry's metadata, with its category, tier and prompt_use as defaults."""
+    defaults = {"category": entry.category, "tier": str(entry.tier)}
+    return {**defaults, "prompt_use": str(entry.prompt_use), **entry.metadata}
 
 
 def matches(filter_: Filter, document: Mapping[str, Json]) -> bool:

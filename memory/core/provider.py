@@ -37,7 +37,8 @@ class NamespaceStore(Protocol):
       rank, which compares the matches. ``recall`` without both returns all entries, newest first, without scores.
       Ties are broken by id, newest id first. ``filter`` and ``min_score`` are applied before ``top_k``.
     - Entries that don't hold at the query's moment are left out before they are ranked, so that they change no score, unless
-      the query has a key or ``include_former``. ``memory.core.recall.selection.answer`` does so.
+      the query has a key or ``include_former``. ``memory.core.recall.selection.answer`` does so, and leaves out entries that
+      may enter no prompt if the query is ``for_prompt``.
     - An entry whose metadata names a ``group`` gets the next position in the group and keeps it. The position of a
       deleted entry stays empty. See ``memory.core.recall.ranking``.
     - A query with ``as_of`` returns the answer that it had at that moment.

@@ -19,6 +19,15 @@ class Tier(StrEnum):
     LONG_TERM = "long_term"  # verified, permanent
 
 
+class PromptUse(StrEnum):
+    """Whether an entry may enter the prompts of models."""
+
+    AUTO = "auto"  # nobody has chosen: what the entry is decides, see ``memory.logic.profile``
+    ALWAYS = "always"  # in every profile of the person
+    RELEVANT = "relevant"  # when a recall finds it
+    NEVER = "never"  # kept and shown to people only
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """The origin of an entry: a person, a run, a message or a rule."""
@@ -35,7 +44,7 @@ class EntryContent:
     """The part of an entry that its author sets.
 
     An entry holds from ``valid_from`` until before ``valid_until``, and without them always. ``replaces`` is the id of the
-    entry whose place this one took, ``replaced_by`` of the one that took its place.
+    entry whose place this one took, ``replaced_by`` of the one that took its place. ``prompt_use`` is what a person chose.
     """
 
     value: Json
@@ -47,6 +56,7 @@ class EntryContent:
     valid_until: datetime | None = None
     replaces: str = ""
     replaced_by: str = ""
+    prompt_use: PromptUse = PromptUse.AUTO
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +125,7 @@ class MemoryQuery:
     less than ``min_score``; entries that are found by key or as the newest have no score and are never left out.
 
     Without a key, only entries are returned that hold at the moment ``valid_at``, which is now or ``as_of`` if it isn't
-    set. ``include_former`` returns all, whenever they hold.
+    set. ``include_former`` returns all, whenever they hold. ``for_prompt`` leaves out entries that may enter no prompt.
     """
 
     namespace: str
@@ -130,6 +140,7 @@ class MemoryQuery:
     min_score: float | None = None
     valid_at: datetime | None = None
     include_former: bool = False
+    for_prompt: bool = False
 
     def __post_init__(self) -> None:
         if self.key is not None:

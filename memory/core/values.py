@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from memory.core.errors import InvalidInput, Serialization
-from memory.core.records import Json, StoreParams
+from memory.core.records import Json, PromptUse, StoreParams
 
 
 MAX_KEY_LENGTH = 400
@@ -100,6 +100,8 @@ def check_params(params: StoreParams) -> None:
     for name in ("replaces", "replaced_by"):
         if not _ENTRY_ID.fullmatch(getattr(params, name)):
             raise InvalidInput(f"{name}: must be the id of an entry.")
+    if not isinstance(params.prompt_use, PromptUse):
+        raise InvalidInput(f"prompt_use: must be one of {', '.join(PromptUse)}.")
 
 
 def check_validity(valid_from: datetime | None, valid_until: datetime | None) -> None:

@@ -21,6 +21,7 @@ from memory.logic.judgement.operations import Action, LearnedChange, LearnReques
 from memory.logic.knowledge.named_bases import NamedKnowledgeBase, parse_knowledge_bases
 from memory.logic.knowledge.page_queries import MetadataFilter, PageHit, PageQuery
 from memory.logic.knowledge.page_requests import MERGE, PageWriteResult
+from memory.logic.profile import Profile
 from memory.logic.steps import (
     OperationShape,
     Redact,
@@ -77,8 +78,16 @@ class EnginePort(ABC):
             min_score=min_score,
             valid_at=valid_at,
             include_former=include_former,
+            for_prompt=True,
         )
         return await self.run(lambda: self._recall_asked(step, query, injected))
+
+    async def recall_profile(
+        self, *, identity: Mapping[str, Json], origin: StepOrigin, injected: bool = False
+    ) -> Profile:
+        """Recall what every prompt gets about the person of the run."""
+        step = Step(Scope.USER.value, identity, origin)
+        return await self.run(lambda: self._recall_profile(step, injected))
 
     def _recall_asked(self, step: Step, query: MemoryQuery, injected: bool) -> list[MemoryEntry]:
         """Recall what matches the text and, if it asks for a fact about the person, that fact."""
@@ -229,6 +238,9 @@ class EnginePort(ABC):
     @abstractmethod
     def _recall(self, step: Step, query: MemoryQuery, injected: bool) -> list[MemoryEntry]:
         """Recall in the step's namespace, which the query does not name yet."""
+
+    @abstractmethod
+    def _recall_profile(self, step: Step, injected: bool) -> Profile: ...
 
     @abstractmethod
     def _store(self, step: Step, request: StoreRequest) -> MemoryEntry: ...

@@ -38,6 +38,7 @@ from memory.logic.knowledge.page_queries import PageContext, PageHit, PageQuery,
 from memory.logic.knowledge.page_requests import PageWriteResult, write_drafts
 from memory.logic.knowledge.pages import from_entry
 from memory.logic.knowledge.wiki_sources import list_sources
+from memory.logic.profile import Profile, build_profile, build_profile_query, keep_prompt_use
 from memory.logic.steps import RunnableStore, Step, StepOrigin, StoreRequest
 from memory.logic.wiki.actions import WikiAction, WikiResult, perform_action
 from memory.logic.wiki.log import list_log
@@ -85,6 +86,9 @@ class ProviderPort(EnginePort):
     def _recall(self, step: Step, query: MemoryQuery, injected: bool) -> list[MemoryEntry]:
         return self._entries.recall(replace(query, namespace=step.namespace))
 
+    def _recall_profile(self, step: Step, injected: bool) -> Profile:
+        return build_profile(self._entries.recall(build_profile_query(step.namespace)))
+
     def _store(self, step: Step, request: StoreRequest) -> MemoryEntry:
         """Store the value without secrets; quarantine untrusted instructions beside an entry in use."""
         tier = parse_tier(request.tier)
@@ -92,9 +96,13 @@ class ProviderPort(EnginePort):
             step.namespace, request.key, value=request.value, metadata=request.metadata, tier=tier
         )
         params = screen_params(params, get_origin(params)).params
+        existing = next(
+            iter(self._entries.recall(MemoryQuery(step.namespace, key=params.key))), None
+        )
         if params.tier is Tier.QUARANTINE:
-            existing_entries = self._entries.recall(MemoryQuery(params.namespace, key=params.key))
-            params = hold_entry(params.key, params) if existing_entries else params
+            params = hold_entry(params.key, params) if existing else params
+        else:
+            params = keep_prompt_use(params, existing)
         requested_ttl = None if params.tier is Tier.QUARANTINE else request.ttl_seconds
         ttl = compute_lifetime(step.scope, requested_ttl, str(params.tier))
         if step.scope == Scope.RUN:

@@ -6,6 +6,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from accounts.principals import Principal
 from accounts.tenancy import TenantManager, TenantModel
@@ -20,6 +21,15 @@ class TierChoice(models.TextChoices):
     QUARANTINE = "quarantine", _("Quarantine")
     WORKING = "working", _("Working")
     LONG_TERM = "long_term", _("Long-term")
+
+
+class PromptUseChoice(models.TextChoices):
+    """The labels of ``memory.core.records.PromptUse``."""
+
+    AUTO = "auto", _("By what it is")
+    ALWAYS = "always", pgettext_lazy("in prompts", "Always")
+    RELEVANT = "relevant", pgettext_lazy("in prompts", "Only when relevant")
+    NEVER = "never", pgettext_lazy("in prompts", "Never")
 
 
 class Operation(models.TextChoices):
@@ -65,6 +75,9 @@ class StateColumns(models.Model):
     # Ids of entries, which need not exist: another may have been erased or not imported.
     replaces = models.CharField(_("replaced"), max_length=80, blank=True, default="")
     replaced_by = models.CharField(_("replaced by"), max_length=80, blank=True, default="")
+    prompt_use = models.CharField(
+        _("in prompts"), max_length=10, choices=PromptUseChoice, default=PromptUseChoice.AUTO
+    )
     position = models.PositiveIntegerField(_("position in the group"), default=0, editable=False)
     expires_at = models.DateTimeField(_("expires"), null=True, blank=True)
 
@@ -120,6 +133,7 @@ class Entry(StateColumns, TenantModel):
                 fields=("namespace", "number"), name="memory_entry_number_once"
             ),
             build_choices_constraint("tier", TierChoice, "memory_entry_tier"),
+            build_choices_constraint("prompt_use", PromptUseChoice, "memory_entry_prompt_use"),
             models.CheckConstraint(
                 condition=Q(importance__gte=0, importance__lte=1), name="memory_entry_importance"
             ),
@@ -156,6 +170,12 @@ class Entry(StateColumns, TenantModel):
                 fields=("namespace", "valid_from"),
                 condition=Q(deleted_at=None, valid_from__isnull=False),
                 name="memory_entry_future",
+            ),
+            # What each recall for a prompt leaves out.
+            models.Index(
+                fields=("namespace",),
+                condition=Q(deleted_at=None, prompt_use="never"),
+                name="memory_entry_in_no_prompt",
             ),
             models.Index(fields=("team", "source_run"), name="memory_entry_by_run"),
             # Every memory page counts the entries in quarantine.

@@ -36,6 +36,10 @@ _VALID_AT: Any = Field(
 _INCLUDE_FORMER: Any = Field(
     False, description="Also returns former entries and those that don't hold yet."
 )
+_FOR_PROMPT: Any = Field(
+    None,
+    description="Leaves out entries whose prompt_use is never. True if it is missing, but not for an API key with memory:serve.",
+)
 _ENTRY_ID: Final = f"^{ENTRY_ID_PATTERN}$"
 
 
@@ -74,7 +78,8 @@ class EntryOut(Body):
     """An entry. ``held_for`` has the reasons for its quarantine and is empty for an entry in use.
 
     It holds from ``valid_from`` until before ``valid_until``; null sets no limit. ``replaces`` and ``replaced_by`` are ids
-    of entries, or empty.
+    of entries, or empty. ``prompt_use`` is what a person chose: always (in every profile), relevant or never; with auto, what
+    the entry is decides.
 
     ``score`` is present after a search by text: the share of the query that the entry meets, from 0 to 1, whatever else
     was found. ``explain`` has its parts, which add up to it, and ``rank``, by which the results are sorted, with its parts.
@@ -216,6 +221,7 @@ class RecallIn(Body):
     as_of: AwareDatetime | None = None
     valid_at: AwareDatetime | None = _VALID_AT
     include_former: bool = _INCLUDE_FORMER
+    for_prompt: bool | None = _FOR_PROMPT
 
 
 @with_fields_of(EntryContent, optional=True)

@@ -29,7 +29,7 @@ BEGIN
             value = fresh.value, text = fresh.text, metadata = fresh.metadata, size = fresh.size,
             category = fresh.category, tier = fresh.tier, importance = fresh.importance, revision = fresh.revision,
             valid_from = fresh.valid_from, valid_until = fresh.valid_until,
-            replaces = fresh.replaces, replaced_by = fresh.replaced_by,
+            replaces = fresh.replaces, replaced_by = fresh.replaced_by, prompt_use = fresh.prompt_use,
             number = fresh.number, "group" = fresh."group", position = fresh.position,
             updated_at = fresh.updated_at, expires_at = fresh.expires_at,
             source_actor = fresh.source_actor, source_run = fresh.source_run, source_node = fresh.source_node,

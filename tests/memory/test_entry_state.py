@@ -26,6 +26,7 @@ from memory.core.records import (
     EntryState,
     MemoryEntry,
     MemoryQuery,
+    PromptUse,
     StoreParams,
     Tier,
 )
@@ -63,6 +64,7 @@ OTHER: Mapping[object, Any] = {
     Any: {"said": "tea"},
     Mapping[str, Any]: {"group": "g"},
     Tier: Tier.WORKING,
+    PromptUse: PromptUse.NEVER,
     str: "other",
     float: 0.75,
     int: 1,

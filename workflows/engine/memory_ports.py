@@ -103,6 +103,28 @@ class FactOperation:
     key: str = ""
 
 
+class Profile(Protocol):
+    """What every prompt gets about the person of the run. There was no room for what is ``left_out``."""
+
+    @property
+    def entries(self) -> Sequence[MemoryHit]: ...
+    @property
+    def left_out(self) -> Sequence[MemoryHit]: ...
+    @property
+    def withheld(self) -> str | None:
+        """Return why memory withholds the profile, if it does."""
+        ...
+
+
+@runtime_checkable
+class ProfilePort(Protocol):
+    """A memory that keeps a profile of each person."""
+
+    async def recall_profile(
+        self, *, identity: Mapping[str, Json], origin: Origin, injected: bool = False
+    ) -> Profile: ...
+
+
 class KnownFact(Protocol):
     """A known entry that a turn may speak of."""
 
@@ -311,5 +333,7 @@ class RunMetadataPort(Protocol):
         ...
 
 
-class FullMemoryPort(MemoryPort, LearningPort, ConversationPort, KnowledgePort, WikiPort, Protocol):
+class FullMemoryPort(
+    MemoryPort, ProfilePort, LearningPort, ConversationPort, KnowledgePort, WikiPort, Protocol
+):
     """The memory port of a server, with all its abilities."""

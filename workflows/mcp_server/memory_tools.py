@@ -52,7 +52,11 @@ async def _search(
     query, limit = str(arguments["query"]), read_limit(arguments)
     entries = await caller.run(
         lambda: memory_app.recall(
-            caller.memory, namespace=caller.own_namespace, query_text=query, top_k=limit
+            caller.memory,
+            namespace=caller.own_namespace,
+            query_text=query,
+            top_k=limit,
+            for_prompt=True,
         )
     )
     return build_result({"memories": [_serialize(entry) for entry in entries]})

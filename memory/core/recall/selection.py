@@ -19,6 +19,7 @@ from memory.core.records import (
     Json,
     MemoryEntry,
     MemoryQuery,
+    PromptUse,
     Tier,
     get_cosine_range,
 )
@@ -63,9 +64,11 @@ def answer(
 ) -> list[MemoryEntry]:
     """Return the entries that answer the query, best or newest first, at most ``top_k``.
 
-    ``candidates`` are visible and match the filter, in any order; those that don't hold are left out here. ``cosines``
-    compares each entry that has a vector with the question, by the entry's id.
+    ``candidates`` are visible and match the filter, in any order; those that don't hold, or may not enter a prompt, are
+    left out here. ``cosines`` compares each entry that has a vector with the question, by the entry's id.
     """
+    if query.for_prompt:
+        candidates = [each for each in candidates if each.prompt_use is not PromptUse.NEVER]
     moment = query.find_moment(now)
     if moment is not None:
         candidates = [entry for entry in candidates if holds(entry, moment)]

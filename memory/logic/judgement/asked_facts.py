@@ -30,7 +30,7 @@ def build_asked_query(judge: Judge, query: MemoryQuery) -> MemoryQuery | None:
     limit = MAX_ASKED if query.top_k is None else min(query.top_k, MAX_ASKED)
     return MemoryQuery(
         query.namespace, filter=condition, top_k=limit, valid_at=query.valid_at,
-        include_former=query.include_former,
+        include_former=query.include_former, for_prompt=query.for_prompt,
     )  # fmt: skip
 
 

@@ -21,7 +21,7 @@ MAX_OF_ATTRIBUTE: Final = 10  # … and by what they are about
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """What a turn would do to memory, decided without a model, and the known entries that it was compared with."""
+    """What a turn would do to memory, decided without a model, and the known entries that a model may be shown."""
 
     operations: tuple[Operation, ...]
     related: tuple[KnownFact, ...]
@@ -53,13 +53,13 @@ class Judge:
         related = [Related(*pair) for pair in zip(known_facts, judged, strict=True)]
         return decide_operations(clauses, related, self._probes.center, latest)
 
-    def find_contradicting(self, text: str, known: Sequence[KnownFact]) -> list[str]:
+    def find_contradicting(self, text: str, known_facts: Sequence[KnownFact]) -> list[str]:
         """Return the ids of the known facts that can't be so at the same time as the text."""
-        own, *others = self.judge_texts([text, *(fact.text for fact in known)])
+        own, *others = self.judge_texts([text, *(fact.text for fact in known_facts)])
         center = self._probes.center
         return [
             fact.id
-            for fact, other in zip(known, others, strict=True)
+            for fact, other in zip(known_facts, others, strict=True)
             if contradicts(own, other, center)
         ]
 
@@ -83,10 +83,11 @@ def propose(
     latest: Sequence[str] = (),
 ) -> Proposal:
     """Propose the operations of a turn. ``clauses`` are what the judge found in the message."""
+    shown = tuple(fact for fact in known_facts if fact.may_enter_prompts)
     if judge is None:
         statements = rules.list_statements(message)
         added = tuple(Operation(Action.ADD, text, evidence=text) for text in statements)
-        return Proposal(added, tuple(known_facts), BY_RULES, rules.asks_to_forget(message))
+        return Proposal(added, shown, BY_RULES, rules.asks_to_forget(message))
     operations = judge.decide(clauses, known_facts, latest)
     asks_to_forget = any(clause.is_forget for clause in clauses)
-    return Proposal(tuple(operations), tuple(known_facts), BY_MEANING, asks_to_forget)
+    return Proposal(tuple(operations), shown, BY_MEANING, asks_to_forget)

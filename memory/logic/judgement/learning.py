@@ -6,6 +6,7 @@ The services do the same with both (``memory.services.entries.learn``).
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Final
 
 from memory.core.entry_codec import CONTENT, get_state
 from memory.core.errors import NotAdmitted
@@ -15,13 +16,20 @@ from memory.core.scopes import parse_tier
 from memory.logic.entries.ingress import get_origin, screen_params
 from memory.logic.entries.known_statements import find_known
 from memory.logic.judgement.judge import Judge, Proposal, propose
+from memory.logic.judgement.labels import About, Kind
 from memory.logic.judgement.operations import Action, LearnedChange, LearnRequest, Operation
 from memory.logic.judgement.related_entries import (
+    ABOUT,
     ATTRIBUTE,
+    KIND,
     build_queries,
     collect_facts,
     find_latest,
 )
+from memory.logic.profile import inherit_prompt_use
+
+
+MIN_OF_SPEAKER: Final = 0.5  # probability
 
 
 def propose_for_store(
@@ -37,11 +45,19 @@ def propose_for_store(
 def build_fact_metadata(
     metadata: dict[str, Json], text: str, judge: Judge | None
 ) -> dict[str, Json]:
-    """Return the metadata with the attribute of the fact, unless the author gave it one."""
+    """Return the metadata with the attribute of the fact, unless the author gave it one.
+
+    It also says what keeps the fact in or out of the profile: that it is an instruction, or about somebody else.
+    """
     if judge is None or ATTRIBUTE in metadata:
         return metadata
     (clause,) = judge.judge_texts([text])
-    return {**metadata, ATTRIBUTE: str(clause.attribute)}
+    labels = {ATTRIBUTE: str(clause.attribute)}
+    if clause.kind is Kind.INSTRUCTION:
+        labels[KIND] = str(Kind.INSTRUCTION)
+    elif clause.is_of_speaker < MIN_OF_SPEAKER:
+        labels[ABOUT] = str(About.OTHER)
+    return {**labels, **metadata, ATTRIBUTE: labels[ATTRIBUTE]}
 
 
 def screen_content(params: StoreParams) -> StoreParams:
@@ -107,6 +123,7 @@ class StoreLearner:
             source=self.source,
             valid_from=self.now() if targets else None,
             replaces=targets[0].id if targets else "",
+            prompt_use=inherit_prompt_use(targets),
         )
 
     def _retire(self, targets: list[MemoryEntry], successor: str) -> Iterator[MemoryEntry]:

@@ -17,10 +17,11 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class KnownFact:
-    """An entry that the turn may speak of."""
+    """An entry that the turn may speak of. A model is shown it only if it ``may_enter_prompts``."""
 
     id: str
     text: str
+    may_enter_prompts: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,16 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from memory.core.provider import NamespaceStore
-from memory.core.records import MemoryEntry, MemoryQuery
+from memory.core.records import MemoryEntry, MemoryQuery, PromptUse
 from memory.logic.entries.texts import list_texts
 from memory.logic.judgement.operations import KnownFact
 from memory.logic.judgement.turns import Clause
 
 
-ATTRIBUTE: Final = "attribute"  # the key of the metadata that says what a fact is about
+# The keys of the metadata that say what a fact is about, that it is an instruction, and that it is about somebody else.
+ATTRIBUTE: Final = "attribute"
+KIND: Final = "kind"
+ABOUT: Final = "about"
 MAX_RELATED: Final = 10  # by what the turn says
 MAX_OF_ATTRIBUTE: Final = 10  # by what it is about, the newest
 MAX_LATEST: Final = 20
@@ -32,7 +35,10 @@ def build_queries(namespace: str, message: str, clauses: Sequence[Clause]) -> li
 def collect_facts(hits: Iterable[MemoryEntry]) -> list[KnownFact]:
     """Return the facts among the hits, each once. Messages, pages and results of tasks are none."""
     facts = {hit.id: hit for hit in hits if hit.category == "fact"}
-    return [KnownFact(hit.id, " ".join(list_texts(hit.value))) for hit in facts.values()]
+    return [
+        KnownFact(hit.id, " ".join(list_texts(hit.value)), hit.prompt_use is not PromptUse.NEVER)
+        for hit in facts.values()
+    ]
 
 
 def find_latest(store: NamespaceStore, namespace: str) -> list[str]:

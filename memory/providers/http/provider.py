@@ -86,6 +86,8 @@ class HttpProvider(MemoryProvider):
             body["valid_at"] = query.valid_at.isoformat()
         if query.include_former:
             body["include_former"] = True
+        if query.for_prompt:
+            body["for_prompt"] = True
         response = self._send_request("POST", "recall", body)
         return [parse_entry(entry) for entry in get_member(response, "items", list)]
 

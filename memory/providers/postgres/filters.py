@@ -17,10 +17,10 @@ from memory.models import Entry, Revision
 
 Sql = tuple[str, list[Any]]  # parameters are whatever psycopg adapts
 
-# The metadata, with the entry's category and tier as defaults.
+# The metadata, with the entry's category, tier and prompt_use as defaults.
 DOCUMENT = (
-    "(jsonb_build_object('category', memory_entry.category, 'tier', memory_entry.tier)"
-    " || memory_entry.metadata)"
+    "(jsonb_build_object('category', memory_entry.category, 'tier', memory_entry.tier,"
+    " 'prompt_use', memory_entry.prompt_use) || memory_entry.metadata)"
 )
 _SIGNS = {"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
 

@@ -140,7 +140,9 @@ def search(namespace: Namespace, query: MemoryQuery, now: datetime) -> list[Memo
         hit = rows.find_visible_by_key(namespace, query.key, now)
         hits = [rows.build_entry(hit, namespace.text)] if hit else []
         return answer(query, hits, now)
-    visible_rows = rows.find_visible(namespace, now, holding_at=query.find_moment(now))
+    visible_rows = rows.find_visible(
+        namespace, now, holding_at=query.find_moment(now), for_prompt=query.for_prompt
+    )
     if query.key is not None:
         visible_rows = visible_rows.filter(key=query.key)
     visible_rows = apply_filter(visible_rows, parse_filter(query.filter))

@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from memory.core.entry_codec import CONTENT, get_columns, get_state
 from memory.core.errors import AlreadyExists, QuotaExceeded
 from memory.core.policy import MemorySecurityPolicy, check_room
-from memory.core.records import MemoryEntry, Source, StoreParams, Tier
+from memory.core.records import MemoryEntry, PromptUse, Source, StoreParams, Tier
 from memory.core.scopes import Scope, parse_namespace
 from memory.core.values import build_search_text, count_entry_bytes
 from memory.models import Entry, Group, Namespace, Revision
@@ -190,11 +190,17 @@ def find_living(namespace: Namespace) -> Entries:
 
 
 def find_visible(
-    namespace: Namespace, now: datetime, *, holding_at: datetime | None = None
+    namespace: Namespace,
+    now: datetime,
+    *,
+    holding_at: datetime | None = None,
+    for_prompt: bool = False,
 ) -> Entries:
-    """Return the entries that may be recalled: all, or those that hold at a moment."""
+    """Return the entries that may be recalled: all, those that hold at a moment, or those that may enter a prompt."""
     unexpired = Q(expires_at=None) | Q(expires_at__gt=now)
     visible = find_living(namespace).filter(unexpired).exclude(tier=Tier.QUARANTINE)
+    if for_prompt:
+        visible = visible.exclude(prompt_use=PromptUse.NEVER)
     return visible if holding_at is None else visible.filter(build_holding_condition(holding_at))
 
 

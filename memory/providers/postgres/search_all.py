@@ -71,14 +71,15 @@ def rank_entries(
     offset: int,
     meaning: QueryEmbedding | None = None,
     holding_at: datetime | None = None,
+    for_prompt: bool = False,
 ) -> RankedPage:
-    """Return a page of the entries that match the words or are near in meaning, best first: all, or those that hold at a
-    moment. The caller has checked the access.
+    """Return a page of the entries that match the words or are near in meaning, best first: all, those that hold at a
+    moment, or those that may enter a prompt. The caller has checked the access.
     """
     question = parse_question(words, "english")
     nearest = _find_nearest(namespaces, meaning)
     near_ids = {namespace_id for namespace_id, _ in nearest}
-    index = _load_index(namespaces, question, now, near_ids, holding_at)
+    index = _load_index(namespaces, question, now, near_ids, holding_at, for_prompt=for_prompt)
     if not index.first_slots:
         return EMPTY_PAGE
     matching = index.list_matching_slots(category, tier) if category or tier else None
@@ -131,13 +132,15 @@ def build_postings_query(
     now: datetime,
     near_ids: Set[UUID] = frozenset(),
     holding_at: datetime | None = None,
+    *,
+    for_prompt: bool = False,
 ) -> tuple[str, tuple[Any, ...]]:
     """Return the SQL of the query for postings and its parameters. Without a moment, entries need not hold."""
     sql, ids_params = namespaces.order_by().values("id", "entry_count").query.sql_with_params()
     near_params = [[*near_ids]] if near_ids else []
     params = (
         *(*ids_params, [*question.terms, *question.marks], MAX_TEXTS_READ, *near_params),
-        *(REGISTER, now, holding_at, holding_at),
+        *(REGISTER, now, holding_at, holding_at, for_prompt),
     )
     near = QUERIES["near"] if near_ids else ""
     return QUERIES["postings"].format(namespaces=sql, near=near), params
@@ -147,7 +150,7 @@ def build_postings_query(
 class _SearchIndex:
     """The index data of all searched namespaces. ``first_slots`` has the first slot of each, in the order of their ids.
 
-    ``excluded`` are the slots of entries that have expired or don't hold.
+    ``excluded`` are the slots of entries that have expired, don't hold, or may not enter the prompt.
     """
 
     first_slots: Mapping[UUID, int]
@@ -218,10 +221,14 @@ def _load_index(
     now: datetime,
     near_ids: Set[UUID],
     holding_at: datetime | None,
+    *,
+    for_prompt: bool,
 ) -> _SearchIndex:
     """Load the postings and registers of the namespaces, and move each namespace to its range of slots."""
     try:
-        sql, params = build_postings_query(namespaces, question, now, near_ids, holding_at)
+        sql, params = build_postings_query(
+            namespaces, question, now, near_ids, holding_at, for_prompt=for_prompt
+        )
     except EmptyResultSet:  # the caller sees no namespace
         return _SearchIndex({}, [], {}, [])
     rows = fetch_rows(sql, params)

@@ -54,7 +54,9 @@ def search(namespace: Namespace, query: MemoryQuery, now: datetime) -> list[Memo
     """Return the living entries that match the query's text and hold, best first, each with its score."""
     question = parse_question(query.query_text or "", query.language)
     moment = query.find_moment(now)
-    postings, excluded = _load_postings(namespace, question, now, moment)
+    postings, excluded = _load_postings(
+        namespace, question, now, moment, for_prompt=query.for_prompt
+    )
     matching = _list_matching_numbers(namespace, query, now) if query.filter else None
     register = read_register(postings.pop(REGISTER, []), included=matching, excluded=excluded)
     cosines = vectors.compute_cosines(
@@ -79,15 +81,20 @@ class _Hits:
 
 
 def _load_postings(
-    namespace: Namespace, question: Question, now: datetime, moment: datetime | None
+    namespace: Namespace,
+    question: Question,
+    now: datetime,
+    moment: datetime | None,
+    *,
+    for_prompt: bool,
 ) -> tuple[dict[str, list[Block]], list[int]]:
     """Return the blocks of the register and of each term of the question, and the numbers of the entries to leave out:
-    expired ones, and with a ``moment`` those that don't hold then.
+    expired ones, with a ``moment`` those that don't hold then, and for a prompt those that may enter none.
     """
     terms = [REGISTER, *question.terms, *question.marks]
     postings: dict[str, list[Block]] = defaultdict(list)
     excluded = []
-    params = build_postings_params(namespace, terms, now, moment)
+    params = build_postings_params(namespace, terms, now, moment, for_prompt=for_prompt)
     for term, block, block_bytes in fetch_rows(QUERIES["postings"], params):
         if term is None:
             excluded.append(block)  # of an entry to leave out, this is the number
@@ -97,11 +104,16 @@ def _load_postings(
 
 
 def build_postings_params(
-    namespace: Namespace, terms: list[str], now: datetime, moment: datetime | None
+    namespace: Namespace,
+    terms: list[str],
+    now: datetime,
+    moment: datetime | None,
+    *,
+    for_prompt: bool = False,
 ) -> tuple[Any, ...]:
     """Return the parameters of the query ``postings``. Without a ``moment``, no entry is left out for its validity."""
     pk = namespace.pk
-    return (pk, terms, pk, now, pk, moment, pk, moment)
+    return (pk, terms, pk, now, pk, moment, pk, moment, for_prompt, pk)
 
 
 def _list_matching_numbers(namespace: Namespace, query: MemoryQuery, now: datetime) -> list[int]:

@@ -19,6 +19,7 @@ from memory.logic.judgement.judge import Proposal, propose
 from memory.logic.judgement.learning import build_fact_metadata
 from memory.logic.judgement.operations import Action, LearnedChange, LearnRequest, Operation
 from memory.logic.judgement.related_entries import build_queries, collect_facts, find_latest
+from memory.logic.profile import inherit_prompt_use
 from memory.providers.postgres import rows
 from memory.services.entries.edit import edit
 from memory.services.entries.forget import forget_many
@@ -104,6 +105,7 @@ class _Learner:
                 once=True,
                 valid_from=timezone.now() if targets else None,
                 replaces=targets[0].id if targets else "",
+                prompt_use=inherit_prompt_use(targets),
             )
         except NotAdmitted as fault:
             return LearnedChange(operation.action, reasons=tuple(fault.reasons), message=str(fault))

@@ -8,11 +8,12 @@ from typing import Any, Final
 from config.retry import retry_on_conflict
 from memory.core.policy import check_bound, check_value
 from memory.core.recall.selection import get_category
-from memory.core.records import Json, MemoryEntry, Source, StoreParams, Tier
+from memory.core.records import Json, MemoryEntry, MemoryQuery, Source, StoreParams, Tier
 from memory.core.scope_kinds import SeenBy
 from memory.core.scopes import compute_lifetime, parse_tier
 from memory.core.values import check_params
 from memory.logic.entries.known_statements import find_known
+from memory.logic.profile import Usable, keep_prompt_use
 from memory.models import Namespace
 from memory.models.entries import Operation
 from memory.permissions import get_guest_id
@@ -75,6 +76,8 @@ def remember(
         # External namespaces have a row, too, with the owner; its lock makes writers wait for each other.
         context = access.build_context(Operation.STORE, reason)
         row, state = access.claim_to_write(params.key, context)
+        if not is_provider:  # the other installation has its person's choice
+            params = keep_prompt_use(params, _find_previous(access, params.key, state))
         if not raw:
             params = _admit(access, row, params, is_provider=is_provider)
         if once and (existing := _find_known(access, params)) is not None:
@@ -86,6 +89,15 @@ def remember(
         entry, before = rows.write(row, params, context, access.policy, state)
         access.detail.update(entry=str(entry.pk), before=before, after=entry.revision)
         return rows.build_entry(entry, access.text)
+
+
+def _find_previous(
+    access: NamespaceAccess, key: str, state: rows.WriteState | None
+) -> Usable | None:
+    """Return the entry that has the key now."""
+    if access.external is None:
+        return state.entry if state else None
+    return next(iter(access.open_store().recall(MemoryQuery(access.text, key=key))), None)
 
 
 def _store_externally(access: NamespaceAccess, params: StoreParams) -> MemoryEntry:

@@ -20,6 +20,7 @@ from memory.logic.judgement.operations import LearnedChange, LearnRequest
 from memory.logic.knowledge.named_bases import NamedKnowledgeBase
 from memory.logic.knowledge.page_queries import PageHit, PageQuery
 from memory.logic.knowledge.page_requests import PageWriteResult
+from memory.logic.profile import Profile
 from memory.logic.steps import Redact, Step, StepOrigin, StoreRequest, keep_unchanged
 from memory.logic.wiki.actions import WikiAction, WikiResult
 from memory.providers.postgres.provider import run_in_database_thread
@@ -32,6 +33,7 @@ from memory.services.gateway.caller import CallOrigin, MemoryCaller
 from memory.services.knowledge.named_bases import list_named_bases
 from memory.services.knowledge.page_finding import find_pages, find_pages_in
 from memory.services.knowledge.pages import write_pages
+from memory.services.recall.profile import recall_profile
 from memory.services.recall.recall import recall
 from memory.services.review.contradicting import propose_contradictions
 from memory.services.wiki.maintain import maintain_wiki
@@ -108,7 +110,11 @@ class RunMemory(EnginePort):
             min_score=query.min_score,
             valid_at=query.valid_at,
             include_former=query.include_former,
+            for_prompt=query.for_prompt,
         )
+
+    def _recall_profile(self, step: Step, injected: bool) -> Profile:
+        return recall_profile(self._build_caller(step), injected=injected)
 
     def _store(self, step: Step, request: StoreRequest) -> MemoryEntry:
         caller = self._build_caller(step)

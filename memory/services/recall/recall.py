@@ -45,13 +45,14 @@ def recall(
     min_score: float | None = None,
     valid_at: datetime | None = None,
     include_former: bool = False,
+    for_prompt: bool = False,
 ) -> list[MemoryEntry]:
     """Return the entries with the key, or those that match the text, or without both the newest.
 
     Quarantined entries are left out. ``injected`` marks a recall whose entries are added to a prompt, and ``as_of`` recalls
     the state at that time. A search leaves out entries with a score below ``min_score``. Without a key, entries are left out
-    that don't hold at ``valid_at``, which is that time or now, unless ``include_former``. While the person has paused
-    recalling, the result is ``WithheldEntries``.
+    that don't hold at ``valid_at``, which is that time or now, unless ``include_former``. ``for_prompt`` leaves out entries
+    that may enter no prompt. While the person has paused recalling, the result is ``WithheldEntries``.
     """
     query = MemoryQuery(
         "",
@@ -65,6 +66,7 @@ def recall(
         min_score=min_score,
         valid_at=valid_at,
         include_former=include_former,
+        for_prompt=for_prompt,
     )
     with open_for_query(caller, query, scope=scope, namespace=namespace) as (access, query):
         entries: list[MemoryEntry] = access.open_store().recall(query)

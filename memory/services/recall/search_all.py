@@ -61,7 +61,8 @@ def search_all_namespaces(
     """Return the entries with words of the query or near in meaning, ranked as by a recall, with a score of at least ``min_score``.
 
     Only entries that hold at ``valid_at``, by default now, are found, unless ``include_former``. People find quarantined
-    entries, too. Keys find them only with that tier, because their results may be put into a prompt.
+    entries, too. Keys find them only with that tier, because their results may be put into a prompt, and never what may
+    enter no prompt.
     """
     if not query.strip() or len(query) > MAX_QUERY_LENGTH:
         raise InvalidInput(f"q: from 1 to {MAX_QUERY_LENGTH} characters.")
@@ -78,6 +79,7 @@ def search_all_namespaces(
             category or "",
             min_score or 0.0,
             None if include_former else valid_at or timezone.now(),
+            caller.principal.kind != "user",
             offset,
             page_size,
         )
@@ -109,6 +111,7 @@ class _Pages:
     category: str
     min_score: float
     holding_at: datetime | None  # None: entries need not hold
+    for_prompt: bool
     offset: int
     limit: int
 
@@ -124,6 +127,7 @@ class _Pages:
             offset=self.offset,
             meaning=self.meaning,
             holding_at=self.holding_at,
+            for_prompt=self.for_prompt,
         )
         hits = [
             (row, replace(rows.build_entry(row, ""), score=score, explain=parts))

@@ -24,6 +24,7 @@ from memory.logic.judgement.operations import LearnedChange, LearnRequest
 from memory.logic.knowledge.named_bases import NamedKnowledgeBase
 from memory.logic.knowledge.page_queries import PageHit, PageQuery
 from memory.logic.knowledge.page_requests import PageWriteResult
+from memory.logic.profile import Profile
 from memory.logic.steps import Redact, Step, StoreRequest, keep_unchanged
 from memory.logic.wiki.actions import WikiAction, WikiResult
 from memory.providers.in_memory import InMemoryProvider
@@ -74,6 +75,9 @@ class PartialMemory(RunMemory):
 
     def _recall(self, step: Step, query: MemoryQuery, injected: bool) -> list[MemoryEntry]:
         return self._select(step)._recall(step, query, injected)
+
+    def _recall_profile(self, step: Step, injected: bool) -> Profile:
+        return self._select(step)._recall_profile(step, injected)
 
     def _store(self, step: Step, request: StoreRequest) -> MemoryEntry:
         return self._select(step)._store(step, request)

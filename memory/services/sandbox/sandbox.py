@@ -37,6 +37,7 @@ from memory.logic.knowledge.page_queries import (
 )
 from memory.logic.knowledge.page_requests import PageWriteResult, write_drafts
 from memory.logic.knowledge.wiki_sources import WikiSource, list_sources
+from memory.logic.profile import Profile, build_profile, build_profile_query, keep_prompt_use
 from memory.logic.steps import Redact, Step, StoreRequest, keep_unchanged
 from memory.logic.wiki.actions import WRITING, WikiAction, WikiResult, perform_action
 from memory.logic.wiki.log import list_log
@@ -85,6 +86,16 @@ class SandboxMemory(RunMemory):
             access.detail["keys"] = len(entries)
             record_reads(access, copy.list_unchanged(entries), injected=injected)
             return entries
+
+    def _recall_profile(self, step: Step, injected: bool) -> Profile:
+        with self._open(step, "view", "memory.recalled") as (access, copy):
+            access.detail.update(keys=0, injected=injected, sandbox=True, profile=True)
+            if access.is_withheld:
+                return Profile(withheld=WithheldEntries.withheld)
+            profile = build_profile(copy.recall(build_profile_query(access.text)))
+            access.detail["keys"] = len(profile.entries)
+            record_reads(access, copy.list_unchanged(profile.entries), injected=injected)
+            return profile
 
     def _propose(self, step: Step, message: str) -> Proposal:
         with self._open(step, "view", "memory.recalled") as (access, copy):
@@ -139,6 +150,7 @@ class SandboxMemory(RunMemory):
                 ttl_seconds=compute_lifetime(step.scope, request.ttl_seconds, request.tier),
                 source=access.caller.source,
             )
+            params = keep_prompt_use(params, copy.living(access.text).get(params.key))
             return copy.store(self._admit(access, copy, params))
 
     def _delete(self, step: Step, key: str | None, filter_: Mapping[str, Json] | None) -> int:

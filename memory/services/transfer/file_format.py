@@ -19,7 +19,7 @@ from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 
 from config.derived_models import with_fields_of
 from memory.core.errors import MemoryFault
-from memory.core.records import EntryState, Json, Tier
+from memory.core.records import EntryState, Json, PromptUse, Tier
 from memory.core.values import ENTRY_ID_PATTERN, MAX_KEY_LENGTH, check_json, check_validity
 from memory.services.transfer.line_errors import describe_error, describe_syntax_error
 
@@ -117,6 +117,7 @@ class _EntryState(_BaseLine):
     valid_until: Timestamp | None = None
     replaces: EntryId = ""
     replaced_by: EntryId = ""
+    prompt_use: PromptUse = PromptUse.AUTO
     position: Count = 0
     expires_at: Timestamp | None = None
 

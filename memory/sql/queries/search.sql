@@ -3,8 +3,9 @@
 
 -- name: postings
 -- The postings of a query's terms, the register, and which entries are left out: those that have expired but are not swept
--- yet, those that hold no more at a moment, and those that don't hold yet. Without a moment, it is null, and only the
--- first are left out. Each is read from an index of such entries alone; most namespaces have none.
+-- yet, those that hold no more at a moment, those that don't hold yet, and for a prompt those that may enter none. Without
+-- a moment, it is null, and none is left out for its validity. Each is read from an index of such entries alone; most
+-- namespaces have none.
 SELECT term, block, packed FROM memory_posting
 WHERE namespace_id = %s AND term = ANY(%s)
 UNION ALL
@@ -16,6 +17,9 @@ WHERE namespace_id = %s AND deleted_at IS NULL AND valid_until <= %s AND number 
 UNION ALL
 SELECT NULL, number, NULL FROM memory_entry
 WHERE namespace_id = %s AND deleted_at IS NULL AND valid_from > %s AND number IS NOT NULL
+UNION ALL
+SELECT NULL, number, NULL FROM memory_entry
+WHERE %s AND namespace_id = %s AND deleted_at IS NULL AND prompt_use = 'never' AND number IS NOT NULL
 
 -- name: texts
 SELECT number, text FROM memory_entry

@@ -42,6 +42,12 @@ SELECT future.* FROM searched CROSS JOIN LATERAL (
     WHERE namespace_id = searched.id AND deleted_at IS NULL AND valid_from > %s
       AND number IS NOT NULL OFFSET 0
 ) AS future
+UNION ALL
+SELECT barred.* FROM searched CROSS JOIN LATERAL (
+    SELECT namespace_id, NULL::text, number, NULL::bytea FROM memory_entry
+    WHERE %s AND namespace_id = searched.id AND deleted_at IS NULL AND prompt_use = 'never'
+      AND number IS NOT NULL OFFSET 0
+) AS barred
 
 -- name: near
 -- The part of the query above for namespaces with an entry near in meaning; left out if there is none.

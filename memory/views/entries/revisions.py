@@ -1,6 +1,6 @@
 """The revisions of an entry or a page for display: who changed what and why, each compared with the one before."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -14,7 +14,7 @@ from memory.core.records import Json
 from memory.host import RunDescription
 from memory.logic.text_diff import DiffSegment
 from memory.models import Revision
-from memory.models.entries import TierChoice
+from memory.models.entries import PromptUseChoice, TierChoice
 from memory.provenance import Provenance
 
 
@@ -25,6 +25,12 @@ _FIELDS: Final = [
     for field in Revision._meta.concrete_fields
     if field.name in {*STATE} - {"value", "metadata", "position"}
 ]
+
+# The labels of values by the names of their fields.
+_CHOICES: Final[Mapping[str, Mapping[str, str | Promise]]] = {
+    "tier": dict(TierChoice.choices),
+    "prompt_use": dict(PromptUseChoice.choices),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +107,7 @@ def _list_field_changes(
     for name, label in _FIELDS:
         old, new = getattr(before, name), getattr(row, name)
         if old != new:
-            yield label, _format_value(old), _format_value(new)
+            yield label, _format_field(name, old), _format_field(name, new)
     if row.metadata != before.metadata:
         for name in sorted({*row.metadata, *before.metadata}):
             old, new = before.metadata.get(name), row.metadata.get(name)
@@ -109,9 +115,12 @@ def _list_field_changes(
                 yield name, _format_value(old), _format_value(new)
 
 
+def _format_field(name: str, value: Json) -> str:
+    choices = _CHOICES.get(name)
+    return str(choices[value]) if choices and value in choices else _format_value(value)
+
+
 def _format_value(value: Json) -> str:
-    if value in TierChoice.values:
-        return str(TierChoice(value).label)
     if isinstance(value, datetime):
         return formats.date_format(timezone.localtime(value), "DATETIME_FORMAT")
     return "–" if value is None or value == "" else str(value)

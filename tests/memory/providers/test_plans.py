@@ -52,6 +52,7 @@ LEFT_OUT = {
     ("memory_entry", "memory_entry_over"),
     ("memory_entry", "memory_entry_former"),
     ("memory_entry", "memory_entry_future"),
+    ("memory_entry", "memory_entry_in_no_prompt"),
 }
 
 
@@ -84,7 +85,7 @@ def test_question_reads_its_terms_alone(crowded: Cast) -> None:
         nodes = plan(
             searching.QUERIES["postings"],
             *searching.build_postings_params(
-                namespace, [REGISTER, "w7"], timezone.now(), timezone.now()
+                namespace, [REGISTER, "w7"], timezone.now(), timezone.now(), for_prompt=True
             ),
         )
 
@@ -244,7 +245,11 @@ def test_search_of_everything_walks_the_postings_of_each_namespace(crowded: Cast
     with tenant([crowded.team_a.id]):
         places = Namespace.objects.unscoped()
         sql, params = search_all.build_postings_query(
-            places, parse_question("w7", "english"), timezone.now(), holding_at=timezone.now()
+            places,
+            parse_question("w7", "english"),
+            timezone.now(),
+            holding_at=timezone.now(),
+            for_prompt=True,
         )
         nodes = plan(sql, *params)
 

@@ -14,6 +14,7 @@ MEMORY_FIELDS = (RECALL_FIELD, TOOLS_FIELD)
 DEFAULT_SCOPE = "conversation"  # of enhanced_memory without a scope, as in the original application
 INITIAL_SCOPE = "user"  # of new nodes
 SHARED_SCOPE = "global"
+PROFILE_SCOPE = "user"  # the profile is one of a person, whatever the scope of the node
 # The memory tools of agents that change memory.
 WRITING_TOOLS = frozenset(
     {"remember", "forget", "write_page", "add_source", "link_pages", "compile_page"}
@@ -59,6 +60,17 @@ INCLUDE_RECENT = Field(
     Widget.SWITCH,
     help=gettext_noop(
         "If the search finds fewer than the maximum, the most recent memories are added, so that a small memory is used as a whole."
+    ),
+)
+
+PROFILE_FIELD = "include_profile"
+INCLUDE_PROFILE = Field(
+    PROFILE_FIELD,
+    gettext_noop("Include the profile"),
+    Widget.SWITCH,
+    initial=True,
+    help=gettext_noop(
+        "What the prompt always gets about the person: name, language, standing instructions, and what they pinned. At most 300 tokens."
     ),
 )
 
@@ -123,6 +135,8 @@ def _iter_scopes(node: NodeSpec, kind: AnyKind | None) -> Iterator[str]:
         scope = node.data.get("scope") or kind.default_scope
         if scope and isinstance(scope, str):
             yield scope
+        if node.data.get(PROFILE_FIELD) is True:
+            yield PROFILE_SCOPE
     if read_knowledge_bases(node.data):
         yield "global"
     memory_tools = node.data.get(TOOLS_FIELD)
@@ -132,3 +146,5 @@ def _iter_scopes(node: NodeSpec, kind: AnyKind | None) -> Iterator[str]:
     recall_settings = node.data.get(RECALL_FIELD)
     if isinstance(recall_settings, dict) and recall_settings.get("enabled"):
         yield str(recall_settings.get("scope") or DEFAULT_SCOPE)
+        if recall_settings.get(PROFILE_FIELD) is True:
+            yield PROFILE_SCOPE

@@ -23,10 +23,10 @@ RECALLED = 3  # memory that the workflow recalled for this request
 HISTORY = 2  # from an earlier turn of the conversation
 PROMPT = 1  # written into the prompt
 
-_CONTEXT_HEADING = re.compile(r"^\s*\[memory context\]\s*$", re.IGNORECASE)
+_CONTEXT_HEADING = re.compile(r"^\s*\[(?:memory context|profile)\]\s*$", re.IGNORECASE)
 _CONTEXT_NOTE = re.compile(r"^\s*\(.*\)\s*$")
 _CONTEXT_LINE = re.compile(
-    r"^\s*[-*]\s+(?:(?P<key>[^:\n]{1,120}?)(?: \(\d{4}-\d\d-\d\d\))?(?: \(from outside\))?"
+    r"^\s*[-*]\s+(?:(?P<key>[^:\x22\n][^:\n]{0,119}?)(?: \(\d{4}-\d\d-\d\d\))?(?: \(from outside\))?"
     r"(?: \(relevance: -?[\d.]+\))?:\s+)?"
     r"(?P<value>.+)$"
 )

@@ -11,7 +11,7 @@ from workflows.engine.editing.ops import Add, Connect, Op
 from workflows.engine.editing.records import EdgeRecord, Item
 from workflows.engine.kinds import AnyKind
 from workflows.engine.language.document import Json, Mode, Position, Selector
-from workflows.engine.language.memory_usage import RECALL_FIELD
+from workflows.engine.language.memory_usage import PROFILE_FIELD, RECALL_FIELD
 from workflows.services.catalog.plan import (
     MAX_BRANCHES,
     MAX_STEPS,
@@ -203,7 +203,8 @@ def _get_default_instructions() -> str:
 
 def _build_recall(message: Selector) -> Json:
     """Return the section of the LLM node that recalls memories, as its switch turns it on: what is related, or nothing."""
-    return {"enabled": True, "scope": MEMORY_SCOPE, "query_selector": [*message]}
+    section: dict[str, Json] = {"enabled": True, "scope": MEMORY_SCOPE}
+    return {**section, "query_selector": [*message], PROFILE_FIELD: True}
 
 
 def _build_remember(message: Selector) -> dict[str, Json]:

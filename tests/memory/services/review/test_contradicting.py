@@ -6,8 +6,7 @@ import pytest
 
 from memory.core.errors import InvalidInput, NotFound
 from memory.core.records import MemoryEntry
-from memory.logic.engine_port import LearnRequest
-from memory.logic.judgement.operations import Action, Operation
+from memory.logic.judgement.operations import Action, LearnRequest, Operation
 from memory.logic.review.proposals import Choice
 from memory.models import Proposal
 from memory.services.entries.get_entry import get_entry
@@ -46,7 +45,7 @@ def proposed(caller: MemoryCaller) -> list[Proposal]:
     return [*proposals.list_proposals(caller).proposals]
 
 
-def holding(caller: MemoryCaller) -> list[object]:
+def holding(caller: MemoryCaller) -> list[str]:
     return sorted(str(entry.value) for entry in recall(caller, scope="user"))
 
 

@@ -14,6 +14,7 @@ from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.failure_policy import Retry
 from workflows.engine.language.memory_usage import (
     DEFAULT_SCOPE,
+    INCLUDE_PROFILE,
     INCLUDE_RECENT,
     INITIAL_SCOPE,
     MIN_SCORE,
@@ -87,6 +88,7 @@ class Llm(NodeKind[LlmConfig, LlmConfig]):
                   presets_message=True,
                   help=gettext_noop("Without a variable, the most recent entries are returned.")),
             Field("top_k", gettext_noop("Max results (Top K)"), Widget.NUMBER, default=10, low=1, high=100),
+            INCLUDE_PROFILE,
             INCLUDE_RECENT,
             Field("filter", gettext_noop("Metadata filter"), Widget.METADATA_FILTER,
                   example={"category": "fact"}),

@@ -77,6 +77,7 @@ class EnhancedMemory(ConfigPart):
     min_score: float | None = Field(default=None, ge=0, le=1)
     recency_days: float | None = Field(default=None, gt=0, le=MAX_RECENCY_DAYS)
     include_recent: bool = False
+    include_profile: bool = False
     injection_position: Literal["before_system", "after_system", "before_user"] = "after_system"
     format_template: str | None = None
 

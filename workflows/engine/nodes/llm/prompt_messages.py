@@ -25,14 +25,17 @@ from workflows.engine.nodes.memory.memory_access import (
     record_untrusted_hits,
     to_entry,
 )
+from workflows.engine.nodes.memory.profile import exclude_profile, recall_profile
 from workflows.engine.nodes.memory.quoting import (
     DATA_NOTE,
     QUOTING_NOTE,
+    join_blocks,
     needs_quoting,
     quote_entry,
     quote_recalled,
     quote_values,
     render_memories,
+    render_profile,
 )
 from workflows.engine.ports import MemoryHit, Message
 from workflows.engine.runtime.events import MemoryRecalled
@@ -49,7 +52,8 @@ _MAX_HISTORY_TOKENS = 2000
 @dataclass(frozen=True, slots=True)
 class Prompt:
     messages: tuple[Message, ...]
-    memories: tuple[MemoryHit, ...] = ()
+    memories: tuple[MemoryHit, ...] = ()  # with the profile
+    has_recalled: bool = False  # memories besides the profile
     events: tuple[MemoryRecalled, ...] = ()
 
     def describe(self) -> dict[str, Json]:
@@ -79,7 +83,7 @@ async def build_prompt(config: LlmConfig, ctx: NodeContext, *, with_memory: bool
     prompt = Prompt(tuple(messages))
     if with_memory and memory is not None and memory.enabled:
         prompt = await _add_memory(memory, ctx, messages)
-    if with_memory and not prompt.memories and not config.is_completion:
+    if with_memory and not prompt.has_recalled and not config.is_completion:
         prompt = await _add_reminder(prompt, ctx)
     if not any(message.text or message.images for message in prompt.messages):
         raise NodeFailed("NoPromptFoundError", "There are no messages to send to the model")
@@ -207,6 +211,8 @@ def _parse_messages(items: Iterable[Json]) -> list[Message]:
 
 
 async def _add_memory(config: EnhancedMemory, ctx: NodeContext, messages: list[Message]) -> Prompt:
+    include = config.include_profile
+    profile, events = await recall_profile(ctx, injected=True) if include else ((), ())
     hits, event = await recall_entries(
         ctx,
         scope=config.scope,
@@ -218,11 +224,18 @@ async def _add_memory(config: EnhancedMemory, ctx: NodeContext, messages: list[M
         min_score=config.min_score,
         include_recent=config.include_recent,
     )
-    if not hits:
-        return Prompt(tuple(messages), events=(event,))
-    injected = Message("system", await _render_memory(config, hits, ctx))
+    events, others = (*events, event), exclude_profile(hits, profile)
+    if not profile and not others:
+        return Prompt(tuple(messages), events=events)
+    text = await _render_memory(config, others, ctx) if others else ""
+    injected = Message("system", join_blocks(render_profile(profile), text))
     position = _find_insert_index(config.injection_position, messages)
-    return Prompt((*messages[:position], injected, *messages[position:]), tuple(hits), (event,))
+    return Prompt(
+        (*messages[:position], injected, *messages[position:]),
+        (*profile, *others),
+        has_recalled=bool(hits),
+        events=events,
+    )
 
 
 async def _add_reminder(prompt: Prompt, ctx: NodeContext) -> Prompt:
@@ -237,10 +250,14 @@ async def _add_reminder(prompt: Prompt, ctx: NodeContext) -> Prompt:
     events = (*prompt.events, event)
     if not reminder.hits:
         return replace(prompt, events=events)
-    injected = Message("system", render_memories(reminder.hits))
+    hits = exclude_profile(reminder.hits, prompt.memories)
+    if not hits:
+        return replace(prompt, events=events)
+    injected = Message("system", render_memories(hits))
     position = _find_insert_index("after_system", prompt.messages)
     messages = (*prompt.messages[:position], injected, *prompt.messages[position:])
-    return Prompt(messages, tuple(reminder.hits), events)
+    memories = (*prompt.memories, *hits)
+    return Prompt(messages, memories, has_recalled=True, events=events)
 
 
 async def _render_memory(

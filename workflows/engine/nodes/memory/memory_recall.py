@@ -11,6 +11,7 @@ from workflows.engine.configuration import Field, NodeConfig, Widget
 from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.memory_usage import (
+    INCLUDE_PROFILE,
     INCLUDE_RECENT,
     MAX_RECENCY_DAYS,
     MIN_SCORE,
@@ -23,7 +24,8 @@ from workflows.engine.nodes.memory.memory_access import (
     recall_entries,
     to_entry,
 )
-from workflows.engine.nodes.memory.quoting import render_quotes
+from workflows.engine.nodes.memory.profile import exclude_profile, recall_profile
+from workflows.engine.nodes.memory.quoting import join_blocks, render_profile, render_quotes
 from workflows.engine.text_rendering import as_text
 from workflows.engine.texts import Text, gettext_noop
 
@@ -40,6 +42,7 @@ class RecallConfig(NodeConfig):
     min_score: float | None = Bounded(default=None, ge=0, le=1)
     recency_days: float | None = Bounded(default=None, gt=0, le=MAX_RECENCY_DAYS)
     include_recent: bool = False
+    include_profile: bool = False
 
 
 class MemoryRecall(NodeKind[RecallConfig, RecallConfig]):
@@ -69,6 +72,7 @@ class MemoryRecall(NodeKind[RecallConfig, RecallConfig]):
         Field("key", gettext_noop("Key (exact match)"), is_advanced=True,
               help=gettext_noop("Looks up one key instead of searching.")),
         Field("top_k", gettext_noop("Max results (Top K)"), Widget.NUMBER, default=5, low=1, high=100),
+        INCLUDE_PROFILE,
         INCLUDE_RECENT,
         Field("filter", gettext_noop("Metadata filter"), Widget.METADATA_FILTER,
               is_advanced=True,
@@ -82,7 +86,7 @@ class MemoryRecall(NodeKind[RecallConfig, RecallConfig]):
         return [get_scope_label(data.get("scope")), key]
 
     def list_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
-        text = gettext_noop("Memories as quoted lines with their dates, for a prompt; or empty")
+        text = gettext_noop("The profile, and memories as quoted lines with their dates, for a prompt; or empty")
         results = gettext_noop("Entries, most relevant first: key, value, score…")
         return (
             Output(TEXT_OUTPUT, "string", text),
@@ -97,6 +101,7 @@ class MemoryRecall(NodeKind[RecallConfig, RecallConfig]):
     async def run(self, prepared: RecallConfig, ctx: NodeContext) -> NodeResult:
         query = get_query(prepared.query_selector, ctx)
         ctx.record_inputs({"scope": prepared.scope, "query": query, "key": prepared.key})
+        profile, events = await recall_profile(ctx) if prepared.include_profile else ((), ())
         hits, event = await recall_entries(
             ctx,
             scope=prepared.scope,
@@ -109,8 +114,10 @@ class MemoryRecall(NodeKind[RecallConfig, RecallConfig]):
             include_recent=prepared.include_recent,
         )
         outputs: dict[str, Json] = {
-            TEXT_OUTPUT: render_quotes(hits),
+            TEXT_OUTPUT: join_blocks(
+                render_profile(profile), render_quotes(exclude_profile(hits, profile))
+            ),
             "results": [to_entry(hit) for hit in hits],
             "count": len(hits),
         }
-        return NodeResult(outputs, events=(event,))
+        return NodeResult(outputs, events=(*events, event))

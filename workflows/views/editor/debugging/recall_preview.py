@@ -196,7 +196,12 @@ def _recall_entries(
 ) -> "list[memory_app.MemoryEntry]":
     key, limit = config["key"] or None, config["top_k"]
     recall = partial(
-        memory_app.recall, caller, scope=config["scope"], filter=config["filter"], top_k=limit
+        memory_app.recall,
+        caller,
+        scope=config["scope"],
+        filter=config["filter"],
+        top_k=limit,
+        for_prompt=not config["forgets"],
     )
     entries = recall(
         key=key,
@@ -215,7 +220,11 @@ def _recall_records(
     """Recall as the history node does: working memory first, then the entries that match the query."""
     scope = config["scope"]
     working = memory_app.recall(
-        caller, scope=scope, filter={"tier": "working"}, top_k=MAX_WORKING_ENTRIES
+        caller,
+        scope=scope,
+        filter={"tier": "working"},
+        top_k=MAX_WORKING_ENTRIES,
+        for_prompt=True,
     )
     if not query:
         return merge_hits(working, [])
@@ -227,6 +236,7 @@ def _recall_records(
         top_k=config["top_k"],
         recency_days=config["recency_days"],
         min_score=config["min_score"],
+        for_prompt=True,
     )
     return merge_hits(working, long_term)
 
