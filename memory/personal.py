@@ -17,11 +17,14 @@ from accounts.tenancy import tenant
 from memory import naming, provenance
 from memory.core.errors import AccessDenied, NotFound
 from memory.host import RunDescription
+from memory.core.records import MemoryEntry
+from memory.logic.profile import MAX_TOKENS, build_profile, build_profile_query
 from memory.models import Entry, Namespace, Read, Revision
 from memory.models.entries import Operation, TierChoice
 from memory.models.namespaces import ScopeChoice
 from memory.providers.postgres.folding import contains
 from memory.providers.postgres.newest import fetch_newest
+from memory.providers.postgres.provider import search
 from memory.services.access.pause_state import Pause, get_active_pause
 from memory.services.gateway.caller import MemoryCaller
 
@@ -29,6 +32,7 @@ from memory.services.gateway.caller import MemoryCaller
 MAX_SHOWN: Final = 200  # other entries are found by searching
 MAX_FORGOTTEN: Final = 50
 FORGOTTEN_PERIOD: Final = timedelta(days=30)
+CHOSEN_REASON: Final = "use in prompts chosen"
 _EMPTY: Final = "–"
 _LINE_LENGTH: Final = 80
 
@@ -64,13 +68,32 @@ class PersonalEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class ProfileLine:
+    """An entry that is in the profile, or for which it has no room."""
+
+    entry: MemoryEntry
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class PersonProfile:
+    """What every prompt gets about one user."""
+
+    entries: tuple[ProfileLine, ...]
+    left_out: tuple[ProfileLine, ...]
+    tokens: int
+    max_tokens: int = MAX_TOKENS
+
+
+@dataclass(frozen=True, slots=True)
 class PersonMemory:
-    """The newest entries about one user: the reader or a test user."""
+    """The newest entries about one user: the reader or a test user. A search shows no profile."""
 
     namespace: Namespace
     name: str
     is_own: bool
     entries: tuple[PersonalEntry, ...]
+    profile: PersonProfile | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +123,18 @@ def load_personal_memory(caller: MemoryCaller, *, text: str = "") -> PersonalMem
         forgotten = _list_recently_forgotten(visible.filter(namespace_id__in=ids))
         own = next((row for row in namespaces if row.owner_user_id == user_id), None)
         is_shared = own is not None and any(grant.user for grant in access.list_grants(own))
+        profiles = {row.pk: _load_profile(row) for row in namespaces if row.entry_count}
     by_namespace: dict[UUID, list[PersonalEntry]] = defaultdict(list)
     for row in rows:
         by_namespace[row.namespace_id].append(entries[row.pk])
     people = tuple(
-        PersonMemory(named.row, named.title, named.is_own, tuple(by_namespace[named.row.pk]))
+        PersonMemory(
+            named.row,
+            named.title,
+            named.is_own,
+            tuple(by_namespace[named.row.pk]),
+            None if text else profiles.get(named.row.pk),
+        )
         for named in naming.name_namespaces(namespaces, reader_id=user_id)
     )
     pause = get_active_pause(own, timezone.now())
@@ -131,6 +161,14 @@ def find_own_entry(caller: MemoryCaller, *, entry_id: UUID) -> PersonalEntry:
         if row is None:
             raise NotFound(_("Memory not found."))
         return _add_sources(caller, [row])[row.pk]
+
+
+def load_profile_of(caller: MemoryCaller, *, entry_id: UUID) -> PersonMemory:
+    """Return the profile of the user whom an entry of the caller is about, without other entries."""
+    entry = find_own_entry(caller, entry_id=entry_id)
+    namespace = find_own_namespace(caller, namespace_id=entry.row.namespace_id)
+    with tenant([caller.team_id]):
+        return PersonMemory(namespace, "", is_own=False, entries=(), profile=_load_profile(namespace))
 
 
 def find_own_namespace(caller: MemoryCaller, *, namespace_id: UUID) -> Namespace:
@@ -171,6 +209,16 @@ def _format_scalar(value: object) -> str:
 
 def _indent(prefix: str, text: str) -> str:
     return prefix + text.replace("\n", "\n" + " " * len(prefix))
+
+
+def _load_profile(namespace: Namespace) -> PersonProfile:
+    hits = search(namespace, build_profile_query(namespace.text), timezone.now())
+    profile = build_profile(hits)
+    lines = (
+        tuple(ProfileLine(entry, format_value(entry.value)) for entry in entries)
+        for entries in (profile.entries, profile.left_out)
+    )
+    return PersonProfile(*lines, profile.tokens)
 
 
 def _list_own_namespaces(caller: MemoryCaller) -> list[Namespace]:
@@ -231,9 +279,10 @@ def _find_corrections(caller: MemoryCaller, rows: Sequence[Entry]) -> dict[UUID,
     changed_ids = [row.pk for row in rows if row.revision > 1]
     if not changed_ids:
         return {}
-    revisions = Revision.objects.unscoped().filter(
+    edits = Revision.objects.unscoped().filter(
         entry__in=changed_ids, actor=caller.principal.actor, operation=Operation.EDIT, run_id=""
     )
+    revisions = edits.exclude(reason=CHOSEN_REASON)  # which left the text as it was
     return dict(revisions.order_by().values_list("entry").annotate(Max("at")))
 
 

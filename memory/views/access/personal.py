@@ -23,8 +23,15 @@ from accounts.principals import get_principal
 from config.timestamps import find_midnight
 from memory import services
 from memory.core.errors import AlreadyExists, InvalidInput
-from memory.personal import PersonalEntry, find_own_entry, find_own_namespace, load_personal_memory
+from memory.personal import (
+    PersonalEntry,
+    find_own_entry,
+    find_own_namespace,
+    load_personal_memory,
+    load_profile_of,
+)
 from memory.templatetags.memory_emergency_access import load_current_accesses
+from memory.views.prompt_use import set_prompt_use
 from memory.views.request_context import build_caller
 from memory.views.secret_warnings import build_secret_warning
 
@@ -82,6 +89,25 @@ def correct(request: HttpRequest, entry_id: UUID) -> HttpResponse:
     return _render_entry(
         request, entry_id, problem=problem, message=message, rejected_text=text if problem else ""
     )
+
+
+@login_required
+@require_POST
+def choose_use(request: HttpRequest, entry_id: UUID) -> HttpResponse:
+    """Set whether an entry enters prompts. The profile shows it, and so does the entry's card."""
+    caller = build_caller(request)
+    entry = find_own_entry(caller, entry_id=entry_id)
+    problem = set_prompt_use(caller, entry.row, request.POST.get("use", ""))
+    if not getattr(request, "htmx", False):
+        (messages.error if problem else messages.success)(request, problem or _("Saved."))
+        return redirect("memory:about")
+    context = {
+        "entry": find_own_entry(caller, entry_id=entry_id),
+        "person": load_profile_of(caller, entry_id=entry_id),
+        "use_problem": problem,
+        "shape": request.POST.get("shape", ""),
+    }
+    return render(request, "memory/access/_personal_use.html", context)
 
 
 @login_required

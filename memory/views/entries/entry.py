@@ -24,6 +24,7 @@ from memory.views.entries.changes import restore_entry, show_undo
 from memory.views.entries.entry_details import TIER_HINTS, build_details, is_page_row, list_moves
 from memory.views.entries.revisions import parse_revision
 from memory.views.entries.search_results import is_waiting
+from memory.views.prompt_use import set_prompt_use
 from memory.views.request_context import (
     build_caller,
     find_entry,
@@ -79,6 +80,16 @@ def move(request: HttpRequest, entry_id: UUID) -> HttpResponse:
     (moved_entry,) = result.entries
     address = reverse("memory:entry", args=[moved_entry.id])
     return HttpResponseRedirect(f"{address}?undo={result.change_id}")
+
+
+@login_required
+@require_POST
+def choose_use(request: HttpRequest, entry_id: UUID) -> HttpResponse:
+    """Set whether the entry enters prompts."""
+    row = find_entry(request, entry_id)
+    problem = set_prompt_use(build_caller(request), row, request.POST.get("use", ""))
+    (messages.error if problem else messages.success)(request, problem or _("Saved."))
+    return redirect("memory:entry", entry_id=entry_id)
 
 
 @login_required

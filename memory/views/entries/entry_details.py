@@ -16,6 +16,7 @@ from memory.core.records import Json, Tier
 from memory.logic.entries.duplicates import count_evidence
 from memory.logic.entries.tiers import TRANSITIONS, TierAction
 from memory.logic.knowledge.pages import PAGE_CATEGORY, build_page_key
+from memory.logic.profile import ALWAYS_PART
 from memory.logic.text_diff import diff_values
 from memory.models import Entry, Read, Revision
 from memory.provenance import load_provenance
@@ -72,6 +73,11 @@ class ReadRow:
     @property
     def percent(self) -> int:
         return round((self.row.score or 0) * 100)
+
+    @property
+    def is_always(self) -> bool:
+        """Return whether the entry was recalled as a part of the profile."""
+        return ALWAYS_PART in self.row.explain
 
     @property
     def parts(self) -> ScoreParts:

@@ -1,4 +1,14 @@
-// A card replaces itself; the focus returns to it.
+// A card or a profile replaces itself; the focus returns to it, after a choice to the button of the choice.
+
+let chosen = null;
+document.addEventListener("click", ({ target }) => { chosen = target.closest(".prompt-use button")?.closest("[id]")?.id ?? null; });
+
+function focusChoice() {
+  const part = chosen && document.getElementById(chosen);
+  const button = part?.matches("[data-memory]") ? part.querySelector(".prompt-use [aria-pressed=true]") : part;
+  if (document.activeElement === document.body) button?.focus();
+}
+document.addEventListener("htmx:afterSettle", focusChoice);
 
 for (const grid of document.querySelectorAll(".about-grid")) {
   new MutationObserver((changes) => {

@@ -12,7 +12,7 @@ from workflows.engine.runtime.events import MemoryRecalled, MemoryWritten
 from workflows.models import Run, RunEvent
 from workflows.services.chat.wishes_to_forget import WISH_EVENTS
 from workflows.views.request_context import parse_id_or_none
-from workflows.views.runs.recalled_memory import is_recent
+from workflows.views.runs.recalled_memory import is_always, is_recent
 from workflows.views.value_text import format_entry
 
 
@@ -24,6 +24,7 @@ class PaneMemory:
     entry_id: UUID | None
     percent: int | None = None
     is_recent: bool = False  # recalled, but not because it matches the query
+    is_always: bool = False  # in the profile
 
 
 @dataclass(slots=True)
@@ -72,4 +73,5 @@ def _build_memory(entry: dict[str, Any], event: RunEvent) -> PaneMemory:  # Any:
         parse_id_or_none(entry.get("id")),
         None if score is None else round(score * 100),
         is_recent(entry, event),
+        is_always(entry),
     )

@@ -19,6 +19,8 @@ from workflows.views.request_context import parse_id_or_none
 
 # Reported by memory.core.recall.selection; it adds nothing to the score.
 NO_VECTOR: Final = "no_vector"
+# Reported by memory.logic.profile instead of a score.
+ALWAYS: Final = "always"
 # The parts of a score by their names in memory.core.recall, and of the order what no part of the score says. Runs from
 # before scores were absolute have recorded neighbours and recency as parts of the score.
 SCORE_PARTS: Final[Mapping[str, Promise]] = {
@@ -65,6 +67,7 @@ class MemoryRow:
     url: str
     score: float | None = None
     parts: tuple[tuple[str | Promise, float], ...] = ()
+    is_always: bool = False  # in the profile, whatever the query is
     is_newest: bool = False  # recalled as one of the newest, without a query
     is_recent: bool = False  # recalled, but not because it matches the query
     missed_query: str = ""  # the query of another node that did not match this entry
@@ -104,6 +107,7 @@ def build_memory_row(
         url=build_entry_url(str(entry.get("id", ""))),
         score=score,
         parts=tuple(list_score_parts(entry.get("parts") or {})),
+        is_always=is_always(entry),
         is_newest=is_recency_match(entry, event),
         is_recent=bool(missed_query) or is_recent(entry, event),
         missed_query=missed_query,
@@ -117,15 +121,22 @@ def shorten_key(key: str) -> str:
     return _ID.sub(r"…\1", key)
 
 
+def is_always(entry: Mapping[str, Json]) -> bool:
+    """Return whether the entry was recalled as a part of the profile."""
+    return ALWAYS in (entry.get("parts") or {})
+
+
 def is_recency_match(entry: Mapping[str, Json], event: RunEvent) -> bool:
     """Return whether the entry was recalled as one of the newest, without a query."""
     is_unscored = event.name == MemoryRecalled.name and entry.get("score") is None
-    return is_unscored and not event.data.get("query")
+    return is_unscored and not is_always(entry) and not event.data.get("query")
 
 
 def is_recent(entry: Mapping[str, Json], event: RunEvent) -> bool:
     """Return whether a recalled entry matches the query so little that its score is not shown."""
     if event.name != MemoryRecalled.name or (event.data.get("sought") or {}).get("key"):
+        return False
+    if is_always(entry):
         return False
     return is_weak(entry.get("score"))
 
