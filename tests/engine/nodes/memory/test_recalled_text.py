@@ -9,7 +9,7 @@ import pytest
 from memory.core.records import MemoryEntry, StoreParams
 from memory.providers.in_memory import InMemoryProvider
 from tests.engine.nodes.memory.test_quoting import CORPUS
-from tests.support.documents import document, end, node, start
+from tests.support.documents import branch, document, end, node, start
 from workflows.engine.nodes.memory.entry_keys import build_key
 from workflows.engine.nodes.memory.quoting import DATA_NOTE, MEMORY_HEADING, render_quotes
 from workflows.engine.ports import Message, ModelRequest, Origin
@@ -57,10 +57,15 @@ def test_offline_model_answers_from_the_quoted_text() -> None:
     assert answer.startswith('I remember: “I like [green] "tea".”')
 
 
-async def recall(**data: Any) -> Any:
+def build_memory() -> InMemoryProvider:
     memory = InMemoryProvider()
     for key, value in (("a", "I like tea"), ("b", "I live in Lyon"), ("c", "My cat is Miso")):
         memory.store(StoreParams("user:mia", key, value=value))
+    return memory
+
+
+async def recall(**data: Any) -> Any:
+    memory = build_memory()
     settings = {"scope": "user", "query_selector": ["start", "q"], **data}
     nodes = [
         start("q"),
@@ -91,3 +96,28 @@ async def test_recent_memories_follow_the_matches_if_asked_for(
     assert [hit["key"] for hit in outputs["results"]] == keys
     assert outputs["count"] == len(keys)
     assert outputs["text"].count("\n- ") == len(keys)
+
+
+@pytest.mark.parametrize("include_recent", [False, True])
+@pytest.mark.parametrize(
+    ("question", "route"), [("Where do I live?", "known"), ("What is 6 times 7?", "unknown")]
+)
+async def test_condition_branches_on_whether_anything_relevant_was_found(
+    question: str, route: str, include_recent: bool
+) -> None:
+    settings = {"query_selector": ["start", "q"], "include_recent": include_recent}
+    nodes = [
+        start("q"),
+        node("recall", "memory-recall", scope="user", **settings),
+        branch("if", ["recall", "found"], "true"),
+        end("known", found=["recall", "found"], known=["recall", "text"]),
+        end("unknown", found=["recall", "found"], unknown=["recall", "text"]),
+    ]
+    edges = ["start -> recall", "recall -> if", "if:true -> known", "if:false -> unknown"]
+    runner = WorkflowRunner(document(nodes, edges), memory=build_memory())
+
+    result = await runner.run(inputs={"q": question}, system={"user_id": "mia"})
+
+    assert route in result.outputs
+    assert result.outputs["found"] is (route == "known")
+    assert bool(result.outputs[route]) is (route == "known" or include_recent)

@@ -132,6 +132,7 @@ async def recall_entries(
     hits = await recall(
         key=key, query_text=query, top_k=top_k, recency_days=recency_days, min_score=min_score
     )
+    relevant_count = len(hits)
     if include_recent and key is None and query and top_k and len(hits) < top_k:
         hits = extend_hits(hits, await recall(top_k=top_k), top_k)
     record_untrusted_hits(ctx, hits)
@@ -147,7 +148,7 @@ async def recall_entries(
         "include_recent": include_recent or None,
     }
     search |= {name: value for name, value in optional.items() if value is not None}
-    return list(hits), replace(event, sought=search)
+    return list(hits), replace(event, sought=search, recent_count=len(hits) - relevant_count)
 
 
 def extend_hits(hits: Sequence[H], recent: Sequence[H], limit: int) -> Sequence[H]:

@@ -92,6 +92,7 @@ class MemoryRecall(NodeKind[RecallConfig, RecallConfig]):
             Output(TEXT_OUTPUT, "string", text),
             Output("results", "array[object]", results),
             Output("count", "number", gettext_noop("Number of results")),
+            Output("found", "boolean", gettext_noop("Whether anything relevant was found")),
         )
 
     def list_reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
@@ -119,5 +120,6 @@ class MemoryRecall(NodeKind[RecallConfig, RecallConfig]):
             ),
             "results": [to_entry(hit) for hit in hits],
             "count": len(hits),
+            "found": len(hits) > event.recent_count,
         }
         return NodeResult(outputs, events=(*events, event))
