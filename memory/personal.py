@@ -16,8 +16,8 @@ from accounts import access
 from accounts.tenancy import tenant
 from memory import naming, provenance
 from memory.core.errors import AccessDenied, NotFound
-from memory.host import RunDescription
 from memory.core.records import MemoryEntry
+from memory.host import RunDescription
 from memory.logic.profile import MAX_TOKENS, build_profile, build_profile_query
 from memory.models import Entry, Namespace, Read, Revision
 from memory.models.entries import Operation, TierChoice
@@ -168,7 +168,9 @@ def load_profile_of(caller: MemoryCaller, *, entry_id: UUID) -> PersonMemory:
     entry = find_own_entry(caller, entry_id=entry_id)
     namespace = find_own_namespace(caller, namespace_id=entry.row.namespace_id)
     with tenant([caller.team_id]):
-        return PersonMemory(namespace, "", is_own=False, entries=(), profile=_load_profile(namespace))
+        return PersonMemory(
+            namespace, "", is_own=False, entries=(), profile=_load_profile(namespace)
+        )
 
 
 def find_own_namespace(caller: MemoryCaller, *, namespace_id: UUID) -> Namespace:

@@ -9,6 +9,7 @@ from memory.core.entry_codec import read_content
 from memory.core.errors import AlreadyExists, MemoryFault
 from memory.core.records import MemoryEntry, Source
 from memory.core.scopes import list_plugged_scopes, resolve_namespace
+from memory.embedding.judge import measure_question_concern
 from memory.host import EmbeddingModel
 from memory.logic.curation.work import FinishedWork, WorkStatus
 from memory.logic.ports import AskModel
@@ -118,6 +119,7 @@ __all__ = [
     "lock_namespaces",
     "make_provider",
     "make_temporary_memory",
+    "measure_question_concern",
     "open_page",
     "plan_curation",
     "read_content",

@@ -1,15 +1,14 @@
 """What memory judges right without a model: `python -m bench.judgement [--write] [--json FILE]`.
 
-It trains the probes on four in five of the sentences in `bench/judgement/sentences`, prints what they say of the fifth
-one, and plays the conversations of `bench/judgement/conversations.yml`, none of which was used for training. `--write`
-trains on all sentences and writes the weights that the product uses.
+It trains the probes on four in five of the sentences in `bench/judgement/sentences` and `bench/judgement/questions`,
+prints what they say of the fifth one, and plays the conversations of `bench/judgement/conversations.yml`, none of which
+was used for training. `--write` trains on all sentences and writes the weights that the product uses.
 """
 
 import argparse
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -17,7 +16,7 @@ import numpy as np
 
 from bench._common import Bar, report
 from bench.judgement.conversations import list_failed, play_conversations
-from bench.judgement.sentences import read_sentences
+from bench.judgement.sentences import read_questions, read_sentences
 from bench.judgement.training import (
     PENALTIES,
     Example,
@@ -43,8 +42,10 @@ def main() -> int:
     parser.add_argument("--write", action="store_true", help="write the weights of the product")
     options = parser.parse_args()
     sentences = read_sentences()
-    examples = embed_sentences([*sentences, *add_variants(sentences)], encode)
-    sys.stdout.write(f"{len(sentences)} sentences, {len(examples)} with their variants\n")
+    questions = read_questions()
+    examples = embed_sentences([*sentences, *add_variants(sentences), *questions], encode)
+    count = len(sentences) + len(questions)
+    sys.stdout.write(f"{count} sentences, {len(examples)} with their variants\n")
     learned = [example for example in examples if not example.is_held_out]
     probes = train_probes(learned, encoder.ENCODER)
     held_out = [example for example in examples if example.is_held_out]
@@ -102,7 +103,7 @@ def _print_confusion(probes: Probes, examples: Sequence[Example]) -> None:
 
 def _measure_storing(probes: Probes, examples: Sequence[Example]) -> tuple[float, float]:
     """Return the shares of what is worth storing and is stored, and of what isn't and is refused."""
-    plain = [replace(e) for e in examples]
+    plain = [example for example in examples if example.sentence.kind is not None]
     clauses = Judge(encode, probes).judge_texts([e.sentence.text for e in plain])
     pairs = [(e.sentence.kind in STORED, c.is_stored) for e, c in zip(plain, clauses, strict=True)]
     stored = [is_stored for is_worth, is_stored in pairs if is_worth]

@@ -35,7 +35,8 @@ class NamespaceStore(Protocol):
     - ``recall`` by ``key`` returns at most that entry. ``recall`` by ``query_text`` returns the matches, best first, each
       with a score in 0..1, the share of the query that it meets, and the parts that explain it. The order is that of the
       rank, which compares the matches. ``recall`` without both returns all entries, newest first, without scores.
-      Ties are broken by id, newest id first. ``filter`` and ``min_score`` are applied before ``top_k``.
+      Ties are broken by id, newest id first. ``filter`` and ``min_score`` are applied before ``top_k``, and the floor of a
+      query with a ``concern`` after it.
     - Entries that don't hold at the query's moment are left out before they are ranked, so that they change no score, unless
       the query has a key or ``include_former``. ``memory.core.recall.selection.answer`` does so, and leaves out entries that
       may enter no prompt if the query is ``for_prompt``.
@@ -78,6 +79,8 @@ def check_query(query: MemoryQuery) -> None:
     if query.query_text is not None and len(query.query_text) > MAX_QUERY_LENGTH:
         raise InvalidInput(f"query_text: at most {MAX_QUERY_LENGTH} characters.")
     check_min_score(query.min_score)
+    if query.concern is not None and not 0 <= query.concern <= 1:
+        raise InvalidInput("concern: must be a number from 0 to 1.")
     if query.language not in LANGUAGES:
         names = ", ".join(sorted(LANGUAGES))
         raise InvalidInput(f"language: unknown language {query.language!r}; use one of: {names}.")

@@ -103,12 +103,16 @@ class StoreParams(EntryContent):
 
 @dataclass(frozen=True, slots=True)
 class QueryEmbedding:
-    """The embedding of a query: a vector of length 1 from the named embedder; empty if the embedder did not answer."""
+    """The embedding of a query: a vector of length 1 from the named embedder; empty if the embedder did not answer.
+
+    ``floors`` are the embedder's least scores of what may enter a prompt, which ``memory.core.recall.floor`` explains.
+    """
 
     embedder: str
     vector: tuple[float, ...] = ()
     unrelated_cosine: float = 0.0
     same_cosine: float = 1.0
+    floors: tuple[float, float] | None = None
 
 
 def get_cosine_range(meaning: QueryEmbedding | None) -> tuple[float, float]:
@@ -126,6 +130,9 @@ class MemoryQuery:
 
     Without a key, only entries are returned that hold at the moment ``valid_at``, which is now or ``as_of`` if it isn't
     set. ``include_former`` returns all, whenever they hold. ``for_prompt`` leaves out entries that may enter no prompt.
+
+    ``concern`` is the probability that the text concerns the person whose memory is searched. It sets a floor under what
+    is found by meaning, unless there is a ``min_score``: see ``memory.core.recall.floor``. Without it there is none.
     """
 
     namespace: str
@@ -141,6 +148,7 @@ class MemoryQuery:
     valid_at: datetime | None = None
     include_former: bool = False
     for_prompt: bool = False
+    concern: float | None = None
 
     def __post_init__(self) -> None:
         if self.key is not None:

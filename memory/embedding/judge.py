@@ -5,7 +5,9 @@ from functools import cache
 
 from django.conf import settings
 
+from memory.core.records import MemoryQuery
 from memory.embedding import encoder
+from memory.logic.judgement.concern import measure_concern
 from memory.logic.judgement.judge import Judge
 from memory.logic.judgement.probes import load_probes
 
@@ -19,6 +21,12 @@ def find_judge() -> Judge | None:
     An installation with another embedder has one, too: the encoder comes with the product.
     """
     return _build_judge() if settings.MEMORY_EMBEDDER else None
+
+
+def measure_question_concern(question: str | None, scope: str) -> float | None:
+    """Return how likely the question concerns those whose memory the scope is, or None if nobody can tell."""
+    judge, query = find_judge(), MemoryQuery("", query_text=question)
+    return measure_concern(judge, query, scope) if judge and query.is_search else None
 
 
 @cache

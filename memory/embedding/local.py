@@ -40,6 +40,8 @@ class LocalModel(Embedder):
     batch = 32  # queries wait during a batch
     # Nine in ten unrelated pairs have less than 0.12; questions and answers with the same words mostly have 0.4 to 0.6.
     unrelated_cosine, same_cosine = 0.09, 0.56
+    # From `python -m bench.relevance`.
+    floors = (0.1, 1.0)
 
     def __init__(self, options: Options) -> None:
         self._lock = threading.Lock()

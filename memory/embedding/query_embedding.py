@@ -65,7 +65,13 @@ def _find_meaning(
 
 
 def _build_embedding(embedder: Embedder, vector: Vector) -> QueryEmbedding:
-    return QueryEmbedding(embedder.name, vector, embedder.unrelated_cosine, embedder.same_cosine)
+    return QueryEmbedding(
+        embedder.name,
+        vector,
+        embedder.unrelated_cosine,
+        embedder.same_cosine,
+        embedder.floors,
+    )
 
 
 def clear_cache() -> None:

@@ -5,6 +5,7 @@ Its methods match a protocol of the engine, which this package must not import. 
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import TypeVar
 
@@ -16,6 +17,7 @@ from memory.logic.conversations.conversation_requests import (
     parse_request,
 )
 from memory.logic.judgement.asked_facts import add_asked, build_asked_query
+from memory.logic.judgement.concern import measure_concern
 from memory.logic.judgement.judge import Judge, Proposal
 from memory.logic.judgement.operations import Action, LearnedChange, LearnRequest, Operation
 from memory.logic.knowledge.named_bases import NamedKnowledgeBase, parse_knowledge_bases
@@ -90,10 +92,13 @@ class EnginePort(ABC):
         return await self.run(lambda: self._recall_profile(step, injected))
 
     def _recall_asked(self, step: Step, query: MemoryQuery, injected: bool) -> list[MemoryEntry]:
-        """Recall what matches the text and, if it asks for a fact about the person, that fact."""
+        """Recall what matches the text above its floor and, if it asks for a fact about the person, that fact."""
+        judge = self._find_judge() if query.is_search else None
+        if judge is None:
+            return self._recall(step, query, injected)
+        query = replace(query, concern=measure_concern(judge, query, step.scope))
         hits = self._recall(step, query, injected)
-        judge = self._find_judge() if query.query_text else None
-        asked = build_asked_query(judge, query) if judge is not None else None
+        asked = build_asked_query(judge, query)
         if asked is None or getattr(hits, "withheld", None):
             return hits
         return add_asked(hits, self._recall(step, asked, injected), query.top_k)

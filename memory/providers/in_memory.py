@@ -138,7 +138,11 @@ class InMemoryProvider(MemoryProvider):
         cosines = {entry.id: cosine(question, vector) for entry, vector in pairs}
         embedder = self._embedder
         meaning = QueryEmbedding(
-            embedder.name, question, embedder.unrelated_cosine, embedder.same_cosine
+            embedder.name,
+            question,
+            embedder.unrelated_cosine,
+            embedder.same_cosine,
+            embedder.floors,
         )
         return replace(query, meaning=meaning), cosines
 

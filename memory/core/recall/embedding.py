@@ -47,6 +47,8 @@ class Embedder(ABC):
       more; nearness in meaning, which scores report, starts from it.
     - ``same_cosine`` is the cosine from which two texts count as the same in meaning. A model that hardly ever gives a question
       and its answer 1.0 may name less.
+    - ``floors`` are the least scores of what may enter a prompt: for a question about the person, and for one that has
+      nothing to do with them (``memory.core.recall.floor``). Without them, whatever is more than unrelated may.
     - ``batch`` is the preferred number of texts in one call.
     """
 
@@ -55,6 +57,7 @@ class Embedder(ABC):
     batch: int = 64
     unrelated_cosine: float = 0.0
     same_cosine: float = 1.0
+    floors: tuple[float, float] | None = None
 
     @abstractmethod
     def embed(

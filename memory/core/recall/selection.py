@@ -10,6 +10,7 @@ from itertools import groupby
 from operator import add, attrgetter
 from typing import Any
 
+from memory.core.recall.floor import select_relevant
 from memory.core.recall.groups import GroupPosition, get_group
 from memory.core.recall.ranking import Text, rank_texts
 from memory.core.recall.scoring import ScoreParts, compute_recency
@@ -75,7 +76,8 @@ def answer(
     if query.is_search:
         entries = {entry.id: entry for entry in candidates}
         to_rank = [build_candidate(entry, cosines.get(entry.id)) for entry in candidates]
-        return [add_score(entries[hit.id], hit) for hit in rank_candidates(query, to_rank, now)]
+        hits = rank_candidates(query, to_rank, now)
+        return select_relevant(query, (add_score(entries[hit.id], hit) for hit in hits))
     return sorted(candidates, key=attrgetter("updated_at", "id"), reverse=True)[: query.top_k]
 
 

@@ -93,6 +93,13 @@ class About(StrEnum):
     OTHER = "other"  # somebody or something of theirs
 
 
+class Concern(StrEnum):
+    """Whom a message concerns: what is known about the person bears on it, or it doesn't."""
+
+    PERSON = "person"  # the person, or somebody or something of theirs
+    WORLD = "world"  # what is the same whoever asks: "What is 6 times 7?"
+
+
 class Change(StrEnum):
     NONE = "none"
     CHANGED = "changed"  # something took the place of an earlier state

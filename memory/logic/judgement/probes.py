@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float32]
 
 FILE: Final = Path(__file__).with_name("probes.npz")
-NAMES: Final = ("kind", "attribute", "about", "change")
+NAMES: Final = ("kind", "attribute", "about", "change", "concern")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,7 @@ class Probes:
     attribute: Probe
     about: Probe
     change: Probe
+    concern: Probe
 
 
 @cache

@@ -12,7 +12,16 @@ from memory.logic.judgement.clauses import (
     remove_introduction,
     split_sentences,
 )
-from memory.logic.judgement.labels import ASKING, STORED, TOPICS, About, Attribute, Change, Kind
+from memory.logic.judgement.labels import (
+    ASKING,
+    STORED,
+    TOPICS,
+    About,
+    Attribute,
+    Change,
+    Concern,
+    Kind,
+)
 from memory.logic.judgement.probes import NAMES, Floats, Probes
 from memory.logic.judgement.rules import asks_to_forget
 
@@ -42,6 +51,7 @@ class Clause:
     changed: float  # … that something took the place of an earlier state
     ended: float  # … that something is no longer so
     past: float  # … that something was so once
+    concern: float  # … of a question, that it concerns the speaker
     vector: Floats
 
     @property
@@ -128,6 +138,7 @@ def _build_clause(text: str, shares: Mapping[str, Mapping[str, float]], vector: 
         text, kind, certainty, Attribute(_get_best(attributes)),
         np.array(topics, dtype=np.float32),
         shares["about"][About.SELF], changes[Change.CHANGED], changes[Change.ENDED], changes[Change.PAST],
+        shares["concern"][Concern.PERSON],
         (vector / max(float(np.linalg.norm(vector)), 1e-6)).astype(np.float32),
     )  # fmt: skip
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from config.sql import read_queries
 from memory.core.filters import parse_filter
+from memory.core.recall.floor import select_relevant
 from memory.core.recall.literal_match import Question, parse_question
 from memory.core.recall.scoring import compute_recency
 from memory.core.recall.selection import (
@@ -68,7 +69,7 @@ def search(namespace: Namespace, query: MemoryQuery, now: datetime) -> list[Memo
     hits = _collect_hits(scores, register, matches, query.min_score)
     if query.recency_days is not None:
         hits.recency = _compute_recency(namespace, query.recency_days, hits.slots, now)
-    return _build_answer(namespace, query, scores, hits)
+    return select_relevant(query, _build_answer(namespace, query, scores, hits))
 
 
 @dataclass(slots=True)

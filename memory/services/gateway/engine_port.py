@@ -111,6 +111,7 @@ class RunMemory(EnginePort):
             valid_at=query.valid_at,
             include_former=query.include_former,
             for_prompt=query.for_prompt,
+            concern=query.concern,
         )
 
     def _recall_profile(self, step: Step, injected: bool) -> Profile:

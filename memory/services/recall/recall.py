@@ -46,13 +46,15 @@ def recall(
     valid_at: datetime | None = None,
     include_former: bool = False,
     for_prompt: bool = False,
+    concern: float | None = None,
 ) -> list[MemoryEntry]:
     """Return the entries with the key, or those that match the text, or without both the newest.
 
     Quarantined entries are left out. ``injected`` marks a recall whose entries are added to a prompt, and ``as_of`` recalls
     the state at that time. A search leaves out entries with a score below ``min_score``. Without a key, entries are left out
     that don't hold at ``valid_at``, which is that time or now, unless ``include_former``. ``for_prompt`` leaves out entries
-    that may enter no prompt. While the person has paused recalling, the result is ``WithheldEntries``.
+    that may enter no prompt, and a ``concern`` sets a floor under what is found (``memory.core.recall.floor``). While the
+    person has paused recalling, the result is ``WithheldEntries``.
     """
     query = MemoryQuery(
         "",
@@ -67,6 +69,7 @@ def recall(
         valid_at=valid_at,
         include_former=include_former,
         for_prompt=for_prompt,
+        concern=concern,
     )
     with open_for_query(caller, query, scope=scope, namespace=namespace) as (access, query):
         entries: list[MemoryEntry] = access.open_store().recall(query)

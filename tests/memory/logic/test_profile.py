@@ -26,9 +26,7 @@ HERE = "user:mia"
 def entry(key: str, text: str = "tea", use: PromptUse = PromptUse.AUTO, **more: Any) -> MemoryEntry:
     age = more.pop("age", 0)
     moment = START - timedelta(days=age)
-    return MemoryEntry(
-        key, HERE, key, value=text, prompt_use=use, metadata=more, updated_at=moment
-    )
+    return MemoryEntry(key, HERE, key, value=text, prompt_use=use, metadata=more, updated_at=moment)
 
 
 DEFAULTS: list[tuple[dict[str, Any], PromptUse]] = [

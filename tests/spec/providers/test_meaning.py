@@ -31,11 +31,15 @@ QUESTIONS: list[dict[str, Any]] = [
     {"query_text": "quantum chromodynamics"},
     {"query_text": "ship", "include_former": True},
     {"query_text": "Schiffe und ship", "language": "german", "include_former": True},
+    {"query_text": "feline on a ship", "concern": 1.0},
+    {"query_text": "feline on a ship", "concern": 0.0},
+    {"query_text": "feline on a ship", "concern": 0.0, "min_score": 0.0},
 ]
 
 
 @pytest.fixture
 def both(tiny: Tiny) -> tuple[Memory, Memory]:
+    tiny.floors = (0.6, 1.0)
     clocks = Ticking(), Ticking()
     oracle = Memory(InMemoryProvider(clock=clocks[0], embedder=tiny), clocks[0])
     ours = make_postgres(clock=clocks[1])
@@ -77,6 +81,19 @@ def test_meaning_finds_what_words_do_not(both: tuple[Memory, Memory]) -> None:
         (hit,) = memory.recall(query_text="automobiles or a vehicle", top_k=1)
         assert hit.key == "c"
         assert hit.explain["vector"] > 0
+
+
+def test_floor_falls_with_the_concern_of_the_question(both: tuple[Memory, Memory]) -> None:
+    for memory in both:
+        matches = memory.keys(query_text="feline or vehicle")
+        of_person = memory.keys(query_text="feline or vehicle", concern=1.0)
+        of_world = memory.keys(query_text="feline or vehicle", concern=0.0)
+
+        assert {"b", "c"} == set(of_person) < {*matches, "-"}
+        assert of_world == []
+        assert set(memory.keys(query_text="a kitten sleeps", concern=0.0)) == {"b"}  # by its words
+        switched_off = memory.keys(query_text="feline or vehicle", concern=0.0, min_score=0.0)
+        assert switched_off == matches
 
 
 def test_past_answers_as_it_would_have(both: tuple[Memory, Memory]) -> None:

@@ -50,7 +50,7 @@ MIN_SCORE = Field(
     low=0,
     high=1,
     help=gettext_noop(
-        "From 0 to 1. Leaves out memories that match less of the query: 0.5 requires half of it. Leave empty to keep every match."
+        "From 0 to 1. Leaves out memories that match less of the query: 0.5 requires half of it. Leave empty to keep what is relevant to the query, or enter 0 to keep every match."
     ),
 )
 

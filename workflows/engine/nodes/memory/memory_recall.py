@@ -86,7 +86,9 @@ class MemoryRecall(NodeKind[RecallConfig, RecallConfig]):
         return [get_scope_label(data.get("scope")), key]
 
     def list_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
-        text = gettext_noop("The profile, and memories as quoted lines with their dates, for a prompt; or empty")
+        text = gettext_noop(
+            "The profile, and memories as quoted lines with their dates, for a prompt; or empty"
+        )
         results = gettext_noop("Entries, most relevant first: key, value, score…")
         return (
             Output(TEXT_OUTPUT, "string", text),

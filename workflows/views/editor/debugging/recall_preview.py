@@ -208,6 +208,7 @@ def _recall_entries(
         query_text=query or None,
         recency_days=config["recency_days"],
         min_score=config["min_score"],
+        concern=memory_app.measure_question_concern(query, config["scope"]),
     )
     if config["include_recent"] and query and key is None and len(entries) < limit:
         return [*extend_hits(entries, recall(), limit)]
@@ -237,6 +238,7 @@ def _recall_records(
         recency_days=config["recency_days"],
         min_score=config["min_score"],
         for_prompt=True,
+        concern=memory_app.measure_question_concern(query, scope),
     )
     return merge_hits(working, long_term)
 

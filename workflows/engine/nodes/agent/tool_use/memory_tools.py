@@ -122,7 +122,8 @@ async def _recall(call: MemoryCall) -> ToolOutcome:
         **call.address,
         query_text=query,
         top_k=_get_top_k(call.arguments),
-        min_score=_get_min_score(call.arguments),
+        # The model chose the words itself, and they are no question: all that is found may be shown to it.
+        min_score=_get_min_score(call.arguments) or 0.0,
     )
     event = build_recalled_event(call.ctx, call.scope, query, hits)
     text = render_memories(hits, with_relevance=True) if hits else "Nothing was found."

@@ -1,0 +1,159 @@
+"""What enters a prompt: `python -m bench.relevance [--json FILE]`.
+
+Two people have told 200 facts each, in English and in Chinese: the memories of `bench/paraphrases.json`, and facts of the
+judge's sentences about what none of the questions asks for. Each person asks the thirty questions of their language, which
+share no content word with the memory that answers them, and the sixty questions and tasks of `bench/unrelated.json` in many
+languages, which no memory answers. No probe was trained on either of them. The questions go through the port of a workflow's
+nodes, in this process, in the scope of the person, and up to five memories enter the prompt.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from bench._common import Bar, report
+from bench.judgement.sentences import read_sentences
+from bench.paraphrases import Paraphrases, read_paraphrases
+from memory.logic.judgement.labels import About, Attribute, Kind
+
+
+UNRELATED: Final = Path(__file__).with_name("unrelated.json")
+FACTS, TOP_K = 200, 5
+# What none of the questions of the paraphrases asks for.
+NOT_ASKED: Final = frozenset(
+    {
+        Attribute.PHONE,
+        Attribute.MAIL,
+        Attribute.EDUCATION,
+        Attribute.PROJECT,
+        Attribute.EMPLOYER,
+    }
+)
+# Of the unrelated questions, nothing enters; of the related ones the memory that answers enters, and is the first.
+MIN_EMPTY, MIN_ENTERS, MIN_FIRST = 0.95, 0.95, 0.8
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What entered the prompt for a question, and the memory that answers it; an empty text if none does."""
+
+    question: str
+    entered: tuple[str, ...]
+    memory: str = ""
+
+    @property
+    def is_right(self) -> bool:
+        return self.memory in self.entered if self.memory else not self.entered
+
+    @property
+    def is_first(self) -> bool:
+        return self.entered[:1] == (self.memory,)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--json", type=Path, metavar="FILE", help="file for the results")
+    options = parser.parse_args()
+    os.environ["MEMORY_EMBEDDER"] = "local"
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    import django
+
+    django.setup()
+    unrelated: list[Answer] = []
+    related: list[Answer] = []
+    whole: list[Answer] = []
+    for paraphrases in read_paraphrases():
+        person = Person(paraphrases)
+        questions = json.loads(UNRELATED.read_text(encoding="utf-8"))
+        unrelated += [Answer(question, person.ask(question)) for question in questions]
+        pairs = [(pair.question, pair.memory) for pair in paraphrases.pairs]
+        related += [Answer(question, person.ask(question), memory) for question, memory in pairs]
+        whole += [Answer(question, person.ask(question, 0.0), memory) for question, memory in pairs]
+    return report(
+        _build_bars(unrelated, related, whole), _describe(unrelated, related), options.json
+    )
+
+
+class Person:
+    """Somebody whose facts are stored, and who asks."""
+
+    def __init__(self, paraphrases: Paraphrases) -> None:
+        from memory.core.records import StoreParams
+        from memory.plugins import make_temporary_memory
+
+        memory = make_temporary_memory()
+        for number, fact in enumerate(list_facts(paraphrases)):
+            memory.store(StoreParams("user:asker", f"m-{number}", value=fact))
+        self._port = memory.port()
+
+    def ask(self, question: str, min_score: float | None = None) -> tuple[str, ...]:
+        """Return the memories that enter the prompt; with a ``min_score``, that takes the place of the floor."""
+        from workflows.engine.ports import Origin
+
+        recall = self._port.recall(
+            scope="user",
+            identity={"user_id": "asker"},
+            origin=Origin("run", "recall", "1"),
+            query_text=question,
+            top_k=TOP_K,
+            min_score=min_score,
+        )
+        return tuple(str(hit.value) for hit in asyncio.run(recall))
+
+
+def list_facts(paraphrases: Paraphrases) -> list[str]:
+    """Return the memories of the paraphrases, and facts in all languages, evenly chosen, up to the number of facts."""
+    memories = paraphrases.memories
+    others = [*dict.fromkeys(fact for fact in _list_not_asked() if fact not in memories)]
+    count = FACTS - len(memories)
+    return [*memories, *(others[index * len(others) // count] for index in range(count))]
+
+
+def _list_not_asked() -> Iterator[str]:
+    for sentence in read_sentences():
+        is_fact = sentence.kind is Kind.FACT and sentence.about is About.SELF
+        if is_fact and sentence.attribute in NOT_ASKED:
+            yield sentence.text
+
+
+def _build_bars(
+    unrelated: Sequence[Answer], related: Sequence[Answer], whole: Sequence[Answer]
+) -> list[Bar]:
+    for name, answers in (("with the floor", related), ("without it", whole)):
+        entered = sum(len(answer.entered) for answer in answers) / len(answers)
+        sys.stdout.write(
+            f"related, {name:16} enters {_share(a.is_right for a in answers):6.1%}"
+            f"  first {_share(a.is_first for a in answers):6.1%}  memories a prompt {entered:.1f}\n"
+        )
+    for answer in (answer for answer in (*unrelated, *related) if not answer.is_right):
+        sys.stdout.write(
+            f"  {answer.question}  wanted: {answer.memory or '-'}  got: {answer.entered[:2]}\n"
+        )
+    empty = _share(answer.is_right for answer in unrelated)
+    enters = _share(answer.is_right for answer in related)
+    first = _share(answer.is_first for answer in related)
+    return [
+        Bar("unrelated: nothing enters", empty, MIN_EMPTY, at_least=True),
+        Bar("related: the memory enters", enters, MIN_ENTERS, at_least=True),
+        Bar("related: it is the first", first, MIN_FIRST, at_least=True),
+    ]
+
+
+def _share(flags: Any) -> float:
+    values = [*flags]
+    return sum(values) / len(values)
+
+
+def _describe(unrelated: Sequence[Answer], related: Sequence[Answer]) -> dict[str, Any]:
+    wrong = [answer.question for answer in (*unrelated, *related) if not answer.is_right]
+    return {"unrelated": len(unrelated), "related": len(related), "wrong": wrong}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,18 @@
+"""Tell from a question whether it concerns the person who asks: "Where do I live?" does, "What is 6 times 7?" doesn't."""
+
+from memory.core.records import MemoryQuery
+from memory.core.scope_kinds import SeenBy
+from memory.core.scopes import get_scope
+from memory.logic.judgement.judge import Judge
+
+
+def measure_concern(judge: Judge, query: MemoryQuery, scope: str) -> float:
+    """Return the probability that the question concerns those whose memory the scope is.
+
+    The memory of a workflow or of a conversation is about what they are for, which no question says. There every question
+    counts as one that concerns it.
+    """
+    if get_scope(scope).seen_by is not SeenBy.PERSON:
+        return 1.0
+    (clause,) = judge.judge_texts([(query.query_text or "").strip()])
+    return clause.concern

@@ -1,0 +1,60 @@
+"""The floor under what enters a prompt."""
+
+from dataclasses import replace
+
+import pytest
+
+from memory.core.errors import InvalidInput
+from memory.core.provider import check_query
+from memory.core.recall.floor import CERTAIN_CONCERN, find_floor, select_relevant
+from memory.core.records import MemoryEntry, MemoryQuery, QueryEmbedding
+
+
+EMBEDDED = QueryEmbedding("any/1", (1.0,), floors=(0.1, 0.9))
+QUERY = MemoryQuery("user:mia", query_text="Where do I live?", meaning=EMBEDDED, concern=0.0)
+
+
+@pytest.mark.parametrize(
+    ("concern", "floor"),
+    [(0.0, 0.9), (CERTAIN_CONCERN / 2, 0.45), (CERTAIN_CONCERN, 0.1), (1.0, 0.1)],
+)
+def test_floor_falls_from_that_of_the_world_to_that_of_the_person(
+    concern: float, floor: float
+) -> None:
+    assert find_floor(replace(QUERY, concern=concern)) == pytest.approx(floor)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        replace(QUERY, concern=None),
+        replace(QUERY, min_score=0.0),
+        replace(QUERY, min_score=0.5),
+        replace(QUERY, query_text=None),
+        replace(QUERY, meaning=None),
+        replace(QUERY, meaning=replace(EMBEDDED, vector=())),  # the embedder did not answer
+        replace(QUERY, meaning=replace(EMBEDDED, floors=None)),
+    ],
+)
+def test_without_a_floor_everything_enters(query: MemoryQuery) -> None:
+    faint = build_hit(0.01)
+
+    assert find_floor(query) is None
+    assert select_relevant(query, [faint]) == [faint]
+
+
+def test_entries_enter_by_their_meaning_or_by_enough_words() -> None:
+    near, far = build_hit(0.95, vector=0.95), build_hit(0.8, vector=0.8)
+    in_words, in_few_words = build_hit(0.5, words=0.3, context=0.2), build_hit(0.3, words=0.3)
+
+    assert select_relevant(QUERY, [near, far, in_words, in_few_words]) == [near, in_words]
+
+
+@pytest.mark.parametrize("concern", [-0.1, 1.1])
+def test_concern_is_a_probability(concern: float) -> None:
+    with pytest.raises(InvalidInput, match="concern"):
+        check_query(replace(QUERY, concern=concern))
+
+
+def build_hit(score: float, **parts: float) -> MemoryEntry:
+    return MemoryEntry("1", "user:mia", "k", value="v", score=score, explain=parts)
