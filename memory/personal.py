@@ -216,11 +216,13 @@ def _indent(prefix: str, text: str) -> str:
 def _load_profile(namespace: Namespace) -> PersonProfile:
     hits = search(namespace, build_profile_query(namespace.text), timezone.now())
     profile = build_profile(hits)
-    lines = (
-        tuple(ProfileLine(entry, format_value(entry.value)) for entry in entries)
-        for entries in (profile.entries, profile.left_out)
+    return PersonProfile(
+        _build_lines(profile.entries), _build_lines(profile.left_out), profile.tokens
     )
-    return PersonProfile(*lines, profile.tokens)
+
+
+def _build_lines(entries: Sequence[MemoryEntry]) -> tuple[ProfileLine, ...]:
+    return tuple(ProfileLine(entry, format_value(entry.value)) for entry in entries)
 
 
 def _list_own_namespaces(caller: MemoryCaller) -> list[Namespace]:

@@ -102,7 +102,7 @@ def test_profile_has_at_most_300_tokens_and_says_what_has_no_room() -> None:
 
     kept = [each.key for each in profile.entries]
     assert kept == [f"p{number:02}" for number in range(len(kept) - 1)] + ["name"]
-    assert [each.key for each in profile.left_out][0] == "long"
+    assert profile.left_out[0].key == "long"
     assert len(profile.entries) + len(profile.left_out) == 14
     assert estimate_tokens(render_profile(profile.entries)) <= profile.tokens <= MAX_TOKENS
 

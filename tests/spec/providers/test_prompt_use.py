@@ -74,7 +74,7 @@ def test_choice_is_one_of_the_entrys_fields_and_may_be_filtered_by(memory: Memor
 
 
 def test_choice_that_is_none_is_refused(memory: Memory) -> None:
-    with pytest.raises(InvalidInput, match="prompt_use: .*always"):
+    with pytest.raises(InvalidInput, match=r"prompt_use: .*always"):
         memory.store("k", "v", prompt_use="sometimes")
 
     assert memory.recall() == []
