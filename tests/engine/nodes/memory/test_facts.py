@@ -20,7 +20,7 @@ from workflows.engine.ports import (
     ModelSource,
     Usage,
 )
-from workflows.engine.runtime.events import MemoryWritten
+from workflows.engine.runtime.events import MemoryForgetAsked, MemoryWritten
 from workflows.engine.runtime.runner import WorkflowRunner
 from workflows.llm.offline import OfflineModels
 
@@ -128,6 +128,24 @@ async def test_what_a_model_invents_is_dropped_and_named_in_the_trace() -> None:
         "the id is not one that was shown",
         "the person did not ask to forget anything",
     ]
+
+
+async def test_model_that_can_not_tell_what_to_forget_lets_the_person_choose() -> None:
+    memory = InMemoryProvider()
+    known = ["My mobile number is 555-0142.", "My favourite tea is oolong."]
+    for text in known:
+        await run(memory, None, text)
+    ask = {"action": "ask", "ids": ["k1", "k2"], "evidence": "forget my number"}
+    runner = WorkflowRunner(remember(), memory=memory, models=ScriptedModel({"operations": [ask]}))
+
+    handle = runner.start(inputs={"text": "Please forget my number"}, system=MIA)
+    asked = [event async for event in handle.events() if isinstance(event, MemoryForgetAsked)]
+    result = await handle.result()
+
+    assert [sorted(entry["value"] for entry in event.entries) for event in asked] == [known]
+    (step,) = [step for step in result.steps if step.key.node_id == "keep"]
+    assert sorted(entry["value"] for entry in step.outputs["choices"]) == known
+    assert sorted(values(memory)) == known
 
 
 async def test_what_is_quarantined_replaces_and_forgets_nothing() -> None:
