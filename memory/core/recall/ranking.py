@@ -90,7 +90,9 @@ def rank_texts(query: str, texts: Sequence[Text], *, language: str = DEFAULT_LAN
         )
         for index in range(len(texts))
     ]
-    priors = _compute_priors(question, texts, language) if has_context else [1.0] * len(texts)
+    priors = (
+        _compute_priors(question, texts, documents, language) if has_context else [1.0] * len(texts)
+    )
     totals = [
         (own + nearby) * prior
         for own, nearby, prior in zip(own_scores, neighbour_scores, priors, strict=True)
@@ -177,14 +179,21 @@ def _add_context(documents: Sequence[_TermCounts], groups: _GroupIndex, index: i
     return _TermCounts(counts, sum(document.length for document in context))
 
 
-def _compute_priors(question: Question, texts: Sequence[Text], language: str) -> list[float]:
+def _compute_priors(
+    question: Question, texts: Sequence[Text], documents: Sequence[_TermCounts], language: str
+) -> list[float]:
     turns = [read_turn(find_marks(text.text, language), question.marks) for text in texts]
     is_anybody_named = int(any(turn.by_named for turn in turns))
     return [
         scoring.compute_prior(
-            turn.by_person, turn.by_machine, turn.by_named, turn.questions, is_anybody_named
+            turn.by_person,
+            turn.by_machine,
+            turn.by_named,
+            turn.questions,
+            document.length,
+            is_anybody_named,
         )
-        for turn in turns
+        for turn, document in zip(turns, documents, strict=True)
     ]
 
 

@@ -27,6 +27,9 @@ LIFTING_TERMS = 50
 OTHER_SPEAKER_SHARE = 0.5
 MACHINE_SHARE = 0.5
 QUESTION_SHARE = 0.4
+# A turn of fewer terms says less: "Me too" has lost up to this share.
+SHORT_TERMS = 15
+SHORT_SHARE = 0.4
 LITERAL_FLOOR = 0.5
 RECENCY_WEIGHT = 0.5
 
@@ -97,11 +100,18 @@ def weigh_lifting(score: float, length: float) -> float:
 
 
 def compute_prior(
-    by_person: float, by_machine: float, by_named: float, questions: float, is_anybody_named: float
+    by_person: float,
+    by_machine: float,
+    by_named: float,
+    questions: float,
+    length: float,
+    is_anybody_named: float,
 ) -> float:
     """Return the share of its rank that a turn keeps for its speaker (``memory.core.recall.speakers``)."""
     is_other = is_anybody_named * by_person * (1 - by_named)
     kept = (1 - OTHER_SPEAKER_SHARE * is_other) * (1 - MACHINE_SHARE * by_machine)
+    is_short = by_person * (length < SHORT_TERMS)
+    kept = kept * (1 - SHORT_SHARE * (is_short * (1 - length / SHORT_TERMS)))
     return kept * (1 - QUESTION_SHARE * questions)
 
 

@@ -9,7 +9,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from memory.core.recall.tokens import DEFAULT_LANGUAGE, extract_terms
+from memory.core.recall.tokens import (
+    DEFAULT_LANGUAGE,
+    MAX_SEARCHED_CHARACTERS,
+    extract_terms,
+)
 
 
 BY_PERSON: Final = ".:"  # the text is a turn of somebody who has a name
@@ -19,7 +23,7 @@ QUESTIONS: Final = ".?"
 WHOLE: Final = 255
 
 _SPEAKER = re.compile(r"([^\W\d_][^\n:：]{0,39})(?::\s|：)")
-_QUESTION = re.compile(r"[^.!?。！？\n]*[?？]")
+_SENTENCE = re.compile(r"[^.!?。！？\n]*(?:[.!?。！？\n]|$)")
 _MAX_NAME_WORDS = 4
 # Speakers that are roles. Those who use the product have no name in their turns, and ask about themselves.
 _PERSONS = frozenset(["user", "human", "用户"])
@@ -49,7 +53,7 @@ def find_marks(search_text: str, language: str = DEFAULT_LANGUAGE) -> Mapping[st
     if role in _MACHINES:
         return {BY_MACHINE: 1}
     marks = {BY_PERSON: 1, **dict.fromkeys(_name_marks(extract_terms(speaker[1], language)), 1)}
-    if share := _measure_questions(search_text[speaker.end() :].strip()):
+    if share := _measure_questions(search_text[speaker.end() : MAX_SEARCHED_CHARACTERS].strip()):
         marks[QUESTIONS] = share
     return marks
 
@@ -81,5 +85,6 @@ def _name_marks(terms: Iterable[str]) -> set[str]:
 
 
 def _measure_questions(text: str) -> int:
-    asked = sum(len(question) for question in _QUESTION.findall(text))
+    sentences = _SENTENCE.findall(text)
+    asked = sum(len(sentence) for sentence in sentences if sentence.endswith(("?", "？")))
     return round(WHOLE * asked / len(text)) if text else 0

@@ -319,6 +319,7 @@ def _compute_priors(
         _as_any(counts.get(BY_MACHINE, none)),
         _as_any(named),
         _as_any(counts.get(QUESTIONS, none) / WHOLE),
+        _as_any(register.lengths),
         int(named.any()),
     )
     return np.asarray(priors, dtype=np.float64)
