@@ -99,12 +99,12 @@ def _measure(sets: list[QuestionSet], options: argparse.Namespace) -> int:
     for question_set in sets:
         answers, refusals, times = _measure_ours(operator, question_set)
         ours = _compute_halves(answers)
-        others = {} if options.no_peers else _measure_peers(question_set, bm25s)
-        results = {f"ours, {options.embedder}": ours, **others}
+        peers = {} if options.no_peers else _measure_peers(question_set, bm25s)
+        results = {f"ours, {options.embedder}": ours, **peers}
         _print_table(question_set, results, times)
         print_refusals(refusals)
         name, p95 = question_set.name, compute_latency(times, 95)
-        qualities = {other: halves.held_out for other, halves in others.items()}
+        qualities = {peer: halves.held_out for peer, halves in peers.items()}
         bars += build_quality_bars(name, ours.held_out, qualities, goals)
         bars += [*build_refusal_bars(name, refusals), Bar(f"{name} p95", p95.median, MAX_MS, " ms")]
         measured[name] = {

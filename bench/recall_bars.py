@@ -15,7 +15,7 @@ MIN_REFUSED, MAX_REFUSED = 0.7, 0.05
 
 @dataclass(frozen=True)
 class Goals:
-    """The least figures on the half of a set that is held out; None: only better than the others."""
+    """The least figures on the half of a set that is held out; None: only better than the other rankers."""
 
     at_5: float | None = None
     at_10: float | None = None
@@ -40,7 +40,7 @@ GOALS_BY_WORDS = {
 
 
 def build_quality_bars(
-    name: str, ours: Quality, others: Mapping[str, Quality], goals: Mapping[str, Goals]
+    name: str, ours: Quality, peers: Mapping[str, Quality], goals: Mapping[str, Goals]
 ) -> list[Bar]:
     """Return the bars of a set: the goals, and the best of the other rankers in each figure."""
     bars = []
@@ -49,9 +49,9 @@ def build_quality_bars(
         goal: float | None = getattr(goals.get(name, Goals()), figure)
         if goal is not None:
             bars.append(Bar(f"{name} {title}", value, goal, at_least=True))
-        if others:
-            best = max(others, key=lambda other: getattr(others[other], figure))
-            limit: float = getattr(others[best], figure)
+        if peers:
+            best = max(peers, key=lambda peer: getattr(peers[peer], figure))
+            limit: float = getattr(peers[best], figure)
             bars.append(Bar(f"{name} {title}, {best}", value, limit, at_least=True))
     return bars
 

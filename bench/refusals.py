@@ -33,8 +33,8 @@ def ask_foreign_questions(asks: Sequence[tuple[Namespace, Ask]]) -> list[Answer]
         return []
     answers = []
     for (namespace, _), (_, ask) in pairwise([*asks, asks[0]]):
-        asked = (question for question in namespace.questions if question.is_held_out)
-        answers += [Answer(question, *ask(question.text)) for question in asked]
+        held_out = (question for question in namespace.questions if question.is_held_out)
+        answers += [Answer(question, *ask(question.text)) for question in held_out]
     return answers
 
 

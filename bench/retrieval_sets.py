@@ -73,16 +73,16 @@ class Quality:
 
 def compute_quality(answers: Sequence[Answer], *, held_out: bool) -> Quality:
     """Compute the quality of the answers to one half of the questions that can be answered."""
-    asked = [
+    half = [
         answer
         for answer in answers
         if answer.question.evidence and answer.question.is_held_out == held_out
     ]
-    total = len(asked) or 1
+    total = len(half) or 1
     return Quality(
-        sum(_compute_recall(answer, 5) for answer in asked) / total,
-        sum(_compute_recall(answer, 10) for answer in asked) / total,
-        sum(map(_compute_reciprocal_rank, asked)) / total,
+        sum(_compute_recall(answer, 5) for answer in half) / total,
+        sum(_compute_recall(answer, 10) for answer in half) / total,
+        sum(map(_compute_reciprocal_rank, half)) / total,
     )
 
 

@@ -80,19 +80,10 @@ def rank_texts(query: str, texts: Sequence[Text], *, language: str = DEFAULT_LAN
         scoring.combine_scores(words, context, text.similarity, weight)
         for words, context, text in zip(word_scores, context_scores, texts, strict=True)
     ]
-    lifting_scores = [
-        scoring.weigh_lifting(own, document.length)
-        for own, document in zip(own_scores, documents, strict=True)
-    ]
-    neighbour_scores = [
-        scoring.weigh_neighbours(
-            *(groups.get_score(lifting_scores, index, offset) for offset in _OFFSETS)
-        )
-        for index in range(len(texts))
-    ]
-    priors = (
-        _compute_priors(question, texts, documents, language) if has_context else [1.0] * len(texts)
-    )
+    neighbour_scores = _score_neighbours(own_scores, documents, groups)
+    priors = [1.0] * len(texts)
+    if has_context:
+        priors = _compute_priors(question, texts, documents, language)
     totals = [
         (own + nearby) * prior
         for own, nearby, prior in zip(own_scores, neighbour_scores, priors, strict=True)
@@ -177,6 +168,21 @@ def _add_context(documents: Sequence[_TermCounts], groups: _GroupIndex, index: i
     for document in context:
         counts.update(document.counts)
     return _TermCounts(counts, sum(document.length for document in context))
+
+
+def _score_neighbours(
+    scores: Sequence[float], documents: Sequence[_TermCounts], groups: _GroupIndex
+) -> list[float]:
+    lifting_scores = [
+        scoring.weigh_lifting(score, document.length)
+        for score, document in zip(scores, documents, strict=True)
+    ]
+    return [
+        scoring.weigh_neighbours(
+            *(groups.get_score(lifting_scores, index, offset) for offset in _OFFSETS)
+        )
+        for index in range(len(scores))
+    ]
 
 
 def _compute_priors(

@@ -109,10 +109,10 @@ def compute_prior(
 ) -> float:
     """Return the share of its rank that a turn keeps for its speaker (``memory.core.recall.speakers``)."""
     is_other = is_anybody_named * by_person * (1 - by_named)
-    kept = (1 - OTHER_SPEAKER_SHARE * is_other) * (1 - MACHINE_SHARE * by_machine)
+    share = (1 - OTHER_SPEAKER_SHARE * is_other) * (1 - MACHINE_SHARE * by_machine)
     is_short = by_person * (length < SHORT_TERMS)
-    kept = kept * (1 - SHORT_SHARE * (is_short * (1 - length / SHORT_TERMS)))
-    return kept * (1 - QUESTION_SHARE * questions)
+    share = share * (1 - SHORT_SHARE * (is_short * (1 - length / SHORT_TERMS)))
+    return share * (1 - QUESTION_SHARE * questions)
 
 
 def weigh_neighbours(two_before: float, before: float, after: float, two_after: float) -> float:

@@ -63,14 +63,14 @@ def list_asked_marks(terms: Iterable[str]) -> tuple[str, ...]:
     return (*sorted(_name_marks(terms)), BY_PERSON, BY_MACHINE, QUESTIONS)
 
 
-def read_turn(marks: Mapping[str, int], asked: Iterable[str]) -> Turn:
-    """Return what the marks of a text say; ``asked`` are the marks of the question."""
+def read_turn(marks: Mapping[str, int], question_marks: Iterable[str]) -> Turn:
+    """Return what the marks of a text say; ``question_marks`` are those of the question."""
     if not marks:
         return Turn()
     return Turn(
         marks.get(BY_PERSON, 0),
         marks.get(BY_MACHINE, 0),
-        int(any(mark in marks for mark in asked if is_name(mark))),
+        int(any(mark in marks for mark in question_marks if is_name(mark))),
         marks.get(QUESTIONS, 0) / WHOLE,
     )
 
@@ -86,5 +86,5 @@ def _name_marks(terms: Iterable[str]) -> set[str]:
 
 def _measure_questions(text: str) -> int:
     sentences = _SENTENCE.findall(text)
-    asked = sum(len(sentence) for sentence in sentences if sentence.endswith(("?", "？")))
-    return round(WHOLE * asked / len(text)) if text else 0
+    count = sum(len(sentence) for sentence in sentences if sentence.endswith(("?", "？")))
+    return round(WHOLE * count / len(text)) if text else 0

@@ -311,16 +311,16 @@ def _compute_priors(
     counts = {
         mark: _count_term(postings[mark], register) for mark in question.marks if mark in postings
     }
-    named = none
+    name_counts = none
     for mark in filter(is_name, counts):
-        named = named | counts[mark]
+        name_counts = name_counts | counts[mark]
     priors: Any = scoring.compute_prior(
         _as_any(counts.get(BY_PERSON, none)),
         _as_any(counts.get(BY_MACHINE, none)),
-        _as_any(named),
+        _as_any(name_counts),
         _as_any(counts.get(QUESTIONS, none) / WHOLE),
         _as_any(register.lengths),
-        int(named.any()),
+        int(name_counts.any()),
     )
     return np.asarray(priors, dtype=np.float64)
 
