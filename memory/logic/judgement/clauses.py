@@ -17,6 +17,18 @@ MAX_CLAUSES: Final = 6  # of one sentence
 
 _CODE_BLOCK: Final = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _QUOTED_LINE: Final = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
+_HEADER: Final = (
+    r"(?:from|to|cc|bcc|subject|date|sent|reply-to|von|an|betreff|datum|gesendet|de|à|objet|envoyé|para|asunto|fecha|"
+    r"enviado|assunto|data|da|a|oggetto|inviato|van|aan|onderwerp|verzonden|od|do|temat|wysłano|от|кому|тема|дата|"
+    r"kimden|kime|konu|tarih|发件人|收件人|主题|日期|抄送|寄件者|主旨|差出人|宛先|件名|보낸사람|받는사람|제목|من|إلى|الموضوع)"
+)
+_SUBJECT: Final = "@|subject|betreff|objet|asunto|assunto|oggetto|onderwerp|temat|тема|konu|主题|主旨|件名|제목|الموضوع"
+# A pasted mail: two lines of its head or more, and all that follows, up to a line of dashes. Where it ends otherwise
+# can't be told, and a fact that is missed does less harm than one about somebody else.
+_MAIL: Final = re.compile(
+    rf"^(?=(?:[^\n]+\n){{0,5}}?[^\n]*(?:{_SUBJECT}))[ \t]*{_HEADER}[ \t]*[:：][^\n]*\n(?:[ \t]*{_HEADER}[ \t]*[:：][^\n]*(?:\n|\Z))+.*?(?:^[ \t]*[-=_*]{{3,}}[ \t]*$|\Z)",
+    re.MULTILINE | re.DOTALL | re.IGNORECASE,
+)
 # A line that only a program or a log has.
 _CODE_LINE: Final = re.compile(
     r"^\s*(?:(?:def|class|import|from|return|const|let|var|function|public|SELECT|INSERT|UPDATE)\b.*[;:({*]"
@@ -50,8 +62,8 @@ _REMEMBER: Final = re.compile(
 
 
 def remove_foreign_text(text: str) -> str:
-    """Return the text without code, quoted lines and lines of a program: they aren't the person's own words."""
-    for pattern in (_CODE_BLOCK, _QUOTED_LINE, _CODE_LINE):
+    """Return the text without code, pasted mails, quoted lines and lines of a program: they aren't the person's own words."""
+    for pattern in (_CODE_BLOCK, _MAIL, _QUOTED_LINE, _CODE_LINE):
         text = pattern.sub("\n", text)
     return text
 

@@ -16,6 +16,13 @@ from memory.logic.judgement.clauses import list_splits, remove_introduction, spl
         ("> I live in Rome\nNice, isn't it?", ["Nice, isn't it?"]),
         ("```\nname = 'Tom'\n```\nWhy does it fail?", ["Why does it fail?"]),
         ("def f(x):\nexplain this", ["explain this"]),
+        (
+            "I live in Graz.\n\nFrom: ben@example.com\nSubject: Move\n\nI moved.",
+            ["I live in Graz."],
+        ),
+        ("Von: Ben\nBetreff: Umzug\n\nIch wohne in Rom.\n---\nIch in Graz.", ["Ich in Graz."]),
+        ("发件人：小王\n主题：搬家\n\n我住在上海。", []),
+        ("From: Berlin\nTo: Lyon\nI moved.", ["From: Berlin", "To: Lyon", "I moved."]),
         ("  ", []),
     ],
 )

@@ -132,3 +132,23 @@ def test_conversations_that_were_not_trained_on_are_judged_right(judge: Judge) -
     assert FILE.exists()
     assert sum(right for right, _ in passed.values()) >= 0.85 * sum(n for _, n in passed.values())
     assert passed["junk"][0] == passed["junk"][1]
+
+
+@pytest.mark.parametrize(
+    ("message", "facts"),
+    [
+        ("Ben wrote me this:\n\n> I am allergic to nuts.\n\nWhat should I answer?", []),
+        ("From: ben@example.com\nSubject: Move\n\nI moved to Turin.\n\nPlease summarize it.", []),
+        ("I work in Graz.\n\n> I work in Lima.", ["I work in Graz."]),
+        ("لا أشرب الشاي", ["لا أشرب الشاي"]),
+        ("هل أشرب الشاي؟", []),
+        ("من در شیراز زندگی نمی‌کنم", ["من در شیراز زندگی نمی‌کنم"]),
+        ("آیا من در شیراز زندگی می‌کنم؟", []),
+    ],
+)
+def test_words_of_others_and_questions_are_no_facts(
+    judge: Judge, message: str, facts: list[str]
+) -> None:
+    operations = judge.decide(judge.judge_message(message), [], [])
+
+    assert [operation.text for operation in operations] == facts
