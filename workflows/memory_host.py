@@ -1,6 +1,7 @@
 """The implementation of memory's ``Host``: what memory asks about workflows, runs and conversations."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 from uuid import UUID
 
@@ -62,8 +63,7 @@ class WorkflowsHost:
         """Return the members and the service account of a conversation or a run, and a run's own id, as it has notes."""
         if scope == "conversation":
             rows = Conversation.objects.unscoped().filter(team_id=team_id, key=key)
-            ids = rows.values_list(*_PARTICIPANTS).first()
-            return frozenset(filter(None, ids or ()))
+            return frozenset(filter(None, chain.from_iterable(rows.values_list(*_PARTICIPANTS))))
         if scope in ("run", "run_metadata"):
             runs = Run.objects.unscoped().filter(team_id=team_id, pk__in=_parse_uuids([key]))
             owners = runs.values_list("pk", *_PARTICIPANTS)

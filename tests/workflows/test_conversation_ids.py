@@ -4,8 +4,15 @@ from typing import Any
 
 import pytest
 
+from accounts.tenancy import tenant
+from memory import services
+from memory.models import Entry
+from memory.services import MemoryCaller
 from tests.factories.workflows import make_message, make_workflow
 from tests.support.cast import Cast
+from workflows.models import Conversation, Run
+from workflows.services.chat.conversations import open_conversation
+from workflows.services.chat.deletion import delete_conversation
 
 
 pytestmark = pytest.mark.django_db
@@ -65,3 +72,68 @@ def test_key_that_may_only_read_is_told_which_scope_it_has_not(cast: Cast, api_k
     assert (
         refused.json()["error"]["message"] == "This API key doesn't have the permission runs:write."
     )
+
+
+def turns(client: Any, key: str, **query: Any) -> Any:
+    return client.get("/api/v1/messages", {"conversation_id": key, **query})
+
+
+def test_same_person_has_a_conversation_of_that_id_in_each_workflow(
+    cast: Cast, api_key: Any
+) -> None:
+    key, first, second = api_key(cast.alice), *(make_workflow(cast.alice) for _ in range(2))
+    body = {"conversation_id": "trip", "user": "ana"}
+    assert [start(key, one, **body).status_code for one in (first, second, first)] == [202] * 3
+
+    with tenant([cast.team_a.pk]):
+        rows = Conversation.objects.unscoped().filter(key="trip")
+        assert {row.workflow_id for row in rows} == {first.pk, second.pk}
+        runs = Run.objects.unscoped().filter(conversation__in=rows)
+        pairs = set(runs.values_list("workflow_id", "conversation__workflow_id"))
+    assert pairs == {(one.pk, one.pk) for one in (first, second)}
+    unclear = turns(key, "trip")
+    assert (unclear.status_code, unclear.json()["error"]["problems"][0]["field"]) == (
+        422,
+        "workflow",
+    )
+    assert turns(key, "trip", workflow=first.pk).status_code == 200
+
+
+def test_another_person_has_no_conversation_of_that_id_in_any_workflow(
+    cast: Cast, api_key: Any
+) -> None:
+    key, first, second = api_key(cast.alice), *(make_workflow(cast.alice) for _ in range(2))
+    assert start(key, first, conversation_id="trip", user="ana").status_code == 202
+
+    for client, user in ((key, "ben"), (api_key(cast.alice), "ana"), (api_key(cast.bob), "ana")):
+        answer = start(client, second, conversation_id="trip", user=user)
+        assert (answer.status_code, answer.json()["error"]["message"]) == (
+            404,
+            "Conversation not found.",
+        )
+
+
+def test_memory_of_a_conversation_is_shared_and_stays_with_the_last_one(
+    cast: Cast, api_key: Any
+) -> None:
+    first, second = (make_workflow(cast.alice) for _ in range(2))
+    own = str(cast.alice.user.pk)
+    rows = [
+        open_conversation(
+            cast.alice.principal,
+            workflow=one,
+            subject=own,
+            subject_user_id=cast.alice.user.pk,
+            key="trip",
+        )
+        for one in (first, second)
+    ]
+    caller = MemoryCaller(cast.alice.principal, cast.team_a.pk)
+    services.remember(caller, namespace="conv:trip", key="to", value="Bern")
+
+    delete_conversation(cast.alice.principal, conversation=rows[0])
+    assert [hit.value for hit in services.recall(caller, namespace="conv:trip")] == ["Bern"]
+
+    delete_conversation(cast.alice.principal, conversation=rows[1])
+    with tenant([cast.team_a.pk]):
+        assert not Entry.objects.unscoped().living().filter(namespace__text="conv:trip").exists()

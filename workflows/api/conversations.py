@@ -20,6 +20,7 @@ from workflows.schemas.conversations import (
     ConversationIn,
     ConversationListQuery,
     ConversationOut,
+    ConversationQuery,
     MessageListQuery,
     MessageOut,
     SuggestionsOut,
@@ -59,7 +60,7 @@ def list_messages(request: HttpRequest, query: Query[MessageListQuery]) -> Keyse
     """
     principal = get_principal(request)
     conversation = selectors.find_conversation_by_key(
-        principal, get_current_team_id(request), query.conversation_id
+        principal, get_current_team_id(request), query.conversation_id, query.workflow
     )
 
     def read(before: int | None, limit: int) -> Rows[Message]:
@@ -82,13 +83,13 @@ def suggest_questions(request: HttpRequest, query: Query[SuggestionsQuery]) -> d
     its answers. Fails with NotPublished for a workflow that isn't published.
     """
     principal = get_principal(request)
-    if (query.workflow is None) == (query.conversation_id is None):
-        raise InvalidValue(_("Name a workflow or a conversation_id."), field="workflow")
-    if query.workflow is not None:
+    if query.conversation_id is None:
+        if query.workflow is None:
+            raise InvalidValue(_("Name a workflow or a conversation_id."), field="workflow")
         workflow = selectors.find_workflow(principal, query.workflow)
         return _describe_opening(_load_features(workflow))
     conversation = selectors.find_conversation_by_key(
-        principal, get_current_team_id(request), query.conversation_id or ""
+        principal, get_current_team_id(request), query.conversation_id, query.workflow
     )
     features = _load_features(conversation.workflow)
     if not conversation.dialogue_count:
@@ -103,12 +104,15 @@ def suggest_questions(request: HttpRequest, query: Query[SuggestionsQuery]) -> d
     "/conversations/{path:conversation_id}", response=ConversationOut, summary="Name a conversation"
 )
 def rename_conversation(
-    request: HttpRequest, conversation_id: str, body: ConversationIn
+    request: HttpRequest,
+    conversation_id: str,
+    body: ConversationIn,
+    query: Query[ConversationQuery],
 ) -> Conversation:
     """Name a conversation by the ``conversation_id`` of its runs. Fails with NotFound if it isn't yours."""
     principal = get_principal(request)
     conversation = selectors.find_conversation_by_key(
-        principal, get_current_team_id(request), conversation_id
+        principal, get_current_team_id(request), conversation_id, query.workflow
     )
     return conversations.rename(principal, conversation=conversation, name=body.name)
 
@@ -116,14 +120,17 @@ def rename_conversation(
 @router.delete(
     "/conversations/{path:conversation_id}", response={204: None}, summary="Delete a conversation"
 )
-def delete_conversation(request: HttpRequest, conversation_id: str) -> Status[None]:
+def delete_conversation(
+    request: HttpRequest, conversation_id: str, query: Query[ConversationQuery]
+) -> Status[None]:
     """Delete a conversation with its turns, feedback, variables, ended runs and its own memory.
 
-    What was remembered of its person stays. Fails with NotFound if it isn't yours.
+    What was remembered of its person stays, and so does memory that it shares with a conversation of yours in another
+    workflow. Fails with NotFound if it isn't yours.
     """
     principal = get_principal(request)
     conversation = selectors.find_conversation_by_key(
-        principal, get_current_team_id(request), conversation_id
+        principal, get_current_team_id(request), conversation_id, query.workflow
     )
     delete(principal, conversation=conversation)
     return Status(204, None)

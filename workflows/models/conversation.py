@@ -15,9 +15,10 @@ def new_key() -> str:
 
 
 class Conversation(Personal):
-    """A conversation. ``key`` is the value of ``sys.conversation_id``, unique in the team.
+    """A conversation. ``key`` is the value of ``sys.conversation_id``, unique in the workflow.
 
-    It names a memory namespace, so it never moves from one workflow or person to another.
+    It names a memory namespace of the team, so conversations with the same key, each of another workflow, are always of
+    the same person, which ``open_conversation`` checks.
     """
 
     workflow_lookup = "workflow_id"
@@ -42,7 +43,9 @@ class Conversation(Personal):
         verbose_name_plural = _("conversations")
         ordering = ["-created_at", "-id"]
         constraints = [
-            models.UniqueConstraint(fields=["team", "key"], name="conversation_key_once")
+            models.UniqueConstraint(
+                fields=["team", "key", "workflow"], name="conversation_key_once_a_workflow"
+            )
         ]
         indexes = [
             models.Index(

@@ -35,7 +35,13 @@ class ConversationOut(Schema):
     last_message_at: datetime | None
 
 
-class MessageListQuery(Body):
+class ConversationQuery(Body):
+    """The workflow of a conversation, which is needed only if conversations of several workflows have its id."""
+
+    workflow: UUID | None = None
+
+
+class MessageListQuery(ConversationQuery):
     conversation_id: Annotated[str, Field(min_length=1, max_length=255)]
 
 
@@ -51,7 +57,7 @@ class MessageOut(Schema):
 
 
 class SuggestionsQuery(Body):
-    """Either a workflow, whose opening is returned, or a conversation."""
+    """A workflow, whose opening is returned, or a conversation; both where several workflows have its id."""
 
     workflow: UUID | None = None
     conversation_id: Annotated[str, Field(min_length=1, max_length=255)] | None = None

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from uuid import UUID
 
+from django.db import connection
 from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -32,10 +33,11 @@ def open_conversation(
     key: str | None = None,
     variables: Mapping[str, Json] | None = None,
 ) -> Conversation:
-    """Return the conversation with this key, or a new one.
+    """Return the workflow's conversation with this key, or a new one.
 
-    Raises NotFound for the key of another user, workflow or subject: it names a memory namespace, so access to the
-    conversation would be access to that memory.
+    Raises NotFound for the key of another user or subject in any workflow of the team: it names a memory namespace, so
+    access to the conversation would be access to that memory. The same person's conversations in several workflows have
+    messages of their own, and share this memory.
     """
     permissions.check_run(principal, workflow)
     if key is not None:
@@ -58,17 +60,29 @@ def open_conversation(
         # and cannot deadlock at the rows that they write later.
         conversation = (
             Conversation.objects.visible_to(principal)
-            .filter(team_id=workflow.team_id, key=new.key)
+            .filter(team_id=workflow.team_id, workflow=workflow, key=new.key)
             .select_for_update(of=("self",), no_key=True)
             .first()
         )
-        if (
-            conversation is None
-            or conversation.workflow_id != workflow.pk
-            or conversation.subject != subject
-        ):
+        if conversation is None or conversation.subject != subject:
             raise NotFound(_("Conversation not found."), field="conversation_id")
+        if key is not None and conversation.pk == new.pk:
+            _check_same_person(principal, new)
         return conversation
+
+
+def _check_same_person(principal: Principal, new: Conversation) -> None:
+    """Raise NotFound, which takes the new row back, if its key is that of another user or subject in the team.
+
+    The lock lets only one of several people begin a conversation with a new key, each in another workflow.
+    """
+    lock = "SELECT pg_advisory_xact_lock(hashtext('conversation-key'), hashtext(%s))"
+    with connection.cursor() as cursor:
+        cursor.execute(lock, [f"{new.team_id} {new.key}"])
+    same_key = Conversation.objects.unscoped().filter(team_id=new.team_id, key=new.key)
+    own = Conversation.objects.visible_to(principal).filter(subject=new.subject)
+    if same_key.exclude(pk__in=own.filter(key=new.key).values("pk")).exists():
+        raise NotFound(_("Conversation not found."), field="conversation_id")
 
 
 def add_message(conversation: Conversation, *, run: Run, query: str, answer: str) -> None:

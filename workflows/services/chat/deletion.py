@@ -16,14 +16,15 @@ def delete_conversation(principal: Principal, *, conversation: Conversation) -> 
     """Delete the conversation with its messages, feedback, variables, ended runs, and the memory that is its own.
 
     A turn that is still running is stopped; its run stays until its days are over. What was remembered of the person
-    stays, as it does when a run is deleted.
+    stays, as it does when a run is deleted, and so does memory that a conversation in another workflow shares.
     """
     permissions.check_change_conversation(principal, conversation)
     with tenant([conversation.team_id]):
         runs = Run.objects.visible_to(principal).filter(conversation=conversation)
         for run in runs.select_related("workflow", "api_key").order_by("pk"):
             _delete_turn(principal, run)
-        _forget_memory(principal, conversation.team_id, conversation.key)
+        if not _is_memory_shared(conversation):
+            _forget_memory(principal, conversation.team_id, conversation.key)
         Conversation.objects.unscoped().filter(pk=conversation.pk).delete()
         audit_lines.record(principal, conversation, "conversation.deleted")
 
@@ -34,6 +35,13 @@ def _delete_turn(principal: Principal, run: Run) -> None:
         return
     cancel_run(principal, run)
     Feedback.objects.unscoped().filter(run=run).delete()
+
+
+def _is_memory_shared(conversation: Conversation) -> bool:
+    same_key = Conversation.objects.unscoped().filter(
+        team_id=conversation.team_id, key=conversation.key
+    )
+    return same_key.exclude(pk=conversation.pk).exists()
 
 
 def _forget_memory(principal: Principal, team_id: UUID, key: str) -> None:
