@@ -30,8 +30,9 @@ class Memory:
         operations = judge.decide(judge.judge_message(text), known, self.latest)
         self.latest = []
         for operation in operations:
-            for target in operation.targets:
-                self.facts.pop(target, None)
+            if operation.action is not Action.ASK:  # the person would choose
+                for target in operation.targets:
+                    self.facts.pop(target, None)
             is_new = operation.text not in self.facts.values()
             if operation.action in (Action.ADD, Action.REPLACE) and is_new:
                 self.count += 1
