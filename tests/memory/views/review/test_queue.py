@@ -210,7 +210,7 @@ def test_dry_run_shows_every_field_and_changes_nothing(
     page = words_of(alice.client.get(at(queue["contradiction"].id), {"panel": "try"}, headers=HTMX))
 
     assert "Changes if accepted" in page
-    assert "replaced_by" in page
+    assert "Held until" in page
     assert {one.state for one in proposals_of(alice)} == {ReviewState.OPEN}
 
 
