@@ -86,6 +86,13 @@ def test_visitor_forgets_one_and_all(visitor: Visitor, execute: Execute):
     assert (len(entries), list_memories(visitor)) == (2, set())
 
 
+@pytest.fixture
+def judged(settings: Any) -> None:
+    """Messages are judged by the language encoder, as in the default installation."""
+    settings.MEMORY_EMBEDDER = "local"
+
+
+@pytest.mark.usefixtures("judged")
 def test_visitor_is_told_what_was_forgotten_and_undoes_it(
     visitor: Visitor, stranger: Visitor, execute: Execute
 ):
@@ -103,6 +110,7 @@ def test_visitor_is_told_what_was_forgotten_and_undoes_it(
     assert list_memories(visitor) == {entry}
 
 
+@pytest.mark.usefixtures("judged")
 def test_visitor_chooses_what_to_forget(visitor: Visitor, stranger: Visitor, execute: Execute):
     execute(visitor.say("My mobile number is 555-0142."))
     execute(visitor.say("My office number is also known, it is 555-0199."))

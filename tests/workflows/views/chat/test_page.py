@@ -186,8 +186,8 @@ def test_turn_says_what_was_forgotten_and_undoes_it(alice: Person, open_chat: Wo
     assert f'hx-post="{undo}"' in shown
     undone = text_of(alice.client.post(undo, {"entry": entry.id}, headers=HTMX))
     assert "Remembered again: My number is 555-0142." in undone
-    caller = MemoryCaller(alice.principal, alice.team.pk)
-    assert memory.get_entry(caller, entry_id=entry.id).value == entry.value
+    restored = memory.get_entry(MemoryCaller(alice.principal, alice.team.pk), entry_id=entry.id)
+    assert restored.value == "My number is 555-0142."
 
 
 def test_undo_says_if_the_same_was_said_again(alice: Person, open_chat: Workflow) -> None:
