@@ -121,19 +121,21 @@ def _decide_to_forget(
     clause: Clause, known_facts: Sequence[Related], center: Floats, latest: Sequence[str]
 ) -> Operation | None:
     """Forget what is meant. If two things could be meant, the person is asked, and nothing is forgotten."""
-    meant = list_meant(clause, known_facts, center)
-    if not meant:
+    candidates = list_meant(clause, known_facts, center)
+    if not candidates:
         targets = tuple(latest)
         return Operation(Action.FORGET, targets=targets, evidence=clause.text) if targets else None
     if _ALL.search(clause.text):
-        chosen, is_clear = meant, True
+        selection, is_clear = candidates, True
     else:
-        chosen = choose_meant(clause, meant)
-        first = chosen[0].text
-        is_clear = all(shares_value(clause.text, first, fact.text) for fact in chosen[1:])
+        selection = choose_meant(clause, candidates)
+        first = selection[0].text
+        is_clear = all(shares_value(clause.text, first, fact.text) for fact in selection[1:])
     action = Action.FORGET if is_clear else Action.ASK
-    evidence = list_evidence(chosen, [related.fact for related in known_facts]) if is_clear else []
-    targets = (*(fact.id for fact in chosen), *(fact.id for fact in evidence))
+    evidence = (
+        list_evidence(selection, [related.fact for related in known_facts]) if is_clear else []
+    )
+    targets = (*(fact.id for fact in selection), *(fact.id for fact in evidence))
     return Operation(action, targets=targets, evidence=clause.text)
 
 
@@ -219,7 +221,7 @@ def contradicts(clause: Clause, fact: Clause, center: Floats) -> bool:
 
 def list_meant(clause: Clause, known_facts: Sequence[Related], center: Floats) -> list[Meant]:
     """Return the known facts that a wish to forget may mean, the nearest first."""
-    meant = []
+    possible = []
     for related in known_facts:
         likeness = compare(clause, related.clause, center)
         same = likeness.topic_share >= MIN_TOPIC and _is_same_person(
@@ -228,11 +230,11 @@ def list_meant(clause: Clause, known_facts: Sequence[Related], center: Floats) -
         is_near = likeness.nearness >= MIN_POSSIBLE and (same or likeness.has_word)
         if is_near or (same and likeness.is_single):
             is_sure = likeness.nearness >= MIN_FORGOTTEN or (same and likeness.is_single)
-            meant.append(
+            possible.append(
                 Meant(related.fact.id, related.fact.text, likeness.nearness, is_sure=is_sure)
             )
-    found = sorted(meant, key=lambda fact: (-fact.nearness, fact.id))
-    return found if any(fact.is_sure for fact in found) else []
+    candidates = sorted(possible, key=lambda fact: (-fact.nearness, fact.id))
+    return candidates if any(fact.is_sure for fact in candidates) else []
 
 
 def choose_meant(clause: Clause, meant: Sequence[Meant]) -> list[Meant]:
@@ -241,18 +243,18 @@ def choose_meant(clause: Clause, meant: Sequence[Meant]) -> list[Meant]:
     Of facts that are equally near, those with most of the words of the wish are meant: "my sister Anna".
     """
     words = _list_words(clause.text)
-    near = [fact for fact in meant if fact.nearness >= meant[0].nearness - MAX_BEHIND]
-    shared = {fact.id: len(words & _list_words(fact.text)) for fact in near}
+    nearest = [fact for fact in meant if fact.nearness >= meant[0].nearness - MAX_BEHIND]
+    shared = {fact.id: len(words & _list_words(fact.text)) for fact in nearest}
     most = max(shared.values())
-    chosen = [fact for fact in near if shared[fact.id] == most]
-    same = [fact for fact in meant if shares_value(clause.text, chosen[0].text, fact.text)]
-    return [*chosen, *(fact for fact in same if fact not in chosen)]
+    selection = [fact for fact in nearest if shared[fact.id] == most]
+    same = [fact for fact in meant if shares_value(clause.text, selection[0].text, fact.text)]
+    return [*selection, *(fact for fact in same if fact not in selection)]
 
 
-def list_evidence(chosen: Sequence[Meant], known_facts: Sequence[KnownFact]) -> list[KnownFact]:
-    """Return the other facts that have a long number of the chosen ones, such as a phone number in other words."""
-    numbers = frozenset(number for fact in chosen for number in _list_numbers(fact.text))
-    ids = {fact.id for fact in chosen}
+def list_evidence(selection: Sequence[Meant], known_facts: Sequence[KnownFact]) -> list[KnownFact]:
+    """Return the other facts that have a long number of the selected ones, such as a phone number in other words."""
+    numbers = frozenset(number for fact in selection for number in _list_numbers(fact.text))
+    ids = {fact.id for fact in selection}
     return [
         f for f in known_facts if f.id not in ids and not numbers.isdisjoint(_list_numbers(f.text))
     ]

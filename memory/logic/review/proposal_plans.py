@@ -128,30 +128,30 @@ def _plan_merge(proposal: Proposal, entries: list[MemoryEntry]) -> Iterable[Entr
 
 
 def _plan_succession(
-    new: StoreParams, successor: MemoryEntry, former: MemoryEntry
+    new: StoreParams, successor: MemoryEntry, predecessor: MemoryEntry
 ) -> Iterable[EntryChange]:
     """Let the first entry take the place of the second, which stays with the time until which it held.
 
     It held until the later of both was said. There is nothing to do if one of them holds no longer anyway.
     """
-    if successor.valid_until is not None or former.valid_until is not None:
+    if successor.valid_until is not None or predecessor.valid_until is not None:
         return
     value = new.value if new.key == successor.key else successor.value
-    after = replace(build_restore_params(successor), value=value, replaces=former.id)
+    after = replace(build_restore_params(successor), value=value, replaces=predecessor.id)
     yield EntryChange(successor.key, successor, after)
     ended = replace(
-        build_restore_params(former),
-        valid_until=_find_end(successor, former),
+        build_restore_params(predecessor),
+        valid_until=_find_end(successor, predecessor),
         replaced_by=successor.id,
     )
-    yield EntryChange(former.key, former, ended)
+    yield EntryChange(predecessor.key, predecessor, ended)
 
 
-def _find_end(successor: MemoryEntry, former: MemoryEntry) -> datetime | None:
-    starts = [entry.valid_from or entry.created_at for entry in (successor, former)]
+def _find_end(successor: MemoryEntry, predecessor: MemoryEntry) -> datetime | None:
+    starts = [entry.valid_from or entry.created_at for entry in (successor, predecessor)]
     latest = max((start for start in starts if start is not None), default=None)
     # What was said last and doesn't hold has held for an instant: a time must have a length.
-    is_instant = latest is not None and latest == former.valid_from
+    is_instant = latest is not None and latest == predecessor.valid_from
     return latest + timedelta(microseconds=1) if latest and is_instant else latest
 
 

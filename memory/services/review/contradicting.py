@@ -1,4 +1,4 @@
-"""Notice that something that was just stored contradicts what is known, and propose it for review.
+"""Notice that something that was just stored contradicts what is candidates, and propose it for review.
 
 Nothing is decided here: both entries stay as they are until a person chooses.
 """
@@ -59,8 +59,8 @@ def _is_comparable(entry: MemoryEntry) -> bool:
 def _propose(caller: MemoryCaller, entry: MemoryEntry) -> int:
     with tenant([caller.team_id]):
         namespace = rows.find_namespace(caller.team_id, entry.namespace)
-        known = _list_known(namespace, entry) if namespace else []
-    proposals = [_build_proposal(found) for found in _find_contradictions(entry, known)]
+        candidates = _list_known(namespace, entry) if namespace else []
+    proposals = [_build_proposal(conflict) for conflict in _find_contradictions(entry, candidates)]
     if not proposals:
         return 0
     with open_namespace(caller, "write", "memory.proposed", namespace=entry.namespace) as access:
@@ -76,28 +76,32 @@ def _list_known(namespace: Namespace, entry: MemoryEntry) -> list[MemoryEntry]:
     now = timezone.now()
     holding = rows.find_visible(namespace, now, holding_at=now)
     newest = holding.filter(category=FACT, tier=Tier.LONG_TERM.value).order_by("-updated_at", "-id")
-    found = [rows.build_entry(row, namespace.text) for row in newest[: MAX_COMPARED + 1]]
-    others = [each for each in found if each.id != entry.id]
-    return [each for each in others if _is_comparable(each)] if len(others) < len(found) else []
+    entries = [rows.build_entry(row, namespace.text) for row in newest[: MAX_COMPARED + 1]]
+    rest = [each for each in entries if each.id != entry.id]
+    return [each for each in rest if _is_comparable(each)] if len(rest) < len(entries) else []
 
 
 def _find_contradictions(
-    entry: MemoryEntry, known: Sequence[MemoryEntry]
+    entry: MemoryEntry, candidates: Sequence[MemoryEntry]
 ) -> Sequence[Contradiction]:
-    by_words = find_contradictions(entry, known)
-    found = {
+    by_words = find_contradictions(entry, candidates)
+    conflicting_ids = {
         each.id for contradiction in by_words for each in (contradiction.older, contradiction.newer)
     }
     judge, attribute = find_judge(), entry.metadata.get(ATTRIBUTE)
     if judge is None or (attribute is not None and attribute not in SINGLE_ATTRIBUTES):
         return by_words
     # Another attribute is no contradiction; what has none was stored by a program, which says nothing about it.
-    unlike = [e for e in known if {attribute, e.metadata.get(ATTRIBUTE)} <= {attribute, None}]
-    facts = [KnownFact(e.id, get_single_text(e.value) or "") for e in unlike if e.id not in found]
+    unlike = [e for e in candidates if {attribute, e.metadata.get(ATTRIBUTE)} <= {attribute, None}]
+    facts = [
+        KnownFact(e.id, get_single_text(e.value) or "")
+        for e in unlike
+        if e.id not in conflicting_ids
+    ]
     ids = (
         set(judge.find_contradicting(get_single_text(entry.value) or "", facts)) if facts else set()
     )
-    by_meaning = [_build_contradiction(entry, each) for each in known if each.id in ids]
+    by_meaning = [_build_contradiction(entry, each) for each in candidates if each.id in ids]
     return [*by_words, *by_meaning]
 
 

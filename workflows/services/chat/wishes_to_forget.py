@@ -32,6 +32,11 @@ class Wishes:
         """Return whether the person still has to choose."""
         return bool(self.choices) and not any(entry.is_forgotten for entry in self.choices)
 
+    @property
+    def settled(self) -> "Sequence[memory_app.ForgettableEntry]":
+        """Return what was forgotten, restored since or not, and what the person chose."""
+        return [*self.forgotten, *(entry for entry in self.choices if entry.is_forgotten)]
+
 
 NO_WISHES = Wishes()
 
@@ -46,16 +51,16 @@ def load_wishes(
     principal: Principal, team_id: UUID, events: Iterable[RunEvent]
 ) -> Mapping[UUID, Wishes]:
     """Return the wishes by run. Of the events, those about memory that is the person's or shared count."""
-    found: dict[UUID, _Found] = defaultdict(_Found)
+    wishes: dict[UUID, _Found] = defaultdict(_Found)
     for event in events:
         if event.name in WISH_EVENTS and event.data.get("scope") not in HIDDEN_SCOPES:
-            _add(found[event.run_id], event)
-    if not found:
+            _add(wishes[event.run_id], event)
+    if not wishes:
         return {}
     entries = memory_app.load_forgettable(
         memory_app.MemoryCaller(principal, team_id),
-        entry_ids=[entry_id for each in found.values() for entry_id in each.choice_ids],
-        steps=[step for each in found.values() for step in each.steps],
+        entry_ids=[entry_id for each in wishes.values() for entry_id in each.choice_ids],
+        steps=[step for each in wishes.values() for step in each.steps],
     )
     choices = {entry.id: entry for entry in entries if entry.step is None}
     return {
@@ -63,7 +68,7 @@ def load_wishes(
             [entry for entry in entries if entry.step in each.steps],
             [choices[entry_id] for entry_id in each.choice_ids if entry_id in choices],
         )
-        for run_id, each in found.items()
+        for run_id, each in wishes.items()
     }
 
 
@@ -82,8 +87,8 @@ def is_dry_run(run: Run) -> bool:
 def forget_chosen(principal: Principal, *, run: Run, entry_ids: Collection[str]) -> None:
     """Forget the entries, which are among those that the chat asked about. Raise NotFound for any other."""
     wishes = find_wishes(principal, run)
-    chosen = _select(wishes.choices, entry_ids)
-    living = [entry.id for entry in chosen if not entry.is_forgotten]
+    selection = _select(wishes.choices, entry_ids)
+    living = [entry.id for entry in selection if not entry.is_forgotten]
     if living:
         caller = memory_app.MemoryCaller(principal, run.team_id)
         memory_app.forget_many(caller, entry_ids=living, reason="chosen in the chat")
@@ -95,7 +100,7 @@ def restore_forgotten(principal: Principal, *, run: Run, entry_id: str) -> None:
     Raise AlreadyExists if there is another entry in its place by now.
     """
     wishes = find_wishes(principal, run)
-    (entry, *_others) = _select([*wishes.forgotten, *wishes.choices], [entry_id])
+    entry = _select([*wishes.forgotten, *wishes.choices], [entry_id])[0]
     if entry.is_forgotten:
         caller = memory_app.MemoryCaller(principal, run.team_id)
         memory_app.restore(caller, entry_id=entry.id, reason="undone in the chat")
@@ -110,9 +115,9 @@ def _select(
     return selected
 
 
-def _add(found: _Found, event: RunEvent) -> None:
+def _add(wish: _Found, event: RunEvent) -> None:
     if event.name == MemoryForgotten.name:
-        found.steps.append((str(event.run_id), str(event.data.get("node", ""))))
+        wish.steps.append((str(event.run_id), str(event.data.get("node", ""))))
         return
     for entry in event.data.get("entries") or ():
-        found.choice_ids.append(UUID(str(entry["id"])))
+        wish.choice_ids.append(UUID(str(entry["id"])))

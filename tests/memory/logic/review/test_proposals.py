@@ -28,12 +28,10 @@ from memory.logic.review.proposal_rules import (
 from memory.logic.review.proposals import (
     NEXT_STATES,
     ChangeKind,
-    Choice,
     Proposal,
     ReviewState,
     Target,
     change_state,
-    choose_holder,
     compute_fingerprint,
 )
 from memory.providers.in_memory import InMemoryProvider
@@ -425,36 +423,6 @@ def test_contradiction_is_proposed_and_settled_only_by_a_person():
     assert (former.valid_until, former.replaced_by) == (newer.created_at, newer.id)
     assert (current.value, current.replaces) == ("Alice lives in Berlin", old.id)
     assert one.reason == "value: alice: home"
-
-
-def test_older_of_two_that_contradict_each_other_may_hold_instead():
-    entries = provider()
-    old = stored(entries, "old", "Alice lives in Lyon")
-    newer = stored(entries, "newer", "Alice lives in Berlin", source=Source(run_id="r2"))
-    [found] = find_contradictions(newer, [old])
-    one = propose_replacement(found, counting(), author="curation")
-
-    applied = apply_proposal(choose_holder(one, Choice.OLDER), entries)
-
-    assert set(state(entries)) == {"old"}
-    former = find_entry(entries, one.namespace, "newer")
-    assert former is not None
-    assert (former.valid_until, former.replaced_by) == (newer.created_at, old.id)
-    undo_proposal(applied, entries, CLOCK())
-    assert set(state(entries)) == {"old", "newer"}
-
-
-def test_nothing_is_decided_about_what_holds_no_longer():
-    entries = provider()
-    old = stored(entries, "old", "Alice lives in Lyon")
-    newer = stored(entries, "newer", "Alice lives in Berlin")
-    [found] = find_contradictions(newer, [old])
-    one = propose_replacement(found, counting(), author="curation")
-    apply_proposal(one, entries)
-
-    diff = plan_changes(one, partial(find_entry, entries, one.namespace))
-
-    assert [problem for _key, problem in diff.problems] == [PlanProblem.NOTHING_TO_DO]
 
 
 def test_what_looks_alike_is_proposed_to_be_merged():
