@@ -6,7 +6,9 @@ document.addEventListener("click", ({ target }) => { chosen = target.closest(".p
 function focusChoice() {
   const part = chosen && document.getElementById(chosen);
   const button = part?.matches("[data-memory]") ? part.querySelector(".prompt-use [aria-pressed=true]") : part;
-  if (document.activeElement === document.body) button?.focus();
+  const { activeElement } = document;
+  if (activeElement === document.body || activeElement === part) button?.focus();
+  chosen = null;
 }
 document.addEventListener("htmx:afterSettle", focusChoice);
 
