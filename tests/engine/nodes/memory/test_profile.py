@@ -44,7 +44,7 @@ def recall(**data: Any) -> Any:
     return node("found", "memory-recall", **settings)
 
 
-OUTPUTS = {"text": ["found", "text"], "results": ["found", "results"]}
+OUTPUTS: dict[str, Any] = {"text": ["found", "text"], "results": ["found", "results"]}
 
 
 async def test_text_begins_with_the_profile_and_has_no_entry_twice_and_none_without_consent() -> (

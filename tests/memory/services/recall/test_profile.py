@@ -38,12 +38,12 @@ def fill(person: Person) -> None:
 def test_profile_is_read_with_always_as_the_reason(alice: Person) -> None:
     fill(alice)
 
-    profile = recall_profile(in_run(alice, run_id="r5"), injected=True)
+    profile = recall_profile(in_run(alice), injected=True)
 
     assert [entry.key for entry in profile.entries] == ["pinned", "name"]
     with tenant([alice.team.id]):
         reads = list(
-            Read.objects.unscoped().filter(run_id="r5").values("score", "explain", "injected")
+            Read.objects.unscoped().filter(run_id="r1").values("score", "explain", "injected")
         )
         audit = AuditEntry.objects.unscoped().filter(action="memory.recalled").order_by("-seq")[0]
     assert reads == [{"score": None, "explain": {"always": 1.0}, "injected": True}] * 2

@@ -57,14 +57,27 @@ def test_choice_is_kept_and_shown_in_card_and_profile(alice: Person, use: str) -
 
 
 @pytest.mark.parametrize("page", ["about/", ""])
-def test_choice_works_without_scripts_and_a_wrong_one_is_named(alice: Person, page: str) -> None:
+def test_choice_works_without_scripts(alice: Person, page: str) -> None:
     entry = remember(alice, "home")
 
     assert post(alice, entry, "always", page).status_code == 302
     assert read_use(entry, alice) == "always"
-    answer = post(alice, entry, "sometimes", page)
-    assert "use: Choose always" in markup_of(alice.client.get(answer.url))
+    assert post(alice, entry, "sometimes", page).status_code == 302
     assert read_use(entry, alice) == "always"
+
+
+@pytest.mark.parametrize("shape", ["card", "profile"])
+def test_choice_that_is_none_is_named_where_it_was_made(alice: Person, shape: str) -> None:
+    entry = remember(alice, "home")
+
+    answer = alice.client.post(
+        f"/memory/about/entries/{entry.id}/use/",
+        {"use": "sometimes", "shape": shape},
+        headers=HTMX,
+    )
+
+    assert markup_of(answer).count("use: Choose always, only when relevant, or never.") == 1
+    assert read_use(entry, alice) == "auto"
 
 
 @pytest.mark.parametrize("page", ["about/", ""])
