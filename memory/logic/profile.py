@@ -66,9 +66,9 @@ class Usable(Protocol):
 
 def get_prompt_use(entry: Usable) -> PromptUse:
     """Return how the entry is used: what the person chose, or else what follows from what it is."""
-    chosen = PromptUse(entry.prompt_use)
-    if chosen is not PromptUse.AUTO:
-        return chosen
+    choice = PromptUse(entry.prompt_use)
+    if choice is not PromptUse.AUTO:
+        return choice
     return PromptUse.ALWAYS if _find_place(entry.metadata) else PromptUse.RELEVANT
 
 
@@ -85,8 +85,8 @@ def build_profile(hits: Iterable[MemoryEntry]) -> Profile:
     entries: list[MemoryEntry] = []
     left_out: list[MemoryEntry] = []
     tokens = HEADING_TOKENS
-    wanted = [hit for hit in hits if get_prompt_use(hit) is PromptUse.ALWAYS]
-    for entry in sorted(wanted, key=_get_rank):
+    candidates = [hit for hit in hits if get_prompt_use(hit) is PromptUse.ALWAYS]
+    for entry in sorted(candidates, key=_get_rank):
         size = _count_tokens(entry.value)
         if tokens + size > MAX_TOKENS:
             left_out.append(entry)
@@ -108,9 +108,9 @@ def keep_prompt_use(params: StoreParams, previous: Usable | None) -> StoreParams
 
 def inherit_prompt_use(replaced: Sequence[Usable]) -> PromptUse:
     """Return what was chosen for the entries whose place a new one takes; ``never`` outweighs the others."""
-    chosen = {PromptUse(entry.prompt_use) for entry in replaced}
+    choices = {PromptUse(entry.prompt_use) for entry in replaced}
     order = (PromptUse.NEVER, PromptUse.ALWAYS, PromptUse.RELEVANT)
-    return next((use for use in order if use in chosen), PromptUse.AUTO)
+    return next((use for use in order if use in choices), PromptUse.AUTO)
 
 
 def _count_tokens(value: Json) -> int:

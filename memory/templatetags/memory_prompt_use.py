@@ -16,7 +16,7 @@ register = template.Library()
 CHOICES: Final = (PromptUse.ALWAYS, PromptUse.RELEVANT, PromptUse.NEVER)
 
 
-@register.inclusion_tag("memory/entries/_prompt_use.html", takes_context=True)
+@register.inclusion_tag("memory/access/_prompt_use.html", takes_context=True)
 def prompt_use_form(
     context: Mapping[str, Any], entry: Usable, url: str, target: str = "", shape: str = ""
 ) -> dict[str, Any]:  # what the templates have

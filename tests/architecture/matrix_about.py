@@ -19,7 +19,7 @@ ROWS = [
     # Another's is not there, whatever the role
     *(
         Row("POST", f"memory/about/entries/<uuid:entry_id>/{verb}/", "- 404 404 404 404 -", PRIVATE, {})
-        for verb in ("correct", "forget", "restore")
+        for verb in ("correct", "use", "forget", "restore")
     ),
     Row(
         "POST",
