@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TypeVar
 
+from memory.core.recall.floor import build_found
 from memory.core.records import Json, MemoryEntry, MemoryQuery
 from memory.core.scopes import Scope, check_target
 from memory.logic.conversations.conversation_requests import (
@@ -101,7 +102,8 @@ class EnginePort(ABC):
         asked = build_asked_query(judge, query)
         if asked is None or getattr(hits, "withheld", None):
             return hits
-        return add_asked(hits, self._recall(step, asked, injected), query.top_k)
+        entries = add_asked(hits, self._recall(step, asked, injected), query.top_k)
+        return build_found(entries, getattr(hits, "left_out", ()))
 
     def _find_judge(self) -> Judge | None:
         """Return the judge of messages and questions, if there is one."""

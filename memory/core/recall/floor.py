@@ -5,9 +5,13 @@ told in, so that a little nearness in meaning says much; what is the same whoeve
 the floor falls with the probability that the question concerns the person, between two scores that belong to the
 embedder. An entry with enough words of the question is above every floor. A search with a ``min_score`` has no floor, nor
 has one whose question wasn't embedded.
+
+A search with a ``concern`` says which entries it considered and left out, and why, so that people can ask.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
 from typing import Final
 
 from memory.core.records import MemoryEntry, MemoryQuery
@@ -15,8 +19,36 @@ from memory.core.records import MemoryEntry, MemoryQuery
 
 # From this probability on, the floor is the lower one; `python -m bench.relevance` prints what comes of it.
 CERTAIN_CONCERN: Final = 0.6
-SUFFICIENT_WORDS: Final = 0.4  # the share of the question that an entry's words meet
+SUFFICIENT_WORDS: Final = 0.5  # the share of the question that an entry's words meet
 _PARTS_OF_WORDS: Final = ("words", "context", "literal")
+
+
+class LeftOutReason(StrEnum):
+    IRRELEVANT = "irrelevant"  # below the floor
+    FORMER = "former"  # no longer holds
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """An entry that a search considered and left out. Nothing that it says is in here."""
+
+    id: str
+    score: float | None
+    reason: LeftOutReason
+
+
+class FoundEntries(list[MemoryEntry]):
+    """The entries that a search found, and those that it left out."""
+
+    left_out: tuple[LeftOut, ...] = ()
+
+
+def build_found(entries: Iterable[MemoryEntry], left_out: Sequence[LeftOut]) -> FoundEntries:
+    """Return the entries with those that were left out and aren't among them."""
+    found = FoundEntries(entries)
+    ids = {entry.id for entry in found}
+    found.left_out = tuple(each for each in left_out if each.id not in ids)
+    return found
 
 
 def find_floor(query: MemoryQuery) -> float | None:
@@ -30,10 +62,21 @@ def find_floor(query: MemoryQuery) -> float | None:
     return max(of_person, of_world * (1 - query.concern / CERTAIN_CONCERN))
 
 
-def select_relevant(query: MemoryQuery, entries: Iterable[MemoryEntry]) -> list[MemoryEntry]:
-    """Return the entries above the floor of the query, in their order."""
+def select_relevant(
+    query: MemoryQuery, entries: Iterable[MemoryEntry], former: Iterable[MemoryEntry] = ()
+) -> FoundEntries:
+    """Return the entries above the floor of the query, in their order. ``former`` are matches that no longer hold."""
     floor = find_floor(query)
-    return [entry for entry in entries if floor is None or _is_relevant(entry, floor)]
+    groups: tuple[list[MemoryEntry], list[MemoryEntry]] = ([], [])  # below the floor, and above
+    for entry in entries:
+        groups[floor is None or _is_relevant(entry, floor)].append(entry)
+    below, above = groups
+    relevant_former = (entry for entry in former if floor is None or _is_relevant(entry, floor))
+    left_out = [
+        *(LeftOut(entry.id, entry.score, LeftOutReason.FORMER) for entry in relevant_former),
+        *(LeftOut(entry.id, entry.score, LeftOutReason.IRRELEVANT) for entry in below),
+    ]
+    return build_found(above, left_out)
 
 
 def _is_relevant(entry: MemoryEntry, floor: float) -> bool:

@@ -71,14 +71,26 @@ def answer(
     if query.for_prompt:
         candidates = [each for each in candidates if each.prompt_use is not PromptUse.NEVER]
     moment = query.find_moment(now)
-    if moment is not None:
-        candidates = [entry for entry in candidates if holds(entry, moment)]
+    holding = [entry for entry in candidates if moment is None or holds(entry, moment)]
     if query.is_search:
-        entries = {entry.id: entry for entry in candidates}
-        to_rank = [build_candidate(entry, cosines.get(entry.id)) for entry in candidates]
-        hits = rank_candidates(query, to_rank, now)
-        return select_relevant(query, (add_score(entries[hit.id], hit) for hit in hits))
-    return sorted(candidates, key=attrgetter("updated_at", "id"), reverse=True)[: query.top_k]
+        hits = _search(query, holding, now, cosines)
+        former: list[MemoryEntry] = []
+        if query.concern is not None and moment is not None and len(holding) < len(candidates):
+            matches = _search(query, candidates, now, cosines)
+            former = [entry for entry in matches if is_former(entry, moment)]
+        return select_relevant(query, hits, former)
+    return sorted(holding, key=attrgetter("updated_at", "id"), reverse=True)[: query.top_k]
+
+
+def _search(
+    query: MemoryQuery,
+    candidates: Sequence[MemoryEntry],
+    now: datetime,
+    cosines: Mapping[str, float],
+) -> list[MemoryEntry]:
+    entries = {entry.id: entry for entry in candidates}
+    to_rank = [build_candidate(entry, cosines.get(entry.id)) for entry in candidates]
+    return [add_score(entries[hit.id], hit) for hit in rank_candidates(query, to_rank, now)]
 
 
 @dataclass(frozen=True, slots=True)

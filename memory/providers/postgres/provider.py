@@ -20,6 +20,7 @@ from memory.core.policy import (
     check_value,
 )
 from memory.core.provider import Clock, check_query, utc_now
+from memory.core.recall.floor import select_relevant
 from memory.core.recall.selection import Candidate, answer, rank_candidates
 from memory.core.records import MemoryEntry, MemoryQuery, StoreParams
 from memory.core.scopes import check_namespace_text
@@ -171,7 +172,8 @@ def _search_texts(
         )
         for updated_at, pk, text, group, position, number in texts
     ]
-    return searching.load_hits(namespace, rank_candidates(query, candidates, now))
+    hits = searching.load_hits(namespace, rank_candidates(query, candidates, now))
+    return select_relevant(query, hits)
 
 
 async def run_in_database_thread(work: Callable[[], T]) -> T:

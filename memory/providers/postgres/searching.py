@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
@@ -19,6 +19,7 @@ from memory.core.recall.selection import (
     MAX_TIES_COMPARED,
     RankedEntry,
     add_score,
+    is_former,
     mark_missing_vector,
     sort_hits,
 )
@@ -69,7 +70,18 @@ def search(namespace: Namespace, query: MemoryQuery, now: datetime) -> list[Memo
     hits = _collect_hits(scores, register, matches, query.min_score)
     if query.recency_days is not None:
         hits.recency = _compute_recency(namespace, query.recency_days, hits.slots, now)
-    return select_relevant(query, _build_answer(namespace, query, scores, hits))
+    former = _list_former(namespace, query, now, moment) if moment and excluded else ()
+    return select_relevant(query, _build_answer(namespace, query, scores, hits), former)
+
+
+def _list_former(
+    namespace: Namespace, query: MemoryQuery, now: datetime, moment: datetime
+) -> list[MemoryEntry]:
+    """Return the matches that no longer hold at the moment, if the query is for a prompt, which says what it left out."""
+    if query.concern is None:
+        return []
+    matches = search(namespace, replace(query, include_former=True, concern=None), now)
+    return [entry for entry in matches if is_former(entry, moment)]
 
 
 @dataclass(slots=True)

@@ -96,6 +96,19 @@ def test_floor_falls_with_the_concern_of_the_question(both: tuple[Memory, Memory
         assert switched_off == matches
 
 
+def test_query_with_a_concern_names_what_it_left_out(both: tuple[Memory, Memory]) -> None:
+    told_of = []
+    for memory in both:
+        keys = {hit.id: hit.key for hit in memory.recall(include_former=True)}
+        found: Any = memory.recall(query_text="feline on a ship", concern=1.0)
+        told_of.append(sorted((keys[each.id], str(each.reason)) for each in found.left_out))
+
+    oracle, ours = told_of
+    assert ours == oracle
+    assert ("h", "former") in ours
+    assert "irrelevant" in {reason for _key, reason in ours}
+
+
 def test_past_answers_as_it_would_have(both: tuple[Memory, Memory]) -> None:
     for memory in both:
         then = memory.clock()

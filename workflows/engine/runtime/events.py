@@ -182,6 +182,8 @@ class MemoryRecalled(Event):
     injected: bool = False  # reached a prompt through enhanced_memory
     # The reason why memory returned nothing: "paused", if the user paused it.
     withheld: str | None = None
+    # What was considered besides and left out: id, score and reason (irrelevant or former), and nothing that it says.
+    left_out: Sequence[Mapping[str, Json]] = ()
     # How many of the entries, the last ones, were only added as the most recent.
     recent_count: int = 0
     # What was searched for besides the query: key, filter, top_k.

@@ -28,6 +28,7 @@ from workflows.views.canvas.drawing import draw
 from workflows.views.chat.failure_texts import load_failed_titles
 from workflows.views.runs.agent_rounds import build_rounds_context
 from workflows.views.runs.answering_models import split_reasoning
+from workflows.views.runs.considered_memory import list_considered
 from workflows.views.runs.learning import get_learning_result
 from workflows.views.runs.memory import (
     find_pauses,
@@ -179,11 +180,13 @@ def build_run_context(principal: Principal, run: Run) -> dict[str, Any]:
     steps = [] if is_live else list(selectors.list_steps(principal, run))
     # For a live run, the stream delivers all events from the beginning.
     events = [] if is_live else list_memory_events(principal, run)
+    considered = list_considered(principal, run, events)
     recalled, written = record_access(
         principal,
         run,
         list_recalled(principal, run, events=events) if events else [],
         list_written(principal, run, events=events) if events else [],
+        other_namespaces=considered.namespaces,
     )
     rows = build_step_rows(steps)
     outputs = _format_values(run.outputs or {})
@@ -215,6 +218,7 @@ def build_run_context(principal: Principal, run: Run) -> dict[str, Any]:
         "other_feedback": selectors.list_feedback(principal, run).exclude(actor=principal.actor),
         **build_rounds_context(principal, run),
         "recalled": recalled,
+        "considered": considered,
         "written": written,
         "pauses": find_pauses(events),
         "left_out": None if is_live else load_left_out(principal, run),

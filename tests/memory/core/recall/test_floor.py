@@ -6,7 +6,7 @@ import pytest
 
 from memory.core.errors import InvalidInput
 from memory.core.provider import check_query
-from memory.core.recall.floor import CERTAIN_CONCERN, find_floor, select_relevant
+from memory.core.recall.floor import CERTAIN_CONCERN, LeftOutReason, find_floor, select_relevant
 from memory.core.records import MemoryEntry, MemoryQuery, QueryEmbedding
 
 
@@ -48,6 +48,19 @@ def test_entries_enter_by_their_meaning_or_by_enough_words() -> None:
     in_words, in_few_words = build_hit(0.5, words=0.3, context=0.2), build_hit(0.3, words=0.3)
 
     assert select_relevant(QUERY, [near, far, in_words, in_few_words]) == [near, in_words]
+
+
+def test_what_is_left_out_is_named_with_its_reason_and_nothing_that_it_says() -> None:
+    used, below = build_hit(0.95), replace(build_hit(0.2), id="2")
+    former = [replace(build_hit(0.95), id="3"), replace(build_hit(0.2), id="4")]
+
+    found = select_relevant(QUERY, [used, below], former)
+
+    assert found == [used]
+    assert [(each.id, each.score, each.reason) for each in found.left_out] == [
+        ("3", 0.95, LeftOutReason.FORMER),
+        ("2", 0.2, LeftOutReason.IRRELEVANT),
+    ]
 
 
 @pytest.mark.parametrize("concern", [-0.1, 1.1])

@@ -132,7 +132,7 @@ async def recall_entries(
     hits = await recall(
         key=key, query_text=query, top_k=top_k, recency_days=recency_days, min_score=min_score
     )
-    relevant_count = len(hits)
+    relevant_count, left_out = len(hits), list_left_out(hits)
     if include_recent and key is None and query and top_k and len(hits) < top_k:
         hits = extend_hits(hits, await recall(top_k=top_k), top_k)
     record_untrusted_hits(ctx, hits)
@@ -148,7 +148,21 @@ async def recall_entries(
         "include_recent": include_recent or None,
     }
     search |= {name: value for name, value in optional.items() if value is not None}
-    return list(hits), replace(event, sought=search, recent_count=len(hits) - relevant_count)
+    used_ids = {hit.id for hit in hits}
+    return list(hits), replace(
+        event,
+        sought=search,
+        recent_count=len(hits) - relevant_count,
+        left_out=[each for each in left_out if each["id"] not in used_ids],
+    )
+
+
+def list_left_out(hits: Sequence[MemoryHit]) -> list[dict[str, Json]]:
+    """Return what memory considered and left out, as an event has it. Not every memory says so."""
+    return [
+        {"id": each.id, "score": each.score, "reason": str(each.reason)}
+        for each in getattr(hits, "left_out", ())
+    ]
 
 
 def extend_hits(hits: Sequence[H], recent: Sequence[H], limit: int) -> Sequence[H]:

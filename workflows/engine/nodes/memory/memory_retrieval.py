@@ -6,7 +6,7 @@ Memory is optional here: if it fails or is missing, the text is empty, an event 
 import asyncio
 import logging
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from pydantic import Field as Bounded
@@ -34,6 +34,7 @@ from workflows.engine.nodes.memory.history_context import (
 from workflows.engine.nodes.memory.memory_access import (
     build_recalled_event,
     get_memory,
+    list_left_out,
     record_untrusted_hits,
     to_event_entry,
 )
@@ -138,28 +139,41 @@ class MemoryRetrieval(NodeKind[RetrievalConfig, RetrievalConfig]):
         ctx.record_inputs({"scope": prepared.scope, "query": query, **inputs})
         try:
             async with asyncio.timeout(TIMEOUT_SECONDS):
-                records, withheld = await _retrieve(prepared, ctx, query, _get_group_id(inputs))
+                retrieved = await _retrieve(prepared, ctx, query, _get_group_id(inputs))
         except Exception as fault:
             # Any exception, because memory is optional here; the log has its traceback.
             failed = MemoryRetrievalError(ctx.node_id, _describe_fault(fault))
             log.warning("memory_retrieval_failed", exc_info=fault, extra={"node": ctx.node_id})
             return NodeResult({**inputs, CONTEXT_OUTPUT: ""}, events=(failed,))
+        records = retrieved.records
         hits = [record.hit for record in records]
         record_untrusted_hits(ctx, hits)
         wording = choose_wording(prepared.language, query, *(to_text(hit.value) for hit in hits))
         context = render_markdown(records, wording)
         entries = [{**to_event_entry(record.hit), "score": record.score} for record in records]
         event = build_recalled_event(ctx, prepared.scope, query or None, hits)
-        event = replace(event, entries=entries, withheld=withheld)
+        event = replace(
+            event, entries=entries, withheld=retrieved.withheld, left_out=retrieved.left_out
+        )
         return NodeResult({**inputs, CONTEXT_OUTPUT: context}, events=(event,))
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieved:
+    """The records, what was left out, and the reason why memory withholds entries, if it does."""
+
+    records: list[Record[MemoryHit]]
+    left_out: list[dict[str, Json]]
+    withheld: str | None = None
 
 
 async def _retrieve(
     config: RetrievalConfig, ctx: NodeContext, query: str, group_id: str | None
-) -> tuple[list[Record[MemoryHit]], str | None]:
-    """Return the records of working and, with a query, long-term memory, and why memory withholds entries, if it does."""
+) -> Retrieved:
+    """Return the records of working and, with a query, long-term memory."""
     memory = get_memory(ctx, config.scope)
     withheld: str | None = None
+    left_out: list[dict[str, Json]] = []
 
     async def recall_tier(tier: str, text: str | None, limit: int) -> Sequence[MemoryHit]:
         nonlocal withheld
@@ -175,12 +189,13 @@ async def _retrieve(
             min_score=config.min_score if text else None,
         )
         withheld = getattr(hits, "withheld", None)
+        left_out.extend(list_left_out(hits))
         # The author's metadata may have a key "tier", too.
         return [hit for hit in hits if getattr(hit, "tier", tier) == tier]
 
     working = await recall_tier("working", None, MAX_WORKING_ENTRIES)
     long_term = await recall_tier("long_term", query, config.top_k) if query else ()
-    return merge_hits(working, long_term), withheld
+    return Retrieved(merge_hits(working, long_term), left_out, withheld)
 
 
 def _get_group_id(inputs: dict[str, Json]) -> str | None:
