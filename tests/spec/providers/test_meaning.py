@@ -89,7 +89,8 @@ def test_floor_falls_with_the_concern_of_the_question(both: tuple[Memory, Memory
         of_person = memory.keys(query_text="feline or vehicle", concern=1.0)
         of_world = memory.keys(query_text="feline or vehicle", concern=0.0)
 
-        assert {"b", "c"} == set(of_person) < {*matches, "-"}
+        assert of_person == ["c"]  # the kitten on the ship has only half of it
+        assert {"b", "c"} <= set(matches)
         assert of_world == []
         assert set(memory.keys(query_text="a kitten sleeps", concern=0.0)) == {"b"}  # by its words
         switched_off = memory.keys(query_text="feline or vehicle", concern=0.0, min_score=0.0)
