@@ -9,14 +9,11 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from django.db.models import Count, Model, OuterRef, Q, QuerySet, Subquery
-from django.utils.translation import gettext as _
 
 from accounts.access import Principal, can, check
 from accounts.errors import NotFound
 from accounts.tenancy import tenant
-from config.ids import normalize_identifier
 from workflows import permissions
-from workflows.errors import InvalidValue
 from workflows.execution.events.run_watches import FOLLOWED_FIELDS
 from workflows.models import (
     Conversation,
@@ -404,22 +401,6 @@ def list_recent_conversations(
 
 def find_conversation(principal: Principal, conversation_id: UUID) -> Conversation:
     return _get_conversation(principal, pk=conversation_id)
-
-
-def find_conversation_by_key(
-    principal: Principal, team_id: UUID, key: str, workflow_id: UUID | None = None
-) -> Conversation:
-    """Return the conversation with the id that runs and the API use.
-
-    Raises InvalidValue if several workflows have one and none is named.
-    """
-    lookups: dict[str, Any] = {"team_id": team_id, "key": normalize_identifier(key)}
-    if workflow_id is not None:
-        lookups["workflow_id"] = workflow_id
-    elif Conversation.objects.visible_to(principal).filter(**lookups)[:2].count() > 1:
-        message = _("Several workflows have a conversation with this id. Name the workflow.")
-        raise InvalidValue(message, field="workflow")
-    return _get_conversation(principal, **lookups)
 
 
 def list_credentials(principal: Principal, team_id: UUID) -> QuerySet[Credential]:

@@ -59,7 +59,7 @@ def list_messages(request: HttpRequest, query: Query[MessageListQuery]) -> Keyse
     The first page has the newest turns, the next one those before; each page is in the order in which they were sent.
     """
     principal = get_principal(request)
-    conversation = selectors.find_conversation_by_key(
+    conversation = reading.find_conversation_by_key(
         principal, get_current_team_id(request), query.conversation_id, query.workflow
     )
 
@@ -88,7 +88,7 @@ def suggest_questions(request: HttpRequest, query: Query[SuggestionsQuery]) -> d
             raise InvalidValue(_("Name a workflow or a conversation_id."), field="workflow")
         workflow = selectors.find_workflow(principal, query.workflow)
         return _describe_opening(_load_features(workflow))
-    conversation = selectors.find_conversation_by_key(
+    conversation = reading.find_conversation_by_key(
         principal, get_current_team_id(request), query.conversation_id, query.workflow
     )
     features = _load_features(conversation.workflow)
@@ -111,7 +111,7 @@ def rename_conversation(
 ) -> Conversation:
     """Name a conversation by the ``conversation_id`` of its runs. Fails with NotFound if it isn't yours."""
     principal = get_principal(request)
-    conversation = selectors.find_conversation_by_key(
+    conversation = reading.find_conversation_by_key(
         principal, get_current_team_id(request), conversation_id, query.workflow
     )
     return conversations.rename(principal, conversation=conversation, name=body.name)
@@ -129,7 +129,7 @@ def delete_conversation(
     workflow. Fails with NotFound if it isn't yours.
     """
     principal = get_principal(request)
-    conversation = selectors.find_conversation_by_key(
+    conversation = reading.find_conversation_by_key(
         principal, get_current_team_id(request), conversation_id, query.workflow
     )
     delete(principal, conversation=conversation)

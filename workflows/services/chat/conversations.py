@@ -80,8 +80,8 @@ def _check_same_person(principal: Principal, new: Conversation) -> None:
     with connection.cursor() as cursor:
         cursor.execute(lock, [f"{new.team_id} {new.key}"])
     same_key = Conversation.objects.unscoped().filter(team_id=new.team_id, key=new.key)
-    own = Conversation.objects.visible_to(principal).filter(subject=new.subject)
-    if same_key.exclude(pk__in=own.filter(key=new.key).values("pk")).exists():
+    visible_rows = Conversation.objects.visible_to(principal).filter(subject=new.subject)
+    if same_key.exclude(pk__in=visible_rows.filter(key=new.key).values("pk")).exists():
         raise NotFound(_("Conversation not found."), field="conversation_id")
 
 

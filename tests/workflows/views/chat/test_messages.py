@@ -125,13 +125,16 @@ def test_conversation_of_another_person_one_played_is_not_gone_on_with(
     assert say(alice, chat, conversation=key).status_code == 404
 
 
-def test_conversation_of_another_workflow_is_not_shown(alice: Person, chat: Workflow):
+def test_conversation_of_another_workflow_is_not_shown_and_has_messages_of_its_own(
+    alice: Person, chat: Workflow
+):
     say(alice, chat, CANARY)
     other = copy_sample(alice.principal, team_id=alice.team.pk, slug="chatbot")
     key = key_of(runs(alice)[0])
 
     assert f'bubble-me">{CANARY}' not in page_of(alice, other, conversation=key)
-    assert say(alice, other, conversation=key).status_code == 404
+    assert say(alice, other, conversation=key).status_code == 302
+    assert f'bubble-me">{CANARY}' not in page_of(alice, other, conversation=key)
 
 
 def test_conversation_of_another_person_one_played_is_not_shown(alice: Person, chat: Workflow):
