@@ -51,7 +51,7 @@ def main() -> int:
     held_out = [example for example in examples if example.is_held_out]
     accuracies = {name: _measure_accuracy(probes, held_out, name) for name in PENALTIES}
     _print_confusion(probes, held_out)
-    stored, refused = _measure_storing(probes, held_out)
+    stored, refusals = _measure_storing(probes, held_out)
     passed = play_conversations(Judge(encode, probes))
     for kind, (right, total) in passed.items():
         sys.stdout.write(f"conversations, {kind:12} {right:4} of {total}\n")
@@ -62,7 +62,7 @@ def main() -> int:
         save_probes(train_probes(examples, encoder.ENCODER))
     bars = [
         Bar("held-out facts that are stored", stored, MIN_STORED, at_least=True),
-        Bar("held-out others that are refused", refused, MIN_REFUSED, at_least=True),
+        Bar("held-out others that are refused", refusals, MIN_REFUSED, at_least=True),
         Bar("conversations", share, MIN_CONVERSATIONS, at_least=True),
     ]
     return report(bars, {"accuracy": accuracies, "conversations": passed}, options.json)
@@ -85,8 +85,12 @@ def _measure_accuracy(probes: Probes, examples: Sequence[Example], name: str) ->
 
 
 def _predict(probe: Probe, examples: Sequence[Example], name: str):
-    known = [example for example in examples if get_label(example, name) is not None]
-    return zip(known, probe.predict(np.stack([e.vector for e in known])), strict=True)
+    labelled_examples = [example for example in examples if get_label(example, name) is not None]
+    return zip(
+        labelled_examples,
+        probe.predict(np.stack([e.vector for e in labelled_examples])),
+        strict=True,
+    )
 
 
 def _print_confusion(probes: Probes, examples: Sequence[Example]) -> None:
@@ -107,8 +111,8 @@ def _measure_storing(probes: Probes, examples: Sequence[Example]) -> tuple[float
     clauses = Judge(encode, probes).judge_texts([e.sentence.text for e in plain])
     pairs = [(e.sentence.kind in STORED, c.is_stored) for e, c in zip(plain, clauses, strict=True)]
     stored = [is_stored for is_worth, is_stored in pairs if is_worth]
-    refused = [not is_stored for is_worth, is_stored in pairs if not is_worth]
-    return sum(stored) / len(stored), sum(refused) / len(refused)
+    refusals = [not is_stored for is_worth, is_stored in pairs if not is_worth]
+    return sum(stored) / len(stored), sum(refusals) / len(refusals)
 
 
 if __name__ == "__main__":

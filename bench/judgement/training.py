@@ -57,13 +57,13 @@ def train_probes(examples: Sequence[Example], encoder: str) -> Probes:
 
 def train_probe(examples: Sequence[Example], name: str) -> Probe:
     """Train on the examples that have a label for the probe; each label has the weight of the root of its number."""
-    known = [example for example in examples if get_label(example, name) is not None]
-    labels = tuple(sorted({str(get_label(example, name)) for example in known}))
+    labelled_examples = [example for example in examples if get_label(example, name) is not None]
+    labels = tuple(sorted({str(get_label(example, name)) for example in labelled_examples}))
     indexes = {label: index for index, label in enumerate(labels)}
-    targets = np.array([indexes[str(get_label(example, name))] for example in known])
+    targets = np.array([indexes[str(get_label(example, name))] for example in labelled_examples])
     counts = np.bincount(targets, minlength=len(labels)).astype(np.float32)
     weights = (1 / np.sqrt(counts))[targets]
-    vectors = np.stack([example.vector for example in known])
+    vectors = np.stack([example.vector for example in labelled_examples])
     matrix, bias = _fit(vectors, targets, weights / weights.sum(), len(labels), PENALTIES[name])
     return Probe(labels, matrix, bias)
 
@@ -76,7 +76,7 @@ def _fit(
     vectors: Floats, targets: NDArray[np.int64], weights: Floats, count: int, penalty: float
 ) -> tuple[Floats, Floats]:
     """Return weights (labels, dimensions) and biases that minimize the weighted cross-entropy and the penalty."""
-    wanted = np.eye(count, dtype=np.float32)[targets]
+    expected_shares = np.eye(count, dtype=np.float32)[targets]
     # The vectors are short in most directions: dividing by the spread makes one rate fit all of them.
     scale = 1 / (vectors.std(axis=0) * np.sqrt(vectors.shape[1]) + 1e-6)
     scaled = vectors * scale
@@ -85,7 +85,7 @@ def _fit(
     speed, bias_speed = np.zeros_like(matrix), np.zeros_like(bias)
     for _step in range(STEPS):
         shares = Probe(("",) * count, matrix, bias).predict(scaled)
-        error = (shares - wanted) * weights[:, None]
+        error = (shares - expected_shares) * weights[:, None]
         speed = MOMENTUM * speed - RATE * (error.T @ scaled + penalty * matrix)
         bias_speed = MOMENTUM * bias_speed - RATE * error.sum(axis=0)
         matrix, bias = matrix + speed, bias + bias_speed

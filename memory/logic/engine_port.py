@@ -99,10 +99,10 @@ class EnginePort(ABC):
             return self._recall(step, query, injected)
         query = replace(query, concern=measure_concern(judge, query, step.scope))
         hits = self._recall(step, query, injected)
-        asked = build_asked_query(judge, query)
-        if asked is None or getattr(hits, "withheld", None):
+        asked_query = build_asked_query(judge, query)
+        if asked_query is None or getattr(hits, "withheld", None):
             return hits
-        entries = add_asked(hits, self._recall(step, asked, injected), query.top_k)
+        entries = add_asked(hits, self._recall(step, asked_query, injected), query.top_k)
         return build_found(entries, getattr(hits, "left_out", ()))
 
     def _find_judge(self) -> Judge | None:

@@ -25,8 +25,8 @@ def build_asked_query(judge: Judge, query: MemoryQuery) -> MemoryQuery | None:
         return None
     if float(clause.topics[topic]) < MIN_TOPIC:
         return None
-    asked: Mapping[str, Json] = {ATTRIBUTE: {"$in": sorted(TOPICS[topic])}}
-    condition = {"$and": [query.filter, asked]} if query.filter else asked
+    asked_facts: Mapping[str, Json] = {ATTRIBUTE: {"$in": sorted(TOPICS[topic])}}
+    condition = {"$and": [query.filter, asked_facts]} if query.filter else asked_facts
     limit = MAX_ASKED if query.top_k is None else min(query.top_k, MAX_ASKED)
     return MemoryQuery(
         query.namespace, filter=condition, top_k=limit, valid_at=query.valid_at,
@@ -35,10 +35,10 @@ def build_asked_query(judge: Judge, query: MemoryQuery) -> MemoryQuery | None:
 
 
 def add_asked(
-    hits: Sequence[MemoryEntry], asked: Sequence[MemoryEntry], top_k: int | None
+    hits: Sequence[MemoryEntry], asked_facts: Sequence[MemoryEntry], top_k: int | None
 ) -> list[MemoryEntry]:
     """Return the hits and the facts that were asked for, which take the last places if there is no room for more."""
     ids = {hit.id for hit in hits}
-    more = [entry for entry in asked if entry.id not in ids]
-    kept = [*hits] if top_k is None else [*hits][: max(top_k - len(more), 0)]
-    return [*kept, *more]
+    more = [entry for entry in asked_facts if entry.id not in ids]
+    first_hits = [*hits] if top_k is None else [*hits][: max(top_k - len(more), 0)]
+    return [*first_hits, *more]

@@ -92,8 +92,12 @@ def remove_introduction(sentence: str) -> str:
 def list_splits(sentence: str) -> list[list[str]]:
     """Return the ways to split the sentence: at its marks, and at the words for *and* and *but*, too."""
     splits = ([*_iterate_parts(sentence, pattern)] for pattern in (_MARKS, _MARKS_AND_WORDS))
-    found = [parts for parts in splits if 1 < len(parts) <= MAX_CLAUSES]
-    return found[:1] if len(found) == 2 and found[0] == found[1] else found
+    good_splits = [parts for parts in splits if 1 < len(parts) <= MAX_CLAUSES]
+    return (
+        good_splits[:1]
+        if len(good_splits) == 2 and good_splits[0] == good_splits[1]
+        else good_splits
+    )
 
 
 def _iterate_parts(sentence: str, separator: re.Pattern[str]) -> Iterator[str]:

@@ -49,30 +49,30 @@ class Judge:
     def decide(
         self, clauses: Sequence[Clause], known_facts: Sequence[KnownFact], latest: Sequence[str]
     ) -> list[Operation]:
-        judged = self.judge_texts([fact.text for fact in known_facts])
-        related = [Related(*pair) for pair in zip(known_facts, judged, strict=True)]
+        fact_clauses = self.judge_texts([fact.text for fact in known_facts])
+        related = [Related(*pair) for pair in zip(known_facts, fact_clauses, strict=True)]
         return decide_operations(clauses, related, self._probes.center, latest)
 
     def find_contradicting(self, text: str, known_facts: Sequence[KnownFact]) -> list[str]:
         """Return the ids of the known facts that can't be so at the same time as the text."""
-        own, *others = self.judge_texts([text, *(fact.text for fact in known_facts)])
+        clause, *other_clauses = self.judge_texts([text, *(fact.text for fact in known_facts)])
         center = self._probes.center
         return [
             fact.id
-            for fact, other in zip(known_facts, others, strict=True)
-            if contradicts(own, other, center)
+            for fact, other in zip(known_facts, other_clauses, strict=True)
+            if contradicts(clause, other, center)
         ]
 
     def _encode(self, texts: Sequence[str]) -> Floats:
         """Return the vectors, shape (texts, dimensions); texts that were seen lately aren't encoded again."""
-        found = {text: self._vectors[text] for text in texts if text in self._vectors}
-        missing = [text for text in dict.fromkeys(texts) if text not in found]
+        vectors = {text: self._vectors[text] for text in texts if text in self._vectors}
+        missing = [text for text in dict.fromkeys(texts) if text not in vectors]
         if missing:
-            found |= dict(zip(missing, self._encode_all(missing), strict=True))
-        self._vectors.update(found)
+            vectors |= dict(zip(missing, self._encode_all(missing), strict=True))
+        self._vectors.update(vectors)
         while len(self._vectors) > MAX_CACHED:
             self._vectors.popitem(last=False)
-        return np.stack([found[text] for text in texts])
+        return np.stack([vectors[text] for text in texts])
 
 
 def propose(
@@ -83,11 +83,11 @@ def propose(
     latest: Sequence[str] = (),
 ) -> Proposal:
     """Propose the operations of a turn. ``clauses`` are what the judge found in the message."""
-    shown = tuple(fact for fact in known_facts if fact.may_enter_prompts)
+    prompt_facts = tuple(fact for fact in known_facts if fact.may_enter_prompts)
     if judge is None:
         statements = rules.list_statements(message)
         added = tuple(Operation(Action.ADD, text, evidence=text) for text in statements)
-        return Proposal(added, shown, BY_RULES, rules.asks_to_forget(message))
+        return Proposal(added, prompt_facts, BY_RULES, rules.asks_to_forget(message))
     operations = judge.decide(clauses, known_facts, latest)
     asks_to_forget = any(clause.is_forget for clause in clauses)
-    return Proposal(tuple(operations), shown, BY_MEANING, asks_to_forget)
+    return Proposal(tuple(operations), prompt_facts, BY_MEANING, asks_to_forget)

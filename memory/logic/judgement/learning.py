@@ -38,8 +38,8 @@ def propose_for_store(
     """Propose what the message does to the entries of a namespace."""
     clauses = judge.judge_message(message) if judge else []
     queries = build_queries(namespace, message, clauses)
-    known = collect_facts(hit for query in queries for hit in store.recall(query))
-    return propose(judge, message, clauses, known, find_latest(store, namespace))
+    known_entry = collect_facts(hit for query in queries for hit in store.recall(query))
+    return propose(judge, message, clauses, known_entry, find_latest(store, namespace))
 
 
 def build_fact_metadata(
@@ -103,9 +103,9 @@ class StoreLearner:
             return LearnedChange(operation.action, reasons=tuple(fault.reasons), message=str(fault))
         if params.tier is Tier.QUARANTINE:
             targets = []  # what nobody has approved takes no one's place
-        elif (known := find_known(params, self.store, self.now())) is not None:
-            retired = self._retire([t for t in targets if t.id != known.id], known.id)
-            return LearnedChange(operation.action, known, ended=tuple(retired))
+        elif (known_entry := find_known(params, self.store, self.now())) is not None:
+            retired = self._retire([t for t in targets if t.id != known_entry.id], known_entry.id)
+            return LearnedChange(operation.action, known_entry, ended=tuple(retired))
         entry = self.store.store(params)
         retired = self._retire([t for t in targets if t.id != entry.id], entry.id)
         return LearnedChange(operation.action, entry, is_new=True, ended=tuple(retired))
@@ -142,7 +142,7 @@ class StoreLearner:
     def _find(self, ids: tuple[str, ...]) -> Iterator[MemoryEntry]:
         if not ids:
             return
-        wanted = set(ids)
+        wanted_ids = set(ids)
         for entry in self.store.recall(MemoryQuery(self.namespace, include_former=True)):
-            if entry.id in wanted:
+            if entry.id in wanted_ids:
                 yield replace(entry, score=None, explain={})

@@ -237,17 +237,17 @@ def list_meant(clause: Clause, known_facts: Sequence[Related], center: Floats) -
     return candidates if any(fact.is_sure for fact in candidates) else []
 
 
-def choose_meant(clause: Clause, meant: Sequence[Meant]) -> list[Meant]:
+def choose_meant(clause: Clause, candidates: Sequence[Meant]) -> list[Meant]:
     """Return the facts that are meant: those about as near as the nearest, and others that say the same.
 
     Of facts that are equally near, those with most of the words of the wish are meant: "my sister Anna".
     """
     words = _list_words(clause.text)
-    nearest = [fact for fact in meant if fact.nearness >= meant[0].nearness - MAX_BEHIND]
+    nearest = [fact for fact in candidates if fact.nearness >= candidates[0].nearness - MAX_BEHIND]
     shared = {fact.id: len(words & _list_words(fact.text)) for fact in nearest}
     most = max(shared.values())
     selection = [fact for fact in nearest if shared[fact.id] == most]
-    same = [fact for fact in meant if shares_value(clause.text, selection[0].text, fact.text)]
+    same = [fact for fact in candidates if shares_value(clause.text, selection[0].text, fact.text)]
     return [*selection, *(fact for fact in same if fact not in selection)]
 
 

@@ -42,8 +42,8 @@ _WORDS: Final = re.compile(r"[^\W_]+")
 def list_statements(message: str) -> list[str]:
     """Return the sentences that may be worth keeping, each once."""
     sentences = (remove_introduction(sentence) for sentence in split_sentences(message))
-    kept = [s for s in dict.fromkeys(sentences) if len(s) <= MAX_LENGTH and _is_statement(s)]
-    return kept[:MAX_STATEMENTS]
+    statements = [s for s in dict.fromkeys(sentences) if len(s) <= MAX_LENGTH and _is_statement(s)]
+    return statements[:MAX_STATEMENTS]
 
 
 def asks_to_forget(message: str) -> bool:

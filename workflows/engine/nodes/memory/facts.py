@@ -126,15 +126,15 @@ async def decide_facts(
 
 
 async def _build_messages(
-    message: str, answer: str, known: Mapping[str, KnownFact], ctx: NodeContext
+    message: str, answer: str, known_facts: Mapping[str, KnownFact], ctx: NodeContext
 ) -> list[Message]:
     turn: dict[str, Json] = {"message": message[:MAX_TEXT_LENGTH]}
     if answer.strip():
         turn["answer"] = answer[:MAX_TEXT_LENGTH]
     if turns := await _list_turns(ctx):
         turn["turns"] = turns
-    if known:
-        turn["known"] = [{"id": name, "text": fact.text} for name, fact in known.items()]
+    if known_facts:
+        turn["known"] = [{"id": name, "text": fact.text} for name, fact in known_facts.items()]
     if speaker := ctx.pool.get_or_none(("sys", "user_id")):
         turn["speaker"] = speaker
     if ctx.ports.clock is not None:
