@@ -16,7 +16,7 @@ from workflows.services.catalog import importing
 from workflows.services.credentials import create_provider
 from workflows.services.runs.runs import start_run
 from workflows.services.tasks import create_task, execute_task
-from workflows.views.runs.memory import list_recalled
+from workflows.views.runs.memory.context import list_recalled
 
 
 LEARNT = "Quick sort in Rust needs a random pivot"

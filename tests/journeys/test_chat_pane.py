@@ -11,7 +11,7 @@ from tests.journeys.chatting import say, use_sample
 from tests.journeys.editing import import_workflow
 from tests.journeys.seeing import ready
 from workflows.models import RunEvent
-from workflows.views.runs.recalled_memory import find_missed_query
+from workflows.views.runs.memory.recalled import find_missed_query
 
 
 pytestmark = pytest.mark.browser

@@ -20,8 +20,8 @@ from workflows.models import Run, Task
 from workflows.services import tasks
 from workflows.views.request_context import get_form_data, is_htmx
 from workflows.views.runs.learning import get_learning_result
-from workflows.views.runs.memory import list_recalled, record_access
-from workflows.views.runs.recalled_memory import MemoryRow
+from workflows.views.runs.memory.context import list_recalled, record_access
+from workflows.views.runs.memory.recalled import MemoryRow
 from workflows.views.value_text import format_entry, format_value
 
 

@@ -12,7 +12,7 @@ from workflows.engine.runtime.events import MemoryRecalled, MemoryWritten
 from workflows.models import Run, RunEvent
 from workflows.services.chat.wishes_to_forget import WISH_EVENTS
 from workflows.views.request_context import parse_id_or_none
-from workflows.views.runs.recalled_memory import is_always, is_recent
+from workflows.views.runs.memory.recalled import is_always, is_recent
 from workflows.views.value_text import format_entry
 
 

@@ -28,9 +28,9 @@ from workflows.views.canvas.drawing import draw
 from workflows.views.chat.failure_texts import load_failed_titles
 from workflows.views.runs.agent_rounds import build_rounds_context
 from workflows.views.runs.answering_models import split_reasoning
-from workflows.views.runs.considered_memory import list_considered
+from workflows.views.runs.memory.considered import list_considered
 from workflows.views.runs.learning import get_learning_result
-from workflows.views.runs.memory import (
+from workflows.views.runs.memory.context import (
     find_pauses,
     list_memory_events,
     list_recalled,
@@ -38,7 +38,7 @@ from workflows.views.runs.memory import (
     load_left_out,
     record_access,
 )
-from workflows.views.runs.other_memory_changes import build_other_changes
+from workflows.views.runs.memory.other_changes import build_other_changes
 from workflows.views.script_texts import translate_texts
 from workflows.views.value_text import format_value
 

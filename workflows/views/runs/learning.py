@@ -17,7 +17,7 @@ from accounts.principals import Principal
 from workflows import memory_app
 from workflows.models import Run
 from workflows.views.request_context import find_run, is_htmx
-from workflows.views.runs.recalled_memory import build_entry_url, shorten_key
+from workflows.views.runs.memory.recalled import build_entry_url, shorten_key
 
 
 @dataclass(frozen=True, slots=True)

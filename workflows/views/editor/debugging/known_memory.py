@@ -17,7 +17,7 @@ from workflows.services.chat.forgetting import undo_forget
 from workflows.services.editor.known_memory import KnownScope, MemoryOwner, forget_known, list_known
 from workflows.views.catalog.workflow_page import GROUP_FIELD, get_document, read_person
 from workflows.views.request_context import find_workflow, read_text
-from workflows.views.runs.recalled_memory import SCOPE_LABELS
+from workflows.views.runs.memory.recalled import SCOPE_LABELS
 
 
 @login_required

@@ -48,7 +48,7 @@ from workflows.views.catalog.workflow_page import (
 )
 from workflows.views.editor.debugging.template_preview import build_variable_pool, render_jinja
 from workflows.views.request_context import find_workflow, read_text
-from workflows.views.runs.recalled_memory import is_weak, list_score_parts
+from workflows.views.runs.memory.recalled import is_weak, list_score_parts
 
 
 MAX_CONVERSATIONS = 20

@@ -26,7 +26,7 @@ from workflows.views.editor.debugging.step_page import (
     build_value_context,
 )
 from workflows.views.request_context import find_run, find_workflow, read_text
-from workflows.views.runs.memory import build_memory_context
+from workflows.views.runs.memory.context import build_memory_context
 from workflows.views.runs.options import read_outputs, start_run_from_form
 from workflows.views.runs.refusals import serialize_refusal
 

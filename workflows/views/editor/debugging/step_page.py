@@ -12,7 +12,7 @@ from workflows.services.debugging.pins import build_template, list_branches
 from workflows.views.request_context import parse_id_or_none
 from workflows.views.runs.agent_rounds import build_agent_rows
 from workflows.views.runs.detail import StepRow
-from workflows.views.runs.memory import list_prompt_messages, list_recalled, record_access
+from workflows.views.runs.memory.context import list_prompt_messages, list_recalled, record_access
 from workflows.views.runs.options import format_json
 from workflows.views.value_text import format_value
 

@@ -14,8 +14,8 @@ from workflows import memory_app
 from workflows.engine.runtime.events import MemoryRecalled
 from workflows.models import Run, RunEvent
 from workflows.views.request_context import parse_id_or_none
-from workflows.views.runs.memory import load_step_titles
-from workflows.views.runs.recalled_memory import SCOPE_LABELS, build_entry_url
+from workflows.views.runs.memory.context import load_step_titles
+from workflows.views.runs.memory.recalled import SCOPE_LABELS, build_entry_url
 
 
 REASONS: Final[Mapping[str, Promise]] = {

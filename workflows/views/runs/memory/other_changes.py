@@ -16,8 +16,8 @@ from workflows.engine.runtime.events import (
     MemoryWritten,
 )
 from workflows.models import Run, RunEvent
-from workflows.views.runs.memory import load_step_titles
-from workflows.views.runs.recalled_memory import SCOPE_LABELS, build_entry_url
+from workflows.views.runs.memory.context import load_step_titles
+from workflows.views.runs.memory.recalled import SCOPE_LABELS, build_entry_url
 from workflows.views.value_text import format_value
 
 

@@ -21,7 +21,7 @@ from workflows.execution.ports.client_calls import CONVERSATION, PERSON, ClientC
 from workflows.models import DryRunChange, Run, RunEvent
 from workflows.services.runs.run_access import find_private_namespace, record_page_access
 from workflows.views.request_context import parse_valid_ids
-from workflows.views.runs.recalled_memory import (
+from workflows.views.runs.memory.recalled import (
     SCOPE_LABELS,
     MemoryRow,
     SourceRun,

@@ -1,0 +1,1 @@
+"""What a run did with memory, as its page shows it."""
