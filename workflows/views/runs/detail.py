@@ -28,8 +28,8 @@ from workflows.views.canvas.drawing import draw
 from workflows.views.chat.failure_texts import load_failed_titles
 from workflows.views.runs.agent_rounds import build_rounds_context
 from workflows.views.runs.answering_models import split_reasoning
-from workflows.views.runs.memory.considered import list_considered
 from workflows.views.runs.learning import get_learning_result
+from workflows.views.runs.memory.considered import list_considered
 from workflows.views.runs.memory.context import (
     find_pauses,
     list_memory_events,
