@@ -79,9 +79,14 @@ async def stop_child(db: Database, parent: Claim, child_id: UUID) -> None:
 
 
 async def renew_claims(db: Database, claims: Sequence[Claim]) -> set[UUID]:
-    """Renew all claims of a worker in one statement, and return the ids of the runs that it still holds."""
+    """Renew all claims of a worker in one statement, and return the ids of the runs that it still holds.
+
+    In an outage it is tried again at short intervals: several outages in a row, each shorter than a lease, would otherwise
+    end one if the worker's turns happened to fall into them.
+    """
     attempts = [claim.attempt for claim in claims]
-    rows = await db.fetch_rows(RENEW, (*_list_ids(claims), attempts, LEASE))
+    values = (*_list_ids(claims), attempts, LEASE)
+    rows = await retry_during_outage(partial(db.fetch_rows, RENEW, values))
     return {row[0] for row in rows}
 
 
