@@ -132,7 +132,7 @@ async def test_what_a_model_invents_is_dropped_and_named_in_the_trace() -> None:
 
 async def test_model_that_can_not_tell_what_to_forget_lets_the_person_choose() -> None:
     memory = InMemoryProvider()
-    known = ["My mobile number is 555-0142.", "My favourite tea is oolong."]
+    known = ["My favourite tea is oolong.", "My mobile number is 555-0142."]
     for text in known:
         await run(memory, None, text)
     ask = {"action": "ask", "ids": ["k1", "k2"], "evidence": "forget my number"}
