@@ -64,9 +64,8 @@ def test_each_kind_is_shown_with_both_sides_and_why(
 ) -> None:
     page = words_of(alice.client.get(QUEUE))
 
-    assert "Replace the older memory with the newer one?" in page
+    assert "Which of these holds?" in page
     assert "Alice lives in Basel" in page
-    assert "will be replaced by sample:moved" in page
     assert "will be merged into sample:exporting" in page
     assert "<del> at night</del>" in page
     assert "Merge these memories?" in page
