@@ -153,7 +153,7 @@ def test_run_is_not_put_into_a_conversation_of_somebody_else(cast: Cast):
 def test_form_says_the_same_of_whosoever_conversation_it_is(cast: Cast):
     workflow = make_workflow(cast.alice)
     others = make_conversation(cast.alice, workflow).key
-    elsewhere = make_conversation(cast.bob, make_workflow(cast.bob)).key
+    elsewhere = make_conversation(cast.ada, make_workflow(cast.bob)).key
 
     said = [
         RUN_ERROR.findall(text_of(start(cast.bob, workflow, text="x", conversation=name)))
