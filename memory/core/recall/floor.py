@@ -20,7 +20,6 @@ from memory.core.records import MemoryEntry, MemoryQuery
 # From this probability on, the floor is the lower one; `python -m bench.relevance` prints what comes of it.
 CERTAIN_CONCERN: Final = 0.6
 SUFFICIENT_WORDS: Final = 0.5  # the share of the question that an entry's words meet
-_PARTS_OF_WORDS: Final = ("words", "context", "literal")
 
 
 class LeftOutReason(StrEnum):
@@ -80,5 +79,9 @@ def select_relevant(
 
 
 def _is_relevant(entry: MemoryEntry, floor: float) -> bool:
-    by_words = sum(entry.explain.get(part, 0.0) for part in _PARTS_OF_WORDS)
+    words, context, literal = (
+        entry.explain.get(part, 0.0) for part in ("words", "context", "literal")
+    )
+    # The words of its neighbours alone say nothing about an entry.
+    by_words = words + literal + context if words + literal > 0 else 0.0
     return by_words >= SUFFICIENT_WORDS or (entry.score or 0.0) >= floor

@@ -61,7 +61,8 @@ def test_queue_is_listed_tried_applied_and_taken_back(alice: Person):
     assert [one["id"] for one in page["items"]] == [str(found.pk)]
     diff = post(alice, f"{REVIEW}/{found.pk}/dry-run").json()
     assert diff["applicable"] is True
-    assert [change["after"] is None for change in diff["changes"]] == [False, True]
+    ends = [change["after"]["valid_until"] for change in diff["changes"]]
+    assert [end is None for end in ends] == [True, False]  # the older one stays, as a former one
 
     done = post(alice, f"{REVIEW}/{found.pk}/apply", {"reason": "moved"})
     assert (done.status_code, done.json()["state"]) == (200, "applied")

@@ -360,7 +360,7 @@ ROWS = (
         TALK + "test_compaction_shortens_tool_results_first_and_leaves_the_rest_alone",
         TALK + "test_compaction_leaves_recent_messages_untouched",
         TALK + "test_compaction_never_drops_nor_shortens_what_a_person_said",
-        "memory/logic/conversations/test_folding.py::test_compaction_leaves_every_word_of_a_person"),
+        "memory/logic/conversations/test_folding.py::test_compaction_drops_nothing_and_leaves_every_word_of_a_person"),
     row(4, "§8", "The retriever by overlap", SEED_4 + "test_page_is_found_by_title_summary_and_tags_without_an_embedder",
         "memory/logic/knowledge/test_retriever.py::test_overlap_is_dice_of_terms_and_pairs",
         "memory/logic/knowledge/test_retriever.py::test_retrieval_end_to_end",
