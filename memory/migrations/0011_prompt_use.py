@@ -21,7 +21,6 @@ def build_field() -> models.CharField:
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("accounts", "0008_owners_without_key_locks"),
         ("memory", "0010_validity"),
     ]
 

@@ -48,7 +48,13 @@ async def test_blocking_message_has_dify_s_fields(chatter: AsyncProgram, working
     assert isinstance(body["created_at"], int)
     assert {name: type(value) for name, value in body["metadata"]["usage"].items()} == USAGE
     assert body["metadata"]["retriever_resources"] == []
-    assert body["metadata"]["memory"] == {"recalled": [], "written": []}
+    nothing: dict[str, list[object]] = {
+        "recalled": [],
+        "written": [],
+        "forgotten": [],
+        "to_choose": [],
+    }
+    assert body["metadata"]["memory"] == nothing
 
 
 async def test_run_is_recorded_as_dify_s_and_for_the_user(
