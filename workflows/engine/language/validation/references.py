@@ -213,7 +213,10 @@ def _iter_references(
             yield field, selector
     kind = kinds.get(node.kind)
     if kind is not None and node.id not in invalid_nodes:
-        selectors = [selector for selector in kind.list_reads(node) if selector]
+        reads = (selector for selector in kind.list_reads(node) if selector)
+        selectors = [
+            selector for selector in reads if all(isinstance(part, str) for part in selector)
+        ]
         fields = _locate_selectors(node) if selectors else {}
         for selector in selectors:
             yield fields.get(selector), selector

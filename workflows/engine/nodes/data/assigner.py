@@ -61,8 +61,7 @@ class Assignment:
         """Return the variable that is the operand, if it is one."""
         if self.source != VARIABLE or not self.has_operand:
             return None
-        operand = self.operand
-        return tuple(operand) if isinstance(operand, list | tuple) and operand else None
+        return tuple(self.operand) if _is_selector(self.operand) else None
 
     def find_mistake(self) -> str | None:
         """Return the message for an assignment that no run can execute."""
@@ -74,7 +73,8 @@ class Assignment:
             find_operation(self.operation)
         except OperationInvalid:
             return "choose an operation"
-        return None
+        is_value = self.source == VARIABLE and self.has_operand and bool(self.operand)
+        return "choose a variable" if is_value and not _is_selector(self.operand) else None
 
     def find_gap(self) -> str | None:
         """Return what to do about a value that is not there. A run leaves the variable as it is, which nobody wants."""
@@ -157,6 +157,12 @@ class Assigner(NodeKind[AssignerConfig, tuple[Assignment, ...]]):
         writes = tuple(Write(selector, value) for selector, value in new_values.items())
         inputs = {".".join(selector): value for selector, value in new_values.items()}
         return NodeResult(inputs=inputs, writes=writes)
+
+
+def _is_selector(operand: Json) -> bool:
+    """Return whether the operand names a variable. Of what people bring, a part of it may be a list."""
+    is_list = isinstance(operand, list | tuple) and bool(operand)
+    return is_list and all(isinstance(part, str) for part in operand)
 
 
 def _compute_value(
