@@ -57,14 +57,19 @@ def test_many_short_outages_fail_no_run_and_repeat_no_call(
     ledger: FakeOpenAI,
     relay: Relay,
 ) -> None:
-    """In each outage two model calls end, whose results have to be written."""
+    """In each outage two model calls end, whose results have to be written.
+
+    Each run is claimed before the first outage: a claim whose answer is lost is repeated as another attempt when its lease has
+    ended.
+    """
     count, outages, ends_in_each = 10, 8, 2
     permits = Semaphore(0)
     answer_from_now_on(ledger, lambda request: wait_for_permit(permits, request))
     kinds = ("llm", "memory-store", "memory-recall", "memory-store", "memory-recall", "llm")
     made = workflow(*kinds)
-    cluster.start("one")
+    cluster.start("one", threads=count)
     runs = [start_run(cast.alice.principal, workflow=made) for _number in range(count)]
+    cluster.until(lambda: asked(ledger, "llm1") == count)
 
     for number in range(outages):
         calls = (number + 1) * ends_in_each
