@@ -65,6 +65,17 @@ def tiny(settings: Any) -> Iterator[Tiny]:
     forget()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def remembered_choices() -> Iterator[None]:
+    """A team's choice lasts as long as the tests: looked up again every five seconds, it would add to counted queries."""
+    # Inline import: Django is set up later than the plug-ins of pytest are loaded.
+    from memory.embedding import team_models
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(team_models, "LIFETIME", 24 * 60 * 60.0)
+        yield
+
+
 def forget() -> None:
     """What a process remembers of its embedder."""
     from memory.embedding import embedders, query_embedding, team_models, vector_column
