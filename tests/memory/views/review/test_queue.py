@@ -231,6 +231,17 @@ def test_item_is_a_page_of_its_own_with_everything_one_can_do(
     assert len(ids) == len(set(ids))
 
 
+def test_keeping_both_of_a_contradiction_is_listed_among_the_rules(
+    alice: Person, queue: dict[str, QueueItem]
+) -> None:
+    alice.client.post(at(queue["contradiction"].id, "choose"), {"choice": "both"})
+
+    rules = words_of(alice.client.get(f"{QUEUE}rules/"))
+
+    assert "both are kept in" in rules
+    assert "blocked in" not in rules
+
+
 def test_rejecting_for_good_makes_a_rule_that_is_taken_back_on_its_page(
     alice: Person, queue: dict[str, QueueItem]
 ) -> None:
