@@ -1,14 +1,27 @@
 """The cast: alice owns team A; ada is its admin, bob an editor, vic a viewer; carol is a stranger who owns team B.
 
-Made through the services, as people make them. Each person brings a principal, a signed-in client, and the team's key.
+Made through the services, as people make them: once a process, and each test repeats what they wrote, with ids and times of
+its own. Each person brings a principal, a signed-in client, and the team's key.
 """
 
+import re
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 import pytest
+from django.db import connection, transaction
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from config.ids import uuid7
+
+
+_UUID = re.compile(r"\b[0-9a-f]{8}-?[0-9a-f]{4}-?7[0-9a-f]{3}-?[0-9a-f]{4}-?[0-9a-f]{12}\b")
+_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?\+00:00")
 
 
 @dataclass(frozen=True)
@@ -69,9 +82,53 @@ def make_cast() -> Cast:
     return Cast(team_a, team_b, alice=Person(alice, team_a), carol=Person(carol, team_b), **members)
 
 
+@dataclass(frozen=True)
+class RecordedCast:
+    """The cast as the services made it, and the statements in which they wrote it."""
+
+    cast: Cast
+    statements: str
+
+    def repeat(self) -> Cast:
+        """Write the cast anew, in one statement instead of forty."""
+        former_ids = sorted({UUID(text) for text in _UUID.findall(self.statements)})
+        ids = {former: uuid7() for former in former_ids}
+        now = timezone.now()
+        statements = _UUID.sub(lambda found: str(ids[UUID(found[0])]), self.statements)
+        with connection.cursor() as cursor:
+            cursor.execute(_TIME.sub(now.isoformat(), statements))
+        made = deepcopy(self.cast)
+        for row, time in [
+            *((team, "created_at") for team in (made.team_a, made.team_b)),
+            *((person.user, "date_joined") for person in made.people.values()),
+        ]:
+            row.pk = ids[row.pk]
+            setattr(row, time, now)
+        return made
+
+
+def record_cast() -> RecordedCast:
+    """Make the cast through the services, and take it back."""
+    with transaction.atomic(), CaptureQueriesContext(connection) as captured:
+        cast = make_cast()
+        transaction.set_rollback(True)
+    written = [
+        query["sql"]
+        for query in captured
+        if query["sql"].startswith("INSERT") or "set_config" in query["sql"]
+    ]
+    return RecordedCast(cast, ";".join(written))
+
+
+@pytest.fixture(scope="session")
+def recorded_cast(django_db_setup: None, django_db_blocker: Any) -> RecordedCast:
+    with django_db_blocker.unblock():
+        return record_cast()
+
+
 @pytest.fixture
-def cast(db: None) -> Cast:
-    return make_cast()
+def cast(db: None, recorded_cast: RecordedCast) -> Cast:
+    return recorded_cast.repeat()
 
 
 @pytest.fixture
