@@ -12,9 +12,11 @@ def main(argv: list[str]) -> None:
         from django.core.management import execute_from_command_line
 
         from config.embedded.session import run_services_for_command
+        from config.garbage import collect_rarely
     except ModuleNotFoundError as error:
         sys.exit(f"{error}. Run `make setup`, then use .venv/bin/python manage.py …")
 
+    collect_rarely()
     with run_services_for_command(argv):
         execute_from_command_line(argv)
 

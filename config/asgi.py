@@ -7,6 +7,7 @@ from importlib import import_module
 import django
 from django.conf import settings
 
+from config.garbage import collect_rarely
 from config.http.assets import Assets
 from config.http.body_timeout import BodyTimeout
 from config.http.handler import Handler
@@ -16,12 +17,12 @@ from config.monitoring.request_ids import RequestIds
 
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+collect_rarely()
 django.setup(set_prefix=False)
 application = HealthChecks(RequestIds(TrustedProxies(BodyTimeout(Assets(Handler())))))
 
 # All modules are loaded before the first request, and the garbage collector then ignores these permanent objects.
-# Otherwise every collection, which a page of two thousand nodes triggers, would scan them again.
+# Otherwise every collection would scan them again.
 import_module(settings.ROOT_URLCONF)
 gc.collect()
 gc.freeze()
-gc.set_threshold(20_000, 10, 20)

@@ -13,8 +13,11 @@ from celery.signals import setup_logging
 from django.apps import apps
 from django.conf import settings
 
+from config.garbage import collect_rarely
+
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+collect_rarely()
 
 IS_AMQP = settings.BROKER_URL.startswith("amqp")
 REDIS_OPTIONS = {
