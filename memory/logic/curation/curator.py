@@ -44,6 +44,7 @@ from memory.logic.entries.ingress import (
 from memory.logic.entries.origins import ContentOrigin, get_untrusted_origin
 from memory.logic.entries.texts import get_single_text
 from memory.logic.entries.write_batch import WriteBatch
+from memory.logic.judgement.judge import Judge
 from memory.logic.ports import NewId
 
 
@@ -96,23 +97,24 @@ async def curate(
     new_id: NewId,
     known_secrets: Sequence[str] = (),
     seconds: float = 60.0,
+    judge: Judge | None = None,
 ) -> CurationResult:
     """Analyse the work into drafts; a failure (a model's error, a timeout) is returned in ``problem``, never raised."""
     work, is_refused = _remove_refusals(redact_work(work, known_secrets))
     try:
         async with asyncio.timeout(seconds):
             # Of a task that was not done, only the person's own words are left, which need no model.
-            analysis = await (ExtractiveCurator() if is_refused else curator).analyse(work)
+            analysis = await (ExtractiveCurator(judge) if is_refused else curator).analyse(work)
     except TimeoutError:
         return CurationResult((), curator.name, problem=f"No answer within {seconds:g} seconds.")
     except Exception as error:  # a model can raise any exception; the run has ended
         return CurationResult((), curator.name, problem=f"{type(error).__name__}: {error}"[:500])
-    analysis, dropped = _drop_non_lessons(_remove_known(analysis, work), work, is_refused)
+    analysis, dropped = _drop_non_lessons(_remove_known(analysis, work, judge), work, is_refused)
     drafts = build_drafts(analysis, namespace, new_id, work.source)
     if work.is_untrusted:
         origin = {"origin": str(ContentOrigin.WEB)}
         drafts = [replace(draft, metadata={**draft.metadata, **origin}) for draft in drafts]
-    scored = tuple(map(_set_importance, drafts))
+    scored = tuple(_set_importance(draft, judge) for draft in drafts)
     return CurationResult(scored, curator.name, analysis.repairs, dropped=dropped)
 
 
@@ -217,7 +219,7 @@ def _find_summary_reason(
     return find_drop_reason(analysis.summary)
 
 
-def _remove_known(analysis: Analysis, work: FinishedWork) -> Analysis:
+def _remove_known(analysis: Analysis, work: FinishedWork, judge: Judge | None) -> Analysis:
     """Remove content that was known already, and the summary as well if no other content is left."""
     known_texts = KnownTexts.from_texts([*work.recalled_texts, *work.stored_texts])
     new_analysis = replace(
@@ -229,11 +231,13 @@ def _remove_known(analysis: Analysis, work: FinishedWork) -> Analysis:
     has_content = new_analysis.key_learnings or new_analysis.solutions or work.errors
     if has_content or not work.has_succeeded:
         return new_analysis
-    is_known = _is_summary_known(analysis.summary, work, known_texts)
+    is_known = _is_summary_known(analysis.summary, work, known_texts, judge)
     return replace(new_analysis, summary="") if is_known else new_analysis
 
 
-def _is_summary_known(summary: str, work: FinishedWork, known_texts: KnownTexts) -> bool:
+def _is_summary_known(
+    summary: str, work: FinishedWork, known_texts: KnownTexts, judge: Judge | None
+) -> bool:
     """Return whether the summary only repeats known content or content that the run itself stored.
 
     A statement that memory had already isn't stored again by the run, which has recalled it.
@@ -242,12 +246,12 @@ def _is_summary_known(summary: str, work: FinishedWork, known_texts: KnownTexts)
         (known_texts.contains(summary) and not mentions_task(work.task, summary))
         or KnownTexts.from_texts(work.stored_texts).contains(work.task)
         or any(compare_values(text, work.task) is Likeness.SAME for text in work.recalled_texts)
-        or is_repetition(work.task, work.outputs, known_texts)
+        or is_repetition(work.task, work.outputs, known_texts, judge)
     )
 
 
-def _set_importance(draft: StoreParams) -> StoreParams:
-    scored = replace(draft, importance=compute_importance(draft.value, draft.category))
+def _set_importance(draft: StoreParams, judge: Judge | None) -> StoreParams:
+    scored = replace(draft, importance=compute_importance(draft.value, draft.category, judge))
     return replace(scored, ttl_seconds=choose_ttl(scored))
 
 

@@ -1,4 +1,4 @@
-"""The curator without a model, which selects whole sentences by plain rules."""
+"""The curator without a model, which selects the sentences that state something."""
 
 import re
 from collections import Counter
@@ -11,10 +11,12 @@ from memory.logic.conversations.folding import build_excerpt
 from memory.logic.conversations.summary import split_sentences
 from memory.logic.curation.feedback_loop import KnownTexts
 from memory.logic.curation.parsing import Analysis
-from memory.logic.curation.sentence_rating import rate_sentence
 from memory.logic.curation.work import FinishedWork
 from memory.logic.entries.duplicates import Likeness, compare_values
 from memory.logic.entries.text_similarity import list_significant_terms
+from memory.logic.judgement.clauses import remove_code
+from memory.logic.judgement.judge import Judge
+from memory.logic.judgement.statements import rate_statements
 
 
 _STATUS_WORDS = {
@@ -25,12 +27,16 @@ _MAX_ERRORS = 10
 _MAX_TAGS = 5
 _MAX_ERROR_LENGTH = 300
 
-_CODE_BLOCK = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _BULLET = re.compile(r"^(?:[-*•>]|\d{1,2}[.)])\s+|\*\*|^#{1,6}\s+")
 
 _ERROR_WORDS = re.compile(
     r"(?:error|exception|fault)\b|\b(?:failed|failure|fatal|refused|denied|not found|timed? ?out|cannot|invalid)\b"
     r"|错误|失败|异常|拒绝|超时|无法|找不到",
+    re.IGNORECASE,
+)
+_SOLUTION = re.compile(
+    r"\b(?:fix(?:ed|es)?|solved?|resolved?|workaround|solution|works? (?:after|with|when)|helped|instead of)\b"
+    r"|解决|修复|办法|改成|换成",
     re.IGNORECASE,
 )
 _LOCATION = re.compile(
@@ -40,20 +46,19 @@ _LOCATION = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class ExtractiveCurator:
-    """A curator that selects the sentences with the highest rating and the lines that name an error."""
+    """A curator that selects the surest statements and the lines that name an error. Without a judge, plain rules decide."""
 
+    judge: Judge | None = None
     name: str = "extractive"
     max_learnings: int = 20
 
     async def analyse(self, work: FinishedWork) -> Analysis:
         known_texts = KnownTexts.from_texts([*work.recalled_texts, *work.stored_texts])
-        learnings: list[tuple[int, str]] = []
-        solutions: list[tuple[int, str]] = []
-        for sentence in _list_new_sentences(work.outputs, known_texts):
-            rating = rate_sentence(sentence)
-            if rating.is_worth_keeping:
-                target = solutions if "solution" in rating.rules and work.errors else learnings
-                target.append((rating.points, sentence))
+        sentences = list(_list_new_sentences(work.outputs, known_texts))
+        ratings = rate_statements(sentences, self.judge)
+        statements = [pair for pair in zip(ratings, sentences, strict=True) if pair[0]]
+        solutions = [pair for pair in statements if work.errors and _SOLUTION.search(pair[1])]
+        learnings = [pair for pair in statements if not (work.errors and _SOLUTION.search(pair[1]))]
         errors = list(islice(_list_error_lines(work.errors), _MAX_ERRORS))
         return Analysis(
             summary=_build_summary(work),
@@ -74,14 +79,14 @@ def _build_summary(work: FinishedWork) -> str:
 
 def _list_new_sentences(texts: Iterable[str], known_texts: KnownTexts) -> Iterator[str]:
     for text in texts:
-        for sentence in split_sentences(_CODE_BLOCK.sub("\n", text)):
+        for sentence in split_sentences(remove_code(text)):
             plain = _BULLET.sub("", sentence).strip()
             if not known_texts.contains(plain):
                 yield plain
 
 
-def _pick_best(rated: Sequence[tuple[int, str]], limit: int) -> list[str]:
-    """Return the sentences with the most points, in their original order."""
+def _pick_best(rated: Sequence[tuple[float, str]], limit: int) -> list[str]:
+    """Return the sentences with the highest rating, in their original order."""
     positions = sorted(range(len(rated)), key=lambda position: -rated[position][0])
     return [rated[position][1] for position in sorted(positions[:limit])]
 

@@ -13,9 +13,10 @@ from itertools import pairwise
 
 from memory.core.recall.tokens import extract_query_terms
 from memory.logic.conversations.summary import split_sentences
-from memory.logic.curation.sentence_rating import is_question, rate_sentence
 from memory.logic.entries.duplicates import Likeness, compare_values, is_significant, normalize
 from memory.logic.entries.text_similarity import is_unspaced
+from memory.logic.judgement.judge import Judge
+from memory.logic.judgement.statements import is_question, rate_statements
 
 
 Pair = tuple[str, str]
@@ -75,7 +76,9 @@ def exclude_known(sentences: Sequence[str], known_texts: KnownTexts) -> tuple[st
     return tuple(sentence for sentence in sentences if not known_texts.contains(sentence))
 
 
-def is_repetition(task: str, outputs: Iterable[str], known_texts: KnownTexts) -> bool:
+def is_repetition(
+    task: str, outputs: Iterable[str], known_texts: KnownTexts, judge: Judge | None
+) -> bool:
     """Return whether a run has no new result: its outputs repeat known strings, or its task is a question.
 
     Sentences that repeat the task and small talk aren't results.
@@ -87,9 +90,9 @@ def is_repetition(task: str, outputs: Iterable[str], known_texts: KnownTexts) ->
         if compare_values(sentence, task) is Likeness.DIFFERENT
     ]
     new = [sentence for sentence in answers if not known_texts.contains(sentence)]
-    if any(rate_sentence(sentence).is_worth_keeping for sentence in new):
+    if any(rate_statements(new, judge)):
         return False
-    return len(new) < len(answers) or is_question(task)
+    return len(new) < len(answers) or is_question(task, judge)
 
 
 def mentions_task(task: str, summary: str) -> bool:

@@ -11,6 +11,7 @@ from typing import Final
 
 from memory.core.recall.tokens import extract_terms
 from memory.logic.entries.text_similarity import is_unspaced
+from memory.logic.judgement.rules import is_small_talk
 
 
 MIN_WORDS: Final = 2  # a Chinese character counts as half a word
@@ -36,11 +37,6 @@ def find_drop_reason(text: str) -> DropReason | None:
     return None
 
 
-def is_small_talk(text: str) -> bool:
-    """Return whether the text consists of phrases such as “ok, thanks” or “任务完成” only, or is empty."""
-    return bool(_SMALL_TALK.fullmatch(text.strip()))
-
-
 def is_refusal(answer: str) -> bool:
     """Return whether a model says that it can't do what it was asked to do, and little else."""
     text = answer.strip()
@@ -56,40 +52,6 @@ def _count_words(text: str) -> float:
     words = (term for term in extract_terms(text) if len(term) == 1 or not is_unspaced(term))
     return sum(0.5 if is_unspaced(word) else 1 for word in words)
 
-
-_PAUSE = r"[\s,.!?;:…~'\"“”()（），。！？；：、～-]*"
-_NO_NEWS = (
-    r"no (?:new |further |other )?(?:learnings?|lessons?|errors?|problems?|issues?|information|content)"
-    r"(?: (?:were|was))?(?: (?:found|learned|learnt|occurred))?"
-)
-_TASK_DONE = (
-    r"(?:the )?(?:task|job|run|request|work(?:flow)?|operation)(?: (?:is|was|has been|have been))?(?: now)?"
-    r" (?:done|finished|completed?|successful|succeeded|executed)(?: successfully)?"
-)
-_ALL_DONE = (
-    r"(?:all |it(?:'s| is| was) |that(?:'s| is| was) |everything (?:is |was |went )?)?(?:successfully )?"
-    r"(?:done|ok(?:ay)?|good|fine|set|well|finished|completed?|executed|successful|success|succeeded)"
-    r"(?: successfully)?"
-)
-# Longer phrases come first: what a phrase has matched is not tried in another way.
-_SMALL_TALK_PHRASES = (
-    r"good (?:morning|afternoon|evening|night|job|work|point|idea|question)|well done|sounds good|makes sense",
-    r"got it|i see|understood|noted|alright|agreed|exactly|of course|you'?re welcome|no problem|cheers",
-    _NO_NEWS,
-    r"nothing(?: (?:new|special|else|learned|learnt|to (?:note|report|remember|add|learn)))*",
-    _TASK_DONE,
-    _ALL_DONE,
-    r"(?:many )?thank(?:s| you)(?: (?:so|very) much| a lot)?|thx|successfully|n/?a|none|null",
-    r"hi|hello|hey|goodbye|bye|welcome|yes|yeah|yep|no|nope|sure|right|great|cool|nice|perfect|excellent",
-    r"awesome|lol|wow|hm+|k",
-    r"(?:没有|暂无|无)(?:新的?)?(?:错误|问题|内容|信息|收获|经验|学习点|异常)?|没问题|没关系|一切正常|正常",
-    r"(?:任务|操作|执行|运行|工作流?|请求)?(?:已经|均已|已|成功)?(?:完成|成功|结束|执行|通过)[了的]?",
-    r"好[的吧啊呀]?|可以|行|对[的啊]?|是的?|嗯|哦|啊|哈|明白了?|知道了|收到|了解|当然|不错|很好|太好了|真棒",
-    r"谢谢[你您]?|多谢|感谢|辛苦了|不客气|不用谢|你好|您好|早上好|晚上好|晚安|再见|拜拜|欢迎",
-)
-_SMALL_TALK: Final = re.compile(
-    rf"{_PAUSE}(?>(?:{'|'.join(_SMALL_TALK_PHRASES)})(?![a-z]){_PAUSE})*+", re.IGNORECASE
-)
 
 _ABILITIES = (
     r"(?:help|assist|do|complete|finish|access|answer|provide|fulfil+|perform|browse|open|see|view|read"

@@ -3,8 +3,9 @@
 from datetime import timedelta
 
 from memory.core.records import Json, StoreParams, Tier
-from memory.logic.curation.sentence_rating import rate_sentence
 from memory.logic.entries.texts import list_texts
+from memory.logic.judgement.judge import Judge
+from memory.logic.judgement.statements import rate_statements
 
 
 _CATEGORY_WEIGHTS = {
@@ -17,18 +18,18 @@ _CATEGORY_WEIGHTS = {
     "message": 0.05,
 }
 _DEFAULT_WEIGHT = 0.25
-_POINT_WEIGHT, _MAX_POINTS = 0.06, 6
+_STATEMENT_WEIGHT = 0.4
 
 _PERMANENT_IMPORTANCE = 0.7
 # Everyday events expire soon; learned facts stay until a member forgets them.
 _LIFETIME_DAYS = {"execution": 30, "message": 30, "note": 1, "error": 90}
 
 
-def compute_importance(value: Json, category: str) -> float:
-    """Return the importance by category and content, between 0 and 1."""
-    points = max((rate_sentence(text).points for text in list_texts(value)), default=0)
+def compute_importance(value: Json, category: str, judge: Judge | None) -> float:
+    """Return the importance by category and by how sure a text in the value is a statement, between 0 and 1."""
+    rating = max(rate_statements(list_texts(value), judge), default=0.0)
     weight = _CATEGORY_WEIGHTS.get(category, _DEFAULT_WEIGHT)
-    return min(1.0, round(weight + min(points, _MAX_POINTS) * _POINT_WEIGHT, 4))
+    return round(weight + rating * _STATEMENT_WEIGHT, 4)
 
 
 def compute_lifetime(category: str, importance: float) -> timedelta | None:

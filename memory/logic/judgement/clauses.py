@@ -5,7 +5,7 @@ decided by the judgement of both halves (``memory.logic.judgement.turns``), so a
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 
@@ -32,7 +32,8 @@ _MAIL: Final = re.compile(
 # A line that only a program or a log has.
 _CODE_LINE: Final = re.compile(
     r"^\s*(?:(?:def|class|import|from|return|const|let|var|function|public|SELECT|INSERT|UPDATE)\b.*[;:({*]"
-    r"|[\w.]+\(.*\)\s*;?|.*[{};]|<[^>]+>.*|\$ .*|Traceback .*|\s*File \".*)\s*$",
+    r"|(?:at )?[\w.]+\(.*\)\s*;?|.*[{};]|<[^>]+>.*|\$ .*|Traceback .*|\s*File \".*"
+    r"|\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d.*|\[?(?:DEBUG|INFO|TRACE|WARN)\b.*|Step \d+ of \d+\b.*)\s*$",
     re.MULTILINE,
 )
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?…؟])[\"'”’»)]*\s+|(?<=[。！？])[」』”’）]*\s*|\n+")
@@ -63,9 +64,12 @@ _REMEMBER: Final = re.compile(
 
 def remove_foreign_text(text: str) -> str:
     """Return the text without code, pasted mails, quoted lines and lines of a program: they aren't the person's own words."""
-    for pattern in (_CODE_BLOCK, _MAIL, _QUOTED_LINE, _CODE_LINE):
-        text = pattern.sub("\n", text)
-    return text
+    return _replace(text, (_CODE_BLOCK, _MAIL, _QUOTED_LINE, _CODE_LINE))
+
+
+def remove_code(text: str) -> str:
+    """Return the text without code and lines of a program."""
+    return _replace(text, (_CODE_BLOCK, _CODE_LINE))
 
 
 def split_sentences(text: str) -> list[str]:
@@ -98,6 +102,12 @@ def list_splits(sentence: str) -> list[list[str]]:
         if len(good_splits) == 2 and good_splits[0] == good_splits[1]
         else good_splits
     )
+
+
+def _replace(text: str, patterns: Iterable[re.Pattern[str]]) -> str:
+    for pattern in patterns:
+        text = pattern.sub("\n", text)
+    return text
 
 
 def _iterate_parts(sentence: str, separator: re.Pattern[str]) -> Iterator[str]:

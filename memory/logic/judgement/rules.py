@@ -25,12 +25,6 @@ _REQUEST: Final = re.compile(
     r"|^(?:请|麻烦|帮我|给我|告诉我|推荐|列出|忘记|忘掉|删除|翻译|写|继续)",
     re.IGNORECASE,
 )
-_SMALL_TALK: Final = re.compile(
-    r"^(?:ok(?:ay)?|yes|yeah|yep|no|nope|sure|great|good|nice|cool|lol|haha|hello|hi|hey|bye|good\s*(?:bye|night|morning|evening)|"
-    r"thanks?(?:\s+(?:you|a\s+lot|so\s+much|very\s+much))*|i\s+see|got\s+it|"
-    r"好的?|是的?|对的?|谢谢[你您]?|多谢|再见|晚安|早安|你好|您好|嗯+|哦+|明白了?|知道了)(?:[\s,，]+(?:ok|thanks|there|谢谢))?[\s.!。！,，~]*$",
-    re.IGNORECASE,
-)
 _FORGET: Final = re.compile(
     r"forget|don't (?:remember|keep|store)|delete|erase|vergiss|lösch|oubli|efface|olvid|borra|esque|apaga|dimentica|cancella|"
     r"vergeet|wis\b|zapomn|usuń|забудь|удали|unut|sil\b|انس|احذف|ลืม|ลบ|忘|删|刪|消して|잊어|지워",
@@ -42,8 +36,18 @@ _WORDS: Final = re.compile(r"[^\W_]+")
 def list_statements(message: str) -> list[str]:
     """Return the sentences that may be worth keeping, each once."""
     sentences = (remove_introduction(sentence) for sentence in split_sentences(message))
-    statements = [s for s in dict.fromkeys(sentences) if len(s) <= MAX_LENGTH and _is_statement(s)]
+    statements = [s for s in dict.fromkeys(sentences) if len(s) <= MAX_LENGTH and is_statement(s)]
     return statements[:MAX_STATEMENTS]
+
+
+def is_question(text: str) -> bool:
+    """Return whether the text asks something."""
+    return bool(_QUESTION.search(text)) and not _UNIVERSAL.search(text)
+
+
+def is_small_talk(text: str) -> bool:
+    """Return whether the text consists of phrases such as “ok, thanks” or “任务完成” only, or is empty."""
+    return bool(_SMALL_TALK.fullmatch(text.strip()))
 
 
 def asks_to_forget(message: str) -> bool:
@@ -51,11 +55,45 @@ def asks_to_forget(message: str) -> bool:
     return _FORGET.search(message) is not None
 
 
-def _is_statement(sentence: str) -> bool:
-    if _SMALL_TALK.match(sentence) or _REQUEST.match(sentence):
-        return False
-    if _QUESTION.search(sentence) and not _UNIVERSAL.search(sentence):
+def is_statement(sentence: str) -> bool:
+    """Return whether the sentence has several words and is no question, request or small talk."""
+    if is_small_talk(sentence) or _REQUEST.match(sentence) or is_question(sentence):
         return False
     words = _WORDS.findall(sentence)
     # Where words have no spaces between them, one of three characters may be a sentence.
     return len(words) >= 2 or any(len(word) >= 3 and ord(word[0]) > 0x2E80 for word in words)
+
+
+_PAUSE = r"[\s,.!?;:…~'\"“”()（），。！？；：、～-]*"
+_NO_NEWS = (
+    r"no (?:new |further |other )?(?:learnings?|lessons?|errors?|problems?|issues?|information|content)"
+    r"(?: (?:were|was))?(?: (?:found|learned|learnt|occurred))?"
+)
+_TASK_DONE = (
+    r"(?:the )?(?:task|job|run|request|work(?:flow)?|operation)(?: (?:is|was|has been|have been))?(?: now)?"
+    r" (?:done|finished|completed?|successful|succeeded|executed)(?: successfully)?"
+)
+_ALL_DONE = (
+    r"(?:all |it(?:'s| is| was) |that(?:'s| is| was) |everything (?:is |was |went )?)?(?:successfully )?"
+    r"(?:done|ok(?:ay)?|good|fine|set|well|finished|completed?|executed|successful|success|succeeded)"
+    r"(?: successfully)?"
+)
+# Longer phrases come first: what a phrase has matched is not tried in another way.
+_SMALL_TALK_PHRASES = (
+    r"good (?:morning|afternoon|evening|night|job|work|point|idea|question)|well done|sounds good|makes sense",
+    r"got it|i see|understood|noted|alright|agreed|exactly|of course|you'?re welcome|no problem|cheers",
+    _NO_NEWS,
+    r"nothing(?: (?:new|special|else|learned|learnt|to (?:note|report|remember|add|learn)))*",
+    _TASK_DONE,
+    _ALL_DONE,
+    r"(?:many )?thank(?:s| you)(?: (?:so|very) much| a lot)?|thx|successfully|n/?a|none|null",
+    r"hi|hello|hey|goodbye|bye|welcome|yes|yeah|yep|no|nope|sure|right|great|cool|nice|perfect|excellent",
+    r"awesome|lol|wow|hm+|(?:ha){2,}|k",
+    r"(?:没有|暂无|无)(?:新的?)?(?:错误|问题|内容|信息|收获|经验|学习点|异常)?|没问题|没关系|一切正常|正常",
+    r"(?:任务|操作|执行|运行|工作流?|请求)?(?:已经|均已|已|成功)?(?:完成|成功|结束|执行|通过)[了的]?",
+    r"好[的吧啊呀]?|可以|行|对[的啊]?|是的?|嗯|哦|啊|哈|明白了?|知道了|收到|了解|当然|不错|很好|太好了|真棒",
+    r"谢谢[你您]?|多谢|感谢|辛苦了|不客气|不用谢|你好|您好|早上好|晚上好|晚安|再见|拜拜|欢迎",
+)
+_SMALL_TALK: Final = re.compile(
+    rf"{_PAUSE}(?>(?:{'|'.join(_SMALL_TALK_PHRASES)})(?![a-z]){_PAUSE})*+", re.IGNORECASE
+)

@@ -24,6 +24,7 @@ from config.redaction import list_forms
 from config.retry import retry_on_conflict
 from memory.core.errors import AlreadyExists, InvalidInput, NotFound
 from memory.core.scopes import resolve_namespace
+from memory.embedding.judge import find_judge
 from memory.logic.curation import curator as logic
 from memory.logic.curation.curator import CurationResult, Curator, split_work
 from memory.logic.curation.extractive import ExtractiveCurator
@@ -210,8 +211,8 @@ def _is_claimable(row: Curation, now: datetime) -> bool:
 
 async def _analyse(job: _Job) -> CurationResult:
     """Analyse the work, in pieces if it is too long for one prompt. If one piece fails, the whole analysis does."""
-    run, learning = job.run, job.learning
-    curator: Curator = ExtractiveCurator()
+    run, learning, judge = job.run, job.learning, find_judge()
+    curator: Curator = ExtractiveCurator(judge)
     pieces = [run.work]
     if run.ask is not None:
         curator = ModelCurator(run.ask, run.model or "model", learning.token_budget)
@@ -227,6 +228,7 @@ async def _analyse(job: _Job) -> CurationResult:
             new_id=lambda: str(uuid7()),
             known_secrets=run.known_secrets,
             seconds=max(0.01, deadline - time.monotonic()),
+            judge=judge,
         )
         if piece_result.problem:
             return piece_result

@@ -18,6 +18,7 @@ from memory.logic.curation.work import FinishedWork, WorkStatus
 from memory.logic.entries.duplicates import Likeness, compare_values
 from memory.logic.entries.ingress import IngressOutcome
 from memory.logic.entries.texts import list_texts
+from memory.logic.judgement.judge import Judge
 from memory.providers.in_memory import InMemoryProvider
 from tests.memory.logic.curation.transcripts import FACTS, JUNK, REPEATED, messages
 from tests.memory.logic.support import NAMESPACE, counting, provider
@@ -286,13 +287,13 @@ def _junk_in(texts: list[str], said: list[str]) -> list[str]:
 
 
 @pytest.mark.parametrize("seed", range(5))
-async def test_offline_curator_keeps_the_junk_of_a_long_transcript_out(seed: int):
+async def test_offline_curator_keeps_the_junk_of_a_long_transcript_out(judge: Judge, seed: int):
     """issue 4: a 200-message junk-heavy transcript, junk kept out ≥ 90 %, duplicates merged."""
     said = messages(seed)
     entries = provider()
 
     done = await curated(
-        FinishedWork("Support chat", outputs=said), ExtractiveCurator(max_learnings=100)
+        FinishedWork("Support chat", outputs=said), ExtractiveCurator(judge, max_learnings=100)
     )
     store_drafts(done, entries)
 

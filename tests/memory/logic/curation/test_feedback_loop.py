@@ -58,4 +58,4 @@ RUNS = [
 def test_run_is_an_answer_from_memory_where_nothing_new_came_of_it(
     task: str, outputs: list[str], told_again: bool
 ):
-    assert is_repetition(task, outputs, KNOWN) is told_again
+    assert is_repetition(task, outputs, KNOWN, None) is told_again

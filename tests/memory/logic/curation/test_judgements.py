@@ -1,4 +1,4 @@
-"""Junk, importance, lives, links: the plain rules of the offline curator."""
+"""Statements, importance, lives, links: what the offline curator goes by."""
 
 from datetime import timedelta
 
@@ -12,37 +12,29 @@ from memory.logic.curation.scoring import (
     compute_importance,
     compute_lifetime,
 )
-from memory.logic.curation.sentence_rating import SentenceRating, rate_sentence
+from memory.logic.judgement.judge import Judge
+from memory.logic.judgement.statements import rate_statements
 from tests.memory.logic.curation.transcripts import FACTS, JUNK, OTHER_FACTS, OTHER_JUNK
 from tests.memory.logic.support import NAMESPACE
 
 
-@pytest.mark.parametrize("sentence", FACTS)
-def test_fact_is_worth_keeping(sentence: str):
-    assert rate_sentence(sentence).is_worth_keeping
+@pytest.mark.parametrize(("facts", "junk"), [(FACTS, JUNK), (OTHER_FACTS, OTHER_JUNK)])
+def test_judge_takes_most_facts_for_statements_and_little_talk(
+    judge: Judge, facts: list[str], junk: list[str]
+):
+    assert sum(map(bool, rate_statements(facts, judge))) >= 0.9 * len(facts)
+    assert sum(map(bool, rate_statements(junk, judge))) <= 0.1 * len(junk)
 
 
-def test_junk_is_not():
-    kept = [sentence for sentence in JUNK if rate_sentence(sentence).is_worth_keeping]
+def test_without_a_judge_only_questions_requests_and_thanks_are_no_statements():
+    talk = ["Thanks a lot!", "What do you think?", "你觉得呢？", "Please write a poem.", "好的"]
 
-    assert kept == []
-
-
-def test_sentences_the_rules_were_not_written_for_are_judged_well_enough():
-    """Most talk stays out, and most facts come in; a model does better on the second."""
-    junk = [sentence for sentence in OTHER_JUNK if rate_sentence(sentence).is_worth_keeping]
-    facts = [sentence for sentence in OTHER_FACTS if rate_sentence(sentence).is_worth_keeping]
-
-    assert len(junk) <= 0.1 * len(OTHER_JUNK)
-    assert len(facts) >= 0.75 * len(OTHER_FACTS)
+    assert rate_statements([*FACTS, *OTHER_FACTS], None) == [0.5] * len([*FACTS, *OTHER_FACTS])
+    assert not any(rate_statements(talk, None))
 
 
-def test_judgement_says_why():
-    assert rate_sentence("Thanks a lot!").rules == ("thanks",)
-    told = rate_sentence("We decided on Go because of its compiler.")
-    assert (told.points, told.rules) == (6, ("decision", "reason", "name", "says something"))
-    assert rate_sentence("word " * 200) == SentenceRating(0, ("too long",))
-    assert rate_sentence("Go is fast here") == SentenceRating(1, ("state of things",))
+def test_sentence_that_is_too_long_is_no_statement(judge: Judge):
+    assert rate_statements(["I live in Rome. " * 50, ""], judge) == [0.0, 0.0]
 
 
 RECALLED = KnownTexts.from_texts(
@@ -69,14 +61,15 @@ def test_repetition_is_seen(sentence: str, expected: bool):
     assert exclude_known([sentence], RECALLED) == (() if expected else (sentence,))
 
 
-def test_importance_adds_up_what_speaks_for_it():
+def test_importance_adds_up_what_speaks_for_it(judge: Judge):
     """seed 1, second stage: importance scoring."""
-    plain = compute_importance({"summary": "Ran."}, "execution")
-    told = compute_importance("Remember: the deadline is 31 March because of tax.", "learning")
+    plain = compute_importance({"summary": "Ran."}, "execution", judge)
+    told = "Remember: the deadline is 31 March because of tax."
 
     assert plain == 0.1
-    assert told >= 0.7
-    assert told > compute_importance("tea", "learning") == 0.35
+    assert compute_importance("tea", "learning", judge) == 0.35
+    assert compute_importance(told, "learning", None) == 0.55
+    assert 0.55 < compute_importance(told, "learning", judge) <= 0.75
 
 
 LIVES = [

@@ -9,6 +9,7 @@ from memory.logic.curation.extractive import ExtractiveCurator
 from memory.logic.curation.lessons import DropReason, find_drop_reason, is_refusal
 from memory.logic.curation.model_curator import ModelCurator
 from memory.logic.curation.work import FinishedWork, WorkStatus
+from memory.logic.judgement.judge import Judge
 from tests.memory.logic.support import NAMESPACE, counting
 
 
@@ -97,10 +98,11 @@ def test_refusal_is_short_and_comes_first():
 # -- end to end ------------------------------------------------------------------------------------
 
 
-async def learn(work: FinishedWork, curator: Curator | None = None) -> CurationResult:
-    return await curate(
-        work, curator or ExtractiveCurator(), namespace=NAMESPACE, new_id=counting("u")
-    )
+async def learn(
+    work: FinishedWork, curator: Curator | None = None, judge: Judge | None = None
+) -> CurationResult:
+    curator = curator or ExtractiveCurator(judge)
+    return await curate(work, curator, namespace=NAMESPACE, new_id=counting("u"), judge=judge)
 
 
 class Model:
@@ -166,10 +168,12 @@ async def test_task_that_the_model_could_not_do_teaches_nothing(
     assert model.calls == 0
 
 
-async def test_person_is_heard_although_the_model_could_not_do_the_task():
+async def test_person_is_heard_although_the_model_could_not_do_the_task(judge: Judge):
     said = "I am allergic to peanuts, and our team meets every Monday in Rome. Book me a table."
 
-    result = await learn(FinishedWork(said, outputs=[said, "Sorry, I can't do that."]))
+    work = FinishedWork(said, outputs=[said, "Sorry, I can't do that."])
+
+    result = await learn(work, judge=judge)
 
     assert list_kinds(result) == ["learning"]
     assert result.dropped == (NOT_DONE,)
