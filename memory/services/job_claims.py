@@ -1,5 +1,6 @@
 """Claim a job for one worker, act with the rights of whoever asked for it, and change it as long as it is claimed."""
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any, Final, TypeVar
 from uuid import UUID
@@ -10,15 +11,15 @@ from django.utils.translation import gettext as _
 from accounts.principals import load_starter
 from accounts.tenancy import tenant
 from memory.core.errors import AccessDenied
-from memory.models import DocumentUpload, WikiJob
+from memory.models import Curation, DocumentUpload, WikiJob
 from memory.models.jobs import JobStatus
 from memory.services.gateway.caller import MemoryCaller
 
 
-J = TypeVar("J", WikiJob, DocumentUpload)
+J = TypeVar("J", Curation, WikiJob, DocumentUpload)
 
 MAX_ATTEMPTS: Final = 3
-GRACE_SECONDS: Final = 60  # for reading and storing a page
+GRACE_SECONDS: Final = 60  # for reading and storing, in addition to the time of a model
 
 
 class JobTakenOver(Exception):
@@ -26,12 +27,18 @@ class JobTakenOver(Exception):
 
 
 def claim_job(
-    model: type[J], team_id: UUID, job_id: UUID, seconds: float = GRACE_SECONDS
+    model: type[J],
+    team_id: UUID,
+    job_id: UUID,
+    get_seconds: Callable[[J], float] = lambda _job: GRACE_SECONDS,
 ) -> J | None:
-    """Lock the job and count the attempt. Return None if it has ended, is claimed, or has no attempts left."""
+    """Lock the job and count the attempt. Return None if it has ended, is claimed, or has no attempts left.
+
+    Another worker may claim it after the seconds that ``get_seconds`` returns.
+    """
     now = timezone.now()
     with tenant([team_id]):
-        rows: Any = model.objects  # Any: the managers of two models
+        rows: Any = model.objects  # Any: the managers of three models
         found = rows.unscoped().filter(team_id=team_id, pk=job_id)
         job: J | None = found.select_for_update(skip_locked=True, of=("self",)).first()
         if job is None or not _is_claimable(job, now):
@@ -41,9 +48,12 @@ def claim_job(
             job.status, job.finished_at = JobStatus.FAILED, now
             job.problem = _("The worker was lost %(count)s times.") % {"count": MAX_ATTEMPTS}
         else:
-            job.status, job.held_until = JobStatus.RUNNING, now + timedelta(seconds=seconds)
+            job.status, job.held_until = (
+                JobStatus.RUNNING,
+                now + timedelta(seconds=get_seconds(job)),
+            )
         job.save()
-        job.namespace  # noqa: B018  # loaded here, where the team's rows are visible
+        getattr(job, "namespace", None)  # loaded here, where the team's rows are visible
     return job if job.status == JobStatus.RUNNING else None
 
 
@@ -63,7 +73,7 @@ def update_job(job: WikiJob | DocumentUpload, **changes: Any) -> None:  # Any: v
             raise JobTakenOver
 
 
-def _is_claimable(job: WikiJob | DocumentUpload, now: datetime) -> bool:
+def _is_claimable(job: Curation | WikiJob | DocumentUpload, now: datetime) -> bool:
     if job.status == JobStatus.WAITING:
         return True
     is_lost = job.held_until is None or job.held_until <= now

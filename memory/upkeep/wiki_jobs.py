@@ -4,8 +4,6 @@ A model may take minutes for each page, so wiki jobs must not take all workers. 
 if a message or a worker is lost, a sweep finds the row.
 """
 
-import threading
-from collections import deque
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Final
@@ -15,6 +13,7 @@ from django.utils import timezone
 
 from memory.models import WikiJob
 from memory.upkeep.isolation import list_abandoned
+from memory.upkeep.job_queue import JobQueue
 
 
 # Takes the ids of a team and a job. It claims the job, stores the outcome in the row and raises nothing.
@@ -24,8 +23,8 @@ OVERDUE_AFTER: Final = timedelta(seconds=60)
 MAX_PER_SWEEP: Final = 50
 
 _WORKERS: dict[str, WikiWorker] = {}
-_QUEUE: Final[deque[tuple[UUID, UUID]]] = deque()
-_QUEUE_LOCK: Final = threading.Lock()
+_QUEUE: Final = JobQueue(lambda team_id, job_id: _WORKERS["wiki"](team_id, job_id))
+run_wiki_job = _QUEUE.run
 
 
 def register_wiki_worker(worker: WikiWorker) -> None:
@@ -33,32 +32,7 @@ def register_wiki_worker(worker: WikiWorker) -> None:
     _WORKERS["wiki"] = worker
 
 
-def run_wiki_job(team_id: UUID, job_id: UUID) -> int:
-    """Queue the job, carry out all queued jobs and return their number.
-
-    Return 0 if another thread of this process is already at work, because that thread takes this job as well.
-    """
-    _QUEUE.append((team_id, job_id))
-    count = 0
-    # Check again after releasing the lock: another thread may have queued a job while the lock was held.
-    while _QUEUE and _QUEUE_LOCK.acquire(blocking=False):
-        try:
-            count += _run_queue()
-        finally:
-            _QUEUE_LOCK.release()
-    return count
-
-
 def sweep_wiki_jobs(now: datetime | None = None) -> int:
     """Carry out the abandoned jobs of every team and return their number. Safe to run twice, or at the same time."""
     abandoned = list_abandoned(WikiJob, now or timezone.now(), OVERDUE_AFTER, MAX_PER_SWEEP)
     return sum(run_wiki_job(team_id, job_id) for team_id, job_id in abandoned)
-
-
-def _run_queue() -> int:
-    """Carry out the queued jobs. Only the thread that holds the lock takes jobs from the queue."""
-    count = 0
-    while _QUEUE:
-        _WORKERS["wiki"](*_QUEUE.popleft())
-        count += 1
-    return count

@@ -11,7 +11,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db import transaction
@@ -42,6 +41,7 @@ from memory.services.curation.run_texts import list_stored_texts
 from memory.services.gateway.caller import CallOrigin, MemoryCaller, select_visible
 from memory.services.gateway.gateway import open_namespace
 from memory.services.gateway.namespace_access import Batch
+from memory.services.job_claims import GRACE_SECONDS, claim_job
 from memory.services.review.detection import propose_changes
 from memory.tasks import wake_curation
 from memory.upkeep.folding import fold_run
@@ -50,9 +50,7 @@ from memory.upkeep.folding import fold_run
 log = logging.getLogger(__name__)
 
 CHANGE_REASON = "curation"
-MAX_ATTEMPTS = 3
 MAX_PIECES = 12  # of work that is too long for one prompt
-GRACE_SECONDS = 60  # for storing, in addition to the time for the analysis
 MAX_PROBLEM_LENGTH = 500
 
 
@@ -115,7 +113,7 @@ def curate(team_id: UUID, curation_id: UUID, describe_run: DescribeRun) -> Curat
 
     No error is raised; a failed curation's row says what went wrong.
     """
-    row = _claim_curation(team_id, curation_id)
+    row = claim_job(Curation, team_id, curation_id, _get_seconds)
     if row is None:
         return None
     secrets: tuple[str, ...] = ()
@@ -183,30 +181,8 @@ def _resolve_namespace(caller: MemoryCaller, learning: LearningRule) -> str:
         return ""
 
 
-def _claim_curation(team_id: UUID, curation_id: UUID) -> Curation | None:
-    """Lock the curation and count the attempt. Return None if it has ended, is claimed, or has no attempts left."""
-    now = timezone.now()
-    with tenant([team_id]):
-        rows = Curation.objects.unscoped().filter(team_id=team_id, pk=curation_id)
-        row = rows.select_for_update(skip_locked=True).first()
-        if row is None or not _is_claimable(row, now):
-            return None
-        row.attempts += 1
-        if row.attempts > MAX_ATTEMPTS:
-            row.status, row.finished_at = JobStatus.FAILED, now
-            row.problem = f"The worker was lost {MAX_ATTEMPTS} times."
-        else:
-            seconds = get_learning_rule(team_id, row.app_id).seconds + GRACE_SECONDS
-            row.status, row.held_until = JobStatus.RUNNING, now + timedelta(seconds=seconds)
-        row.save()
-    return row if row.status == JobStatus.RUNNING else None
-
-
-def _is_claimable(row: Curation, now: datetime) -> bool:
-    if row.status == JobStatus.WAITING:
-        return True
-    is_lost = row.held_until is None or row.held_until <= now
-    return row.status == JobStatus.RUNNING and is_lost
+def _get_seconds(row: Curation) -> float:
+    return get_learning_rule(row.team_id, row.app_id).seconds + GRACE_SECONDS
 
 
 async def _analyse(job: _Job) -> CurationResult:

@@ -33,7 +33,7 @@ _LONG: Final = 400_000  # characters; a shorter text that ends so was written so
 
 def carry_out_document(team_id: UUID, upload_id: UUID) -> None:
     """Claim the upload and make its pages, unless another worker has it or it has ended. No error is raised."""
-    upload = claim_job(DocumentUpload, team_id, upload_id, SECONDS)
+    upload = claim_job(DocumentUpload, team_id, upload_id, lambda _upload: SECONDS)
     if upload is None:
         return
     try:
