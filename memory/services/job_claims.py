@@ -1,6 +1,8 @@
 """Claim a job for one worker, act with the rights of whoever asked for it, and change it as long as it is claimed."""
 
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from typing import Any, Final, TypeVar
 from uuid import UUID
@@ -8,13 +10,16 @@ from uuid import UUID
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from accounts.errors import AccountsFault
 from accounts.principals import load_starter
 from accounts.tenancy import tenant
-from memory.core.errors import AccessDenied
+from memory.core.errors import AccessDenied, MemoryFault
 from memory.models import Curation, DocumentUpload, WikiJob
 from memory.models.jobs import JobStatus
 from memory.services.gateway.caller import MemoryCaller
 
+
+log = logging.getLogger(__name__)
 
 J = TypeVar("J", Curation, WikiJob, DocumentUpload)
 
@@ -48,10 +53,8 @@ def claim_job(
             job.status, job.finished_at = JobStatus.FAILED, now
             job.problem = _("The worker was lost %(count)s times.") % {"count": MAX_ATTEMPTS}
         else:
-            job.status, job.held_until = (
-                JobStatus.RUNNING,
-                now + timedelta(seconds=get_seconds(job)),
-            )
+            job.status = JobStatus.RUNNING
+            job.held_until = now + timedelta(seconds=get_seconds(job))
         job.save()
         getattr(job, "namespace", None)  # loaded here, where the team's rows are visible
     return job if job.status == JobStatus.RUNNING else None
@@ -71,6 +74,24 @@ def update_job(job: WikiJob | DocumentUpload, **changes: Any) -> None:  # Any: v
         own = rows.unscoped().filter(pk=job.pk, status=JobStatus.RUNNING, attempts=job.attempts)
         if not own.update(**changes):
             raise JobTakenOver
+
+
+@contextmanager
+def store_failure(job: WikiJob | DocumentUpload) -> Iterator[None]:
+    """Store an error of the block in the row instead of raising it, because nobody waits for the job."""
+    subject = {"job": str(job.pk), "kind": job._meta.model_name}
+    try:
+        yield
+    except JobTakenOver:
+        log.warning("job_taken_over", extra=subject)
+    except Exception as error:
+        problem = _("Something went wrong on the server.")
+        if isinstance(error, MemoryFault | AccountsFault):
+            problem = str(error)[:500]
+        else:
+            log.exception("job_failed", extra=subject)
+        with suppress(JobTakenOver):  # the other worker stores what becomes of it
+            update_job(job, status=JobStatus.FAILED, problem=problem, finished_at=timezone.now())
 
 
 def _is_claimable(job: Curation | WikiJob | DocumentUpload, now: datetime) -> bool:

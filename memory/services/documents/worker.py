@@ -4,26 +4,21 @@ The pages and the end of the upload are written in one transaction, so a worker 
 and the next one begins again.
 """
 
-import logging
 from typing import Final
 from uuid import UUID
 
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from accounts.errors import AccountsFault
 from accounts.tenancy import tenant
 from config.retry import retry_on_conflict
-from memory.core.errors import MemoryFault
 from memory.host import get_host
 from memory.models import DocumentUpload
 from memory.models.jobs import JobStatus
 from memory.services.documents.writing import WrittenDocument, write_document
 from memory.services.gateway.caller import MemoryCaller
-from memory.services.job_claims import JobTakenOver, claim_job, load_caller, update_job
+from memory.services.job_claims import claim_job, load_caller, store_failure, update_job
 
-
-log = logging.getLogger(__name__)
 
 SECONDS: Final = 180.0  # for reading a document and writing its pages
 # What the reader puts at the end of a text of which it returns only the beginning.
@@ -36,18 +31,11 @@ def carry_out_document(team_id: UUID, upload_id: UUID) -> None:
     upload = claim_job(DocumentUpload, team_id, upload_id, lambda _upload: SECONDS)
     if upload is None:
         return
-    try:
+    with store_failure(upload):
         caller = load_caller(upload)
         content = get_host().read_document(team_id, upload.file_id)
         text = get_host().extract_text(content, upload.name)
         _finish(caller, upload, text)
-    except JobTakenOver:
-        log.warning("document_taken_over", extra={"document": str(upload_id)})
-    except (MemoryFault, AccountsFault) as fault:
-        _fail(upload, str(fault))
-    except Exception:  # the request has ended long ago; the row shows the error
-        log.exception("document_failed", extra={"document": str(upload_id)})
-        _fail(upload, _("Something went wrong on the server."))
 
 
 @retry_on_conflict
@@ -76,12 +64,3 @@ def _list_notes(document: WrittenDocument, text: str) -> list[str]:
         message = _("Pages from which secrets were removed: %(count)d.")
         notes.append(message % {"count": document.redacted_count})
     return notes
-
-
-def _fail(upload: DocumentUpload, problem: str) -> None:
-    try:
-        update_job(
-            upload, status=JobStatus.FAILED, problem=problem[:500], finished_at=timezone.now()
-        )
-    except JobTakenOver:
-        log.warning("document_taken_over", extra={"document": str(upload.pk)})

@@ -3,33 +3,26 @@
 What is done is stored page by page, so that the next worker goes on where a lost one stopped.
 """
 
-import logging
 from dataclasses import asdict
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
-from accounts.errors import AccountsFault
-from memory.core.errors import MemoryFault
 from memory.models import WikiJob
 from memory.models.jobs import JobStatus
 from memory.models.wiki_jobs import WikiTask
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.job_claims import (
     GRACE_SECONDS,
-    JobTakenOver,
     claim_job,
     load_caller,
+    store_failure,
     update_job,
 )
 from memory.services.wiki.compiling import MAX_AT_ONCE, Compilation, compile_page
 from memory.services.wiki.inspect import find_model, get_overview, lint_wiki
-
-
-log = logging.getLogger(__name__)
 
 
 def carry_out_wiki_job(team_id: UUID, job_id: UUID) -> None:
@@ -37,18 +30,11 @@ def carry_out_wiki_job(team_id: UUID, job_id: UUID) -> None:
     job = claim_job(WikiJob, team_id, job_id)
     if job is None:
         return
-    try:
+    with store_failure(job):
         caller = load_caller(job)
         carry_out = _lint if job.task == WikiTask.LINT else _compile
         result = carry_out(caller, job)
         update_job(job, status=JobStatus.DONE, result=result, finished_at=timezone.now())
-    except JobTakenOver:
-        log.warning("wiki_job_taken_over", extra={"job": str(job_id)})
-    except (MemoryFault, AccountsFault) as fault:
-        _fail(job, str(fault))
-    except Exception:  # the request has ended long ago; the job shows the error
-        log.exception("wiki_job_failed", extra={"job": str(job_id)})
-        _fail(job, _("Something went wrong on the server."))
 
 
 def _compile(caller: MemoryCaller, job: WikiJob) -> dict[str, Any]:  # Any: JSON
@@ -101,10 +87,3 @@ def _hold(caller: MemoryCaller, job: WikiJob, result: dict[str, Any]) -> None:  
     _, _, learning = find_model(caller, job.namespace.text)
     seconds = (learning.seconds if learning else 0) + GRACE_SECONDS
     update_job(job, result=result, held_until=timezone.now() + timedelta(seconds=seconds))
-
-
-def _fail(job: WikiJob, problem: str) -> None:
-    try:
-        update_job(job, status=JobStatus.FAILED, problem=problem[:500], finished_at=timezone.now())
-    except JobTakenOver:
-        log.warning("wiki_job_taken_over", extra={"job": str(job.pk)})
