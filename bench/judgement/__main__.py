@@ -46,8 +46,8 @@ def main() -> int:
     examples = embed_sentences([*sentences, *add_variants(sentences), *questions], encode)
     count = len(sentences) + len(questions)
     sys.stdout.write(f"{count} sentences, {len(examples)} with their variants\n")
-    learned = [example for example in examples if not example.is_held_out]
-    probes = train_probes(learned, encoder.ENCODER)
+    training = [example for example in examples if not example.is_held_out]
+    probes = train_probes(training, encoder.ENCODER)
     held_out = [example for example in examples if example.is_held_out]
     accuracies = {name: _measure_accuracy(probes, held_out, name) for name in PENALTIES}
     _print_confusion(probes, held_out)

@@ -26,8 +26,8 @@ class Memory:
     count: int = 0
 
     def hear(self, text: str, judge: Judge) -> None:
-        known = [KnownFact(*item) for item in self.facts.items()]
-        operations = judge.decide(judge.judge_message(text), known, self.latest)
+        facts = [KnownFact(*item) for item in self.facts.items()]
+        operations = judge.decide(judge.judge_message(text), facts, self.latest)
         self.latest = []
         for operation in operations:
             if operation.action is not Action.ASK:  # the person would choose

@@ -17,7 +17,7 @@ from memory.logic.conversations.conversation_requests import (
     ConversationResult,
     parse_request,
 )
-from memory.logic.judgement.asked_facts import add_asked, build_asked_query
+from memory.logic.judgement.asked_facts import add_facts, build_fact_query
 from memory.logic.judgement.concern import measure_concern
 from memory.logic.judgement.judge import Judge, Proposal
 from memory.logic.judgement.operations import Action, LearnedChange, LearnRequest, Operation
@@ -83,7 +83,7 @@ class EnginePort(ABC):
             include_former=include_former,
             for_prompt=True,
         )
-        return await self.run(lambda: self._recall_asked(step, query, injected))
+        return await self.run(lambda: self._recall_with_facts(step, query, injected))
 
     async def recall_profile(
         self, *, identity: Mapping[str, Json], origin: StepOrigin, injected: bool = False
@@ -92,17 +92,19 @@ class EnginePort(ABC):
         step = Step(Scope.USER.value, identity, origin)
         return await self.run(lambda: self._recall_profile(step, injected))
 
-    def _recall_asked(self, step: Step, query: MemoryQuery, injected: bool) -> list[MemoryEntry]:
+    def _recall_with_facts(
+        self, step: Step, query: MemoryQuery, injected: bool
+    ) -> list[MemoryEntry]:
         """Recall what matches the text above its floor and, if it asks for a fact about the person, that fact."""
         judge = self._find_judge() if query.is_search else None
         if judge is None:
             return self._recall(step, query, injected)
         query = replace(query, concern=measure_concern(judge, query, step.scope))
         hits = self._recall(step, query, injected)
-        asked_query = build_asked_query(judge, query)
-        if asked_query is None or getattr(hits, "withheld", None):
+        fact_query = build_fact_query(judge, query)
+        if fact_query is None or getattr(hits, "withheld", None):
             return hits
-        entries = add_asked(hits, self._recall(step, asked_query, injected), query.top_k)
+        entries = add_facts(hits, self._recall(step, fact_query, injected), query.top_k)
         return build_found(entries, getattr(hits, "left_out", ()))
 
     def _find_judge(self) -> Judge | None:

@@ -148,12 +148,12 @@ class OperationShape(Protocol):
 
 
 class FactProposal(Protocol):
-    """What memory would do without a model. ``method`` says how it was decided: meaning or rules."""
+    """It says what memory would do without a model. ``method`` says how it was decided: meaning or rules."""
 
     @property
     def operations(self) -> Sequence[OperationShape]: ...
     @property
-    def related(self) -> Sequence[KnownFact]: ...
+    def known_facts(self) -> Sequence[KnownFact]: ...
     @property
     def method(self) -> str: ...
     @property

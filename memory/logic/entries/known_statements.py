@@ -14,7 +14,9 @@ MAX_COMPARED: Final = 10  # the entries that resemble the statement most
 MAX_QUERY_LENGTH: Final = 2_000
 
 
-def find_known(params: StoreParams, store: NamespaceStore, now: datetime) -> MemoryEntry | None:
+def find_known_entry(
+    params: StoreParams, store: NamespaceStore, now: datetime
+) -> MemoryEntry | None:
     """Return an entry of the same category that says all that the value says, or None if the value is new.
 
     What holds no more may be true again, so a former entry is not known.

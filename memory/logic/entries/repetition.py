@@ -83,8 +83,8 @@ def plan_fold(
     exact = (duplicate for duplicate in duplicates if duplicate.likeness is Likeness.SAME)
     duplicate = next(exact, duplicates[0])
     original = duplicate.entry
-    known = get_metadata_list(original.metadata, REPETITIONS, dict)
-    if any(item.get("entry") == repetition.id for item in known):
+    earlier = get_metadata_list(original.metadata, REPETITIONS, dict)
+    if any(item.get("entry") == repetition.id for item in earlier):
         return Fold(original, repetition, build_restore_params(original, now))
     # Measured from now on, the original's time to live is what remains of it.
     merged = merge_duplicate(replace(duplicate, entry=replace(original, updated_at=now)), params)
@@ -96,7 +96,7 @@ def plan_fold(
         "entry": repetition.id,
         "at": now.isoformat(),
     }
-    metadata = {**merged.metadata, REPETITIONS: [*known, item][-_MAX_REPETITIONS:]}
+    metadata = {**merged.metadata, REPETITIONS: [*earlier, item][-_MAX_REPETITIONS:]}
     return Fold(original, repetition, replace(merged, metadata=metadata, source=original.source))
 
 

@@ -10,21 +10,19 @@ import numpy as np
 from memory.logic.judgement import rules
 from memory.logic.judgement.operations import Action, KnownFact, Operation
 from memory.logic.judgement.probes import Floats, Probes
-from memory.logic.judgement.relating import Related, contradicts, decide_operations
+from memory.logic.judgement.relating import JudgedFact, contradicts, decide_operations
 from memory.logic.judgement.turns import Clause, Encode, judge_message, judge_texts
 
 
 MAX_CACHED: Final = 4_096  # vectors of texts: 2 KB each
-MAX_RELATED: Final = 10  # known entries that a turn is compared with, by what it says
-MAX_OF_ATTRIBUTE: Final = 10  # … and by what they are about
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """What a turn would do to memory, decided without a model, and the known entries that a model may be shown."""
+    """It says what a turn would do to memory, and which known facts a model may be shown that decides it better."""
 
     operations: tuple[Operation, ...]
-    related: tuple[KnownFact, ...]
+    known_facts: tuple[KnownFact, ...]
     method: str
     asks_to_forget: bool = False
 
@@ -34,7 +32,7 @@ BY_RULES: Final = "rules"
 
 
 class Judge:
-    """Thread-safe as far as the encoder is: the cache may encode a text twice, and that is all."""
+    """It may be used by several threads, as far as the encoder may: at worst a text is encoded twice."""
 
     def __init__(self, encode: Encode, probes: Probes) -> None:
         self._encode_all, self._probes = encode, probes
@@ -50,8 +48,8 @@ class Judge:
         self, clauses: Sequence[Clause], known_facts: Sequence[KnownFact], latest: Sequence[str]
     ) -> list[Operation]:
         fact_clauses = self.judge_texts([fact.text for fact in known_facts])
-        related = [Related(*pair) for pair in zip(known_facts, fact_clauses, strict=True)]
-        return decide_operations(clauses, related, self._probes.center, latest)
+        judged = [JudgedFact(*pair) for pair in zip(known_facts, fact_clauses, strict=True)]
+        return decide_operations(clauses, judged, self._probes.center, latest)
 
     def find_contradicting(self, text: str, known_facts: Sequence[KnownFact]) -> list[str]:
         """Return the ids of the known facts that can't be so at the same time as the text."""
@@ -66,9 +64,8 @@ class Judge:
     def _encode(self, texts: Sequence[str]) -> Floats:
         """Return the vectors, shape (texts, dimensions); texts that were seen lately aren't encoded again."""
         vectors = {text: self._vectors[text] for text in texts if text in self._vectors}
-        missing = [text for text in dict.fromkeys(texts) if text not in vectors]
-        if missing:
-            vectors |= dict(zip(missing, self._encode_all(missing), strict=True))
+        if new_texts := [text for text in dict.fromkeys(texts) if text not in vectors]:
+            vectors |= dict(zip(new_texts, self._encode_all(new_texts), strict=True))
         self._vectors.update(vectors)
         while len(self._vectors) > MAX_CACHED:
             self._vectors.popitem(last=False)

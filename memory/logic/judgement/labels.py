@@ -5,7 +5,7 @@ from typing import Final
 
 
 class Kind(StrEnum):
-    """What a clause is, for memory."""
+    """The kind says what a clause is for memory."""
 
     FACT = "fact"  # about the speaker, or about somebody or something of theirs
     INSTRUCTION = "instruction"  # how the assistant is to behave from now on
@@ -31,7 +31,7 @@ STORED: Final = frozenset({Kind.FACT, Kind.INSTRUCTION})
 
 
 class Attribute(StrEnum):
-    """What a fact is about."""
+    """The attribute says what a fact is about."""
 
     NAME = "name"
     HOME = "home"
@@ -94,7 +94,7 @@ class About(StrEnum):
 
 
 class Concern(StrEnum):
-    """Whom a message concerns: what is known about the person bears on it, or it doesn't."""
+    """The concern says whether what is known about the person bears on a message."""
 
     PERSON = "person"  # the person, or somebody or something of theirs
     WORLD = "world"  # what is the same whoever asks: "What is 6 times 7?"

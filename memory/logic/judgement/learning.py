@@ -14,7 +14,7 @@ from memory.core.provider import NamespaceStore, utc_now
 from memory.core.records import Json, MemoryEntry, MemoryQuery, Source, StoreParams, Tier
 from memory.core.scopes import parse_tier
 from memory.logic.entries.ingress import get_origin, screen_params
-from memory.logic.entries.known_statements import find_known
+from memory.logic.entries.known_statements import find_known_entry
 from memory.logic.judgement.judge import Judge, Proposal, propose
 from memory.logic.judgement.labels import About, Kind
 from memory.logic.judgement.operations import Action, LearnedChange, LearnRequest, Operation
@@ -38,8 +38,8 @@ def propose_for_store(
     """Propose what the message does to the entries of a namespace."""
     clauses = judge.judge_message(message) if judge else []
     queries = build_queries(namespace, message, clauses)
-    known_entry = collect_facts(hit for query in queries for hit in store.recall(query))
-    return propose(judge, message, clauses, known_entry, find_latest(store, namespace))
+    known_facts = collect_facts(hit for query in queries for hit in store.recall(query))
+    return propose(judge, message, clauses, known_facts, find_latest(store, namespace))
 
 
 def build_fact_metadata(
@@ -103,7 +103,7 @@ class StoreLearner:
             return LearnedChange(operation.action, reasons=tuple(fault.reasons), message=str(fault))
         if params.tier is Tier.QUARANTINE:
             targets = []  # what nobody has approved takes no one's place
-        elif (known_entry := find_known(params, self.store, self.now())) is not None:
+        elif (known_entry := find_known_entry(params, self.store, self.now())) is not None:
             retired = self._retire([t for t in targets if t.id != known_entry.id], known_entry.id)
             return LearnedChange(operation.action, known_entry, ended=tuple(retired))
         entry = self.store.store(params)

@@ -1,4 +1,4 @@
-"""What is to be done to memory after a turn. Each operation is one thing that the person said."""
+"""The operations say what is to be done to memory after a turn: one for each thing that the person said."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class KnownFact:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """An operation. ``targets`` are the ids of known entries; ``evidence`` is what the person wrote, word for word."""
+    """``targets`` are the ids of known entries; ``evidence`` is what the person wrote, word for word."""
 
     action: Action
     text: str = ""
@@ -37,7 +37,7 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class LearnedChange:
-    """What became of an operation.
+    """It says what became of an operation.
 
     ``entry`` is the entry that has the text now, ``is_new`` whether this step stored it, ``ended`` the entries that
     stopped holding, ``forgotten`` those that were forgotten, and ``choices`` those of which the person is to say which one
@@ -56,7 +56,7 @@ class LearnedChange:
 
 @dataclass(frozen=True, slots=True)
 class LearnRequest:
-    """The operations of a turn, and what all entries that it stores have in common."""
+    """It has the operations of a turn, and what all entries that it stores have in common."""
 
     operations: Sequence[Operation]
     metadata: Mapping[str, Json]

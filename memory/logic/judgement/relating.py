@@ -58,8 +58,8 @@ _NUMBER: Final = re.compile(r"\d[\d ()/.-]*\d")
 
 
 @dataclass(frozen=True, slots=True)
-class Related:
-    """A known fact as the probes judge it."""
+class JudgedFact:
+    """A known fact, and what the probes say of it."""
 
     fact: KnownFact
     clause: Clause
@@ -67,7 +67,7 @@ class Related:
 
 @dataclass(frozen=True, slots=True)
 class Likeness:
-    """What a clause and a known fact have in common."""
+    """It says what a clause and a known fact have in common."""
 
     topic: int  # the index of the topic in ``TOPICS`` that both have with the greatest probability
     topic_share: float  # that probability
@@ -80,8 +80,8 @@ class Likeness:
 
 
 @dataclass(frozen=True, slots=True)
-class Meant:
-    """A known fact that a wish to forget may mean. One that isn't ``is_sure`` is only a second choice."""
+class Candidate:
+    """A wish to forget may mean this fact. One that isn't ``is_sure`` is only a second choice."""
 
     id: str
     text: str
@@ -91,7 +91,7 @@ class Meant:
 
 def decide_operations(
     clauses: Sequence[Clause],
-    known_facts: Sequence[Related],
+    known_facts: Sequence[JudgedFact],
     center: Floats,
     latest: Sequence[str] = (),
 ) -> list[Operation]:
@@ -108,57 +108,55 @@ def decide_operations(
 
 
 def _decide(
-    clause: Clause, known_facts: Sequence[Related], center: Floats, latest: Sequence[str]
+    clause: Clause, known_facts: Sequence[JudgedFact], center: Floats, latest: Sequence[str]
 ) -> Operation | None:
     if clause.is_forget:
         return _decide_to_forget(clause, known_facts, center, latest)
-    targets = find_replaced(clause, known_facts, center)
+    targets = list_replaced(clause, known_facts, center)
     action = Action.REPLACE if targets else Action.ADD
     return Operation(action, clause.text, targets, clause.text)
 
 
 def _decide_to_forget(
-    clause: Clause, known_facts: Sequence[Related], center: Floats, latest: Sequence[str]
+    clause: Clause, known_facts: Sequence[JudgedFact], center: Floats, latest: Sequence[str]
 ) -> Operation | None:
     """Forget what is meant. If two things could be meant, the person is asked, and nothing is forgotten."""
-    candidates = list_meant(clause, known_facts, center)
+    candidates = list_candidates(clause, known_facts, center)
     if not candidates:
         targets = tuple(latest)
         return Operation(Action.FORGET, targets=targets, evidence=clause.text) if targets else None
     if _ALL.search(clause.text):
         selection, is_clear = candidates, True
     else:
-        selection = choose_meant(clause, candidates)
+        selection = choose_candidates(clause, candidates)
         first = selection[0].text
         is_clear = all(shares_value(clause.text, first, fact.text) for fact in selection[1:])
     action = Action.FORGET if is_clear else Action.ASK
-    evidence = (
-        list_evidence(selection, [related.fact for related in known_facts]) if is_clear else []
-    )
+    evidence = list_evidence(selection, [judged.fact for judged in known_facts]) if is_clear else []
     targets = (*(fact.id for fact in selection), *(fact.id for fact in evidence))
     return Operation(action, targets=targets, evidence=clause.text)
 
 
-def find_replaced(
-    clause: Clause, known_facts: Sequence[Related], center: Floats
+def list_replaced(
+    clause: Clause, known_facts: Sequence[JudgedFact], center: Floats
 ) -> tuple[str, ...]:
     """Return the ids of the known facts whose place the clause takes."""
     if clause.past >= MAX_PAST and clause.changed + clause.ended < MIN_CHANGED:
         return ()
     if clause.ended < MIN_SURE_CHANGE and _ALSO.search(clause.text):
         return ()
-    replaced = []
-    for related in known_facts:
-        if related.fact.text != clause.text:
-            likeness = compare(clause, related.clause, center)
-            if _replaces(clause, related.clause, likeness):
-                replaced.append((likeness, related.fact.id))
-    if not replaced:
+    matches = []
+    for judged in known_facts:
+        if judged.fact.text != clause.text:
+            likeness = compare(clause, judged.clause, center)
+            if _replaces(clause, judged.clause, likeness):
+                matches.append((likeness, judged.fact.id))
+    if not matches:
         return ()
-    if all(likeness.is_single for likeness, _id in replaced):
-        return tuple(target for _likeness, target in replaced)
+    if all(likeness.is_single for likeness, _id in matches):
+        return tuple(target for _likeness, target in matches)
     # Of several values only the one that is meant: the nearest.
-    return (max(replaced, key=lambda pair: (pair[0].has_word, pair[0].nearness))[1],)
+    return (max(matches, key=lambda pair: (pair[0].has_word, pair[0].nearness))[1],)
 
 
 def _replaces(clause: Clause, fact: Clause, likeness: Likeness) -> bool:
@@ -219,39 +217,43 @@ def contradicts(clause: Clause, fact: Clause, center: Floats) -> bool:
     return is_topic and is_near and _is_same_person(clause, fact, likeness)
 
 
-def list_meant(clause: Clause, known_facts: Sequence[Related], center: Floats) -> list[Meant]:
+def list_candidates(
+    clause: Clause, known_facts: Sequence[JudgedFact], center: Floats
+) -> list[Candidate]:
     """Return the known facts that a wish to forget may mean, the nearest first."""
-    possible = []
-    for related in known_facts:
-        likeness = compare(clause, related.clause, center)
-        same = likeness.topic_share >= MIN_TOPIC and _is_same_person(
-            clause, related.clause, likeness
-        )
-        is_near = likeness.nearness >= MIN_POSSIBLE and (same or likeness.has_word)
-        if is_near or (same and likeness.is_single):
-            is_sure = likeness.nearness >= MIN_FORGOTTEN or (same and likeness.is_single)
-            possible.append(
-                Meant(related.fact.id, related.fact.text, likeness.nearness, is_sure=is_sure)
-            )
-    candidates = sorted(possible, key=lambda fact: (-fact.nearness, fact.id))
+    candidates = []
+    for judged in known_facts:
+        likeness = compare(clause, judged.clause, center)
+        is_same_topic = likeness.topic_share >= MIN_TOPIC
+        is_same = is_same_topic and _is_same_person(clause, judged.clause, likeness)
+        is_near = likeness.nearness >= MIN_POSSIBLE and (is_same or likeness.has_word)
+        is_only_one = is_same and likeness.is_single
+        if is_near or is_only_one:
+            is_sure = likeness.nearness >= MIN_FORGOTTEN or is_only_one
+            fact = judged.fact
+            candidates.append(Candidate(fact.id, fact.text, likeness.nearness, is_sure=is_sure))
+    candidates.sort(key=lambda fact: (-fact.nearness, fact.id))
     return candidates if any(fact.is_sure for fact in candidates) else []
 
 
-def choose_meant(clause: Clause, candidates: Sequence[Meant]) -> list[Meant]:
+def choose_candidates(clause: Clause, candidates: Sequence[Candidate]) -> list[Candidate]:
     """Return the facts that are meant: those about as near as the nearest, and others that say the same.
 
     Of facts that are equally near, those with most of the words of the wish are meant: "my sister Anna".
     """
     words = _list_words(clause.text)
     nearest = [fact for fact in candidates if fact.nearness >= candidates[0].nearness - MAX_BEHIND]
-    shared = {fact.id: len(words & _list_words(fact.text)) for fact in nearest}
-    most = max(shared.values())
-    selection = [fact for fact in nearest if shared[fact.id] == most]
-    same = [fact for fact in candidates if shares_value(clause.text, selection[0].text, fact.text)]
-    return [*selection, *(fact for fact in same if fact not in selection)]
+    word_counts = {fact.id: len(words & _list_words(fact.text)) for fact in nearest}
+    most = max(word_counts.values())
+    selection = [fact for fact in nearest if word_counts[fact.id] == most]
+    first = selection[0].text
+    others = [fact for fact in candidates if shares_value(clause.text, first, fact.text)]
+    return [*selection, *(fact for fact in others if fact not in selection)]
 
 
-def list_evidence(selection: Sequence[Meant], known_facts: Sequence[KnownFact]) -> list[KnownFact]:
+def list_evidence(
+    selection: Sequence[Candidate], known_facts: Sequence[KnownFact]
+) -> list[KnownFact]:
     """Return the other facts that have a long number of the selected ones, such as a phone number in other words."""
     numbers = frozenset(number for fact in selection for number in _list_numbers(fact.text))
     ids = {fact.id for fact in selection}
@@ -277,9 +279,9 @@ def _list_numbers(text: str) -> frozenset[str]:
 def compare(clause: Clause, fact: Clause, center: Floats) -> Likeness:
     products = clause.topics * fact.topics
     topic = int(products.argmax())
-    left, right = clause.vector - center, fact.vector - center
-    lengths = float((left @ left) * (right @ right)) ** 0.5
-    nearness = float(left @ right) / lengths if lengths else 0.0
+    first, second = clause.vector - center, fact.vector - center
+    lengths = float((first @ first) * (second @ second)) ** 0.5
+    nearness = float(first @ second) / lengths if lengths else 0.0
     return Likeness(topic, float(products[topic]), nearness, shares_word(clause.text, fact.text))
 
 

@@ -65,8 +65,8 @@ def write_drafts(
     for page, reasons in screened:
         if reasons:
             entry = entry_store.store(build_quarantined_page(store, page, reasons))
-            held = tuple(reason["reason"] for reason in reasons)
-            results.append(PageWriteResult(PageWrite(page), entry, held))
+            codes = tuple(reason["reason"] for reason in reasons)
+            results.append(PageWriteResult(PageWrite(page), entry, codes))
         else:
             write = _write_page(store, page, mode)
             entry = store.entries_by_key[build_page_key(write.page.id)]

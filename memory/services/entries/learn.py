@@ -141,5 +141,5 @@ class _Learner:
             row = access.target.row
             if row is None or access.external is not None:
                 return []
-            found = {str(e.pk): e for e in rows.find_living(row).filter(pk__in=[*ids])}
-            return [rows.build_entry(found[i], row.text) for i in ids if i in found]
+            entries = {str(e.pk): e for e in rows.find_living(row).filter(pk__in=[*ids])}
+            return [rows.build_entry(entries[i], row.text) for i in ids if i in entries]

@@ -12,7 +12,7 @@ from memory.core.records import Json, MemoryEntry, MemoryQuery, Source, StorePar
 from memory.core.scope_kinds import SeenBy
 from memory.core.scopes import compute_lifetime, parse_tier
 from memory.core.values import check_params
-from memory.logic.entries.known_statements import find_known
+from memory.logic.entries.known_statements import find_known_entry
 from memory.logic.profile import Usable, keep_prompt_use
 from memory.models import Namespace
 from memory.models.entries import Operation
@@ -80,7 +80,7 @@ def remember(
             params = keep_prompt_use(params, _find_previous(access, params.key, state))
         if not raw:
             params = _admit(access, row, params, is_provider=is_provider)
-        if once and (existing := _find_known(access, params)) is not None:
+        if once and (existing := _find_known_entry(access, params)) is not None:
             return existing
         size = check_value(access.policy, params.value, key=params.key, metadata=params.metadata)
         access.detail.update(key=hash_key(params.key), bytes=size, keys=1)
@@ -125,11 +125,11 @@ def _admit(
     return admission.params
 
 
-def _find_known(access: NamespaceAccess, params: StoreParams) -> MemoryEntry | None:
+def _find_known_entry(access: NamespaceAccess, params: StoreParams) -> MemoryEntry | None:
     """Return the entry that has the statement already, and note it in the audit entry."""
     if params.tier is Tier.QUARANTINE:
         return None
-    known_entry = find_known(params, access.open_store(), access.now)
+    known_entry = find_known_entry(params, access.open_store(), access.now)
     if known_entry is not None:
         access.detail.update(key=hash_key(known_entry.key), keys=0, known=known_entry.id)
     return known_entry

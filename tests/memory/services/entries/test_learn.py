@@ -172,5 +172,5 @@ def test_proposal_compares_with_what_the_person_may_view(mia: MemoryCaller, cast
     own = propose_facts(mia, scope="user", message="I live in Lyon now.")
     theirs = propose_facts(other, scope="user", message="I live in Lyon now.")
 
-    assert [fact.text for fact in own.related] == ["I live in Berlin."]
-    assert (theirs.related, own.method) == ((), "rules")
+    assert [fact.text for fact in own.known_facts] == ["I live in Berlin."]
+    assert (theirs.known_facts, own.method) == ((), "rules")

@@ -140,7 +140,7 @@ def test_facts_of_a_scope_that_is_left_out_change_nothing_real(alice: Person):
         nothing = await partial.learn(scope="user", operations=operations[1:], **at("3"))
         seen = await dry.recall(scope="user", **at("4"))
         return (
-            [fact.text for fact in proposal.related],
+            [fact.text for fact in proposal.known_facts],
             [(len(change.ended), len(change.forgotten)) for change in (*learned, *nothing)],
             [entry.value for entry in seen],
         )

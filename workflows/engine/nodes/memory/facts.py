@@ -102,8 +102,8 @@ async def decide_facts(
         return Decision(proposed, proposal.method)
     usage: Usage | None = None
     try:
-        related = proposal.related[:MAX_KNOWN]
-        ids = {f"k{number}": fact for number, fact in enumerate(related, start=1)}
+        known_facts = proposal.known_facts[:MAX_KNOWN]
+        ids = {f"k{number}": fact for number, fact in enumerate(known_facts, start=1)}
         reply, usage = await ask_model(
             model,
             await _build_messages(message, answer, ids, ctx),
