@@ -88,16 +88,8 @@ class PreparedStore:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
-    """An entry to store."""
-
-    key: str
-    value: Json
-
-
-@dataclass(frozen=True, slots=True)
-class Stored:
-    """This is what became of a draft: the entry if it was stored, and otherwise the reason, unless it was known before."""
+class Outcome:
+    """It has the entry if one was stored, and otherwise the reason, unless it was known before."""
 
     key: str
     entry: MemoryHit | None = None
@@ -221,12 +213,14 @@ class MemoryStore(NodeKind[StoreConfig, PreparedStore]):
             prepared.key_template.render_text(ctx.pool) if config.key.strip() else build_key(value)
         )
         ctx.record_inputs({"scope": config.scope, "key": key, "metadata": metadata, "value": value})
-        draft = Draft(key, ctx.pool.require(config.value_selector))
-        stored = await _store(draft, config, metadata, tier, ctx)
-        outputs = _build_outputs([stored])
+        ctx.pool.require(config.value_selector)
+        place = {"scope": config.scope, "identity": ctx.identity, "origin": ctx.origin}
+        content = {"key": key, "value": value, "metadata": metadata, "tier": tier}
+        outcome = await _store({**place, **content}, config, ctx)
+        outputs = _build_outputs([outcome])
         # Memory may have normalized the key or removed a secret from it; the entry's own key can be recalled.
-        outputs["key"] = stored.key
-        return NodeResult(outputs, events=stored.events)
+        outputs["key"] = outcome.key
+        return NodeResult(outputs, events=outcome.events)
 
 
 async def _store_facts(
@@ -243,14 +237,14 @@ async def _store_facts(
     decision = await decide_facts(message, answer, proposal, config.model or HelperModel(), ctx)
     operations = _limit_operations(decision.operations, tier)
     ctx.recorded_inputs.update(_describe_decision(decision))
-    learned = await memory.learn(
+    changes = await memory.learn(
         **place, operations=operations, metadata=metadata, tier=tier, ttl_seconds=config.ttl_seconds
     )
-    results = [_build_result(fact, config, ctx) for fact in learned]
-    outputs = _build_outputs(results)
+    outcomes = [_build_outcome(change, config, ctx) for change in changes]
+    outputs = _build_outputs(outcomes)
     if decision.usage and decision.usage.total_tokens:
         outputs[USAGE] = describe_usage(decision.usage)
-    events = tuple(event for result in results for event in result.events)
+    events = tuple(event for outcome in outcomes for event in outcome.events)
     return NodeResult(outputs, events=events, usage=decision.usage)
 
 
@@ -272,68 +266,55 @@ def _describe_decision(decision: Decision) -> dict[str, Json]:
     return described
 
 
-def _build_result(fact: LearnedFact, config: StoreConfig, ctx: NodeContext) -> Stored:
+def _build_outcome(change: LearnedFact, config: StoreConfig, ctx: NodeContext) -> Outcome:
     """Return what became of an operation, with the events that report it."""
     node, scope = ctx.node_id, config.scope
-    ended = [to_event_entry(entry) for entry in fact.ended]
-    if fact.forgotten:
-        forgotten = [to_event_entry(entry) for entry in fact.forgotten]
-        event: Event = MemoryForgotten(node, scope, len(forgotten), entries=forgotten)
-        return Stored("", events=(event,), forgotten=tuple(fact.forgotten))
-    if fact.choices:
-        asked = MemoryForgetAsked(node, scope, [to_event_entry(entry) for entry in fact.choices])
-        return Stored("", events=(asked,), choices=tuple(fact.choices))
-    if fact.entry is None:
-        if fact.reasons:
-            kept_out = MemoryKeptOut(node, scope, "", list(fact.reasons))
-            return Stored("", events=(kept_out,), reason=fact.message)
+    ended = [to_event_entry(entry) for entry in change.ended]
+    event: Event
+    if change.forgotten:
+        forgotten = [to_event_entry(entry) for entry in change.forgotten]
+        event = MemoryForgotten(node, scope, len(forgotten), entries=forgotten)
+        return Outcome("", events=(event,), forgotten=tuple(change.forgotten))
+    if change.choices:
+        event = MemoryForgetAsked(node, scope, [to_event_entry(entry) for entry in change.choices])
+        return Outcome("", events=(event,), choices=tuple(change.choices))
+    if change.reasons:
+        event = MemoryKeptOut(node, scope, "", list(change.reasons))
+        return Outcome("", events=(event,), reason=change.message)
+    if change.entry is None or not change.is_new:
         events = (MemoryEnded(node, scope, ended),) if ended else ()
-        return Stored("", events=events, ended=tuple(fact.ended))
-    if not fact.is_new:
-        events = (MemoryEnded(node, scope, ended),) if ended else ()
-        return Stored(fact.entry.key, events=events, ended=tuple(fact.ended))
-    if config.tier != QUARANTINE and getattr(fact.entry, "tier", config.tier) == QUARANTINE:
-        held = build_quarantined_event(fact.entry, node, scope, fact.entry.key)
-        return Stored(fact.entry.key, events=(held,), reason=", ".join(held.reasons))
-    written = replace(build_written_event(fact.entry, node, scope), replaced=ended)
-    return Stored(fact.entry.key, fact.entry, (written,), ended=tuple(fact.ended))
+        key = change.entry.key if change.entry else ""
+        return Outcome(key, events=events, ended=tuple(change.ended))
+    outcome = _report_entry(change.entry, change.entry.key, config, ctx)
+    if outcome.entry is None:
+        return outcome
+    event = replace(build_written_event(change.entry, node, scope), replaced=ended)
+    return replace(outcome, events=(event,), ended=tuple(change.ended))
 
 
-async def _store(
-    draft: Draft, config: StoreConfig, metadata: dict[str, Json], tier: str, ctx: NodeContext
-) -> Stored:
+async def _store(arguments: dict[str, Any], config: StoreConfig, ctx: NodeContext) -> Outcome:
     """Store an entry. Raises the errors of memory, except its refusals, which are results."""
-    memory = get_memory(ctx, config.scope)
-    arguments: dict[str, Any] = {  # of the port
-        "scope": config.scope,
-        "identity": ctx.identity,
-        "origin": ctx.origin,
-        "key": draft.key,
-        "value": draft.value,
-        "metadata": metadata,
-        "tier": tier,
-        "ttl_seconds": config.ttl_seconds,
-    }
+    memory, key = get_memory(ctx, config.scope), arguments["key"]
     try:
-        entry = await memory.store(**arguments)
+        entry = await memory.store(**arguments, ttl_seconds=config.ttl_seconds)
     except Exception as fault:
-        rejection = build_rejected_event(fault, ctx, config.scope, draft.key)
+        rejection = build_rejected_event(fault, ctx, config.scope, key)
         if rejection is None:
             raise
-        return Stored(draft.key, events=(rejection,), reason=str(fault))
+        return Outcome(key, events=(rejection,), reason=str(fault))
+    return _report_entry(entry, key, config, ctx)
+
+
+def _report_entry(entry: MemoryHit, key: str, config: StoreConfig, ctx: NodeContext) -> Outcome:
+    """Return the outcome of an entry that memory has stored, or holds in quarantine although the node didn't ask for it."""
     if config.tier != QUARANTINE and getattr(entry, "tier", config.tier) == QUARANTINE:
-        held = build_quarantined_event(entry, ctx.node_id, config.scope, draft.key)
-        return Stored(draft.key, events=(held,), reason=", ".join(held.reasons))
-    written = build_written_event(entry, ctx.node_id, config.scope)
-    return Stored(entry.key, entry, (written,))
+        quarantined = build_quarantined_event(entry, ctx.node_id, config.scope, key)
+        return Outcome(key, events=(quarantined,), reason=", ".join(quarantined.reasons))
+    return Outcome(entry.key, entry, (build_written_event(entry, ctx.node_id, config.scope),))
 
 
-def _build_outputs(results: list[Stored]) -> dict[str, Json]:
-    entries = [
-        {"id": result.entry.id, "key": result.entry.key, "value": result.entry.value}
-        for result in results
-        if result.entry is not None
-    ]
+def _build_outputs(results: Sequence[Outcome]) -> dict[str, Json]:
+    entries = [_describe(result.entry) for result in results if result.entry is not None]
     reasons = dict.fromkeys(result.reason for result in results if result.reason)
     outputs: dict[str, Json] = {
         "stored": bool(entries),
@@ -342,8 +323,12 @@ def _build_outputs(results: list[Stored]) -> dict[str, Json]:
     }
     for name in ("ended", "forgotten", "choices"):
         if hits := [hit for result in results for hit in getattr(result, name)]:
-            outputs[name] = [{"id": hit.id, "key": hit.key, "value": hit.value} for hit in hits]
+            outputs[name] = [_describe(hit) for hit in hits]
     return {**outputs, "reason": "; ".join(reasons)} if reasons else outputs
+
+
+def _describe(hit: MemoryHit) -> dict[str, Json]:
+    return {"id": hit.id, "key": hit.key, "value": hit.value}
 
 
 def _apply_trust(prepared: PreparedStore, ctx: NodeContext, metadata: dict[str, Any]) -> str:
