@@ -20,19 +20,12 @@ from memory.logic.conversations.conversation_requests import (
 from memory.logic.judgement.asked_facts import add_facts, build_fact_query
 from memory.logic.judgement.concern import measure_concern
 from memory.logic.judgement.judge import Judge, Proposal
-from memory.logic.judgement.operations import Action, LearnedChange, LearnRequest, Operation
+from memory.logic.judgement.operations import LearnedChange, LearnRequest, parse_operation
 from memory.logic.knowledge.named_bases import NamedKnowledgeBase, parse_knowledge_bases
 from memory.logic.knowledge.page_queries import MetadataFilter, PageHit, PageQuery
 from memory.logic.knowledge.page_requests import MERGE, PageWriteResult
 from memory.logic.profile import Profile
-from memory.logic.steps import (
-    OperationShape,
-    Redact,
-    Step,
-    StepOrigin,
-    StoreRequest,
-    keep_unchanged,
-)
+from memory.logic.steps import Redact, Step, StepOrigin, StoreRequest, keep_unchanged
 from memory.logic.wiki.actions import WikiAction, WikiResult, parse_action
 
 
@@ -142,30 +135,16 @@ class EnginePort(ABC):
         scope: str,
         identity: Mapping[str, Json],
         origin: StepOrigin,
-        operations: Sequence[OperationShape],
+        operations: Sequence[Mapping[str, Json]],
         metadata: Mapping[str, Json] | None = None,
         tier: str = "long_term",
         ttl_seconds: float | None = None,
     ) -> list[LearnedChange]:
         """Perform the operations of a turn, all or none. A repeated step changes nothing a second time."""
         step = Step(scope, identity, origin)
-        request = LearnRequest(
-            tuple(self._read_operation(operation) for operation in operations),
-            self._redact(metadata or {}),
-            tier,
-            ttl_seconds,
-        )
+        read_operations = tuple(parse_operation(self._redact({**each})) for each in operations)
+        request = LearnRequest(read_operations, self._redact(metadata or {}), tier, ttl_seconds)
         return await self.run(lambda: self._learn(step, request))
-
-    def _read_operation(self, operation: OperationShape) -> Operation:
-        text = str(self._redact(operation.text))
-        return Operation(
-            Action(operation.action),
-            text,
-            tuple(operation.targets),
-            operation.evidence,
-            str(self._redact(operation.key)),
-        )
 
     async def delete(
         self,

@@ -1,6 +1,6 @@
 """What a step of a run asks of memory, and the namespace that it asks in."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -62,18 +62,3 @@ class StoreRequest:
     metadata: Mapping[str, Json]
     tier: str
     ttl_seconds: float | None
-
-
-class OperationShape(Protocol):
-    """An operation as the engine has it: ``memory.logic.judgement.operations.Operation`` has this shape."""
-
-    @property
-    def action(self) -> str: ...
-    @property
-    def text(self) -> str: ...
-    @property
-    def targets(self) -> Sequence[str]: ...
-    @property
-    def evidence(self) -> str: ...
-    @property
-    def key(self) -> str: ...

@@ -200,12 +200,15 @@ class LearningPort(Protocol):
         scope: str,
         identity: Mapping[str, Json],
         origin: Origin,
-        operations: Sequence[FactOperation],
+        operations: Sequence[Mapping[str, Json]],
         metadata: Mapping[str, Json] | None = None,
         tier: str = "long_term",
         ttl_seconds: float | None = None,
     ) -> Sequence[LearnedFact]:
-        """Perform the operations, all or none. A repeated step changes nothing a second time."""
+        """Perform the operations, which have the fields of ``FactOperation``, all or none.
+
+        A repeated step changes nothing a second time.
+        """
         ...
 
 

@@ -35,6 +35,11 @@ class Operation:
     key: str = ""  # of the entry that gets the text
 
 
+def parse_operation(fields: Mapping[str, Json]) -> Operation:
+    targets, texts = tuple(fields["targets"]), (fields["evidence"], fields["key"])
+    return Operation(Action(fields["action"]), fields["text"], targets, *texts)
+
+
 @dataclass(frozen=True, slots=True)
 class LearnedChange:
     """It says what became of an operation.

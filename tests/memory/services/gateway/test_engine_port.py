@@ -2,7 +2,7 @@
 
 import asyncio
 import inspect
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import pytest
@@ -81,7 +81,7 @@ def test_fact_is_stored_once_and_a_repeated_step_is_told_that_it_stored_it() -> 
     async def say(text: str, origin: Step) -> tuple[str, object, bool]:
         operation = FactOperation("add", text, evidence=text, key=f"k-{text[:9]}")
         at: dict[str, Any] = {"scope": "user", "identity": {}, "origin": origin}
-        (learned,) = await port.learn(**at, operations=[operation])
+        (learned,) = await port.learn(**at, operations=[asdict(operation)])
         assert learned.entry is not None
         return learned.entry.key, learned.entry.value, learned.is_new
 

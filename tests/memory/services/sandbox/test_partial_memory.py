@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -132,8 +132,8 @@ def test_facts_of_a_scope_that_is_left_out_change_nothing_real(alice: Person):
         dry = SandboxMemory(caller, ledger)
         proposal = await dry.propose_facts(scope="user", message="I live in Lyon now.", **at())
         operations = [
-            FactOperation("replace", "I live in Lyon.", (home.id,), "in Lyon", "m-1"),
-            FactOperation("forget", targets=(home.id,)),
+            asdict(FactOperation("replace", "I live in Lyon.", (home.id,), "in Lyon", "m-1")),
+            asdict(FactOperation("forget", targets=(home.id,))),
         ]
         learned = await dry.learn(scope="user", operations=operations, **at("2"))
         partial = make_port(caller, ledger, {"user"})

@@ -4,7 +4,7 @@ Later nodes and runs can read it there unless it is quarantined.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Literal
 
 from pydantic import AliasChoices
@@ -235,7 +235,7 @@ async def _store_facts(
     place: dict[str, Any] = {"scope": config.scope, "identity": ctx.identity, "origin": ctx.origin}
     proposal = await memory.propose_facts(**place, message=message)
     decision = await decide_facts(message, answer, proposal, config.model or HelperModel(), ctx)
-    operations = _limit_operations(decision.operations, tier)
+    operations = [asdict(each) for each in _limit_operations(decision.operations, tier)]
     ctx.recorded_inputs.update(_describe_decision(decision))
     changes = await memory.learn(
         **place, operations=operations, metadata=metadata, tier=tier, ttl_seconds=config.ttl_seconds
