@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from memory.core.errors import AccessDenied, QuotaExceeded, ValueTooLarge
-from memory.core.records import Json
-from memory.core.values import count_bytes, count_label_bytes, has_more_bytes
+from memory.core.records import Json, StoreParams
+from memory.core.values import check_params, count_bytes, count_label_bytes, has_more_bytes
 
 
 Prefixes = tuple[str, ...]
@@ -41,6 +41,14 @@ def check_namespace(policy: MemorySecurityPolicy, namespace: str) -> None:
     allowed = policy.allowed_namespace_prefixes
     if allowed is not None and not any(namespace.startswith(prefix) for prefix in allowed):
         raise AccessDenied(f"The memory policy does not allow {namespace}.")
+
+
+def check_entry(policy: MemorySecurityPolicy, params: StoreParams) -> int:
+    """Return the size of the entry. Raise an error if no store may keep it under this policy."""
+    check_bound(policy, params.value, key=params.key, metadata=params.metadata)
+    check_params(params)
+    check_namespace(policy, params.namespace)
+    return check_value(policy, params.value, key=params.key, metadata=params.metadata)
 
 
 def check_value(

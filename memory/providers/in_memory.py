@@ -17,10 +17,9 @@ from memory.core.identifiers import normalize_key
 from memory.core.policy import (
     NO_LIMITS,
     MemorySecurityPolicy,
-    check_bound,
+    check_entry,
     check_namespace,
     check_room,
-    check_value,
 )
 from memory.core.provider import Clock, check_query, utc_now
 from memory.core.recall.embedding import Embedder, Vector, embed_texts
@@ -28,12 +27,7 @@ from memory.core.recall.groups import get_group
 from memory.core.recall.selection import answer, is_visible
 from memory.core.recall.similarity import cosine
 from memory.core.records import MemoryEntry, MemoryQuery, QueryEmbedding, StoreParams
-from memory.core.values import (
-    build_embedded_text,
-    build_search_text,
-    check_params,
-    count_entry_bytes,
-)
+from memory.core.values import build_embedded_text, build_search_text, count_entry_bytes
 from memory.providers.base import MemoryProvider
 from memory.providers.revisions import build_revision, is_expired
 
@@ -65,10 +59,7 @@ class InMemoryProvider(MemoryProvider):
         return work()
 
     def store(self, params: StoreParams) -> MemoryEntry:
-        check_bound(self._policy, params.value, key=params.key, metadata=params.metadata)
-        check_params(params)
-        check_namespace(self._policy, params.namespace)
-        check_value(self._policy, params.value, key=params.key, metadata=params.metadata)
+        check_entry(self._policy, params)
         with self._lock:
             now = self._clock()  # one time for the whole operation
             self._drop_expired(params.namespace, now)

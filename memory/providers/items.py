@@ -15,16 +15,15 @@ from memory.core.item_store.store import MemoryFilter, MemoryItem, MemoryStore
 from memory.core.policy import (
     NO_LIMITS,
     MemorySecurityPolicy,
-    check_bound,
+    check_entry,
     check_namespace,
     check_room,
-    check_value,
 )
 from memory.core.provider import Clock, check_query, utc_now
 from memory.core.recall.groups import get_group
 from memory.core.recall.selection import answer, is_visible
 from memory.core.records import Json, MemoryEntry, MemoryQuery, StoreParams
-from memory.core.values import check_params, count_entry_bytes, to_compact_json
+from memory.core.values import count_entry_bytes, to_compact_json
 from memory.providers.base import MemoryProvider
 from memory.providers.revisions import build_revision, is_expired
 
@@ -59,10 +58,7 @@ class ItemProvider(MemoryProvider):
         self._writes = 0
 
     def store(self, params: StoreParams) -> MemoryEntry:
-        check_bound(self._policy, params.value, key=params.key, metadata=params.metadata)
-        check_params(params)
-        check_namespace(self._policy, params.namespace)
-        check_value(self._policy, params.value, key=params.key, metadata=params.metadata)
+        check_entry(self._policy, params)
         with self._lock:
             now = self._clock()
             self._sweep(params.namespace, now)

@@ -10,16 +10,9 @@ from config.net import ExchangeFailed, send_request
 from memory.core.entry_codec import PARAMS, to_json
 from memory.core.errors import InvalidInput, ProviderAway, ProviderError
 from memory.core.filters import parse_filter
-from memory.core.policy import (
-    NO_LIMITS,
-    MemorySecurityPolicy,
-    check_bound,
-    check_namespace,
-    check_value,
-)
+from memory.core.policy import NO_LIMITS, MemorySecurityPolicy, check_entry, check_namespace
 from memory.core.provider import check_query
 from memory.core.records import Json, MemoryEntry, MemoryQuery, StoreParams
-from memory.core.values import check_params
 from memory.providers.base import MemoryProvider
 from memory.providers.http.answers import get_member, parse_entry, read_answer
 
@@ -59,10 +52,7 @@ class HttpProvider(MemoryProvider):
         self._allow = None if allow is None else tuple(allow)
 
     def store(self, params: StoreParams) -> MemoryEntry:
-        check_bound(self._policy, params.value, key=params.key, metadata=params.metadata)
-        check_params(params)
-        check_namespace(self._policy, params.namespace)
-        check_value(self._policy, params.value, key=params.key, metadata=params.metadata)
+        check_entry(self._policy, params)
         return parse_entry(self._send_request("POST", "entries", to_json(params, PARAMS)))
 
     def recall(self, query: MemoryQuery) -> list[MemoryEntry]:

@@ -11,16 +11,14 @@ from memory.core.identifiers import normalize_key
 from memory.core.policy import (
     NO_LIMITS,
     MemorySecurityPolicy,
-    check_bound,
+    check_entry,
     check_namespace,
     check_room,
-    check_value,
 )
 from memory.core.provider import Clock, check_query
 from memory.core.recall.selection import answer, is_visible
 from memory.core.records import MemoryEntry, MemoryQuery, StoreParams
 from memory.core.scopes import check_namespace_text
-from memory.core.values import check_params
 from memory.providers.base import MemoryProvider
 from memory.providers.redis.connection import Connection
 from memory.providers.redis.rows import (
@@ -71,11 +69,8 @@ class RedisProvider(MemoryProvider):
         self._connection = Connection(url, timeout=timeout)
 
     def store(self, params: StoreParams) -> MemoryEntry:
-        check_bound(self._policy, params.value, key=params.key, metadata=params.metadata)
-        check_params(params)
         check_namespace_text(params.namespace)
-        check_namespace(self._policy, params.namespace)
-        size = check_value(self._policy, params.value, key=params.key, metadata=params.metadata)
+        size = check_entry(self._policy, params)
         ttl_ticks = params.ttl_seconds and timedelta(seconds=params.ttl_seconds) // TICK
         result = self._call(
             "store",

@@ -7,11 +7,7 @@ import pytest
 from memory.core.records import MemoryEntry, Source, StoreParams, Tier
 from memory.logic.curation.feedback_loop import KnownTexts, exclude_known
 from memory.logic.curation.links import find_term_links
-from memory.logic.curation.scoring import (
-    choose_ttl,
-    compute_importance,
-    compute_lifetime,
-)
+from memory.logic.curation.scoring import choose_ttl, compute_importance, compute_lifetime
 from memory.logic.judgement.judge import Judge
 from memory.logic.judgement.statements import rate_statements
 from tests.memory.logic.curation.transcripts import FACTS, JUNK, OTHER_FACTS, OTHER_JUNK
