@@ -37,17 +37,10 @@ class UploadedDocumentOut(Body):
 
 def document_out(document: Document) -> DocumentOut:
     upload = document.upload
-    return DocumentOut(
-        id=upload.pk,
+    return DocumentOut.from_object(
+        upload,
         namespace=upload.namespace.text,
-        name=upload.name,
-        size=upload.size,
-        sha256=upload.sha256,
         source=upload.source_id,
-        status=upload.status,
-        problem=upload.problem,
         pages=document.page_count,
         held=document.held_count,
-        created_at=upload.created_at,
-        finished_at=upload.finished_at,
     )

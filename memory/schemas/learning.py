@@ -62,34 +62,14 @@ class LearningPictureOut(Body):
 
 
 def run_out(run: TeamRun) -> LearningRunOut:
-    return LearningRunOut(
-        id=UUID(run.id),
-        workflow=UUID(run.workflow_id),
-        workflow_name=run.workflow,
-        summary=run.summary,
-        task=run.task,
-        person=run.person,
-        status=run.status,
-        at=run.at,
-    )
+    return LearningRunOut.from_object(run, workflow=run.workflow_id, workflow_name=run.workflow)
 
 
 def lesson_out(lesson: Lesson) -> LessonOut:
-    return LessonOut(
-        entry=UUID(lesson.entry_id),
-        run=UUID(lesson.run_id),
-        key=lesson.key,
-        kind=lesson.kind.value,
-        text=lesson.text,
-        namespace=lesson.namespace,
-        forgotten=lesson.is_forgotten,
+    return LessonOut.from_object(
+        lesson, entry=lesson.entry_id, run=lesson.run_id, forgotten=lesson.is_forgotten
     )
 
 
 def use_out(use: Use) -> UseOut:
-    return UseOut(
-        entry=UUID(use.entry_id),
-        source_run=UUID(use.source_run),
-        target_run=UUID(use.target_run),
-        injected=use.is_in_prompt,
-    )
+    return UseOut.from_object(use, entry=use.entry_id, injected=use.is_in_prompt)

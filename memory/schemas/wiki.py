@@ -208,9 +208,7 @@ def ingested_out(result: IngestResult) -> IngestedOut:
 
 def lint_out(report: LintReport) -> LintOut:
     findings = list(map(_finding_out, report.findings))
-    return LintOut(
-        findings=findings, count=len(findings), model=report.model, problem=report.problem
-    )
+    return LintOut.from_object(report, findings=findings, count=len(findings))
 
 
 def log_line_out(line: LogLine) -> LogLineOut:
@@ -221,12 +219,7 @@ def log_line_out(line: LogLine) -> LogLineOut:
 
 def compiled_out(compilation: Compilation) -> CompiledOut:
     view = compilation.view
-    return CompiledOut(
-        page=page_out(view.page, view.entry),
-        by=compilation.by,
-        problem=compilation.problem,
-        held_for=list(compilation.held_for),
-    )
+    return CompiledOut.from_object(compilation, page=page_out(view.page, view.entry))
 
 
 def wiki_job_out(job: WikiJob) -> WikiJobOut:
@@ -257,10 +250,4 @@ def stale_out(stale: StaleSource) -> StaleSourceOut:
 
 
 def _finding_out(finding: LintFinding) -> LintFindingOut:
-    return LintFindingOut(
-        kind=str(finding.kind),
-        page=finding.page_id,
-        other=finding.other,
-        detail=finding.detail,
-        remedy=str(finding.remedy),
-    )
+    return LintFindingOut.from_object(finding, page=finding.page_id, remedy=str(finding.remedy))
