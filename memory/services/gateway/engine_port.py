@@ -34,7 +34,7 @@ from memory.services.knowledge.named_bases import list_named_bases
 from memory.services.knowledge.page_finding import find_pages, find_pages_in
 from memory.services.knowledge.pages import write_pages
 from memory.services.recall.profile import recall_profile
-from memory.services.recall.recall import recall
+from memory.services.recall.recall import recall_query
 from memory.services.review.contradicting import propose_contradictions
 from memory.services.wiki.maintain import maintain_wiki
 
@@ -98,21 +98,7 @@ class RunMemory(EnginePort):
         return find_judge()
 
     def _recall(self, step: Step, query: MemoryQuery, injected: bool) -> list[MemoryEntry]:
-        return recall(
-            self._build_caller(step),
-            scope=step.scope,
-            key=query.key,
-            query_text=query.query_text,
-            filter=query.filter,
-            top_k=query.top_k,
-            injected=injected,
-            recency_days=query.recency_days,
-            min_score=query.min_score,
-            valid_at=query.valid_at,
-            include_former=query.include_former,
-            for_prompt=query.for_prompt,
-            concern=query.concern,
-        )
+        return recall_query(self._build_caller(step), query, scope=step.scope, injected=injected)
 
     def _recall_profile(self, step: Step, injected: bool) -> Profile:
         return recall_profile(self._build_caller(step), injected=injected)

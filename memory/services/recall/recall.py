@@ -1,11 +1,10 @@
 """Recall entries by key, by text, or the newest, and record what the steps of a run recalled."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 from django.conf import settings
 from django.db import connection
@@ -16,7 +15,7 @@ from config.retry import retry_on_conflict
 from config.sql import read_queries
 from memory.core.errors import MemoryFault
 from memory.core.provider import check_query
-from memory.core.records import Json, MemoryEntry, MemoryQuery
+from memory.core.records import MemoryEntry, MemoryQuery
 from memory.embedding.query_embedding import embed_query
 from memory.embedding.team_models import find_team_embedder
 from memory.services.access.pause_state import WithheldEntries
@@ -28,60 +27,44 @@ from memory.services.gateway.namespace_access import NamespaceAccess
 QUERIES: Final = read_queries("memory/sql/queries/reads.sql")
 
 
-@retry_on_conflict
 def recall(
     caller: MemoryCaller,
     *,
     scope: str | None = None,
     namespace: str | None = None,
-    key: str | None = None,
-    query_text: str | None = None,
-    filter: Mapping[str, Json] | None = None,  # noqa: A002 - the interface's name
-    top_k: int | None = None,
-    language: str = "english",
     injected: bool = False,
-    recency_days: float | None = None,
-    as_of: datetime | None = None,
-    min_score: float | None = None,
-    valid_at: datetime | None = None,
-    include_former: bool = False,
-    for_prompt: bool = False,
-    concern: float | None = None,
+    **fields: Any,  # of MemoryQuery
 ) -> list[MemoryEntry]:
-    """Return the entries with the key, or those that match the text, or without both the newest.
+    """Return the entries with the key, or those that match the text, or without both the newest."""
+    query = MemoryQuery("", **fields)
+    return recall_query(caller, query, scope=scope, namespace=namespace, injected=injected)
 
-    Quarantined entries are left out. ``injected`` marks a recall whose entries are added to a prompt, and ``as_of`` recalls
-    the state at that time. A search leaves out entries with a score below ``min_score``. Without a key, entries are left out
-    that don't hold at ``valid_at``, which is that time or now, unless ``include_former``. ``for_prompt`` leaves out entries
-    that may enter no prompt, and a ``concern`` sets a floor under what is found (``memory.core.recall.floor``). While the
-    person has paused recalling, the result is ``WithheldEntries``.
+
+@retry_on_conflict
+def recall_query(
+    caller: MemoryCaller,
+    query: MemoryQuery,
+    *,
+    scope: str | None = None,
+    namespace: str | None = None,
+    injected: bool = False,
+) -> list[MemoryEntry]:
+    """Answer the query in the namespace of the scope, or in the one with this name.
+
+    ``injected`` marks a recall whose entries are added to a prompt. While the person has paused recalling, the result is
+    ``WithheldEntries``.
     """
-    query = MemoryQuery(
-        "",
-        key=key,
-        query_text=query_text,
-        filter=filter,
-        top_k=top_k,
-        language=language,
-        recency_days=recency_days,
-        as_of=as_of,
-        min_score=min_score,
-        valid_at=valid_at,
-        include_former=include_former,
-        for_prompt=for_prompt,
-        concern=concern,
-    )
     with open_for_query(caller, query, scope=scope, namespace=namespace) as (access, query):
         entries: list[MemoryEntry] = access.open_store().recall(query)
         if access.is_withheld:
             entries = WithheldEntries()
-        if key is not None:
-            access.detail["key"] = hash_key(key)
-        if as_of is not None:
-            access.detail["as_of"] = as_of.isoformat()
-        if valid_at is not None:
-            access.detail["valid_at"] = valid_at.isoformat()
-        if include_former:
+        if query.key is not None:
+            access.detail["key"] = hash_key(query.key)
+        if query.as_of is not None:
+            access.detail["as_of"] = query.as_of.isoformat()
+        if query.valid_at is not None:
+            access.detail["valid_at"] = query.valid_at.isoformat()
+        if query.include_former:
             access.detail["include_former"] = True
         if query.meaning is not None and not query.meaning.vector:
             access.detail["meaning"] = "no answer"
