@@ -15,11 +15,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("fake_host")]
 ADDRESS = "/api/v1/knowledge/documents"
 
 
-@pytest.fixture
-def key(api_key: Any, alice: Person) -> Any:
-    return api_key(alice)
-
-
 def send(client: Any, text: str = TEXT, namespace: str = BASE) -> Any:
     file = SimpleUploadedFile("Handbook.md", text.encode())
     return client.post(ADDRESS, {"file": file, "namespace": namespace})

@@ -11,21 +11,8 @@ from tests.support.cast import Person
 
 pytestmark = pytest.mark.django_db
 
-API = "/api/v1/memory"
+ROOT = "/api/v1/memory"
 PLACE = {"namespace": "user:customer-7"}
-
-
-@pytest.fixture
-def send(api_key: Any, alice: Person) -> Any:
-    client = api_key(alice)
-
-    def request(method: str, path: str, body: Any = None, **headers: str) -> Any:
-        options: dict[str, Any] = {"headers": headers}
-        if body is not None:
-            options |= {"data": body, "content_type": "application/json"}
-        return getattr(client, method)(API + path, **options)
-
-    return request
 
 
 def test_store_recall_edit_forget_undo_over_http(send: Any) -> None:
@@ -185,9 +172,9 @@ def test_recall_for_another_installation_is_the_whole_answer(api_key: Any, alice
     asked = {**PLACE, "query_text": "cat"}
     for n in range(8):
         entry = {**PLACE, "key": f"k{n}", "value": f"cat {n}"}
-        guest.post(f"{API}/entries", entry, content_type="application/json")
+        guest.post(f"{ROOT}/entries", entry, content_type="application/json")
 
-    answer = guest.post(f"{API}/recall", asked, content_type="application/json")
+    answer = guest.post(f"{ROOT}/recall", asked, content_type="application/json")
 
     assert answer.json()["count"] == 8
 

@@ -19,19 +19,6 @@ WIKI = {"namespace": "global:wiki"}
 PLACE = "?namespace=global:wiki"
 
 
-@pytest.fixture
-def send(api_key: Any, alice: Person) -> Any:
-    client = api_key(alice)
-
-    def request(method: str, path: str, body: Any = None, **headers: str) -> Any:
-        options: dict[str, Any] = {"headers": headers}
-        if body is not None:
-            options |= {"data": body, "content_type": "application/json"}
-        return getattr(client, method)(path, **options)
-
-    return request
-
-
 def write(send: Any, *pages: dict[str, Any], **more: Any) -> list[dict[str, Any]]:
     answer = send("post", f"{API}/pages", {**WIKI, "pages": list(pages), **more})
     assert answer.status_code == 201, answer.content

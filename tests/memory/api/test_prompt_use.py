@@ -13,22 +13,9 @@ from tests.support.cast import Person
 
 pytestmark = pytest.mark.django_db
 
-API = "/api/v1/memory"
+ROOT = "/api/v1/memory"
 SHARED = "global:app"
 HERE = {"namespace": SHARED}
-
-
-@pytest.fixture
-def send(api_key: Any, alice: Person) -> Any:
-    client = api_key(alice)
-
-    def request(method: str, path: str, body: Any = None, **headers: str) -> Any:
-        options: dict[str, Any] = {"headers": headers}
-        if body is not None:
-            options |= {"data": body, "content_type": "application/json"}
-        return getattr(client, method)(API + path, **options)
-
-    return request
 
 
 def test_choice_is_stored_edited_and_left_out_of_what_a_key_recalls(send: Any) -> None:

@@ -4,27 +4,12 @@ from typing import Any
 
 import pytest
 
-from tests.support.cast import Person
-
 
 pytestmark = pytest.mark.django_db
 
-API = "/api/v1/memory"
+ROOT = "/api/v1/memory"
 HERE = {"namespace": "user:customer-7"}
 MOVED = "2026-05-01T10:00:00.123456Z"
-
-
-@pytest.fixture
-def send(api_key: Any, alice: Person) -> Any:
-    client = api_key(alice)
-
-    def request(method: str, path: str, body: Any = None, **headers: str) -> Any:
-        options: dict[str, Any] = {"headers": headers}
-        if body is not None:
-            options |= {"data": body, "content_type": "application/json"}
-        return getattr(client, method)(API + path, **options)
-
-    return request
 
 
 def recalled(send: Any, **body: Any) -> list[str]:

@@ -26,11 +26,6 @@ API = "/api/v1/knowledge"
 BODY = {"namespace": WIKI}
 
 
-@pytest.fixture
-def key(api_key: Any, alice: Person) -> Any:
-    return api_key(alice)
-
-
 def post(client: Any, path: str, body: Any) -> Any:
     return client.post(f"{API}/{path}", body, content_type="application/json")
 
