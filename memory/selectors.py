@@ -13,7 +13,7 @@ from accounts.models import Membership, User
 from accounts.principals import Principal
 from memory import permissions
 from memory.core.errors import NotFound
-from memory.models import Change, Entry, Namespace, Read, Revision
+from memory.models import Change, Entry, Namespace, Read
 from memory.models.namespaces import ScopeChoice
 from memory.providers.postgres.newest import fetch_newest
 
@@ -139,10 +139,6 @@ def find_change(principal: Principal, team_id: UUID, change_id: UUID) -> Change:
     if row is None:
         raise NotFound(_("Change not found."))
     return row
-
-
-def list_revisions(entry: Entry) -> Sequence[Revision]:
-    return list(Revision.objects.unscoped().filter(entry=entry).order_by("-number"))
 
 
 def list_reads(entry: Entry, limit: int = 50) -> Sequence[Read]:

@@ -8,20 +8,15 @@ from memory.services.conversations.conversation import HistoryView, converse, lo
 from memory.services.entries.edit import edit
 from memory.services.entries.forget import clear, forget, forget_many
 from memory.services.entries.get_entry import get_entry
-from memory.services.entries.listing import list_entries, list_namespace_page, list_namespaces
+from memory.services.entries.listing import list_entries, list_namespace_page
 from memory.services.entries.preview_forget import ForgetPreview, plan_clearing, plan_forgetting
 from memory.services.entries.remember import remember
-from memory.services.entries.run_notes import clear_run_notes
 from memory.services.entries.tiers import (
     MovedEntries,
     PlannedMove,
-    approve,
     list_quarantined,
     move,
     plan_moves,
-    promote,
-    quarantine,
-    reject,
 )
 from memory.services.erasure.erase import erase
 from memory.services.gateway.caller import CallOrigin, MemoryCaller, list_reachable
@@ -85,9 +80,7 @@ __all__ = [
     "PlannedMove",
     "RunUndoResult",
     "WikiOverview",
-    "approve",
     "clear",
-    "clear_run_notes",
     "compile_page",
     "compile_stale_pages",
     "confirm_page",
@@ -121,7 +114,6 @@ __all__ = [
     "list_entry_reads",
     "list_named_bases",
     "list_namespace_page",
-    "list_namespaces",
     "list_page_revisions",
     "list_quarantined",
     "list_reachable",
@@ -138,11 +130,8 @@ __all__ = [
     "plan_clearing",
     "plan_forgetting",
     "plan_moves",
-    "promote",
-    "quarantine",
     "read_log",
     "recall",
-    "reject",
     "remember",
     "rename_knowledge_base",
     "restore",

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from config.api import api
-from memory.services import MemoryCaller, list_namespaces, remember
+from memory.services import MemoryCaller, list_namespace_page, remember
 from tests.support.cast import Cast
 
 
@@ -174,7 +174,7 @@ def test_page_given_an_odd_value_is_answered(
     """Every value under every name: in the company of others, and by night alone."""
     caller = MemoryCaller(cast.bob.principal, cast.team_a.pk)
     remember(caller, namespace="global:odd", key="k", value=1)
-    namespace = list_namespaces(caller)[0].pk
+    namespace = list_namespace_page(caller).rows[0].pk
     client = cast.bob.client
     client.raise_request_exception = False
 

@@ -98,8 +98,8 @@ def test_page_is_kept_apart_and_so_is_what_is_recalled_of_it_until_somebody_look
     alice = cast.alice
     caller = MemoryCaller(alice.principal, cast.team_a.pk, {"user_id": str(alice.user.pk)})
     [tea] = services.recall(caller, scope="user", key="tea")
-    services.quarantine(caller, entry_ids=[tea.id])
-    services.approve(caller, entry_ids=[tea.id], reason="I asked them")
+    services.move(caller, move="quarantine", entry_ids=[tea.id])
+    services.move(caller, move="approve", entry_ids=[tea.id], reason="I asked them")
     assert ended(cluster, cast, copying)[1] is True
 
 

@@ -129,7 +129,7 @@ def test_rejected_entry_is_never_kept_for_good(alice: Person) -> None:
         at_door(alice), namespace=HERE, key="k", value="The deadline is on Friday",
         tier="quarantine", importance=0.9,
     )  # fmt: skip
-    services.reject(at_door(alice), entry_ids=[held.id])
+    services.move(at_door(alice), move="reject", entry_ids=[held.id])
 
     assert promote_all_teams(timezone.now() + NEARLY) == 0
     assert tiers(alice) == {"k": ("quarantine", False)}

@@ -15,12 +15,11 @@ from memory.logic.entries.duplicates import get_ttl
 
 @dataclass(frozen=True, slots=True)
 class EntryWrite:
-    """An entry before and after a write; either is None if the entry did not exist then."""
+    """A write, with the entry as it was before, or None if there was none."""
 
     namespace: str
     key: str
     before: MemoryEntry | None
-    after: MemoryEntry | None
 
 
 class WriteBatch:
@@ -39,14 +38,14 @@ class WriteBatch:
 
     def store(self, params: StoreParams) -> MemoryEntry:
         before = find_entry(self._entries, params.namespace, params.key)
-        after = self._entries.store(params)
-        self.writes.append(EntryWrite(params.namespace, params.key, before, after))
-        return after
+        entry = self._entries.store(params)
+        self.writes.append(EntryWrite(params.namespace, params.key, before))
+        return entry
 
     def delete(self, namespace: str, key: str) -> None:
         before = find_entry(self._entries, namespace, key)
         if self._entries.delete(namespace, key):
-            self.writes.append(EntryWrite(namespace, key, before, None))
+            self.writes.append(EntryWrite(namespace, key, before))
 
     def _roll_back(self) -> None:
         """Undo the writes, the last one first."""

@@ -2,18 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Final
 
 from memory.core.records import Json
 from memory.logic.knowledge.page_files import parse_header
 from memory.logic.knowledge.pages import KnowledgePage
 from memory.logic.knowledge.wiki_sources import WikiSource
-
-
-# The names that every page has; a header adds others.
-BUILT_IN: Final = (
-    *("document_name", "title", "uploader", "upload_date", "last_update_date", "source", "tags"),
-)
 
 
 def build_page_metadata(

@@ -7,7 +7,7 @@ then the passages about the page's subject that its sources contain are added. T
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -58,15 +58,6 @@ Link other pages as [[Title]]. Answer with this JSON object and nothing else:
 
 class UnreadableCompilation(ValueError):
     """The model's answer is no page."""
-
-
-@dataclass(frozen=True, slots=True)
-class CompiledPage:
-    """A page written anew. ``problem`` says why the rules replaced the model."""
-
-    page: KnowledgePage
-    by: str
-    problem: str = ""
 
 
 def compile_by_rules(

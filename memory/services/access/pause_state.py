@@ -53,10 +53,6 @@ class Pause:
     def pauses_remembering(self) -> bool:
         return self.what != "recalling"
 
-    @property
-    def pauses_recalling(self) -> bool:
-        return self.what != "remembering"
-
 
 def get_active_pause(row: Namespace | None, now: datetime) -> Pause | None:
     """Return the namespace's pause, or None if it has ended, or there is none."""

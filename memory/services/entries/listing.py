@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import QuerySet
-
 from accounts.tenancy import tenant
 from config.retry import retry_on_conflict
 from memory.core.filters import parse_filter
@@ -38,28 +36,18 @@ class NamespacePage:
     total: int
 
 
-def list_namespaces(caller: MemoryCaller, *, scope: str | None = None) -> list[Namespace]:
-    with tenant([caller.team_id]):
-        return list(_select_namespaces(caller, scope))
-
-
 def list_namespace_page(
     caller: MemoryCaller, *, scope: str | None = None, limit: int = 50, offset: int = 0
 ) -> NamespacePage:
-    """Return a page in the order of ``list_namespaces``."""
+    """Return a page in the order of scopes and texts."""
     with tenant([caller.team_id]):
-        query = _select_namespaces(caller, scope)
+        query = select_visible(caller, Namespace).order_by("scope", "text", "id")
+        if scope is not None:
+            query = query.filter(scope=scope)
         page = list(query[offset : offset + limit + 1])
         is_last = len(page) <= limit and (page or not offset)  # most pages need no count
         total = offset + len(page) if is_last else query.count()
         return NamespacePage(page[:limit], total)
-
-
-def _select_namespaces(caller: MemoryCaller, scope: str | None) -> QuerySet[Namespace]:
-    query = select_visible(caller, Namespace)
-    if scope is not None:
-        query = query.filter(scope=scope)
-    return query.order_by("scope", "text", "id")
 
 
 @retry_on_conflict

@@ -69,6 +69,7 @@ DEFAULT_TIERS: Final[Mapping[TierAction, Tier]] = {
 }
 
 
+@retry_on_conflict
 def move(
     caller: MemoryCaller,
     *,
@@ -82,7 +83,31 @@ def move(
     this revision.
     """
     action = _parse_move(move)
-    return _move_entries(caller, action, _resolve_tier(action, to), entry_ids, reason, if_revision)
+    tier = _resolve_tier(action, to)
+    check_entry_count(entry_ids)
+    text = get_shared_namespace(caller, entry_ids)
+    with open_namespace(caller, "write", ACTIONS[action], namespace=text) as access:
+        namespace = access.claim()
+        rows.expire(namespace, access.now)
+        selected = list_entries_by_id(namespace, entry_ids, access.now)
+        if if_revision is not None:
+            check_revision(selected[0], if_revision)
+        change = access.record_change(namespace, Operation.EDIT, len(selected), reason)
+        context = access.build_context(Operation.EDIT, reason, change.pk)
+        is_approved = action is TierAction.APPROVE
+        held = [entry for entry in selected if is_approved and entry.metadata.get(TARGET_KEY)]
+        others = [entry for entry in selected if entry not in held]
+        bulk.revise(
+            namespace,
+            others,
+            context,
+            lambda entry: _apply_move(entry, access, action, tier, context),
+        )
+        entries = [rows.build_entry(entry, access.text) for entry in others]
+        entries += [_replace_target(access, namespace, entry, tier, context) for entry in held]
+        ids = [entry.id for entry in entries[:50]]
+        access.detail.update(keys=len(entries), entries=ids, change=str(change.pk), to=str(tier))
+        return MovedEntries(tuple(entries), change.pk)
 
 
 @retry_on_conflict
@@ -98,28 +123,6 @@ def plan_moves(
         selected = list_entries_by_id(access.target.row, entry_ids, access.now)
         access.detail.update(keys=len(selected), planned=str(action))
         return tuple(_plan_move(entry, action, tier, access.now) for entry in selected)
-
-
-def approve(
-    caller: MemoryCaller, *, entry_ids: Ids, to: str = "long_term", reason: str = ""
-) -> MovedEntries:
-    """Move entries out of quarantine into use. Content that was held for another key replaces the entry of that key."""
-    return _move_entries(caller, TierAction.APPROVE, parse_tier(to), entry_ids, reason)
-
-
-def reject(caller: MemoryCaller, *, entry_ids: Ids, reason: str = "") -> MovedEntries:
-    """Mark quarantined entries as rejected, so that the content filter recognizes them when they are proposed again."""
-    return _move_entries(caller, TierAction.REJECT, Tier.QUARANTINE, entry_ids, reason)
-
-
-def promote(caller: MemoryCaller, *, entry_ids: Ids, reason: str = "") -> MovedEntries:
-    """Move entries to long-term memory, without expiry."""
-    return _move_entries(caller, TierAction.PROMOTE, Tier.LONG_TERM, entry_ids, reason)
-
-
-def quarantine(caller: MemoryCaller, *, entry_ids: Ids, reason: str = "") -> MovedEntries:
-    """Move entries to quarantine, so that they are not recalled until they are approved."""
-    return _move_entries(caller, TierAction.QUARANTINE, Tier.QUARANTINE, entry_ids, reason)
 
 
 def list_quarantined(
@@ -180,38 +183,6 @@ def _plan_move(row: Entry, move: TierAction, to: Tier, now: datetime) -> Planned
     return PlannedMove(
         entry, to, rows.build_entry(replaced, row.namespace.text) if replaced else None
     )
-
-
-@retry_on_conflict
-def _move_entries(
-    caller: MemoryCaller,
-    move: TierAction,
-    to: Tier,
-    entry_ids: Ids,
-    reason: str,
-    if_revision: int | None = None,
-) -> MovedEntries:
-    check_entry_count(entry_ids)
-    text = get_shared_namespace(caller, entry_ids)
-    with open_namespace(caller, "write", ACTIONS[move], namespace=text) as access:
-        namespace = access.claim()
-        rows.expire(namespace, access.now)
-        selected = list_entries_by_id(namespace, entry_ids, access.now)
-        if if_revision is not None:
-            check_revision(selected[0], if_revision)
-        change = access.record_change(namespace, Operation.EDIT, len(selected), reason)
-        context = access.build_context(Operation.EDIT, reason, change.pk)
-        is_approved = move is TierAction.APPROVE
-        held = [entry for entry in selected if is_approved and entry.metadata.get(TARGET_KEY)]
-        others = [entry for entry in selected if entry not in held]
-        bulk.revise(
-            namespace, others, context, lambda entry: _apply_move(entry, access, move, to, context)
-        )
-        entries = [rows.build_entry(entry, access.text) for entry in others]
-        entries += [_replace_target(access, namespace, entry, to, context) for entry in held]
-        ids = [entry.id for entry in entries[:50]]
-        access.detail.update(keys=len(entries), entries=ids, change=str(change.pk), to=str(to))
-        return MovedEntries(tuple(entries), change.pk)
 
 
 def _apply_move(

@@ -62,7 +62,7 @@ def accept(
     with tenant([caller.team_id]):  # both or none
         if value is not AS_PROPOSED and value != row.value:
             edit(caller, entry_id=item_id, if_revision=row.revision, value=value, reason=reason)
-        tiers.approve(caller, entry_ids=[item_id], reason=reason)
+        tiers.move(caller, move="approve", entry_ids=[item_id], reason=reason)
 
 
 @retry_on_conflict
@@ -72,7 +72,7 @@ def reject(caller: MemoryCaller, *, item_id: UUID, always: bool = False, reason:
     if isinstance(row, Proposal):
         reject_proposal(caller, proposal_id=item_id, always=always, reason=reason)
     else:
-        tiers.reject(caller, entry_ids=[item_id], reason=reason)
+        tiers.move(caller, move="reject", entry_ids=[item_id], reason=reason)
 
 
 @retry_on_conflict

@@ -117,7 +117,7 @@ def test_forgotten_has_no_vector_and_restored_gets_one_again(harbour: Person) ->
 
 def test_quarantined_is_not_embedded_and_not_found(harbour: Person, tiny: Tiny) -> None:
     entry = store(harbour, "d", "the feline of a stranger")
-    services.quarantine(at_door(harbour), entry_ids=[entry.id])
+    services.move(at_door(harbour), move="quarantine", entry_ids=[entry.id])
 
     embed_team(harbour.team.pk)
 

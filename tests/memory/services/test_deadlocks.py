@@ -108,7 +108,7 @@ def test_reviews_of_the_same_places_from_both_ends_get_through(ann: Person) -> N
             for place in (first, second):
                 key = f"{first}{number}"
                 made = services.remember(at_door(ann), namespace=place, key=key, value=key)
-                services.quarantine(at_door(ann), entry_ids=[made.id])
+                services.move(at_door(ann), move="quarantine", entry_ids=[made.id])
                 pair.append(UUID(made.id))
             found.append(pair)
         return found

@@ -103,7 +103,7 @@ def _everywhere(person: Person, key: str = "k") -> list[str]:
 def _held(person: Person) -> list[UUID]:
     found = _everywhere(person)
     for one in found:
-        services.quarantine(at_door(person), entry_ids=[one])
+        services.move(at_door(person), move="quarantine", entry_ids=[one])
     return [UUID(one) for one in reversed(found)]
 
 

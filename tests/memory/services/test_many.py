@@ -103,7 +103,9 @@ def test_moving_many_asks_no_more_often_than_one_and_goes_back_as_one(alice: Per
 
     def queries(chosen: list[str]) -> tuple[int, int]:
         with CaptureQueriesContext(connection) as moving:
-            done = services.quarantine(at_door(alice), entry_ids=chosen, reason="all wrong")
+            done = services.move(
+                at_door(alice), move="quarantine", entry_ids=chosen, reason="all wrong"
+            )
         assert found(at_door(alice), "tea") == sorted(
             row[0] for row in everything(alice) if row[4] == "long_term"
         )
@@ -126,7 +128,7 @@ def test_more_than_a_statement_takes_is_written_in_several(
     monkeypatch.setattr(rows, "MAX_STATEMENT_BYTES", 60)
 
     with CaptureQueriesContext(connection) as asked:
-        done = services.quarantine(at_door(alice), entry_ids=ids)
+        done = services.move(at_door(alice), move="quarantine", entry_ids=ids)
     assert {row[4] for row in everything(alice)} == {"quarantine"}
     services.undo(at_door(alice), change_id=done.change_id)
 

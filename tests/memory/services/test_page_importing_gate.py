@@ -69,7 +69,7 @@ def test_held_page_takes_nothing_out_of_use_and_approved_it_is_its_file(alice: P
 
     assert knowledge_base(alice) == {"orders.md": b"# Shoes\nBrown ones.\n"}
     (held,) = services.list_quarantined(at_door(alice), namespace=WIKI).entries
-    services.approve(at_door(alice), entry_ids=[held.id])
+    services.move(at_door(alice), move="approve", entry_ids=[held.id])
     assert knowledge_base(alice) == {"orders.md": FILES["orders.md"]}
     again = brought(alice, {"orders.md": FILES["orders.md"]})
     assert ([one.id for one in again.pages], again.findings) == (["orders"], ())

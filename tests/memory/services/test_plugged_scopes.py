@@ -51,7 +51,7 @@ def test_namespace_of_a_plugged_scope_is_seen_by(
     listed = {
         name
         for name, person in cast.people.items()
-        if services.list_namespaces(MemoryCaller(person.principal, cast.team_a.pk))
+        if services.list_namespace_page(MemoryCaller(person.principal, cast.team_a.pk)).rows
     }
     assert at_doors == listed == who
 

@@ -29,7 +29,7 @@ def secret(alice: Person) -> str:
 
 def test_person_finds_their_own_memory_at_the_door(alice: Person, secret: str) -> None:
     assert [e.key for e in services.recall(at_door(alice), namespace=secret)] == ["secret"]
-    assert [n.text for n in services.list_namespaces(at_door(alice))] == [secret]
+    assert [n.text for n in services.list_namespace_page(at_door(alice)).rows] == [secret]
 
 
 @pytest.mark.parametrize("name", ["ada", "bob", "vic", "carol"])
@@ -43,7 +43,7 @@ def test_nobody_else_finds_it_whatever_their_role(cast: Cast, name: str, secret:
         services.recall(caller, namespace=secret)
     with pytest.raises(MemoryFault):
         services.remember(caller, namespace=secret, key="planted", value="x")
-    assert services.list_namespaces(caller) == []
+    assert services.list_namespace_page(caller).rows == []
 
 
 def test_stranger_who_names_the_team_is_refused(cast: Cast, secret: str) -> None:
@@ -190,7 +190,7 @@ def test_key_reaches_outside_people_it_names_and_no_account(
     assert len(services.recall(caller, namespace="user:customer-7")) == 1
     with pytest.raises(NotFound):
         services.recall(caller, namespace=secret)
-    assert services.list_namespaces(caller) == []
+    assert services.list_namespace_page(caller).rows == []
     with pytest.raises(NotFound):  # nor does a member see the key's customers
         services.recall(at_door(alice), namespace="user:customer-7")
 
@@ -213,7 +213,7 @@ def test_shared_namespace_is_seen_until_the_sharing_ends(cast: Cast, secret: str
     services.share(mine, namespace=secret, verb="view", recipient=cast.vic.user)
 
     assert len(services.recall(theirs, namespace=secret)) == 1
-    assert [n.text for n in services.list_namespaces(theirs)] == [secret]
+    assert [n.text for n in services.list_namespace_page(theirs).rows] == [secret]
     with pytest.raises(AccessDenied):
         services.remember(theirs, namespace=secret, key="k", value=1)
     with pytest.raises(AccessDenied):

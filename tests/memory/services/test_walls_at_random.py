@@ -189,7 +189,10 @@ class Walls(RuleBasedStateMachine):
         principal = load_user_principal(self.teams[of].people[who])
         for number, team in enumerate(self.teams):
             found = {
-                one.text for one in services.list_namespaces(MemoryCaller(principal, team.row.pk))
+                one.text
+                for one in services.list_namespace_page(
+                    MemoryCaller(principal, team.row.pk), limit=1_000
+                ).rows
             }
             made = {text for text, shelf in team.shelves.items() if shelf.is_made}
             assert found == {text for text in made if self._may(number, of, who, "view", text)}

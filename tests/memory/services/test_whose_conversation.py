@@ -136,7 +136,7 @@ def test_list_of_namespaces_shows_a_key_the_conversations_it_leads(
         store(in_their_run(actors[str(leader)], talks[leader]), f"conv:{talks[leader]}")
 
     shown = {
-        name: [row.text for row in services.list_namespaces(actor.caller)]
+        name: [row.text for row in services.list_namespace_page(actor.caller).rows]
         for name, actor in actors.items()
     }
 

@@ -1,7 +1,6 @@
-"""Proposals: looked at without a trace, applied whole or not at all, undone, and rejected for good."""
+"""Proposals: looked at without a trace, applied whole or not at all, and rejected for good."""
 
 from dataclasses import replace
-from datetime import timedelta
 from functools import partial
 from typing import Any
 
@@ -16,7 +15,6 @@ from memory.logic.review.proposal_execution import (
     AppliedProposal,
     OutdatedProposal,
     apply_proposal,
-    undo_proposal,
 )
 from memory.logic.review.proposal_plans import FindEntry, PlanProblem, ProposalDiff, plan_changes
 from memory.logic.review.proposal_rules import (
@@ -110,7 +108,7 @@ def test_dry_run_leaves_no_trace(number: int):
 
 
 @pytest.mark.parametrize("number", range(6))
-def test_applying_makes_what_the_dry_run_said_and_undo_takes_it_back(number: int):
+def test_applying_makes_what_the_dry_run_said(number: int):
     entries, made = _world()
     one = (_all_kinds(made))[number]
     before = state(entries)
@@ -125,9 +123,6 @@ def test_applying_makes_what_the_dry_run_said_and_undo_takes_it_back(number: int
         assert (change.key in after) == (change.after is not None)
         if change.after is not None:
             assert after[change.key][0] == change.after.value
-    undone = undo_proposal(applied, entries, CLOCK())
-    assert undone.state is ReviewState.UNDONE
-    assert state(entries) == before
 
 
 def test_adding_stores_what_is_new():
@@ -231,42 +226,6 @@ def test_proof_more_does_not_outdate_a_proposal():
     assert (plan_changes(one, lookup(entries))).is_applicable
 
 
-def test_undo_of_what_was_changed_since_is_refused():
-    entries, made = _world()
-    applied = apply_proposal(proposal(ChangeKind.LINK, made["tea"], made["tee"]), entries)
-    stored(entries, "tee", "changed by hand")
-    before = state(entries)
-
-    with pytest.raises(OutdatedProposal, match="tee"):
-        undo_proposal(applied, entries, CLOCK())
-    assert state(entries) == before
-
-
-def test_undo_brings_back_no_more_life_than_was_left():
-    clock = Ticking()
-    entries = provider(clock)
-    hot = stored(entries, "hot", "It is hot", tier=Tier.WORKING, ttl_seconds=3_600)
-    applied = apply_proposal(proposal(ChangeKind.FORGET, hot), entries)
-
-    clock.now += timedelta(minutes=50)
-    undo_proposal(applied, entries, clock())
-    [back] = entries.recall(MemoryQuery(NAMESPACE, key="hot"))
-    assert back.expires_at is not None
-    assert abs(back.expires_at - (hot.expires_at or clock.now)) < timedelta(seconds=1)
-
-
-def test_undo_leaves_away_what_would_have_ended_meanwhile():
-    clock = Ticking()
-    entries = provider(clock)
-    hot = stored(entries, "hot", "It is hot", tier=Tier.WORKING, ttl_seconds=3_600)
-    applied = apply_proposal(proposal(ChangeKind.FORGET, hot), entries)
-
-    clock.now += timedelta(hours=2)
-    undo_proposal(applied, entries, clock())
-
-    assert state(entries) == {}
-
-
 class Breaking(InMemoryProvider):
     """Passes on to another provider until its writes are used up, once."""
 
@@ -300,18 +259,6 @@ def test_failure_in_the_middle_leaves_all_as_it_was(number: int, writes: int):
 
     with pytest.raises(ProviderError):
         apply_proposal(one, Breaking(entries, writes))
-
-    assert state(entries) == before
-
-
-@pytest.mark.parametrize("writes", [0, 1])
-def test_failure_in_the_middle_of_undo_leaves_all_as_applied(writes: int):
-    entries, made = _world()
-    applied = apply_proposal((_all_kinds(made))[3], entries)
-    before = state(entries)
-
-    with pytest.raises(ProviderError):
-        undo_proposal(applied, Breaking(entries, writes), CLOCK())
 
     assert state(entries) == before
 

@@ -196,7 +196,7 @@ def test_what_lists_many_places_never_widens(cast: Cast, secret: str) -> None:
         assert selectors.list_newest_entries(ada, cast.team_a.pk) == []
         assert list(selectors.list_fullest_namespaces(ada, cast.team_a.pk, limit=9)) == []
         assert not Entry.objects.visible_to(ada).exists()
-    assert services.list_namespaces(at_door(cast.ada)) == []
+    assert services.list_namespace_page(at_door(cast.ada)).rows == []
 
 
 def test_owner_is_told_at_once_by_whom_why_and_until_when(cast: Cast, secret: str) -> None:

@@ -257,7 +257,7 @@ def test_order_of_a_tool_waits_while_a_stand_in_keeps_the_pair_whole(alice: Pers
         stored = AuditEntry.objects.unscoped().filter(action="memory.stored").order_by("seq")
         assert stored[0].detail["held"] == 1
 
-    services.approve(at_door(alice), entry_ids=[waiting.entries[0].id])
+    services.move(at_door(alice), move="approve", entry_ids=[waiting.entries[0].id])
 
     read = converse(step(alice, "look", "r2"), action="read")
     assert [one["content"] for one in read.messages] == ["", ORDER]

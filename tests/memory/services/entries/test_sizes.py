@@ -72,7 +72,7 @@ def test_review_counts_the_bytes_of_its_decision(alice: Person) -> None:
     caller = at_door(alice)
     entry = services.remember(caller, namespace=HERE, key="a", value="one", tier="quarantine")
 
-    services.approve(caller, entry_ids=[entry.id], reason="it is true")
+    services.move(caller, move="approve", entry_ids=[entry.id], reason="it is true")
 
     assert count_here(alice) == (1, count_entries(alice))
 

@@ -181,7 +181,9 @@ def test_approved_entry_is_in_use(alice: Person, to: str, lives: timedelta | Non
     """spec §5: approves it (→ working or long-term)."""
     held = work(alice, "k", "Alice likes tea a lot", tier="quarantine")
 
-    done = services.approve(at_door(alice), entry_ids=[held.id], to=to, reason="checked")
+    done = services.move(
+        at_door(alice), move="approve", entry_ids=[held.id], to=to, reason="checked"
+    )
 
     (now,) = done.entries
     assert (now.id, now.tier, now.metadata["review"]) == (held.id, to, "approve")
@@ -198,7 +200,7 @@ def test_approved_entry_takes_the_place_it_was_meant_for(alice: Person) -> None:
     work(alice, "k", "Alice likes tea a lot", tier="long_term")
     held = work(alice, "k", "Alice likes coffee a lot", tier="quarantine")
 
-    (now,) = services.approve(at_door(alice), entry_ids=[held.id]).entries
+    (now,) = services.move(at_door(alice), move="approve", entry_ids=[held.id]).entries
 
     assert (now.key, now.value, now.tier) == ("k", "Alice likes coffee a lot", "long_term")
     assert TARGET_KEY not in now.metadata
@@ -209,7 +211,7 @@ def test_rejected_entry_stays_and_is_refused_when_it_is_proposed_again(alice: Pe
     """spec §5: kept as rejected so that it isn't proposed again."""
     held = work(alice, "k", "Alice hates green tea", tier="quarantine")
 
-    services.reject(at_door(alice), entry_ids=[held.id], reason="she doesn't")
+    services.move(at_door(alice), move="reject", entry_ids=[held.id], reason="she doesn't")
 
     with pytest.raises(NotAdmitted) as refused:
         work(alice, "other", "alice hates green tea!")
@@ -234,10 +236,12 @@ def test_waiting_shows_what_nobody_decided_yet(alice: Person) -> None:
 def test_promoted_by_hand_has_no_end_and_quarantined_by_hand_is_out_of_use(alice: Person) -> None:
     hot = work(alice, "k", "Alice likes tea a lot")
 
-    (kept,) = services.promote(at_door(alice), entry_ids=[hot.id]).entries
+    (kept,) = services.move(at_door(alice), move="promote", entry_ids=[hot.id]).entries
     assert (kept.tier, kept.expires_at) == ("long_term", None)
 
-    (out,) = services.quarantine(at_door(alice), entry_ids=[hot.id], reason="wrong").entries
+    (out,) = services.move(
+        at_door(alice), move="quarantine", entry_ids=[hot.id], reason="wrong"
+    ).entries
     assert out.tier == "quarantine"
     assert services.recall(at_door(alice), namespace=HERE) == []
 
@@ -247,7 +251,7 @@ def test_move_that_is_not_in_the_table_changes_nothing_of_any(alice: Person) -> 
     kept = work(alice, "b", "one in use already", tier="long_term")
 
     with pytest.raises(InvalidInput):
-        services.approve(at_door(alice), entry_ids=[held.id, kept.id])
+        services.move(at_door(alice), move="approve", entry_ids=[held.id, kept.id])
 
     assert entry(alice, "a").tier == "quarantine"
     assert trail(alice.team.pk)[-2][0] == "memory.refused"
@@ -255,7 +259,7 @@ def test_move_that_is_not_in_the_table_changes_nothing_of_any(alice: Person) -> 
 
 def test_moves_together_undo_as_one(alice: Person) -> None:
     held = [work(alice, key, f"words that wait, {key}", tier="quarantine") for key in "ab"]
-    done = services.approve(at_door(alice), entry_ids=[one.id for one in held])
+    done = services.move(at_door(alice), move="approve", entry_ids=[one.id for one in held])
 
     undone = services.undo(at_door(alice), change_id=done.change_id)
 
@@ -266,7 +270,7 @@ def test_moves_together_undo_as_one(alice: Person) -> None:
 def test_undo_of_an_approval_gives_back_what_it_replaced(alice: Person) -> None:
     before = work(alice, "k", "Alice likes tea a lot", tier="long_term")
     held = work(alice, "k", "Alice likes coffee a lot", tier="quarantine")
-    done = services.approve(at_door(alice), entry_ids=[held.id])
+    done = services.move(at_door(alice), move="approve", entry_ids=[held.id])
 
     services.undo(at_door(alice), change_id=done.change_id)
 
@@ -277,13 +281,13 @@ def test_undo_of_an_approval_gives_back_what_it_replaced(alice: Person) -> None:
 def test_who_may_only_look_decides_nothing_and_a_stranger_sees_nothing(cast: Cast) -> None:
     held = work(cast.alice, "k", "Alice likes tea a lot", tier="quarantine")
 
-    for decide in (services.approve, services.reject):
+    for move in ("approve", "reject"):
         with pytest.raises(Exception, match="You can view"):
-            decide(at_door(cast.vic), entry_ids=[held.id])
+            services.move(at_door(cast.vic), move=move, entry_ids=[held.id])
         with pytest.raises(NotFound):
-            decide(at_door(cast.carol), entry_ids=[held.id])
+            services.move(at_door(cast.carol), move=move, entry_ids=[held.id])
     assert entry(cast.alice, "k").tier == "quarantine"
-    services.approve(at_door(cast.bob), entry_ids=[held.id])
+    services.move(at_door(cast.bob), move="approve", entry_ids=[held.id])
 
 
 def test_run_of_another_group_asks_in_vain(alice: Person) -> None:

@@ -64,7 +64,7 @@ def lived(cast: Cast, api_key: Any) -> set[str]:
     kept = services.list_entries(key, namespace=OWN).entries
     services.get_entry(key, entry_id=kept[0].id)
     services.list_revisions(key, entry_id=kept[0].id)
-    services.quarantine(key, entry_ids=[str(kept[0].id)], reason=f"{WHO} said so")
+    services.move(key, move="quarantine", entry_ids=[str(kept[0].id)], reason=f"{WHO} said so")
     services.pause(key, subject=WHO, what="recalling")
     services.resume(key, subject=WHO)
     refused: list[tuple[Any, dict[str, Any]]] = [

@@ -36,8 +36,8 @@ def moments(alice: Person, bob: Person) -> Mapping[str, datetime]:
         at_door(alice), entry_id=one.id, if_revision=one.revision, metadata={"tags": ["door"]}
     )
     at["tagged"] = timezone.now()
-    services.quarantine(at_door(alice), entry_ids=[one.id])
-    services.approve(at_door(alice), entry_ids=[one.id])
+    services.move(at_door(alice), move="quarantine", entry_ids=[one.id])
+    services.move(at_door(alice), move="approve", entry_ids=[one.id])
     at["moved"] = timezone.now()
     services.restore(at_door(bob), entry_id=one.id, revision=1)
     at["restored"] = timezone.now()

@@ -333,7 +333,7 @@ def test_order_of_the_web_is_no_page_until_somebody_approves_it(alice: Person) -
         one.id for one in services.list_quarantined(at_door(alice), namespace=WIKI).entries
     ] == [held.entry.id]
 
-    done = services.approve(at_door(alice), entry_ids=[held.entry.id])
+    done = services.move(at_door(alice), move="approve", entry_ids=[held.entry.id])
     opened = services.open_page(at_door(alice), entry_id=there.entry.id)
     assert (opened.page.content, titles(alice)) == (order, ["deployment"])
 

@@ -60,7 +60,7 @@ def test_quarantined_entries_are_found_in_other_spellings(
     door = at_door(alice)
     fill(door, namespace=HERE)
     ids = [entry.id for entry in services.list_entries(door, namespace=HERE).entries]
-    services.quarantine(door, entry_ids=ids)
+    services.move(door, move="quarantine", entry_ids=ids)
 
     everywhere = services.search_all_namespaces(door, query=text)
 

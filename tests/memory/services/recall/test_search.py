@@ -70,7 +70,7 @@ def test_words_are_ranked_and_explained_and_what_only_contains_them_follows(alic
     store(alice, "c", "a teapot of brass")
     store(alice, "d", "nothing of it")
     held = store(alice, "e", "tea of a stranger")
-    services.quarantine(at_door(alice), entry_ids=[held])
+    services.move(at_door(alice), move="quarantine", entry_ids=[held])
 
     page = search_entries(at_door(alice), namespace=HERE, search=EntrySearch(text="tea"))
 

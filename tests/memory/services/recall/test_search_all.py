@@ -126,7 +126,7 @@ def test_filters_narrow_by_scope_tier_and_category(alice: Person) -> None:
     store(alice, "global:shop", "b", "tea two", category="note", tier="working")
     store(alice, own, "c", "tea three", category="note")
     held = store(alice, own, "d", "tea four", category="note")
-    services.quarantine(at_door(alice), entry_ids=[UUID(held)])
+    services.move(at_door(alice), move="quarantine", entry_ids=[UUID(held)])
 
     assert sorted(keys(alice, "tea")) == ["a", "b", "c", "d"]
     assert keys(alice, "tea")[-1] == "d"  # what waits comes last, and has no score
@@ -143,7 +143,7 @@ def test_programme_finds_what_waits_only_where_it_names_that_tier(
 ) -> None:
     store(alice, "global:shop", "a", "tea")
     held = store(alice, "global:shop", "b", "tea, and do as I say")
-    services.quarantine(at_door(alice), entry_ids=[UUID(held)])
+    services.move(at_door(alice), move="quarantine", entry_ids=[UUID(held)])
     programme = replace(at_door(alice), principal=KeyPrincipal(api_key(alice).key))
 
     def finds(caller: services.MemoryCaller, **narrowed: Any) -> list[str]:
@@ -175,7 +175,7 @@ def test_pages_hold_everything_once_in_one_order(alice: Person) -> None:
         store(alice, f"global:p{number % 3}", f"k{number}", f"tea {number}")
     for number in range(2):
         held = store(alice, "global:p0", f"q{number}", "tea that waits")
-        services.quarantine(at_door(alice), entry_ids=[UUID(held)])
+        services.move(at_door(alice), move="quarantine", entry_ids=[UUID(held)])
 
     whole = keys(alice, "tea")
     pages = [found(alice, "tea", limit=2, offset=offset) for offset in range(0, 10, 2)]

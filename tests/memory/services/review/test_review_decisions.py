@@ -271,11 +271,11 @@ def test_agreement_counts_what_people_said_of_quarantine_and_took_back_unasked(
             save_proposals(door, [found], run_id="", learning=LearningRule(review=ReviewMode.OFF))
     assert agreement.measure_agreement(caller) == {}
     services.forget(caller, namespace="global:app", key="k1")
-    for key, decide in (("q1", services.approve), ("q2", services.reject), ("q3", None)):
+    for key, move in (("q1", "approve"), ("q2", "reject"), ("q3", "")):
         made = services.remember(caller, namespace="global:app", key=key, value=f"{key} waits")
-        services.quarantine(caller, entry_ids=[made.id])
-        if decide is not None:
-            decide(caller, entry_ids=[made.id])
+        services.move(caller, move="quarantine", entry_ids=[made.id])
+        if move:
+            services.move(caller, move=move, entry_ids=[made.id])
 
     found_ = agreement.measure_agreement(caller)
 

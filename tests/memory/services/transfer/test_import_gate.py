@@ -131,7 +131,7 @@ def test_file_is_not_believed_that_somebody_said_or_approved_its_orders(
     assert waiting(alice) == {"b": ORDERS}
     (held,) = services.list_quarantined(at_door(alice), namespace=SHARED).entries
     assert "review" not in held.metadata
-    services.approve(at_door(alice), entry_ids=[held.id])
+    services.move(at_door(alice), move="approve", entry_ids=[held.id])
     assert recalled(alice) == {"b": ORDERS}
 
 
@@ -163,7 +163,7 @@ def test_held_beside_and_approved_it_takes_the_place_it_was_meant_for(alice: Per
     brought(alice, file_of(space(), entry("b", 1, value=ORDERS)), on_conflict="theirs")
     (held,) = services.list_quarantined(at_door(alice), namespace=SHARED).entries
 
-    services.approve(at_door(alice), entry_ids=[held.id])
+    services.move(at_door(alice), move="approve", entry_ids=[held.id])
 
     assert recalled(alice) == {"b": ORDERS}
 

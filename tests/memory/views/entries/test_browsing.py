@@ -92,7 +92,7 @@ def test_overview_shows_the_newest_what_waits_and_how_full_it_is(
 ) -> None:
     store(alice, "old", "said first")
     held = store(alice, "held", "said last")
-    services.quarantine(at_door(alice), entry_ids=[held])
+    services.move(at_door(alice), move="quarantine", entry_ids=[held])
     with tenant([alice.team.id]):
         Policy.objects.unscoped().create(team=alice.team, app_id="shop", max_entries=2)
 
@@ -218,7 +218,7 @@ def test_tiers_stand_side_by_side_and_moves_are_undone(alice: Person, vic: Perso
     store(alice, "kept", "kept for good")
     store(alice, "today", "one two three", tier="working")
     held = store(alice, "held", "held back")
-    services.quarantine(at_door(alice), entry_ids=[held])
+    services.move(at_door(alice), move="quarantine", entry_ids=[held])
     here = place(alice)
 
     text = page(alice, here, view="tiers")
@@ -243,8 +243,8 @@ def test_tiers_stand_side_by_side_and_moves_are_undone(alice: Person, vic: Perso
 
 def test_undo_of_what_somebody_changed_since_takes_nothing_back(alice: Person) -> None:
     one = store(alice, "k")
-    done = services.quarantine(at_door(alice), entry_ids=[one])
-    services.approve(at_door(alice), entry_ids=[one])
+    done = services.move(at_door(alice), move="quarantine", entry_ids=[one])
+    services.move(at_door(alice), move="approve", entry_ids=[one])
     address = f"/memory/changes/{done.change_id}/undo/"
 
     htmx = markup_of(alice.client.post(address, headers={"HX-Request": "true"}))

@@ -41,7 +41,7 @@ def shown(person: Person, address: str, **query: str) -> str:
 
 
 def namespace_of(person: Person, entry: MemoryEntry) -> str:
-    row = services.list_namespaces(at_door(person))[0]
+    row = services.list_namespace_page(at_door(person)).rows[0]
     assert row.text == entry.namespace
     return reverse("memory:namespace", args=[row.pk])
 
@@ -134,7 +134,7 @@ def test_knowledge_marks_former_pages(alice: Person) -> None:
     pages = [{"title": "Hours", "content": "Nine to five."}, {"title": "Door", "content": "Blue."}]
     (hours, _door) = services.write_pages(at_door(alice), namespace=HERE, pages=pages)
     services.edit(at_door(alice), entry_id=hours.entry.id, if_revision=1, valid_until=MOVED)
-    row = services.list_namespaces(at_door(alice))[0]
+    row = services.list_namespace_page(at_door(alice)).rows[0]
 
     assert shown(alice, reverse("memory:knowledge_base", args=[row.pk])).count(MARK) == 1
     assert MARK in shown(alice, reverse("memory:knowledge_page", args=[hours.entry.id]))
