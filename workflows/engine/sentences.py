@@ -15,58 +15,13 @@ MAX_STATEMENT_LENGTH: Final = (
 _CJK = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]")
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|\d+(?:[.:]\d+)*")
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])(?:\s+|(?<=[。！？]))|\n+")
-_GREETINGS = frozenset(
-    [
-        "hello",
-        "hi",
-        "hey",
-        "greetings",
-        "good",
-        "morning",
-        "evening",
-        "afternoon",
-        "there",
-        "你好",
-        "您好",
-        "嗨",
-        "早上好",
-        "晚上好",
-    ]
+_GREETINGS = re.compile(
+    r"hello|hi|hey|greetings|good|morning|evening|afternoon|there|你好|您好|嗨|早上好|晚上好"
 )
-_QUESTION_STARTS = frozenset(
-    [
-        "what",
-        "what's",
-        "who",
-        "who's",
-        "whom",
-        "whose",
-        "where",
-        "where's",
-        "when",
-        "when's",
-        "why",
-        "which",
-        "how",
-        "how's",
-        "is",
-        "are",
-        "am",
-        "was",
-        "were",
-        "do",
-        "does",
-        "did",
-        "can",
-        "could",
-        "should",
-        "would",
-        "will",
-        "shall",
-        "may",
-        "have",
-        "has",
-    ]
+_QUESTION_START = re.compile(
+    r"^(?:(?:what|who|where|when|how)(?:'s)?|whom|whose|why|which|is|are|am|was|were|do|does|did|can|could|should|would"
+    r"|will|shall|may|have|has)(?:\s|$)",
+    re.IGNORECASE,
 )
 # "Tell me my cat's name" asks for a fact, as a question does.
 _QUESTION_START_PATTERN = re.compile(
@@ -100,9 +55,8 @@ def is_question(sentence: str) -> bool:
         return True
     if is_chinese(text):
         return bool(_CHINESE_QUESTION.search(text)) and not text.endswith(("。", "！"))
-    first_word = text.split(maxsplit=1)[0].lower() if text else ""
-    starts_like_question = first_word in _QUESTION_STARTS and not text.endswith((".", "!"))
-    return starts_like_question or bool(_QUESTION_START_PATTERN.match(text))
+    starts_like_question = _QUESTION_START.match(text) and not text.endswith((".", "!"))
+    return bool(starts_like_question) or bool(_QUESTION_START_PATTERN.match(text))
 
 
 def is_command(sentence: str) -> bool:
@@ -112,4 +66,4 @@ def is_command(sentence: str) -> bool:
 
 def is_greeting(text: str) -> bool:
     words = [word.lower() for word in re.findall(r"\w+", text)]
-    return bool(words) and len(words) <= 3 and all(word in _GREETINGS for word in words)
+    return bool(words) and len(words) <= 3 and all(map(_GREETINGS.fullmatch, words))

@@ -23,15 +23,6 @@ from memory.upkeep.run_notes import REASON
 from memory.upkeep.run_notes import clear_run_notes as clear_in_postgres
 
 
-__all__ = [
-    "clear_run_notes",
-    "get_run_metadata",
-    "open_notebook",
-    "open_run_book",
-    "save_run_metadata",
-    "save_run_todos",
-]
-
 MAX_GOAL_LENGTH = 4_000  # characters; a goal is usually one line, but a question may be a page long
 
 
