@@ -1,7 +1,7 @@
 """Proposed changes of memory, to be reviewed before they are applied.
 
 A proposal records the state of its entries. ``proposal_plans`` computes the changes or the problem that prevents
-them, without writing. ``proposal_execution`` applies exactly those changes, all or none, and can undo them. A
+them, without writing. ``proposal_execution`` applies exactly those changes, all or none. A
 permanently rejected proposal leaves a fingerprint of its meaning, so that it isn't proposed again in other words.
 """
 
