@@ -2,14 +2,14 @@
 operation.
 """
 
-from memory.services.access.pause import get_own_pause, get_subject_pause, pause, resume
+from memory.services.access.pause import get_subject_pause, pause, resume
 from memory.services.access.sharing import share, unshare
 from memory.services.conversations.conversation import HistoryView, converse, load_history
 from memory.services.entries.edit import edit
 from memory.services.entries.forget import clear, forget, forget_many
 from memory.services.entries.get_entry import get_entry
 from memory.services.entries.listing import list_entries, list_namespace_page
-from memory.services.entries.preview_forget import ForgetPreview, plan_clearing, plan_forgetting
+from memory.services.entries.preview_forget import plan_clearing, plan_forgetting
 from memory.services.entries.remember import remember
 from memory.services.entries.tiers import (
     MovedEntries,
@@ -24,11 +24,10 @@ from memory.services.history.reads import list_entry_reads
 from memory.services.history.restore import restore
 from memory.services.history.revisions import list_revisions, list_values
 from memory.services.history.undo import undo
-from memory.services.history.undo_run import RunUndoResult, undo_run
+from memory.services.history.undo_run import undo_run
 from memory.services.knowledge.bulk_pages import KnowledgeBase
-from memory.services.knowledge.named_bases import list_named_bases
 from memory.services.knowledge.naming import create_knowledge_base, rename_knowledge_base
-from memory.services.knowledge.page_finding import find_pages, find_pages_in
+from memory.services.knowledge.page_finding import find_pages
 from memory.services.knowledge.page_search import PageSearchResults, search_all_pages
 from memory.services.knowledge.pages import (
     PageView,
@@ -42,12 +41,7 @@ from memory.services.knowledge.pages import (
 )
 from memory.services.recall.recall import recall
 from memory.services.recall.search_all import search_all_namespaces
-from memory.services.transfer.exporting import (
-    ExportFile,
-    export_namespace,
-    export_person,
-    export_team,
-)
+from memory.services.transfer.exporting import export_namespace, export_person, export_team
 from memory.services.transfer.importing import import_file, undo_import
 from memory.services.transfer.page_archive import export_pages, import_pages
 from memory.services.wiki.compiling import Compilation, compile_page, compile_stale_pages
@@ -68,8 +62,6 @@ from memory.services.wiki.maintain import ingest_source, link_pages, merge_twins
 __all__ = [
     "CallOrigin",
     "Compilation",
-    "ExportFile",
-    "ForgetPreview",
     "HistoryView",
     "KnowledgeBase",
     "LintReport",
@@ -78,7 +70,6 @@ __all__ = [
     "PageSearchResults",
     "PageView",
     "PlannedMove",
-    "RunUndoResult",
     "WikiOverview",
     "clear",
     "compile_page",
@@ -95,13 +86,11 @@ __all__ = [
     "export_team",
     "find_newest_jobs",
     "find_pages",
-    "find_pages_in",
     "forget",
     "forget_many",
     "get_entry",
     "get_knowledge_base",
     "get_overview",
-    "get_own_pause",
     "get_problem",
     "get_subject_pause",
     "get_wiki_job",
@@ -112,7 +101,6 @@ __all__ = [
     "lint_wiki",
     "list_entries",
     "list_entry_reads",
-    "list_named_bases",
     "list_namespace_page",
     "list_page_revisions",
     "list_quarantined",

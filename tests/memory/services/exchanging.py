@@ -5,6 +5,7 @@ import json
 from typing import Any
 
 from memory import services
+from memory.services.transfer.exporting import ExportFile
 from tests.memory.services.conftest import at_door
 from tests.support.cast import Person
 
@@ -12,7 +13,7 @@ from tests.support.cast import Person
 SHARED = "global:app"
 
 
-def exported(made: services.ExportFile) -> bytes:
+def exported(made: ExportFile) -> bytes:
     data = b"".join(made.read_chunks())
     assert len(data) == made.size
     return data

@@ -15,6 +15,7 @@ from accounts.tenancy import tenant
 from memory import services
 from memory.core.errors import InvalidInput
 from memory.models import Namespace
+from memory.services.access.pause import get_own_pause
 from memory.services.access.pause_state import Paused
 from memory.services.curation.curate import plan_curation
 from memory.services.curation.learning_rules import LearningRule, set_learning_rule
@@ -101,7 +102,7 @@ def test_pause_ends_at_its_moment_and_when_it_is_resumed(alice: Person) -> None:
     door = at_door(alice)
     later = timezone.now() + timedelta(hours=1)
     services.pause(door, what="both", until=later)
-    known = services.get_own_pause(door)
+    known = get_own_pause(door)
     assert known is not None
     assert (known.what, known.until) == ("both", later)
 
@@ -109,7 +110,7 @@ def test_pause_ends_at_its_moment_and_when_it_is_resumed(alice: Person) -> None:
         Namespace.objects.unscoped().filter(text=f"user:{alice.user.pk}").update(
             paused_until=timezone.now() - timedelta(seconds=1)
         )
-    assert services.get_own_pause(door) is None
+    assert get_own_pause(door) is None
     services.remember(in_run(alice), **TEA)
 
     services.pause(door)
@@ -124,7 +125,7 @@ def test_pause_ends_at_its_moment_and_when_it_is_resumed(alice: Person) -> None:
 def test_nonsense_pauses_nothing(alice: Person, asked: Any) -> None:
     with pytest.raises(InvalidInput):
         services.pause(at_door(alice), **asked)
-    assert services.get_own_pause(at_door(alice)) is None
+    assert get_own_pause(at_door(alice)) is None
 
 
 def test_trail_says_what_was_paused_what_was_refused_and_what_was_withheld(alice: Person) -> None:
@@ -167,7 +168,7 @@ def test_erasing_the_person_ends_their_pause_with_all_else(alice: Person) -> Non
     receipt = services.erase(at_door(alice), subject=str(alice.user.pk))
 
     assert set(receipt.left.values()) == {0}
-    assert services.get_own_pause(at_door(alice)) is None
+    assert get_own_pause(at_door(alice)) is None
 
 
 class NoLedger:
@@ -196,7 +197,7 @@ def test_run_that_only_tries_out_is_told_nothing_either(alice: Person) -> None:
 def test_moment_that_could_never_be_read_again_is_refused(alice: Person, until: str) -> None:
     with pytest.raises(InvalidInput, match="until"):
         services.pause(at_door(alice), until=datetime.fromisoformat(until))
-    assert services.get_own_pause(at_door(alice)) is None
+    assert get_own_pause(at_door(alice)) is None
 
 
 def test_outside_person_is_paused_by_the_key_that_names_them(cast: Cast, api_key: Any) -> None:

@@ -9,8 +9,8 @@ from accounts.tenancy import tenant
 from memory import services
 from memory.core.errors import AccessDenied, InvalidInput, NotFound
 from memory.models import Embedding, Entry, Revision
-from memory.services import ForgetPreview
 from memory.services.entries.bulk import BulkAction, Selection, preview_action
+from memory.services.entries.preview_forget import ForgetPreview
 from memory.services.recall.search import EntrySearch
 from tests.memory.services.conftest import at_door, in_run, trail
 from tests.support.cast import Person

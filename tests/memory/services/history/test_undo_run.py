@@ -14,9 +14,10 @@ from memory import services
 from memory.core.errors import AccessDenied, AlreadyExists, InvalidInput
 from memory.core.records import StoreParams
 from memory.models import Namespace
-from memory.services import CallOrigin, MemoryCaller, RunUndoResult
+from memory.services import CallOrigin, MemoryCaller
 from memory.services.gateway.gateway import open_namespace
 from memory.services.gateway.namespace_access import Batch
+from memory.services.history.undo_run import RunUndoResult
 from memory.upkeep.promotion import promote_all_teams
 from tests.memory.services.conftest import at_door, in_run, trail
 from tests.support.cast import Cast, Person

@@ -9,6 +9,7 @@ from django.utils import timezone
 from memory import services
 from memory.core.records import MemoryEntry
 from memory.services.knowledge import search_candidates
+from memory.services.knowledge.named_bases import list_named_bases
 from tests.memory.services.conftest import at_door, in_run
 from tests.support.cast import Person
 from tests.support.embedding import Tiny
@@ -54,7 +55,7 @@ def test_former_page_is_listed_and_opened_and_not_found(
     assert [page.title for page in base.pages] == ["Door", "Opening hours"]
     assert base.entries["opening-hours"].valid_until == former.valid_until
     assert services.open_page(at_door(alice), entry_id=former.id).page.title == "Opening hours"
-    (named,) = services.list_named_bases(in_run(alice, app_id="wiki"), [WIKI])
+    (named,) = list_named_bases(in_run(alice, app_id="wiki"), [WIKI])
     assert named.titles == ("Door",)
 
 

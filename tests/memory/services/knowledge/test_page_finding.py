@@ -19,6 +19,8 @@ from memory.logic.wiki.actions import WikiAction
 from memory.models import Read
 from memory.services import MemoryCaller
 from memory.services.gateway.engine_port import RunMemory
+from memory.services.knowledge.named_bases import list_named_bases
+from memory.services.knowledge.page_finding import find_pages_in
 from memory.services.sandbox.sandbox import SandboxMemory
 from memory.services.wiki.maintain import maintain_wiki
 from memory.upkeep.embedding import embed_team
@@ -56,7 +58,7 @@ def named(person: Person, *texts: str, **identity: Any) -> MemoryCaller:
 def find(
     caller: MemoryCaller, *texts: str, query: str = "refund days", **more: Any
 ) -> list[tuple[str, str]]:
-    hits = services.find_pages_in(caller, namespaces=texts, page_query=PageQuery(query, **more))
+    hits = find_pages_in(caller, namespaces=texts, page_query=PageQuery(query, **more))
     return [(hit.entry.namespace, str(hit.page["content"])) for hit in hits]
 
 
@@ -87,8 +89,8 @@ def test_scores_are_those_of_a_single_search_of_all_pages(bases: Cast) -> None:
     fill(bases.alice, "global:b", **pages[1])
     door, query = at_door(bases.alice), PageQuery("refund in cash")
 
-    one = services.find_pages_in(door, namespaces=["global:one"], page_query=query)
-    two = services.find_pages_in(door, namespaces=["global:a", "global:b"], page_query=query)
+    one = find_pages_in(door, namespaces=["global:one"], page_query=query)
+    two = find_pages_in(door, namespaces=["global:a", "global:b"], page_query=query)
 
     assert [hit.score for hit in one] == [hit.score for hit in two]
     assert [dict(hit.parts) for hit in one] == [dict(hit.parts) for hit in two]
@@ -111,7 +113,7 @@ def test_missing_knowledge_base_has_no_pages_and_is_told(bases: Cast) -> None:
     run = named(bases.bob, SHOP, "global:gone", "global:default")
 
     assert [place for place, _content in find(run, "global:gone", SHOP)] == [SHOP]
-    told = services.list_named_bases(run, [SHOP, "global:gone", "global:default"])
+    told = list_named_bases(run, [SHOP, "global:gone", "global:default"])
     assert [(base.namespace, base.exists, base.titles) for base in told] == [
         (SHOP, True, ("Refunds",)),
         ("global:gone", False, ()),
@@ -173,7 +175,7 @@ def test_key_needs_the_right_to_read_memory_and_the_error_names_the_knowledge_ba
     with pytest.raises(AccessDenied, match="global:handbook can't be read"):
         find(by_key(bases, {"runs:write"}), HANDBOOK)
     with pytest.raises(AccessDenied, match="global:handbook can't be read"):
-        services.list_named_bases(by_key(bases, {"runs:write"}), [HANDBOOK])
+        list_named_bases(by_key(bases, {"runs:write"}), [HANDBOOK])
     assert ("memory.refused", HANDBOOK, False) in trail(bases.team_a.id)
 
 
@@ -245,7 +247,7 @@ def test_metadata_has_the_source_whose_text_is_not_read(alice: Person) -> None:
 
     query = PageQuery("opening hours", accepts=accepts)
     with CaptureQueriesContext(connection) as queries:
-        (hit,) = services.find_pages_in(at_door(alice), namespaces=[SHOP], page_query=query)
+        (hit,) = find_pages_in(at_door(alice), namespaces=[SHOP], page_query=query)
 
     assert hit.source == {"title": "leaflet.pdf", "kind": "text", "url": ""}
     assert seen[0]["document_name"] == ["leaflet.pdf", "Opening hours"]

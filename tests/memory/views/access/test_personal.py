@@ -16,6 +16,7 @@ from accounts.personas import make_persona_id
 from accounts.tenancy import tenant
 from memory import services
 from memory.models import Entry
+from memory.services.access.pause import get_own_pause
 from tests.factories.workflows import make_run, make_workflow
 from tests.memory.services.conftest import at_door, in_run
 from tests.support.cast import Cast, Person
@@ -183,7 +184,7 @@ def test_everything_is_forgotten_after_a_count_and_comes_back_as_one(alice: Pers
 
 def test_paused_for_a_while_shown_and_resumed(alice: Person) -> None:
     alice.client.post("/memory/about/pause/", {"what": "remembering", "span": "hour"})
-    pause = services.get_own_pause(at_door(alice))
+    pause = get_own_pause(at_door(alice))
     assert pause is not None
     assert pause.what == "remembering"
     assert pause.until is not None
@@ -191,7 +192,7 @@ def test_paused_for_a_while_shown_and_resumed(alice: Person) -> None:
     assert "Your memory is paused" in page_of(alice)
 
     alice.client.post("/memory/about/resume/")
-    assert services.get_own_pause(at_door(alice)) is None
+    assert get_own_pause(at_door(alice)) is None
     assert "Your memory is paused" not in page_of(alice)
 
 
@@ -199,7 +200,7 @@ def test_pause_until_a_day_ends_with_it_and_nonsense_is_named(alice: Person) -> 
     tomorrow = timezone.localdate() + timedelta(days=1)
     sent = {"what": "both", "span": "day_picked", "day": tomorrow.isoformat()}
     assert alice.client.post("/memory/about/pause/", sent).status_code == 302
-    pause = services.get_own_pause(at_door(alice))
+    pause = get_own_pause(at_door(alice))
     assert pause is not None
     assert pause.until is not None
     assert timezone.localtime(pause.until).date() == tomorrow + timedelta(days=1)
@@ -207,7 +208,7 @@ def test_pause_until_a_day_ends_with_it_and_nonsense_is_named(alice: Person) -> 
 
     for wrong in ({"day": ""}, {"day": "2020-13-99"}, {"day": "2020-01-01"}, {"span": "aeon"}):
         answer = alice.client.post("/memory/about/pause/", {**sent, "what": "recalling", **wrong})
-        assert (answer.status_code, services.get_own_pause(at_door(alice))) == (422, None)
+        assert (answer.status_code, get_own_pause(at_door(alice))) == (422, None)
         assert '<option value="recalling" selected>' in markup_of(answer)
         if "day" in wrong:
             assert '<option value="day_picked" selected>' in markup_of(answer)
