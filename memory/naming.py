@@ -80,8 +80,8 @@ def _name_people(
     if reader_id is not None:
         names[str(reader_id)] = _("You")
     names |= _name_service_accounts(ids)
-    others = [subject for subject in ids if subject not in names]
-    return {**names, **{subject: _name_non_member(subject, names, reader_id) for subject in others}}
+    rest = [subject for subject in ids if subject not in names]
+    return {**names, **{subject: _name_non_member(subject, names, reader_id) for subject in rest}}
 
 
 def _name_service_accounts(subjects: Sequence[str]) -> dict[str, str]:
@@ -119,15 +119,15 @@ def list_choosable_knowledge_bases(caller: MemoryCaller) -> list[ChoosableKnowle
     rows = [summary.row for summary in summaries]
     if TEAM_NAMESPACE not in pages:
         rows.append(Namespace(team_id=caller.team_id, scope=Scope.GLOBAL, text=TEAM_NAMESPACE))
-    named = name_namespaces(rows, reader_id=caller.principal.user_id)
-    named.sort(
+    named_rows = name_namespaces(rows, reader_id=caller.principal.user_id)
+    named_rows.sort(
         key=lambda item: (item.row.text != TEAM_NAMESPACE, item.title.casefold(), item.row.text)
     )
     return [
         ChoosableKnowledgeBase(
             item.row.text, item.title, item.row.description, pages.get(item.row.text, 0)
         )
-        for item in named
+        for item in named_rows
     ]
 
 

@@ -129,13 +129,13 @@ def load_personal_memory(caller: MemoryCaller, *, text: str = "") -> PersonalMem
         by_namespace[row.namespace_id].append(entries[row.pk])
     people = tuple(
         PersonMemory(
-            named.row,
-            named.title,
-            named.is_own,
-            tuple(by_namespace[named.row.pk]),
-            None if text else profiles.get(named.row.pk),
+            named_row.row,
+            named_row.title,
+            named_row.is_own,
+            tuple(by_namespace[named_row.row.pk]),
+            None if text else profiles.get(named_row.row.pk),
         )
-        for named in naming.name_namespaces(namespaces, reader_id=user_id)
+        for named_row in naming.name_namespaces(namespaces, reader_id=user_id)
     )
     pause = get_active_pause(own, timezone.now())
     return PersonalMemory(people, total, len(rows), pause, is_shared, forgotten)

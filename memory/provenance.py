@@ -44,8 +44,8 @@ def load_provenance(principal: Principal, actors: Iterable[str], runs: Iterable[
     actor_runs = {actor.removeprefix("run:") for actor in actor_ids if actor.startswith("run:")}
     run_ids = {run_id for run_id in (*runs, *actor_runs) if run_id}
     descriptions = get_host().describe_runs(principal, run_ids) if run_ids else {}
-    others = run_ids - descriptions.keys()
-    deleted = get_host().list_deleted_runs(principal, others) if others else frozenset()
+    missing_ids = run_ids - descriptions.keys()
+    deleted = get_host().list_deleted_runs(principal, missing_ids) if missing_ids else frozenset()
     names = _name_people(principal, actor_ids) | _name_keys(principal, actor_ids)
     return Provenance(
         {

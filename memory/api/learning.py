@@ -27,12 +27,12 @@ def read_learning(
         since=params.since,
         until=params.until,
     )
-    found = get_host().list_team_runs(caller.principal, caller.team_id, run_filter, MAX_RUNS + 1)
-    runs = found[:MAX_RUNS]
+    newest = get_host().list_team_runs(caller.principal, caller.team_id, run_filter, MAX_RUNS + 1)
+    runs = newest[:MAX_RUNS]
     learning = load_learning(caller, run_ids=[run.id for run in runs])
     return schemas.LearningPictureOut(
         runs=list(map(schemas.run_out, runs)),
         lessons=list(map(schemas.lesson_out, learning.lessons)),
         uses=list(map(schemas.use_out, learning.uses)),
-        is_all=len(found) <= MAX_RUNS and learning.is_all,
+        is_all=len(newest) <= MAX_RUNS and learning.is_all,
     )

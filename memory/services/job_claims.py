@@ -44,8 +44,8 @@ def claim_job(
     now = timezone.now()
     with tenant([team_id]):
         rows: Any = model.objects  # Any: the managers of three models
-        found = rows.unscoped().filter(team_id=team_id, pk=job_id)
-        job: J | None = found.select_for_update(skip_locked=True, of=("self",)).first()
+        matches = rows.unscoped().filter(team_id=team_id, pk=job_id)
+        job: J | None = matches.select_for_update(skip_locked=True, of=("self",)).first()
         if job is None or not _is_claimable(job, now):
             return None
         job.attempts += 1
@@ -71,8 +71,8 @@ def update_job(job: WikiJob | DocumentUpload, **changes: Any) -> None:  # Any: v
     """Change the row, or raise JobTakenOver if it has been claimed by another worker or erased meanwhile."""
     with tenant([job.team_id]):
         rows: Any = type(job).objects  # as above
-        own = rows.unscoped().filter(pk=job.pk, status=JobStatus.RUNNING, attempts=job.attempts)
-        if not own.update(**changes):
+        claim = rows.unscoped().filter(pk=job.pk, status=JobStatus.RUNNING, attempts=job.attempts)
+        if not claim.update(**changes):
             raise JobTakenOver
 
 

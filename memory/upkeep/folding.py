@@ -83,8 +83,8 @@ def _fold_in_namespace(team_id: UUID, text: str, condition: Q, now: datetime) ->
             return 0
         holding = rows.find_visible(namespace, now, holding_at=now)
         newest = holding.filter(condition & _build_condition())
-        found = list(newest.order_by("-created_at", "-id")[:MAX_PER_NAMESPACE])
-        entries = [rows.build_entry(row, text) for row in reversed(found)]
+        newest_rows = list(newest.order_by("-created_at", "-id")[:MAX_PER_NAMESPACE])
+        entries = [rows.build_entry(row, text) for row in reversed(newest_rows)]
         repetitions = _exclude_restored(team_id, filter(can_repeat, entries))
         changed = _Folding(namespace, now).fold(repetitions)
         if changed:

@@ -128,10 +128,10 @@ def page(request: HttpRequest) -> HttpResponse:
         return _show_form(request, form, status=422)
     caller, subject = build_caller(request), _find_subject(request, form.cleaned_data)
     fields, is_confirmed = form.cleaned_data, "sure" in request.POST
-    runs, typed, planned = fields["runs"], fields["typed"], None
+    runs, confirmation, planned = fields["runs"], fields["typed"], None
     try:
         if is_confirmed:
-            erasure = order_erasure(caller, subject=subject, confirmation=typed, runs=runs)
+            erasure = order_erasure(caller, subject=subject, confirmation=confirmation, runs=runs)
             return redirect("memory:erasure", erasure_id=erasure.pk)
         planned = plan_erasure(caller, subject=subject, runs=runs)
     except NotFound as fault:

@@ -85,10 +85,10 @@ class Picture:
 def load_picture(request: HttpRequest, form: LearningForm) -> Picture:
     """Load the newest runs that match the form, and what they learned. ``is_all`` says whether none is missing."""
     principal, team_id = get_principal(request), get_current_team_id(request)
-    found = get_host().list_team_runs(principal, team_id, form.build_filter(), MAX_RUNS + 1)
-    runs = found[:MAX_RUNS]
+    team_runs = get_host().list_team_runs(principal, team_id, form.build_filter(), MAX_RUNS + 1)
+    runs = team_runs[:MAX_RUNS]
     learning = load_learning(build_caller(request), run_ids=[run.id for run in runs])
-    is_all = len(found) <= MAX_RUNS and learning.is_all
+    is_all = len(team_runs) <= MAX_RUNS and learning.is_all
     return Picture(runs, learning, is_all, {run.id: run for run in runs})
 
 
@@ -176,8 +176,8 @@ def _build_rows(
     taught = picture.learning.group_lessons()
     by_entry = {(lesson.entry_id, lesson.run_id): lesson for lesson in picture.learning.lessons}
     ids = {run.id for run in runs}
-    shown = [lesson for run in runs for lesson in taught.get(run.id, ())]
-    titles = load_titles(request, list_lesson_namespaces(build_caller(request), shown))
+    lessons = [lesson for run in runs for lesson in taught.get(run.id, ())]
+    titles = load_titles(request, list_lesson_namespaces(build_caller(request), lessons))
     used: dict[str, list[UsedRow]] = {}
     for use in picture.learning.uses:
         if use.target_run in ids:

@@ -54,7 +54,7 @@ def name_namespaces(request: HttpRequest, rows: Iterable[Namespace]) -> list[Nam
 def load_titles(request: HttpRequest, rows: Iterable[Namespace]) -> dict[str, str]:
     """Return the titles by the namespaces' texts; a namespace may occur several times."""
     distinct = {row.text: row for row in rows}.values()
-    return {named.row.text: named.title for named in name_namespaces(request, distinct)}
+    return {namespace.row.text: namespace.title for namespace in name_namespaces(request, distinct)}
 
 
 def get_title(request: HttpRequest, row: Namespace) -> str:
@@ -70,7 +70,7 @@ def name_applications(request: HttpRequest, app_ids: Iterable[str]) -> list[str]
         )
         for id_ in app_ids
     ]
-    return [named.title for named in naming.name_namespaces(rows, reader_id=None)]
+    return [namespace.title for namespace in naming.name_namespaces(rows, reader_id=None)]
 
 
 def build_application_url(url_name: str, app_id: str) -> str:

@@ -48,8 +48,8 @@ class Judge:
         self, clauses: Sequence[Clause], known_facts: Sequence[KnownFact], latest: Sequence[str]
     ) -> list[Operation]:
         fact_clauses = self.judge_texts([fact.text for fact in known_facts])
-        judged = [JudgedFact(*pair) for pair in zip(known_facts, fact_clauses, strict=True)]
-        return decide_operations(clauses, judged, self._probes.center, latest)
+        judgements = [JudgedFact(*pair) for pair in zip(known_facts, fact_clauses, strict=True)]
+        return decide_operations(clauses, judgements, self._probes.center, latest)
 
     def find_contradicting(self, text: str, known_facts: Sequence[KnownFact]) -> list[str]:
         """Return the ids of the known facts that can't be so at the same time as the text."""

@@ -132,7 +132,8 @@ def _decide_to_forget(
         first = selection[0].text
         is_clear = all(shares_value(clause.text, first, fact.text) for fact in selection[1:])
     action = Action.FORGET if is_clear else Action.ASK
-    evidence = list_evidence(selection, [judged.fact for judged in known_facts]) if is_clear else []
+    facts = [judgement.fact for judgement in known_facts]
+    evidence = list_evidence(selection, facts) if is_clear else []
     targets = (*(fact.id for fact in selection), *(fact.id for fact in evidence))
     return Operation(action, targets=targets, evidence=clause.text)
 
@@ -146,11 +147,11 @@ def list_replaced(
     if clause.ended < MIN_SURE_CHANGE and _ALSO.search(clause.text):
         return ()
     matches = []
-    for judged in known_facts:
-        if judged.fact.text != clause.text:
-            likeness = compare(clause, judged.clause, center)
-            if _replaces(clause, judged.clause, likeness):
-                matches.append((likeness, judged.fact.id))
+    for judgement in known_facts:
+        if judgement.fact.text != clause.text:
+            likeness = compare(clause, judgement.clause, center)
+            if _replaces(clause, judgement.clause, likeness):
+                matches.append((likeness, judgement.fact.id))
     if not matches:
         return ()
     if all(likeness.is_single for likeness, _id in matches):
@@ -222,15 +223,15 @@ def list_candidates(
 ) -> list[Candidate]:
     """Return the known facts that a wish to forget may mean, the nearest first."""
     candidates = []
-    for judged in known_facts:
-        likeness = compare(clause, judged.clause, center)
+    for judgement in known_facts:
+        likeness = compare(clause, judgement.clause, center)
         is_same_topic = likeness.topic_share >= MIN_TOPIC
-        is_same = is_same_topic and _is_same_person(clause, judged.clause, likeness)
+        is_same = is_same_topic and _is_same_person(clause, judgement.clause, likeness)
         is_near = likeness.nearness >= MIN_POSSIBLE and (is_same or likeness.has_word)
         is_only_one = is_same and likeness.is_single
         if is_near or is_only_one:
             is_sure = likeness.nearness >= MIN_FORGOTTEN or is_only_one
-            fact = judged.fact
+            fact = judgement.fact
             candidates.append(Candidate(fact.id, fact.text, likeness.nearness, is_sure=is_sure))
     candidates.sort(key=lambda fact: (-fact.nearness, fact.id))
     return candidates if any(fact.is_sure for fact in candidates) else []
@@ -247,8 +248,8 @@ def choose_candidates(clause: Clause, candidates: Sequence[Candidate]) -> list[C
     most = max(word_counts.values())
     selection = [fact for fact in nearest if word_counts[fact.id] == most]
     first = selection[0].text
-    others = [fact for fact in candidates if shares_value(clause.text, first, fact.text)]
-    return [*selection, *(fact for fact in others if fact not in selection)]
+    equals = [fact for fact in candidates if shares_value(clause.text, first, fact.text)]
+    return [*selection, *(fact for fact in equals if fact not in selection)]
 
 
 def list_evidence(

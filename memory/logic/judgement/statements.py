@@ -19,8 +19,8 @@ def rate_statements(sentences: Sequence[str], judge: Judge | None) -> list[float
     plain = [remove_introduction(sentence.strip()) for sentence in sentences]
     if judge is None:
         return [BY_RULES * rules.is_statement(sentence) for sentence in plain]
-    judged = list(dict.fromkeys(s for s in plain if s and len(s) <= MAX_LENGTH))[:MAX_JUDGED]
-    batches = (judged[start : start + _BATCH] for start in range(0, len(judged), _BATCH))
+    texts = list(dict.fromkeys(s for s in plain if s and len(s) <= MAX_LENGTH))[:MAX_JUDGED]
+    batches = (texts[start : start + _BATCH] for start in range(0, len(texts), _BATCH))
     clauses = (clause for batch in batches for clause in judge.judge_texts(batch))
     ratings = {
         clause.text: clause.certainty

@@ -94,7 +94,7 @@ def _find_open(row: Namespace | None, source_id: str) -> DocumentUpload | None:
 def _create(
     caller: MemoryCaller, row: Namespace, stored: StoredDocument, source_id: str, sha256: str
 ) -> DocumentUpload:
-    asked: dict[str, Any] = {  # Any: two columns of one type
+    requester: dict[str, Any] = {  # Any: two columns of one type
         "asked_by": caller.principal.user_id,
         "asked_with_key": get_key_id(caller.principal),
     }
@@ -107,7 +107,7 @@ def _create(
         sha256=sha256,
         file_id=stored.id,
         subject=stored.subject,
-        **asked,
+        **requester,
     )
 
 

@@ -44,11 +44,11 @@ def propose_facts(caller: MemoryCaller, *, scope: str, message: str) -> Proposal
     judge = find_judge()
     clauses = judge.judge_message(message) if judge else []
     known_facts, latest = [], []
-    first, *others = build_queries("", message, clauses)
+    first, *other_queries = build_queries("", message, clauses)
     with open_for_query(caller, first, scope=scope, namespace=None) as (access, query):
         if access.target.row is not None:
             store = access.open_store()
-            queries = [query, *(replace(other, namespace=access.text) for other in others)]
+            queries = [query, *(replace(each, namespace=access.text) for each in other_queries)]
             known_facts = collect_facts(hit for each in queries for hit in store.recall(each))
             latest = find_latest(store, access.text)
     return propose(judge, message, clauses, known_facts, latest)
@@ -113,8 +113,8 @@ class _Learner:
         is_new = (entry.source.run_id, entry.source.node_id) == (origin.run_id, origin.node_id)
         if entry.tier is Tier.QUARANTINE:
             return LearnedChange(operation.action, entry, is_new=is_new)
-        others = [target for target in targets if target.id != entry.id]
-        retired = self._retire(others, entry.id, REPLACED)
+        other_targets = [target for target in targets if target.id != entry.id]
+        retired = self._retire(other_targets, entry.id, REPLACED)
         return LearnedChange(operation.action, entry, is_new=is_new, ended=retired)
 
     def _retire(

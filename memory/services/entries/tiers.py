@@ -95,16 +95,16 @@ def move(
         change = access.record_change(namespace, Operation.EDIT, len(selected), reason)
         context = access.build_context(Operation.EDIT, reason, change.pk)
         is_approved = action is TierAction.APPROVE
-        held = [entry for entry in selected if is_approved and entry.metadata.get(TARGET_KEY)]
-        others = [entry for entry in selected if entry not in held]
+        pending = [entry for entry in selected if is_approved and entry.metadata.get(TARGET_KEY)]
+        rest = [entry for entry in selected if entry not in pending]
         bulk.revise(
             namespace,
-            others,
+            rest,
             context,
             lambda entry: _apply_move(entry, access, action, tier, context),
         )
-        entries = [rows.build_entry(entry, access.text) for entry in others]
-        entries += [_replace_target(access, namespace, entry, tier, context) for entry in held]
+        entries = [rows.build_entry(entry, access.text) for entry in rest]
+        entries += [_replace_target(access, namespace, entry, tier, context) for entry in pending]
         ids = [entry.id for entry in entries[:50]]
         access.detail.update(keys=len(entries), entries=ids, change=str(change.pk), to=str(tier))
         return MovedEntries(tuple(entries), change.pk)

@@ -48,8 +48,8 @@ def count_sources(
 
 def list_source_namespaces(team_id: UUID, person_ids: Sequence[str]) -> set[str]:
     """Return the namespaces with sources of the person, to lock them together with the person's own."""
-    found = _find_sources(team_id, person_ids).order_by()
-    return set(found.values_list("namespace__text", flat=True))
+    sources = _find_sources(team_id, person_ids).order_by()
+    return set(sources.values_list("namespace__text", flat=True))
 
 
 @retry_on_conflict
@@ -83,9 +83,9 @@ def _group_sources(
     team_id: UUID, person_ids: Sequence[str], erased: Iterable[UUID]
 ) -> Iterable[list[Entry]]:
     """Return the person's sources of each namespace."""
-    found = _find_sources(team_id, person_ids).exclude(namespace__in=list(erased))
+    sources = _find_sources(team_id, person_ids).exclude(namespace__in=list(erased))
     by_namespace: dict[UUID, list[Entry]] = {}
-    for entry in found.select_related("namespace").order_by("namespace_id", "id"):
+    for entry in sources.select_related("namespace").order_by("namespace_id", "id"):
         by_namespace.setdefault(entry.namespace_id, []).append(entry)
     return by_namespace.values()
 
@@ -98,8 +98,8 @@ def _open(caller: MemoryCaller, row: Namespace) -> NamespaceAccess:
     """Open the namespace without a permission check: the erasure itself was permitted."""
     parsed = parse_namespace(row.text)
     app_id = parsed.ids[0] if parsed.text.startswith("global:") else ""
-    found, rules = find_namespace_and_rules(caller.team_id, row.text, app_id)
-    target = NamespaceTarget(caller.team_id, parsed, found)
+    namespace, rules = find_namespace_and_rules(caller.team_id, row.text, app_id)
+    target = NamespaceTarget(caller.team_id, parsed, namespace)
     return NamespaceAccess(caller, "write", target, rules, timezone.now())
 
 

@@ -49,8 +49,8 @@ def load_learning(caller: MemoryCaller, *, run_ids: Sequence[str]) -> Learning:
         writes = _list_writes(visible, run_ids)
         reads = _list_reads(visible, run_ids)
         learning = _connect(writes, reads)
-        places = sorted({str(row["namespace_id"]) for row in writes})
-        detail = {"door": "learning", "keys": len(learning.lessons), "namespaces": places}
+        namespace_ids = sorted({str(row["namespace_id"]) for row in writes})
+        detail = {"door": "learning", "keys": len(learning.lessons), "namespaces": namespace_ids}
         record(caller, "memory.listed", f"team:{caller.team_id}", detail)
     return learning
 
@@ -97,8 +97,8 @@ def _connect(writes: Rows, reads: Rows) -> Learning:
     """Return the writes that gave an entry its value as lessons, and the reads of them by other runs as uses."""
     is_all = len(writes) <= MAX_WRITES and len(reads) <= MAX_READS
     writes, reads = writes[:MAX_WRITES], reads[:MAX_READS]
-    written = {row["entry_id"] for row in writes}
-    relevant_reads = [row for row in reads if row["entry_id"] in written]
+    written_ids = {row["entry_id"] for row in writes}
+    relevant_reads = [row for row in reads if row["entry_id"] in written_ids]
     writers = load_value_runs(
         [*((row["entry_id"], row["number"]) for row in writes)]
         + [(row["entry_id"], row["revision"]) for row in relevant_reads]

@@ -86,8 +86,8 @@ def search_snapshot(
             entries, total = hits[page], len(hits)
         else:
             # Rows and total come from one query: finding the newest revision of each is the slow part.
-            counted = matches.annotate(total=Window(Count("*"))).order_by(*_ORDERS[search.sort])
-            revisions = list(counted[page])
+            ordered = matches.annotate(total=Window(Count("*"))).order_by(*_ORDERS[search.sort])
+            revisions = list(ordered[page])
             entries = [_build_entry(revision, row) for revision in revisions]
             first: Any = revisions[0] if revisions else None  # Any: annotated with the total
             total = first.total if first else (matches.count() if offset else 0)

@@ -78,8 +78,8 @@ def read_timeline(
         groups = revisions.values("change_id", "operation")
         changes = groups.annotate(at_last=Max("at"), count=Count("id"))
         # Rows and total come from one query: grouping the revisions is the slow part.
-        counted = changes.annotate(total=Window(Count("*"))).order_by("-at_last", "-change_id")
-        page = list(counted[offset : offset + limit])
+        ordered = changes.annotate(total=Window(Count("*"))).order_by("-at_last", "-change_id")
+        page = list(ordered[offset : offset + limit])
         total = page[0]["total"] if page else (changes.count() if offset else 0)
         access.detail["keys"] = total
         return Timeline(_summarize_changes(revisions, page), total, offset, _count_days(revisions))

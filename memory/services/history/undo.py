@@ -76,8 +76,8 @@ def _list_other_namespaces(change: Change) -> list[str]:
     if change.operation == Operation.FORGET:
         return []
     revisions = Revision.objects.unscoped().filter(team_id=change.team_id, change_id=change.pk)
-    others = revisions.exclude(entry__namespace=change.namespace_id)
-    texts = others.order_by("entry__namespace__text").values_list(
+    other_revisions = revisions.exclude(entry__namespace=change.namespace_id)
+    texts = other_revisions.order_by("entry__namespace__text").values_list(
         "entry__namespace__text", flat=True
     )
     return list(texts.distinct())

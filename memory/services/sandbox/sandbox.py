@@ -180,11 +180,11 @@ class SandboxMemory(RunMemory):
         entries: list[MemoryEntry] = []
         sources: dict[Address, WikiSource] = {}
         with ExitStack() as stack:
-            opened = [
+            pairs = [
                 stack.enter_context(self._open(step, "view", "memory.recalled", namespace=text))
                 for text in namespaces or (None,)
             ]
-            for access, copy in opened:
+            for access, copy in pairs:
                 if not access.is_withheld:
                     entries += list_page_entries(copy, access.text, include_former=False)
                     sources |= {
@@ -193,7 +193,7 @@ class SandboxMemory(RunMemory):
                     }
             names = load_names(entries) if search.accepts else {}
             hits = search_pages(search, entries, context=PageContext(sources, names))
-            for access, copy in opened:
+            for access, copy in pairs:
                 hit_entries = [hit.entry for hit in hits if hit.entry.namespace == access.text]
                 access.detail.update(keys=len(hit_entries), pages=True, sandbox=True)
                 record_reads(access, copy.list_unchanged(hit_entries), injected=False)
@@ -231,8 +231,8 @@ class SandboxMemory(RunMemory):
         caller = self._build_caller(step)
         scope = Scope.GLOBAL.value if namespace else step.scope
         address = (None, namespace) if namespace else (scope, None)
-        opened = open_namespace(caller, verb, action, scope=address[0], namespace=address[1])
-        with self._lock, opened as access:
+        opening = open_namespace(caller, verb, action, scope=address[0], namespace=address[1])
+        with self._lock, opening as access:
             yield access, self._open_copy(access, scope)
 
     def _open_copy(self, access: NamespaceAccess, scope: str) -> DryRunStore:

@@ -63,12 +63,16 @@ def lint_wiki(caller: MemoryCaller, *, namespace: str, use_model: bool = False) 
     if ask is None or learning is None:
         return LintReport(overview, findings)
     try:
-        found = asyncio.run(_ask_for_contradictions(overview, ask, learning))
+        model_findings = asyncio.run(_ask_for_contradictions(overview, ask, learning))
     except Exception as error:  # whatever the model's provider raises; the rules' report is shown
         log.warning("wiki_lint_without_model", extra={"why": str(error)})
         return LintReport(overview, findings, problem=f"{type(error).__name__}: {error}"[:500])
-    known = {(finding.kind, finding.page_id, finding.other) for finding in findings}
-    by_model = [item for item in found if (item.kind, item.page_id, item.other) not in known]
+    known_findings = {(finding.kind, finding.page_id, finding.other) for finding in findings}
+    by_model = [
+        item
+        for item in model_findings
+        if (item.kind, item.page_id, item.other) not in known_findings
+    ]
     return LintReport(overview, [*findings, *by_model], model, by_model=by_model)
 
 

@@ -40,9 +40,9 @@ def carry_out_wiki_job(team_id: UUID, job_id: UUID) -> None:
 def _compile(caller: MemoryCaller, job: WikiJob) -> dict[str, Any]:  # Any: JSON
     """Compile the pages one after the other. The pages that a lost worker compiled are in ``result`` already."""
     results: list[dict[str, Any]] = list(job.result.get("pages", ()))
-    done = {result["entry"] for result in results}
+    compiled_ids = {result["entry"] for result in results}
     for entry_id in _list_entries(caller, job):
-        if entry_id not in done:
+        if entry_id not in compiled_ids:
             _hold(caller, job, {"pages": results})
             results.append(_describe(entry_id, compile_page(caller, entry_id=entry_id)))
     return {"pages": results}

@@ -88,9 +88,9 @@ def build_memories_context(request: HttpRequest) -> dict[str, Any]:
         return context | {"newest": newest, "categories": categories}
     matches = _search_namespaces(request, query, _sort_scopes(scopes, selected_scope))
     page = OffsetPage(len(matches), form.start, request.GET, NAMESPACES_PER_PAGE)
-    shown = matches[form.start : form.start + NAMESPACES_PER_PAGE]
-    found = {"groups": _group_namespaces(request, shown), "page": page}
-    return context | found | build_search_context(request, form)
+    visible_matches = matches[form.start : form.start + NAMESPACES_PER_PAGE]
+    results = {"groups": _group_namespaces(request, visible_matches), "page": page}
+    return context | results | build_search_context(request, form)
 
 
 def build_namespaces_context(request: HttpRequest) -> dict[str, Any]:
@@ -170,13 +170,13 @@ def _build_totals(
     request: HttpRequest, totals: Sequence[ScopeTotal], selected_scope: str
 ) -> list[ScopeRow]:
     by_scope = {total.scope: total for total in totals}
-    everything = ScopeTotal(
+    overall = ScopeTotal(
         "",
         sum(total.namespaces for total in totals),
         sum(total.entries for total in totals),
         sum(total.size for total in totals),
     )
-    rows: list[tuple[str | Promise, ScopeTotal]] = [(_("Everything"), everything)]
+    rows: list[tuple[str | Promise, ScopeTotal]] = [(_("Everything"), overall)]
     rows += [(_get_label(scope), by_scope[scope]) for scope in _sort_scopes([*by_scope], "")]
     return [
         ScopeRow(

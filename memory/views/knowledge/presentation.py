@@ -177,20 +177,20 @@ def build_links(view: PageView, ids: Iterable[str]) -> list[LinkRow]:
 
 def find_neighbors(view: PageView) -> dict[str, LinkRow]:
     """Return the links to the previous and the next page of the document that the page is from, by these words."""
-    own = next((source for source in view.page.sources if source.position), None)
-    if own is None:
+    document = next((source for source in view.page.sources if source.position), None)
+    if document is None:
         return {}
     pages = {
         source.position: page
         for page in view.knowledge_base.pages
         for source in page.sources
-        if source.id == own.id
+        if source.id == document.id
     }
-    words = {"previous": own.position - 1, "next": own.position + 1}
-    found = {word: pages[number] for word, number in words.items() if number in pages}
+    words = {"previous": document.position - 1, "next": document.position + 1}
+    neighbors = {word: pages[number] for word, number in words.items() if number in pages}
     return {
         word: LinkRow(page.title, _find_page_url(view.knowledge_base, page.id))
-        for word, page in found.items()
+        for word, page in neighbors.items()
     }
 
 

@@ -46,8 +46,8 @@ def find_notices(
     jobs = services.find_newest_jobs(
         build_caller(request), namespace_id=namespace_id, entry_id=entry_id
     )
-    shown = [job for job in jobs.values() if _is_shown(job)]
-    return [build_notice(request, job) for job in shown]
+    visible_jobs = [job for job in jobs.values() if _is_shown(job)]
+    return [build_notice(request, job) for job in visible_jobs]
 
 
 def find_model_findings(

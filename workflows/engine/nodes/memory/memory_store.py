@@ -214,9 +214,9 @@ class MemoryStore(NodeKind[StoreConfig, PreparedStore]):
         )
         ctx.record_inputs({"scope": config.scope, "key": key, "metadata": metadata, "value": value})
         ctx.pool.require(config.value_selector)
-        place = {"scope": config.scope, "identity": ctx.identity, "origin": ctx.origin}
+        step = {"scope": config.scope, "identity": ctx.identity, "origin": ctx.origin}
         content = {"key": key, "value": value, "metadata": metadata, "tier": tier}
-        outcome = await _store({**place, **content}, config, ctx)
+        outcome = await _store({**step, **content}, config, ctx)
         outputs = _build_outputs([outcome])
         # Memory may have normalized the key or removed a secret from it; the entry's own key can be recalled.
         outputs["key"] = outcome.key
@@ -232,13 +232,13 @@ async def _store_facts(
     answer = as_text(ctx.pool.get_or_none(selector)) if selector else ""
     ctx.record_inputs({"scope": config.scope, "metadata": metadata, "message": message})
     memory = get_learning(ctx, config.scope)  # before the model is paid for
-    place: dict[str, Any] = {"scope": config.scope, "identity": ctx.identity, "origin": ctx.origin}
-    proposal = await memory.propose_facts(**place, message=message)
+    step: dict[str, Any] = {"scope": config.scope, "identity": ctx.identity, "origin": ctx.origin}
+    proposal = await memory.propose_facts(**step, message=message)
     decision = await decide_facts(message, answer, proposal, config.model or HelperModel(), ctx)
     operations = [asdict(each) for each in _limit_operations(decision.operations, tier)]
     ctx.recorded_inputs.update(_describe_decision(decision))
     changes = await memory.learn(
-        **place, operations=operations, metadata=metadata, tier=tier, ttl_seconds=config.ttl_seconds
+        **step, operations=operations, metadata=metadata, tier=tier, ttl_seconds=config.ttl_seconds
     )
     outcomes = [_build_outcome(change, config, ctx) for change in changes]
     outputs = _build_outputs(outcomes)
