@@ -77,7 +77,7 @@ class ProfileLine:
 
 @dataclass(frozen=True, slots=True)
 class PersonProfile:
-    """What every prompt gets about one user."""
+    """Every prompt about the user gets these entries."""
 
     entries: tuple[ProfileLine, ...]
     left_out: tuple[ProfileLine, ...]

@@ -1,4 +1,4 @@
-"""What memory judges right without a model: `python -m bench.judgement [--write] [--json FILE]`.
+"""Measure what memory judges right without a model: `python -m bench.judgement [--write] [--json FILE]`.
 
 It trains the probes on four in five of the sentences in `bench/judgement/sentences` and `bench/judgement/questions`,
 prints what they say of the fifth one, and plays the conversations of `bench/judgement/conversations.yml`, none of which

@@ -1,4 +1,4 @@
-"""What a step of a run asks of memory, and the namespace that it asks in."""
+"""A step of a run asks memory for something in the namespace of its scope."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

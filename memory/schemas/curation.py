@@ -144,7 +144,7 @@ class ApplyIn(ReasonIn):
 
 
 class ChoiceIn(ReasonIn):
-    """Which of two memories that contradict each other holds. ``both`` keeps them, and this isn't proposed again."""
+    """The choice says which of two memories that contradict each other holds. ``both`` keeps them, and this isn't proposed again."""
 
     model_config = with_example(choice="newer", reason="she moved")
 

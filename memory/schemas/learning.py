@@ -32,7 +32,7 @@ class LearningRunOut(Body):
 
 
 class LessonOut(Body):
-    """What a run wrote: ``kind`` is task, error, learning or note. A forgotten entry has no text."""
+    """A lesson that a run wrote: ``kind`` is task, error, learning or note. A forgotten entry has no text."""
 
     entry: UUID
     run: UUID

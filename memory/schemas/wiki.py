@@ -132,7 +132,7 @@ class LogLineOut(Body):
 
 
 class CompileIn(Body):
-    """How to compile: with the model that curates the memory, if there is one, or by ``rules``."""
+    """The way to compile: with the model that curates the memory, if there is one, or by ``rules``."""
 
     model_config = with_example(by="rules")
 

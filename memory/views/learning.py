@@ -43,7 +43,7 @@ class LessonRow:
 
 @dataclass(frozen=True, slots=True)
 class UsedRow:
-    """What a run used: a lesson of an earlier run."""
+    """A run used this lesson of an earlier run."""
 
     lesson: Lesson
     label: str | Promise
@@ -74,7 +74,7 @@ class DotView:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """Everything that the page shows of the runs."""
+    """The page shows this of the runs."""
 
     runs: Sequence[TeamRun]
     learning: Learning

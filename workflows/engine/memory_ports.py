@@ -104,7 +104,7 @@ class FactOperation:
 
 
 class Profile(Protocol):
-    """What every prompt gets about the person of the run. There was no room for what is ``left_out``."""
+    """Every prompt gets these entries about the person of the run. There was no room for what is ``left_out``."""
 
     @property
     def entries(self) -> Sequence[MemoryHit]: ...
@@ -161,7 +161,7 @@ class FactProposal(Protocol):
 
 
 class LearnedFact(Protocol):
-    """What became of an operation. ``entry`` has the text now; ``ended`` stopped holding; ``reasons`` kept it out."""
+    """It says what became of an operation. ``entry`` has the text now; ``ended`` stopped holding; ``reasons`` kept it out."""
 
     @property
     def action(self) -> str: ...

@@ -1,4 +1,4 @@
-"""What is no lesson, whoever proposes it: empty words, a text of one word, and the statement that a task was not done.
+"""Tell what is no lesson, whoever proposes it: empty words, a single word, and the statement that a task was not done.
 
 These rules hold for the offline curator and for models. They are strict, so that nothing is dropped that a person would
 want to keep: a text is small talk only if it consists of nothing else. Reasons are counted in the curation's row.
@@ -19,7 +19,7 @@ MAX_REFUSAL_LENGTH: Final = 800  # a longer answer has content besides the refus
 
 
 class DropReason(StrEnum):
-    """Why a text is no lesson."""
+    """The reason says why a text is no lesson."""
 
     TOO_SHORT = "too_short"
     SMALL_TALK = "small_talk"

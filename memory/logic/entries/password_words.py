@@ -1,4 +1,4 @@
-"""How people name their passwords in a dozen languages, and the patterns of the sentences in which they write one down.
+"""Find the sentences in which people write down a password, in a dozen languages.
 
 A value that follows such words is a candidate only: ``secrets`` decides whether it resembles a password.
 """

@@ -87,7 +87,7 @@ _SMALL_TALK_PHRASES = (
     _TASK_DONE,
     _ALL_DONE,
     r"(?:many )?thank(?:s| you)(?: (?:so|very) much| a lot)?|thx|successfully|n/?a|none|null",
-    r"hi|hello|hey|goodbye|bye|welcome|yes|yeah|yep|no|nope|sure|right|great|cool|nice|perfect|excellent",
+    r"(?:hi|hello|hey)(?: there)?|goodbye|bye|welcome|yes|yeah|yep|no|nope|sure|right|great|cool|nice|perfect|excellent",
     r"awesome|lol|wow|hm+|(?:ha){2,}|k",
     r"(?:没有|暂无|无)(?:新的?)?(?:错误|问题|内容|信息|收获|经验|学习点|异常)?|没问题|没关系|一切正常|正常",
     r"(?:任务|操作|执行|运行|工作流?|请求)?(?:已经|均已|已|成功)?(?:完成|成功|结束|执行|通过)[了的]?",

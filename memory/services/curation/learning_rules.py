@@ -27,7 +27,7 @@ _RANGES: Final = {"sampled": (0, 1), "token_budget": (200, 1_000_000), "seconds"
 
 @dataclass(frozen=True, slots=True)
 class LearningRule:
-    """How an application learns from its runs. Without a ``provider``, the extractive curator replaces a model."""
+    """It says how an application learns from its runs. Without a ``provider``, the extractive curator replaces a model."""
 
     auto_memory: bool = False
     scope: str = "user"

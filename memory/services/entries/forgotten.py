@@ -1,4 +1,4 @@
-"""What became of entries that runs forgot, or asked a person to choose from, for a person who may undo it."""
+"""Load what became of entries that runs forgot, or asked a person to choose from, for a person who may undo it."""
 
 from collections.abc import Collection
 from dataclasses import dataclass

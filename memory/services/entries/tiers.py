@@ -39,7 +39,7 @@ class MovedEntries:
 
 @dataclass(frozen=True, slots=True)
 class PlannedMove:
-    """What a move would do with an entry, and the entry in use that it would replace.
+    """It says what a move would do with an entry, and which entry in use it would replace.
 
     If one entry of a move has a ``problem``, no entry would be moved.
     """

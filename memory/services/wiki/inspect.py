@@ -34,7 +34,7 @@ class WikiOverview:
 
 @dataclass(frozen=True, slots=True)
 class LintReport:
-    """What is wrong in a wiki. ``model`` is the one that looked for contradictions too, or empty; ``problem`` why not.
+    """The report says what is wrong in a wiki. ``model`` is the one that looked for contradictions too, or empty; ``problem`` why not.
 
     ``by_model`` are those findings that the model alone has found.
     """

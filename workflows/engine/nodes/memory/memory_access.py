@@ -1,4 +1,4 @@
-"""What the memory nodes share: access to the memory ports, entries as workflow values, and events."""
+"""The memory nodes share the access to the memory ports, entries as workflow values, and events."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
