@@ -21,8 +21,11 @@ _QUESTION: Final = re.compile(
 _UNIVERSAL: Final = re.compile(r"(?:什么|谁|哪里|怎么|多少)[^，。！？]{0,4}[都也]")
 _REQUEST: Final = re.compile(
     r"^(?:(?:please|pls|now|then|so)[,\s]+)*(?:tell|give|show|help|let's|lets|suggest|recommend|find|make|write|translate|"
-    r"summari[sz]e|explain|list|describe|forget|delete|remind|continue|imagine|pretend|act)\b"
-    r"|^(?:请|麻烦|帮我|给我|告诉我|推荐|列出|忘记|忘掉|删除|翻译|写|继续)",
+    r"summari[sz]e|explain|list|describe|forget|delete|remind|continue|imagine|pretend|act|read|check|open|send|"
+    r"book|look|search|get|fetch|add|create|update|deploy|implement|copy|sort|compare|calculate|convert|draft|fix|generate|"
+    r"analy[sz]e|improve|run)\b"
+    r"|^(?:请|麻烦|帮我|给我|告诉我|推荐|列出|忘记|忘掉|删除|翻译|写|继续|查看|打开|发送|读取|搜索|查找|检查|添加|创建|更新|部署|复制|排序"
+    r"|比较|计算|生成|分析|修复|运行|预订|安排)",
     re.IGNORECASE,
 )
 _FORGET: Final = re.compile(
