@@ -10,12 +10,16 @@ from memory.core.values import check_params, count_bytes, count_label_bytes, has
 
 Prefixes = tuple[str, ...]
 
+# Keys and metadata that the product itself writes fit into this: a message has its role, time and group, a fact its attribute.
+MIN_LABEL_BYTES = 1_024
+
 
 @dataclass(frozen=True, slots=True)
 class MemorySecurityPolicy:
     """The limits of a team or an app. None means that there is no such limit.
 
-    ``max_value_bytes`` limits the value of an entry and, likewise, its key and its metadata together.
+    ``max_value_bytes`` limits the value of an entry and, likewise, its key and its metadata together, for which there is
+    always room for ``MIN_LABEL_BYTES``.
     """
 
     allowed_namespace_prefixes: Prefixes | None = None
@@ -62,9 +66,13 @@ def check_value(
     check_bound(policy, value, key=key, metadata=metadata)
     value_size, label_size = count_bytes(value), count_label_bytes(key, metadata or {})
     limit = policy.max_value_bytes
-    for name, size in (("The value has", value_size), ("Key and metadata have", label_size)):
-        if limit is not None and size > limit:
-            raise ValueTooLarge(f"{name} {size} bytes; {limit} are allowed.")
+    if limit is not None:
+        for name, size, allowed in (
+            ("The value has", value_size, limit),
+            ("Key and metadata have", label_size, max(limit, MIN_LABEL_BYTES)),
+        ):
+            if size > allowed:
+                raise ValueTooLarge(f"{name} {size} bytes; {allowed} are allowed.")
     return value_size + label_size
 
 
@@ -79,12 +87,12 @@ def check_bound(
     limit = policy.max_value_bytes
     if limit is None:
         return
-    for name, parts in (
-        ("The value has", [value]),
-        ("Key and metadata have", [key, metadata or {}]),
+    for name, parts, allowed in (
+        ("The value has", [value], limit),
+        ("Key and metadata have", [key, metadata or {}], max(limit, MIN_LABEL_BYTES)),
     ):
-        if has_more_bytes(limit, *parts):
-            raise ValueTooLarge(f"{name} more than {limit} bytes; {limit} are allowed.")
+        if has_more_bytes(allowed, *parts):
+            raise ValueTooLarge(f"{name} more than {allowed} bytes; {allowed} are allowed.")
 
 
 def check_room(policy: MemorySecurityPolicy, namespace: str, *, entries: int, size: int) -> None:

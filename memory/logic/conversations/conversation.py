@@ -40,7 +40,7 @@ from memory.logic.ports import NewId
 KEY_PREFIX = "history:"  # of the keys of messages, summary and folds
 _MESSAGE, _SUMMARY, _FOLD = "history:message:", "history:summary", "history:fold:"
 _CATEGORIES = {_MESSAGE: "message", _SUMMARY: "summary", _FOLD: "fold"}
-_MAX_FOLDS = 50
+MAX_FOLDS = 50
 _MAX_ROUNDS = 3
 
 
@@ -226,7 +226,7 @@ class ConversationMemory:
             key = f"{_FOLD}{_format_time(now)}:{self._new_id()}"
             value = f"{len(fold.messages)} messages: {fold.reason}"
             self._store_entry(key, value, "fold", {"fold": fold_to_json(fold, now)})
-        for entry in self._load_entries(_FOLD)[:-_MAX_FOLDS]:
+        for entry in self._load_entries(_FOLD)[:-MAX_FOLDS]:
             self._delete_entry(entry.key)
 
     def _store_message(self, message: Message) -> None:

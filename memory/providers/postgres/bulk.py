@@ -81,7 +81,9 @@ def restore_entries(
     ]
     freed_bytes = sum(entry.size for entry, _revision in pairs if not entry.is_forgotten)
     new_bytes = sum(sizes) - freed_bytes
-    rows.reserve_space(namespace, policy, entries=len(forgotten), size=new_bytes)
+    rows.reserve_space(
+        namespace, policy, entries=len(forgotten), size=new_bytes, incoming=forgotten
+    )
     index = Index(namespace)
     sources = load_value_sources((entry.pk, revision.number) for entry, revision in pairs)
     for (entry, revision), size in zip(pairs, sizes, strict=True):

@@ -31,6 +31,7 @@ from memory.models.entries import Operation
 from memory.providers.base import MemoryProvider
 from memory.providers.postgres import rows, searching, snapshots, value_sources, vectors
 from memory.providers.postgres.filters import apply_filter
+from memory.providers.postgres.history_notes import exempt_notes
 
 
 T = TypeVar("T")
@@ -59,14 +60,15 @@ class PostgresProvider(MemoryProvider):
         return await run_in_database_thread(work)
 
     def store(self, params: StoreParams) -> MemoryEntry:
-        check_bound(self._policy, params.value, key=params.key, metadata=params.metadata)
+        policy = exempt_notes(self._policy, params)
+        check_bound(policy, params.value, key=params.key, metadata=params.metadata)
         check_params(params)
         self._check(params.namespace)
-        check_value(self._policy, params.value, key=params.key, metadata=params.metadata)
+        check_value(policy, params.value, key=params.key, metadata=params.metadata)
         with self._transaction():
             namespace = self._claim(params.namespace)
             context = self._build_context(Operation.STORE, params.key)
-            entry, _before = rows.write(namespace, params, context, self._policy)
+            entry, _before = rows.write(namespace, params, context, policy)
         return rows.build_entry(entry, params.namespace)
 
     def recall(self, query: MemoryQuery) -> list[MemoryEntry]:

@@ -24,6 +24,7 @@ from memory.models import Entry, Group, Namespace, Revision
 from memory.models.conditions import build_holding_condition
 from memory.models.entries import Operation
 from memory.providers.postgres.fixed_queries import Select
+from memory.providers.postgres.history_notes import make_room_for_notes
 from memory.providers.postgres.indexing import Index
 from memory.providers.postgres.vectors import RUN_SCOPES
 from memory.providers.postgres.writing import (
@@ -135,8 +136,11 @@ def write(
     entry.revision = old_revision + 1
     index.put_in(entry)
     usage = UsageChange(int(old is None), entry.size - old_size)
-    if not write_entry(entry, context, usage, policy, index.build_postings()):
-        _raise_quota_exceeded(namespace, policy, usage)
+    postings = index.build_postings()
+    if not write_entry(entry, context, usage, policy, postings):
+        roomier = make_room_for_notes(namespace, policy)
+        if roomier == policy or not write_entry(entry, context, usage, roomier, postings):
+            _raise_quota_exceeded(namespace, policy, usage)
     index.save_related()
     return entry, old_revision
 
@@ -263,9 +267,28 @@ def record_revisions(entries: Sequence[Entry], context: WriteContext) -> None:
 
 
 def reserve_space(
-    namespace: Namespace, policy: MemorySecurityPolicy, *, entries: int, size: int
+    namespace: Namespace,
+    policy: MemorySecurityPolicy,
+    *,
+    entries: int,
+    size: int,
+    incoming: Sequence[Entry] = (),
 ) -> None:
-    """Add entries and bytes to the namespace's counts; raise QuotaExceeded if the policy leaves no room for them."""
+    """Add entries and bytes to the namespace's counts; raise QuotaExceeded if the policy leaves no room for them.
+
+    ``incoming`` has those of the entries that may be notes of the product, which need no room.
+    """
+    if _add_to_counts(namespace, policy, entries, size):
+        return
+    roomier = make_room_for_notes(namespace, policy, incoming)
+    if roomier == policy or not _add_to_counts(namespace, roomier, entries, size):
+        _raise_quota_exceeded(namespace, policy, UsageChange(entries, size))
+
+
+def _add_to_counts(
+    namespace: Namespace, policy: MemorySecurityPolicy, entries: int, size: int
+) -> bool:
+    """Add to the counts and return True, or return False if the policy leaves no room."""
     namespaces = Namespace.objects.unscoped().filter(pk=namespace.pk)
     max_entries, max_bytes = policy.max_entries_per_namespace, policy.max_namespace_bytes
     if entries > 0 and max_entries is not None:
@@ -273,8 +296,7 @@ def reserve_space(
     if size > 0 and max_bytes is not None:
         namespaces = namespaces.filter(byte_count__lte=max_bytes - size)
     counts = {"entry_count": F("entry_count") + entries, "byte_count": F("byte_count") + size}
-    if not namespaces.update(**counts):
-        _raise_quota_exceeded(namespace, policy, UsageChange(entries, size))
+    return bool(namespaces.update(**counts))
 
 
 def _apply_params(entry: Entry, params: StoreParams, context: WriteContext, size: int) -> None:

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from config.retry import retry_on_conflict
 from memory.core.entry_codec import CONTENT, get_state
 from memory.core.errors import AlreadyExists, NotFound
-from memory.core.policy import check_bound, check_value
+from memory.core.policy import NO_LIMITS, check_bound, check_value
 from memory.core.records import MemoryEntry, Source, StoreParams
 from memory.core.scopes import parse_tier
 from memory.core.values import check_params
@@ -55,14 +55,17 @@ def edit(
             raise NotFound(_("Memory not found. It may have been forgotten."))
         check_revision(entry, if_revision)
         params = _build_params(access, entry, changes)
-        check_bound(access.policy, params.value, key=params.key, metadata=params.metadata)
+        is_rewritten = bool(changes.keys() & FILTERED_FIELDS)
+        # What is as large as before isn't refused because a limit is narrower now: it may end, or be replaced.
+        policy = access.policy if is_rewritten else NO_LIMITS
+        check_bound(policy, params.value, key=params.key, metadata=params.metadata)
         check_params(params)
-        if changes.keys() & FILTERED_FIELDS:
+        if is_rewritten:
             load = partial(ingress_gate.load_contents, access, namespace)
             admission = ingress_gate.check_amendment(params, load, ingress_gate.get_writer(caller))
             params = admission.params
             access.detail.update(admission.detail)
-        size = check_value(access.policy, params.value, key=params.key, metadata=params.metadata)
+        size = check_value(policy, params.value, key=params.key, metadata=params.metadata)
         access.detail.update(key=hash_key(params.key), bytes=size)
         operation = Operation.EDIT if params.key == entry.key else Operation.STORE
         context = access.build_context(operation, reason)

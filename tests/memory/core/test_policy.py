@@ -3,7 +3,13 @@ from typing import Any
 import pytest
 
 from memory.core.errors import AccessDenied, QuotaExceeded
-from memory.core.policy import MemorySecurityPolicy, check_namespace, check_room, check_value
+from memory.core.policy import (
+    MIN_LABEL_BYTES,
+    MemorySecurityPolicy,
+    check_namespace,
+    check_room,
+    check_value,
+)
 from tests.support.steps import count_steps
 
 
@@ -39,8 +45,15 @@ def test_key_and_metadata_are_part_of_the_size() -> None:
 
     assert check_value(policy, "猫猫", key="猫", metadata={}) == 11
     assert check_value(policy, "猫猫", key="猫", metadata={"a": 1}) == 18
-    with pytest.raises(QuotaExceeded, match="Key and metadata have 13 bytes; 10"):
-        check_value(policy, "猫猫", key="猫", metadata={"a": 1234})
+
+
+def test_labels_have_room_under_any_limit_of_values() -> None:
+    policy = MemorySecurityPolicy(max_value_bytes=10)
+    text = "x" * (MIN_LABEL_BYTES - 11)  # the key has three bytes, and {"a":""} has eight
+
+    assert check_value(policy, "猫猫", key="猫", metadata={"a": text}) == 8 + MIN_LABEL_BYTES
+    with pytest.raises(QuotaExceeded, match="Key and metadata have 1025 bytes; 1024"):
+        check_value(policy, "猫猫", key="猫", metadata={"a": f"{text}x"})
 
 
 @pytest.mark.parametrize(

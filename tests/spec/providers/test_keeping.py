@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from memory.core.errors import AccessDenied, InvalidInput, MemoryFault, QuotaExceeded, Serialization
-from memory.core.policy import MemorySecurityPolicy
+from memory.core.policy import MIN_LABEL_BYTES, MemorySecurityPolicy
 from memory.core.records import Source, Tier
 from tests.spec.providers.conftest import Make, Memory, together
 
@@ -236,13 +236,31 @@ def test_value_bytes_are_utf8_of_compact_json(make: Make) -> None:
 
 
 def test_key_and_metadata_count_as_bytes_like_the_value(make: Make) -> None:
-    memory = make(MemorySecurityPolicy(max_value_bytes=29, max_namespace_bytes=40))
+    most = MIN_LABEL_BYTES + 6
+    memory = make(MemorySecurityPolicy(max_value_bytes=most))
+    memory.store("a" * 391, 1, metadata={"tags": "é" * 314})  # {"tags":"…"} has 11 bytes more
+
+    with pytest.raises(QuotaExceeded, match=f"{most + 1} bytes; {most}"):
+        memory.store("a" * 392, 1, metadata={"tags": "é" * 314})
+    with pytest.raises(QuotaExceeded, match=f"{most + 2} bytes; {most}"):
+        memory.store("a" * 391, 1, metadata={"tags": "é" * 315})
+
+
+def test_labels_of_the_product_fit_under_a_narrow_limit_of_values(make: Make) -> None:
+    memory = make(MemorySecurityPolicy(max_value_bytes=5))
+
+    memory.store("a" * 400, "tea", metadata={"role": "user", "at": "2026-01-01T00:00:00+00:00"})
+
+    with pytest.raises(QuotaExceeded, match="6 bytes; 5"):
+        memory.store("b", "teas", metadata={})
+    with pytest.raises(QuotaExceeded, match=f"{MIN_LABEL_BYTES} are allowed"):
+        memory.store("b", "tea", metadata={"tags": "é" * MIN_LABEL_BYTES})
+
+
+def test_key_and_metadata_take_room_of_the_namespace(make: Make) -> None:
+    memory = make(MemorySecurityPolicy(max_namespace_bytes=40))
     memory.store("猫", 1, metadata={"tags": ["é"]})  # 3 + 1 + {"tags":["é"]}, which has 15 bytes
 
-    with pytest.raises(QuotaExceeded, match="30 bytes; 29"):
-        memory.store("a" * 15, 1, metadata={"tags": ["é"]})
-    with pytest.raises(QuotaExceeded, match="30 bytes; 29"):
-        memory.store("b", 1, metadata={"tags": ["é" * 8]})
     with pytest.raises(QuotaExceeded, match="40 bytes"):
         memory.store("b" * 6, 1, metadata={"tags": ["é"]})
     memory.store("b" * 5, 1, metadata={"tags": ["é"]})

@@ -181,6 +181,57 @@ def test_quota_that_is_full_keeps_all_of_the_messages_out_or_none(alice: Person)
     assert trail(alice.team.id)[1] == ("memory.refused", PLACE, False)
 
 
+@pytest.mark.parametrize("limit", [{"max_entries": 6}, {"max_namespace_bytes": 2_000}])
+def test_notes_about_folded_messages_take_no_room_from_messages(
+    alice: Person, limit: dict[str, int]
+) -> None:
+    """Two turns and the one that is added fit, however many were folded before."""
+    set_limits(alice, **limit)
+
+    for number in range(1, 9):
+        say(alice, number, **LAST_TWO)
+
+    view = load_history(at_door(alice), namespace=PLACE)
+    assert (len(view.messages), len(view.folds)) == (4, 6)
+    with pytest.raises(QuotaExceeded):  # what an author stores there has no more room than before
+        fill(alice, "abc")
+
+
+def test_narrow_limit_of_values_refuses_no_note_and_no_label_of_a_message(alice: Person) -> None:
+    set_limits(alice, max_value_bytes=60)
+
+    for number in range(1, 6):
+        say(alice, number, **LAST_TWO)
+
+    view = load_history(at_door(alice), namespace=PLACE)
+    assert len(view.messages) == 4
+    assert len(view.summary) > 60
+
+
+def test_cleared_conversation_with_notes_comes_back_under_a_narrow_limit(alice: Person) -> None:
+    set_limits(alice, max_entries=6)
+    for number in range(1, 6):
+        say(alice, number, **LAST_TWO)
+    before = load_history(at_door(alice), namespace=PLACE)
+
+    converse(step(alice, "c"), action="clear")
+    with tenant([alice.team.id]):
+        row = AuditEntry.objects.unscoped().get(action="memory.cleared")
+    services.undo(at_door(alice), change_id=row.detail["change"])
+
+    assert load_history(at_door(alice), namespace=PLACE) == before
+
+
+def fill(person: Person, keys: str) -> None:
+    for key in keys:
+        services.remember(step(person, key), scope="conversation", key=key, value="x" * 700)
+
+
+def set_limits(person: Person, **limits: int) -> None:
+    with tenant([person.team.id]):
+        Policy.objects.unscoped().create(team_id=person.team.id, **limits)
+
+
 def test_counts_of_the_namespace_follow_what_was_folded(alice: Person) -> None:
     for number in range(1, 6):
         say(alice, number, **LAST_TWO)

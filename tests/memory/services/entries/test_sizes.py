@@ -7,6 +7,7 @@ from uuid import uuid4
 
 import pytest
 from django.db import connection
+from django.utils import timezone
 
 from accounts.tenancy import tenant
 from memory import services
@@ -198,6 +199,20 @@ def test_notes_about_a_run_count_towards_no_usage(alice: Person) -> None:
 
     assert (usage.namespaces.used, usage.entries, usage.bytes) == (1, 1, count_entries(alice))
     assert [row.text for row in usage.fullest] == [HERE]
+
+
+def test_entry_that_a_narrower_limit_would_refuse_can_end(alice: Person) -> None:
+    """A turn ends a fact without writing it anew."""
+    entry = services.remember(at_door(alice), namespace=HERE, key="a", value="x" * 100)
+    set_policy(alice, max_entries=0, max_value_bytes=10)
+
+    ended = services.edit(
+        at_door(alice), entry_id=entry.id, if_revision=1, valid_until=timezone.now()
+    )
+
+    assert (ended.revision, ended.valid_until is None) == (2, False)
+    with pytest.raises(QuotaExceeded):
+        services.edit(at_door(alice), entry_id=entry.id, if_revision=2, value="y" * 100)
 
 
 def test_what_an_author_stores_with_a_run_is_under_the_teams_limits(alice: Person) -> None:

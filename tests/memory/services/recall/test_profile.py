@@ -1,6 +1,7 @@
 """The profile through every port of a run: read once, with the reason, and only what the person lets in."""
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,9 +9,10 @@ import pytest
 from accounts.models import AuditEntry
 from accounts.tenancy import tenant
 from memory import services
+from memory.core.errors import AccessDenied
 from memory.core.records import MemoryEntry, PromptUse, StoreParams
 from memory.logic.provider_port import ProviderPort
-from memory.models import Read
+from memory.models import Policy, Read
 from memory.providers.in_memory import InMemoryProvider
 from memory.services.gateway.engine_port import RunMemory
 from memory.services.recall.profile import recall_profile
@@ -54,6 +56,21 @@ def test_profile_of_another_person_is_nobody_elses(cast: Cast) -> None:
     fill(cast.alice)
 
     assert recall_profile(in_run(cast.people["bob"])).entries == ()
+
+
+def test_policy_that_keeps_no_memory_of_people_leaves_the_profile_empty(alice: Person) -> None:
+    fill(alice)
+    with tenant([alice.team.id]):
+        Policy.objects.unscoped().create(team=alice.team, allowed_prefixes=["global:"])
+
+    assert recall_profile(in_run(alice)).entries == ()
+    with pytest.raises(AccessDenied):
+        services.recall(in_run(alice), scope="user")
+
+
+def test_profile_that_the_run_may_not_read_is_refused(alice: Person) -> None:
+    with pytest.raises(AccessDenied):
+        recall_profile(replace(in_run(alice), reach=frozenset()))
 
 
 def test_paused_person_has_no_profile(alice: Person) -> None:
