@@ -1,5 +1,6 @@
 """Start-up checks for settings that would silently weaken an isolation layer."""
 
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +11,11 @@ from django.db.utils import OperationalError
 
 ROLE_QUERY = "select rolsuper or rolbypassrls, rolname from pg_roles where rolname = current_user"
 OWNED_TABLES_QUERY = "select count(*) from pg_tables where schemaname = current_schema() and tableowner = current_user"
+
+
+BEFORE_START = (
+    "before_start"  # the tag of checks whose errors keep up, migrations and workers from starting
+)
 
 
 @checks.register(checks.Tags.database)
@@ -27,6 +33,19 @@ def check_app_role(databases: Sequence[str] | None = None, **_: Any) -> list[che
     if table_count:
         return [_build_warning(f"{role} owns {table_count} tables", "config.W002")]
     return []
+
+
+def refuse_bad_start() -> None:
+    """End the process with a sentence for each error, such as a setting that would hide stored memory."""
+    messages = checks.run_checks(tags=[BEFORE_START], databases=["default"])
+    close_connection()
+    if errors := [message for message in messages if message.is_serious()]:
+        sys.exit("\n".join(f"{error.msg} {error.hint or ''}".rstrip() for error in errors))
+
+
+def close_connection() -> None:
+    """Give back the connection of a thread that asks the database for nothing else."""
+    connections["default"].close()
 
 
 def read_app_role() -> tuple[str, bool, int]:

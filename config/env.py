@@ -106,7 +106,7 @@ class Env(BaseSettings):
     memory_places: Words = ()
     """memory providers other than PostgreSQL for working memory, comma-separated scope=provider or
     scope@team-id=provider, e.g. run=redis,workflow=redis; scopes: run, run_metadata, workflow; http requires a
-    team id"""
+    team id; manage.py memory_move moves the entries that another value would hide"""
     memory_redis_url: str | None = None
     """Redis or Valkey URL for the memory provider redis; empty: REDIS_URL"""
     memory_http_url: str | None = None

@@ -1,4 +1,7 @@
+import sys
+
 from django.apps import AppConfig
+from django.core.exceptions import ImproperlyConfigured
 from django.db.models.signals import post_migrate
 from django.utils.translation import gettext_lazy as _
 
@@ -26,8 +29,11 @@ class MemoryConfig(AppConfig):
         wiki_jobs.register_wiki_worker(carry_out_wiki_job)
         erasure.register_eraser(carry_out_erasure)
         plug_in_scopes()
-        routing.check_rules()
-        embedders.check_configuration()
+        try:
+            routing.check_rules()
+            embedders.check_configuration()
+        except ImproperlyConfigured as error:
+            sys.exit(str(error))  # an operator needs the sentence, whichever process starts
         notify.register_notifier(wake_embedding)
         post_migrate.connect(vector_column.add_after_migrating, sender=self)
         register_namer("memory", naming.name_for_audit_log)
@@ -45,6 +51,7 @@ class MemoryConfig(AppConfig):
                 "memory.promoted": _("moved a memory to long-term"),
                 "memory.quarantined": _("quarantined a memory"),
                 "memory.imported": _("imported memories"),
+                "memory.moved": _("moved memories to another provider"),
                 "memory.erased": _("erased a user's memory"),
                 "memory.proposal_applied": _("accepted a proposal"),
                 "memory.proposal_rejected": _("rejected a proposal"),

@@ -16,7 +16,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from config.plugins import collect_mappings
 from memory.core.errors import InvalidInput, MemoryFault
-from memory.core.policy import MemorySecurityPolicy
+from memory.core.policy import NO_LIMITS, MemorySecurityPolicy
 from memory.core.scope_kinds import SeenBy
 from memory.core.scopes import ParsedNamespace, Scope, get_scope
 from memory.providers import PROVIDERS, find_provider_factory
@@ -38,9 +38,23 @@ def find_external_provider(
     team_id: UUID, namespace: ParsedNamespace, policy: MemorySecurityPolicy
 ) -> ExternalProvider | None:
     """Return the provider of the namespace, or None for PostgreSQL."""
-    rules = _parse_rules(settings.MEMORY_PLACES)
-    name = _find_provider_name(rules, namespace.scope, team_id)
+    name = find_place(team_id, namespace.scope)
     return None if name == DEFAULT else _get_or_make(name, team_id, policy)
+
+
+def find_place(team_id: UUID, scope: str) -> str:
+    """Return the name of the provider that has the team's namespaces of the scope."""
+    return _find_provider_name(_parse_rules(settings.MEMORY_PLACES), scope, team_id)
+
+
+def open_provider(name: str, team_id: UUID) -> MemoryProvider:
+    """Return another provider than PostgreSQL by its name, without limits; raise ImproperlyConfigured if it can't be made."""
+    return _get_or_make(name, team_id, NO_LIMITS).provider
+
+
+def list_ruled_scopes() -> frozenset[str]:
+    """Return the scopes that ``MEMORY_PLACES`` names, for whichever team."""
+    return frozenset(scope for scope, _team in _parse_rules(settings.MEMORY_PLACES))
 
 
 def list_external_scopes(team_id: UUID) -> frozenset[str]:

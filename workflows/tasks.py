@@ -10,6 +10,7 @@ from celery.signals import worker_init, worker_ready, worker_shutdown, worker_sh
 from django.conf import settings
 from kombu.exceptions import KombuError
 
+from config.checks import refuse_bad_start
 from config.monitoring.server import serve_metrics
 from workflows.execution.debugging.test_cases import run_saved_case
 from workflows.execution.evaluation.running import (
@@ -152,6 +153,7 @@ def tidy_stored_files() -> int:
 
 @worker_init.connect
 def start_worker(**_: Any) -> None:  # Any: what Celery's signals carry differs by signal
+    refuse_bad_start()
     get_worker().start()
     if settings.WORKER_METRICS_ADDRESS:
         serve_metrics(settings.WORKER_METRICS_ADDRESS, settings.METRICS_TOKEN)

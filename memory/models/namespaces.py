@@ -138,6 +138,10 @@ class Namespace(TenantModel):
     paused_since = models.DateTimeField(_("paused since"), null=True, blank=True, editable=False)
     paused_until = models.DateTimeField(_("paused until"), null=True, blank=True)
     created_at = models.DateTimeField(_("created"), default=timezone.now, editable=False)
+    # The provider that has the entries, if it isn't PostgreSQL: another setting would hide them.
+    kept_in = models.CharField(
+        _("provider"), max_length=80, blank=True, default="", db_default="", editable=False
+    )
 
     objects: ClassVar[TenantManager[Self]] = TenantManager.from_queryset(NamespaceQuerySet)()
 

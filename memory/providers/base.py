@@ -3,14 +3,25 @@
 import asyncio
 from abc import ABC
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TypeVar
 
 from memory.core.provider import NamespaceStore
+from memory.core.records import MemoryQuery
+from memory.core.values import count_entry_bytes
 from memory.logic.judgement.judge import Judge
 from memory.logic.provider_port import ProviderPort
 
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """How many entries a namespace has, and how many bytes they have together, or None if nobody has counted these."""
+
+    entries: int
+    size: int | None
 
 
 class MemoryProvider(NamespaceStore, ABC):
@@ -20,6 +31,12 @@ class MemoryProvider(NamespaceStore, ABC):
     """
 
     judge: Judge | None = None
+
+    def measure(self, namespace: str) -> Usage:
+        """Count the entries of a namespace. A provider that can count them without reading them overrides this."""
+        entries = self.recall(MemoryQuery(namespace, include_former=True))
+        sizes = (count_entry_bytes(entry.key, entry.value, entry.metadata) for entry in entries)
+        return Usage(len(entries), sum(sizes))
 
     async def run(self, work: Callable[[], T]) -> T:
         """Call ``work``, which uses this provider and may wait, without blocking the event loop; return its result."""

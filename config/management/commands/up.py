@@ -16,6 +16,7 @@ from django.db import connections
 from django.db.migrations.executor import MigrationExecutor
 
 from accounts.services import prepare_first_run
+from config.checks import refuse_bad_start
 from config.embedded.errors import AlreadyRunning, EmbeddedFault
 from config.embedded.layout import find_layout
 from config.embedded.ports import open_listener, read_substitute
@@ -53,6 +54,7 @@ class Command(BaseCommand):
         listener = open_listener(settings.host, settings.port, layout.port_memo)
         port = listener.getsockname()[1]
         migrate_if_needed()
+        refuse_bad_start()
         web = build_web(settings, port, listener.fileno())
         supervisor = Supervisor([web, build_worker(settings), build_beat(settings)], layout.locks)
         base_url = f"http://{_to_browser_host(settings.host)}:{port}"

@@ -13,7 +13,7 @@ from memory.core.filters import parse_filter
 from memory.core.policy import NO_LIMITS, MemorySecurityPolicy, check_entry, check_namespace
 from memory.core.provider import check_query
 from memory.core.records import Json, MemoryEntry, MemoryQuery, StoreParams
-from memory.providers.base import MemoryProvider
+from memory.providers.base import MemoryProvider, Usage
 from memory.providers.http.answers import get_member, parse_entry, read_answer
 
 
@@ -101,6 +101,12 @@ class HttpProvider(MemoryProvider):
             values += [parse_entry(entry) for entry in get_member(response, "items", list)]
             cursor = response.get("next")
         return values
+
+    def measure(self, namespace: str) -> Usage:
+        """Count the entries, whose bytes the other installation doesn't say."""
+        names = urlencode({"namespace": namespace, "limit": 1})
+        response = self._send_request("GET", f"entries?{names}", None)
+        return Usage(int(get_member(response, "count", int)), None)
 
     def _send_request(self, method: str, path: str, body: Mapping[str, Json] | None) -> Any:  # JSON
         headers = [("Authorization", f"Bearer {self._key}"), ("Accept", "application/json")]

@@ -15,7 +15,7 @@ from memory.core.errors import ProviderAway, ProviderError
 
 
 SCRIPT_FOLDER = Path(__file__).parent / "lua"
-SCRIPT_NAMES = ("store", "recall", "delete", "history")
+SCRIPT_NAMES = ("store", "recall", "delete", "history", "measure")
 SCRIPTS: Mapping[str, str] = {
     name: f"{(SCRIPT_FOLDER / 'common.lua').read_text()}\n{(SCRIPT_FOLDER / f'{name}.lua').read_text()}"
     for name in SCRIPT_NAMES

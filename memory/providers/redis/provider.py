@@ -19,7 +19,7 @@ from memory.core.provider import Clock, check_query
 from memory.core.recall.selection import answer, is_visible
 from memory.core.records import MemoryEntry, MemoryQuery, StoreParams
 from memory.core.scopes import check_namespace_text
-from memory.providers.base import MemoryProvider
+from memory.providers.base import MemoryProvider, Usage
 from memory.providers.redis.connection import Connection
 from memory.providers.redis.rows import (
     TICK,
@@ -126,6 +126,9 @@ class RedisProvider(MemoryProvider):
         check_namespace(self._policy, namespace)
         rows = self._call("history", namespace, self._get_time(), normalize_key(key))
         return [parse_entry(namespace, row) for row in rows]
+
+    def measure(self, namespace: str) -> Usage:
+        return Usage(*map(int, self._call("measure", namespace, self._get_time())))
 
     def close(self) -> None:
         """Close the connections of this process; the next call makes new ones."""

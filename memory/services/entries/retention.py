@@ -1,5 +1,6 @@
 """The retention of a namespace: when its entries expire, how much of its quota is used, and its entries by tier."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -9,13 +10,17 @@ from uuid import UUID
 from django.db.models import Count, Min, Q
 from django.utils import timezone
 
-from memory.core.policy import MemorySecurityPolicy
-from memory.core.scopes import WORKING_LIFETIME, get_scope
+from memory.core.policy import NO_LIMITS, MemorySecurityPolicy
+from memory.core.records import MemoryQuery
+from memory.core.scopes import WORKING_LIFETIME, get_scope, parse_namespace
 from memory.models import Namespace
 from memory.models.entries import TierChoice
 from memory.policies import load_policies
+from memory.providers.base import MemoryProvider
 from memory.providers.postgres import rows
+from memory.routing import find_external_provider
 from memory.services.access.quotas import Meter
+from memory.services.entries.external_usage import add_external_usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +66,9 @@ def load_retention(row: Namespace) -> Retention:
     """Load the retention of a namespace that the caller may view."""
     now = timezone.now()
     day, week = now + timedelta(days=1), now + timedelta(days=7)
+    external = find_external_provider(row.team_id, parse_namespace(row.text), NO_LIMITS)
+    if external is not None:
+        return _measure_external(row, external.provider, day, week)
     query = rows.find_living(row).exclude(expires_at__lte=now)
     conditions: dict[str, Any] = {  # aggregates, each of its own type
         "soon": Count("id", filter=Q(expires_at__lte=day)),
@@ -74,6 +82,27 @@ def load_retention(row: Namespace) -> Retention:
     tiers = {tier: counts.pop(tier) for tier in TierChoice.values}
     capacity = load_capacities(row.team_id, [row])[row.pk]
     return Retention(capacity, tiers, **counts, lives_seconds=get_scope(row.scope).lives_seconds)
+
+
+def _measure_external(
+    row: Namespace, provider: MemoryProvider, day: datetime, week: datetime
+) -> Retention:
+    """Count the entries of another provider, as ``load_retention`` counts those of PostgreSQL."""
+    add_external_usage([row])
+    entries = provider.recall(MemoryQuery(row.text, include_former=True))
+    ends = sorted(entry.expires_at for entry in entries if entry.expires_at)
+    soon, within_week = (sum(end <= limit for end in ends) for limit in (day, week))
+    tiers = Counter(str(entry.tier) for entry in entries)
+    return Retention(
+        load_capacities(row.team_id, [row])[row.pk],
+        {tier: tiers[tier] for tier in TierChoice.values},
+        soon=soon,
+        week=within_week - soon,
+        later=len(ends) - within_week,
+        endless=len(entries) - len(ends),
+        next_end=ends[0] if ends else None,
+        lives_seconds=get_scope(row.scope).lives_seconds,
+    )
 
 
 def load_capacities(team_id: UUID, namespaces: Sequence[Namespace]) -> dict[UUID, Capacity]:

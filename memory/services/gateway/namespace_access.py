@@ -69,7 +69,7 @@ class NamespaceAccess:
         An external provider ignores both, and its writes are not rolled back. Its namespaces have a row here, too: a
         write creates it, forgetting locks it, and without a row nothing is found.
         """
-        if self.external is None or not self._prepare_row():
+        if self.external is None or not self._prepare_row(self.external.name):
             return GatewayStore(self, reason, change_id)
         if self.verb != "view":
             self.on_external_write(True)
@@ -122,10 +122,12 @@ class NamespaceAccess:
             at=self.now,
         )
 
-    def _prepare_row(self) -> bool:
+    def _prepare_row(self, provider: str) -> bool:
         """Create the row for a write or lock it to forget entries, and return whether there is one."""
         if self.verb == "write":
-            self.claim()
+            row = self.claim()
+            if row.kept_in != provider:
+                Namespace.objects.unscoped().filter(pk=row.pk).update(kept_in=provider)
             return True
         return (self.lock() if self.verb == "forget" else self.target.row) is not None
 

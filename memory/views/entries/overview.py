@@ -1,11 +1,12 @@
 """The memory that the caller may see: its entries, newest first or by a query, and its namespaces by scope."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.http import HttpRequest
 from django.utils.functional import Promise
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.principals import get_current_team_id, get_principal
@@ -18,8 +19,10 @@ from memory.models import Entry, Namespace
 from memory.models.entries import TierChoice
 from memory.models.namespaces import ScopeChoice
 from memory.naming import NamedNamespace
+from memory.routing import list_external_scopes
 from memory.selectors import ScopeTotal
 from memory.services.access.private_namespaces import count_hidden
+from memory.services.entries.external_usage import MAX_COUNTED, add_external_usage
 from memory.services.entries.retention import Capacity, load_capacities
 from memory.views.entries.search_results import build_search_context, is_waiting
 from memory.views.request_context import build_caller, load_titles, name_namespaces
@@ -74,13 +77,14 @@ def build_memories_context(request: HttpRequest) -> dict[str, Any]:
     """Build the context of the newest memories, or of the memories and namespaces that match a query."""
     form = OverviewForm(request.GET)
     query, selected_scope = form.get_text("q"), form.get_text("scope")
-    totals = _list_totals(request)
+    totals, uncounted = _list_totals(request)
     scopes = [total.scope for total in totals]
     context = _build_context(request, form, totals) | {
         "query": query,
         "tiers": TierChoice.choices,
         "scopes": _build_totals(request, totals, selected_scope)[1:],
         "scope_hint": SCOPE_HINTS.get(selected_scope, ""),
+        "uncounted": uncounted,
     }
     if not query:
         newest = _list_newest(request, form) if totals else []
@@ -97,13 +101,14 @@ def build_namespaces_context(request: HttpRequest) -> dict[str, Any]:
     """Build the context of the namespaces by scope, with their numbers, sizes and quotas."""
     form = OverviewForm(request.GET)
     selected_scope, start = form.get_text("scope"), form.start
-    totals = _list_totals(request)
+    totals, uncounted = _list_totals(request)
     scopes = _sort_scopes([total.scope for total in totals], selected_scope)
     count = sum(total.namespaces for total in totals if total.scope in scopes)
     namespaces = _list_namespaces(request, scopes, NAMESPACES_PER_PAGE, start)
     return _build_context(request, form, totals) | {
         "groups": _group_namespaces(request, namespaces),
         "totals": _build_totals(request, totals, selected_scope),
+        "uncounted": uncounted,
         "page": OffsetPage(count, start, request.GET, NAMESPACES_PER_PAGE),
     }
 
@@ -120,8 +125,29 @@ def _build_context(
     }
 
 
-def _list_totals(request: HttpRequest) -> Sequence[ScopeTotal]:
-    return selectors.list_scope_totals(get_principal(request), get_current_team_id(request))
+def _list_totals(request: HttpRequest) -> tuple[Sequence[ScopeTotal], str]:
+    """Return the totals by scope, and which entries of other providers they leave out."""
+    principal, team_id = get_principal(request), get_current_team_id(request)
+    totals = selectors.list_scope_totals(principal, team_id)
+    external = list_external_scopes(team_id).intersection(total.scope for total in totals)
+    if not external:
+        return totals, ""
+    rows = selectors.list_namespace_page(
+        principal, team_id, scopes=sorted(external), limit=MAX_COUNTED + 1, offset=0
+    )
+    problem = add_external_usage(rows[:MAX_COUNTED])
+    if not problem and len(rows) > MAX_COUNTED:
+        message = gettext("Only %(number)d namespaces of other providers are counted.")
+        problem = message % {"number": MAX_COUNTED}
+    totals = [_count_rows(total, rows) if total.scope in external else total for total in totals]
+    return totals, problem
+
+
+def _count_rows(total: ScopeTotal, rows: Sequence[Namespace]) -> ScopeTotal:
+    """Return the total with the entries and bytes of the rows of its scope."""
+    rows = [row for row in rows if row.scope == total.scope]
+    entries, size = sum(row.entry_count for row in rows), sum(row.byte_count for row in rows)
+    return replace(total, entries=entries, size=size)
 
 
 def _sort_scopes(scopes: Sequence[str], selected_scope: str) -> list[str]:
@@ -152,6 +178,7 @@ def _search_namespaces(
 
 
 def _group_namespaces(request: HttpRequest, namespaces: Sequence[NamedNamespace]) -> list[Group]:
+    add_external_usage(item.row for item in namespaces)
     capacities = load_capacities(get_current_team_id(request), [item.row for item in namespaces])
     by_scope: dict[str, list[NamespaceRow]] = {}
     for item in namespaces:

@@ -12,7 +12,7 @@ import pytest
 
 from memory.core.policy import NO_LIMITS, MemorySecurityPolicy
 from memory.core.records import MemoryEntry, MemoryQuery, StoreParams
-from memory.providers.base import MemoryProvider
+from memory.providers.base import MemoryProvider, Usage
 from memory.providers.in_memory import InMemoryProvider
 from memory.providers.items import ItemProvider
 from tests.support.documented_store import load_store
@@ -148,6 +148,9 @@ class Asking(MemoryProvider):
 
     def history(self, namespace: str, key: str) -> Sequence[MemoryEntry]:
         return self._here().history(namespace, key)
+
+    def measure(self, namespace: str) -> Usage:
+        return self._here().measure(namespace)
 
     def _here(self) -> MemoryProvider:
         self._door.asking = self._clock

@@ -227,6 +227,23 @@ def test_bytes_of_a_namespace_are_counted_exactly(make: Make) -> None:
     assert sorted(memory.keys()) == ["a", "b", "c"]
 
 
+def test_entries_and_their_bytes_are_counted_without_those_that_are_over(make: Make) -> None:
+    memory = make()
+    memory.store("猫", 1, metadata={"tags": ["é"]})  # 3 + 1 + 15 bytes
+    memory.store("old", 1, ttl_seconds=60)
+    memory.store("gone", 1)
+    memory.delete("gone")
+    memory.store("elsewhere", 1, "user:tom")
+    before = memory.provider.measure("user:mia")
+    memory.clock.sleep(61)
+
+    after = memory.provider.measure("user:mia")
+
+    assert (before.entries, before.size) in [(2, 23), (2, None)]
+    assert (after.entries, after.size) in [(1, 19), (1, None)]
+    assert memory.provider.measure("user:nobody").entries == 0
+
+
 def test_value_bytes_are_utf8_of_compact_json(make: Make) -> None:
     memory = make(MemorySecurityPolicy(max_value_bytes=13))
     memory.store("fits", {"a": ["猫"]})  # {"a":["猫"]} is 11 characters, 13 bytes

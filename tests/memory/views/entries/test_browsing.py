@@ -378,13 +378,40 @@ def test_what_is_kept_elsewhere_is_looked_at_only(alice: Person) -> None:
     text = page(alice, here, q="black")
 
     assert ("black tea" in text, "green tea" in text) == (True, False)
-    assert "Stored temporarily in redis" in text
+    assert "Stored in redis." in text
+    assert "Search finds its words here, not its meaning." in text
     assert 'name="entry"' not in text
     assert "/memory/entries/" not in text
     for view in ("tiers", "timeline", "links"):
         page(alice, here, view=view)
     chosen = {"all": "1", "act": "forget"}
     assert alice.client.post(f"{here}act/", chosen).status_code == 422
+
+
+@pytest.mark.usefixtures("in_redis")
+def test_what_is_kept_elsewhere_is_counted_on_every_page(alice: Person, settings: Any) -> None:
+    run = in_run(alice, workflow_id="w1", group_id="g")
+    services.remember(run, scope="workflow", key="a", value="green tea")
+    services.remember(run, scope="workflow", key="b", value="Alice likes tea", tier="working")
+    store(alice, "c")
+    here = place(alice, "ai:memory:w1:g")
+
+    shown = page(alice, "/memory/namespaces/", scope="workflow")
+    assert re.findall(r'<strong class="num">(\d+)<', shown) == ["3", "1", "2"]
+    row = re.search(r'href="/memory/namespaces/[^"]+/"[^>]*>.*?</tr>', shown, re.DOTALL)
+    assert row is not None
+    numbers = re.findall(r'<td class="num">\s*([^<]*?)\s*<', row[0])
+    assert numbers[0] == "2"
+    assert "bytes" in numbers[1]
+    assert "Workflow (2)" in " ".join(page(alice, "/memory/").split())
+    aside = page(alice, here).partition("keeping-title")[2]
+    facts = dict(re.findall(r'<dt>([^<]+)</dt>\s*<dd class="num">(\d+)</dd>', aside))
+    assert (facts["Within 24 hours"], facts["Never"]) == ("1", "1")
+    assert (facts["Working"], facts["Long-term"]) == ("1", "1")
+
+    settings.MEMORY_REDIS_URL = "redis://127.0.0.1:9"
+    for address in ("/memory/namespaces/", "/memory/"):
+        assert "answer, so that not all entries in it are counted." in page(alice, address)
 
 
 # Literal: what a view may ask of the database, however many rows it shows.
