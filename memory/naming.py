@@ -18,6 +18,7 @@ from memory.host import get_host
 from memory.models import Namespace
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.knowledge.knowledge_bases import TEAM_NAMESPACE, list_knowledge_bases
+from memory.services.review.review_sample import is_demo_persona
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +105,8 @@ def _name_non_member(subject: str, names: Mapping[str, str], reader_id: UUID | N
     player_id = find_player(subject)
     if player_id is None:
         return _("%(name)s (external user)") % {"name": subject}
+    if is_demo_persona(subject) and player_id == reader_id:
+        return _("Demo memory")
     if player_id == reader_id:
         return _("%(name)s (test user)") % {"name": strip_player(subject)}
     return _("%(name)s (test user of %(player)s)") % {

@@ -27,6 +27,7 @@ from memory.providers.postgres.newest import fetch_newest
 from memory.providers.postgres.provider import search
 from memory.services.access.pause_state import Pause, get_active_pause
 from memory.services.gateway.caller import MemoryCaller
+from memory.services.review.review_sample import find_demo_namespace
 
 
 MAX_SHOWN: Final = 200  # other entries are found by searching
@@ -234,9 +235,10 @@ def _list_own_namespaces(caller: MemoryCaller) -> list[Namespace]:
 
 def _filter_own_namespaces(caller: MemoryCaller) -> QuerySet[Namespace]:
     is_own = Q(owner_user=caller.principal.user_id) | Q(persona_of=caller.principal.user_id)
-    return Namespace.objects.visible_to(caller.principal).filter(
+    own_namespaces = Namespace.objects.visible_to(caller.principal).filter(
         is_own, team_id=caller.team_id, scope=ScopeChoice.USER
     )
+    return own_namespaces.exclude(text=find_demo_namespace(caller))  # it is about nobody
 
 
 def _list_newest(caller: MemoryCaller, namespaces: Sequence[Namespace]) -> list[Entry]:

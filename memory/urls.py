@@ -75,6 +75,7 @@ urlpatterns = [
     path("memory/review/decide/", decisions.decide_many, name="review_decide"),
     path("memory/review/take-back/", decisions.revert, name="review_take_back"),
     path("memory/review/sample/", decisions.add_sample, name="review_sample"),
+    path("memory/review/sample/remove/", decisions.remove_sample, name="review_sample_remove"),
     path("memory/review/rules/", curation.review_rules, name="review_rules"),
     path("memory/review/settings/", curation.settings, name="curation_settings"),
     path("memory/review/<uuid:item_id>/", queue.item_page, name="review_item"),

@@ -46,8 +46,9 @@ ROWS: list[Row] = [
     Row("GET", "memory/review/settings/", "- 200 200 200 200 -"),
     # The outsider changes their own team's
     Row("POST", "memory/review/settings/", "- 302 403 302 302 -", body=LEARNING),
-    # Into one's own memory, which everybody has
+    # Into one's own demo memory, which everybody has
     Row("POST", "memory/review/sample/", "- 302 302 302 302 -", body={}),
+    Row("POST", "memory/review/sample/remove/", "- 302 302 302 302 -", body={}),
     *(
         row
         for ids in (PROPOSAL, HELD)

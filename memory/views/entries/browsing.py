@@ -33,6 +33,7 @@ from memory.services.entries.bulk import BulkPreview
 from memory.services.entries.retention import load_retention
 from memory.services.history.snapshot import search_snapshot
 from memory.services.recall.search import search_entries
+from memory.services.review.review_sample import find_demo_memory, find_demo_namespace
 from memory.views.entries.filters import list_actors, list_chips, list_view_tabs
 from memory.views.entries.links import build_links_context
 from memory.views.entries.overview import build_memories_context, build_namespaces_context
@@ -96,12 +97,13 @@ def show_namespace(
     status: int = 200,
 ) -> HttpResponse:
     """Show the namespace in the selected view, with the outcome of the last action."""
-    search = SearchForm(request.GET)
+    caller, search = build_caller(request), SearchForm(request.GET)
     actors = list_actors(request, row)
     external = find_external_provider(row.team_id, parse_namespace(row.text), NO_LIMITS)
     active_chips = list_chips(request, search, actors)
     context = {
         "namespace": row,
+        "demo": find_demo_memory(caller) if row.text == find_demo_namespace(caller) else None,
         "title": get_title(request, row),
         "search": search,
         "actors": actors,

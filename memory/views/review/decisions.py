@@ -29,7 +29,7 @@ from memory.logic.text_diff import get_editable_text
 from memory.services.review import proposals, review_decisions
 from memory.services.review.review_decisions import DecisionResult
 from memory.services.review.review_queue import get_queue_item, list_queue_items
-from memory.services.review.review_sample import add_sample_items
+from memory.services.review.review_sample import add_sample_items, remove_sample_items
 from memory.views.request_context import build_caller, read_reason
 from memory.views.review.queue import (
     DecisionNotice,
@@ -178,6 +178,14 @@ def revert(request: HttpRequest) -> HttpResponse:
 def add_sample(request: HttpRequest) -> HttpResponse:
     add_sample_items(build_caller(request))
     return _show_notice(request, DecisionNotice("sample"))
+
+
+@login_required
+@require_POST
+def remove_sample(request: HttpRequest) -> HttpResponse:
+    change_id = remove_sample_items(build_caller(request)).change_id
+    query = {"undo": str(change_id)} if change_id else {}
+    return HttpResponseRedirect(f"{reverse('memory:review')}?{urlencode(query)}")
 
 
 def _decide_with_text(

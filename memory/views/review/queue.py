@@ -18,11 +18,17 @@ from accounts.views.ignored_filters import list_form_errors
 from accounts.views.pagination import PAGE_SIZE, OffsetPage
 from memory.forms.review import KINDS, ProposalEditForm, QueueForm
 from memory.logic.review.review_rules import Precision
-from memory.models import Namespace
+from memory.models import Change, Namespace
 from memory.services.review.agreement import measure_agreement
 from memory.services.review.review_decisions import list_similar
 from memory.services.review.review_queue import QueueFilters, QueueItem, get_queue_item, list_queue
-from memory.views.request_context import build_caller, load_titles, render_page_or_fragment
+from memory.services.review.review_sample import find_demo_memory, find_demo_namespace
+from memory.views.request_context import (
+    build_caller,
+    find_undoable_change,
+    load_titles,
+    render_page_or_fragment,
+)
 from memory.views.review.presentation import build_cards
 from memory.views.tabs import list_tabs
 
@@ -40,7 +46,7 @@ ACTION_MESSAGES: Final[dict[str, str | Promise]] = {
     ),
     "back": gettext_lazy("Undone. The item is back in the queue."),
     "sample": gettext_lazy(
-        "Sample items were added to your own memory. Reject what you don't want to keep."
+        "Sample items were added to a demo memory that only you see. No workflow reads it."
     ),
 }
 MAX_IDS: Final = 50  # in a query
@@ -168,6 +174,8 @@ def show_review(request: HttpRequest, page_messages: QueueMessages) -> HttpRespo
         "is_filtered": bool(filters),
         "ignored": list_form_errors(request.GET, form, address=address),
         "agreement": _list_agreement(request),
+        "demo": find_demo_memory(caller),
+        "undoable": _find_removal(request),
         "notice": page_messages.notice,
         "preview": page_messages.preview,
         "problem": page_messages.problem,
@@ -210,7 +218,7 @@ def show_item(
 def build_filter_query(request: HttpRequest) -> QueryDict:
     """Return the request's query with its filters, but without the parameters of the last decision."""
     query = request.GET.copy()
-    for name in ("act", "of", "left", "panel"):
+    for name in ("act", "of", "left", "panel", "undo"):
         query.pop(name, None)
     return query
 
@@ -233,6 +241,13 @@ def _parse_notice(query: QueryDict) -> DecisionNotice | None:
     ids = parse_ids(query.get("of", "").split(","))
     skipped_count = int(skipped) if skipped.isdecimal() and len(skipped) < 5 else 0
     return DecisionNotice(action, tuple(ids), skipped_count)
+
+
+def _find_removal(request: HttpRequest) -> Change | None:
+    """Return the removal of the demo memory that the query names, if it can be undone."""
+    change = find_undoable_change(request)
+    is_demo = change and change.namespace.text == find_demo_namespace(build_caller(request))
+    return change if is_demo else None
 
 
 def _list_kinds(filters: QueueFilters) -> list[Choice]:

@@ -16,6 +16,7 @@ from memory.services.curation.learning_rules import LearningRule, set_learning_r
 from memory.services.curation.run_texts import list_recalled_texts
 from memory.services.entries.listing import list_entries
 from memory.services.gateway.caller import MemoryCaller
+from memory.services.review.review_sample import find_demo_namespace
 from tests.memory.services.conftest import at_door, in_run
 from tests.support.cast import Person
 
@@ -72,11 +73,17 @@ def curated(
     return row
 
 
-def kept(person: Person, category: str | None = None, tier: str | None = None) -> list[MemoryEntry]:
+def kept(
+    person: Person, category: str | None = None, tier: str | None = None, *, place: str = ""
+) -> list[MemoryEntry]:
     """Return what holds: an entry whose place another one took is left out."""
-    place = f"user:{person.user.pk}"
+    place = place or f"user:{person.user.pk}"
     page = list_entries(at_door(person), namespace=place, category=category, tier=tier, limit=200)
     return [entry for entry in page.entries if entry.valid_until is None]
+
+
+def kept_in_demo(person: Person) -> list[MemoryEntry]:
+    return kept(person, place=find_demo_namespace(at_door(person)))
 
 
 def learnt(person: Person, tier: str | None = "long_term") -> list[str]:

@@ -27,7 +27,7 @@ from memory.services.review.review_queue import (
 )
 from memory.services.review.review_sample import add_sample_items
 from tests.memory.services.conftest import at_door, trail
-from tests.memory.services.curating import kept, learns, proposals_of
+from tests.memory.services.curating import kept_in_demo, learns, proposals_of
 from tests.memory.services.test_review import taught
 from tests.support.cast import Cast, Person
 
@@ -46,7 +46,7 @@ def queue(alice: Person) -> dict[str, list[QueueItem]]:
 
 
 def values(person: Person) -> dict[str, object]:
-    return {one.key: one.value for one in kept(person) if one.tier != "quarantine"}
+    return {one.key: one.value for one in kept_in_demo(person) if one.tier != "quarantine"}
 
 
 def ids(found: list[QueueItem]) -> list[UUID]:
@@ -90,7 +90,7 @@ def test_each_is_shown_with_what_accepting_changes_now(
     assert {c.before.value for c in link.diff.changes if c.before} == {
         c.after.value for c in link.diff.changes if c.after
     }
-    entry = next(one for one in kept(alice) if one.value == "Alice lives in Lyon")
+    entry = next(one for one in kept_in_demo(alice) if one.value == "Alice lives in Lyon")
     services.forget(at_door(alice), entry_id=entry.id)
     assert [p for _key, p in get_queue_item(at_door(alice), item_id=conflict.id).diff.problems] == [
         "gone"
@@ -160,7 +160,7 @@ def test_new_one_joins_a_memory_that_is_there_and_leaves_it_when_taken_back(
 
     review_decisions.merge(at_door(alice), item_id=one.id, into=into.key, value="Both in one")
 
-    [joined] = [entry for entry in kept(alice) if entry.key == into.key]
+    [joined] = [entry for entry in kept_in_demo(alice) if entry.key == into.key]
     assert (joined.value, joined.metadata["proofs"]) == ("Both in one", 2)
     assert values(alice) == {**before, into.key: "Both in one"}
     review_decisions.revert_decisions(at_door(alice), item_ids=[one.id])
@@ -184,7 +184,7 @@ def test_memory_with_odd_metadata_is_joined_all_the_same(
 
     review_decisions.merge(at_door(alice), item_id=one.id, into=into.key, value="Both in one")
 
-    [joined] = [entry for entry in kept(alice) if entry.key == into.key]
+    [joined] = [entry for entry in kept_in_demo(alice) if entry.key == into.key]
     assert [taken["id"] for taken in joined.metadata["merged_from"]] == [str(one.id)]
 
 
@@ -207,7 +207,7 @@ def test_many_are_decided_each_for_itself_and_what_changed_since_is_left(
     alice: Person, queue: dict[str, list[QueueItem]]
 ) -> None:
     everything = list_queue(at_door(alice)).items
-    entry = next(one for one in kept(alice) if one.value == "Alice lives in Lyon")
+    entry = next(one for one in kept_in_demo(alice) if one.value == "Alice lives in Lyon")
     services.forget(at_door(alice), entry_id=entry.id)
 
     done = review_decisions.accept_many(at_door(alice), item_ids=[one.id for one in everything])

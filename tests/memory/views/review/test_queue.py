@@ -14,7 +14,7 @@ from memory.services.review import review_decisions
 from memory.services.review.review_queue import QueueItem, count_queue, list_queue
 from memory.services.review.review_sample import add_sample_items
 from tests.memory.services.conftest import at_door
-from tests.memory.services.curating import kept, learns, proposals_of
+from tests.memory.services.curating import kept_in_demo, learns, proposals_of
 from tests.memory.services.test_review import taught
 from tests.support.cast import Cast, Person
 from tests.support.markup import markup_of
@@ -44,7 +44,7 @@ def at(item: UUID, act: str = "") -> str:
 
 
 def texts(person: Person) -> set[str]:
-    return {str(one.value) for one in kept(person) if one.tier != "quarantine"}
+    return {str(one.value) for one in kept_in_demo(person) if one.tier != "quarantine"}
 
 
 def test_empty_queue_says_what_it_is_and_fills_itself_with_a_sample(alice: Person) -> None:
@@ -55,8 +55,40 @@ def test_empty_queue_says_what_it_is_and_fills_itself_with_a_sample(alice: Perso
 
     filled = words_of(alice.client.post(f"{QUEUE}sample/", follow=True))
     assert filled.count("data-item ") == 6
-    assert "Sample items were added to your own memory" in filled
+    assert "Sample items were added to a demo memory that only you see" in filled
     assert re.search(r'id="memory-tab-review">6<', filled)
+
+
+def test_demo_memory_is_marked_and_removed_by_one_click_that_can_be_undone(alice: Person) -> None:
+    alice.client.post(f"{QUEUE}sample/")
+    before = texts(alice)
+    shown = words_of(alice.client.get(QUEUE))
+    assert "<strong>Demo memory</strong>" in shown
+    namespace_url = re.search(r'href="(/memory/namespaces/[^"]+)">Show<', shown)
+    assert namespace_url is not None
+    page = words_of(alice.client.get(namespace_url[1]))
+    assert '<h1 class="break">Demo memory</h1>' in page
+    for marked in (shown, page):
+        assert 'action="/memory/review/sample/remove/"' in marked
+    assert "Alice lives in Basel" not in words_of(alice.client.get("/memory/about/"))
+
+    removed = words_of(alice.client.post(f"{QUEUE}sample/remove/", follow=True))
+
+    assert "The demo memory was removed." in removed
+    assert "<strong>Demo memory</strong>" not in removed
+    assert (texts(alice), count_queue(at_door(alice))) == (set(), 0)
+    undo_url = re.search(r'action="(/memory/changes/[^"]+/undo/)"', removed)
+    assert undo_url is not None
+    restored = words_of(alice.client.post(undo_url[1], {"back": QUEUE}, follow=True))
+    assert "<strong>Demo memory</strong>" in restored
+    assert texts(alice) == before
+
+
+def test_removing_a_demo_memory_that_is_not_there_changes_nothing(alice: Person) -> None:
+    page = words_of(alice.client.post(f"{QUEUE}sample/remove/", follow=True))
+
+    assert "All caught up" in page
+    assert "The demo memory was removed." not in page
 
 
 def test_each_kind_is_shown_with_both_sides_and_why(
@@ -311,7 +343,7 @@ def test_what_was_changed_or_decided_since_is_said_and_can_only_be_rejected(
     alice: Person, queue: dict[str, QueueItem]
 ) -> None:
     conflict, new = queue["contradiction"], queue["add"]
-    target = next(one for one in kept(alice) if one.value == "Alice lives in Lyon")
+    target = next(one for one in kept_in_demo(alice) if one.value == "Alice lives in Lyon")
     alice.client.post(f"/memory/entries/{target.id}/forget/")
 
     page = words_of(alice.client.get(QUEUE, {"kind": "contradiction"}))
@@ -413,7 +445,7 @@ def test_queue_asks_as_often_for_six_as_for_three(
     whole = asked()
     kinds = ("link", "merge", "contradiction")
     review_decisions.reject_many(at_door(alice), item_ids=[queue[kind].id for kind in kinds])
-    assert (asked(), whole) == (34, 34)
+    assert (asked(), whole) == (35, 35)
 
 
 def test_refusal_stands_above_the_queue_and_not_in_its_place(
