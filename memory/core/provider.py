@@ -39,7 +39,7 @@ class NamespaceStore(Protocol):
       query with a ``concern`` after it.
     - Entries that don't hold at the query's moment are left out before they are ranked, so that they change no score, unless
       the query has a key or ``include_former``. ``memory.core.recall.selection.answer`` does so, and leaves out entries that
-      may enter no prompt if the query is ``for_prompt``.
+      may enter no prompt if the query is ``for_prompt``, and lessons if it ``leaves_out_lessons``.
     - An entry whose metadata names a ``group`` gets the next position in the group and keeps it. The position of a
       deleted entry stays empty. See ``memory.core.recall.ranking``.
     - A query with ``as_of`` returns the answer that it had at that moment.

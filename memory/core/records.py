@@ -4,13 +4,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 from memory.core.identifiers import normalize_key
 
 
 # A value can be any JSON that the author stored.
 Json = Any
+
+# The categories of what runs learned from their tasks: what was done, how it turned out, and what went wrong.
+LESSON_CATEGORIES: Final = frozenset({"execution", "result", "error"})
 
 
 class Tier(StrEnum):
@@ -130,6 +133,7 @@ class MemoryQuery:
 
     Without a key, only entries are returned that hold at the moment ``valid_at``, which is now or ``as_of`` if it isn't
     set. ``include_former`` returns all, whenever they hold. ``for_prompt`` leaves out entries that may enter no prompt.
+    ``without_lessons`` leaves out lessons of tasks, unless a key or a filter on the category asks for them.
 
     ``concern`` is the probability that the text concerns the person whose memory is searched. It sets a floor under what
     is found by meaning, unless there is a ``min_score``: see ``memory.core.recall.floor``. Without it there is none.
@@ -149,6 +153,7 @@ class MemoryQuery:
     include_former: bool = False
     for_prompt: bool = False
     concern: float | None = None
+    without_lessons: bool = False
 
     def __post_init__(self) -> None:
         if self.key is not None:
@@ -158,6 +163,10 @@ class MemoryQuery:
     def is_search(self) -> bool:
         return self.key is None and bool(self.query_text and self.query_text.strip())
 
+    @property
+    def leaves_out_lessons(self) -> bool:
+        return self.without_lessons and self.key is None and not _names_category(self.filter)
+
     def find_moment(self, now: datetime) -> datetime | None:
         """Return the moment at which an entry has to hold to be a result, or None if it need not hold.
 
@@ -166,3 +175,13 @@ class MemoryQuery:
         if self.include_former or self.key is not None:
             return None
         return self.valid_at or now
+
+
+def _names_category(raw_filter: Json) -> bool:
+    """Return whether a filter has a condition on the category."""
+    if isinstance(raw_filter, list | tuple):
+        return any(map(_names_category, raw_filter))
+    if not isinstance(raw_filter, Mapping):
+        return False
+    parts = (part for name, part in raw_filter.items() if name in ("$and", "$or", "$not"))
+    return "category" in raw_filter or any(map(_names_category, parts))

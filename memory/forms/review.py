@@ -83,7 +83,7 @@ class LearningRuleForm(forms.Form):
         label=_("Learn from finished runs"),
         required=False,
         help_text=_(
-            "After a run, what it learned is stored as memory and added to the prompts of similar runs."
+            "After a run, what it learned is stored as memory and added to the prompts of similar tasks and of agents, but not to those of chats."
         ),
     )
     review = forms.ChoiceField(

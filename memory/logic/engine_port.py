@@ -62,6 +62,7 @@ class EnginePort(ABC):
         min_score: float | None = None,
         valid_at: datetime | None = None,
         include_former: bool = False,
+        without_lessons: bool = False,
     ) -> list[MemoryEntry]:
         step = Step(scope, identity, origin, group_id)
         query = MemoryQuery(
@@ -75,6 +76,7 @@ class EnginePort(ABC):
             valid_at=valid_at,
             include_former=include_former,
             for_prompt=True,
+            without_lessons=without_lessons,
         )
         return await self.run(lambda: self._recall_with_facts(step, query, injected))
 

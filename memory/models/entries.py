@@ -177,6 +177,12 @@ class Entry(StateColumns, TenantModel):
                 condition=Q(deleted_at=None, prompt_use="never"),
                 name="memory_entry_in_no_prompt",
             ),
+            # What each recall for the prompt of a chat leaves out: the categories of ``LESSON_CATEGORIES``.
+            models.Index(
+                fields=("namespace",),
+                condition=Q(deleted_at=None, category__in=("error", "execution", "result")),
+                name="memory_entry_lessons",
+            ),
             models.Index(fields=("team", "source_run"), name="memory_entry_by_run"),
             # Every memory page counts the entries in quarantine.
             models.Index(

@@ -40,6 +40,10 @@ _FOR_PROMPT: Any = Field(
     None,
     description="Leaves out entries whose prompt_use is never. True if it is missing, but not for an API key with memory:serve.",
 )
+_WITHOUT_LESSONS: Any = Field(
+    False,
+    description="Leaves out what runs learned from their tasks, unless a key or a filter on the category asks for it.",
+)
 _ENTRY_ID: Final = f"^{ENTRY_ID_PATTERN}$"
 
 
@@ -222,6 +226,7 @@ class RecallIn(Body):
     valid_at: AwareDatetime | None = _VALID_AT
     include_former: bool = _INCLUDE_FORMER
     for_prompt: bool | None = _FOR_PROMPT
+    without_lessons: bool = _WITHOUT_LESSONS
 
 
 @with_fields_of(EntryContent, optional=True)

@@ -39,7 +39,10 @@ class Reminds:
     def __init__(self, *known: MemoryEntry) -> None:
         self.known, self.asked = known, list[str]()
 
-    async def remind(self, messages: Sequence[Message], origin: Origin) -> Reminder | None:
+    async def remind(
+        self, messages: Sequence[Message], origin: Origin, *, without_lessons: bool = False
+    ) -> Reminder | None:
+        self.without_lessons = without_lessons
         self.asked.append(f"{origin.node_id}: {messages[-1].text}")
         return Reminder("user", "sorting", self.known) if self.known else None
 

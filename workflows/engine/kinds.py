@@ -158,6 +158,11 @@ class NodeContext:
         return Origin(self.run_id, self.node_id, f"{self.run_id}:{self.node_id}:{rounds}")
 
     @property
+    def answers_chat(self) -> bool:
+        """Return whether the step works on a message of a chat and is no agent's: its prompts get no lessons of tasks."""
+        return self.parts is None and bool(self.pool.get(("sys", "query")))
+
+    @property
     def identity(self) -> Mapping[str, Json]:
         """Return the run's system variables, for ports that have no better source."""
         return {**self.pool.get_values(SYSTEM), "run_id": self.run_id}

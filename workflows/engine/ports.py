@@ -121,6 +121,7 @@ class MemoryPort(Protocol):
         valid_at: datetime
         | None = None,  # leaves out what didn't hold then; None: what doesn't now
         include_former: bool = False,  # leaves out nothing because it doesn't hold
+        without_lessons: bool = False,  # leaves out what runs learned from their tasks
     ) -> Sequence[MemoryHit]: ...
 
     async def store(
@@ -173,7 +174,9 @@ class Reminder:
 class ReminderPort(Protocol):
     """Searches for memories before a chat model is called, if the node did not recall any. It never raises."""
 
-    async def remind(self, messages: Sequence[Message], origin: Origin) -> Reminder | None: ...
+    async def remind(
+        self, messages: Sequence[Message], origin: Origin, *, without_lessons: bool = False
+    ) -> Reminder | None: ...
 
 
 @dataclass(frozen=True, slots=True)

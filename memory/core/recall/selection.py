@@ -16,6 +16,7 @@ from memory.core.recall.ranking import Text, rank_texts
 from memory.core.recall.scoring import ScoreParts, compute_recency
 from memory.core.recall.similarity import Nearness, compute_nearness
 from memory.core.records import (
+    LESSON_CATEGORIES,
     EntryContent,
     Json,
     MemoryEntry,
@@ -65,11 +66,13 @@ def answer(
 ) -> list[MemoryEntry]:
     """Return the entries that answer the query, best or newest first, at most ``top_k``.
 
-    ``candidates`` are visible and match the filter, in any order; those that don't hold, or may not enter a prompt, are
-    left out here. ``cosines`` compares each entry that has a vector with the question, by the entry's id.
+    ``candidates`` are visible and match the filter, in any order; those that don't hold, or may not enter the prompt,
+    are left out here. ``cosines`` compares each entry that has a vector with the question, by the entry's id.
     """
     if query.for_prompt:
         candidates = [each for each in candidates if each.prompt_use is not PromptUse.NEVER]
+    if query.leaves_out_lessons:
+        candidates = [each for each in candidates if each.category not in LESSON_CATEGORIES]
     moment = query.find_moment(now)
     holding = [entry for entry in candidates if moment is None or holds(entry, moment)]
     if query.is_search:

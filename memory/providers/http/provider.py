@@ -78,6 +78,8 @@ class HttpProvider(MemoryProvider):
             body["include_former"] = True
         if query.for_prompt:
             body["for_prompt"] = True
+        if query.without_lessons:
+            body["without_lessons"] = True
         response = self._send_request("POST", "recall", body)
         return [parse_entry(entry) for entry in get_member(response, "items", list)]
 

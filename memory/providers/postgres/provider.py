@@ -144,7 +144,11 @@ def search(namespace: Namespace, query: MemoryQuery, now: datetime) -> list[Memo
         hits = [rows.build_entry(hit, namespace.text)] if hit else []
         return answer(query, hits, now)
     visible_rows = rows.find_visible(
-        namespace, now, holding_at=query.find_moment(now), for_prompt=query.for_prompt
+        namespace,
+        now,
+        holding_at=query.find_moment(now),
+        for_prompt=query.for_prompt,
+        without_lessons=query.leaves_out_lessons,
     )
     if query.key is not None:
         visible_rows = visible_rows.filter(key=query.key)

@@ -17,7 +17,14 @@ from django.utils.translation import gettext as _
 from memory.core.entry_codec import CONTENT, get_columns, get_state
 from memory.core.errors import AlreadyExists, QuotaExceeded
 from memory.core.policy import MemorySecurityPolicy, check_room
-from memory.core.records import MemoryEntry, PromptUse, Source, StoreParams, Tier
+from memory.core.records import (
+    LESSON_CATEGORIES,
+    MemoryEntry,
+    PromptUse,
+    Source,
+    StoreParams,
+    Tier,
+)
 from memory.core.scopes import Scope, parse_namespace
 from memory.core.values import build_search_text, count_entry_bytes
 from memory.models import Entry, Group, Namespace, Revision
@@ -199,12 +206,15 @@ def find_visible(
     *,
     holding_at: datetime | None = None,
     for_prompt: bool = False,
+    without_lessons: bool = False,
 ) -> Entries:
-    """Return the entries that may be recalled: all, those that hold at a moment, or those that may enter a prompt."""
+    """Return the entries that may be recalled: all, or those that hold at a moment, may enter a prompt, are no lessons."""
     unexpired = Q(expires_at=None) | Q(expires_at__gt=now)
     visible = find_living(namespace).filter(unexpired).exclude(tier=Tier.QUARANTINE)
     if for_prompt:
         visible = visible.exclude(prompt_use=PromptUse.NEVER)
+    if without_lessons:
+        visible = visible.exclude(category__in=LESSON_CATEGORIES)
     return visible if holding_at is None else visible.filter(build_holding_condition(holding_at))
 
 

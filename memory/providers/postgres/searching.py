@@ -56,9 +56,7 @@ def search(namespace: Namespace, query: MemoryQuery, now: datetime) -> list[Memo
     """Return the living entries that match the query's text and hold, best first, each with its score."""
     question = parse_question(query.query_text or "", query.language)
     moment = query.find_moment(now)
-    postings, excluded = _load_postings(
-        namespace, question, now, moment, for_prompt=query.for_prompt
-    )
+    postings, excluded, has_former = _load_postings(namespace, question, now, moment, query)
     matching = _list_matching_numbers(namespace, query, now) if query.filter else None
     register = read_register(postings.pop(REGISTER, []), included=matching, excluded=excluded)
     cosines = vectors.compute_cosines(
@@ -70,7 +68,7 @@ def search(namespace: Namespace, query: MemoryQuery, now: datetime) -> list[Memo
     hits = _collect_hits(scores, register, matches, query.min_score)
     if query.recency_days is not None:
         hits.recency = _compute_recency(namespace, query.recency_days, hits.slots, now)
-    former = _list_former(namespace, query, now, moment) if moment and excluded else ()
+    former = _list_former(namespace, query, now, moment) if moment and has_former else ()
     return select_relevant(query, _build_answer(namespace, query, scores, hits), former)
 
 
@@ -98,22 +96,31 @@ def _load_postings(
     question: Question,
     now: datetime,
     moment: datetime | None,
-    *,
-    for_prompt: bool,
-) -> tuple[dict[str, list[Block]], list[int]]:
+    query: MemoryQuery,
+) -> tuple[dict[str, list[Block]], list[int], bool]:
     """Return the blocks of the register and of each term of the question, and the numbers of the entries to leave out:
-    expired ones, with a ``moment`` those that don't hold then, and for a prompt those that may enter none.
+    expired ones, with a ``moment`` those that don't hold then, and those that may not enter the prompt of the query. Also
+    return whether any of them holds no more.
     """
     terms = [REGISTER, *question.terms, *question.marks]
     postings: dict[str, list[Block]] = defaultdict(list)
-    excluded = []
-    params = build_postings_params(namespace, terms, now, moment, for_prompt=for_prompt)
+    excluded: list[int] = []
+    has_former = False
+    params = build_postings_params(
+        namespace,
+        terms,
+        now,
+        moment,
+        for_prompt=query.for_prompt,
+        without_lessons=query.leaves_out_lessons,
+    )
     for term, block, block_bytes in fetch_rows(QUERIES["postings"], params):
         if term is None:
             excluded.append(block)  # of an entry to leave out, this is the number
+            has_former = has_former or block_bytes is not None
         else:
             postings[term].append((block, block_bytes))
-    return dict(postings), excluded
+    return dict(postings), excluded, has_former
 
 
 def build_postings_params(
@@ -123,10 +130,11 @@ def build_postings_params(
     moment: datetime | None,
     *,
     for_prompt: bool = False,
+    without_lessons: bool = False,
 ) -> tuple[Any, ...]:
     """Return the parameters of the query ``postings``. Without a ``moment``, no entry is left out for its validity."""
     pk = namespace.pk
-    return (pk, terms, pk, now, pk, moment, pk, moment, for_prompt, pk)
+    return (pk, terms, pk, now, pk, moment, pk, moment, for_prompt, pk, without_lessons, pk)
 
 
 def _list_matching_numbers(namespace: Namespace, query: MemoryQuery, now: datetime) -> list[int]:

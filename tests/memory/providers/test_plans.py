@@ -53,6 +53,7 @@ LEFT_OUT = {
     ("memory_entry", "memory_entry_former"),
     ("memory_entry", "memory_entry_future"),
     ("memory_entry", "memory_entry_in_no_prompt"),
+    ("memory_entry", "memory_entry_lessons"),
 }
 
 
@@ -85,7 +86,12 @@ def test_question_reads_its_terms_alone(crowded: Cast) -> None:
         nodes = plan(
             searching.QUERIES["postings"],
             *searching.build_postings_params(
-                namespace, [REGISTER, "w7"], timezone.now(), timezone.now(), for_prompt=True
+                namespace,
+                [REGISTER, "w7"],
+                timezone.now(),
+                timezone.now(),
+                for_prompt=True,
+                without_lessons=True,
             ),
         )
 

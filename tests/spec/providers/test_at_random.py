@@ -13,7 +13,14 @@ import pytest
 
 from memory.core.errors import QuotaExceeded
 from memory.core.policy import MemorySecurityPolicy
-from memory.core.records import MemoryEntry, MemoryQuery, PromptUse, StoreParams, Tier
+from memory.core.records import (
+    LESSON_CATEGORIES,
+    MemoryEntry,
+    MemoryQuery,
+    PromptUse,
+    StoreParams,
+    Tier,
+)
 from memory.core.scopes import resolve_namespace
 from tests.spec.providers.conftest import Make, Memory, Ticking, make_in_memory
 from tests.spec.providers.test_agreement import at
@@ -71,6 +78,7 @@ def _stored(chance: random.Random, place: str) -> dict[str, Any]:
         "valid_from": chance.choice([None, None, at(0), at(chance.randint(0, 40))]),
         "valid_until": chance.choice([None, None, at(chance.randint(41, 60))]),
         "prompt_use": chance.choice([*PromptUse]),
+        "category": chance.choice(["fact", "fact", *sorted(LESSON_CATEGORIES)]),
     }  # fmt: skip
 
 
@@ -86,6 +94,7 @@ def _asked(chance: random.Random, _place: str) -> dict[str, Any]:
         "valid_at": chance.choice([None, None, at(chance.randint(0, 70))]),
         "include_former": chance.random() < 0.2,
         "for_prompt": chance.random() < 0.3,
+        "without_lessons": chance.random() < 0.3,
     }
 
 
@@ -152,7 +161,7 @@ def _seen(entry: MemoryEntry) -> Any:
         *(entry.key, entry.value, dict(entry.metadata), entry.score, dict(entry.explain)),
         *(entry.tier, entry.revision, entry.position),
         *(entry.created_at, entry.updated_at, entry.expires_at),
-        *(entry.valid_from, entry.valid_until, entry.prompt_use),
+        *(entry.valid_from, entry.valid_until, entry.prompt_use, entry.category),
     )
 
 

@@ -40,7 +40,9 @@ class RunReminder:
         self._rule: memory_app.LearningRule | None = None
         self._lock = asyncio.Lock()
 
-    async def remind(self, messages: Sequence[Message], origin: Origin) -> Reminder | None:
+    async def remind(
+        self, messages: Sequence[Message], origin: Origin, *, without_lessons: bool = False
+    ) -> Reminder | None:
         """Return the memories for a prompt, or None without any. An error of the memory is only logged."""
         try:
             rule = await self._load_rule()
@@ -54,6 +56,7 @@ class RunReminder:
                 query_text=question,
                 top_k=MAX_INJECTED,
                 injected=True,
+                without_lessons=without_lessons,
             )
         except (DatabaseError, EngineFault, memory_app.MemoryFault) as error:
             log.warning("not_reminded", extra={"run": str(self._claim.run_id), "why": str(error)})

@@ -242,7 +242,9 @@ async def _add_reminder(prompt: Prompt, ctx: NodeContext) -> Prompt:
     """Add the memories of earlier runs that the application's reminder provides, if there is one."""
     if ctx.ports.reminder is None:
         return prompt
-    reminder = await ctx.ports.reminder.remind(prompt.messages, ctx.origin)
+    reminder = await ctx.ports.reminder.remind(
+        prompt.messages, ctx.origin, without_lessons=ctx.answers_chat
+    )
     if reminder is None:
         return prompt
     record_untrusted_hits(ctx, reminder.hits)

@@ -128,6 +128,7 @@ async def recall_entries(
         origin=origin or ctx.origin,
         filter=filter,
         injected=injected,
+        without_lessons=ctx.answers_chat,
     )
     hits = await recall(
         key=key, query_text=query, top_k=top_k, recency_days=recency_days, min_score=min_score

@@ -187,6 +187,7 @@ async def _retrieve(
             group_id=group_id,
             recency_days=config.recency_days if text else None,
             min_score=config.min_score if text else None,
+            without_lessons=ctx.answers_chat,
         )
         withheld = getattr(hits, "withheld", None)
         left_out.extend(list_left_out(hits))
