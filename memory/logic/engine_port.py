@@ -9,8 +9,9 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TypeVar
 
+from memory.core.errors import NotFound
 from memory.core.recall.floor import build_found
-from memory.core.records import Json, MemoryEntry, MemoryQuery
+from memory.core.records import Json, MemoryEntry, MemoryQuery, PromptUse
 from memory.core.scopes import Scope, check_target
 from memory.logic.conversations.conversation_requests import (
     ConversationRequest,
@@ -189,7 +190,7 @@ class EnginePort(ABC):
         accepts: MetadataFilter | None = None,
     ) -> Sequence[PageHit]:
         step = Step(scope, identity, origin)
-        search = PageQuery(query, top_k, min_score, tuple(tags), accepts=accepts)
+        search = PageQuery(query, top_k, min_score, tuple(tags), accepts=accepts, for_prompt=True)
         texts = parse_knowledge_bases(namespaces)
         return await self.run(lambda: self._find_pages(step, search, texts))
 
@@ -223,7 +224,11 @@ class EnginePort(ABC):
     ) -> WikiResult:
         step, arguments = Step(scope, identity, origin), self._redact(dict(arguments))
         parsed = parse_action(action)
-        return await self.run(lambda: self._maintain_wiki(step, parsed, arguments))
+        result = await self.run(lambda: self._maintain_wiki(step, parsed, arguments))
+        is_read = parsed is WikiAction.READ
+        if is_read and any(entry.prompt_use is PromptUse.NEVER for entry in result.entries):
+            raise NotFound(f"Page {arguments.get('page')} may enter no prompt.")
+        return result
 
     @abstractmethod
     def _recall(self, step: Step, query: MemoryQuery, injected: bool) -> list[MemoryEntry]:

@@ -153,7 +153,7 @@ class ProviderPort(EnginePort):
         return [self._describe_knowledge_base(text) for text in namespaces]
 
     def _describe_knowledge_base(self, namespace: str) -> NamedKnowledgeBase:
-        entries = list_page_entries(self._entries, namespace, include_former=False)
+        entries = list_page_entries(self._entries, namespace, include_former=False, for_prompt=True)
         titles = sorted(from_entry(entry).title for entry in entries)[:MAX_TITLES]
         exists = bool(entries) or namespace == TEAM_KNOWLEDGE
         return NamedKnowledgeBase(namespace, get_plain_name(namespace), tuple(titles), exists)

@@ -18,11 +18,21 @@ CHOICES: Final = (PromptUse.ALWAYS, PromptUse.RELEVANT, PromptUse.NEVER)
 
 @register.inclusion_tag("memory/access/_prompt_use.html", takes_context=True)
 def prompt_use_form(
-    context: Mapping[str, Any], entry: Usable, url: str, target: str = "", shape: str = ""
+    context: Mapping[str, Any],
+    entry: Usable,
+    url: str,
+    target: str = "",
+    shape: str = "",
+    *,
+    is_pinnable: bool = True,
 ) -> dict[str, Any]:  # what the templates have
-    """Show a button for each choice. With a ``target`` HTMX replaces it by the ``shape`` that the view renders."""
+    """Show a button for each choice. With a ``target`` HTMX replaces it by the ``shape`` that the view renders.
+
+    What ``is_pinnable`` may be in a profile: not messages and pages.
+    """
     used = get_prompt_use(entry)
-    choices = [(str(use), PromptUseChoice(use).label, use is used) for use in CHOICES]
+    offered = [use for use in CHOICES if is_pinnable or use is not PromptUse.ALWAYS]
+    choices = [(str(use), PromptUseChoice(use).label, use is used) for use in offered]
     is_default = PromptUse(entry.prompt_use) is PromptUse.AUTO
     return {
         "url": url,

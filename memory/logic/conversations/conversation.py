@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from memory.core.provider import Clock, NamespaceStore, utc_now
-from memory.core.records import Json, MemoryEntry, MemoryQuery, Source, StoreParams
+from memory.core.records import Json, MemoryEntry, MemoryQuery, PromptUse, Source, StoreParams
 from memory.core.scopes import Scope, resolve_namespace
 from memory.logic.conversations.folding import (
     Fold,
@@ -35,6 +35,7 @@ from memory.logic.conversations.messages import (
 from memory.logic.conversations.summary import ExtractiveSummariser, Summariser
 from memory.logic.entries.origins import get_untrusted_origin
 from memory.logic.ports import NewId
+from memory.logic.profile import keep_prompt_use
 
 
 KEY_PREFIX = "history:"  # of the keys of messages, summary and folds
@@ -91,6 +92,10 @@ class ConversationMemory:
         entries = self._read_entries | self._written_entries
         keys = map(build_message_key, messages)
         return tuple(entries[key] for key in keys if key in entries)
+
+    def select_usable(self, messages: Iterable[Message]) -> list[Message]:
+        """Return the messages without those that may enter no prompt."""
+        return [each for each in messages if self._may_enter_prompts(build_message_key(each))]
 
     def add_message(self, message: Message) -> Message:
         """Add the message, and return it with its id and time. The result of a folded call is folded at once."""
@@ -149,7 +154,8 @@ class ConversationMemory:
     def _build_history(
         self, messages: Sequence[Message], summary: str, origin: str
     ) -> tuple[Message, ...]:
-        if not summary:
+        messages = self.select_usable(messages)
+        if not summary or not self._may_enter_prompts(_SUMMARY):
             return tuple(messages)
         instructions = [message for message in messages if message.role is Role.SYSTEM]
         dialogue = [message for message in messages if message.role is not Role.SYSTEM]
@@ -197,6 +203,7 @@ class ConversationMemory:
 
     def _summarise(self, previous_summary: str, origin: str, dropped: Sequence[Message]) -> str:
         """Update the summary and return its author. If a model fails, extracted sentences are the summary."""
+        dropped = self.select_usable(dropped)
         if self._summariser is None or not dropped:
             return "cut"
         author = self._summariser.name
@@ -244,7 +251,16 @@ class ConversationMemory:
             category=category,
             source=self._source,
         )
+        params = keep_prompt_use(params, self._find_entry(key))
         self._written_entries[key] = self._entries.store(params)
+
+    def _find_entry(self, key: str) -> MemoryEntry | None:
+        """Return the entry as it was last read or written here."""
+        return self._written_entries.get(key) or self._read_entries.get(key)
+
+    def _may_enter_prompts(self, key: str) -> bool:
+        entry = self._find_entry(key)
+        return entry is None or entry.prompt_use is not PromptUse.NEVER
 
     def _delete_entry(self, key: str) -> None:
         self._written_entries.pop(key, None)
@@ -259,6 +275,7 @@ class ConversationMemory:
         entries = self._entries.recall(MemoryQuery(self.namespace, key=_SUMMARY))
         if not entries:
             return "", ""
+        self._read_entries[_SUMMARY] = entries[0]
         return str(entries[0].value), get_untrusted_origin(entries[0].metadata)
 
     def _load_entries(self, prefix: str) -> list[MemoryEntry]:

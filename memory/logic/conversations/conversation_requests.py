@@ -144,16 +144,17 @@ def _append(request: ConversationRequest, memory: ConversationMemory) -> Convers
     ]
     held_entries = tuple(memory.store_quarantined(params) for params in quarantined if params)
     after, present = memory.read_view(), (*before.messages, *added)
-    removed_ids = {message.id for message in present} - {message.id for message in after.messages}
+    remaining_ids = {message.id for message in after.messages}
+    removed = [message for message in present if message.id not in remaining_ids]
     return ConversationResult(
         messages=tuple(map(to_json, after.history)),
         summary=after.summary,
         tokens=after.tokens,
         count=len(after.messages),
-        removed_count=len(removed_ids),
+        removed_count=len({message.id for message in removed}),
         entries=memory.get_entries(added),
         held_entries=held_entries,
-        removed=tuple(to_json(message) for message in present if message.id in removed_ids),
+        removed=tuple(map(to_json, memory.select_usable(removed))),
         previous_summary=before.summary,
     )
 

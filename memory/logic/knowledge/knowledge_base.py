@@ -151,11 +151,12 @@ class KnowledgeStore:
     def store_page(self, page: KnowledgePage) -> KnowledgePage:
         """Store a new or an existing page with its times; missing times are set to now.
 
-        When it holds stays as it was last read.
+        When it holds, and whether it enters prompts, stays as it was last read.
         """
         params = self.build_params(page)
         if (entry := self.entries_by_key.get(params.key)) is not None:
-            params = replace(params, **get_state(entry, VALIDITY))
+            validity = get_state(entry, VALIDITY)
+            params = replace(params, **validity, prompt_use=entry.prompt_use)
         return self._read_page(self._entries.store(params))
 
     def _read_page(self, entry: MemoryEntry) -> KnowledgePage:
@@ -164,11 +165,19 @@ class KnowledgeStore:
 
 
 def list_page_entries(
-    store: NamespaceStore, namespace: str, *, include_former: bool = True
+    store: NamespaceStore,
+    namespace: str,
+    *,
+    include_former: bool = True,
+    for_prompt: bool = False,
 ) -> list[MemoryEntry]:
-    """Return the entries of a namespace that are pages: all, or those that hold now."""
-    is_page_query = {"category": PAGE_CATEGORY}
-    query = MemoryQuery(namespace, filter=is_page_query, include_former=include_former)
+    """Return the entries of a namespace that are pages: all, or those that hold now, or that may enter a prompt."""
+    query = MemoryQuery(
+        namespace,
+        filter={"category": PAGE_CATEGORY},
+        include_former=include_former,
+        for_prompt=for_prompt,
+    )
     return [entry for entry in store.recall(query) if is_page(entry)]
 
 

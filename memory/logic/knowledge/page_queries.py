@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from memory.core.recall.similarity import Nearness
 from memory.core.recall.tokens import DEFAULT_LANGUAGE
-from memory.core.records import Json, MemoryEntry
+from memory.core.records import Json, MemoryEntry, PromptUse
 from memory.logic.knowledge.page_metadata import build_page_metadata, describe_source
 from memory.logic.knowledge.pages import KnowledgePage, from_entry
 from memory.logic.knowledge.retriever import RetrieverConfig, ScoredItem, rank_pages
@@ -22,7 +22,10 @@ MetadataFilter = Callable[[Mapping[str, Json]], bool]
 
 @dataclass(frozen=True, slots=True)
 class PageQuery:
-    """A search for pages. With ``tags``, only pages with at least one of them match; ``accepts`` filters by metadata."""
+    """A search for pages. With ``tags``, only pages with at least one of them match; ``accepts`` filters by metadata.
+
+    ``for_prompt`` leaves out pages that may enter no prompt.
+    """
 
     text: str
     max_results: int = 20
@@ -30,6 +33,7 @@ class PageQuery:
     tags: tuple[str, ...] = ()
     language: str = DEFAULT_LANGUAGE
     accepts: MetadataFilter | None = None
+    for_prompt: bool = False
 
     @property
     def is_filtered(self) -> bool:
@@ -93,7 +97,11 @@ def search_pages(
     """
     if not query.text.strip():
         return ()
-    entries_by_address = {(entry.namespace, entry.key): entry for entry in entries}
+    entries_by_address = {
+        (entry.namespace, entry.key): entry
+        for entry in entries
+        if not (query.for_prompt and entry.prompt_use is PromptUse.NEVER)
+    }
     pages = {address: from_entry(entry) for address, entry in entries_by_address.items()}
     # The ranking knows pages by their ids, which pages of two namespaces may share.
     addresses = {

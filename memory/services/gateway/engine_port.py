@@ -143,6 +143,7 @@ class RunMemory(EnginePort):
             min_score=search.min_score,
             tags=search.tags,
             accepts=search.accepts,
+            for_prompt=search.for_prompt,
         )
 
     def _list_knowledge_bases(

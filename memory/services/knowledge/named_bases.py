@@ -69,7 +69,9 @@ def _list_titles(access: NamespaceAccess) -> tuple[str, ...]:
     """Return the titles of the pages that changed last, of those that hold now."""
     if access.target.row is None:
         return ()
-    visible = rows.find_visible(access.target.row, access.now, holding_at=access.now)
+    visible = rows.find_visible(
+        access.target.row, access.now, holding_at=access.now, for_prompt=True
+    )
     pages = visible.filter(category=PAGE_CATEGORY, key__startswith=build_page_key(""))
     titles = pages.order_by("-updated_at").values_list(KeyTextTransform("title", "value"))
     return tuple(title for (title,) in titles[:MAX_TITLES])

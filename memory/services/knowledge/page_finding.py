@@ -52,10 +52,21 @@ def find_pages(
     min_score: float = 0.1,
     tags: Sequence[str] = (),
     accepts: MetadataFilter | None = None,
+    for_prompt: bool = False,
 ) -> tuple[PageHit, ...]:
-    """Return the pages that match the query by their words or their meaning, best first."""
+    """Return the pages that match the query by their words or their meaning, best first.
+
+    Keys never find what may enter no prompt, because their results may be put into one.
+    """
     check_search(top_k, min_score)
-    page_query = PageQuery(query, top_k, min_score, tuple(tags), accepts=accepts)
+    page_query = PageQuery(
+        query,
+        top_k,
+        min_score,
+        tuple(tags),
+        accepts=accepts,
+        for_prompt=for_prompt or caller.principal.kind != "user",
+    )
     text_query = MemoryQuery("", query_text=query)
     with open_for_query(caller, text_query, scope=scope, namespace=namespace) as (access, embedded):
         return _search_opened([access], page_query, embedded)

@@ -52,7 +52,10 @@ def search_all_pages(
             entries += _search_candidates(caller, row, query)
         except MemoryFault:  # refused by the policy or deleted since
             is_all = False
-    hits = search_pages(PageQuery(query, top_k, min_score, tuple(tags)), entries)
+    # The results of keys may be put into prompts.
+    for_prompt = caller.principal.kind != "user"
+    page_query = PageQuery(query, top_k, min_score, tuple(tags), for_prompt=for_prompt)
+    hits = search_pages(page_query, entries)
     hit_namespaces = {hit.entry.namespace for hit in hits}
     namespaces_by_text = {row.text: row for row in namespaces if row.text in hit_namespaces}
     return PageSearchResults(hits, namespaces_by_text, is_all)

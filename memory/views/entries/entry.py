@@ -131,6 +131,8 @@ def _show_entry(
     conflict: Sequence[DiffSegment] = (),
 ) -> HttpResponse:
     before = parse_revision(request.GET.get("before", ""))
+    is_page = is_page_row(row) and not row.is_forgotten
+    is_message = row.key.startswith(KEY_PREFIX)
     context = {
         "entry": row,
         "details": build_details(get_principal(request), row, before),
@@ -140,8 +142,9 @@ def _show_entry(
         "form": form,
         "conflict": conflict,
         "is_text": isinstance(row.value, str),
-        "is_page": is_page_row(row) and not row.is_forgotten,
-        "is_message": row.key.startswith(KEY_PREFIX),
+        "is_page": is_page,
+        "is_message": is_message,
+        "is_pinnable": not (is_page or is_message),
         "may_write": is_allowed(request, "write", row.namespace),
         "may_forget": is_allowed(request, "forget", row.namespace),
         "undoable": find_undoable_change(request),

@@ -111,3 +111,22 @@ def test_page_of_an_entry_shows_the_choice_and_its_history(alice: Person) -> Non
     assert "Use in prompts" in page
     assert "By what it is" in page  # the change, in the history
     assert page.count('aria-pressed="true"') == 1
+
+
+@pytest.mark.parametrize("kind", ["page", "message"])
+def test_page_and_message_have_the_two_choices_that_apply_to_them(alice: Person, kind: str) -> None:
+    caller = in_run(alice, conversation_id="c1")
+    if kind == "page":
+        pages = [{"title": "Hours", "content": "Nine to five."}]
+        (written,) = services.write_pages(caller, scope="user", pages=pages)
+        entry = written.entry
+    else:
+        messages = [{"role": "user", "content": "Hello there."}]
+        (entry,) = services.converse(caller, action="append", messages=messages).entries
+
+    post(alice, entry, "never", "")
+
+    page = markup_of(alice.client.get(f"/memory/entries/{entry.id}/"))
+    assert page.count('name="use"') == 2
+    assert 'value="always"' not in page
+    assert read_use(entry, alice) == "never"
