@@ -127,6 +127,10 @@ class Host(Protocol):
         """Return the ids of the accounts and of the API key that take part in a conversation or run, if it exists."""
         ...
 
+    def list_subjects(self, team_id: UUID, run_ids: Iterable[str]) -> Mapping[str, str]:
+        """Return for whom each of these runs is, without runs that don't exist or are for nobody."""
+        ...
+
     def list_deleted_runs(self, principal: Principal, run_ids: Iterable[str]) -> frozenset[str]:
         """Return which of these runs are in none of the principal's teams any more."""
         ...

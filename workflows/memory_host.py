@@ -70,6 +70,11 @@ class WorkflowsHost:
             return frozenset(filter(None, owners.first() or ()))
         return frozenset()
 
+    def list_subjects(self, team_id: UUID, run_ids: Iterable[str]) -> dict[str, str]:
+        runs = Run.objects.unscoped().filter(team_id=team_id, pk__in=_parse_uuids(run_ids))
+        subjects = runs.exclude(subject="").values_list("pk", "subject")
+        return {str(pk): subject for pk, subject in subjects}
+
     def list_deleted_runs(self, principal: Principal, run_ids: Iterable[str]) -> frozenset[str]:
         ids = {str(pk): text for text in run_ids for pk in _parse_uuids([text])}
         rows = Run.objects.unscoped().filter(team_id__in=principal.team_ids, pk__in=list(ids))

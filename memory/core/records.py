@@ -92,6 +92,14 @@ class MemoryEntry(EntryState):
 
 
 @dataclass(frozen=True, slots=True)
+class NotedEntry(MemoryEntry):
+    """An entry with what a prompt says beside it: who said it, and what disagrees with it until a person decides."""
+
+    speaker: str = ""
+    disagrees_with: tuple[MemoryEntry, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class StoreParams(EntryContent):
     """The parameters of a ``store`` call."""
 

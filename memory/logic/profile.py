@@ -8,7 +8,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
-from memory.core.records import Json, MemoryEntry, MemoryQuery, PromptUse, StoreParams
+from memory.core.records import (
+    Json,
+    MemoryEntry,
+    MemoryQuery,
+    NotedEntry,
+    PromptUse,
+    StoreParams,
+)
 from memory.core.values import to_compact_json
 from memory.logic.conversations.messages import estimate_tokens
 from memory.logic.entries.origins import get_untrusted_origin
@@ -80,18 +87,24 @@ def build_profile_query(namespace: str) -> MemoryQuery:
 def build_profile(hits: Iterable[MemoryEntry]) -> Profile:
     """Return the profile of these entries: first what the person pinned, the newest first, then what belongs there by itself.
 
-    An entry that doesn't fit is left out, and a shorter one behind it may still be in.
+    An entry that doesn't fit is left out, and a shorter one behind it may still be in. One that others disagree with brings
+    them along.
     """
     entries: list[MemoryEntry] = []
     left_out: list[MemoryEntry] = []
+    shown_ids: set[str] = set()
     tokens = HEADING_TOKENS
     candidates = [hit for hit in hits if get_prompt_use(hit) is PromptUse.ALWAYS]
     for entry in sorted(candidates, key=_get_rank):
-        size = _count_tokens(entry.value)
+        if entry.id in shown_ids:
+            continue  # it stands beside the one that it disagrees with
+        others = entry.disagrees_with if isinstance(entry, NotedEntry) else ()
+        size = sum(_count_tokens(each.value) for each in (entry, *others))
         if tokens + size > MAX_TOKENS:
             left_out.append(entry)
             continue
         tokens += size
+        shown_ids |= {each.id for each in others}
         entries.append(replace(entry, score=None, explain={ALWAYS_PART: 1.0}))
     return Profile(tuple(entries), tuple(left_out), tokens if entries else 0)
 

@@ -42,6 +42,7 @@ class FakeHost:
     names: Mapping[tuple[str, str], str] = field(default_factory=dict)
     participants: Mapping[tuple[str, str], frozenset[UUID]] = field(default_factory=dict)
     runs: Mapping[str, RunDescription] = field(default_factory=dict)
+    subjects: Mapping[str, str] = field(default_factory=dict)  # of runs
     deleted_runs: Collection[str] = ()
     team_runs: Sequence[TeamRun] = ()
     ended: Sequence[str] = ()
@@ -63,6 +64,9 @@ class FakeHost:
 
     def list_participants(self, team_id: UUID, scope: str, key: str) -> frozenset[UUID]:
         return self.participants.get((scope, key), frozenset())
+
+    def list_subjects(self, team_id: UUID, run_ids: Iterable[str]) -> Mapping[str, str]:
+        return {run_id: self.subjects[run_id] for run_id in run_ids if run_id in self.subjects}
 
     def list_deleted_runs(self, principal: Principal, run_ids: Iterable[str]) -> frozenset[str]:
         return frozenset(run_id for run_id in run_ids if run_id in self.deleted_runs)

@@ -98,7 +98,13 @@ class RunMemory(EnginePort):
         return find_judge()
 
     def _recall(self, step: Step, query: MemoryQuery, injected: bool) -> list[MemoryEntry]:
-        return recall_query(self._build_caller(step), query, scope=step.scope, injected=injected)
+        return recall_query(
+            self._build_caller(step),
+            query,
+            scope=step.scope,
+            injected=injected,
+            with_notes=True,
+        )
 
     def _recall_profile(self, step: Step, injected: bool) -> Profile:
         return recall_profile(self._build_caller(step), injected=injected)

@@ -10,6 +10,7 @@ from memory.policies import load_rules
 from memory.services.access.pause_state import WithheldEntries
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import open_namespace
+from memory.services.recall.prompt_notes import add_notes, list_shown
 from memory.services.recall.recall import record_reads
 
 
@@ -32,9 +33,11 @@ def _recall_profile(caller: MemoryCaller, injected: bool) -> Profile:
         access.detail.update(keys=0, injected=injected, profile=True)
         if access.is_withheld:
             return Profile(withheld=WithheldEntries.withheld)
-        profile = build_profile(access.open_store().recall(build_profile_query(access.text)))
+        query = build_profile_query(access.text)
+        entries = access.open_store().recall(query)
+        profile = build_profile(add_notes(access, query, entries))
         access.detail.update(keys=len(profile.entries), left_out=len(profile.left_out))
-        record_reads(access, profile.entries, injected=injected)
+        record_reads(access, list_shown(profile.entries), injected=injected)
         return profile
 
 

@@ -22,6 +22,7 @@ from memory.services.access.pause_state import WithheldEntries
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import authorize, hash_key, open_namespace
 from memory.services.gateway.namespace_access import NamespaceAccess
+from memory.services.recall.prompt_notes import add_notes, list_shown
 
 
 QUERIES: Final = read_queries("memory/sql/queries/reads.sql")
@@ -33,11 +34,19 @@ def recall(
     scope: str | None = None,
     namespace: str | None = None,
     injected: bool = False,
+    with_notes: bool = False,
     **fields: Any,  # of MemoryQuery
 ) -> list[MemoryEntry]:
     """Return the entries with the key, or those that match the text, or without both the newest."""
     query = MemoryQuery("", **fields)
-    return recall_query(caller, query, scope=scope, namespace=namespace, injected=injected)
+    return recall_query(
+        caller,
+        query,
+        scope=scope,
+        namespace=namespace,
+        injected=injected,
+        with_notes=with_notes,
+    )
 
 
 @retry_on_conflict
@@ -48,16 +57,19 @@ def recall_query(
     scope: str | None = None,
     namespace: str | None = None,
     injected: bool = False,
+    with_notes: bool = False,
 ) -> list[MemoryEntry]:
     """Answer the query in the namespace of the scope, or in the one with this name.
 
     ``injected`` marks a recall whose entries are added to a prompt. While the person has paused recalling, the result is
-    ``WithheldEntries``.
+    ``WithheldEntries``. ``with_notes`` adds what a prompt says beside the entries, and what disagrees with them.
     """
     with open_for_query(caller, query, scope=scope, namespace=namespace) as (access, query):
         entries: list[MemoryEntry] = access.open_store().recall(query)
         if access.is_withheld:
             entries = WithheldEntries()
+        elif with_notes:
+            entries = add_notes(access, query, entries)
         if query.key is not None:
             access.detail["key"] = hash_key(query.key)
         if query.as_of is not None:
@@ -69,7 +81,7 @@ def recall_query(
         if query.meaning is not None and not query.meaning.vector:
             access.detail["meaning"] = "no answer"
         access.detail.update(keys=len(entries), injected=injected)
-        record_reads(access, entries, injected=injected)
+        record_reads(access, list_shown(entries), injected=injected)
         return entries
 
 

@@ -50,6 +50,7 @@ from memory.services.gateway.engine_port import LoadCaller, RunMemory
 from memory.services.gateway.gateway import hash_key, open_namespace
 from memory.services.gateway.namespace_access import NamespaceAccess
 from memory.services.knowledge.page_finding import load_names
+from memory.services.recall.prompt_notes import add_notes, list_shown
 from memory.services.recall.recall import record_reads
 from memory.services.sandbox.dry_run import DryRunChanges, DryRunStore, Ledger
 
@@ -83,8 +84,9 @@ class SandboxMemory(RunMemory):
             if access.is_withheld:
                 return WithheldEntries()
             entries = copy.recall(replace(query, namespace=access.text))
+            entries = add_notes(access, query, entries)
             access.detail["keys"] = len(entries)
-            record_reads(access, copy.list_unchanged(entries), injected=injected)
+            record_reads(access, copy.list_unchanged(list_shown(entries)), injected=injected)
             return entries
 
     def _recall_profile(self, step: Step, injected: bool) -> Profile:
@@ -92,9 +94,11 @@ class SandboxMemory(RunMemory):
             access.detail.update(keys=0, injected=injected, sandbox=True, profile=True)
             if access.is_withheld:
                 return Profile(withheld=WithheldEntries.withheld)
-            profile = build_profile(copy.recall(build_profile_query(access.text)))
+            query = build_profile_query(access.text)
+            profile = build_profile(add_notes(access, query, copy.recall(query)))
             access.detail["keys"] = len(profile.entries)
-            record_reads(access, copy.list_unchanged(profile.entries), injected=injected)
+            shown = list_shown(profile.entries)
+            record_reads(access, copy.list_unchanged(shown), injected=injected)
             return profile
 
     def _propose(self, step: Step, message: str) -> Proposal:

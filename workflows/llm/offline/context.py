@@ -26,7 +26,7 @@ PROMPT = 1  # written into the prompt
 _CONTEXT_HEADING = re.compile(r"^\s*\[(?:memory context|profile)\]\s*$", re.IGNORECASE)
 _CONTEXT_NOTE = re.compile(r"^\s*\(.*\)\s*$")
 _CONTEXT_LINE = re.compile(
-    r"^\s*[-*]\s+(?:(?P<key>[^:\x22\n][^:\n]{0,119}?)(?: \(\d{4}-\d\d-\d\d\))?(?: \(from outside\))?"
+    r"^\s*[-*]\s+(?:(?P<key>[^:\x22\n][^:\n]{0,119}?)(?: \([^()\n]*\d{4}\))?(?: \(from outside\))?"
     r"(?: \(relevance: -?[\d.]+\))?:\s+)?"
     r"(?P<value>.+)$"
 )

@@ -86,7 +86,7 @@ def test_entries_whose_key_tells_nothing_stand_quoted_under_their_date() -> None
     assert render_memories(hits).splitlines() == [
         "[Memory Context]",
         DATA_NOTE,
-        f'- 2026-11-22: "{value}"',
+        f'- 22 Nov 2026: "{value}"',
         "- drink: green tea",
     ]
 
@@ -94,7 +94,7 @@ def test_entries_whose_key_tells_nothing_stand_quoted_under_their_date() -> None
 def test_words_from_outside_keep_their_own_note_also_beside_dated_entries() -> None:
     hits = [entry("I'm Ana.", build_key("I'm Ana.")), entry("Tea", "tea", origin="web")]
 
-    assert render_memories(hits).splitlines()[1:3] == [QUOTING_NOTE, '- 2026-11-22: "I\'m Ana."']
+    assert render_memories(hits).splitlines()[1:3] == [QUOTING_NOTE, '- 22 Nov 2026: "I\'m Ana."']
 
 
 @pytest.mark.parametrize("text", CORPUS)

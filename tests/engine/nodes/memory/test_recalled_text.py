@@ -31,9 +31,9 @@ def test_each_memory_is_a_quoted_line_with_where_it_comes_from() -> None:
     assert render_quotes(hits).splitlines() == [
         MEMORY_HEADING,
         DATA_NOTE,
-        '- diet (2026-11-22): "vegan"',
-        '- 2026-11-22: "I\'m allergic to peanuts."',
-        '- page (2026-11-22) (from outside): "Buy now"',
+        '- diet (22 Nov 2026): "vegan"',
+        '- 22 Nov 2026: "I\'m allergic to peanuts."',
+        '- page (22 Nov 2026) (from outside): "Buy now"',
     ]
     assert render_quotes([]) == ""
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any, Final
 
 from workflows.engine.kinds import UNTRUSTED_KEYS, NodeContext
@@ -20,7 +21,7 @@ PROMPT_KIND: Final = "agent-prompt"
 
 @dataclass(frozen=True, slots=True)
 class RecordedHit:
-    """A memory in a recorded prompt. It implements ``ports.MemoryHit``."""
+    """A memory in a recorded prompt, with what its line says beside it. It implements ``ports.MemoryHit``."""
 
     id: str
     namespace: str
@@ -28,6 +29,9 @@ class RecordedHit:
     value: Json
     metadata: Mapping[str, Json]
     score: float | None
+    speaker: str = ""
+    updated_at: datetime | None = None
+    disagrees_with: tuple["RecordedHit", ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +42,35 @@ class FirstPrompt:
     def describe(self) -> dict[str, Json]:
         """Describe the prompt for the record of the step."""
         return Prompt(self.messages, self.memories).describe()
+
+
+def to_record(hit: MemoryHit) -> dict[str, Json]:
+    """Return a hit as a part of a step records it, with the notes that ``read_records`` reads."""
+    date = getattr(hit, "updated_at", None)
+    return {
+        **to_entry(hit),
+        "speaker": getattr(hit, "speaker", ""),
+        "updated_at": date.isoformat() if date else None,
+        "disagrees_with": [other.id for other in getattr(hit, "disagrees_with", ())],
+    }
+
+
+def read_records(records: Sequence[Mapping[str, Any]]) -> list[RecordedHit]:
+    """Return the hits of ``to_record``. Those of older runs have no notes."""
+    by_id: dict[str, RecordedHit] = {}
+    for record in records:
+        date = record.get("updated_at")
+        moment = datetime.fromisoformat(date) if date else None
+        by_id[record["id"]] = RecordedHit(**{**record, "updated_at": moment, "disagrees_with": ()})
+    return [
+        replace(
+            by_id[record["id"]],
+            disagrees_with=tuple(
+                by_id[other] for other in record.get("disagrees_with", ()) if other in by_id
+            ),
+        )
+        for record in records
+    ]
 
 
 async def build_first_prompt(config: AgentConfig, ctx: NodeContext) -> FirstPrompt:

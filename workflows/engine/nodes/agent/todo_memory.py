@@ -10,14 +10,13 @@ from typing import Any, Final
 
 from workflows.engine.language.document import Json
 from workflows.engine.language.untrusted import WEB, is_untrusted_memory
-from workflows.engine.nodes.agent.first_prompt import RecordedHit
+from workflows.engine.nodes.agent.first_prompt import read_records, to_record
 from workflows.engine.nodes.agent.session import AgentSession
 from workflows.engine.nodes.memory.memory_access import (
     build_rejected_event,
     build_written_event,
     get_memory,
     recall_entries,
-    to_entry,
 )
 from workflows.engine.ports import MemoryHit, Origin
 from workflows.engine.runtime.events import Event
@@ -89,12 +88,12 @@ class TodoMemory:
                 min_score=settings.min_score,
                 origin=origin,
             )
-            return PartResult({"memories": [to_entry(hit) for hit in hits]}, events=(event,))
+            return PartResult({"memories": [to_record(hit) for hit in hits]}, events=(event,))
 
         outputs: Mapping[str, Any] = await self._session.parts.run(
             part, MEMORY_KIND, call, inputs={"query": query}
         )
-        hits = [RecordedHit(**entry) for entry in outputs["memories"]]
+        hits = read_records(outputs["memories"])
         untrusted = [hit.key for hit in hits if is_untrusted_memory(hit.metadata)]
         if untrusted:
             self._session.mark_untrusted(untrusted)

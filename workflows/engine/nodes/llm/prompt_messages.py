@@ -18,6 +18,7 @@ from workflows.engine.nodes.llm.llm_config import (
     WindowConfig,
 )
 from workflows.engine.nodes.llm.model_calls import describe_messages
+from workflows.engine.nodes.memory.disagreeing import list_shown
 from workflows.engine.nodes.memory.memory_access import (
     build_recalled_event,
     get_query,
@@ -247,12 +248,11 @@ async def _add_reminder(prompt: Prompt, ctx: NodeContext) -> Prompt:
     )
     if reminder is None:
         return prompt
-    record_untrusted_hits(ctx, reminder.hits)
-    event = build_recalled_event(ctx, reminder.scope, reminder.query, reminder.hits, injected=True)
+    shown = list_shown(reminder.hits)
+    record_untrusted_hits(ctx, shown)
+    event = build_recalled_event(ctx, reminder.scope, reminder.query, shown, injected=True)
     events = (*prompt.events, event)
-    if not reminder.hits:
-        return replace(prompt, events=events)
-    hits = exclude_profile(reminder.hits, prompt.memories)
+    hits = exclude_profile(shown, prompt.memories)
     if not hits:
         return replace(prompt, events=events)
     injected = Message("system", render_memories(hits))

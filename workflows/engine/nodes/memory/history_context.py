@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
 from workflows.engine.language.document import Json
-from workflows.engine.nodes.memory.quoting import needs_quoting, quote_block
+from workflows.engine.nodes.memory.disagreeing import group_disagreeing
+from workflows.engine.nodes.memory.quoting import describe_origin, needs_quoting, quote_block
 from workflows.engine.ports import MemoryHit
 
 
@@ -40,10 +41,11 @@ class Record(Generic[H]):
 class Wording:
     heading: str
     record: str  # the heading of a record, with ``number`` and ``score``
+    disagreement: str
 
 
-ENGLISH: Final = Wording("History", "Record {number} (relevance: {score:.2f})")
-CHINESE: Final = Wording("历史上下文", "记录{number} (相关度: {score:.2f})")
+ENGLISH: Final = Wording("History", "Record {number} (relevance: {score:.2f})", "these disagree")
+CHINESE: Final = Wording("历史上下文", "记录{number} (相关度: {score:.2f})", "这些说法互相矛盾")
 
 
 def choose_query(topic: Json = None, content: Json = None, document: Json = None) -> str:
@@ -67,9 +69,12 @@ def render_markdown(records: Sequence[Record[MemoryHit]], wording: Wording = ENG
     if not records:
         return ""
     parts = [f"## {wording.heading}"]
-    for number, record in enumerate(records, 1):
-        heading = wording.record.format(number=number, score=record.score)
-        parts.append(f"### {heading}\n{_render_value(record.hit)}")
+    scores = {record.hit.id: record.score for record in records}
+    groups = group_disagreeing(record.hit for record in records)
+    for number, group in enumerate(groups, 1):
+        score = max(scores.get(hit.id, 0.0) for hit in group)
+        heading = wording.record.format(number=number, score=score)
+        parts.append(f"### {heading}\n{_render_group(group, wording)}")
     return "\n\n".join(parts)
 
 
@@ -88,12 +93,21 @@ def to_text(value: Json) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _render_value(hit: MemoryHit) -> str:
+def _render_group(group: Sequence[MemoryHit], wording: Wording) -> str:
+    """Render entries that disagree with their dates, and a single one with its date if memory says who said it."""
+    if len(group) == 1:
+        label = describe_origin(group[0]) if getattr(group[0], "speaker", "") else ""
+        return _render_value(group[0], label)
+    lines = [_render_value(hit, f"- {describe_origin(hit)}") for hit in group]
+    return "\n".join([f"({wording.disagreement})", *lines])
+
+
+def _render_value(hit: MemoryHit, label: str) -> str:
     """Render the value. It is quoted if it is untrusted or looks like a role marker; its headings are escaped."""
     text = to_text(hit.value)
     if needs_quoting(hit):
-        return quote_block(text)
-    return _OWN_HEADINGS.sub(r"\g<1>\\\g<2>", text)
+        return f"{label}:\n{quote_block(text)}" if label else quote_block(text)
+    return (f"{label}: " if label else "") + _OWN_HEADINGS.sub(r"\g<1>\\\g<2>", text)
 
 
 def _remove_duplicates(records: Iterable[Record[H]]) -> list[Record[H]]:

@@ -12,6 +12,7 @@ from workflows.engine.language.document import Json, Selector
 from workflows.engine.language.memory_usage import INITIAL_SCOPE, SCOPE_HELP, SCOPES
 from workflows.engine.language.untrusted import is_untrusted_memory
 from workflows.engine.memory_ports import KnowledgePort, LearningPort, WikiPort
+from workflows.engine.nodes.memory.disagreeing import list_shown
 from workflows.engine.ports import MemoryHit, MemoryPort, Origin
 from workflows.engine.runtime.events import MemoryKeptOut, MemoryRecalled, MemoryWritten
 from workflows.engine.text_rendering import as_text
@@ -118,7 +119,8 @@ async def recall_entries(
 ) -> tuple[list[MemoryHit], MemoryRecalled]:
     """Return the entries that memory recalls, and the event that reports it.
 
-    With ``include_recent`` the most recent entries follow those that match the query, up to ``top_k``.
+    With ``include_recent`` the most recent entries follow those that match the query, up to ``top_k``. What disagrees with an
+    entry stands beside it, also beyond ``top_k``.
     """
     memory = get_memory(ctx, scope)
     recall = partial(
@@ -133,9 +135,10 @@ async def recall_entries(
     hits = await recall(
         key=key, query_text=query, top_k=top_k, recency_days=recency_days, min_score=min_score
     )
-    relevant_count, left_out = len(hits), list_left_out(hits)
+    relevant_count, left_out = len(list_shown(hits)), list_left_out(hits)
     if include_recent and key is None and query and top_k and len(hits) < top_k:
         hits = extend_hits(hits, await recall(top_k=top_k), top_k)
+    hits = list_shown(hits)
     record_untrusted_hits(ctx, hits)
     event = build_recalled_event(ctx, scope, query, hits, injected=injected)
     search: dict[str, Json] = {

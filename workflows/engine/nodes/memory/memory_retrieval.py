@@ -22,6 +22,7 @@ from workflows.engine.language.memory_usage import (
     RECENCY,
     get_scope_label,
 )
+from workflows.engine.nodes.memory.disagreeing import list_shown
 from workflows.engine.nodes.memory.history_context import (
     MAX_WORKING_ENTRIES,
     Record,
@@ -146,11 +147,12 @@ class MemoryRetrieval(NodeKind[RetrievalConfig, RetrievalConfig]):
             log.warning("memory_retrieval_failed", exc_info=fault, extra={"node": ctx.node_id})
             return NodeResult({**inputs, CONTEXT_OUTPUT: ""}, events=(failed,))
         records = retrieved.records
-        hits = [record.hit for record in records]
+        scores = {record.hit.id: record.score for record in records}
+        hits = list_shown([record.hit for record in records])
         record_untrusted_hits(ctx, hits)
         wording = choose_wording(prepared.language, query, *(to_text(hit.value) for hit in hits))
         context = render_markdown(records, wording)
-        entries = [{**to_event_entry(record.hit), "score": record.score} for record in records]
+        entries = [{**to_event_entry(hit), "score": scores.get(hit.id)} for hit in hits]
         event = build_recalled_event(ctx, prepared.scope, query or None, hits)
         event = replace(
             event, entries=entries, withheld=retrieved.withheld, left_out=retrieved.left_out

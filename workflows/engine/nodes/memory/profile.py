@@ -7,6 +7,7 @@ from typing import TypeVar
 from workflows.engine.kinds import NodeContext
 from workflows.engine.language.memory_usage import PROFILE_SCOPE
 from workflows.engine.memory_ports import ProfilePort
+from workflows.engine.nodes.memory.disagreeing import list_shown
 from workflows.engine.nodes.memory.memory_access import build_recalled_event, record_untrusted_hits
 from workflows.engine.ports import MemoryHit
 from workflows.engine.runtime.events import MemoryRecalled
@@ -28,13 +29,14 @@ async def recall_profile(
     profile = await memory.recall_profile(
         identity=ctx.identity, origin=ctx.origin, injected=injected
     )
-    record_untrusted_hits(ctx, profile.entries)
+    entries = list_shown(profile.entries)
+    record_untrusted_hits(ctx, entries)
     event = replace(
-        build_recalled_event(ctx, PROFILE_SCOPE, None, profile.entries, injected=injected),
+        build_recalled_event(ctx, PROFILE_SCOPE, None, entries, injected=injected),
         sought={"profile": True, "left_out": len(profile.left_out)},
         withheld=profile.withheld,
     )
-    return tuple(profile.entries), (event,)
+    return tuple(entries), (event,)
 
 
 def exclude_profile(hits: Sequence[H], profile: Sequence[MemoryHit]) -> Sequence[H]:

@@ -21,6 +21,8 @@ from workflows.views.request_context import parse_id_or_none
 NO_VECTOR: Final = "no_vector"
 # Reported by memory.logic.profile instead of a score.
 ALWAYS: Final = "always"
+# Reported by memory.services.recall.prompt_notes instead of a score.
+DISAGREES: Final = "disagrees"
 # The parts of a score by their names in memory.core.recall, and of the order what no part of the score says. Runs from
 # before scores were absolute have recorded neighbours and recency as parts of the score.
 SCORE_PARTS: Final[Mapping[str, Promise]] = {
@@ -68,6 +70,7 @@ class MemoryRow:
     score: float | None = None
     parts: tuple[tuple[str | Promise, float], ...] = ()
     is_always: bool = False  # in the profile, whatever the query is
+    is_disputed: bool = False  # it disagrees with one that was recalled
     is_newest: bool = False  # recalled as one of the newest, without a query
     is_recent: bool = False  # recalled, but not because it matches the query
     missed_query: str = ""  # the query of another node that did not match this entry
@@ -108,6 +111,7 @@ def build_memory_row(
         score=score,
         parts=tuple(list_score_parts(entry.get("parts") or {})),
         is_always=is_always(entry),
+        is_disputed=is_disputed(entry),
         is_newest=is_recency_match(entry, event),
         is_recent=bool(missed_query) or is_recent(entry, event),
         missed_query=missed_query,
@@ -126,17 +130,23 @@ def is_always(entry: Mapping[str, Json]) -> bool:
     return ALWAYS in (entry.get("parts") or {})
 
 
+def is_disputed(entry: Mapping[str, Json]) -> bool:
+    """Return whether the entry was recalled because another one disagrees with it."""
+    return DISAGREES in (entry.get("parts") or {})
+
+
 def is_recency_match(entry: Mapping[str, Json], event: RunEvent) -> bool:
     """Return whether the entry was recalled as one of the newest, without a query."""
     is_unscored = event.name == MemoryRecalled.name and entry.get("score") is None
-    return is_unscored and not is_always(entry) and not event.data.get("query")
+    has_reason = is_always(entry) or is_disputed(entry)
+    return is_unscored and not has_reason and not event.data.get("query")
 
 
 def is_recent(entry: Mapping[str, Json], event: RunEvent) -> bool:
     """Return whether a recalled entry matches the query so little that its score is not shown."""
     if event.name != MemoryRecalled.name or (event.data.get("sought") or {}).get("key"):
         return False
-    if is_always(entry):
+    if is_always(entry) or is_disputed(entry):
         return False
     return is_weak(entry.get("score"))
 

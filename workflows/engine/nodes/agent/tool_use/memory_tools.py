@@ -23,6 +23,7 @@ from workflows.engine.nodes.agent.tool_use.memory_call import (
 )
 from workflows.engine.nodes.agent.tool_use.tool_results import ToolOutcome, build_error
 from workflows.engine.nodes.agent.tool_use.wiki_tools import WIKI_TOOLS
+from workflows.engine.nodes.memory.disagreeing import list_shown
 from workflows.engine.nodes.memory.knowledge.config import DEFAULT_MIN_SCORE
 from workflows.engine.nodes.memory.memory_access import (
     build_quarantined_event,
@@ -125,6 +126,7 @@ async def _recall(call: MemoryCall) -> ToolOutcome:
         # The model chose the words itself, and they are no question: all that is found may be shown to it.
         min_score=_get_min_score(call.arguments) or 0.0,
     )
+    hits = list_shown(hits)
     event = build_recalled_event(call.ctx, call.scope, query, hits)
     text = render_memories(hits, with_relevance=True) if hits else "Nothing was found."
     data = [{"key": hit.key, "value": hit.value, "score": hit.score} for hit in hits]
