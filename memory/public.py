@@ -51,6 +51,7 @@ from memory.services.knowledge.named_bases import list_missing_bases
 from memory.services.knowledge.page_search import search_all_pages
 from memory.services.knowledge.pages import get_knowledge_base, open_page, write_pages
 from memory.services.recall.embedding_status import explain_words_only
+from memory.services.recall.profile import recall_profile
 from memory.services.recall.recall import recall
 from memory.services.recall.team_embedding import embed_again, try_embedding_model
 from memory.services.review.review_queue import count_queue
@@ -124,6 +125,7 @@ __all__ = [
     "plan_curation",
     "read_content",
     "recall",
+    "recall_profile",
     "remember",
     "resolve_namespace",
     "restore",

@@ -1,16 +1,20 @@
 """What would be recalled now: a look with the asking person's own eyes."""
 
 import json
+from html import unescape
 from typing import Any
 
 import pytest
 from django.urls import reverse
 
 from accounts.personas import make_persona_id
+from memory.core.records import PromptUse
 from memory.models import Read
 from memory.public import MemoryCaller, remember
+from memory.services.review.contradicting import propose_contradictions
 from tests.factories.workflows import make_workflow, within
 from tests.support.markup import markup_of
+from workflows.models import Workflow
 from workflows.services.chat.conversations import open_conversation
 
 
@@ -232,3 +236,65 @@ def test_preview_of_forgetting_that_is_not_decided_says_so(alice, data, said):
     workflow = make_workflow(alice, "w", of_kind("memory-delete", scope="user", **data))
 
     assert said in look(alice, workflow)[1]
+
+
+def pin(person: Any, key: str, value: str, **more: Any) -> None:
+    caller = MemoryCaller(person.principal, person.team.pk, {"user_id": str(person.user.pk)})
+    remember(caller, scope="user", key=key, value=value, **more)
+
+
+@pytest.mark.parametrize("kind", ["memory-recall", "llm"])
+def test_preview_shows_the_profile_that_would_enter_too(alice: Any, kind: str) -> None:
+    settings = {"scope": "user", "query_selector": ["start", "text"], "include_profile": True}
+    source = of_kind(kind, **settings) if kind == "memory-recall" else document(**settings)
+    workflow = make_workflow(alice, "w", source)
+    pin(alice, "short", "Answer in one sentence.", prompt_use=PromptUse.ALWAYS)
+    pin(alice, "allergy", "peanuts make me ill")
+
+    _status, found = look(alice, workflow, query="peanuts")
+    _status, nothing = look(alice, workflow, query="Napoleon")
+
+    for html in (found, nothing):
+        assert "[Profile]\n" in html
+        assert '- "Answer in one sentence."' in unescape(html)
+        assert html.count('<span class="insp-score">Always</span>') == 1
+    assert found.index("[Profile]") < found.index("[Memory Context]")
+    assert "[Memory Context]" not in nothing
+
+
+def test_preview_without_the_switch_shows_no_profile(alice: Any) -> None:
+    workflow = make_workflow(alice, "w", document())
+    pin(alice, "short", "Answer in one sentence.", prompt_use=PromptUse.ALWAYS)
+
+    _status, html = look(alice, workflow, query="peanuts")
+
+    assert "Profile" not in html
+    assert "Answer in one sentence." not in html
+
+
+@pytest.mark.parametrize(("mode", "is_shown"), [("workflow", True), ("advanced-chat", False)])
+def test_preview_leaves_lessons_out_of_a_chat_as_the_run_does(
+    alice: Any, mode: str, is_shown: bool
+) -> None:
+    workflow = make_workflow(alice, "w", document())
+    with within(alice):
+        Workflow.objects.unscoped().filter(pk=workflow.pk).update(mode=mode)
+    pin(alice, "learning:1", "peanuts need ten minutes", category="result")
+
+    _status, html = look(alice, workflow, query="peanuts")
+
+    assert ("peanuts need ten minutes" in html) is is_shown
+
+
+def test_preview_shows_what_disagrees_beside_it(alice: Any) -> None:
+    workflow = make_workflow(alice, "w", document())
+    caller = MemoryCaller(alice.principal, alice.team.pk, {"user_id": str(alice.user.pk)})
+    for key, text in (("lyon", "I live in Lyon."), ("oslo", "I live in Oslo.")):
+        entry = remember(caller, scope="user", key=key, value=text)
+        propose_contradictions(caller, [entry])
+
+    _status, html = look(alice, workflow, query="Oslo")
+
+    assert "(these disagree)" in html
+    assert html.index("I live in Oslo.") < html.index("I live in Lyon.")
+    assert "Disagrees" in html

@@ -24,7 +24,8 @@ from accounts.tenancy import tenant
 from workflows import memory_app, selectors
 from workflows.engine.errors import EngineFault, SubWorkflowUnavailable
 from workflows.engine.language.document import Document, Json, NodeSpec
-from workflows.engine.language.memory_usage import DEFAULT_SCOPE
+from workflows.engine.language.memory_usage import DEFAULT_SCOPE, PROFILE_FIELD
+from workflows.engine.nodes.memory.disagreeing import list_shown
 from workflows.engine.nodes.memory.history_context import (
     MAX_WORKING_ENTRIES,
     Record,
@@ -34,7 +35,13 @@ from workflows.engine.nodes.memory.history_context import (
 )
 from workflows.engine.nodes.memory.memory_access import extend_hits, to_entry
 from workflows.engine.nodes.memory.memory_retrieval import QUERY_FIELDS
-from workflows.engine.nodes.memory.quoting import render_memories, render_quotes
+from workflows.engine.nodes.memory.profile import exclude_profile
+from workflows.engine.nodes.memory.quoting import (
+    join_blocks,
+    render_memories,
+    render_profile,
+    render_quotes,
+)
 from workflows.engine.text_rendering import as_text
 from workflows.execution.kinds import load_kinds
 from workflows.execution.memory_streams import build_stream_system, find_merged
@@ -48,7 +55,12 @@ from workflows.views.catalog.workflow_page import (
 )
 from workflows.views.editor.debugging.template_preview import build_variable_pool, render_jinja
 from workflows.views.request_context import find_workflow, read_text
-from workflows.views.runs.memory.recalled import is_weak, list_score_parts
+from workflows.views.runs.memory.recalled import (
+    is_always,
+    is_disputed,
+    is_weak,
+    list_score_parts,
+)
 
 
 MAX_CONVERSATIONS = 20
@@ -70,7 +82,7 @@ def recall_preview(request: HttpRequest, workflow_id: UUID, node_key: str) -> Ht
         raise NotFound
     document = get_document(principal, workflow)
     spec = get_node(document, node_key)
-    config = _read_config(spec)
+    config = _read_config(spec, workflow)
     person, conversation = read_person(request.GET), read_text(request.GET, "conversation")
     subject = resolve_subject(principal, person or None)
     run = selectors.list_runs(principal, workflow=workflow).first()
@@ -104,7 +116,7 @@ def recall_preview(request: HttpRequest, workflow_id: UUID, node_key: str) -> Ht
     return render(request, "inspector/_recall_results.html", context)
 
 
-def _read_config(spec: NodeSpec) -> dict[str, Any]:
+def _read_config(spec: NodeSpec, workflow: Workflow) -> dict[str, Any]:
     """Read the recall settings from the node's data; invalid parts count as missing."""
     memory_settings = spec.data.get("enhanced_memory")
     config: Mapping[str, Json] = (
@@ -134,6 +146,9 @@ def _read_config(spec: NodeSpec) -> dict[str, Any]:
         "format": config.get("format_template") or "",
         "injects": isinstance(memory_settings, Mapping),
         "include_recent": config.get("include_recent") is True,
+        "include_profile": config.get(PROFILE_FIELD) is True,
+        # As ``NodeContext.answers_chat`` has it.
+        "without_lessons": workflow.is_chat and not (kind and kind.has_parts) and not forgets,
         "is_recall": preview == "recall",
     }
 
@@ -178,13 +193,18 @@ def _build_recall_context(
             entries = [replace(record.hit, score=record.score) for record in records]
         else:
             records, entries = [], _recall_entries(caller, config, query)
+        profile: Sequence[memory_app.MemoryEntry] = ()
+        if config["include_profile"]:
+            profile = list_shown(memory_app.recall_profile(caller).entries)
+        entries = [*exclude_profile(list_shown(entries), profile)]
         return {
             "namespace": memory_app.resolve_namespace(config["scope"], identity),
             "entries": [
-                _serialize_entry(entry, is_by_key=bool(config["key"])) for entry in entries
+                _serialize_entry(entry, is_by_key=bool(config["key"]))
+                for entry in (*profile, *entries)
             ],
             "injected": _render_records(config, records, query)
-            or _render_injection(config, entries),
+            or join_blocks(render_profile(profile), _render_injection(config, entries)),
             "position_label": _get_position_label(config),
         }
     except (memory_app.MemoryFault, EngineFault) as fault:
@@ -202,6 +222,8 @@ def _recall_entries(
         filter=config["filter"],
         top_k=limit,
         for_prompt=not config["forgets"],
+        without_lessons=config["without_lessons"],
+        with_notes=not config["forgets"],
     )
     entries = recall(
         key=key,
@@ -220,24 +242,23 @@ def _recall_records(
 ) -> "list[Record[memory_app.MemoryEntry]]":
     """Recall as the history node does: working memory first, then the entries that match the query."""
     scope = config["scope"]
-    working = memory_app.recall(
+    recall = partial(
+        memory_app.recall,
         caller,
         scope=scope,
-        filter={"tier": "working"},
-        top_k=MAX_WORKING_ENTRIES,
         for_prompt=True,
+        without_lessons=config["without_lessons"],
+        with_notes=True,
     )
+    working = recall(filter={"tier": "working"}, top_k=MAX_WORKING_ENTRIES)
     if not query:
         return merge_hits(working, [])
-    long_term = memory_app.recall(
-        caller,
-        scope=scope,
+    long_term = recall(
         query_text=query,
         filter={"tier": "long_term"},
         top_k=config["top_k"],
         recency_days=config["recency_days"],
         min_score=config["min_score"],
-        for_prompt=True,
         concern=memory_app.measure_question_concern(query, scope),
     )
     return merge_hits(working, long_term)
@@ -279,12 +300,15 @@ def _explain_fault(scope: str, conversation: str, fault: Exception) -> str:
 
 
 def _serialize_entry(entry: "memory_app.MemoryEntry", *, is_by_key: bool) -> dict[str, Any]:
+    parts: Mapping[str, Json] = {"parts": entry.explain}
     return {
         "key": entry.key,
         "value": as_text(entry.value)[:MAX_VALUE_LENGTH],
         "score": entry.score,
         "bar": f"{max(0.0, min(1.0, entry.score or 0.0)):.3f}",
         "percent": round((entry.score or 0.0) * 100),
+        "is_always": is_always(parts),
+        "is_disputed": is_disputed(parts),
         "is_recent": not is_by_key and is_weak(entry.score),
         "parts": list_score_parts(entry.explain),
     }
