@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("memory", "0011_prompt_use"),
+        ("memory", "0012_lessons"),
     ]
 
     operations = [
