@@ -7,15 +7,15 @@ keeps them within a length, so that a conversation without a model keeps its thr
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Protocol
 
 from memory.core.recall.tokens import extract_terms
 from memory.logic.conversations.messages import Message, Role
 
 
-# A full stop needs a space after it (3.14, example.com); a Chinese one doesn't.
-_SENTENCE = re.compile(r"(?<=[.!?])[\"')\]]*\s+|(?<=[。!?…])|\n+")
+# A full stop needs a space after it (3.14, example.com); a Chinese one doesn't. What closes a quotation belongs to it.
+_SENTENCE_END = re.compile(r"(?<=[.!?؟۔।॥])[\"'”’»)\]]*\s+|(?<=[。！？…])[”’」』）]*|\n+")
 
 _SPEAKER = {Role.USER: "user", Role.ASSISTANT: "assistant"}
 _SENTENCES_PER_MESSAGE = 2
@@ -53,8 +53,10 @@ class ExtractiveSummariser:
 
 
 def split_sentences(text: str) -> list[str]:
-    """Split a string into sentences, Chinese ones too; a line end also ends a sentence."""
-    return [sentence.strip() for sentence in _SENTENCE.split(text) if sentence.strip()]
+    """Split a string into sentences, Chinese ones too; a line end also ends a sentence. No character is lost."""
+    ends = (match.end() for match in _SENTENCE_END.finditer(text))
+    bounds = pairwise([0, *ends, len(text)])
+    return [sentence for start, end in bounds if (sentence := text[start:end].strip())]
 
 
 def _pick_sentences(content: str) -> Iterator[str]:

@@ -94,12 +94,20 @@ def carry_sources(old: KnowledgePage, new: KnowledgePage) -> KnowledgePage:
     return replace(new, sources=keep_present_paragraphs(sources, new))
 
 
-def remove_paragraphs(page: KnowledgePage, digests: Collection[str]) -> KnowledgePage:
-    """Return the page without these paragraphs. A removed summary is replaced by the first sentence that is left."""
-    kept = [text for text in split_paragraphs(page.content) if hash_paragraph(text) not in digests]
-    content = "\n\n".join(kept)
+def remove_paragraphs(
+    page: KnowledgePage, digests: Collection[str], kept: Collection[str] = ()
+) -> KnowledgePage:
+    """Return the page without these paragraphs. A removed summary is replaced by the first sentence that is left.
+
+    The texts ``kept`` stay: a digest doesn't tell -5 from 5.
+    """
+
+    def is_removed(text: str) -> bool:
+        return hash_paragraph(text) in digests and text not in kept
+
+    content = "\n\n".join(text for text in split_paragraphs(page.content) if not is_removed(text))
     summary = page.summary
-    if summary.strip() and hash_paragraph(summary) in digests:
+    if summary.strip() and is_removed(summary):
         summary = next(iter(split_sentences(content)), "")
     trimmed = replace(page, content=content, summary=summary)
     return replace(trimmed, sources=keep_present_paragraphs(page.sources, trimmed))

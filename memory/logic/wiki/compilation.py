@@ -1,22 +1,20 @@
 """Compile a page anew from its sources: by rules, or with a model whose answer cites a source for each paragraph.
 
 By rules, paragraphs of sources that are gone are removed, as are those that a changed source doesn't contain any more;
-then the passages about the page's subject that its sources contain are added. Text without a source stays.
+then the passages about the page's subject that its sources contain are added. Text without a source stays. Sentences of a
+source that are in none of its pages are in the report (``lint``), so that none is lost.
 """
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
 from memory.core.errors import InvalidInput
-from memory.logic.conversations.summary import split_sentences
 from memory.logic.curation.batches import clip_text
-from memory.logic.entries.duplicates import normalize
-from memory.logic.entries.text_similarity import is_unspaced
-from memory.logic.knowledge.page_merge import merge_contents
+from memory.logic.entries.duplicates import Likeness, compare_values
 from memory.logic.knowledge.page_sources import (
     hash_paragraph,
     keep_present_paragraphs,
@@ -26,16 +24,14 @@ from memory.logic.knowledge.page_sources import (
 from memory.logic.knowledge.pages import KnowledgePage, PageSource
 from memory.logic.knowledge.wiki_sources import WikiSource
 from memory.logic.ports import AskModel
+from memory.logic.wiki.passages import extract_passages, list_page_keys
+from memory.logic.wiki.sentences import build_sentence_key, list_keys, list_sentences
 
 
 BY_RULES: Final = "rules"
-MAX_PASSAGES: Final = 40  # of one source in one page
+MAX_ADDED: Final = 100_000  # characters that one source adds to a page; the report lists the rest
 _FENCE: Final = "~~~~"
 _JSON: Final = re.compile(r"\{.*\}", re.DOTALL)
-_PRONOUN_START: Final = re.compile(
-    r"(?:it|its|it['’]s|he|his|she|her|they|their|this|that|these|those)\b|[它他她这那其]",
-    re.IGNORECASE,
-)
 
 _PROMPT: Final = """\
 You keep a wiki. Write the page “{title}” anew from its sources below, and from nothing else.
@@ -63,23 +59,34 @@ class UnreadableCompilation(ValueError):
 def compile_by_rules(
     page: KnowledgePage, sources: Mapping[str, WikiSource], now: datetime
 ) -> KnowledgePage:
-    """Return the page as its sources are now; ``sources`` are those that exist, by id."""
-    obsolete = {digest for cited in page.sources for digest in _list_obsolete(page, cited, sources)}
-    trimmed = remove_paragraphs(page, obsolete)
-    cited_sources = []
-    for cited in trimmed.sources:
-        source = sources.get(cited.id)
-        if source is None:
-            continue
-        paragraphs: tuple[str, ...] = ()
-        # A source that still says what it said, and has a part in the page, has nothing to add.
-        if source.digest != cited.digest or not cited.paragraphs:
-            trimmed, paragraphs = _add_passages(trimmed, source)
-            if paragraphs and source.origin:
-                trimmed = replace(trimmed, origin=source.origin)
-        cited_sources.append(PageSource(source.id, source.digest, (*cited.paragraphs, *paragraphs)))
-    summary = trimmed.summary or next(iter(split_sentences(trimmed.content)), "")
-    compiled = replace(trimmed, summary=summary, compiled_at=now, compiled_by=BY_RULES)
+    """Return the page as its sources are now; ``sources`` are those that exist, by id.
+
+    No sentence is lost with a paragraph that goes: what a source that is left still says is added again.
+    """
+    present = [(cited, sources[cited.id]) for cited in page.sources if cited.id in sources]
+    said = {source.id: list_keys(source.text) for _cited, source in present}
+    obsolete = _find_obsolete(page, sources, said)
+    others = frozenset(_list_paragraphs(page)) - frozenset(obsolete)
+    compiled = remove_paragraphs(page, set(map(hash_paragraph, obsolete)), others)
+    removed = {build_sentence_key(s): s for text in obsolete for s in list_sentences(text)}
+    paragraphs = {cited.id: list(cited.paragraphs) for cited, _source in present}
+    for cited, source in present:
+        # A source that still says what it said, and has a part in the page, has nothing else to add.
+        is_new = source.digest != cited.digest or not cited.paragraphs
+        extended = _add_passages(compiled, source, removed, is_new=is_new)
+        before = frozenset(split_paragraphs(compiled.content))
+        added = [text for text in split_paragraphs(extended.content) if text not in before]
+        paragraphs[source.id] += map(hash_paragraph, added)
+        origin = source.origin if added else ""
+        compiled = replace(extended, origin=origin or extended.origin)
+    summary = compiled.summary or next(iter(list_sentences(compiled.content)), "")
+    compiled = replace(compiled, summary=summary, compiled_at=now, compiled_by=BY_RULES)
+    # What several sources say comes from each of them, so that it stays when one is gone.
+    of_sources = {digest for digests in paragraphs.values() for digest in digests}
+    texts = [t for t in _list_paragraphs(compiled) if hash_paragraph(t) in of_sources]
+    for source_id, keys in said.items():
+        paragraphs[source_id] += (hash_paragraph(t) for t in texts if list_keys(t) <= keys)
+    cited_sources = [PageSource(s.id, s.digest, tuple(paragraphs[s.id])) for _cited, s in present]
     return replace(compiled, sources=keep_present_paragraphs(cited_sources, compiled))
 
 
@@ -123,66 +130,51 @@ def build_prompt(page: KnowledgePage, sources: Sequence[WikiSource], *, budget: 
     )
 
 
-def extract_passages(text: str, names: Sequence[str]) -> list[str]:
-    """Return the sentences that contain one of the names as whole words, in their order.
-
-    A sentence that directly follows one of them and starts with a pronoun ("It costs …") is about the same.
-    """
-    normalized_names = [normalize(name) for name in names if normalize(name)]
-    passages: list[str] = []
-    for line in text.splitlines():
-        is_about = False  # a pronoun doesn't reach beyond its line
-        for sentence in split_sentences(line):
-            plain = normalize(sentence)
-            is_about = any(_mentions(plain, name) for name in normalized_names) or (
-                is_about and _PRONOUN_START.match(sentence) is not None
-            )
-            if is_about:
-                passages.append(sentence)
-    return list(dict.fromkeys(passages))[:MAX_PASSAGES]
-
-
-def find_unused_sentences(source: WikiSource, pages: Sequence[KnowledgePage]) -> list[str]:
-    """Return the sentences of the source that none of these pages contains."""
-    texts = [normalize(_remove_links(f"{page.summary}\n{page.content}")) for page in pages]
-    sentences = dict.fromkeys(split_sentences(source.text))
+def _find_obsolete(
+    page: KnowledgePage, sources: Mapping[str, WikiSource], said: Mapping[str, Set[str]]
+) -> list[str]:
+    """Return the paragraphs of sources that are gone or changed which no source says any more."""
+    doubtful = {
+        digest
+        for cited in page.sources
+        if cited.id not in sources or sources[cited.id].digest != cited.digest
+        for digest in cited.paragraphs
+    }
     return [
-        sentence
-        for sentence in sentences
-        if (plain := normalize(sentence)) and not any(plain in text for text in texts)
+        text
+        for text in _list_paragraphs(page)
+        if hash_paragraph(text) in doubtful
+        and not any(list_keys(text) <= keys for keys in said.values())
     ]
 
 
-def _list_obsolete(
-    page: KnowledgePage, cited: PageSource, sources: Mapping[str, WikiSource]
-) -> set[str]:
-    """Return the paragraphs that the page no longer has from this source."""
-    source = sources.get(cited.id)
-    if source is None:
-        return set(cited.paragraphs)
-    if source.digest == cited.digest:
-        return set()
-    present = normalize(source.text)
-    texts = {hash_paragraph(text): text for text in (page.summary, *split_paragraphs(page.content))}
-    return {
-        digest
-        for digest in cited.paragraphs
-        if digest in texts and normalize(_remove_links(texts[digest])) not in present
-    }
+def _add_passages(
+    page: KnowledgePage, source: WikiSource, removed: Mapping[str, str], *, is_new: bool
+) -> KnowledgePage:
+    """Add what the source says about the page's subject, or of that only what was removed with other paragraphs."""
+    passages = frozenset(extract_passages(source.text, [page.title, *page.aliases]))
+    if not is_new:
+        passages = frozenset(text for text in passages if _is_like_any(text, removed.values()))
+    known = list_page_keys(replace(page, summary=""))
+    added, room = [], MAX_ADDED
+    for sentence in list_sentences(source.text):
+        key = build_sentence_key(sentence)
+        is_wanted = sentence in passages or key in removed
+        if is_wanted and key not in known and len(sentence) <= room:
+            known.add(key)
+            added.append(sentence)
+            room -= len(sentence)
+    before = [page.content.rstrip("\n")] if page.content.strip() else []
+    return replace(page, content="\n\n".join([*before, *added])) if added else page
 
 
-def _add_passages(page: KnowledgePage, source: WikiSource) -> tuple[KnowledgePage, tuple[str, ...]]:
-    """Add what the source says about the page's subject; return also the digests of the added paragraphs."""
-    passages = extract_passages(source.text, [page.title, *page.aliases])
-    if not passages:
-        return page, ()
-    before = set(map(hash_paragraph, split_paragraphs(page.content)))
-    plain = normalize(_remove_links(page.content))
-    added = [passage for passage in passages if normalize(passage) not in plain]
-    content = merge_contents(page.content, "\n\n".join(added)) if added else page.content
-    after = list(map(hash_paragraph, split_paragraphs(content)))
-    digests = tuple(digest for digest in after if digest not in before)
-    return replace(page, content=content), digests
+def _is_like_any(text: str, others: Iterable[str]) -> bool:
+    return any(compare_values(text, other) is not Likeness.DIFFERENT for other in others)
+
+
+def _list_paragraphs(page: KnowledgePage) -> list[str]:
+    """Return the paragraphs of the page; its summary is one of them."""
+    return [text for text in (page.summary, *split_paragraphs(page.content)) if text.strip()]
 
 
 def _parse_answer(answer: str) -> Mapping[str, Any]:
@@ -237,14 +229,6 @@ def _list_cited(paragraph: Any, sources: Sequence[WikiSource]) -> list[str]:
         return []
     valid = (number for number in numbers if type(number) is int and 1 <= number <= len(sources))
     return [sources[number - 1].id for number in valid]
-
-
-def _mentions(sentence: str, name: str) -> bool:
-    return name in sentence if is_unspaced(name[:1]) else f" {name} " in f" {sentence} "
-
-
-def _remove_links(text: str) -> str:
-    return re.sub(r"\[\[([^\[\]|\n]*)(?:\|[^\[\]\n]*)?\]\]", r"\1", text)
 
 
 def _clean_line(text: str) -> str:

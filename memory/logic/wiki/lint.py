@@ -21,7 +21,8 @@ from memory.logic.knowledge.pages import KnowledgePage, list_wiki_links
 from memory.logic.knowledge.wiki_sources import WikiSource, get_digests
 from memory.logic.ports import AskModel
 from memory.logic.review.contradictions import find_conflict
-from memory.logic.wiki.compilation import BY_RULES, find_unused_sentences
+from memory.logic.wiki.compilation import BY_RULES
+from memory.logic.wiki.passages import find_unused_sentences
 from memory.logic.wiki.staleness import find_stale_sources
 
 
@@ -235,7 +236,7 @@ def _find_unused_sentences(
     for source in sources[:_MAX_COMPARED]:
         citing = [page for page in pages if any(cited.id == source.id for cited in page.sources)]
         if citing and all(page.compiled_by == BY_RULES for page in citing):
-            for sentence in find_unused_sentences(source, citing)[:_MAX_SENTENCES]:
+            for sentence in find_unused_sentences(source, citing):
                 yield LintFinding(LintKind.UNUSED_SENTENCE, citing[0].id, source.id, sentence[:500])
 
 

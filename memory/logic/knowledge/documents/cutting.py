@@ -11,8 +11,9 @@ from memory.logic.knowledge.documents.blocks import Block, BlockKind
 # A full stop needs a space after it (3.14, example.com); a Chinese one doesn't.
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?])[\"')\]]*\s+|(?<=[。！？；…])[”’」』）]*")
 _CELL_END: Final = re.compile(r"(?<!\\)\|")
-# The share of a piece that the head of a table may take; a longer one is not repeated.
+# The share of a piece that the head of a table may take; a longer one is not repeated, nor are its long names.
 _HEAD_SHARE: Final = 3
+_MAX_NAME: Final = 80
 
 
 def cut_block(block: Block, target: int, limit: int) -> Iterator[Block]:
@@ -69,7 +70,7 @@ def _cut_table(text: str, target: int, limit: int) -> Iterator[str]:
     top = f"{head}\n{divider}\n"
     if len(top) > limit // _HEAD_SHARE:
         yield from _cut_text(head, target, limit)
-        names = _split_cells(head)
+        names = [name if len(name) <= _MAX_NAME else "" for name in _split_cells(head)]
         yield from _cut_text("\n".join(_list_cells(row, names) for row in rows), target, limit)
         return
     current: list[str] = []
@@ -93,12 +94,16 @@ def _list_cells(row: str, names: Sequence[str]) -> str:
     lines = []
     for number, cell in enumerate(cells):
         name = names[number] if number < len(names) else ""
-        lines.append(f"- {name}: {cell}" if name and cell and len(name) <= 80 else f"- {cell}")
-    return "\n".join(line for line in lines if line != "- ")
+        lines.append(f"- {name}: {cell}" if name else f"- {cell}")
+    return "\n".join(line.rstrip() for line in lines if line != "- ")
 
 
 def _split_cells(row: str) -> list[str]:
-    return [cell.strip() for cell in _CELL_END.split(row.strip().strip("|"))]
+    row = row.strip().removeprefix("|")
+    cells = [cell.strip() for cell in _CELL_END.split(row)]
+    return (
+        cells[:-1] if len(cells) > 1 and not cells[-1] else cells
+    )  # after the last sign stands nothing
 
 
 def _pack(parts: Iterable[str], between: str, target: int) -> Iterator[str]:

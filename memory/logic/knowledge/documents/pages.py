@@ -74,14 +74,15 @@ def _build_page(
     is_named = first.casefold() == document.title.casefold()
     parts = [heading] if is_named else [document.title, heading]
     title = " › ".join(filter(None, parts))
-    if len(title) > _MAX_TITLE:
+    is_whole = len(title) <= _MAX_TITLE
+    if not is_whole:
         title = f"{title[: _MAX_TITLE - 1].rstrip()}…"
     slug = f"{build_slug(heading)[:80].rstrip('-')}-{hash_text(heading)[:6]}" if heading else "text"
     page = KnowledgePage(
         id=f"{document.source_id}-{slug}-{repetition}",
         title=title if repetition == 1 else f"{title} ({repetition})",
         summary=_summarize(piece.text),
-        content=_remove_own_heading(piece),
+        content=_remove_own_heading(piece) if is_whole else piece.text,
         tags=(build_tag(document.name),),
     )
     page = cite_sources(page, [(document.source_id, document.digest)])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memory.logic.wiki.compilation import extract_passages
+from memory.logic.wiki.passages import extract_passages
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,9 @@
 
 import re
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from memory.logic.knowledge.documents.pages import (
     DocumentText,
     build_document_id,
@@ -94,3 +97,85 @@ def test_all_words_are_in_titles_and_contents_in_their_order() -> None:
 
 def test_document_without_text_has_no_pages() -> None:
     assert pages_of(" \n\n ") == []
+
+
+# Sentences of several languages, one of them longer than a page.
+SENTENCES = [
+    "Every employee has 25 days (see https://example.com/?q=1).",
+    'Ana said: "Call us!" and left.',
+    "Der Urlaub beginnt z. B. am 3. Mai.",
+    "Отпуск начинается в мае.",
+    "الإجازة عند آنا؟",
+    "छुट्टी मई में है।",
+    "员工每年有二十五天假期。",
+    "休暇は五月からです。",
+    "C++ isn't C, and -5 isn't 5.",
+    "We work " + "and rest " * 400 + "again.",
+    "每年" + "员工休假" * 800 + "。",
+]
+SENTENCE = st.sampled_from(SENTENCES)
+SEVERAL = st.lists(SENTENCE, min_size=1, max_size=4)
+CELLS = st.lists(st.sampled_from(SENTENCES[:9]), min_size=2, max_size=2)
+NAMES = st.sampled_from(
+    ["Question", "A question of a customer which is longer than eighty characters " * 2]
+)
+TABLE = st.tuples(
+    NAMES, st.lists(CELLS | st.lists(SENTENCE, min_size=2, max_size=2), max_size=4)
+).map(
+    lambda pair: "\n".join(
+        [
+            f"| {pair[0].strip()} | Answer |",
+            "| --- | --- |",
+            *(f"| {' | '.join(row)} |" for row in pair[1]),
+        ]
+    )
+)
+HEADING = st.tuples(st.integers(1, 4), st.sampled_from(["Leave", "Who may leave " * 5, "Pay"])).map(
+    lambda pair: f"{'#' * pair[0]} {pair[1].strip()}"
+)
+TEXT = st.lists(
+    st.one_of(
+        SEVERAL.map(" ".join),
+        SEVERAL.map(lambda items: "\n".join(f"- {item}" for item in items)),
+        SEVERAL.map(lambda lines: "\n".join(["```", *lines, "```"])),
+        TABLE,
+        HEADING,
+    ),
+    min_size=1,
+    max_size=8,
+).map("\n\n".join)  # fmt: skip
+
+
+def squeeze(text: str) -> str:
+    return "".join(text.split())
+
+
+@given(TEXT)
+def test_every_sentence_heading_and_cell_of_a_document_is_in_its_pages(text: str) -> None:
+    pages = pages_of(text)
+
+    kept = squeeze("\n".join(f"{page.title}\n{page.content}" for page in pages))
+    # A sentence that is longer than a page is cut between two words or signs, and goes on at the top of the next one.
+    contents = squeeze("".join(page.content for page in pages)).replace("```", "")
+    for line in text.split("\n"):
+        for part in line.strip("|#- `").split(" | "):
+            assert squeeze(part) in kept or squeeze(part) in contents
+
+
+def test_heading_stays_in_the_text_if_the_title_has_no_room_for_it() -> None:
+    names = [f"{name} " + "of one very long chapter " * 3 for name in ("A", "B", "C", "D")]
+    headings = [f"{'#' * level} {name.strip()}" for level, name in enumerate(names, start=1)]
+
+    pages = pages_of(f"\n\n{LONG}\n\n".join([*headings, ""]))
+
+    assert pages[-1].title.endswith("…")
+    assert pages[-1].content.startswith(headings[-1])
+
+
+def test_long_name_of_a_column_is_kept_if_no_row_fits_below_it() -> None:
+    name = "A question of a customer which is longer than eighty characters and not a short one"
+
+    pages = pages_of(f"| {name} | B |\n| --- | --- |\n| {'word ' * 600}| |")
+
+    assert pages[0].content.startswith(f"- {name}: word word")
+    assert pages[-1].content.endswith("- B:")
