@@ -54,6 +54,7 @@ from memory.services.recall.embedding_status import explain_words_only
 from memory.services.recall.profile import recall_profile
 from memory.services.recall.recall import recall
 from memory.services.recall.team_embedding import embed_again, try_embedding_model
+from memory.services.review.contradicting import propose_contradictions
 from memory.services.review.review_queue import count_queue
 from memory.services.sandbox.dry_run import SandboxChange
 from memory.services.sandbox.partial_memory import PartialMemory, SentHistory, list_scopes_like
@@ -123,6 +124,7 @@ __all__ = [
     "measure_question_concern",
     "open_page",
     "plan_curation",
+    "propose_contradictions",
     "read_content",
     "recall",
     "recall_profile",

@@ -94,7 +94,8 @@ class ImportTargetOut(Body):
 
 class ImportOut(Body):
     """The result of an import; with ``problems``, nothing was imported. ``changes`` can be undone together, ``skipped``
-    counts lines that are not imported, and ``caught`` has the first findings of the content filter.
+    counts lines that are not imported, ``caught`` has the first findings of the content filter, and ``contradictions`` is
+    the number of proposals about facts that can't both be true; a preview has none.
     """
 
     dry_run: bool
@@ -112,6 +113,7 @@ class ImportOut(Body):
     refusals: list[RefusalOut]
     caught: list[FindingOut]
     changes: list[UUID]
+    contradictions: int
 
 
 def import_out(report: ImportReport) -> ImportOut:
@@ -128,6 +130,7 @@ def import_out(report: ImportReport) -> ImportOut:
         refusals=list(map(RefusalOut.from_object, report.refusals)),
         caught=list(map(FindingOut.from_object, report.findings)),
         changes=report.changes,
+        contradictions=report.contradiction_count,
         **_get_counts(report),
     )
 

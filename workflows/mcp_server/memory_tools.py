@@ -66,12 +66,15 @@ async def _store(
     caller: Caller, arguments: Mapping[str, Json], progress: Progress
 ) -> types.CallToolResult:
     key = str(arguments.get("key") or f"note-{uuid7().hex[-12:]}")
-    entry = await caller.run(
-        lambda: memory_app.remember(
+
+    def store() -> "memory_app.MemoryEntry":
+        entry = memory_app.remember(
             caller.memory, namespace=caller.own_namespace, key=key, value=arguments["text"]
         )
-    )
-    return build_result({"stored": _serialize(entry)})
+        memory_app.propose_contradictions(caller.memory, [entry])
+        return entry
+
+    return build_result({"stored": _serialize(await caller.run(store))})
 
 
 async def _forget(

@@ -175,8 +175,13 @@ def differs_by_negation(first: str, second: str) -> bool:
     """Return whether both texts have the same words, but one negates them."""
     sides = stem_words(first), stem_words(second)
     parities = [sum(word in _NEGATIONS for word in words) % 2 for words in sides]
-    rests = [[word for word in words if word not in _AUXILIARIES_AND_NEGATIONS] for words in sides]
+    rests = [list_affirmed_words(text) for text in (first, second)]
     return parities[0] != parities[1] and rests[0] == rests[1] and len(rests[0]) >= _MIN_WORDS
+
+
+def list_affirmed_words(text: str) -> tuple[str, ...]:
+    """Return the words of a statement that it and its denial have in common."""
+    return tuple(word for word in stem_words(text) if word not in _AUXILIARIES_AND_NEGATIONS)
 
 
 def _stem_all(words: str) -> frozenset[str]:

@@ -98,6 +98,8 @@ class Command(BaseCommand):
             self.stderr.write(f"line {finding.line}: {finding.key}: {'; '.join(actions)}")
         for change in report.changes:
             self.stdout.write(f"change {change}")
+        if report.contradiction_count:
+            self.stdout.write(f"{report.contradiction_count} contradictions wait for review.")
         if report.forgotten_count:
             self.stdout.write("Use --restore to bring back what was forgotten here.")
         if report.dry_run:

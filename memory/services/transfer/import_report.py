@@ -104,6 +104,7 @@ class ImportReport:
     findings: list[ImportFinding] = field(default_factory=list)  # by line
     skipped_lines: dict[str, int] = field(default_factory=dict)  # informative lines by type
     changes: list[UUID] = field(default_factory=list)  # for ``undo_import``
+    contradiction_count: int = 0  # proposed for review; a preview looks for none
 
     def add_refusal(self, refusal: Refusal) -> None:
         if len(self.refusals) < MAX_LISTED:

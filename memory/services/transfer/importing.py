@@ -25,6 +25,7 @@ from memory.services.gateway.audit_lines import record
 from memory.services.gateway.caller import MemoryCaller
 from memory.services.gateway.gateway import open_namespace
 from memory.services.history.undo import undo
+from memory.services.review.contradicting import propose_imported_contradictions
 from memory.services.transfer.file_format import (
     AboutLine,
     EndLine,
@@ -68,7 +69,8 @@ def import_file(
     """Import the file or, in a dry run, only report what this would change.
 
     ``into`` maps the file's namespaces to names here. With ``as_mine``, the file's person is mapped to the caller.
-    What was forgotten here since is not brought back, unless ``restore`` is set.
+    What was forgotten here since is not brought back, unless ``restore`` is set. Facts that contradict others are
+    imported, and proposed for review.
     """
     if on_conflict not in frozenset(ConflictRule):
         raise InvalidInput(f"on_conflict: use one of {', '.join(ConflictRule)}.")
@@ -89,6 +91,11 @@ def import_file(
             job.import_units(file)
             if dry_run:
                 raise DryRunEnd
+            changes = Change.objects.unscoped().filter(pk__in=report.changes)
+            report.contradiction_count = sum(
+                propose_imported_contradictions(caller, namespace=text, change_id=change_id)
+                for change_id, text in changes.values_list("pk", "namespace__text")
+            )
     except DryRunEnd:
         report.changes = []
         with tenant([caller.team_id]):

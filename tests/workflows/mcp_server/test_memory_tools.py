@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
+from accounts.tenancy import tenant
 from memory import services
+from memory.models import Proposal
 from memory.services.gateway.caller import MemoryCaller
 from tests.support.cast import Cast, KeyClient
 from tests.workflows.mcp_server.messages import ask, call, list_tool_names
@@ -39,6 +41,21 @@ def test_person_is_remembered_across_calls_and_forgotten_on_request(client: KeyC
     assert search(client, MIA) == []
     assert again["isError"]
     assert again["content"][0]["text"] == "key: nothing is remembered under allergy."
+
+
+def test_what_contradicts_a_known_fact_is_proposed_to_whoever_reviews(
+    client: KeyClient, cast: Cast
+) -> None:
+    for text in ("The shop opens at nine.", "Bread is sold.", "The shop opens at ten."):
+        call(client, "memory_store", text=text)
+
+    with tenant([cast.team_a.pk]):
+        (proposal,) = Proposal.objects.unscoped().all()
+    texts = [target["value"] for target in proposal.targets]
+    assert texts == ["The shop opens at ten.", "The shop opens at nine."]
+    queue = cast.alice.client.get("/api/v1/memory/review").json()["items"]
+    assert [item["id"] for item in queue] == [str(proposal.pk)]
+    assert len(search(client, query="When does the shop open?")) == 2
 
 
 def test_another_person_or_another_teams_key_finds_nothing(
