@@ -30,6 +30,11 @@ def is_visitor_subject(subject: str) -> bool:
     )
 
 
+def build_visitor_subject_pattern() -> str:
+    """Return a regular expression for the subjects of visitors, for queries."""
+    return rf"{_VISITOR_PREFIX}{_VISITOR_ID.pattern}"
+
+
 def make_persona_id(name: str, player_id: UUID) -> str:
     return f"{name}@{player_id}"
 

@@ -28,10 +28,15 @@ class RunDescription:
 
 @dataclass(frozen=True, slots=True)
 class RunFilter:
-    """Selects runs of a team. ``workflow`` is an id; ``person`` is a part of a name; days are included."""
+    """Selects runs of a team. ``workflow`` is an id; ``person`` is a part of a name; days are included.
+
+    ``service_account`` is the id of the one whose keys started the runs. Without it, a person's runs are those that no
+    key started, or that are for this person.
+    """
 
     workflow: str = ""
     person: str = ""
+    service_account: str = ""
     since: date | None = None
     until: date | None = None
 
@@ -50,6 +55,16 @@ class TeamRun:
     status_text: str
     at: datetime
     url: str
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRun:
+    """A run that an API key started: only whose it is. ``is_own`` is true if the reader created the key, and so sees the run."""
+
+    id: str
+    account_id: str
+    account: str  # the name of the service account
+    is_own: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +160,15 @@ class Host(Protocol):
         self, principal: Principal, team_id: UUID, run_filter: RunFilter, limit: int
     ) -> Sequence[TeamRun]:
         """Return the newest runs of the team that the principal may see, newest first, without child runs."""
+        ...
+
+    def list_key_runs(
+        self, principal: Principal, team_id: UUID, run_filter: RunFilter, limit: int
+    ) -> Sequence[KeyRun]:
+        """Return the newest runs that any key of the team started, newest first, without child runs.
+
+        Persons and service accounts of the filter are ignored. Raise NotAllowed unless the principal manages the keys.
+        """
         ...
 
     def list_team_workflows(self, principal: Principal, team_id: UUID) -> Mapping[str, str]:

@@ -1,22 +1,26 @@
 """The implementation of memory's ``Host``: what memory asks about workflows, runs and conversations."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import Any
 from uuid import UUID
 
-from django.db.models import OuterRef, Subquery
+from django.db.models import OuterRef, Q, QuerySet, Subquery
 from django.db.models.fields.json import KeyTextTransform
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from accounts.access import check
 from accounts.errors import NotFound
+from accounts.models.secrets import PAGE_PREFIX
 from accounts.principals import Principal
 from accounts.tenancy import tenant
 from memory import host as memory_host
 from memory.host import (
     EmbeddingCall,
     EmbeddingModel,
+    KeyRun,
     RunDescription,
     StoredDocument,
     TeamRun,
@@ -30,6 +34,7 @@ from workflows.execution.curation import run_summary
 from workflows.execution.ports.models import build_config
 from workflows.execution.usage.single_calls import count_single_call
 from workflows.models import Conversation, Message, ModelProvider, Run, Step, StreamName, Workflow
+from workflows.models.personal import match_service_account
 from workflows.models.provider import ModelType
 from workflows.models.run import ENDED
 from workflows.run_filters import RunFilter
@@ -105,13 +110,32 @@ class WorkflowsHost:
         self, principal: Principal, team_id: UUID, run_filter: memory_host.RunFilter, limit: int
     ) -> list[TeamRun]:
         rows = selectors.list_runs(principal).filter(team_id=team_id)
-        if run_filter.workflow:
-            rows = rows.filter(workflow_id__in=_parse_uuids([run_filter.workflow]))
-        days = RunFilter(person=run_filter.person, since=run_filter.since, until=run_filter.until)
-        runs = list(days.apply(rows).select_related("subject_user")[:limit])
+        if run_filter.service_account:
+            rows = rows.filter(match_service_account(UUID(run_filter.service_account)))
+        elif principal.user_id is not None:
+            rows = rows.filter(Q(api_key=None) | Q(subject_user_id=principal.user_id))
+        runs = list(_filter_runs(rows, run_filter).select_related("subject_user")[:limit])
         tasks = selectors.list_tasks(principal, team_id=team_id)
         titles = dict(tasks.filter(run__in=[run.pk for run in runs]).values_list("run_id", "title"))
         return [_build_team_run(run, titles.get(run.pk, "")) for run in runs]
+
+    def list_key_runs(
+        self, principal: Principal, team_id: UUID, run_filter: memory_host.RunFilter, limit: int
+    ) -> list[KeyRun]:
+        check(principal, "key.manage", team_id)
+        # Visitors of public pages are no programs, although their page acts with a key.
+        runs = Run.objects.unscoped().filter(team_id=team_id, api_key__isnull=False)
+        rows = runs.filter(rounds__isnull=True).exclude(api_key__prefix=PAGE_PREFIX)
+        key_runs = _filter_runs(rows, replace(run_filter, person="")).values_list(
+            "pk",
+            "api_key__service_account_id",
+            "api_key__service_account__name",
+            "api_key__created_by_id",
+        )
+        return [
+            KeyRun(str(pk), str(account_id), name, creator_id == principal.user_id)
+            for pk, account_id, name, creator_id in key_runs.order_by("-created_at", "-pk")[:limit]
+        ]
 
     def list_team_workflows(self, principal: Principal, team_id: UUID) -> dict[str, str]:
         rows = selectors.list_workflows(principal, team_id=team_id).order_by("name", "id")
@@ -207,6 +231,13 @@ class WorkflowsHost:
 
     def erase_person(self, team_id: UUID, subject: str, *, dry_run: bool) -> Mapping[str, int]:
         return erasure.erase_person(team_id, subject, dry_run=dry_run)
+
+
+def _filter_runs(rows: QuerySet[Run], run_filter: memory_host.RunFilter) -> QuerySet[Run]:
+    if run_filter.workflow:
+        rows = rows.filter(workflow_id__in=_parse_uuids([run_filter.workflow]))
+    days = RunFilter(person=run_filter.person, since=run_filter.since, until=run_filter.until)
+    return days.apply(rows)
 
 
 def _build_team_run(run: Run, task: str) -> TeamRun:

@@ -28,6 +28,7 @@ class LearningForm(forms.Form):
 
     workflow = forms.UUIDField(required=False)
     person = forms.CharField(required=False, max_length=100)
+    account = forms.UUIDField(required=False)  # a service account, whose picture is shown
     period = forms.ChoiceField(required=False, choices=PeriodChoice)
     run = forms.UUIDField(required=False)
     offset = forms.IntegerField(min_value=0, max_value=10_000, required=False)
@@ -39,8 +40,14 @@ class LearningForm(forms.Form):
         return RunFilter(
             workflow=str(values.get("workflow") or ""),
             person=values.get("person") or "",
+            service_account=str(values.get("account") or ""),
             since=PeriodChoice(period).since if period else None,
         )
+
+    @property
+    def service_account(self) -> str:
+        """Return the id of the service account whose picture is shown, or "" for the reader's own."""
+        return self.build_filter().service_account
 
     @property
     def selected_run(self) -> str:

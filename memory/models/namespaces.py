@@ -12,8 +12,12 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts import access
-from accounts.personas import build_service_subject_pattern
-from accounts.principals import Principal, get_service_account_id
+from accounts.personas import (
+    build_service_subject_pattern,
+    build_visitor_subject_pattern,
+    make_service_subject,
+)
+from accounts.principals import Principal, acts_for_page, get_service_account_id
 from accounts.tenancy import HasTeams, TenantManager, TenantModel, TenantQuerySet
 from memory.core.scope_kinds import SeenBy
 from memory.core.scopes import list_scope_kinds, list_words_seen_by
@@ -56,6 +60,13 @@ class NamespaceQuerySet(TenantQuerySet["Namespace"]):
         """
         return self._filter_visible(principal, build_open_condition(principal))
 
+    def nameable_by(self, principal: Principal) -> Self:
+        """Limit the namespaces to those that the principal can see, or that a key may name: its program's and its users'.
+
+        Only for callers that know them from the key's own runs. Lists of namespaces use ``visible_to``.
+        """
+        return self._filter_visible(principal, _build_named_condition(principal))
+
     def _filter_visible(self, principal: HasTeams, extra_condition: Q) -> Self:
         actor = cast(Principal, principal)  # ``HasTeams`` has only a part of its fields
         if not actor.allows("memory:read"):
@@ -80,6 +91,20 @@ def _build_private_condition(principal: Principal, user_id: UUID) -> Q:
         # Private memory is shared with single people only; see permissions.is_shared_with.
         | access.filter_shared(principal, "memory.view", Namespace, in_person=True)
     )
+
+
+def _build_named_condition(principal: Principal) -> Q:
+    """Return the condition for the memory of a key's program and of users without an account.
+
+    Visitors of public pages and other programs are nobody whom a key may name.
+    """
+    account_id = get_service_account_id(principal)
+    if principal.kind != "key" or account_id is None or acts_for_page(principal):
+        return Q(pk__in=[])
+    is_user = Q(scope=ScopeChoice.USER, owner_user=None, persona_of=None)
+    others = rf"^user:({build_service_subject_pattern()}|{build_visitor_subject_pattern()})$"
+    own = Q(text=f"user:{make_service_subject(account_id)}")
+    return is_user & (own | ~Q(text__regex=others))
 
 
 def _build_program_condition(principal: Principal) -> Q:

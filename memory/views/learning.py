@@ -17,7 +17,12 @@ from memory.forms.learning import LearningForm, PeriodChoice
 from memory.host import TeamRun, get_host
 from memory.logic.learning.drawing import Arc, Drawing, LessonMark, RunDot, RunMark, draw
 from memory.logic.learning.lessons import Learning, Lesson, LessonKind
-from memory.services.history.learning import MAX_RUNS, list_lesson_namespaces, load_learning
+from memory.services.history.learning import (
+    MAX_RUNS,
+    list_lesson_namespaces,
+    load_key_lessons,
+    load_learning,
+)
 from memory.views.request_context import build_caller, load_titles, render_page_or_fragment
 
 
@@ -105,6 +110,7 @@ def learning(request: HttpRequest) -> HttpResponse:
     workflows = get_host().list_team_workflows(get_principal(request), get_current_team_id(request))
     context = {
         "form": form,
+        "keys": load_key_lessons(build_caller(request), form.build_filter()),
         "ignored": list_form_errors(request.GET, form),
         "workflows": workflows,
         "periods": PeriodChoice.choices,

@@ -11,6 +11,7 @@ from memory.core.records import Json
 from memory.host import (
     EmbeddingCall,
     EmbeddingModel,
+    KeyRun,
     RunDescription,
     RunFilter,
     StoredDocument,
@@ -80,6 +81,11 @@ class FakeHost:
         self, principal: Principal, team_id: UUID, run_filter: RunFilter, limit: int
     ) -> Sequence[TeamRun]:
         return self.team_runs[:limit]
+
+    def list_key_runs(
+        self, principal: Principal, team_id: UUID, run_filter: RunFilter, limit: int
+    ) -> Sequence[KeyRun]:
+        return []
 
     def list_team_workflows(self, principal: Principal, team_id: UUID) -> Mapping[str, str]:
         return {run.workflow_id: run.workflow for run in self.team_runs}

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -11,13 +12,16 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from accounts.models import Team
+from accounts.personas import make_service_subject
+from accounts.principals import KeyPrincipal
 from accounts.tenancy import tenant
 from memory import services
 from memory.models import Entry
 from memory.services import CallOrigin, MemoryCaller
 from memory.services.history.learning import MAX_RUNS
 from tests.factories.workflows import make_run, make_workflow
-from tests.support.cast import Person
+from tests.support.cast import Cast, KeyClient, Person
 from tests.support.steps import count_steps
 from workflows.models import Run, Task, Workflow
 
@@ -293,3 +297,143 @@ def copy_run(pattern: Run, count: int) -> None:
         Run.objects.unscoped().bulk_create(
             Run(**{name: getattr(pattern, name) for name in fields}) for _ in range(count)
         )
+
+
+@dataclass(frozen=True)
+class Program:
+    """A client with a key, its team and principal, as a person has them."""
+
+    client: KeyClient
+    team: Team
+
+    @property
+    def principal(self) -> KeyPrincipal:
+        return KeyPrincipal(self.client.key)
+
+    @property
+    def own_memory(self) -> str:
+        return f"user:{make_service_subject(self.client.key.service_account_id)}"
+
+
+@pytest.fixture
+def program(cast: Cast, api_key: Callable[..., KeyClient]) -> Program:
+    """A program with a key that alice created."""
+    return Program(api_key(cast.alice), cast.team_a)
+
+
+def make_key_runs(program: Program, workflow: Workflow, subject: str, count: int = 2) -> list[Run]:
+    fields = {"subject": subject, "started_by": None, "api_key": program.client.key}
+    return make_runs(program, workflow, count, **fields)  # type: ignore[arg-type]  # has no user
+
+
+def teach_for(program: Program, run: Run, key: str, value: str, namespace: str) -> None:
+    origin = CallOrigin(str(run.pk), "n", key)
+    caller = MemoryCaller(program.principal, program.team.id, origin=origin)
+    services.remember(caller, namespace=namespace, key=key, value=value)
+
+
+@pytest.fixture
+def taught(cast: Cast, program: Program) -> tuple[Run, Run]:
+    """Two runs of the key for Ben. The first one wrote for Ben, for the program and for all; the second one used it."""
+    first, second = make_key_runs(program, make_workflow(cast.alice), "ben")
+    teach_for(program, first, "learning:1", "Ben-canary", "user:ben")
+    teach_for(program, first, "error:1", "Program-canary", program.own_memory)
+    teach_for(program, first, "task:1", "Shared-canary", SHARED)
+    origin = CallOrigin(str(second.pk), "n", "s")
+    reader = MemoryCaller(program.principal, program.team.id, origin=origin)
+    services.recall(reader, namespace="user:ben", key="learning:1", injected=True)
+    return first, second
+
+
+def test_runs_of_a_key_are_in_its_own_picture_with_what_they_wrote_for_whom_it_names(
+    program: Program, taught: tuple[Run, Run]
+):
+    first, second = taught
+
+    report = read_api(program)  # type: ignore[arg-type]  # has a client, too
+
+    assert {one["id"] for one in report["runs"]} == {str(first.pk), str(second.pk)}
+    assert {one["text"] for one in report["lessons"]} == {
+        "Ben-canary",
+        "Program-canary",
+        "Shared-canary",
+    }
+    assert list_links(report) == {(str(first.pk), str(second.pk), True)}
+    assert report["keys"] == []
+
+
+def test_picture_of_a_key_has_nothing_of_other_keys_and_people(
+    cast: Cast, program: Program, taught: tuple[Run, Run], api_key: Callable[..., KeyClient]
+):
+    other = Program(api_key(cast.alice), cast.team_a)
+    (run,) = make_key_runs(other, make_workflow(cast.alice, name="Other"), "ben", 1)
+    teach_for(other, run, "learning:2", "Other-canary", other.own_memory)
+
+    assert "Other-canary" not in json.dumps(read_api(program))  # type: ignore[arg-type]
+    report = read_api(other)  # type: ignore[arg-type]
+    assert [one["text"] for one in report["lessons"]] == ["Other-canary"]
+    account = str(program.client.key.service_account_id)
+    assert read_api(other, service_account=account)["runs"] == []  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["alice", "ada"])
+def test_who_manages_keys_sees_counts_of_what_they_taught_and_no_contents(
+    cast: Cast, program: Program, taught: tuple[Run, Run], name: str
+):
+    reader = getattr(cast, name)
+
+    report = read_api(reader)
+    page = reader.client.get(PAGE).content.decode()
+
+    assert (report["runs"], report["lessons"], report["uses"]) == ([], [], [])
+    assert report["keys"] == [
+        {
+            "service_account": str(program.client.key.service_account_id),
+            "name": "test",
+            "runs": 2,
+            "lessons": {"task": 1, "error": 1, "learning": 1, "note": 0},
+            "uses": 1,
+        }
+    ]
+    assert "What API keys taught" in page
+    assert "canary" not in page + json.dumps(report)
+    assert str(taught[0].pk) not in page
+
+
+def test_creator_of_a_key_chooses_its_picture_and_sees_no_private_memory_in_it(
+    cast: Cast, program: Program, taught: tuple[Run, Run]
+):
+    account = str(program.client.key.service_account_id)
+
+    report = read_api(cast.alice, service_account=account)
+    page = cast.alice.client.get(PAGE, {"account": account}).content.decode()
+
+    assert {one["id"] for one in report["runs"]} == {str(run.pk) for run in taught}
+    assert {one["text"] for one in report["lessons"]} == {"Program-canary", "Shared-canary"}
+    assert f'value="{account}" selected' in page
+    assert "Ben-canary" not in page
+    assert read_api(cast.ada, service_account=account)["runs"] == []
+
+
+@pytest.mark.parametrize("name", ["bob", "vic", "carol"])
+def test_others_see_nothing_of_what_keys_taught(cast: Cast, taught: tuple[Run, Run], name: str):
+    reader = getattr(cast, name)
+
+    assert read_api(reader)["keys"] == []
+    assert "What API keys taught" not in reader.client.get(PAGE).content.decode()
+
+
+def test_run_of_a_page_for_a_member_is_in_the_picture_of_this_member(
+    alice: Person, bob: Person, program: Program
+):
+    (run,) = make_runs(
+        alice,
+        make_workflow(alice),
+        1,
+        started_by=None,
+        subject_user=bob.user,
+        api_key=program.client.key,
+    )
+
+    assert [one["id"] for one in read_api(bob)["runs"]] == [str(run.pk)]
+    assert read_api(alice)["runs"] == []

@@ -147,10 +147,17 @@ class _Pages:
 
 
 def list_searchable_namespaces(
-    caller: MemoryCaller, scope: str | None
+    caller: MemoryCaller, scope: str | None, *, with_named: bool = False
 ) -> tuple[Any, bool]:  # as above
-    """Return the query for the namespaces to search, and whether these are all that the caller may view."""
-    namespaces = select_visible(caller, Namespace)
+    """Return the query for the namespaces to search, and whether these are all that the caller may view.
+
+    ``with_named`` includes the private memory of those whom a key may name, for what its own runs wrote there.
+    """
+    if with_named:
+        manager: Any = Namespace.objects  # the manager types its model, not its queryset
+        namespaces = manager.nameable_by(caller.principal).filter(team_id=caller.team_id)
+    else:
+        namespaces = select_visible(caller, Namespace)
     if scope:
         namespaces = namespaces.filter(scope=str(get_scope(scope).word))
     external_scopes = list_external_scopes(caller.team_id)
