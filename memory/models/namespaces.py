@@ -102,9 +102,9 @@ def _build_named_condition(principal: Principal) -> Q:
     if principal.kind != "key" or account_id is None or acts_for_page(principal):
         return Q(pk__in=[])
     is_user = Q(scope=ScopeChoice.USER, owner_user=None, persona_of=None)
-    others = rf"^user:({build_service_subject_pattern()}|{build_visitor_subject_pattern()})$"
-    own = Q(text=f"user:{make_service_subject(account_id)}")
-    return is_user & (own | ~Q(text__regex=others))
+    never_named = rf"^user:({build_service_subject_pattern()}|{build_visitor_subject_pattern()})$"
+    is_own = Q(text=f"user:{make_service_subject(account_id)}")
+    return is_user & (is_own | ~Q(text__regex=never_named))
 
 
 def _build_program_condition(principal: Principal) -> Q:

@@ -1,4 +1,4 @@
-"""Turns of one conversation that begin at the same moment: all are taken, one after the other."""
+"""What arrives at the same moment: all turns of a conversation are taken, one after the other, and one answer of two."""
 
 from concurrent.futures import ThreadPoolExecutor
 from uuid import UUID
@@ -6,9 +6,12 @@ from uuid import UUID
 import pytest
 from django.db import connection
 
+from accounts.models import AuditEntry
 from accounts.tenancy import tenant
 from tests.support.cast import Cast
-from workflows.models import Message, Run
+from tests.workflows.test_waits import answer, ask
+from workflows.errors import WaitClosed
+from workflows.models import Message, Run, RunWait
 from workflows.services.runs.runs import start_run
 from workflows.services.samples.samples import copy_sample
 
@@ -38,3 +41,32 @@ def test_turns_that_begin_at_once_in_a_new_conversation_all_begin(cast: Cast) ->
         numbers = Message.objects.unscoped().order_by("number").values_list("number", flat=True)
         assert set(Run.objects.unscoped().values_list("pk", flat=True)) == begun
         assert list(numbers) == list(range(1, TURNS + 1))
+
+
+def test_one_of_several_answers_to_a_question_is_taken_and_the_others_are_told(cast: Cast) -> None:
+    wait = ask(cast.alice)
+
+    def reply(comment: str) -> str:
+        try:
+            with tenant([cast.team_a.pk]):
+                values = {"comment": comment, "stars": 4}
+                answer(cast.alice, wait, **values)
+                return comment
+        except WaitClosed as closed:
+            return str(closed)
+        finally:
+            connection.close()
+
+    comments = [f"comment {number}" for number in range(TURNS)]
+    with ThreadPoolExecutor(TURNS) as pool:
+        replies = list(pool.map(reply, comments))
+
+    (taken,) = [reply for reply in replies if reply in comments]
+    assert sum("already" in reply for reply in replies) == TURNS - 1
+    with tenant([cast.team_a.pk]):
+        answered = RunWait.objects.unscoped().get(pk=wait.pk)
+        run = Run.objects.unscoped().get(pk=wait.run_id)
+        assert answered.values["comment"] == taken
+        assert run.status == "queued"
+        assert list(run.events.values_list("name", flat=True)) == ["run_resumed"]
+        assert AuditEntry.objects.unscoped().filter(action="run.answered").count() == 1

@@ -64,10 +64,10 @@ def compile_by_rules(
     No sentence is lost with a paragraph that goes: what a source that is left still says is added again.
     """
     present = [(cited, sources[cited.id]) for cited in page.sources if cited.id in sources]
-    said = {source.id: list_keys(source.text) for _cited, source in present}
-    obsolete = _find_obsolete(page, sources, said)
-    others = frozenset(_list_paragraphs(page)) - frozenset(obsolete)
-    compiled = remove_paragraphs(page, set(map(hash_paragraph, obsolete)), others)
+    sentence_keys = {source.id: list_keys(source.text) for _cited, source in present}
+    obsolete = _find_obsolete(page, sources, sentence_keys)
+    remaining = frozenset(_list_paragraphs(page)) - frozenset(obsolete)
+    compiled = remove_paragraphs(page, set(map(hash_paragraph, obsolete)), remaining)
     removed = {build_sentence_key(s): s for text in obsolete for s in list_sentences(text)}
     paragraphs = {cited.id: list(cited.paragraphs) for cited, _source in present}
     for cited, source in present:
@@ -84,7 +84,7 @@ def compile_by_rules(
     # What several sources say comes from each of them, so that it stays when one is gone.
     of_sources = {digest for digests in paragraphs.values() for digest in digests}
     texts = [t for t in _list_paragraphs(compiled) if hash_paragraph(t) in of_sources]
-    for source_id, keys in said.items():
+    for source_id, keys in sentence_keys.items():
         paragraphs[source_id] += (hash_paragraph(t) for t in texts if list_keys(t) <= keys)
     cited_sources = [PageSource(s.id, s.digest, tuple(paragraphs[s.id])) for _cited, s in present]
     return replace(compiled, sources=keep_present_paragraphs(cited_sources, compiled))
@@ -131,7 +131,7 @@ def build_prompt(page: KnowledgePage, sources: Sequence[WikiSource], *, budget: 
 
 
 def _find_obsolete(
-    page: KnowledgePage, sources: Mapping[str, WikiSource], said: Mapping[str, Set[str]]
+    page: KnowledgePage, sources: Mapping[str, WikiSource], sentence_keys: Mapping[str, Set[str]]
 ) -> list[str]:
     """Return the paragraphs of sources that are gone or changed which no source says any more."""
     doubtful = {
@@ -144,7 +144,7 @@ def _find_obsolete(
         text
         for text in _list_paragraphs(page)
         if hash_paragraph(text) in doubtful
-        and not any(list_keys(text) <= keys for keys in said.values())
+        and not any(list_keys(text) <= keys for keys in sentence_keys.values())
     ]
 
 
@@ -155,13 +155,13 @@ def _add_passages(
     passages = frozenset(extract_passages(source.text, [page.title, *page.aliases]))
     if not is_new:
         passages = frozenset(text for text in passages if _is_like_any(text, removed.values()))
-    known = list_page_keys(replace(page, summary=""))
+    page_keys = list_page_keys(replace(page, summary=""))
     added, room = [], MAX_ADDED
     for sentence in list_sentences(source.text):
         key = build_sentence_key(sentence)
         is_wanted = sentence in passages or key in removed
-        if is_wanted and key not in known and len(sentence) <= room:
-            known.add(key)
+        if is_wanted and key not in page_keys and len(sentence) <= room:
+            page_keys.add(key)
             added.append(sentence)
             room -= len(sentence)
     before = [page.content.rstrip("\n")] if page.content.strip() else []

@@ -39,9 +39,9 @@ def extract_passages(text: str, names: Sequence[str]) -> list[str]:
 
 def find_unused_sentences(source: WikiSource, pages: Sequence[KnowledgePage]) -> list[str]:
     """Return the sentences of the source that none of these pages contains."""
-    known = {key for page in pages for key in list_page_keys(page)}
+    page_keys = {key for page in pages for key in list_page_keys(page)}
     sentences = {build_sentence_key(sentence): sentence for sentence in list_sentences(source.text)}
-    return [text for key, text in sentences.items() if key not in known and normalize(text)]
+    return [text for key, text in sentences.items() if key not in page_keys and normalize(text)]
 
 
 def list_page_keys(page: KnowledgePage) -> set[str]:

@@ -94,9 +94,11 @@ def load_key_lessons(caller: MemoryCaller, run_filter: RunFilter) -> list[KeyLea
         return []
     with tenant([caller.team_id]):
         namespaces = Namespace.objects.unscoped().filter(team_id=caller.team_id)
-        written = _select_writes(namespaces.exclude(scope__in=RUN_SCOPES), [run.id for run in runs])
+        revisions = _select_writes(
+            namespaces.exclude(scope__in=RUN_SCOPES), [run.id for run in runs]
+        )
         writes = list(
-            written.values("entry_id", "number", "run_id", key=F("entry__key"))[:MAX_WRITES]
+            revisions.values("entry_id", "number", "run_id", key=F("entry__key"))[:MAX_WRITES]
         )
         reads = Read.objects.unscoped().filter(entry_id__in={row["entry_id"] for row in writes})
         learning = _connect(

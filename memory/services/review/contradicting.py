@@ -125,8 +125,8 @@ def _find_newest(fact: MemoryEntry, index: _FactIndex) -> list[Contradiction]:
         is_older = contradiction.newer.id == fact.id
         return get_age_key(contradiction.older if is_older else contradiction.newer)
 
-    found = _find_contradictions(fact, index.find_candidates(fact))
-    return [max(found, key=get_age)] if found else []
+    contradictions = _find_contradictions(fact, index.find_candidates(fact))
+    return [max(contradictions, key=get_age)] if contradictions else []
 
 
 def _is_comparable(entry: MemoryEntry) -> bool:
@@ -177,11 +177,11 @@ def _find_contradictions(
     if judge is None or (attribute is not None and attribute not in SINGLE_ATTRIBUTES):
         return by_words
     # Another attribute is no contradiction; what has none was stored by a program, which says nothing about it.
-    known = [(e, e.metadata.get(ATTRIBUTE)) for e in candidates if e.id not in conflicting_ids]
     facts = [
         KnownFact(e.id, get_single_text(e.value) or "")
-        for e, other in known
-        if attribute is None or other in (attribute, None)
+        for e in candidates
+        if e.id not in conflicting_ids
+        and (attribute is None or e.metadata.get(ATTRIBUTE) in (attribute, None))
     ]
     ids = (
         set(judge.find_contradicting(get_single_text(entry.value) or "", facts)) if facts else set()
