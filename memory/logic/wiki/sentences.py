@@ -25,6 +25,7 @@ _OPEN_END: Final = re.compile(
 )
 _END: Final = re.compile(r"[.!?。！？؟۔।॥…:：;；][\"'”’»」』）)\]*_]*$")
 _QUOTED: Final = re.compile(r"(?:[!?…]|\.\.\.|[\"'”’»)\]])$")  # "Go!" she said.
+_CHINESE_QUOTED: Final = re.compile(r"[。！？…][”’」』）]+$")  # 「走吧！」他说。
 _ITEM: Final = re.compile(r"\s*(?:[-*+•>]|\d{1,3}[.)])\s+")
 _MARK: Final = re.compile(r"^\s*(?:(?:[-*+•>]|\d{1,3}[.)]|#{1,6})\s+)+")
 _LINK: Final = re.compile(r"\[\[([^\[\]|\n]*)(?:\|[^\[\]\n]*)?\]\]")
@@ -98,7 +99,9 @@ def _join_cut(sentences: Sequence[str]) -> Iterator[str]:
     current = ""
     for sentence in sentences:
         is_open = _OPEN_END.search(current) or (_QUOTED.search(current) and sentence[:1].islower())
-        if current and is_open:
+        if _CHINESE_QUOTED.search(current):
+            current = f"{current}{sentence}"
+        elif current and is_open:
             current = f"{current} {sentence}"
         else:
             if current:
