@@ -301,10 +301,14 @@ def copy_run(pattern: Run, count: int) -> None:
 
 @dataclass(frozen=True)
 class Program:
-    """A client with a key, its team and principal, as a person has them."""
+    """A client with a key that a person created, with team and principal, as a person has them."""
 
     client: KeyClient
-    team: Team
+    creator: Person
+
+    @property
+    def team(self) -> Team:
+        return self.creator.team
 
     @property
     def principal(self) -> KeyPrincipal:
@@ -318,12 +322,12 @@ class Program:
 @pytest.fixture
 def program(cast: Cast, api_key: Callable[..., KeyClient]) -> Program:
     """A program with a key that alice created."""
-    return Program(api_key(cast.alice), cast.team_a)
+    return Program(api_key(cast.alice), cast.alice)
 
 
 def make_key_runs(program: Program, workflow: Workflow, subject: str, count: int = 2) -> list[Run]:
     fields = {"subject": subject, "started_by": None, "api_key": program.client.key}
-    return make_runs(program, workflow, count, **fields)  # type: ignore[arg-type]  # has no user
+    return make_runs(program.creator, workflow, count, **fields)
 
 
 def teach_for(program: Program, run: Run, key: str, value: str, namespace: str) -> None:
@@ -365,7 +369,7 @@ def test_runs_of_a_key_are_in_its_own_picture_with_what_they_wrote_for_whom_it_n
 def test_picture_of_a_key_has_nothing_of_other_keys_and_people(
     cast: Cast, program: Program, taught: tuple[Run, Run], api_key: Callable[..., KeyClient]
 ):
-    other = Program(api_key(cast.alice), cast.team_a)
+    other = Program(api_key(cast.alice), cast.alice)
     (run,) = make_key_runs(other, make_workflow(cast.alice, name="Other"), "ben", 1)
     teach_for(other, run, "learning:2", "Other-canary", other.own_memory)
 
