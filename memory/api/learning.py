@@ -20,7 +20,8 @@ def read_learning(
     """Return the newest runs that you may see, at most 500, what they wrote to memory that you may view, and the later
     runs among them that used it.
 
-    Runs that keys started are in the picture of their service account. Whoever manages the keys gets counts of what they taught.
+    Runs that keys started are in the picture of their service account. Whoever manages the keys gets counts of what they
+    taught.
     """
     caller = build_caller(request)
     run_filter = RunFilter(
