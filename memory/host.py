@@ -59,7 +59,7 @@ class TeamRun:
 
 @dataclass(frozen=True, slots=True)
 class KeyRun:
-    """A run that an API key started: only whose it is. ``is_own`` is true if the reader created the key, and sees the run."""
+    """A run that an API key started: only whose it is. ``is_own`` is true if the reader created the key, and so sees it."""
 
     id: str
     account_id: str
