@@ -29,7 +29,7 @@ class Body(Schema):
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=False, frozen=True)
 
     @classmethod
-    def from_object(cls, source: object, **values: Any) -> Self:
+    def from_object(cls, source: object, /, **values: Any) -> Self:
         """Build the body from ``values``, and from the attributes of ``source`` that have the names of the other fields."""
         names = cls.model_fields.keys() - values.keys()
         return cls(**{name: getattr(source, name) for name in names}, **values)

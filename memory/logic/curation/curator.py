@@ -20,7 +20,7 @@ from memory.logic.curation.feedback_loop import (
     is_repetition,
     mentions_task,
 )
-from memory.logic.curation.lessons import DropReason, find_drop_reason, is_small_talk, select_done
+from memory.logic.curation.lessons import DropReason, find_drop_reason, select_done
 from memory.logic.curation.parsing import Analysis, build_drafts
 from memory.logic.curation.scoring import choose_ttl, compute_importance
 from memory.logic.curation.work import FinishedWork, redact_work
@@ -45,6 +45,7 @@ from memory.logic.entries.origins import ContentOrigin, get_untrusted_origin
 from memory.logic.entries.texts import get_single_text
 from memory.logic.entries.write_batch import WriteBatch
 from memory.logic.judgement.judge import Judge
+from memory.logic.judgement.rules import is_small_talk
 from memory.logic.ports import NewId
 
 

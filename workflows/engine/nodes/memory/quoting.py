@@ -177,7 +177,8 @@ def _render_line(hit: MemoryHit, with_relevance: bool) -> tuple[str, str]:
     relevance = ""
     if with_relevance and hit.score is not None:
         relevance = f" (relevance: {hit.score:.2f})"
-    if is_built_key(hit.key) or getattr(hit, "speaker", ""):
+    speaker: str = getattr(hit, "speaker", "")
+    if is_built_key(hit.key) or speaker:
         note = QUOTING_NOTE if needs_quoting(hit) else DATA_NOTE
         return _render_quote(hit, relevance), note
     key, value = _indent(hit.key), as_text(hit.value)
