@@ -1,6 +1,7 @@
 """What arrives at the same moment: all turns of a conversation are taken, one after the other, and one answer of two."""
 
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -49,7 +50,7 @@ def test_one_of_several_answers_to_a_question_is_taken_and_the_others_are_told(c
     def reply(comment: str) -> str:
         try:
             with tenant([cast.team_a.pk]):
-                values = {"comment": comment, "stars": 4}
+                values: Any = {"comment": comment, "stars": 4}
                 answer(cast.alice, wait, **values)
                 return comment
         except WaitClosed as closed:
