@@ -39,8 +39,8 @@ SWEEP_INTERVAL: Final = 100  # writes between two removals of expired entries
 class ItemProvider(MemoryProvider):
     """A provider whose entries are items of a store, one each, with ``content`` as text and the rest as metadata.
 
-    The item of an entry has the earlier values as well, and leaves with the entry: nothing stays of what was deleted but
-    the last position of each group. A lock makes the operations of this process atomic; if several processes write,
+    The item of an entry has the earlier values as well, and leaves with the entry: nothing stays of what was deleted or has
+    expired, in the recalls of past moments either, but the last position of each group. A lock makes the operations of this process atomic; if several processes write,
     the store needs a lock of its own for exact limits.
     """
 
@@ -77,13 +77,14 @@ class ItemProvider(MemoryProvider):
         check_query(query)
         check_namespace(self._policy, query.namespace)
         condition = parse_filter(query.filter)
-        now = query.as_of or self._clock()
+        now = self._clock()
+        moment = query.as_of or now
         candidates = [
             entry
-            for entry in self._list_states(query)
-            if is_visible(entry, now) and matches(condition, build_filter_document(entry))
+            for entry in self._list_states(query, now)
+            if is_visible(entry, moment) and matches(condition, build_filter_document(entry))
         ]
-        return answer(query, candidates, now)
+        return answer(query, candidates, moment)
 
     def delete(self, namespace: str, key: str) -> bool:
         check_namespace(self._policy, namespace)
@@ -115,14 +116,15 @@ class ItemProvider(MemoryProvider):
         items = self._store.list(MemoryFilter(prefix=_build_id(namespace, "")))
         return map(_Record.from_item, items)
 
-    def _list_states(self, query: MemoryQuery) -> list[MemoryEntry]:
-        """Return the entries that the query asks about, now or as they were at its moment."""
+    def _list_states(self, query: MemoryQuery, now: datetime) -> list[MemoryEntry]:
+        """Return the living entries that the query asks about, as they are or as they were at its moment."""
         if query.key is None:
             records = list(self._list(query.namespace))
         else:
             item = self._store.get(_build_id(query.namespace, query.key))
             records = [_Record.from_item(item)] if item else []
-        states = (record.find_state(query.as_of) for record in records)
+        living = (record for record in records if not is_expired(record.entry, now))
+        states = (record.find_state(query.as_of) for record in living)
         return [state for state in states if state is not None]
 
     def _check_room(self, entry: MemoryEntry, now: datetime) -> None:

@@ -22,7 +22,9 @@ from memory.core.records import (
     Tier,
 )
 from memory.core.scopes import resolve_namespace
-from tests.spec.providers.conftest import Make, Memory, Ticking, make_in_memory
+from memory.providers.in_memory import InMemoryProvider
+from memory.providers.items import ItemProvider
+from tests.spec.providers.conftest import Make, Memory, Ticking
 from tests.spec.providers.test_agreement import at
 
 
@@ -165,10 +167,25 @@ def _seen(entry: MemoryEntry) -> Any:
     )
 
 
+class ForgetfulProvider(InMemoryProvider):
+    """The oracle of a provider that keeps nothing of what was deleted or has expired, as each may choose."""
+
+    def _list_states(self, query: MemoryQuery) -> list[MemoryEntry]:
+        self._drop_expired(query.namespace, self._clock())
+        living = {values[-1].id for values in self._values.get(query.namespace, {}).values()}
+        return [entry for entry in super()._list_states(query) if entry.id in living]
+
+
+def make_oracle(other: Memory) -> Memory:
+    kind = ForgetfulProvider if isinstance(other.provider, ItemProvider) else InMemoryProvider
+    clock = Ticking()
+    return Memory(kind(policy=POLICY, clock=clock), clock)
+
+
 def play(make: Make, seed: int, acts: int) -> dict[str, int]:
     """How often each verb was asked; raises at the first answer that differs."""
-    oracles = {team: make_in_memory(policy=POLICY, clock=Ticking()) for team in TEAMS}
     others = {team: make(policy=POLICY, clock=Ticking()) for team in TEAMS}
+    oracles = {team: make_oracle(other) for team, other in others.items()}
     return _play(oracles, others, seed, acts)
 
 

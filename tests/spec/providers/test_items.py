@@ -64,6 +64,20 @@ def test_expired_items_leave_the_store_in_time() -> None:
     assert store.get("user:mia::short") is None
 
 
+def test_deleted_and_expired_entries_are_not_found_at_past_moments_either() -> None:
+    clock = Ticking()
+    provider = ItemProvider(InMemoryStore(), clock=clock)
+    store_all(provider, {"short": "first"})
+    store_all(provider, {"short": "second"}, ttl_seconds=1)
+    store_all(provider, {"deleted": "text", "stays": "old"})
+    then = clock()
+    store_all(provider, {"stays": "new"})
+    provider.delete(HERE, "deleted")
+    clock.sleep(2)
+
+    assert [entry.value for entry in provider.recall(MemoryQuery(HERE, as_of=then))] == ["old"]
+
+
 def test_key_that_begins_like_a_separator_is_another_entry() -> None:
     provider = ItemProvider(InMemoryStore())
     store_all(provider, {":": 1, "::": 2, "a::b": 3})
