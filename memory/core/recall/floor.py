@@ -17,8 +17,10 @@ from typing import Final
 from memory.core.records import MemoryEntry, MemoryQuery
 
 
-# From this probability on, the floor is the lower one; `python -m bench.relevance` prints what comes of it.
-CERTAIN_CONCERN: Final = 0.6
+# The floor falls steeply from an improbable concern, and is nothing at this probability; the lower one ends the fall before.
+# `python -m bench.relevance` prints what comes of it.
+CERTAIN_CONCERN: Final = 0.8
+STEEPNESS: Final = 3
 SUFFICIENT_WORDS: Final = 0.5  # the share of the question that an entry's words meet
 
 
@@ -58,7 +60,8 @@ def find_floor(query: MemoryQuery) -> float | None:
     if meaning is None or not meaning.vector or meaning.floors is None:
         return None
     of_person, of_world = meaning.floors
-    return max(of_person, of_world * (1 - query.concern / CERTAIN_CONCERN))
+    doubt = max(0.0, 1 - query.concern / CERTAIN_CONCERN)
+    return max(of_person, of_world * doubt**STEEPNESS)
 
 
 def select_relevant(

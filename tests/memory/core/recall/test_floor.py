@@ -6,7 +6,13 @@ import pytest
 
 from memory.core.errors import InvalidInput
 from memory.core.provider import check_query
-from memory.core.recall.floor import CERTAIN_CONCERN, LeftOutReason, find_floor, select_relevant
+from memory.core.recall.floor import (
+    CERTAIN_CONCERN,
+    STEEPNESS,
+    LeftOutReason,
+    find_floor,
+    select_relevant,
+)
 from memory.core.records import MemoryEntry, MemoryQuery, QueryEmbedding
 
 
@@ -16,7 +22,7 @@ QUERY = MemoryQuery("user:mia", query_text="Where do I live?", meaning=EMBEDDED,
 
 @pytest.mark.parametrize(
     ("concern", "floor"),
-    [(0.0, 0.9), (CERTAIN_CONCERN / 2, 0.45), (CERTAIN_CONCERN, 0.1), (1.0, 0.1)],
+    [(0.0, 0.9), (CERTAIN_CONCERN / 2, 0.9 / 2**STEEPNESS), (CERTAIN_CONCERN, 0.1), (1.0, 0.1)],
 )
 def test_floor_falls_from_that_of_the_world_to_that_of_the_person(
     concern: float, floor: float
