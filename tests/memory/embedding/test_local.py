@@ -23,6 +23,7 @@ from memory.core.values import build_embedded_text
 from memory.embedding.answer_kinds import list_asked_kinds, list_named_kinds
 from memory.embedding.embedders import Options
 from memory.embedding.local import LocalModel
+from memory.embedding.scripts import COUNT, find_script
 from memory.embedding.typical_texts import TYPICAL_QUESTIONS, TYPICAL_STATEMENTS
 from memory.providers.in_memory import InMemoryProvider
 
@@ -154,6 +155,39 @@ def test_same_meaning_in_two_languages_is_near(model: LocalModel) -> None:
     assert cosine(asked, near) > cosine(asked, far)
 
 
+def test_text_in_the_script_of_the_question_is_nearer(model: LocalModel) -> None:
+    (asked,) = embed_texts(model, ["Which customer is late?"], question=True, seconds=60)
+    latin, chinese = embed_texts(
+        model, ["The invoice is unpaid.", "发票还没付。"], question=False, seconds=60
+    )
+
+    by_script = [cosine(asked[-COUNT:], text[-COUNT:]) for text in (latin, chinese)]
+
+    assert by_script == [pytest.approx(0.04, abs=0.005), 0]
+
+
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [
+        ("My name is Ana.", "Ich heiße Ölaf."),
+        ("我用 ThinkPad 和 Fedora。", "他住在上海。"),
+        ("東京都千代田区に勤務", "カタカナ"),
+        ("저는 서울에 삽니다", "김민석"),
+        ("Живу в Москве", "Анна"),
+        ("أسكن في بيروت", "سلمى"),
+        ("อยู่กรุงเทพ", "ไทย"),
+    ],
+)
+def test_script_is_that_of_most_of_a_text(text: str, other: str) -> None:
+    assert find_script(text) == find_script(other)
+
+
+def test_scripts_differ() -> None:
+    texts = ["a", "中", "か", "한", "я", "ب", "ก", "4482"]
+
+    assert [find_script(text) for text in texts] == [0, 1, 2, 3, 4, 5, 6, 0]
+
+
 @pytest.mark.parametrize(
     "text", ["\ufdfa" * 400, "", "\U0001f3f4" * 300, "x" * 6_000, "a\0b", "𠀀" * 500]
 )
@@ -162,7 +196,7 @@ def test_odd_texts_have_vectors_too(model: LocalModel, text: str) -> None:
 
 
 def test_other_dimensions_are_refused() -> None:
-    with pytest.raises(ValueError, match="516"):
+    with pytest.raises(ValueError, match="523"):
         LocalModel(Options(dimensions=256))
 
 
