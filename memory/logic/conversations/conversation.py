@@ -6,14 +6,14 @@ history: removed messages are first summarised and then deleted, so that a crash
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from memory.core.provider import Clock, NamespaceStore, utc_now
 from memory.core.records import Json, MemoryEntry, MemoryQuery, PromptUse, Source, StoreParams
 from memory.core.scopes import Scope, resolve_namespace
+from memory.logic.conversations import keys
 from memory.logic.conversations.folding import (
     Fold,
-    FoldedMessage,
     FoldingPolicy,
     FoldReason,
     build_fold,
@@ -39,8 +39,7 @@ from memory.logic.profile import keep_prompt_use
 
 
 KEY_PREFIX = "history:"  # of the keys of messages, summary and folds
-_MESSAGE, _SUMMARY, _FOLD = "history:message:", "history:summary", "history:fold:"
-_CATEGORIES = {_MESSAGE: "message", _SUMMARY: "summary", _FOLD: "fold"}
+_CATEGORIES = {keys.MESSAGE: "message", keys.SUMMARY: "summary", keys.FOLD: "fold"}
 MAX_FOLDS = 50
 _MAX_ROUNDS = 3
 
@@ -90,12 +89,12 @@ class ConversationMemory:
     def get_entries(self, messages: Iterable[Message]) -> tuple[MemoryEntry, ...]:
         """Return the entries of these messages as they were last read or written here."""
         entries = self._read_entries | self._written_entries
-        keys = map(build_message_key, messages)
-        return tuple(entries[key] for key in keys if key in entries)
+        message_keys = map(keys.build_message_key, messages)
+        return tuple(entries[key] for key in message_keys if key in entries)
 
     def select_usable(self, messages: Iterable[Message]) -> list[Message]:
         """Return the messages without those that may enter no prompt."""
-        return [each for each in messages if self._may_enter_prompts(build_message_key(each))]
+        return [each for each in messages if self._may_enter_prompts(keys.build_message_key(each))]
 
     def add_message(self, message: Message) -> Message:
         """Add the message, and return it with its id and time. The result of a folded call is folded at once."""
@@ -155,7 +154,7 @@ class ConversationMemory:
         self, messages: Sequence[Message], summary: str, origin: str
     ) -> tuple[Message, ...]:
         messages = self.select_usable(messages)
-        if not summary or not self._may_enter_prompts(_SUMMARY):
+        if not summary or not self._may_enter_prompts(keys.SUMMARY):
             return tuple(messages)
         instructions = [message for message in messages if message.role is Role.SYSTEM]
         dialogue = [message for message in messages if message.role is not Role.SYSTEM]
@@ -170,14 +169,14 @@ class ConversationMemory:
         if is_orphan(added, history):
             self._record_folds([build_fold(FoldReason.ORPHAN, "cut", [(added, None)])])
             self._store_message(added)  # and deleted, so that it stays readable as a revision
-            self._delete_entry(build_message_key(added))
+            self._delete_entry(keys.build_message_key(added))
         else:
             self._store_message(added)
             history.append(added)
         return added
 
     def _load_folds(self) -> tuple[Fold, ...]:
-        entries = self._load_entries(_FOLD)
+        entries = self._load_entries(keys.FOLD)
         return tuple(fold_from_json(entry.metadata["fold"]) for entry in reversed(entries))
 
     def _was_added(self, id_: str, history: Iterable[Message]) -> bool:
@@ -198,7 +197,7 @@ class ConversationMemory:
             for _, after in plan.shortened:
                 self._store_message(after)
             for _, dropped in plan.dropped:
-                self._delete_entry(build_message_key(dropped))
+                self._delete_entry(keys.build_message_key(dropped))
             messages = plan.remaining
 
     def _summarise(self, previous_summary: str, origin: str, dropped: Sequence[Message]) -> str:
@@ -222,7 +221,7 @@ class ConversationMemory:
         if compaction := self._folding.compaction:
             limit = max(1, compaction.budget // 4)
             summary = summary if estimate_tokens(summary) <= limit else summary[:limit]
-        self._store_entry(_SUMMARY, summary, "summary", metadata)
+        self._store_entry(keys.SUMMARY, summary, "summary", metadata)
 
     def _build_summary_message(self, summary: str) -> Message:
         return Message(Role.SYSTEM, f"{self._heading}\n{summary}")
@@ -230,17 +229,17 @@ class ConversationMemory:
     def _record_folds(self, folds: Iterable[Fold]) -> None:
         now = self._clock()
         for fold in folds:
-            key = f"{_FOLD}{_format_time(now)}:{self._new_id()}"
+            key = keys.build_key(keys.FOLD, now, self._new_id())
             value = f"{len(fold.messages)} messages: {fold.reason}"
             self._store_entry(key, value, "fold", {"fold": fold_to_json(fold, now)})
-        for entry in self._load_entries(_FOLD)[:-MAX_FOLDS]:
+        for entry in self._load_entries(keys.FOLD)[:-MAX_FOLDS]:
             self._delete_entry(entry.key)
 
     def _store_message(self, message: Message) -> None:
         metadata = to_json(message)
         content = metadata.pop("content")
         metadata["group"] = self.conversation_id  # recall ranks neighbors of a hit higher
-        self._store_entry(build_message_key(message), content, "message", metadata)
+        self._store_entry(keys.build_message_key(message), content, "message", metadata)
 
     def _store_entry(self, key: str, value: Json, category: str, metadata: dict[str, Json]) -> None:
         params = StoreParams(
@@ -267,15 +266,15 @@ class ConversationMemory:
         self._entries.delete(self.namespace, key)
 
     def _load_messages(self) -> list[Message]:
-        entries = self._load_entries(_MESSAGE)
+        entries = self._load_entries(keys.MESSAGE)
         return [from_json({**entry.metadata, "content": entry.value}) for entry in entries]
 
     def _load_summary(self) -> tuple[str, str]:
         """Return the summary and its origin; a summary of untrusted messages is untrusted."""
-        entries = self._entries.recall(MemoryQuery(self.namespace, key=_SUMMARY))
+        entries = self._entries.recall(MemoryQuery(self.namespace, key=keys.SUMMARY))
         if not entries:
             return "", ""
-        self._read_entries[_SUMMARY] = entries[0]
+        self._read_entries[keys.SUMMARY] = entries[0]
         return str(entries[0].value), get_untrusted_origin(entries[0].metadata)
 
     def _load_entries(self, prefix: str) -> list[MemoryEntry]:
@@ -297,18 +296,5 @@ class ConversationMemory:
         return now if last_at is None or now > last_at else last_at + timedelta(microseconds=1)
 
 
-def build_folded_key(line: FoldedMessage) -> str:
-    """Return the key of a folded message's entry, whose revisions still have the whole text."""
-    return f"{_MESSAGE}{_format_time(line.at)}:{line.id}"
-
-
-def build_message_key(message: Message) -> str:
-    return f"{_MESSAGE}{_format_time(message.at)}:{message.id}"
-
-
 def _build_origin_metadata(origin: str) -> dict[str, Json]:
     return {"origin": origin} if origin else {}
-
-
-def _format_time(moment: datetime | None) -> str:
-    return moment.astimezone(UTC).strftime("%Y%m%dT%H%M%S.%f") if moment else ""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from memory.core.records import Json, StoreParams, Tier
-from memory.logic.conversations.conversation import build_message_key
+from memory.logic.conversations.keys import build_message_key
 from memory.logic.conversations.messages import Message, Role, to_json
 from memory.logic.entries.held_entries import hold_entry
 from memory.logic.entries.ingress import ScreeningResult, screen_params

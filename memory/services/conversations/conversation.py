@@ -9,7 +9,7 @@ from config.retry import retry_on_conflict
 from memory.core.errors import InvalidInput
 from memory.core.records import Json, MemoryEntry
 from memory.core.scopes import Scope
-from memory.logic.conversations.conversation import KEY_PREFIX, ConversationMemory, build_folded_key
+from memory.logic.conversations.conversation import KEY_PREFIX, ConversationMemory
 from memory.logic.conversations.conversation_requests import (
     ConversationRequest,
     ConversationResult,
@@ -18,6 +18,7 @@ from memory.logic.conversations.conversation_requests import (
     perform_request,
 )
 from memory.logic.conversations.folding import Fold, FoldedMessage, FoldingPolicy
+from memory.logic.conversations.keys import build_folded_key
 from memory.logic.conversations.messages import Message
 from memory.models import Revision
 from memory.permissions import Verb

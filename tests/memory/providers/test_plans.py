@@ -43,7 +43,8 @@ def crowded(cast: Cast, owner_db: psycopg.Connection[Any]) -> Cast:
             Entry.objects.unscoped().bulk_create(entries)
             index.save()
             Namespace.objects.unscoped().filter(pk=namespace.pk).update(entry_count=EACH)
-    owner_db.execute("ANALYZE memory_entry, memory_posting")
+    # What earlier tests left behind would make a scan of the whole look dearer or cheaper than it is.
+    owner_db.execute("VACUUM (ANALYZE) memory_entry, memory_posting")
     return cast
 
 
@@ -259,11 +260,12 @@ def test_search_of_everything_walks_the_postings_of_each_namespace(crowded: Cast
         )
         nodes = plan(sql, *params)
 
-    assert scans(nodes) >= {("memory_posting", "memory_posting_pkey"), *LEFT_OUT}
+    left_out = LEFT_OUT - {("memory_entry", "memory_entry_lessons")}  # people search these, too
+    assert scans(nodes) >= {("memory_posting", "memory_posting_pkey"), *left_out}
     of_texts = {
         index for table, index in scans(nodes) if table in ("memory_posting", "memory_entry")
     }
-    assert of_texts == {"memory_posting_pkey", *(index for _table, index in LEFT_OUT)}
+    assert of_texts == {"memory_posting_pkey", *(index for _table, index in left_out)}
     # Of each namespace two blocks of the word and two of the register; how they are joined reads none twice.
     read = [one for one in nodes if one.get("Relation Name") == "memory_posting"]
     assert sum(one["Actual Rows"] * one["Actual Loops"] for one in read) == NAMESPACES * 4
