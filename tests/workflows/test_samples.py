@@ -75,7 +75,7 @@ def test_sample_has_no_problems_and_four_lines(sample):
     # Seed 0's document is kept to the byte, the variable it never declares included.
     assert [p.code for p in problems] == ["reference.undeclared"] * (sample.slug == "exchange")
     assert all(str(line).strip() for line in sample.explanation_lines)
-    assert len(sample.cases) == 3
+    assert len(sample.cases) >= 3
     assert bool(sample.memories) == (FOLDER / sample.slug / "memories.yml").exists()
     assert set(sample.scopes) == list_memory_scopes(loaded.document, build_kinds())
     assert (loaded.document.mode == "advanced-chat") == sample.is_chat
