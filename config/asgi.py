@@ -7,7 +7,6 @@ from importlib import import_module
 import django
 from django.conf import settings
 
-from config.garbage import collect_rarely
 from config.http.assets import Assets
 from config.http.body_timeout import BodyTimeout
 from config.http.handler import Handler
@@ -17,7 +16,7 @@ from config.monitoring.request_ids import RequestIds
 
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-collect_rarely()
+gc.set_threshold(20_000, 10, 20)  # as manage.py does
 django.setup(set_prefix=False)
 application = HealthChecks(RequestIds(TrustedProxies(BodyTimeout(Assets(Handler())))))
 

@@ -4,6 +4,7 @@ Messages are acknowledged early on purpose: once a run is claimed, its message i
 the lease. A lost, duplicate or late message costs at most one round of the reconciler.
 """
 
+import gc
 import os
 from importlib import import_module
 from typing import Any
@@ -13,11 +14,9 @@ from celery.signals import setup_logging
 from django.apps import apps
 from django.conf import settings
 
-from config.garbage import collect_rarely
-
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-collect_rarely()
+gc.set_threshold(20_000, 10, 20)  # as manage.py does
 
 IS_AMQP = settings.BROKER_URL.startswith("amqp")
 REDIS_OPTIONS = {

@@ -9,7 +9,6 @@ import pytest
 from django.utils import translation
 
 from config import ids
-from config.garbage import collect_rarely
 from tests.order import pytest_collection_modifyitems
 
 
@@ -40,7 +39,7 @@ hypothesis.settings.load_profile("day")
 # Ten thousand tests and what they import are gone through again and again while they are collected, and again by
 # tests that want no more than their own rubbish taken out.
 gc.disable()
-collect_rarely()
+gc.set_threshold(20_000, 10, 20)  # as manage.py does
 
 
 def pytest_configure(config: pytest.Config) -> None:
