@@ -56,6 +56,9 @@ class DurableBackend:
         self._feed: RunFeed | None = None
         self._operator: Operator | None = None
         self._worker: ChildWorker | None = None
+        self._preparing = (
+            asyncio.Lock()
+        )  # runs that begin at the same time share what the first one makes
 
     async def run(self, request: Request, watch: Watcher | None = None) -> Outcome:
         feed, operator = await self._prepare()
@@ -79,13 +82,14 @@ class DurableBackend:
             await asyncio.to_thread(self._worker.stop)
 
     async def _prepare(self) -> tuple[RunFeed, Operator]:
-        if self._feed is None or self._operator is None:
-            self._feed = Hub(get_bus_url()).get_feed(RunFeed)
-            self._operator = await sync_to_async(_load_operator)()
-            if not await asyncio.to_thread(is_worker_running):
-                self._worker = ChildWorker()
-                await asyncio.to_thread(self._worker.start)
-        return self._feed, self._operator
+        async with self._preparing:
+            if self._feed is None or self._operator is None:
+                self._feed = Hub(get_bus_url()).get_feed(RunFeed)
+                self._operator = await sync_to_async(_load_operator)()
+                if not await asyncio.to_thread(is_worker_running):
+                    self._worker = ChildWorker()
+                    await asyncio.to_thread(self._worker.start)
+            return self._feed, self._operator
 
 
 def _load_operator() -> Operator:
