@@ -1,5 +1,6 @@
 """Three tiers through real workers: what a run keeps for today, the next one has in its prompt; what it forgets comes back."""
 
+from datetime import UTC
 from typing import Any
 
 from accounts.tenancy import tenant
@@ -68,7 +69,8 @@ def test_working_memory_of_one_run_is_history_for_the_next_of_its_group(
     other = cluster.until_ended(started(cast, workflow, "What is it?", MemoryStream("project-2")))
 
     assert (first["outputs"]["o"], other["outputs"]["o"]) == ("", "")
-    text = "## History\n\n### Record 1 (relevance: 1.00)\nAlice likes green tea"
+    day = first["started_at"].astimezone(UTC).strftime("%-d %b %Y")
+    text = f"## History\n\n### Record 1 (relevance: 1.00)\nAlice, {day}: Alice likes green tea"
     assert second["outputs"]["o"] == text
     (done,) = [e for e in told(cluster, again, "node_state_change")
                if e["node"] == "history" and e["status"] == "completed"]  # fmt: skip
