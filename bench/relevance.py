@@ -41,7 +41,7 @@ MIN_EMPTY, MIN_ENTERS, MIN_FIRST = 0.95, 0.95, 0.8
 
 @dataclass(frozen=True)
 class Answer:
-    """What entered the prompt for a question, and the memory that answers it; an empty text if none does."""
+    """The answer holds what entered the prompt for a question, and the memory that answers it or an empty text."""
 
     question: str
     entered: tuple[str, ...]
@@ -67,16 +67,20 @@ def main() -> int:
     django.setup()
     unrelated: list[Answer] = []
     related: list[Answer] = []
-    whole: list[Answer] = []
+    related_at_any_score: list[Answer] = []
     for paraphrases in read_paraphrases():
         person = Person(paraphrases)
         questions = json.loads(UNRELATED.read_text(encoding="utf-8"))
         unrelated += [Answer(question, person.ask(question)) for question in questions]
         pairs = [(pair.question, pair.memory) for pair in paraphrases.pairs]
         related += [Answer(question, person.ask(question), memory) for question, memory in pairs]
-        whole += [Answer(question, person.ask(question, 0.0), memory) for question, memory in pairs]
+        related_at_any_score += [
+            Answer(question, person.ask(question, 0.0), memory) for question, memory in pairs
+        ]
     return report(
-        _build_bars(unrelated, related, whole), _describe(unrelated, related), options.json
+        _build_bars(unrelated, related, related_at_any_score),
+        _describe(unrelated, related),
+        options.json,
     )
 
 
@@ -123,9 +127,9 @@ def _list_not_asked() -> Iterator[str]:
 
 
 def _build_bars(
-    unrelated: Sequence[Answer], related: Sequence[Answer], whole: Sequence[Answer]
+    unrelated: Sequence[Answer], related: Sequence[Answer], related_at_any_score: Sequence[Answer]
 ) -> list[Bar]:
-    for name, answers in (("with the floor", related), ("without it", whole)):
+    for name, answers in (("with the floor", related), ("without it", related_at_any_score)):
         entered = sum(len(answer.entered) for answer in answers) / len(answers)
         sys.stdout.write(
             f"related, {name:16} enters {_share(a.is_right for a in answers):6.1%}"

@@ -52,7 +52,7 @@ def _parse_namespace(raw: dict[str, Any]) -> Namespace:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a ranker answered: the keys of its results, best first, and the score of the best, if it has scores."""
+    """A ranker answers with the keys of its results, best first, and the score of the best, if it has scores."""
 
     question: Question
     keys: Sequence[str]

@@ -23,7 +23,7 @@ class Tier(StrEnum):
 
 
 class PromptUse(StrEnum):
-    """Whether an entry may enter the prompts of models."""
+    """An entry enters the prompts of models always, by its relevance, or never."""
 
     AUTO = "auto"  # nobody has chosen: what the entry is decides, see ``memory.logic.profile``
     ALWAYS = "always"  # in every profile of the person

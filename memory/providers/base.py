@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """How many entries a namespace has, and how many bytes they have together, or None if nobody has counted these."""
+    """A namespace has so many entries with so many bytes together, which are None if nobody has counted them."""
 
     entries: int
     size: int | None

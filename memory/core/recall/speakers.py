@@ -33,7 +33,7 @@ _NO_MARKS: Final[Mapping[str, int]] = {}
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What the rank reads of a turn, each from 0 to 1."""
+    """The rank reads these numbers of a turn, each from 0 to 1."""
 
     by_person: int = 0
     by_machine: int = 0

@@ -22,7 +22,7 @@ HIDDEN_SCOPES = frozenset({"conversation", "run", "run_metadata"})
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """What the wishes of one turn concern: the forgotten entries, and those to choose from, with their states now."""
+    """The wishes of one turn concern the forgotten entries, and those to choose from, with their states now."""
 
     forgotten: Sequence["memory_app.ForgettableEntry"] = ()
     choices: Sequence["memory_app.ForgettableEntry"] = ()

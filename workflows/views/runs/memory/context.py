@@ -56,7 +56,7 @@ class SandboxChange:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """What the call of a client leaves out: memory of a person, a conversation here, and what nodes wrote there."""
+    """The call of a client leaves out memory of a person, a conversation here, and what nodes wrote there."""
 
     person: bool
     conversation: bool
