@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from typing import Any, ClassVar, NoReturn, Protocol, Self, TypeVar
 from uuid import UUID
@@ -45,10 +45,11 @@ def tenant(team_ids: Iterable[UUID], *, using: str = DEFAULT_DB_ALIAS) -> Iterat
     that the outermost block calls.
     """
     value = "{" + ",".join(sorted(str(UUID(str(team_id))) for team_id in team_ids)) + "}"
-    outermost = using == DEFAULT_DB_ALIAS and not _read_current_setting(TEAMS_SETTING, using)
+    outer_value = _read_current_setting(TEAMS_SETTING, using)
+    outermost = using == DEFAULT_DB_ALIAS and not outer_value
     rescue_work: list[Work] = []
     try:
-        with _apply_setting(TEAMS_SETTING, value, using=using):
+        with _apply_teams(value, outer_value, using=using):
             try:
                 yield
             except OperationalError:  # a retry of the transaction records its refusals again
@@ -280,6 +281,13 @@ def grant_table(table: str, grants: str = "SELECT, INSERT, UPDATE, DELETE") -> m
         sql=[f"REVOKE ALL ON {table} FROM {APP_ROLE}", f"GRANT {grants} ON {table} TO {APP_ROLE}"],
         reverse_sql=[f"REVOKE ALL ON {table} FROM {APP_ROLE}"],
     )
+
+
+def _apply_teams(value: str, outer_value: str, *, using: str) -> AbstractContextManager[None]:
+    """Return the block in which these teams are visible. Services call each other for the teams that are visible already."""
+    if value == outer_value:
+        return transaction.atomic(using=using)
+    return _apply_setting(TEAMS_SETTING, value, using=using)
 
 
 @contextmanager

@@ -174,7 +174,7 @@ def test_snapshot_taken_again_reads_no_nodes(alice, django_assert_num_queries):
     workflow = make_workflow(alice)
     take_snapshot(workflow)
 
-    with tenant([alice.team.pk]), django_assert_num_queries(5) as seen:
+    with tenant([alice.team.pk]), django_assert_num_queries(3) as seen:
         take_snapshot(workflow)
 
     assert not [query for query in seen.captured_queries if "workflows_node" in query["sql"]]
