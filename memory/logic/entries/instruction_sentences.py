@@ -8,6 +8,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 from memory.logic.entries.instruction_words import LANGUAGES, Words
@@ -54,7 +55,7 @@ class SentenceMatch:
 def find_in_sentences(text: str) -> Iterator[SentenceMatch]:
     """Yield the first match of each rule in each language. The text is in lower case and without invisible characters."""
     plain = fold_accents(text)
-    languages = [language for language in _COMPILED if language.is_possible(plain)]
+    languages = [language for language in _compile_languages() if language.is_possible(plain)]
     seen_rules: set[str] = set()
     for piece in _split(plain) if languages else ():
         for language in languages:
@@ -131,4 +132,9 @@ def _compile(code: str, words: Words) -> _Language:
 
 
 _LETTERS: Final = {"ru": "[\u0400-\u04ff]", "ja": "[\u3040-\u30ff]", "ko": "[\uac00-\ud7af]"}
-_COMPILED: Final[Sequence[_Language]] = [_compile(*item) for item in LANGUAGES.items()]
+
+
+@cache
+def _compile_languages() -> Sequence[_Language]:
+    """Compile the words of all languages once, when a first text is judged: most commands start without judging one."""
+    return [_compile(*item) for item in LANGUAGES.items()]

@@ -8,6 +8,7 @@ take one pass over a long string: they have no nested repetition, and every repe
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 
 from memory.core.records import Json
 from memory.logic.entries.password_words import (
@@ -144,9 +145,9 @@ class _SecretShape:
 
 
 def _select_shapes(text: str) -> Iterator[_SecretShape]:
-    yield from _SECRET_SHAPES
+    yield from _build_secret_shapes()
     if _NAME_IN_ANY_LANGUAGE.search(text.lower()):
-        yield from (shape for shape in _PASSWORD_SHAPES if shape.sign in text)
+        yield from (shape for shape in _build_password_shapes() if shape.sign in text)
 
 
 def _iterate_spans(form: str, text: str) -> Iterator[tuple[int, int]]:
@@ -213,78 +214,93 @@ def _has_digit(text: str) -> bool:
     return any(character.isdigit() for character in text)
 
 
-_SECRET_SHAPES = (
-    _build_shape(
-        "private key",
-        r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
-        # up to the next line of dashes, or to the end of a truncated key
-        r"(?:[^-]"
-        r"|-(?!----)){0,20000}(?:-----END (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----)?",
-    ),
-    _build_shape("JWT", rf"{_START}eyJ[\w-]{{8,2000}}\.[\w-]{{8,4000}}\.[\w-]{{10,1000}}{_END}"),
-    _build_shape("AWS key", rf"{_START}(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{{16}}{_END}"),
-    _build_shape("API key", rf"{_START}sk-(?:[a-z]{{2,10}}-){{0,2}}[\w-]{{16,300}}", _has_digit),
-    _build_shape("API key", rf"{_START}(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{{16,200}}{_END}"),
-    _build_shape("API key", rf"{_START}AIza[\w-]{{35}}{_END}"),
-    _build_shape("API key", rf"{_START}SG\.[\w-]{{16,32}}\.[\w-]{{16,64}}{_END}"),
-    _build_shape(
-        "API key",
-        rf"{_START}(?:hf|gsk|r8|nvapi|xai|pplx|dop_v1|shpat|lin_api|ntn)[_-][\w-]{{24,200}}",
-        _has_digit,
-    ),
-    _build_shape("access token", rf"{_START}gh[pousr]_[A-Za-z0-9]{{30,255}}{_END}"),
-    _build_shape("access token", rf"{_START}github_pat_[A-Za-z0-9_]{{22,255}}{_END}"),
-    _build_shape("access token", rf"{_START}gl(?:pat|dt|rt|cbt)-[\w-]{{20,100}}"),
-    _build_shape("access token", rf"{_START}xox[abeoprs]-[A-Za-z0-9-]{{10,250}}"),
-    _build_shape("access token", rf"{_START}xapp-\d-[A-Za-z0-9-]{{10,250}}"),
-    _build_shape("access token", rf"{_START}npm_[A-Za-z0-9]{{36}}{_END}"),
-    _build_shape("access token", rf"{_START}pypi-[\w-]{{50,300}}"),
-    _build_shape("access token", rf"{_START}\d{{8,10}}:AA[\w-]{{32,36}}{_END}"),
-    _build_shape("access token", rf"{_START}ya29\.[\w-]{{20,500}}"),
-    _build_shape("secret address", r"https://hooks\.slack\.com/services/[\w/]{20,120}"),
-    _build_shape(
-        "secret address",
-        r"https://(?:\w{1,20}\.)?discord(?:app)?\.com/api/webhooks/\d{5,25}/[\w-]{20,120}",
-    ),
-    _build_shape(
-        "password in an address",
-        r"[a-zA-Z][a-zA-Z0-9+.-]{1,30}://[^\s:/@?#\"'<>]{0,100}:(?P<secret>[^\s/@\"'<>]{1,200})@",
-        lambda text: not text.startswith(("<", "$", "{", "*")),
-    ),
-    _build_shape(
-        "access token",
-        r"(?i:\bauthorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?:bearer|basic"
-        r"|token)\s{1,3})(?P<secret>[\w.~+/=-]{8,4000})",
-    ),
-    _build_shape(
-        "access token", r"(?i:\bbearer)\s{1,3}(?P<secret>[A-Za-z0-9._~+/=-]{20,4000})", _has_digit
-    ),
-    _build_shape(
-        "account key", r"(?i:\b(?:Account|SharedAccess)Key)=(?P<secret>[A-Za-z0-9+/=]{20,200})"
-    ),
-    *(
+# Compiled once, when a first text is searched: most commands start without searching one.
+@cache
+def _build_secret_shapes() -> tuple[_SecretShape, ...]:
+    return (
+        _build_shape(
+            "private key",
+            r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
+            # up to the next line of dashes, or to the end of a truncated key
+            r"(?:[^-]"
+            r"|-(?!----)){0,20000}(?:-----END (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----)?",
+        ),
+        _build_shape(
+            "JWT", rf"{_START}eyJ[\w-]{{8,2000}}\.[\w-]{{8,4000}}\.[\w-]{{10,1000}}{_END}"
+        ),
+        _build_shape("AWS key", rf"{_START}(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{{16}}{_END}"),
+        _build_shape(
+            "API key", rf"{_START}sk-(?:[a-z]{{2,10}}-){{0,2}}[\w-]{{16,300}}", _has_digit
+        ),
+        _build_shape("API key", rf"{_START}(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{{16,200}}{_END}"),
+        _build_shape("API key", rf"{_START}AIza[\w-]{{35}}{_END}"),
+        _build_shape("API key", rf"{_START}SG\.[\w-]{{16,32}}\.[\w-]{{16,64}}{_END}"),
+        _build_shape(
+            "API key",
+            rf"{_START}(?:hf|gsk|r8|nvapi|xai|pplx|dop_v1|shpat|lin_api|ntn)[_-][\w-]{{24,200}}",
+            _has_digit,
+        ),
+        _build_shape("access token", rf"{_START}gh[pousr]_[A-Za-z0-9]{{30,255}}{_END}"),
+        _build_shape("access token", rf"{_START}github_pat_[A-Za-z0-9_]{{22,255}}{_END}"),
+        _build_shape("access token", rf"{_START}gl(?:pat|dt|rt|cbt)-[\w-]{{20,100}}"),
+        _build_shape("access token", rf"{_START}xox[abeoprs]-[A-Za-z0-9-]{{10,250}}"),
+        _build_shape("access token", rf"{_START}xapp-\d-[A-Za-z0-9-]{{10,250}}"),
+        _build_shape("access token", rf"{_START}npm_[A-Za-z0-9]{{36}}{_END}"),
+        _build_shape("access token", rf"{_START}pypi-[\w-]{{50,300}}"),
+        _build_shape("access token", rf"{_START}\d{{8,10}}:AA[\w-]{{32,36}}{_END}"),
+        _build_shape("access token", rf"{_START}ya29\.[\w-]{{20,500}}"),
+        _build_shape("secret address", r"https://hooks\.slack\.com/services/[\w/]{20,120}"),
+        _build_shape(
+            "secret address",
+            r"https://(?:\w{1,20}\.)?discord(?:app)?\.com/api/webhooks/\d{5,25}/[\w-]{20,120}",
+        ),
+        _build_shape(
+            "password in an address",
+            r"[a-zA-Z][a-zA-Z0-9+.-]{1,30}://[^\s:/@?#\"'<>]{0,100}:(?P<secret>[^\s/@\"'<>]{1,200})@",
+            lambda text: not text.startswith(("<", "$", "{", "*")),
+        ),
+        _build_shape(
+            "access token",
+            r"(?i:\bauthorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?:bearer|basic"
+            r"|token)\s{1,3})(?P<secret>[\w.~+/=-]{8,4000})",
+        ),
+        _build_shape(
+            "access token",
+            r"(?i:\bbearer)\s{1,3}(?P<secret>[A-Za-z0-9._~+/=-]{20,4000})",
+            _has_digit,
+        ),
+        _build_shape(
+            "account key", r"(?i:\b(?:Account|SharedAccess)Key)=(?P<secret>[A-Za-z0-9+/=]{20,200})"
+        ),
+        *(
+            _build_shape(
+                "password",
+                rf"(?i:(?<![A-Za-z0-9]){_NAME_PATTERN})[\"']?\s{{0,3}}(?:[:=]|=>"
+                rf"|:=)\s{{0,3}}{quote}(?P<secret>[^{quote}\n]{{6,300}}){quote}",
+                _is_real_value,
+            )
+            for quote in "\"'"
+        ),
         _build_shape(
             "password",
-            rf"(?i:(?<![A-Za-z0-9]){_NAME_PATTERN})[\"']?\s{{0,3}}(?:[:=]|=>"
-            rf"|:=)\s{{0,3}}{quote}(?P<secret>[^{quote}\n]{{6,300}}){quote}",
-            _is_real_value,
-        )
-        for quote in "\"'"
-    ),
-    _build_shape(
-        "password",
-        rf"(?i:(?<![A-Za-z0-9]){_NAME_PATTERN})\s{{0,3}}(?:[:=]|:=|\bis\b"
-        rf"|was\b)\s{{0,3}}(?P<secret>(?:[^\s\"'&,;]|{INNER_SEPARATOR}){{6,300}})",
-        _is_likely_password,
-    ),
-    _build_shape("card number", r"(?<![\w.-])\d(?:[ -]?\d){11,18}(?![\w-]|\.\d)", _is_valid_card),
-)
-# Only for texts in which a password is named, since there are many languages.
-_PASSWORD_SHAPES = (
-    *(_build_shape("password", text, _is_likely_password) for text in build_plain_patterns()),
-    *(
-        _build_shape("password", text, _is_likely_phrase, sign)
-        for sign, text in build_quoted_patterns().items()
-    ),
-    _build_shape("password", build_pin_pattern(), _is_varied_number),
-)
+            rf"(?i:(?<![A-Za-z0-9]){_NAME_PATTERN})\s{{0,3}}(?:[:=]|:=|\bis\b"
+            rf"|was\b)\s{{0,3}}(?P<secret>(?:[^\s\"'&,;]|{INNER_SEPARATOR}){{6,300}})",
+            _is_likely_password,
+        ),
+        _build_shape(
+            "card number", r"(?<![\w.-])\d(?:[ -]?\d){11,18}(?![\w-]|\.\d)", _is_valid_card
+        ),
+    )
+
+
+@cache
+def _build_password_shapes() -> tuple[_SecretShape, ...]:
+    """Build the shapes for texts in which a password is named; there are many, because there are many languages."""
+    return (
+        *(_build_shape("password", text, _is_likely_password) for text in build_plain_patterns()),
+        *(
+            _build_shape("password", text, _is_likely_phrase, sign)
+            for sign, text in build_quoted_patterns().items()
+        ),
+        _build_shape("password", build_pin_pattern(), _is_varied_number),
+    )
