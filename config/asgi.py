@@ -23,5 +23,6 @@ application = HealthChecks(RequestIds(TrustedProxies(BodyTimeout(Assets(Handler(
 # All modules are loaded before the first request, and the garbage collector then ignores these permanent objects.
 # Otherwise every collection would scan them again.
 import_module(settings.ROOT_URLCONF)
+import_module("workflows.mcp_server.answering")  # commands start without it
 gc.collect()
 gc.freeze()
