@@ -1,5 +1,6 @@
 """Starting and stopping runs: what is checked, what is written, and for whom."""
 
+from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
@@ -44,19 +45,20 @@ def test_started_run_is_queued_for_its_starter(cast: Cast) -> None:
     [
         ("Order tea", {"text": "hi"}, "Order tea"),
         (None, {"count": 3, "text": "hi"}, "hi"),
-        (" ", {"lines": ["茶"], "count": 3}, '{"lines": ["茶"], "count": 3}'),
+        (" ", {"nothing": "", "lines": ["茶"], "count": 3}, 'lines: ["茶"]'),
+        (None, {"count": 0}, "count: 0"),
     ],
 )
-def test_run_is_recognized_by_its_texts_else_by_its_inputs(
+def test_run_is_recognized_by_its_texts_else_by_its_first_input(
     query: str | None, inputs: dict[str, Any], summary: str
 ) -> None:
     assert Run(system={"query": query}, inputs=inputs).summary == summary
 
 
-def test_run_without_inputs_is_recognized_by_its_id() -> None:
-    run = Run(system={}, inputs={})
+def test_run_without_inputs_is_recognized_by_its_time() -> None:
+    run = Run(system={}, inputs={"text": ""}, created_at=datetime(2026, 3, 4, 20, 37, tzinfo=UTC))
 
-    assert run.summary == str(run.pk)
+    assert run.summary == "Run of Mar 4, 2026, 8:37 PM"
 
 
 def test_published_version_is_what_runs_unless_the_draft_is_asked_for(cast: Cast) -> None:

@@ -55,7 +55,7 @@ def serialize_run(run: Run) -> dict[str, object]:
         "prompt_tokens": run.prompt_tokens,
         "completion_tokens": run.completion_tokens,
         "cost": run.cost,
-        "attempt": run.attempt,
+        "attempt": run.attempt_number,
         "request_id": run.request_id,
         "created_at": run.created_at,
         "started_at": run.started_at,

@@ -29,7 +29,7 @@ from workflows.engine.ports import Origin, Ports, Usage
 from workflows.engine.runtime.events import ITERATION_EVENTS, Event, RoundEvents
 from workflows.engine.runtime.rounds import Rounds
 from workflows.engine.runtime.step_parts import StepParts
-from workflows.engine.runtime.step_records import Write
+from workflows.engine.runtime.step_records import StepError, Write
 from workflows.engine.runtime.waits import Answer, StepWaiting, Wait
 from workflows.engine.texts import gettext_noop as gettext_noop  # for the modules of kinds
 
@@ -90,6 +90,8 @@ class NodeResult:
     writes: tuple[Write, ...] = ()
     usage: Usage | None = None
     events: tuple[Event, ...] = ()
+    # What the step left undone, although it succeeded: its run is then partially succeeded.
+    shortfall: StepError | None = None
 
 
 def has_untrusted_input(kind: str, inputs: Mapping[str, Json]) -> bool:

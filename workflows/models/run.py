@@ -9,6 +9,7 @@ be dropped without a lock on the tables that refer to it; upkeep clears what ref
 
 import json
 from datetime import datetime, timedelta
+from typing import Final
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -256,6 +257,11 @@ class Run(Personal):
         return count
 
     @property
+    def attempt_number(self) -> int:
+        """Return the number of the attempt for people. ``attempt`` also counts each time a run went on after a wait."""
+        return self.kill_count if self.is_parked else self.kill_count + 1
+
+    @property
     def is_parked(self) -> bool:
         """Return whether the run was given up because its workers died (``execution_park``); it can be continued."""
         return self.status == RunStatus.FAILED and self.kill_count >= DEATHS_UNTIL_PARKED
@@ -287,18 +293,25 @@ class Run(Personal):
 
     @property
     def summary(self) -> str:
-        """Return the text that people recognize a run by: its query, its first text or file, else its inputs or its id."""
+        """Return the text that people recognize a run by: its query, its first text, file or other input, else its time."""
         query = self.system.get("query")
         texts = [query, *map(_name_file, self.inputs.values())]
         if text := next((text for text in texts if isinstance(text, str) and text.strip()), ""):
             return text
-        return json.dumps(self.inputs, ensure_ascii=False) if self.inputs else str(self.id)
+        values = ((name, value) for name, value in self.inputs.items() if value not in _EMPTY)
+        if first := next(values, None):
+            return f"{first[0]}: {json.dumps(first[1], ensure_ascii=False)}"
+        at = date_format(timezone.localtime(self.created_at), "DATETIME_FORMAT")
+        return gettext("Run of %(time)s") % {"time": at}
 
     @property
     def person(self) -> str:
         """Return the name or email address of the account that the run is for, else the external or test user's name."""
         user = self.subject_user
         return (user.name or user.email) if user else strip_player(self.subject)
+
+
+_EMPTY: Final = (None, "", [], {})
 
 
 def _name_file(value: Json) -> Json:
@@ -379,3 +392,18 @@ class Step(JournalModel):
 
     def __str__(self) -> str:
         return f"{self.node_key}{self.rounds or ''}"
+
+    @property
+    def has_shortfall(self) -> bool:
+        """Return whether the step succeeded and left something undone; ``error`` says what."""
+        return self.status == StepStatus.SUCCEEDED and bool(self.error_type)
+
+    @property
+    def status_text(self) -> str:
+        """Return the status for people."""
+        return str(RunStatus.PARTIAL.label if self.has_shortfall else self.get_status_display())
+
+    @property
+    def shown_status(self) -> str:
+        """Return the status by whose color the step is shown."""
+        return RunStatus.PARTIAL.value if self.has_shortfall else self.status

@@ -96,7 +96,9 @@ class RunOut(Schema):
     cost: float | None = Field(
         description="In USD, within a minute of the end; null without a price."
     )
-    attempt: int
+    attempt: int = Field(
+        description="1, and one more for each worker that was lost; waiting and going on is no attempt."
+    )
     request_id: str = Field(description="The X-Request-ID of the request that started the run.")
     created_at: datetime
     started_at: datetime | None

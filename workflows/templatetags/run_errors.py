@@ -35,6 +35,9 @@ ERRORS = (
         "%(node)s can't run: this installation has no node type %(kind)s."
         " Replace the node, or handle its failure; runs from the editor can use pinned outputs instead."
     ),
+    # to-dos of agents
+    _("%(count)s of %(total)s to-dos were not done: %(todos)s. Last error: %(error)s"),
+    _("%(count)s of %(total)s to-dos were not done: %(todos)s."),
     # models
     _("This task needs a language model. Connect one under Models."),
     _(

@@ -15,7 +15,7 @@ from tests.engine.agent.scripted import (
 from tests.support.documents import document, end, node, start
 from workflows.engine.errors import ToolFailed
 from workflows.engine.runtime.runner import WorkflowRunner
-from workflows.engine.runtime.step_records import RunStatus
+from workflows.engine.runtime.step_records import RunStatus, StepError
 
 
 TODOS = "分析：复杂任务\n决策：需要TODO工作流\nTODO列表:\n1. 询问用户表格的内容\n2. 创建Excel文件\n3. 检查表格"
@@ -135,6 +135,13 @@ async def test_todo_fails_after_its_retries_and_the_others_go_on() -> None:
     result = await build(model, tools, max_action_retries=1).run(inputs={"q": "Try"})
 
     assert [each["status"] for each in result.outputs["todos"]] == ["failed", "completed"]
+    assert result.status is RunStatus.PARTIAL
+    assert result.outputs["text"] == "It is broken.\n\nNot done: 1 of 2 to-dos.\n- Use it (failed)"
+    [error] = [each.error for each in result.steps if each.key.node_id == "agent"]
+    assert error == StepError(
+        "TodosNotDone",
+        "1 of 2 to-dos were not done: “Use it”. Last error: Failed: broken: out of order",
+    )
     assert len(tools.ledger) == 2
     assert [note["content"][:15] for note in result.outputs["notes"]] == ["Failed: broken:"] * 2
 
@@ -172,7 +179,7 @@ async def test_todos_that_a_limit_left_undone_are_skipped_in_outputs_and_metadat
     handle = runner.start(inputs={"q": "Go"})
     result = await handle.result()
 
-    assert result.status is RunStatus.SUCCEEDED, result.error
+    assert result.status is RunStatus.PARTIAL, result.error
     assert [(each["status"], each.get("reason")) for each in result.outputs["todos"]] == [
         ("completed", None),
         ("skipped", "limit"),
@@ -181,7 +188,10 @@ async def test_todos_that_a_limit_left_undone_are_skipped_in_outputs_and_metadat
     assert result.outputs["finish_reason"] == "max_rounds"
     assert result.outputs["text"] == (
         "The agent used all its rounds before it had an answer.\n\n"
-        "1. Ask: completed\n2. Make: skipped\n3. Check: skipped"
+        "1. Ask: completed\n\n"
+        "Not done: 2 of 3 to-dos.\n"
+        "- Make (skipped: a limit was reached)\n"
+        "- Check (skipped: a limit was reached)"
     )
     [metadata] = provider.recall(MemoryQuery(f"ai:workflow:{handle.run_id}"))
     assert [each["status"] for each in metadata.value["todos"]] == [
@@ -217,3 +227,25 @@ async def test_answer_that_cannot_be_read_is_asked_for_again() -> None:
 
     assert "not in the output format" in model.requests[2].messages[-1].text
     assert result.outputs["todos"][0]["status"] == "completed"
+    assert result.status is RunStatus.SUCCEEDED
+
+
+async def test_names_of_todos_that_were_not_done_are_in_the_language_of_the_task() -> None:
+    def broken() -> str:
+        raise ToolFailed("out of order")
+
+    names = [f"第 {number} 步" for number in range(1, 8)]
+    plan = "TODO列表:\n" + "\n".join(f"{n}. {name}" for n, name in enumerate(names, start=1))
+    model = ScriptedModel(plan, *[step("1", "[broken]")] * 7, "没有完成。")
+
+    result = await build(model, Tools(broken=broken), max_action_retries=0).run(
+        inputs={"q": "请做"}
+    )
+
+    lines = result.outputs["text"].strip().split("\n")
+    assert lines[2:] == [
+        "未完成：7 项待办中的 7 项。",
+        *[f"- {name}（失败）" for name in names[:5]],
+        "- 以及另外 2 项",
+    ]
+    assert result.status is RunStatus.PARTIAL

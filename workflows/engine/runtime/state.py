@@ -109,6 +109,8 @@ class RunState:
             record.status is StepStatus.FAILED and record.key.rounds
         ):
             self.exceptions += 1  # the container handles a failure in a round
+        elif record.status is StepStatus.SUCCEEDED and record.error is not None:
+            self.exceptions += 1  # the step left something undone
         if has_untrusted_input(record.kind, record.inputs):
             self._mark_untrusted(record)
         if node.kind.execution is Execution.RESPONSE:

@@ -170,6 +170,7 @@ def build_record(step: Step, result: NodeResult, tries: int) -> StepRecord:
         handle=result.handle,
         outputs=result.outputs,
         inputs=result.inputs or dict(step.ctx.recorded_inputs),
+        error=result.shortfall,
         writes=result.writes,
         tries=tries,
         started_at=run_context.wall_offset + step.started,

@@ -23,7 +23,9 @@ class RunStatus(StrEnum):
     QUEUED = "queued"
     RUNNING = "running"
     SUCCEEDED = "succeeded"
-    PARTIAL = "partial-succeeded"  # finished, but a node failure was handled on the way
+    PARTIAL = (
+        "partial-succeeded"  # finished, but a failure was handled, or a step left something undone
+    )
     FAILED = "failed"
     STOPPED = "stopped"  # by a user
     PAUSED = "paused"
@@ -65,7 +67,7 @@ class StepRecord:
     handle: str | None = None  # the source handle chosen; None for plain nodes
     outputs: Mapping[str, Json] = field(default_factory=dict)
     inputs: Mapping[str, Json] = field(default_factory=dict)
-    error: StepError | None = None
+    error: StepError | None = None  # of a step that succeeded: what it left undone
     writes: tuple[Write, ...] = ()
     tries: int = 1
     started_at: float = 0.0  # unix seconds

@@ -13,7 +13,7 @@ from workflows.engine.language.values import get_file_attribute, is_file
 from workflows.execution.ports.models import load_directory
 from workflows.models import Run, Step
 from workflows.models.documents import from_json
-from workflows.models.run import StepStatus
+from workflows.models.run import RunStatus, StepStatus
 from workflows.services.files.linked import load_linked_files
 from workflows.services.models.answering import (
     ASKING_KINDS,
@@ -45,6 +45,7 @@ from workflows.views.value_text import format_value
 
 MIN_SHOWN_SHARE = 0.005  # a smaller one is rounded to 0%
 MAX_SLOWEST: Final = 3
+MAX_SHORTFALLS: Final = 5
 MAX_OPEN_JSON: Final = 600  # characters; longer values are folded
 MIN_WAIT: Final = 0.1  # seconds
 MIN_WIDTH: Final = 0.6  # percent of the waterfall, so that a quick step can be seen
@@ -63,6 +64,7 @@ class StepRow:
     """A row of the table of steps; other attributes than the formatted ones are those of the step."""
 
     step: Step
+    is_pinned: bool = False
     # The bar of the waterfall, in percent of the time between the first step's start and the last one's end.
     start: float = 0.0
     width: float = 0.0
@@ -117,20 +119,29 @@ class StepRow:
         return translate_error(self.step.error)
 
 
-def build_step_rows(steps: Sequence[Step]) -> list[StepRow]:
+def is_pinned(step: Step, mocks: Mapping[str, Json] | None) -> bool:
+    """Return whether the step returned pinned outputs, which are given for its node or for its node type."""
+    return bool(mocks) and (step.node_key in mocks or step.kind in mocks)
+
+
+def build_step_rows(
+    steps: Sequence[Step], mocks: Mapping[str, Json] | None = None
+) -> list[StepRow]:
     """Return the rows of the table of steps, each with its bar in the waterfall."""
     timed = [step for step in steps if step.started_at and step.status != StepStatus.SKIPPED]
     start = min((step.started_at for step in timed), default=0.0)
     end = max((_get_end(step) for step in timed), default=0.0)
     rows = []
     for step in steps:
+        pinned = is_pinned(step, mocks)
         if step not in timed or end <= start:
-            rows.append(StepRow(step))
+            rows.append(StepRow(step, pinned))
             continue
         percent = 100 / (end - start)
         width = max(step.elapsed * percent, MIN_WIDTH)
         began_at = step.started_at + step.waited
-        rows.append(StepRow(step, min((began_at - start) * percent, 100 - width), width))
+        left = min((began_at - start) * percent, 100 - width)
+        rows.append(StepRow(step, pinned, left, width))
     return rows
 
 
@@ -173,6 +184,14 @@ def list_slowest(rows: Sequence[StepRow]) -> list[SlowStep]:
     return [step for step in slow if step.share >= MIN_SHOWN_SHARE]
 
 
+def list_shortfalls(run: Run, rows: Sequence[StepRow]) -> list[StepRow]:
+    """Return the steps for which the run is only partially succeeded: those with an error, or else with several tries."""
+    if run.status != RunStatus.PARTIAL:
+        return []
+    failed = [row for row in rows if row.step.error]
+    return (failed or [row for row in rows if row.step.tries > 1])[:MAX_SHORTFALLS]
+
+
 def build_run_context(principal: Principal, run: Run) -> dict[str, Any]:
     """Build the context of the page; access to an external user's memories is recorded in the audit log."""
     is_live = not run.has_ended
@@ -188,7 +207,7 @@ def build_run_context(principal: Principal, run: Run) -> dict[str, Any]:
         list_written(principal, run, events=events) if events else [],
         other_namespaces=considered.namespaces,
     )
-    rows = build_step_rows(steps)
+    rows = build_step_rows(steps, run.mocks)
     outputs = _format_values(run.outputs or {})
     (linked_files,) = load_linked_files(principal, ["\n".join(text for _name, text in outputs)])
     return {
@@ -207,6 +226,7 @@ def build_run_context(principal: Principal, run: Run) -> dict[str, Any]:
         "partial_text": "",  # delivered by the stream
         "steps": rows,
         "slowest": list_slowest(rows),
+        "shortfalls": list_shortfalls(run, rows),
         "data_sets": []
         if is_live or not permissions.may_arrange(principal, run.team_id)
         else selectors.list_data_sets(principal, run.team_id)[:200],

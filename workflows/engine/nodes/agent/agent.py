@@ -137,10 +137,16 @@ class Agent(NodeKind[AgentConfig, AgentConfig]):
         session = AgentSession(prepared, ctx, prompt.messages, prompt.memories)
         await session.open_tools()
         answer = await strategy.run(session)
+        if answer.undone_text:
+            ending = f"\n\n{answer.undone_text}" if answer.text.strip() else answer.undone_text
+            ctx.stream("text", ending)
+            answer = replace(answer, text=answer.text + ending)
         if session.label and answer.text.strip():
             ctx.stream("text", session.label)
             answer = replace(answer, text=answer.text + session.label)
-        return NodeResult(_build_outputs(session, answer), usage=session.total_usage)
+        return NodeResult(
+            _build_outputs(session, answer), usage=session.total_usage, shortfall=answer.shortfall
+        )
 
     async def preview_inputs(self, prepared: AgentConfig, ctx: NodeContext) -> dict[str, Json]:
         try:

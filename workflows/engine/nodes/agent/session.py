@@ -53,6 +53,7 @@ from workflows.engine.nodes.agent.tool_use.toolbox import (
 from workflows.engine.nodes.llm.model_calls import build_request
 from workflows.engine.ports import MemoryHit, Message, ModelRequest, Origin, Usage
 from workflows.engine.runtime.step_parts import PartResult, StepParts
+from workflows.engine.runtime.step_records import StepError
 from workflows.engine.tool_calls import ToolCall, ToolResult, ToolSpec
 
 
@@ -92,6 +93,9 @@ class AgentAnswer:
     # Of the todo loop only.
     todos: Sequence[Mapping[str, Json]] = ()
     notes: Sequence[Mapping[str, Json]] = ()
+    # What it left undone: the sentences that end its answer, and the reason for the page of the run.
+    undone_text: str = ""
+    shortfall: StepError | None = None
 
 
 class AgentSession:

@@ -5,11 +5,10 @@ recorded as ``plan``, ``todo.1.1.model``, ``todo.1.1.action.1``, ``todo.1.1.note
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, Final
 
 from workflows.engine.kinds import NodeContext
-from workflows.engine.language.document import Json
 from workflows.engine.memory_ports import RunMetadataPort
 from workflows.engine.nodes.agent.agent_config import (
     DEFAULT_ROUNDS,
@@ -29,6 +28,7 @@ from workflows.engine.nodes.agent.todo_prompts import (
     render_notes,
     render_step,
 )
+from workflows.engine.nodes.agent.todo_shortfall import Todo, build_shortfall, describe_undone
 from workflows.engine.nodes.agent.todo_text import (
     MAX_TODOS,
     StepReport,
@@ -36,7 +36,7 @@ from workflows.engine.nodes.agent.todo_text import (
     parse_todos,
 )
 from workflows.engine.nodes.memory.quoting import quote_block
-from workflows.engine.ports import MemoryHit, Message, Origin
+from workflows.engine.ports import Message, Origin
 from workflows.engine.runtime.step_parts import PartResult
 from workflows.engine.runtime.waits import BY_LINK, Wait
 from workflows.engine.text_rendering import remove_unstorable
@@ -50,34 +50,6 @@ MAX_STEPS: Final = 8  # of one todo
 MAX_RESULTS: Final = 12  # of earlier steps in a prompt
 _MAX_RESULT: Final = 4000  # characters
 _MAX_ERROR: Final = 300
-
-
-@dataclass(slots=True)
-class Todo:
-    """``status``: pending, running, completed, failed or skipped. ``failures`` counts the steps with a failed action.
-
-    ``reason`` says why a todo was skipped: a limit ended the agent before the todo was done.
-    """
-
-    number: int
-    content: str
-    status: str = "pending"
-    completion: float = 0.0
-    step: str = ""  # what the next step is to do
-    steps: list[dict[str, Json]] = field(default_factory=list)
-    failures: int = 0
-    reason: str = ""
-    memories: list[MemoryHit] = field(default_factory=list)  # that are relevant to it
-
-    @property
-    def id(self) -> str:
-        return f"todo_{self.number - 1}"
-
-    def describe(self) -> dict[str, Json]:
-        names = ("id", "content", "status", "completion")
-        reason = {"reason": self.reason} if self.reason else {}
-        values = {name: getattr(self, name) for name in names}
-        return {**values, **reason, "steps": list(self.steps)}
 
 
 class TodoLoop:
@@ -121,7 +93,11 @@ class _Loop:
         final = await self._summarize(limit)
         values = [note.value for note in await self.notes.read()]
         return replace(
-            final, todos=[todo.describe() for todo in self.todos], notes=[dict(v) for v in values]
+            final,
+            todos=[todo.describe() for todo in self.todos],
+            notes=[dict(v) for v in values],
+            undone_text=describe_undone(self.todos, self.texts),
+            shortfall=build_shortfall(self.todos),
         )
 
     async def _decide(self) -> AgentAnswer | tuple[str, ...]:
@@ -330,13 +306,15 @@ class _Loop:
     async def _summarize(self, limit: str | None) -> AgentAnswer:
         """Ask the model for the answer to the person, with the results and notes."""
         session = self.session
-        lines = [f"{each.number}. {each.content}: {each.status}" for each in self.todos]
-        lines += self.results[-MAX_RESULTS:]
+        states = [f"{each.number}. {each.content}: {each.status}" for each in self.todos]
+        lines = self.results[-MAX_RESULTS:]
         if self.notes.written:
             lines.append(render_notes(self.texts, self.notes.written))
-        messages = [*session.messages, Message("user", "\n".join(lines))]
+        messages = [*session.messages, Message("user", "\n".join([*states, *lines]))]
         if limit is not None:
-            known = "\n".join(lines)
+            # The end of the answer names those that were not done.
+            done = [states[i] for i, each in enumerate(self.todos) if each.status == "completed"]
+            known = "\n".join([*done, *lines])
             return await session.give_last_answer(self.number + 1, messages, limit, known=known)
         stream = session.open_stream(holds=False)
         request = Message("system", self.texts.summary)

@@ -36,6 +36,10 @@ class Texts:
     remembered_reply: str
     ask: str
     summary: str
+    # What ends the answer if todos were not done.
+    undone: str
+    more_undone: str
+    ends: Mapping[str, str]  # status of a todo → what follows its name
 
 
 ENGLISH: Final = Texts(
@@ -70,6 +74,9 @@ To ask the person something: [ask the person:your question]""",
     remembered_reply="Asked “{question}”, the person answered: {text}",
     ask="ask the person",
     summary="All todos have been worked on. Write the answer for the person now: what was achieved, and what failed.",
+    undone="Not done: {count} of {total} to-dos.",
+    more_undone="- and {count} more",
+    ends={"failed": " (failed)", "skipped": " (skipped: a limit was reached)"},
 )
 CHINESE: Final = Texts(
     decision="""请判断任务是简单任务还是需要多步骤完成。
@@ -103,6 +110,9 @@ TODO列表:
     remembered_reply="问:“{question}” 用户回复: {text}",
     ask="询问用户",
     summary="所有TODO都已处理。现在写出给用户的最终回答:完成了什么,哪些失败了。",
+    undone="未完成：{total} 项待办中的 {count} 项。",
+    more_undone="- 以及另外 {count} 项",
+    ends={"failed": "（失败）", "skipped": "（已跳过：达到上限）"},
 )
 _CHINESE: Final = re.compile("[一-鿿]")
 

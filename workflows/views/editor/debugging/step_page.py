@@ -11,7 +11,7 @@ from workflows.models import Pin, Run, Step, Workflow
 from workflows.services.debugging.pins import build_template, list_branches
 from workflows.views.request_context import parse_id_or_none
 from workflows.views.runs.agent_rounds import build_agent_rows
-from workflows.views.runs.detail import StepRow
+from workflows.views.runs.detail import StepRow, is_pinned
 from workflows.views.runs.memory.context import list_prompt_messages, list_recalled, record_access
 from workflows.views.runs.options import format_json
 from workflows.views.value_text import format_value
@@ -36,9 +36,8 @@ def build_step_context(
     run = step.run
     previous_step = selectors.find_previous_step(principal, workflow, step)
     return context | {
-        "step": StepRow(step),
+        "step": StepRow(step, is_pinned(step, run.mocks)),
         "run": run,
-        "is_pinned_here": node in (run.mocks or {}),
         "warning": _find_warning(run, node),
         "inputs": _serialize_values(
             {name: value for name, value in step.inputs.items() if name != "messages"}
