@@ -45,7 +45,8 @@ def test_page_brings_every_text_in_the_readers_language_and_none_in_english():
 
 def test_page_of_a_run_brings_the_states_of_nodes():
     assert set(list_texts("canvas/view/node_state.js")) == {
-        *("Queued", "Running", "Succeeded", "Failed", "Skipped", "Paused", "Retrying"),
+        *("Queued", "Running", "Succeeded", "Partially succeeded", "Failed", "Skipped", "Paused"),
+        "Retrying",
         *("Waits for an answer", "Waits for permission", "Waits", "Waits for a sub-workflow"),
         "Uncertain: needs a decision",
         "until {time}",

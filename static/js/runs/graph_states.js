@@ -1,6 +1,6 @@
 // Shows the states of nodes and edges on a drawn graph during a run.
 
-import { describeWait, showState } from "../canvas/view/node_state.js";
+import { describeWait, getState, showState } from "../canvas/view/node_state.js";
 import { formatSeconds } from "../common/format.js";
 
 export function resetGraph(graph) {
@@ -13,7 +13,7 @@ export function paintNode(graph, change) {
   const el = graph.querySelector(`wf-node[data-id="${CSS.escape(node)}"]`);
   if (!el) return;
   const time = status === "completed" && elapsed != null ? formatSeconds(elapsed) : "";
-  showState(el, { state: status, time, ...describeWait(change) }, graph.dataset.icons);
+  showState(el, { state: getState(change), time, ...describeWait(change) }, graph.dataset.icons);
   el.title = error ?? "";
   if (status === "running" || status === "failed") scrollIntoView(graph, el);
   // A failure without a handle ended the run, or default values replaced the outputs: the event does not tell which.

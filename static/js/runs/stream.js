@@ -95,13 +95,13 @@ class RunStream extends HTMLElement {
       this.#reveal(list, this.#recalled.add(event));
     },
     memory_written: (event) => {
-      if (event.scope === "run" && "withoutNotes" in this.dataset) return;
+      if (event.scope === "run") return; // a note of the run is no memory
       const list = this.#findElement("written");
       list?.append(createWrittenRow(event.entry, template("written-row"), event.replaced));
       this.#reveal(list, 1);
     },
-    memory_forgotten: (event) => this.#showGone(event.entries, "forgotten"),
-    memory_forget_asked: (event) => this.#showGone(event.entries, "asked"),
+    memory_forgotten: (event) => this.#showWish(event.entries, "forgotten"),
+    memory_forget_asked: (event) => this.#showWish(event.entries, "asked"),
     memory_ended: (event) => this.#showGone(event.entries, "ended"),
     human_input_required: ({ wait }) => {
       if (!document.getElementById(`question-${wait.replaceAll("-", "")}`)) this.#loadQuestions();
@@ -117,9 +117,14 @@ class RunStream extends HTMLElement {
     run_finished: (event) => this.#onFinished(event),
   };
 
-  /** Show the entries that a person asked to forget, or that no longer hold, beside those that were written. */
+  /** Show what a person asked to forget, unless the page says so below the answer. */
+  #showWish(entries, label) {
+    if (!("withoutWishes" in this.dataset)) this.#showGone(entries, label);
+  }
+
+  /** Show the entries that were forgotten or no longer hold. They have a count of their own: nothing was remembered. */
   #showGone(entries, label) {
-    const list = this.#findElement("written");
+    const list = this.#findElement("gone");
     const text = template("written-row")?.dataset[label];
     if (!list || !text || !entries?.length) return;
     list.append(...entries.map((entry) => createGoneRow(entry, text)));

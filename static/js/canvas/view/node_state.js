@@ -8,12 +8,13 @@ const STATES = {
   waiting: ["clock", () => t("Queued")],
   running: ["run", () => t("Running")],
   completed: ["check", () => t("Succeeded")],
+  partial: ["warning", () => t("Partially succeeded")],
   failed: ["warning", () => t("Failed")],
   skipped: ["skip", () => t("Skipped")],
   paused: ["pause", () => t("Paused")],
   retrying: ["loop", () => t("Retrying")],
 };
-const ENDED = new Set(["completed", "failed", "skipped"]);
+const ENDED = new Set(["completed", "partial", "failed", "skipped"]);
 const SVG = "http://www.w3.org/2000/svg";
 
 const AWAITED = {
@@ -23,6 +24,11 @@ const AWAITED = {
   time: () => t("Waits"),
   child: () => t("Waits for a sub-workflow"),
 };
+
+/** Return the state of a node in an event. A node that completed with an error has left something undone. */
+export function getState({ status, error }) {
+  return status === "completed" && error ? "partial" : status;
+}
 
 /** Return what a paused node waits for and until when, as {word, text} for showState; empty texts for any other node. */
 export function describeWait({ status, waits_for: awaited, due_at: dueAt }) {

@@ -5,10 +5,10 @@ import { Previews, createLabel } from "./edge_previews.js";
 import { nameNodes } from "../graph_queries.js";
 import { formatBytes, formatSeconds } from "../../common/format.js";
 import { hideReasoning } from "../../common/reasoning.js";
-import { describeWait } from "../../canvas/view/node_state.js";
+import { describeWait, getState } from "../../canvas/view/node_state.js";
 import { t } from "../../common/translations.js";
 
-const BAD = new Set(["failed"]);
+const BAD = new Set(["failed", "partial"]);
 const EMPTY = 2; // bytes of an empty output
 // Parts of an agent's step that are calls → their labels.
 const CALLS = {
@@ -118,7 +118,7 @@ export class RunView {
     const isInRound = rounds?.length;
     const wait = describeWait(data);
     this.editor.canvas.paintNode(node, {
-      state: status,
+      state: getState(data),
       time: elapsed == null ? "" : formatSeconds(elapsed),
       size: status === "completed" ? formatBytes(size) : "",
       word: wait.word,
@@ -179,9 +179,10 @@ export class RunView {
     step.elapsed = data.elapsed ?? step.elapsed;
     const { el } = step;
     const put = (name, text) => (el.querySelector(`[data-${name}]`).textContent = text);
-    el.dataset.state = data.status;
+    const state = getState(data);
+    el.dataset.state = state;
     el.dataset.kind = step.kind ?? "";
-    put("state-words", describeWait(data).word || getStateLabel(data.status));
+    put("state-words", describeWait(data).word || getStateLabel(state));
     put("title", (data.title || data.node) + ((data.rounds ?? []).length ? ` · ${data.rounds.map((n) => n + 1).join(".")}` : ""));
     put("kind", step.kind ? getOfferName(this.editor, step.kind) : "");
     put("at", data.reused ? "" : `+${formatSeconds(Math.max(0, step.at - this.began))}`);
@@ -233,7 +234,7 @@ export class RunView {
   /** Return the node that failed the run, or the one that made the answer: the last model that answered, or the last that ran. */
   findAnswerStep() {
     if (this.failedNode) return this.failedNode;
-    const all = [...this.steps.values()].filter(({ el }) => ["completed", "failed"].includes(el.dataset.state));
+    const all = [...this.steps.values()].filter(({ el }) => ["completed", "partial", "failed"].includes(el.dataset.state));
     return all.findLast(({ kind }) => getFamily(this.editor, kind) === "model")?.node ?? all.at(-1)?.node;
   }
 }
@@ -258,6 +259,7 @@ export function getStateLabel(status) {
   const words = {
     running: () => t("Running"),
     completed: () => t("Succeeded"),
+    partial: () => t("Partially succeeded"),
     failed: () => t("Failed"),
     skipped: () => t("Skipped"),
     paused: () => t("Paused"),
