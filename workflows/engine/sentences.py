@@ -38,6 +38,17 @@ _COMMANDS = re.compile(
 )
 
 
+# "Forget what I said", "please delete my address", "don't remember that I smoke"; not "don't forget to call".
+_WISHES_TO_FORGET = re.compile(
+    r"^(?:please\s+|(?:can|could|would|will) you (?:please )?|i want you to |i'd like you to )?"
+    r"(?:forget|erase|(?:delete|remove)(?=.{0,60}\b(?:memory|memories|you know|remember|about me|my)\b)|"
+    r"(?:don't|do not|no longer) (?:remember|store|keep))\b|"
+    r"^(?:请|麻烦|帮我|你能|你可以|可以|能不能)*(?:把.{1,40}(?:忘|删)|忘[记掉]|忘了(?=[我它那这吧])|"
+    r"删[除掉](?=.{0,30}(?:记忆|我|你记|知道))|(?:别|不要|不用)再?记)",
+    re.IGNORECASE,
+)
+
+
 def is_chinese(text: str) -> bool:
     """Return whether the text is mostly Chinese."""
     cjk = len(_CJK.findall(text))
@@ -62,6 +73,11 @@ def is_question(sentence: str) -> bool:
 def is_command(sentence: str) -> bool:
     """Return whether the sentence asks for work that only a real model can do."""
     return bool(_COMMANDS.match(sentence.strip()))
+
+
+def is_wish_to_forget(sentence: str) -> bool:
+    """Return whether the sentence asks to forget something that the person said."""
+    return bool(_WISHES_TO_FORGET.match(sentence.strip()))
 
 
 def is_greeting(text: str) -> bool:

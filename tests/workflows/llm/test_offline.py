@@ -11,6 +11,7 @@ from workflows.engine.errors import ModelNeeded
 from workflows.engine.nodes.memory.entry_keys import build_key
 from workflows.engine.ports import ImagePart, Message, ModelChunk, ModelRequest, Origin, Role
 from workflows.llm.offline import LABELS, OfflineModels
+from workflows.llm.offline.phrases import PHRASES
 from workflows.llm.offline.provider import build_answer
 
 
@@ -161,6 +162,32 @@ def test_question_without_an_answer_says_so(question: str, hits: list[str], expe
 )
 def test_statement_is_acknowledged_in_its_own_words(said: str, expected: str) -> None:
     assert build_answer(ask(said, Hit("I live in Lima."))) == expected
+
+
+@pytest.mark.parametrize(
+    ("wish", "language"),
+    [
+        ("Please forget that I'm allergic to peanuts.", "en"),
+        ("Can you forget where I live?", "en"),
+        ("Delete what you know about my sister.", "en"),
+        ("don't remember that", "en"),
+        ("请忘记我的名字", "zh"),
+        ("把我的地址删掉", "zh"),
+    ],
+)
+def test_wish_to_forget_is_neither_noted_nor_answered_with_what_is_to_be_forgotten(
+    wish: str, language: str
+) -> None:
+    answer = build_answer(ask(wish, Hit("I'm allergic to peanuts."), Hit("我叫小明。")))
+
+    assert answer == PHRASES[language]["forget"] + LABELS[language]
+
+
+@pytest.mark.parametrize(
+    "said", ["I always forget my keys.", "Don't forget to call Ana.", "忘了带钥匙。", "你忘记了。"]
+)
+def test_statement_about_forgetting_is_acknowledged(said: str) -> None:
+    assert said in build_answer(ask(said))
 
 
 FAR = ["We bought a boat.", "I study law.", "My desk is new.", "It rained."]

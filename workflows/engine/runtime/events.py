@@ -224,7 +224,10 @@ class MemoryKeptOut(Event):
 
 @dataclass(frozen=True, slots=True)
 class MemoryForgotten(Event):
-    """``count`` entries were soft-deleted: those under ``key``, those that match ``filter``, or ``entries``."""
+    """``count`` entries were soft-deleted: those under ``key``, those that match ``filter``, or ``entries``.
+
+    With none of them, a person asked to forget something that memory doesn't have.
+    """
 
     name: ClassVar[str] = "memory_forgotten"
     node: str

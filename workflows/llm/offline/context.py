@@ -100,7 +100,7 @@ def collect_material(request: ModelRequest) -> Material:
 
 
 class _Collector:
-    """Collects each sentence once, without questions and without the offline provider's own phrases."""
+    """Collects each sentence once, without questions, wishes to forget and the offline provider's own phrases."""
 
     def __init__(self, question: str) -> None:
         self.candidates: list[Candidate] = []
@@ -119,8 +119,10 @@ class _Collector:
 
     def _add(self, sentence: str, origin: int, score: float = 0.0, label: str = "") -> None:
         normalized = _normalize(sentence)
-        if normalized in self._seen or normalized in _EMPTY_VALUES or words.is_question(sentence):
+        if normalized in self._seen or normalized in _EMPTY_VALUES:
             return
+        if words.is_question(sentence) or words.is_wish_to_forget(sentence):
+            return  # it states nothing, and what was to be forgotten is not to be quoted
         self._seen.add(normalized)
         features = words.extract_features(f"{label} {sentence}")
         self.candidates.append(Candidate(sentence, origin, len(self.candidates), features, score))

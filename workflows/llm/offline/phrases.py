@@ -14,6 +14,7 @@ PHRASES: Final = {
         "tool": "The tool answered: ",
         "unknown": "I don't know anything about that yet.",
         "images": "I was given {names}, and can't see images: connect a model that does. ",
+        "forget": "You asked me to forget something. A note below says what was forgotten, or that nothing was found.",
         "hello": "Hello! Tell me something to remember, or ask me about it.",
         "empty": "There is nothing to answer.",
         "command": "This needs a real model. Connect one to complete it. ",
@@ -26,6 +27,7 @@ PHRASES: Final = {
         "tool": "工具返回：",
         "unknown": "这方面我还什么都不知道。",
         "images": "我收到了 {names}，但看不了图片：请连接能看图片的模型。",
+        "forget": "你让我忘记一件事。下方会说明忘记了什么，或者没有找到。",
         "hello": "你好！告诉我要记住的事，或者问我记得什么。",
         "empty": "没有要回答的内容。",
         "command": "这需要真正的模型，请先连接一个。",
@@ -33,7 +35,7 @@ PHRASES: Final = {
 }
 
 # "command" is part of stored answers of earlier releases only.
-_COMPLETE_NAMES = ("unknown", "hello", "empty", "command")
+_COMPLETE_NAMES = ("unknown", "forget", "hello", "empty", "command")
 _OTHER_NAMES = (*_COMPLETE_NAMES, "images")
 
 # The phrases before a quoted sentence.

@@ -140,6 +140,9 @@ def _compose_answer(
         return phrases["tool"] + _quote(best)
     if words.is_greeting(question):
         return phrases["hello"]
+    if words.is_wish_to_forget(question):
+        # What was forgotten is known only after this answer, so that the chat says it below.
+        return phrases["forget"]
     if words.is_question(question):
         return _answer_question(material, ranked, phrases)
     if words.is_command(question):

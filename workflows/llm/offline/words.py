@@ -13,6 +13,7 @@ from workflows.engine.sentences import is_chinese as is_chinese
 from workflows.engine.sentences import is_command as is_command
 from workflows.engine.sentences import is_greeting as is_greeting
 from workflows.engine.sentences import is_question as is_question
+from workflows.engine.sentences import is_wish_to_forget as is_wish_to_forget
 from workflows.engine.sentences import split_sentences as split_sentences
 
 

@@ -26,6 +26,11 @@ class Wishes:
 
     forgotten: Sequence["memory_app.ForgettableEntry"] = ()
     choices: Sequence["memory_app.ForgettableEntry"] = ()
+    has_found_nothing: bool = False
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.forgotten or self.choices or self.has_found_nothing)
 
     @property
     def is_open(self) -> bool:
@@ -45,6 +50,7 @@ NO_WISHES = Wishes()
 class _Found:
     steps: list[tuple[str, str]] = field(default_factory=list)
     choice_ids: list[UUID] = field(default_factory=list)
+    is_unmet: bool = False
 
 
 def load_wishes(
@@ -67,6 +73,7 @@ def load_wishes(
         run_id: Wishes(
             [entry for entry in entries if entry.step in each.steps],
             [choices[entry_id] for entry_id in each.choice_ids if entry_id in choices],
+            each.is_unmet and not each.steps and not each.choice_ids,
         )
         for run_id, each in wishes.items()
     }
@@ -116,8 +123,15 @@ def _select(
 
 
 def _add(wish: _Found, event: RunEvent) -> None:
-    if event.name == MemoryForgotten.name:
+    if _is_unmet(event):
+        wish.is_unmet = True
+    elif event.name == MemoryForgotten.name:
         wish.steps.append((str(event.run_id), str(event.data.get("node", ""))))
-        return
-    for entry in event.data.get("entries") or ():
-        wish.choice_ids.append(UUID(str(entry["id"])))
+    else:
+        wish.choice_ids += [UUID(str(entry["id"])) for entry in event.data.get("entries") or ()]
+
+
+def _is_unmet(event: RunEvent) -> bool:
+    """Return whether a person asked to forget something that memory didn't have."""
+    is_of_node = event.data.get("key") is not None or event.data.get("filter") is not None
+    return event.name == MemoryForgotten.name and not event.data.get("count") and not is_of_node

@@ -8,12 +8,15 @@ from uuid import UUID
 
 from accounts.principals import Principal
 from workflows import memory_app
-from workflows.engine.runtime.events import MemoryRecalled, MemoryWritten
+from workflows.engine.runtime.events import MemoryEnded, MemoryRecalled, MemoryWritten
 from workflows.models import Run, RunEvent
 from workflows.services.chat.wishes_to_forget import WISH_EVENTS
 from workflows.views.request_context import parse_id_or_none
 from workflows.views.runs.memory.recalled import is_always, is_recent
 from workflows.views.value_text import format_entry
+
+
+_MEMORY_EVENTS = (MemoryRecalled.name, MemoryWritten.name, MemoryEnded.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +32,11 @@ class PaneMemory:
 
 @dataclass(slots=True)
 class PaneMemories:
-    """The memories that a turn recalled, each once, and those that it stored."""
+    """The memories that a turn recalled, each once, those that it stored, and those that no longer hold since."""
 
     recalled: dict[str, PaneMemory] = field(default_factory=dict)
     stored: list[PaneMemory] = field(default_factory=list)
+    ended: list[PaneMemory] = field(default_factory=list)
     wishes: list[RunEvent] = field(default_factory=list)  # to forget something
 
 
@@ -42,7 +46,7 @@ def load_pane_memories(principal: Principal, runs: Sequence[Run]) -> dict[UUID, 
     if not ended or not memory_app.is_on():
         return {}
     events = RunEvent.objects.visible_to(principal).filter(
-        run__in=ended, name__in=(MemoryRecalled.name, MemoryWritten.name, *WISH_EVENTS)
+        run__in=ended, name__in=(*_MEMORY_EVENTS, *WISH_EVENTS)
     )
     memories: dict[UUID, PaneMemories] = defaultdict(PaneMemories)
     for event in events.order_by("run_id", "seq"):
@@ -58,6 +62,9 @@ def _add_event(memories: PaneMemories, event: RunEvent) -> None:
         if event.data.get("scope") == "run":  # a note, which is deleted when the run ends
             return
         memories.stored.append(_build_memory(event.data["entry"], event))
+        return
+    if event.name == MemoryEnded.name:
+        memories.ended += [_build_memory(entry, event) for entry in event.data["entries"]]
         return
     for entry in event.data.get("entries", ()):
         memory = _build_memory(entry, event)

@@ -33,6 +33,7 @@ from workflows.views.runs.memory.considered import list_considered
 from workflows.views.runs.memory.context import (
     find_pauses,
     list_memory_events,
+    list_notes,
     list_recalled,
     list_written,
     load_left_out,
@@ -240,6 +241,7 @@ def build_run_context(principal: Principal, run: Run) -> dict[str, Any]:
         "recalled": recalled,
         "considered": considered,
         "written": written,
+        "notes": list_notes(principal, run, events),
         "pauses": find_pauses(events),
         "left_out": None if is_live else load_left_out(principal, run),
         **build_other_changes(principal, run, events),

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from memory.logic.judgement.judge import Proposal
+from memory.logic.provider_port import ProviderPort
 from memory.providers.in_memory import InMemoryProvider
 from tests.support.documents import document, end, node, start
 from workflows.engine.errors import ModelFailed
@@ -20,7 +22,7 @@ from workflows.engine.ports import (
     ModelSource,
     Usage,
 )
-from workflows.engine.runtime.events import MemoryForgetAsked, MemoryWritten
+from workflows.engine.runtime.events import MemoryForgetAsked, MemoryForgotten, MemoryWritten
 from workflows.engine.runtime.runner import WorkflowRunner
 from workflows.llm.offline import OfflineModels
 
@@ -146,6 +148,26 @@ async def test_model_that_can_not_tell_what_to_forget_lets_the_person_choose() -
     (step,) = [step for step in result.steps if step.key.node_id == "keep"]
     assert sorted(entry["value"] for entry in step.outputs["choices"]) == known
     assert sorted(values(memory)) == known
+
+
+@pytest.mark.parametrize(("method", "counts"), [("meaning", [0]), ("rules", [])])
+async def test_wish_to_forget_what_is_not_known_is_reported_if_it_surely_is_one(
+    method: str, counts: list[int]
+) -> None:
+    class Asked(ProviderPort):
+        def _propose(self, step: Any, message: str) -> Proposal:
+            return Proposal((), (), method, asks_to_forget=True)
+
+    port = Asked(InMemoryProvider())
+    handle = WorkflowRunner(remember(), memory=port).start(
+        inputs={"text": "Forget my shoe size."}, system=MIA
+    )
+
+    forgotten = [e async for e in handle.events() if isinstance(e, MemoryForgotten)]
+
+    assert [(event.count, event.key, event.filter) for event in forgotten] == [
+        (count, None, None) for count in counts
+    ]
 
 
 async def test_what_is_quarantined_replaces_and_forgets_nothing() -> None:

@@ -317,6 +317,24 @@ def test_notes_of_a_run_are_not_remembered(alice: Person, chat: Workflow):
     assert "a value of run" not in page
 
 
+def test_what_no_longer_holds_has_a_count_of_its_own(alice: Person, chat: Workflow):
+    say(alice, chat)
+    (run,) = runs(alice)
+    with within(alice):
+        Run.objects.unscoped().filter(pk=run.pk).update(
+            status="succeeded", finished_at=timezone.now()
+        )
+        RunEvent.objects.create(
+            team_id=run.team_id, run=run, seq=100, name="memory_ended",
+            data={"scope": "user", "entries": [{"value": "I live in Berlin."}]},
+        )  # fmt: skip
+
+    page = page_of(alice, chat, conversation=key_of(run))
+
+    assert "I live in Berlin." in page.split("Forgotten or ended")[1]
+    assert "Remembered" not in page.split('class="chat-note"')[1].split("Why?")[0]
+
+
 def test_empty_chat_opens_with_the_authors_words_and_suggestions(alice: Person, chat: Workflow):
     page = page_of(alice, chat)
 

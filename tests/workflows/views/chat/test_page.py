@@ -190,6 +190,18 @@ def test_turn_says_what_was_forgotten_and_undoes_it(alice: Person, open_chat: Wo
     assert restored.value == "My number is 555-0142."
 
 
+def test_turn_says_if_there_was_nothing_to_forget(alice: Person, open_chat: Workflow) -> None:
+    say(alice, open_chat, "Please forget my shoe size")
+    run = newest(alice)
+    heard(run, "memory_forgotten", node="store", scope="user", count=0, key=None, filter=None)
+    ended(run, "Done.")
+
+    shown = text_of(alice.client.get(reverse("workflows:chat_turn", args=[run.pk])))
+
+    assert "Nothing was forgotten: no memory was found that you could mean." in shown
+    assert "Forgotten:" not in shown
+
+
 def test_undo_says_if_the_same_was_said_again(alice: Person, open_chat: Workflow) -> None:
     say(alice, open_chat, "Please forget my phone number")
     run = newest(alice)

@@ -48,6 +48,7 @@ from workflows.engine.texts import Phrase, Text, gettext_noop
 QUARANTINE: Final = "quarantine"
 FROM_OUTSIDE: Final = "from_outside"
 FACTS: Final = "facts"
+BY_RULES: Final = "rules"  # of a proposal, whose words for forgetting may mean something else
 VARIABLE: Final = "variable"  # the source of documents that name none
 
 
@@ -245,7 +246,13 @@ async def _store_facts(
     if decision.usage and decision.usage.total_tokens:
         outputs[USAGE] = describe_usage(decision.usage)
     events = tuple(event for outcome in outcomes for event in outcome.events)
+    if proposal.asks_to_forget and proposal.method != BY_RULES and not _has_met_wish(outcomes):
+        events += (MemoryForgotten(ctx.node_id, config.scope, 0),)
     return NodeResult(outputs, events=events, usage=decision.usage)
+
+
+def _has_met_wish(outcomes: Sequence[Outcome]) -> bool:
+    return any(each.forgotten or each.choices or each.ended for each in outcomes)
 
 
 def _limit_operations(operations: Sequence[FactOperation], tier: str) -> list[FactOperation]:

@@ -92,6 +92,7 @@ def build_memory_context(principal: Principal, run: Run) -> dict[str, Any]:
         "in_sandbox": (run.debug or {}).get("memory") == "sandbox",
         "recalled": recalled,
         "written": written,
+        "notes": list_notes(principal, run, events),
         "pauses": find_pauses(events),
         "left_out": left_out,
         "changes": [_build_change(row, titles) for row in changes],
@@ -233,16 +234,14 @@ def _deduplicate(matches: Iterable[RecalledEntry]) -> list[RecalledEntry]:
 def list_written(
     principal: Principal, run: Run, *, events: Iterable[RunEvent] | None = None
 ) -> list[MemoryRow]:
-    """Return the written memories; ``events`` are the run's memory events, if they are loaded already."""
+    """Return the written memories without the notes of the run; ``events`` are the run's memory events, if they are loaded."""
     memory_events = (
         selectors.list_events(principal, run, MemoryWritten.name) if events is None else events
     )
-    write_events = [event for event in memory_events if event.name == MemoryWritten.name]
+    write_events = [e for e in memory_events if e.name == MemoryWritten.name and not _is_note(e)]
     titles = load_step_titles(principal, run) if write_events else {}
     return [
-        _build_note_row(event, titles)
-        if event.data.get("scope") == "run"
-        else build_memory_row(
+        build_memory_row(
             event.data["entry"],
             event,
             value=format_entry(event.data["entry"]),
@@ -250,6 +249,17 @@ def list_written(
         )
         for event in write_events
     ]
+
+
+def list_notes(principal: Principal, run: Run, events: Iterable[RunEvent]) -> list[MemoryRow]:
+    """Return the notes that the run wrote for its own steps. They are deleted when it ends, and nobody remembers them."""
+    note_events = [e for e in events if e.name == MemoryWritten.name and _is_note(e)]
+    titles = load_step_titles(principal, run) if note_events else {}
+    return [_build_note_row(event, titles) for event in note_events]
+
+
+def _is_note(event: RunEvent) -> bool:
+    return event.data.get("scope") == "run"
 
 
 def _build_note_row(event: RunEvent, titles: Mapping[str, str]) -> MemoryRow:

@@ -1,0 +1,96 @@
+"""The page of a run: why it is only partially succeeded, which values were pinned, and which attempt it is."""
+
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from accounts.tenancy import tenant
+from tests.factories.workflows import make_run, make_workflow
+from tests.support.cast import Person
+from tests.support.markup import markup_of
+from workflows.models import Run, Step
+from workflows.models.run import RunStatus
+
+
+pytestmark = pytest.mark.django_db
+
+UNDONE = "1 of 2 to-dos were not done: “Use it”. Last error: Failed: broken: out of order"
+
+
+def make_ended_run(person: Person, status: str = RunStatus.SUCCEEDED, **fields: Any) -> Run:
+    return make_run(
+        person, make_workflow(person), status=status, finished_at=timezone.now(), **fields
+    )
+
+
+def add_step(run: Run, node: str, **fields: Any) -> None:
+    with tenant([run.team_id]):
+        Step.objects.create(
+            team_id=run.team_id, run=run, node_key=node, kind="agent", title=node.title(),
+            **{"status": "succeeded", **fields},
+        )  # fmt: skip
+
+
+def get_page(person: Person, run: Run) -> str:
+    return markup_of(person.client.get(f"/runs/{run.pk}/"))
+
+
+def test_partially_succeeded_run_says_which_step_left_what_undone(alice: Person) -> None:
+    run = make_ended_run(alice, RunStatus.PARTIAL, exceptions_count=1)
+    add_step(run, "planner", error=UNDONE, error_type="TodosNotDone")
+    add_step(run, "writer")
+
+    page = get_page(alice, run)
+
+    notice = page.split("notice notice-warn")[1].split("</section>")[0]
+    assert f"Planner: {UNDONE}" in " ".join(notice.split())
+    assert "Writer" not in notice
+    steps = page.split('id="steps-title"')[1]
+    assert steps.count("Partially succeeded") == 1
+
+
+def test_partially_succeeded_run_names_the_step_that_succeeded_after_retries(alice: Person) -> None:
+    run = make_ended_run(alice, RunStatus.PARTIAL, exceptions_count=1)
+    add_step(run, "caller", tries=2)
+
+    page = " ".join(get_page(alice, run).split())
+
+    assert "Caller: succeeded after 2 attempts" in page
+
+
+def test_pinned_values_are_marked_in_the_list_and_on_the_page(alice: Person) -> None:
+    run = make_ended_run(alice, mocks={"pinned": {"outputs": {"text": "x"}}})
+    add_step(run, "pinned")
+    add_step(run, "other")
+
+    page, runs = get_page(alice, run), markup_of(alice.client.get("/runs/"))
+
+    head, steps = page.split('id="steps-title"')
+    assert ">Pinned<" in head
+    rows = steps.split("<tr>")
+    assert [">Pinned</span>" in row for row in rows if "Pinned" in row or "Other" in row] == [
+        True,
+        False,
+    ]
+    assert ">Pinned<" in runs
+
+
+def test_kind_of_node_may_be_pinned(alice: Person) -> None:
+    run = make_ended_run(alice, mocks={"agent": {"outputs": {"text": "x"}}})
+    add_step(run, "planner")
+
+    assert ">Pinned</span>" in get_page(alice, run).split('id="steps-title"')[1]
+
+
+@pytest.mark.parametrize(
+    ("claims", "lost", "attempt"), [(3, 0, 1), (2, 1, 2)], ids=["waited twice", "lost a worker"]
+)
+def test_waiting_is_no_attempt(alice: Person, claims: int, lost: int, attempt: int) -> None:
+    run = make_ended_run(alice, attempt=claims, kill_count=lost)
+
+    page = get_page(alice, run)
+    body: Any = alice.client.get(f"/api/v1/runs/{run.pk}").json()
+
+    assert ("Attempt 2" in page, "Attempt 3" in page) == (lost == 1, False)
+    assert body["attempt"] == attempt
