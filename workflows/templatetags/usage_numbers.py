@@ -1,5 +1,7 @@
 """Formats the numbers of usage for people: counts, times, costs and shares."""
 
+from typing import Final
+
 from django import template
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
@@ -7,10 +9,21 @@ from django.utils.translation import gettext as _
 
 register = template.Library()
 
+ALMOST_A_SECOND: Final = 0.9995
+
 
 @register.filter
 def format_count(value: float | None) -> str:
     return number_format(round(value or 0), use_l10n=True, force_grouping=True)
+
+
+def format_short_count(value: int) -> str:
+    """Return a count for a small place: 9,999, 12.3k or 4.5M."""
+    if value < 10_000:
+        return format_count(value)
+    if value < 1_000_000:
+        return f"{number_format(value / 1_000, 1)}k"
+    return f"{number_format(value / 1_000_000, 1)}M"
 
 
 @register.filter
@@ -18,7 +31,7 @@ def format_seconds(value: float | None) -> str:
     """Return a time for people, such as 420 ms, 3.1 s, 5 min 20 s or 2 h 5 min; a dash without one."""
     if not value:
         return "–"
-    if value < 1:
+    if value < ALMOST_A_SECOND:
         return _("%(n)s ms") % {"n": max(round(value * 1000), 1)}
     if value < 60:
         return _("%(n)s s") % {"n": number_format(value, 1 if value >= 10 else 2)}

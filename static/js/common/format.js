@@ -1,7 +1,17 @@
 // Formats durations, moments and sizes for people.
 
+import { t } from "./translations.js";
+
+const ALMOST_A_SECOND = 0.9995;
+
+/** Format a duration as the pages of the server do (``usage_numbers.format_seconds``). */
 export function formatSeconds(elapsed) {
-  return elapsed < 0.995 ? `${Math.max(elapsed ? 1 : 0, Math.round(elapsed * 1000))} ms` : `${elapsed.toFixed(1)} s`;
+  if (elapsed < ALMOST_A_SECOND) return t("{n} ms", { n: Math.max(elapsed ? 1 : 0, Math.round(elapsed * 1000)) });
+  if (elapsed < 60) return t("{n} s", { n: elapsed.toFixed(elapsed >= 10 ? 1 : 2) });
+  const seconds = Math.round(elapsed);
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return t("{minutes} min {seconds} s", { minutes, seconds: seconds % 60 });
+  return t("{hours} h {minutes} min", { hours: Math.floor(minutes / 60), minutes: minutes % 60 });
 }
 
 export function formatBytes(size) {

@@ -9,7 +9,7 @@ from accounts.tenancy import tenant
 from tests.factories.workflows import make_run, make_workflow
 from tests.support.cast import Cast, Person
 from workflows.execution.usage.counting import count_team
-from workflows.execution.usage.numbers import Numbers, estimate_percentile, get_bucket
+from workflows.execution.usage.numbers import Latencies, Numbers, estimate_percentile, get_bucket
 from workflows.models import (
     ModelMapping,
     ModelProvider,
@@ -117,7 +117,9 @@ def test_runs_and_calls_are_counted_by_channel(alice: Person) -> None:
     assert filtered.by["model"]["acme", "big"].calls == 2
 
 
-def test_agents_are_counted_by_their_calls_and_sub_workflows_by_their_own(alice: Person) -> None:
+def test_calls_of_agents_and_sub_workflows_count_for_the_workflow_that_was_started(
+    alice: Person,
+) -> None:
     outer, inner = make_workflow(alice, "Outer"), make_workflow(alice, "Inner")
     parent = make_ended(alice, outer)
     child = make_ended(alice, inner, parent=parent, parent_key="k")
@@ -129,8 +131,7 @@ def test_agents_are_counted_by_their_calls_and_sub_workflows_by_their_own(alice:
 
     assert (report.total.count, report.total.calls, report.total.tokens) == (1, 2, 24)
     assert {key[0]: (row.count, row.cost) for key, row in report.by["workflow"].items()} == {
-        outer.pk: (1, 0.5),
-        inner.pk: (0, 1.0),
+        outer.pk: (1, 1.5),
     }
     with tenant([alice.team.pk]):
         costs = dict(Run.objects.unscoped().values_list("pk", "cost"))
@@ -342,9 +343,23 @@ def test_usage_of_another_team_is_not_shown(cast: Cast) -> None:
 
 @pytest.mark.parametrize("seconds", [0.0, 0.01, 0.011, 1.0, 7.3, 1e9])
 def test_percentiles_are_close(seconds: float) -> None:
-    estimate = estimate_percentile({get_bucket(seconds): 3}, 0.5)
+    estimate = estimate_percentile({get_bucket(seconds): Latencies(3, seconds * 3)}, 0.95)
 
     assert estimate is not None
     if 0.01 < seconds < 1e5:
-        assert abs(estimate - seconds) <= seconds * 0.34
+        assert abs(estimate - seconds) <= seconds * 0.25
     assert estimate_percentile({}, 0.5) is None
+
+
+def test_latency_of_a_single_run_is_its_own_in_every_percentile(alice: Person) -> None:
+    make_ended(alice, make_workflow(alice), elapsed=0.446)
+
+    total = load(alice).total
+
+    assert (total.median_latency, total.p95_latency, total.average_latency) == (0.446,) * 3
+
+
+def test_average_of_a_bucket_is_its_median() -> None:
+    buckets = {get_bucket(1.0): Latencies(4, 4 * 1.02)}
+
+    assert estimate_percentile(buckets, 0.5) == pytest.approx(1.02)

@@ -7,13 +7,14 @@
 - The **latency** of a run is the time from its first step to its end. Runs that were stopped, and runs that waited for
   a person, a time or another run, have none.
 - A **model call** is a step that asks a model, also for the facts or the summary that memory stores, the ranking of pages
-  by a model, or one call of an agent. The embedding of texts for memory is a call too, outside of runs. Calls of sub-workflows count, each once and for the workflow that made it. Reused steps of debug runs and
-  mocked steps are no calls. Its latency includes its retries.
+  by a model, or one call of an agent. The embedding of texts for memory is a call too, outside of runs. Calls of
+  sub-workflows count, each once, for the workflow whose run somebody started: its row has the tokens that the list of
+  runs shows. Reused steps of debug runs and mocked steps are no calls. The latency of a call includes its retries.
 - A call counts for the provider and the model that answered, also where a mapping or the team's default model stands in
   for what the document names. A call that failed before a model was asked counts for the one that would have answered.
 - **Tokens** and **cost** are those of model calls. The cost follows the prices at the time of the call; changing a
   price doesn't change the past. A call whose model had no price adds tokens but no cost.
-- **Seconds of code** are those of code nodes, those of sub-workflows included; reused and mocked steps have none.
+- **Seconds of code** are those of code nodes, counted as calls are; reused and mocked steps have none.
 - **Liked** and **disliked** count the feedback on runs of the day. Feedback is deleted with its run.
 """
 
@@ -22,7 +23,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from workflows.engine.nodes.agent.session import MODEL_KIND
 
@@ -44,6 +45,13 @@ LAST_BUCKET: Final = 40
 NO_LATENCY: Final = -1
 
 
+class Latencies(NamedTuple):
+    """The latencies of one bucket: how many there are, and their sum in seconds."""
+
+    count: int
+    seconds: float
+
+
 @dataclass(frozen=True, slots=True)
 class Numbers:
     """The numbers of a selection of runs or of model calls. ``count`` is the number of runs, or of calls."""
@@ -52,7 +60,7 @@ class Numbers:
     failed: int = 0
     stopped: int = 0
     seconds: float = 0.0
-    buckets: Mapping[int, int] = field(default_factory=dict)
+    buckets: Mapping[int, Latencies] = field(default_factory=dict)
     calls: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -73,7 +81,7 @@ class Numbers:
 
     @property
     def average_latency(self) -> float | None:
-        measured = sum(self.buckets.values())
+        measured = sum(bucket.count for bucket in self.buckets.values())
         return self.seconds / measured if measured else None
 
     @property
@@ -86,8 +94,9 @@ class Numbers:
 
     def __add__(self, other: Numbers) -> Numbers:
         buckets = dict(self.buckets)
-        for bucket, count in other.buckets.items():
-            buckets[bucket] = buckets.get(bucket, 0) + count
+        for number, (count, seconds) in other.buckets.items():
+            known = buckets.get(number, Latencies(0, 0.0))
+            buckets[number] = Latencies(known.count + count, known.seconds + seconds)
         return Numbers(
             self.count + other.count,
             self.failed + other.failed,
@@ -111,19 +120,26 @@ def get_bucket(seconds: float) -> int:
     return min(math.ceil(math.log(seconds / FIRST_BUCKET) / math.log(BUCKET_GROWTH)), LAST_BUCKET)
 
 
-def estimate_percentile(buckets: Mapping[int, int], share: float) -> float | None:
+def estimate_percentile(buckets: Mapping[int, Latencies], share: float) -> float | None:
     """Return the latency in seconds that this share of the runs didn't exceed, or None without any latency.
 
-    It is interpolated within its bucket; the estimate is off by a quarter at most, usually by less than a tenth.
+    It is interpolated within its bucket, around the average there: the latency of a single run is its own, and another
+    estimate is off by a quarter at most, usually by less than a tenth.
     """
-    rank = share * sum(buckets.values())
+    rank = share * sum(bucket.count for bucket in buckets.values())
     if not rank:
         return None
     below = 0
-    for bucket, count in sorted(buckets.items()):
+    for number, (count, seconds) in sorted(buckets.items()):
         if below + count >= rank:
-            low = FIRST_BUCKET * BUCKET_GROWTH ** (bucket - 1) if bucket else 0.0
-            high = FIRST_BUCKET * BUCKET_GROWTH**bucket
-            return low + (high - low) * (rank - below) / count
+            return _interpolate(number, count, seconds / count, (rank - below) / count)
         below += count
     return None
+
+
+def _interpolate(bucket: int, count: int, average: float, position: float) -> float:
+    """Return the latency at a position from 0 to 1 in a bucket whose latencies lie evenly around their average."""
+    low = FIRST_BUCKET * BUCKET_GROWTH ** (bucket - 1) if bucket else 0.0
+    high = FIRST_BUCKET * BUCKET_GROWTH**bucket
+    reach = max(0.0, min(average - low, high - average)) * (1 - 1 / count)
+    return average + reach * (2 * position - 1)

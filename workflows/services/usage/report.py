@@ -21,7 +21,7 @@ from accounts.personas import find_player
 from accounts.principals import get_service_account_id
 from accounts.tenancy import tenant
 from workflows.execution.usage.counting import count_batch
-from workflows.execution.usage.numbers import NO_LATENCY, Numbers
+from workflows.execution.usage.numbers import NO_LATENCY, Latencies, Numbers
 from workflows.models import Feedback, ModelUsage, Run, RunUsage
 from workflows.models.reports.feedback import Rating
 
@@ -236,7 +236,7 @@ def _read_runs(row: dict[str, Any]) -> Numbers:
         failed=row["sum_failed"],
         stopped=row["sum_stopped"],
         seconds=row["sum_seconds"],
-        buckets=_read_bucket(row, "sum_runs"),
+        buckets=_read_bucket(row, row["sum_runs"]),
     )
 
 
@@ -248,7 +248,7 @@ def _read_calls(row: dict[str, Any], *, is_of_calls: bool) -> Numbers:
             "count": row["sum_calls"],
             "failed": row["sum_failed"],
             "seconds": row["sum_seconds"],
-            "buckets": _read_bucket(row, "sum_calls"),
+            "buckets": _read_bucket(row, row["sum_calls"]),
         }
     return Numbers(
         calls=row["sum_calls"],
@@ -260,6 +260,6 @@ def _read_calls(row: dict[str, Any], *, is_of_calls: bool) -> Numbers:
     )
 
 
-def _read_bucket(row: dict[str, Any], count: str) -> dict[int, int]:
+def _read_bucket(row: dict[str, Any], count: int) -> dict[int, Latencies]:
     bucket = row["latency_bucket"]
-    return {} if bucket == NO_LATENCY else {bucket: row[count]}
+    return {} if bucket == NO_LATENCY else {bucket: Latencies(count, row["sum_seconds"])}

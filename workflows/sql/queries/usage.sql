@@ -30,6 +30,18 @@ WITH RECURSIVE batch AS (
             ELSE least(ceil(ln(elapsed / %(first)s) / ln(%(growth)s)), %(last)s)
         END::smallint AS bucket
     FROM batch
+), chain (id, above, workflow_id) AS (
+    -- From each run of the batch up to the run that somebody started.
+    SELECT batch.id, batch.parent_id, batch.workflow_id FROM batch
+    UNION ALL
+    SELECT chain.id, run.parent_id, run.workflow_id
+    FROM chain JOIN workflows_run run ON run.id = chain.above
+), root AS (
+    -- What a sub-workflow uses counts for the workflow of that run. Of a run whose parent is gone, it is the highest left.
+    SELECT DISTINCT ON (chain.id) chain.id, chain.workflow_id
+    FROM chain LEFT JOIN workflows_run run ON run.id = chain.above
+    WHERE run.id IS NULL
+    ORDER BY chain.id
 ), calls AS (
     -- A step records the model that answered as its model, and the one of the document as requested if it is another.
     SELECT step.run_id, step.inputs -> 'model' AS model,
@@ -105,17 +117,17 @@ WITH RECURSIVE batch AS (
     INSERT INTO workflows_runusage AS known (
         id, team_id, day, workflow_id, api_key_id, subject, channel, latency_bucket, failed, seconds, runs, stopped,
         code_seconds)
-    -- Of a sub-workflow's run, only the seconds of code are counted, for the workflow that has the code.
-    SELECT gen_random_uuid(), %(team)s, day, workflow_id, api_key_id, subject, channel,
+    -- Of a sub-workflow's run, only the seconds of code are counted.
+    SELECT gen_random_uuid(), %(team)s, day, root.workflow_id, api_key_id, subject, channel,
         CASE WHEN parent_id IS NULL THEN bucket ELSE -1 END AS own_bucket,
         count(*) FILTER (WHERE parent_id IS NULL AND status = 'failed'),
         coalesce(sum(elapsed) FILTER (WHERE parent_id IS NULL AND bucket >= 0), 0),
         count(*) FILTER (WHERE parent_id IS NULL), count(*) FILTER (WHERE parent_id IS NULL AND status = 'stopped'),
         coalesce(sum(code.seconds), 0)
-    FROM counted LEFT JOIN code ON code.run_id = counted.id
+    FROM counted JOIN root ON root.id = counted.id LEFT JOIN code ON code.run_id = counted.id
     WHERE parent_id IS NULL OR code.seconds > 0
-    GROUP BY day, workflow_id, api_key_id, subject, channel, own_bucket
-    ORDER BY day, workflow_id, api_key_id, subject, channel, own_bucket -- all writers lock the rows in one order
+    GROUP BY day, root.workflow_id, api_key_id, subject, channel, own_bucket
+    ORDER BY day, root.workflow_id, api_key_id, subject, channel, own_bucket -- all writers lock the rows in one order
     ON CONFLICT (team_id, day, workflow_id, subject, api_key_id, channel, latency_bucket) DO UPDATE SET
         failed = known.failed + excluded.failed, seconds = known.seconds + excluded.seconds,
         runs = known.runs + excluded.runs, stopped = known.stopped + excluded.stopped,
@@ -124,14 +136,14 @@ WITH RECURSIVE batch AS (
     INSERT INTO workflows_modelusage AS known (
         id, team_id, day, workflow_id, api_key_id, subject, channel, latency_bucket, provider, model, failed, seconds,
         calls, prompt_tokens, completion_tokens, cost, unpriced_calls)
-    SELECT gen_random_uuid(), %(team)s, batch.day, batch.workflow_id, batch.api_key_id, batch.subject, batch.channel,
+    SELECT gen_random_uuid(), %(team)s, batch.day, root.workflow_id, batch.api_key_id, batch.subject, batch.channel,
         priced.bucket, left(priced.provider, 255),
         left(CASE WHEN priced.provider = %(offline)s THEN '' ELSE coalesce(priced.model, '') END, 255),
         count(*) FILTER (WHERE has_failed), sum(priced.elapsed), count(*), sum(prompt_tokens), sum(completion_tokens),
         coalesce(sum(cost), 0),
         count(*) FILTER (WHERE cost IS NULL AND NOT has_failed AND priced.provider <> %(offline)s)
-    FROM priced JOIN batch ON batch.id = priced.run_id
-    GROUP BY batch.day, batch.workflow_id, batch.api_key_id, batch.subject, batch.channel, priced.bucket, 9, 10
+    FROM priced JOIN batch ON batch.id = priced.run_id JOIN root ON root.id = batch.id
+    GROUP BY batch.day, root.workflow_id, batch.api_key_id, batch.subject, batch.channel, priced.bucket, 9, 10
     ORDER BY 3, 4, 5, 6, 7, 8, 9, 10
     ON CONFLICT (team_id, day, workflow_id, subject, api_key_id, channel, latency_bucket, provider, model) DO UPDATE SET
         failed = known.failed + excluded.failed, seconds = known.seconds + excluded.seconds,

@@ -18,6 +18,13 @@ from workflows.execution.usage.numbers import Numbers
 from workflows.models import ModelProvider
 from workflows.services.runs import waits
 from workflows.services.usage.report import load_report, sees_team, select_last_days
+from workflows.templatetags.usage_numbers import (
+    format_cost,
+    format_count,
+    format_seconds,
+    format_share,
+    format_short_count,
+)
 from workflows.views.charts import BarChart, Point, build_bar_chart
 
 
@@ -84,19 +91,19 @@ def build_usage(principal: Principal, team_id: UUID) -> Usage:
     tiles = (
         Tile(
             pgettext("number", "Runs"),
-            f"{total.count:,}",
-            _plot(_("Runs per day"), days, lambda day: day.count, _format_count),
+            format_count(total.count),
+            _plot(_("Runs per day"), days, lambda day: day.count, format_count),
         ),
         Tile(
             _("Errors"),
-            f"{total.failed:,}",
-            _plot(_("Failed runs per day"), days, lambda day: day.failed, _format_count),
-            "" if total.error_rate is None else _format_share(total.error_rate),
+            format_count(total.failed),
+            _plot(_("Failed runs per day"), days, lambda day: day.failed, format_count),
+            "" if total.error_rate is None else format_share(total.error_rate),
             is_bad=bool(total.failed),
         ),
         Tile(
             _("Latency (median)"),
-            "–" if total.median_latency is None else format_seconds(total.median_latency),
+            format_seconds(total.median_latency),
             _plot(
                 _("Median latency per day"), days, lambda day: day.median_latency, format_seconds
             ),
@@ -106,9 +113,9 @@ def build_usage(principal: Principal, team_id: UUID) -> Usage:
         ),
         Tile(
             _("Tokens"),
-            _format_short(total.tokens),
-            _plot(_("Tokens per day"), days, lambda day: day.tokens, _format_count),
-            f"${total.cost:,.2f}" if total.cost else "",
+            format_short_count(total.tokens),
+            _plot(_("Tokens per day"), days, lambda day: day.tokens, format_count),
+            format_cost(total.cost) if total.cost else "",
         ),
     )
     return Usage(tiles, sees_team(principal, team_id), bool(total.count))
@@ -123,29 +130,9 @@ def load_attention(principal: Principal, team_id: UUID) -> Attention:
     return Attention(questions[:MAX_QUESTIONS], len(questions) > MAX_QUESTIONS, count, keys)
 
 
-def format_seconds(seconds: float) -> str:
-    if seconds < 1:
-        return f"{seconds * 1000:.0f} ms"
-    return f"{seconds:.1f} s" if seconds < 60 else f"{seconds / 60:.1f} min"
-
-
 def _plot(title: str, days: dict[date, Numbers], read: Any, format_value: Any) -> BarChart:
     points = [Point(date_format(day, "MONTH_DAY_FORMAT"), read(day_)) for day, day_ in days.items()]
     return build_bar_chart(title, points, format_value)
-
-
-def _format_count(value: float) -> str:
-    return f"{value:,.0f}"
-
-
-def _format_share(share: float) -> str:
-    return f"{share:.1%}" if share < 0.1 else f"{share:.0%}"
-
-
-def _format_short(value: int) -> str:
-    if value < 10_000:
-        return f"{value:,}"
-    return f"{value / 1_000:.1f}k" if value < 1_000_000 else f"{value / 1_000_000:.1f}M"
 
 
 def _sees_memory(principal: Principal, team_id: UUID) -> bool:

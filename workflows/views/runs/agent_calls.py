@@ -40,10 +40,6 @@ class CallRow:
     width: float = 0.0
 
     @property
-    def milliseconds(self) -> int | None:
-        return None if self.elapsed is None else max(1, round(self.elapsed * 1000))
-
-    @property
     def percent(self) -> int | None:
         """Return the completion that the model reported."""
         completion = self.report.completion if self.report else None

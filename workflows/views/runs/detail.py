@@ -220,7 +220,7 @@ def build_run_context(principal: Principal, run: Run) -> dict[str, Any]:
         "drawing": draw(
             name_models(document, steps), models=load_directory(run.team_id) if is_live else None
         ),
-        "words": translate_texts("canvas/view/node_state.js"),
+        "words": translate_texts("canvas/view/node_state.js") | translate_texts("common/format.js"),
         "inputs": _format_values(run.inputs | _extract_query(run)),
         "outputs": [(name, *split_reasoning(text), _is_long_json(text)) for name, text in outputs],
         "linked_files": linked_files,

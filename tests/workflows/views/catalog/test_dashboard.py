@@ -1,6 +1,5 @@
 """Home: numbers of the last days, what needs attention, what was learned, and the models."""
 
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -12,7 +11,6 @@ from memory.services import MemoryCaller, remember
 from tests.factories.workflows import make_run, make_workflow
 from tests.support.cast import Cast, Person
 from workflows.models import ModelProvider, RunWait
-from workflows.views.catalog.dashboard import format_seconds
 
 
 HOME = reverse("home")
@@ -81,13 +79,6 @@ def test_models_are_shown_to_people_who_may_use_them(cast: Cast):
     assert [row.name for row in context_of(cast.bob)["providers"]] == ["acme"]
     assert context_of(cast.vic)["providers"] is None
     assert list(context_of(cast.carol)["providers"]) == []
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"), [(0.0414, "41 ms"), (2.04, "2.0 s"), (150, "2.5 min")]
-)
-def test_durations_are_short(seconds: float, text: str):
-    assert format_seconds(timedelta(seconds=seconds).total_seconds()) == text
 
 
 def test_models_card_says_what_the_last_test_of_each_provider_found(alice: Person):

@@ -117,7 +117,7 @@ def test_page_shows_thoughts_calls_and_results_in_rounds(cast: Cast, run: Run) -
         ("model", "completed"),
     ]
     for shown in ("I will look it up", "Who knows?", "https://example.com", "The page says hello",
-                  "From outside", "42 tokens", "3000 ms", "Failed"):  # fmt: skip
+                  "From outside", "42 tokens", "3.00 s", "Failed"):  # fmt: skip
         assert shown in rounds
     assert "the secret of the prompt" not in rounds
 
