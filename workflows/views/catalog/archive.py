@@ -7,6 +7,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
@@ -14,6 +15,7 @@ from accounts.principals import Principal, get_current_team_id, get_principal
 from accounts.views.pagination import paginate_by_offset
 from workflows import permissions, selectors
 from workflows.models import Workflow
+from workflows.services.catalog.uses import list_uses
 from workflows.services.editor import drafts
 from workflows.views.canvas.drawing import draw
 from workflows.views.catalog.folder_location import build_folder_url, format_selection, get_location
@@ -45,6 +47,11 @@ def index(request: HttpRequest) -> HttpResponse:
 def archive(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     """Archive a workflow from its page."""
     principal, workflow = find_workflow(request, workflow_id)
+    permissions.check_delete(principal, workflow)
+    if question := _ask_about_uses(
+        request, principal, [workflow], cancel_url=reverse("workflows:detail", args=[workflow.pk])
+    ):
+        return question
     drafts.archive(principal, workflow=workflow)
     _add_archived_message(request, [workflow])
     return redirect(build_folder_url(workflow.folder_id))
@@ -57,6 +64,8 @@ def archive_selected(request: HttpRequest) -> HttpResponse:
     principal = get_principal(request)
     selected = _find_selected(request, principal)
     location = get_location(request)
+    if question := _ask_about_uses(request, principal, selected, cancel_url=location.address):
+        return question
     if selected:
         drafts.archive_all(principal, workflows=selected)
         _add_archived_message(request, selected)
@@ -99,6 +108,22 @@ def render_archived_page(
         "can_restore": permissions.may_delete(principal, workflow),
     }
     return render(request, "workflows/catalog/archived.html", context)
+
+
+def _ask_about_uses(
+    request: HttpRequest, principal: Principal, workflows: list[Workflow], *, cancel_url: str
+) -> HttpResponse | None:
+    """Return a page that says what uses the workflows and asks once more; None if nothing does or the person has agreed."""
+    uses = [] if "confirmed" in request.POST else list_uses(principal, workflows)
+    if not uses:
+        return None
+    context = {
+        "uses": uses,
+        "workflows": workflows,
+        "action": request.get_full_path(),
+        "cancel_url": cancel_url,
+    }
+    return render(request, "workflows/catalog/archive_used.html", context)
 
 
 def _find_selected(request: HttpRequest, principal: Principal) -> list[Workflow]:
