@@ -84,12 +84,21 @@ function setUpWorkflowPicker(picker, part, inspector) {
   }
 }
 
+const ONE_REFERENCE = /^\{\{#[^{}#]+#\}\}$/;
+
+/** What was entered stays. Of inputs that the other workflow doesn't have, only texts stay, not mere variables. */
+function chooseInputs(entered, suggested) {
+  const filled = Object.entries(suggested).filter(([, value]) => value);
+  const kept = Object.entries(entered).filter(([input, value]) => value && (input in suggested || !ONE_REFERENCE.test(value)));
+  return Object.fromEntries([...filled, ...kept]);
+}
+
 async function select(picker, form) {
   const url = new URL(picker.dataset.workflowPicker, location.href);
   url.searchParams.set("slug", picker.value);
   const response = await fetch(url, { headers: { Accept: "application/json" } });
-  const { name, outputs } = response.ok ? await response.json() : { name: "", outputs: [] };
-  const values = { workflow: picker.value, workflow_name: name, outputs };
+  const { name, outputs, inputs } = response.ok ? await response.json() : { name: "", outputs: [], inputs: {} };
+  const values = { workflow: picker.value, workflow_name: name, outputs, inputs: chooseInputs(form.data.inputs ?? {}, inputs) };
   let next = form.data;
   const changes = Object.entries(values).map(([key, value]) => {
     const previous = next;

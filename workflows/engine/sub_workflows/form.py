@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from workflows.engine.errors import InputRejected
+from workflows.engine.initial_values import find_message
 from workflows.engine.language.document import Document, Json, Mode, NodeSpec
 from workflows.engine.language.problems import Problem
 from workflows.engine.language.start_form import (
@@ -17,6 +18,7 @@ from workflows.engine.language.start_form import (
     find_start,
     list_fields,
 )
+from workflows.engine.language.templating import format_reference
 from workflows.engine.text_rendering import as_text
 
 
@@ -67,6 +69,31 @@ def list_callable_inputs(document: Document) -> tuple[CallableInput, ...]:
         query = CallableInput(QUERY, "paragraph", description="The message", required=True)
         inputs = [query, *(each for each in inputs if each.name != QUERY)]
     return tuple(inputs)
+
+
+def suggest_values(inputs: Iterable[CallableInput], caller: Document) -> dict[str, str]:
+    """Return what a call from the calling workflow passes at first, by input; an empty text where nothing fits.
+
+    An input gets the caller's own input of the same name and type. Of the others the first text gets the person's
+    message, a required one before an optional one.
+    """
+    inputs, start = tuple(inputs), find_start(caller)
+    own_types = {field.name: _get_json_type(field.type) for field in _list_start_fields(start)}
+    values = dict.fromkeys((each.name for each in inputs), "")
+    for each in inputs:
+        json_type = _get_json_type(each.type)
+        if start is not None and json_type and own_types.get(each.name) == json_type:
+            values[each.name] = format_reference((start.id, each.name))
+    message = find_message(caller.mode, [(start.id, start.data)] if start is not None else [])
+    texts = [each for each in inputs if not values[each.name] and _takes_message(each)]
+    if message is not None and texts:
+        first = next((each for each in texts if each.required), texts[0])
+        values[first.name] = format_reference(message)
+    return values
+
+
+def _takes_message(each: CallableInput) -> bool:
+    return _get_json_type(each.type) == "string" and not each.options
 
 
 def list_callable_outputs(document: Document) -> tuple[tuple[str, str], ...]:
@@ -137,7 +164,7 @@ def _fit(value: Json, is_text: bool) -> Json:
 
 def _build_property(each: CallableInput) -> dict[str, Json]:
     schema: dict[str, Json] = {}
-    json_type = _JSON_TYPES.get(each.type.partition("[")[0])
+    json_type = _get_json_type(each.type)
     if json_type:
         schema["type"] = json_type
     if description := ": ".join(filter(None, (each.label, each.description))):
@@ -147,6 +174,10 @@ def _build_property(each: CallableInput) -> dict[str, Json]:
     if each.max_length is not None and json_type == "string":
         schema["maxLength"] = each.max_length
     return schema
+
+
+def _get_json_type(field_type: str) -> str | None:
+    return _JSON_TYPES.get(field_type.partition("[")[0])
 
 
 def _list_start_fields(start: NodeSpec | None) -> Sequence[Field]:

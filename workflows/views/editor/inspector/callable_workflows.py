@@ -12,13 +12,18 @@ from django.views.decorators.http import require_safe
 from accounts.principals import Principal
 from workflows import permissions, selectors
 from workflows.engine.language.document import Json, NodeSpec
-from workflows.engine.sub_workflows.form import CallableInput, list_callable_inputs
+from workflows.engine.sub_workflows.form import (
+    CallableInput,
+    list_callable_inputs,
+    suggest_values,
+)
 from workflows.models import Workflow
 from workflows.services.tools.callable_workflows import (
     find_target,
     has_current_outputs,
     list_outputs,
 )
+from workflows.views.catalog.workflow_page import get_document
 from workflows.views.request_context import find_workflow
 
 
@@ -34,13 +39,21 @@ class InputRow:
 @login_required
 @require_safe
 def callable_outputs(request: HttpRequest, workflow_id: UUID) -> JsonResponse:
-    """Return name and outputs of the published workflow ``slug``, for a node of this workflow; nulls without one."""
+    """Return name, outputs and first inputs of the published workflow ``slug``, for a node of this workflow."""
     principal, workflow = find_workflow(request, workflow_id)
     target = find_target(principal, workflow.team_id, request.GET.get("slug", ""))
     if target is None:
-        return JsonResponse({"name": "", "outputs": []})
-    outputs = list_outputs(target.document)
-    return JsonResponse({"name": target.workflow.name, "outputs": outputs})
+        return JsonResponse({"name": "", "outputs": [], "inputs": {}})
+    inputs = suggest_values(
+        list_callable_inputs(target.document), get_document(principal, workflow)
+    )
+    return JsonResponse(
+        {
+            "name": target.workflow.name,
+            "outputs": list_outputs(target.document),
+            "inputs": inputs,
+        }
+    )
 
 
 def build_picker_context(
