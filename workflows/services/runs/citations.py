@@ -25,10 +25,10 @@ from workflows.execution.kinds import load_kinds
 from workflows.models import Run, RunEvent, Snapshot, Step
 from workflows.models.documents import from_json
 from workflows.models.run import StepStatus
+from workflows.services.runs.descendants import get_starting_node, list_descendants
 
 
 MAX_CITATIONS: Final = 50  # of one answer
-MAX_NESTING: Final = 8  # of runs that started other runs
 # The feature's switch in documents of both dialects.
 SWITCH_PATHS: Final = (
     f"document__workflow__features__{CITATIONS}__enabled",
@@ -181,17 +181,11 @@ class _Records:
     @classmethod
     def load(cls, principal: Principal, runs: Sequence[Run]) -> "_Records":
         children: dict[UUID, list[Run]] = defaultdict(list)
-        level, ids = [run.pk for run in runs], [run.pk for run in runs]
-        for _depth in range(MAX_NESTING):
-            # The rounds that other workers ran for a run are part of it.
-            rows = Run.objects.visible_to(principal).filter(parent__in=level, rounds__isnull=True)
-            started = list(rows.only("id", "parent_id", "parent_key", "snapshot_id", "status"))
-            if not started:
-                break
-            for child in started:
-                children[child.parent_id or child.pk].append(child)
-            level = [child.pk for child in started]
-            ids += level
+        ids = [run.pk for run in runs]
+        for descendant in list_descendants(principal, runs):
+            child = descendant.run
+            children[child.parent_id or child.pk].append(child)
+            ids.append(child.pk)
         pages = _load_found_pages(principal, ids)
         return cls(children, pages, _load_finished_nodes(ids) if pages else {})
 
@@ -203,7 +197,7 @@ class _Records:
         pages = {node: dict(own_pages) for node, own_pages in self.pages.get(run.pk, {}).items()}
         for child in self.children.get(run.pk, ()):
             if cited_pages := self._find_cited(child):
-                pages.setdefault(_get_starting_node(child), {}).update(cited_pages)
+                pages.setdefault(get_starting_node(child), {}).update(cited_pages)
         if not pages:
             return {}
         cited = find_cited_pages(
@@ -257,11 +251,6 @@ def _build_found_page(run_id: UUID, entry: Mapping[str, Any]) -> FoundPage | Non
 
 def _is_better(page: FoundPage, other: FoundPage) -> bool:
     return (page.score or 0.0) > (other.score or 0.0)
-
-
-def _get_starting_node(child: Run) -> str:
-    """Return the node whose step started the run: its key is ``run:node:rounds`` and perhaps more."""
-    return child.parent_key.removeprefix(f"{child.parent_id}:").partition(":")[0]
 
 
 def _load_finished_nodes(run_ids: Sequence[UUID]) -> Mapping[UUID, set[str]]:

@@ -11,6 +11,7 @@ from workflows import memory_app
 from workflows.engine.runtime.events import MemoryEnded, MemoryRecalled, MemoryWritten
 from workflows.models import Run, RunEvent
 from workflows.services.chat.wishes_to_forget import WISH_EVENTS
+from workflows.services.runs.descendants import list_descendants
 from workflows.views.request_context import parse_id_or_none
 from workflows.views.runs.memory.recalled import is_always, is_recent
 from workflows.views.value_text import format_entry
@@ -41,16 +42,18 @@ class PaneMemories:
 
 
 def load_pane_memories(principal: Principal, runs: Sequence[Run]) -> dict[UUID, PaneMemories]:
-    """Load the memories of all ended runs in one query; the caller may see the runs."""
-    ended = [run.pk for run in runs if run.has_ended]
+    """Load the memories of all ended runs and their sub-workflows in one query; the caller may see the runs."""
+    ended = [run for run in runs if run.has_ended]
     if not ended or not memory_app.is_on():
         return {}
+    roots = {each.run.pk: each.root for each in list_descendants(principal, ended)}
     events = RunEvent.objects.visible_to(principal).filter(
-        run__in=ended, name__in=(*_MEMORY_EVENTS, *WISH_EVENTS)
+        run__in=[*(run.pk for run in ended), *roots], name__in=(*_MEMORY_EVENTS, *WISH_EVENTS)
     )
     memories: dict[UUID, PaneMemories] = defaultdict(PaneMemories)
     for event in events.order_by("run_id", "seq"):
-        _add_event(memories[event.run_id], event)
+        if event.name not in WISH_EVENTS or event.run_id not in roots:
+            _add_event(memories[roots.get(event.run_id, event.run_id)], event)
     return memories
 
 

@@ -30,6 +30,7 @@ from workflows.services.chat.wishes_to_forget import (
 from workflows.services.files.linked import load_linked_files
 from workflows.services.files.reading import find_own_files
 from workflows.services.runs.citations import Citation, load_citations
+from workflows.services.runs.descendants import list_descendants
 from workflows.services.runs.feedback import load_own_feedback
 from workflows.views.chat.addresses import ChatUrls, MemberChatUrls, TurnUrls
 from workflows.views.chat.failure_texts import (
@@ -219,17 +220,25 @@ def _has_failed(run: Run) -> bool:
 
 
 def _load_memory_events(principal: Principal, runs: Sequence[Run]) -> dict[UUID, _MemoryEvents]:
-    """Load the events of all turns in one query; the caller may see the runs."""
+    """Load the events of all turns and their sub-workflows in one query; the caller may see the runs.
+
+    What a person asked a sub-workflow to forget is undone on the page of its own run, and not among the turns.
+    """
+    roots = {each.run.pk: each.root for each in list_descendants(principal, runs)}
     events = RunEvent.objects.visible_to(principal).filter(
-        run__in=[run.pk for run in runs], name__in=MEMORY_EVENTS
+        run__in=[*(run.pk for run in runs), *roots], name__in=MEMORY_EVENTS
     )
     events_by_run: dict[UUID, _MemoryEvents] = defaultdict(_MemoryEvents)
     left_out = {
         run.pk: ClientCall.from_json(run.client_call).list_left_out_scopes() for run in runs
     }
     for event in events.order_by("run_id", "seq"):
-        if event.data.get("scope") not in left_out[event.run_id]:
-            _add_event(events_by_run[event.run_id], event)
+        root = roots.get(event.run_id, event.run_id)
+        is_wish = event.name in WISH_EVENTS
+        if event.data.get("scope") not in left_out[root] and not (
+            is_wish and event.run_id in roots
+        ):
+            _add_event(events_by_run[root], event)
     return events_by_run
 
 

@@ -22,6 +22,7 @@ from workflows.services.models.answering import (
 )
 from workflows.services.runs import parked
 from workflows.services.runs.citations import load_citations
+from workflows.services.runs.descendants import STARTING_KINDS
 from workflows.services.runs.feedback import load_own_feedback
 from workflows.templatetags.run_errors import translate_error
 from workflows.views.canvas.drawing import draw
@@ -35,6 +36,7 @@ from workflows.views.runs.memory.context import (
     list_memory_events,
     list_notes,
     list_recalled,
+    list_recalled_below,
     list_written,
     load_left_out,
     record_access,
@@ -185,6 +187,10 @@ def list_slowest(rows: Sequence[StepRow]) -> list[SlowStep]:
     return [step for step in slow if step.share >= MIN_SHOWN_SHARE]
 
 
+def may_have_started_runs(steps: Sequence[Step]) -> bool:
+    return any(step.kind in STARTING_KINDS for step in steps)
+
+
 def list_shortfalls(run: Run, rows: Sequence[StepRow]) -> list[StepRow]:
     """Return the steps for which the run is only partially succeeded: those with an error, or else with several tries."""
     if run.status != RunStatus.PARTIAL:
@@ -204,7 +210,10 @@ def build_run_context(principal: Principal, run: Run) -> dict[str, Any]:
     recalled, written = record_access(
         principal,
         run,
-        list_recalled(principal, run, events=events) if events else [],
+        [
+            *(list_recalled(principal, run, events=events) if events else []),
+            *(list_recalled_below(principal, run) if may_have_started_runs(steps) else []),
+        ],
         list_written(principal, run, events=events) if events else [],
         other_namespaces=considered.namespaces,
     )

@@ -231,11 +231,15 @@ export class RunView {
     return [...this.steps.values()].some((step) => step.node === node);
   }
 
-  /** Return the node that failed the run, or the one that made the answer: the last model that answered, or the last that ran. */
+  /**
+   * Return the node that failed the run, or the one that made the answer: the last model or sub-workflow that answered, or
+   * the last that ran.
+   */
   findAnswerStep() {
     if (this.failedNode) return this.failedNode;
     const all = [...this.steps.values()].filter(({ el }) => ["completed", "partial", "failed"].includes(el.dataset.state));
-    return all.findLast(({ kind }) => getFamily(this.editor, kind) === "model")?.node ?? all.at(-1)?.node;
+    const answers = ({ kind }) => getFamily(this.editor, kind) === "model" || kind === "sub-workflow";
+    return all.findLast(answers)?.node ?? all.at(-1)?.node;
   }
 }
 

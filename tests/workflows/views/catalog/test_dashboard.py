@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import pytest
 from django.urls import reverse
 from django.utils import timezone
 

@@ -9,7 +9,7 @@ from accounts.tenancy import tenant
 from tests.factories.workflows import make_run, make_workflow
 from tests.support.cast import Person
 from tests.support.markup import markup_of
-from workflows.models import Run, Step
+from workflows.models import Run, RunEvent, Step
 from workflows.models.run import RunStatus
 
 
@@ -94,3 +94,36 @@ def test_waiting_is_no_attempt(alice: Person, claims: int, lost: int, attempt: i
 
     assert ("Attempt 2" in page, "Attempt 3" in page) == (lost == 1, False)
     assert body["attempt"] == attempt
+
+
+FACT = {"id": "0d9f7c3e-0000-4000-8000-000000000001", "key": "m-1", "value": "I like tea."}
+
+
+def test_what_a_sub_workflow_recalled_stands_on_the_page_of_its_parent(alice: Person) -> None:
+    run = make_ended_run(alice)
+    add_step(run, "ask", kind="sub-workflow")
+    inner = make_workflow(alice, "Inner")
+    for key, parent in (("ask", run), ("other", make_ended_run(alice))):
+        child = make_run(
+            alice, inner, status=RunStatus.SUCCEEDED, finished_at=timezone.now(),
+            parent=parent, parent_key=f"{parent.pk}:{key}",
+        )  # fmt: skip
+        add_step(child, "recall", kind="memory-recall", title="Recall")
+        with tenant([run.team_id]):
+            RunEvent.objects.create(
+                team_id=run.team_id, run=child, seq=1, name="memory_recalled",
+                data={"node": "recall", "scope": "user", "query": key,
+                      "entries": [{**FACT, "value": f"{key}: I like tea."}]},
+            )  # fmt: skip
+
+    page = get_page(alice, run)
+    panel = markup_of(
+        alice.client.get(f"/workflows/{run.workflow_id}/nodes/ask/last/", {"run": str(run.pk)})
+    )
+    memory = markup_of(alice.client.get(f"/runs/{run.pk}/memory/"))
+
+    for markup in (page, panel, memory):
+        assert "ask: I like tea." in markup
+        assert "other: I like tea." not in markup
+    for markup in (page, memory):
+        assert "Inner › Recall" in markup

@@ -11,8 +11,13 @@ from workflows.models import Pin, Run, Step, Workflow
 from workflows.services.debugging.pins import build_template, list_branches
 from workflows.views.request_context import parse_id_or_none
 from workflows.views.runs.agent_rounds import build_agent_rows
-from workflows.views.runs.detail import StepRow, is_pinned
-from workflows.views.runs.memory.context import list_prompt_messages, list_recalled, record_access
+from workflows.views.runs.detail import StepRow, is_pinned, may_have_started_runs
+from workflows.views.runs.memory.context import (
+    list_prompt_messages,
+    list_recalled,
+    list_recalled_below,
+    record_access,
+)
 from workflows.views.runs.options import format_json
 from workflows.views.value_text import format_value
 
@@ -45,7 +50,18 @@ def build_step_context(
         "messages": list_prompt_messages(step.inputs),
         "outputs": _serialize_values(step.outputs),
         "agents": build_agent_rows(principal, run, node, ".".join(map(str, step.rounds))),
-        "recalled": record_access(principal, run, list_recalled(principal, run, node))[0],
+        "recalled": record_access(
+            principal,
+            run,
+            [
+                *list_recalled(principal, run, node),
+                *(
+                    list_recalled_below(principal, run, node)
+                    if may_have_started_runs([step])
+                    else []
+                ),
+            ],
+        )[0],
         "rounds": selectors.count_rounds(principal, step),
         "before": previous_step,
         "before_outputs": _serialize_values(previous_step.outputs) if previous_step else [],

@@ -19,6 +19,7 @@ from workflows.engine.runtime.events import (
 )
 from workflows.execution.ports.client_calls import CONVERSATION, PERSON, ClientCall
 from workflows.models import DryRunChange, Run, RunEvent
+from workflows.services.runs.descendants import list_descendants
 from workflows.services.runs.run_access import find_private_namespace, record_page_access
 from workflows.views.request_context import parse_valid_ids
 from workflows.views.runs.memory.recalled import (
@@ -83,7 +84,10 @@ def build_memory_context(principal: Principal, run: Run) -> dict[str, Any]:
     recalled, written = record_access(
         principal,
         run,
-        list_recalled(principal, run, events=events),
+        [
+            *list_recalled(principal, run, events=events),
+            *list_recalled_below(principal, run),
+        ],
         list_written(principal, run, events=events),
         other_namespaces={row.namespace for row in changes},
     )
@@ -206,6 +210,22 @@ def list_recalled(
         )
         for event, entry, is_in_prompt in matches
     ]
+
+
+def list_recalled_below(principal: Principal, run: Run, node: str | None = None) -> list[MemoryRow]:
+    """Return what the sub-workflows of the run recalled, each memory once; ``node`` limits them to those that it started.
+
+    The title of a row names the sub-workflow and its node.
+    """
+    rows: dict[tuple[str, str], MemoryRow] = {}
+    for descendant in list_descendants(principal, [run]):
+        if node is not None and descendant.node != node:
+            continue
+        child = descendant.run
+        for row in list_recalled(principal, child, events=list_memory_events(principal, child)):
+            named = replace(row, title=f"{child.workflow.name} › {row.title or row.node}")
+            rows.setdefault((row.namespace, row.key), named)
+    return list(rows.values())
 
 
 def list_prompt_messages(inputs: Json) -> list[dict[str, str]]:
