@@ -35,6 +35,10 @@ ERRORS = (
         "%(node)s can't run: this installation has no node type %(kind)s."
         " Replace the node, or handle its failure; runs from the editor can use pinned outputs instead."
     ),
+    # sub-workflows
+    _("%(name)s has only partially succeeded."),
+    # classes
+    _("The model named none of the classes, so the first one was taken: %(name)s"),
     # to-dos of agents
     _("%(count)s of %(total)s to-dos were not done: %(todos)s. Last error: %(error)s"),
     _("%(count)s of %(total)s to-dos were not done: %(todos)s."),

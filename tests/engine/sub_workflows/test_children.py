@@ -16,7 +16,7 @@ from workflows.engine.nodes import KNOWN_KINDS
 from workflows.engine.ports import Usage
 from workflows.engine.runtime.run_request import RunResult
 from workflows.engine.runtime.runner import WorkflowRunner
-from workflows.engine.runtime.step_records import RunStatus
+from workflows.engine.runtime.step_records import RunStatus, StepError
 from workflows.engine.runtime.waits import Answer, Wait
 
 
@@ -250,6 +250,20 @@ def test_error_strategy_takes_over() -> None:
     )
 
     assert (result.status, result.outputs) == (RunStatus.PARTIAL, {"text": "none"})
+
+
+def test_caller_of_a_child_that_partially_succeeded_has_partially_succeeded_too() -> None:
+    inner = document(
+        {"type": "worker", "error_strategy": "default-value",
+         "default_value": [{"key": "text", "type": "string", "value": "none"}]},
+    )  # fmt: skip
+
+    result = run(caller("inner"), plugins=[Worker(1)], inner=inner)
+
+    assert (result.status, result.outputs) == (RunStatus.PARTIAL, {"text": "none"})
+    assert [step.error for step in result.steps if step.error] == [
+        StepError("SubWorkflowPartial", "inner has only partially succeeded.")
+    ]
 
 
 def test_unknown_workflow_is_named() -> None:

@@ -12,7 +12,7 @@ from workflows.engine.language.failure_policy import Retry
 from workflows.engine.language.templating import Template
 from workflows.engine.language.variables import VariablePool
 from workflows.engine.ports import SubRunResult
-from workflows.engine.runtime.step_records import RunStatus
+from workflows.engine.runtime.step_records import RunStatus, StepError
 from workflows.engine.text_rendering import as_text
 from workflows.engine.texts import Text, gettext_noop
 
@@ -96,7 +96,14 @@ def _build_result(config: SubWorkflowConfig, ctx: NodeContext, result: SubRunRes
         ctx.record_untrusted_keys([f"run:{result.run_id}"])
     if result.status not in _SUCCESSFUL:
         raise SubWorkflowFailed(f"{name} {result.status}: {result.error or 'no reason given'}")
-    return NodeResult(result.outputs, usage=result.usage)
+    is_partial = result.status == RunStatus.PARTIAL.value
+    return NodeResult(
+        result.outputs,
+        usage=result.usage,
+        shortfall=StepError("SubWorkflowPartial", f"{name} has only partially succeeded.")
+        if is_partial
+        else None,
+    )
 
 
 def _read_inputs(config: SubWorkflowConfig, pool: VariablePool) -> dict[str, Json]:

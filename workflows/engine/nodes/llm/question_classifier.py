@@ -30,6 +30,7 @@ from workflows.engine.nodes.llm.prompt_messages import load_history
 from workflows.engine.nodes.llm.task_prompts import build_classifier_prompt, build_completion
 from workflows.engine.nodes.llm.vision_models import find_vision_problems
 from workflows.engine.ports import ModelRequest
+from workflows.engine.runtime.step_records import StepError
 from workflows.engine.text_rendering import as_text
 from workflows.engine.texts import Phrase, Text, gettext_noop
 
@@ -143,7 +144,8 @@ class QuestionClassifier(NodeKind[ClassifierConfig, ClassifierConfig]):
         request = await _build_request(prepared, classes, ctx)
         ctx.record_inputs(_describe_request(prepared, request))
         answer = await call_model(request, ctx)
-        chosen = _choose_class(answer.text, classes, has_default=prepared.default_branch)
+        named = _find_named_class(answer.text, classes)
+        chosen = named or _choose_fallback(classes, has_default=prepared.default_branch)
         outputs: dict[str, Json] = {
             "class_name": chosen.name,
             "class_label": chosen.label,
@@ -154,7 +156,13 @@ class QuestionClassifier(NodeKind[ClassifierConfig, ClassifierConfig]):
             outputs["category_id"] = (
                 chosen.id
             )  # the name of xworkflow, whose nodes have this branch
-        return NodeResult(outputs, handle=chosen.id, usage=answer.usage)
+        is_guess = named is None and not prepared.default_branch
+        return NodeResult(
+            outputs,
+            handle=chosen.id,
+            usage=answer.usage,
+            shortfall=_build_shortfall(chosen) if is_guess else None,
+        )
 
     async def preview_inputs(self, prepared: ClassifierConfig, ctx: NodeContext) -> dict[str, Json]:
         request = await _build_request(prepared, _render_classes(prepared, ctx.pool), ctx)
@@ -228,18 +236,24 @@ def _describe_request(config: ClassifierConfig, request: ModelRequest) -> dict[s
     }
 
 
-def _choose_class(answer: str, classes: Sequence[TextClass], *, has_default: bool) -> TextClass:
-    """Return the class whose id the answer names; for any other id the default one or the first one.
+def _find_named_class(answer: str, classes: Sequence[TextClass]) -> TextClass | None:
+    """Return the class whose id the answer names, or None for any other id.
 
     Raises NodeFailed, after which a retry may help, for an answer that names nothing.
     """
     id_ = _read_class_id(answer, classes)
-    chosen = next((text_class for text_class in classes if text_class.id == id_), None)
-    if chosen is not None:
-        return chosen
+    return next((text_class for text_class in classes if text_class.id == id_), None)
+
+
+def _choose_fallback(classes: Sequence[TextClass], *, has_default: bool) -> TextClass:
     if not has_default:
         return classes[0]
     return TextClass(id=DEFAULT_CLASS, name=DEFAULT_CLASS, label=DEFAULT_CLASS)
+
+
+def _build_shortfall(chosen: TextClass) -> StepError:
+    message = f"The model named none of the classes, so the first one was taken: {chosen.name}"
+    return StepError("ClassificationUnsure", message)
 
 
 def _read_class_id(answer: str, classes: Sequence[TextClass]) -> str | None:
