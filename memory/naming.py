@@ -158,5 +158,16 @@ def name_for_audit_log(
         url = reverse("memory:namespace", args=[row.pk]) if row.pk in visible_ids else ""
         can_show_title = row.pk in visible_ids or parse_namespace(row.text).seen_by is SeenBy.PERSON
         title = namespace.title if can_show_title else parse_namespace(row.text).ids[-1]
-        names[row.text] = audit.DisplayName(f"{row.get_scope_display()}: {title}", url)
+        scope = row.get_scope_display()
+        label = scope if _is_generated_id(title) else f"{scope}: {title}"
+        names[row.text] = audit.DisplayName(label, url)
     return names
+
+
+def _is_generated_id(title: str) -> bool:
+    """Return whether the title is an id that says nothing to people, such as that of a run without a name."""
+    try:
+        UUID(title)
+    except ValueError:
+        return False
+    return True
