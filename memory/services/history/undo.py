@@ -56,7 +56,7 @@ def _restore_forgotten(access: NamespaceAccess, change: Change) -> tuple[str, ..
     targets = {revision.entry_id: revision for revision in revisions.order_by("entry_id")}
     forgotten = Entry.objects.unscoped().filter(pk__in=targets).exclude(deleted_at=None)
     pairs = [(entry, targets[entry.pk]) for entry in forgotten.order_by("id")]
-    restore_revisions(access, change.namespace, pairs, _("undone at"))
+    restore_revisions(access, change.namespace, pairs, _("Undone"))
     return tuple(str(entry.pk) for entry, _revision in pairs)
 
 
@@ -67,7 +67,7 @@ def _revert_entries(access: NamespaceAccess, change: Change) -> tuple[str, ...]:
     )
     ids = revisions.order_by("entry_id").values_list("entry_id", flat=True).distinct()
     entry_ids = tuple(map(str, ids))
-    revert_change(access, change.pk, _("undone at"))
+    revert_change(access, change.pk, _("Undone"))
     return entry_ids
 
 

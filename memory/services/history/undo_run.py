@@ -60,7 +60,7 @@ def undo_run(
         count, skipped = sum(plan.count for plan in plans), sum(plan.skipped for plan in plans)
         if dry_run or not count:
             return RunUndoResult(count, skipped)
-        reason = reason or _("undone at")
+        reason = reason or _("Undone")
         # The change is recorded in the first namespace with entries to undo; the revisions of all refer to it.
         main = next(plan for plan in plans if plan.count)
         change = main.access.record_change(main.namespace, Operation.EDIT, count, reason)

@@ -180,7 +180,7 @@ def undo_proposal(caller: MemoryCaller, *, proposal_id: UUID, reason: str = "") 
         _check_transition(row, ReviewState.UNDONE)
         if row.change_id is None:
             raise InvalidInput("proposal: there is no change to undo.")
-        count = revert_change(access, row.change_id, reason or _("undone at"))
+        count = revert_change(access, row.change_id, reason or _("Undone"))
         access.detail["keys"] = count
         return _save_decision(row, access, ReviewState.UNDONE, reason)
 
