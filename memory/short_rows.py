@@ -10,7 +10,8 @@ from django.utils import timezone
 
 from accounts.tenancy import tenant
 from memory import naming
-from memory.core.records import Tier
+from memory.core.records import MemoryQuery, Tier
+from memory.embedding.query_embedding import embed_query
 from memory.logic.entries.tiers import TierAction
 from memory.models import Entry, Namespace
 from memory.models.entries import TierChoice
@@ -25,6 +26,7 @@ from memory.services.recall.search_all import list_searchable_namespaces
 PAGE_CATEGORY: Final = "page"
 # Parts of words are searched in the newest entries only, so that typing stays quick in a large memory.
 MAX_SEARCHED: Final = 3_000
+MIN_MEANT: Final = 6  # bytes of a text that is searched by meaning: two words of Chinese, or six letters
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +53,14 @@ def list_newest_rows(caller: MemoryCaller, *, limit: int) -> list[ShortRow]:
 def search_rows(caller: MemoryCaller, text: str, *, limit: int) -> list[ShortRow]:
     """Return memories for a text that a person is typing.
 
-    The newest ones that contain it as it is come first, then those that a search for its words ranks best.
+    The newest ones that contain it as it is come first, then those that a search for its words ranks best. If there is
+    none, those come that are near in meaning.
     """
+    rows = _search_words(caller, text, limit)
+    return rows or _search_by_meaning(caller, text, limit)
+
+
+def _search_words(caller: MemoryCaller, text: str, limit: int) -> list[ShortRow]:
     with tenant([caller.team_id]):
         namespaces, _is_all = list_searchable_namespaces(caller, None)
         entries = _find_containing(namespaces, caller.team_id, text, limit)
@@ -60,13 +68,31 @@ def search_rows(caller: MemoryCaller, text: str, *, limit: int) -> list[ShortRow
             known_ids = {entry.pk for entry in entries}
             page = search_all.rank_entries(namespaces, text, timezone.now(), limit=limit, offset=0)
             entries += [entry for entry, _score, _parts in page.hits if entry.pk not in known_ids]
-        entries = entries[:limit]
-        namespaces_by_id = Namespace.objects.unscoped().in_bulk(
-            {entry.namespace_id for entry in entries}
+        return _build_searched_rows(caller, entries[:limit])
+
+
+def _search_by_meaning(caller: MemoryCaller, text: str, limit: int) -> list[ShortRow]:
+    """Return what holds now and is near in meaning to a text of some length; a few letters mean nothing."""
+    if len(text.encode()) < MIN_MEANT:
+        return []
+    # Before the transaction, because embedders are slow.
+    meaning = embed_query(MemoryQuery("", query_text=text), caller.team_id).meaning
+    if meaning is None:
+        return []
+    with tenant([caller.team_id]):
+        namespaces, _is_all = list_searchable_namespaces(caller, None)
+        now = timezone.now()
+        page = search_all.rank_entries(
+            namespaces, text, now, limit=limit, offset=0, meaning=meaning, holding_at=now
         )
-        for entry in entries:
-            entry.namespace = namespaces_by_id[entry.namespace_id]
-        return _build_rows(caller, entries)
+        return _build_searched_rows(caller, [entry for entry, _score, _parts in page.hits])
+
+
+def _build_searched_rows(caller: MemoryCaller, entries: Sequence[Entry]) -> list[ShortRow]:
+    namespaces = Namespace.objects.unscoped().in_bulk({entry.namespace_id for entry in entries})
+    for entry in entries:
+        entry.namespace = namespaces[entry.namespace_id]
+    return _build_rows(caller, entries)
 
 
 def _find_containing(namespaces: Any, team_id: UUID, text: str, limit: int) -> list[Entry]:

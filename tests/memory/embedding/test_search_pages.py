@@ -9,6 +9,7 @@ from accounts.tenancy import tenant
 from memory import services
 from memory.models import Namespace
 from memory.services.recall.search import EntrySearch, search_entries
+from memory.short_rows import search_rows
 from memory.upkeep.embedding import embed_team
 from tests.memory.services.conftest import at_door
 from tests.support.cast import Person
@@ -65,6 +66,20 @@ def test_search_in_all_memory_explains_its_scores(harbour: Person) -> None:
 
 def test_search_in_all_memory_finds_nothing_of_strangers(harbour: Person, carol: Person) -> None:
     assert search_all(carol, "vessel") == []
+
+
+def test_search_of_every_page_finds_by_meaning_where_no_word_fits(
+    harbour: Person, carol: Person, tiny: Tiny
+) -> None:
+    def find(person: Person, text: str) -> list[str]:
+        return [row.text for row in search_rows(at_door(person), text, limit=5)]
+
+    assert find(harbour, "vessel") == ["a boat lies at the pier"]
+    asked = len(tiny.questions)
+    assert find(harbour, "pier") == ["a boat lies at the pier"]
+    assert find(harbour, "cat") == []  # the beginning of a word that is being typed
+    assert len(tiny.questions) == asked
+    assert find(carol, "vessel") == []
 
 
 def test_what_is_forgotten_or_filtered_is_not_found_by_meaning(harbour: Person) -> None:
