@@ -8,16 +8,27 @@ from uuid import UUID
 
 from accounts.principals import Principal
 from workflows import memory_app
-from workflows.engine.runtime.events import MemoryEnded, MemoryRecalled, MemoryWritten
+from workflows.engine.runtime.events import (
+    MemoryEnded,
+    MemoryKeptOut,
+    MemoryRecalled,
+    MemoryWritten,
+)
 from workflows.models import Run, RunEvent
 from workflows.services.chat.wishes_to_forget import WISH_EVENTS
 from workflows.services.runs.descendants import list_descendants
 from workflows.views.request_context import parse_id_or_none
+from workflows.views.runs.memory.context import Pauses, find_pauses
 from workflows.views.runs.memory.recalled import is_always, is_recent
 from workflows.views.value_text import format_entry
 
 
-_MEMORY_EVENTS = (MemoryRecalled.name, MemoryWritten.name, MemoryEnded.name)
+_MEMORY_EVENTS = (
+    MemoryRecalled.name,
+    MemoryWritten.name,
+    MemoryEnded.name,
+    MemoryKeptOut.name,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +50,11 @@ class PaneMemories:
     stored: list[PaneMemory] = field(default_factory=list)
     ended: list[PaneMemory] = field(default_factory=list)
     wishes: list[RunEvent] = field(default_factory=list)  # to forget something
+    events: list[RunEvent] = field(default_factory=list)  # that may say that memory was paused
+
+    @property
+    def pauses(self) -> Pauses | None:
+        return find_pauses(self.events)
 
 
 def load_pane_memories(principal: Principal, runs: Sequence[Run]) -> dict[UUID, PaneMemories]:
@@ -69,6 +85,7 @@ def _add_event(memories: PaneMemories, event: RunEvent) -> None:
     if event.name == MemoryEnded.name:
         memories.ended += [_build_memory(entry, event) for entry in event.data["entries"]]
         return
+    memories.events.append(event)
     for entry in event.data.get("entries", ()):
         memory = _build_memory(entry, event)
         earlier = memories.recalled.get(str(entry.get("id")))

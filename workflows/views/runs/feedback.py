@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from workflows import permissions
+from workflows import memory_app, permissions
 from workflows.models.run import Run, RunStatus
 from workflows.services.chat.wishes_to_forget import find_wishes
 from workflows.services.files.linked import load_linked_files
@@ -21,6 +21,7 @@ from workflows.views.chat.addresses import MemberChatUrls
 from workflows.views.chat.failure_texts import find_remedy
 from workflows.views.request_context import find_run, is_htmx, read_text
 from workflows.views.runs.answering_models import NO_ANSWERS, load_run_answers, split_reasoning
+from workflows.views.runs.memory.context import find_pauses, list_memory_events
 
 
 @login_required
@@ -61,6 +62,7 @@ def show_answer_note(request: HttpRequest, run_id: UUID) -> HttpResponse:
         "linked_files": load_linked_files(principal, [answer])[0],
         "citations": load_citations(principal, [run]).get(run.pk, ()),
         "wishes": find_wishes(principal, run),
+        "pauses": find_pauses(list_memory_events(principal, run)) if memory_app.is_on() else None,
         "urls": MemberChatUrls(run.workflow_id).get_turn(run.pk),
     }
     return render(request, "chat/_ended_answer.html", context)
