@@ -24,6 +24,7 @@ from workflows.services.runs import parked
 from workflows.services.runs.citations import load_citations
 from workflows.services.runs.descendants import STARTING_KINDS
 from workflows.services.runs.feedback import load_own_feedback
+from workflows.templatetags.kind_words import get_kind_title
 from workflows.templatetags.run_errors import translate_error
 from workflows.views.canvas.drawing import draw
 from workflows.views.chat.failure_texts import load_failed_titles
@@ -74,6 +75,11 @@ class StepRow:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.step, name)
+
+    @property
+    def name(self) -> str:
+        """Return the title of the node, or what it is: the start of a container has no title, and its id says nothing."""
+        return self.step.title or get_kind_title(self.step.kind)
 
     @property
     def milliseconds(self) -> int | None:
@@ -183,7 +189,9 @@ def list_slowest(rows: Sequence[StepRow]) -> list[SlowStep]:
     start = min(step.started_at for step in timed)
     total = max(map(_get_end, timed)) - start
     slowest = sorted(timed, key=lambda step: -step.elapsed)[:MAX_SLOWEST]
-    slow = [SlowStep(step.title or step.node_key, step.elapsed / total) for step in slowest]
+    slow = [
+        SlowStep(step.title or get_kind_title(step.kind), step.elapsed / total) for step in slowest
+    ]
     return [step for step in slow if step.share >= MIN_SHOWN_SHARE]
 
 

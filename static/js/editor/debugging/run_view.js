@@ -2,7 +2,7 @@
 
 import { getFamily, getOfferName } from "../canvas/node_offers.js";
 import { Previews, createLabel } from "./edge_previews.js";
-import { nameNodes } from "../graph_queries.js";
+import { getNodeName, nameNodes } from "../graph_queries.js";
 import { formatBytes, formatSeconds } from "../../common/format.js";
 import { hideReasoning } from "../../common/reasoning.js";
 import { describeWait, getState } from "../../canvas/view/node_state.js";
@@ -183,7 +183,7 @@ export class RunView {
     el.dataset.state = state;
     el.dataset.kind = step.kind ?? "";
     put("state-words", describeWait(data).word || getStateLabel(state));
-    put("title", (data.title || data.node) + ((data.rounds ?? []).length ? ` · ${data.rounds.map((n) => n + 1).join(".")}` : ""));
+    put("title", (data.title || getName(this.editor, data.node, step.kind)) + ((data.rounds ?? []).length ? ` · ${data.rounds.map((n) => n + 1).join(".")}` : ""));
     put("kind", step.kind ? getOfferName(this.editor, step.kind) : "");
     put("at", data.reused ? "" : `+${formatSeconds(Math.max(0, step.at - this.began))}`);
     put("time", data.elapsed == null ? "" : formatSeconds(data.elapsed));
@@ -241,6 +241,12 @@ export class RunView {
     const answers = ({ kind }) => getFamily(this.editor, kind) === "model" || kind === "sub-workflow";
     return all.findLast(answers)?.node ?? all.at(-1)?.node;
   }
+}
+
+/** Return the name of a node without a title, such as the start of a container: that on the canvas, or that of its type. */
+function getName(editor, id, kind) {
+  const name = getNodeName(editor, id);
+  return name === id && kind ? getOfferName(editor, kind) : name;
 }
 
 /** Return the name of the model that a step asked, as the run's page has it. */
