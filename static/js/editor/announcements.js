@@ -6,7 +6,8 @@ import { t } from "../common/translations.js";
 
 const SELECTION_DELAY = 350;
 const ANNOUNCEMENT_TIME = 2500; // ms before the selection may replace another announcement
-const DISPLAY_TIME = 4000;
+const DISPLAY_TIME = 4000; // ms, and more for a text that takes longer to read
+const READING_TIME = 90; // ms for each character
 const BOTTOM_OFFSET = 64; // px above the zoom buttons
 
 export function install(editor) {
@@ -60,7 +61,7 @@ function installVisibleMessages(editor) {
     element.textContent = text;
     element.hidden = !text;
     positionMessage(element, editor.canvas.root.getBoundingClientRect());
-    timer = setTimeout(() => (element.hidden = true), DISPLAY_TIME);
+    timer = setTimeout(() => (element.hidden = true), Math.max(DISPLAY_TIME, text.length * READING_TIME));
   };
 }
 

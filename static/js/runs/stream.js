@@ -209,11 +209,11 @@ class RunStream extends HTMLElement {
     return `${title}: ${error.replace(id, () => `${title} › `)}`;
   }
 
-  /** Return whether the outputs are shown apart, each with its name. */
+  /** Return whether the outputs are shown apart, each with its name: several ones, files, and what is no text. */
   #hasNamedOutputs({ outputs }) {
     if (!("namedOutputs" in this.dataset)) return false;
     const values = Object.values(outputs ?? {});
-    return values.length > 1 || values.some(listFiles);
+    return values.length > 1 || values.some((value) => typeof value !== "string");
   }
 
   /** Show the outputs of a run that streamed nothing; without outputs no empty bubble stays. */

@@ -142,7 +142,7 @@ function goBack(editor) {
   if (editor.commands.run("leave-container")) return;
   if (editor.selection.size) {
     editor.canvas.pick([]);
-    editor.say(t("No selection"));
+    editor.hint(t("No selection")); // seen on the canvas
   }
 }
 
