@@ -8,9 +8,10 @@ from django.urls import reverse
 from tests.factories.workflows import document, make_version, make_workflow, within
 from tests.support.cast import Cast, Person
 from tests.workflows.views.conftest import text_of
-from workflows.models import DataSet, Evaluation, Trigger, Workflow
+from workflows.models import DataSet, Evaluation, Node, Trigger, Workflow
 from workflows.services.catalog.uses import list_uses
 from workflows.services.editor import drafts
+from workflows.services.editor.snapshots import take_snapshot
 
 
 ARCHIVE = reverse("workflows:archive_chosen")
@@ -64,7 +65,7 @@ def test_published_version_counts_although_its_draft_has_changed(bob: Person) ->
     caller = make_caller(bob, "Morning", workflow.slug)
     make_version(bob, caller)
     with within(bob):
-        caller.nodes.filter(key="ask").delete()
+        Node.objects.unscoped().filter(workflow=caller, key="ask").delete()
 
     [uses] = list_uses(bob.principal, [workflow])
 
@@ -92,7 +93,10 @@ def test_triggers_public_page_and_data_sets_are_named(bob: Person) -> None:
                 is_published=True, is_on=is_on,
             )  # fmt: skip
         data_set = DataSet.objects.create(team=bob.team, name="Forecasts")
-        Evaluation.objects.create(**own, data_set=data_set)
+        Evaluation.objects.create(
+            **own, data_set=data_set, snapshot=take_snapshot(workflow), label="draft",
+            scorer="exact",
+        )  # fmt: skip
 
     page = text_of(bob.client.post(ARCHIVE, {"workflow": workflow.pk}))
 
