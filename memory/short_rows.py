@@ -26,7 +26,9 @@ from memory.services.recall.search_all import list_searchable_namespaces
 PAGE_CATEGORY: Final = "page"
 # Parts of words are searched in the newest entries only, so that typing stays quick in a large memory.
 MAX_SEARCHED: Final = 3_000
-MIN_MEANT: Final = 6  # bytes of a text that is searched by meaning: two words of Chinese, or six letters
+MIN_MEANT: Final = (
+    6  # bytes of a text that is searched by meaning: two words of Chinese, or six letters
+)
 
 
 @dataclass(frozen=True, slots=True)

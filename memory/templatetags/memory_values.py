@@ -2,8 +2,11 @@
 
 import json
 from collections.abc import Mapping
+from typing import Final
 
 from django import template
+from django.utils.functional import Promise
+from django.utils.translation import pgettext_lazy
 
 from memory.core.records import Json
 from memory.logic.text_diff import render_value, to_text
@@ -11,6 +14,20 @@ from memory.models.entries import TierChoice
 
 
 register = template.Library()
+
+# The categories that the product gives to what it stores. They are values of filters too, where they stay as they are.
+CATEGORY_LABELS: Final[Mapping[str, Promise]] = {
+    "fact": pgettext_lazy("category of memory", "fact"),
+    "learning": pgettext_lazy("category of memory", "learning"),
+    "result": pgettext_lazy("category of memory", "result"),
+    "execution": pgettext_lazy("category of memory", "execution"),
+    "error": pgettext_lazy("category of memory", "error"),
+    "page": pgettext_lazy("category of memory", "page"),
+    "source": pgettext_lazy("category of memory", "source"),
+    "message": pgettext_lazy("category of memory", "message"),
+    "note": pgettext_lazy("category of memory", "note"),
+    "reply": pgettext_lazy("category of memory", "reply"),
+}
 register.filter("as_text", to_text)
 
 
@@ -35,6 +52,12 @@ def as_one_line(value: Json) -> str:
 def tier_label(tier: str | None) -> str:
     """Return the label of the tier, or a dash where there is no entry."""
     return str(TierChoice(str(tier)).label) if tier else "–"
+
+
+@register.filter
+def category_label(category: str | None) -> str:
+    """Return the word for a category of the product, or a category of an author as it is."""
+    return str(CATEGORY_LABELS.get(category or "", category or ""))
 
 
 def _format_member(value: Json) -> str:
