@@ -7,6 +7,7 @@ from accounts import audit
 from accounts.models import ApiKey
 from accounts.services import create_invitation
 from accounts.tenancy import tenant
+from accounts.views.audit import FAMILIES
 from tests.support.cast import Cast, Person
 
 
@@ -91,3 +92,28 @@ def test_invitation_asks_for_an_account_on_its_own_page(cast: Cast, client):
     assert f'action="{reverse("account_signup")}"' in page
     assert "password2" not in page
     assert "Create account and join" in page
+
+
+def test_page_after_a_mistake_still_names_the_team_of_the_invitation(cast: Cast, client):
+    _row, token = create_invitation(cast.ada.principal, team=cast.team_a, role="viewer")
+    client.get(reverse("accounts:invitation", args=[token]))
+
+    body = {"name": "Zoe", "email": "zoe@example.com", "password1": "1234"}
+    page = client.post(reverse("account_signup"), body).content.decode()
+
+    assert f"Join {cast.team_a.name}" in page
+    assert "Create account and join" in page
+
+
+def test_new_invitation_has_a_button_that_copies_its_link(cast: Cast):
+    page = cast.ada.client.post(
+        reverse("accounts:invite"), {"role": "viewer", "email": ""}, follow=True
+    ).content.decode()
+
+    assert 'data-copy="invitation-link"' in page
+
+
+def test_every_action_of_the_trail_has_a_family_with_a_label():
+    families = {name.partition(".")[0] for name in audit.AUDIT_ACTIONS}
+
+    assert families <= {*FAMILIES}

@@ -18,6 +18,8 @@ from memory import services
 from memory.core.errors import MemoryFault
 from memory.logic.curation.work import FinishedWork
 from memory.logic.review.review_rules import ReviewMode
+from memory.models import Namespace
+from memory.naming import name_for_audit_log
 from memory.services.access import emergency_access
 from memory.services.entries.bulk import BulkAction, Selection, preview_action
 from memory.services.history import snapshot, timeline
@@ -292,3 +294,14 @@ def test_known_person_costs_one_query_and_an_account_none(cast: Cast):
     asked(WHO, "first")
 
     assert (asked(WHO, "k"), asked(str(cast.alice.user.pk), "k")) == (1, 0)
+
+
+def test_generated_id_is_no_name(cast: Cast) -> None:
+    run, shared = "ai:workflow:0d9f7c3e-0000-4000-8000-000000000001", "global:harbour"
+    with tenant([cast.team_a.pk]):
+        for text, scope in ((run, "run_metadata"), (shared, "global")):
+            Namespace.objects.create(team=cast.team_a, text=text, scope=scope)
+        names = name_for_audit_log(cast.ada.principal, cast.team_a.pk, [run, shared])
+
+    assert names[run].text == "Run metadata"
+    assert names[shared].text.endswith(": harbour")
