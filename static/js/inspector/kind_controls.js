@@ -89,8 +89,8 @@ const ONE_REFERENCE = /^\{\{#[^{}#]+#\}\}$/;
 /** What was entered stays. Of inputs that the other workflow doesn't have, only texts stay, not mere variables. */
 function chooseInputs(entered, suggested) {
   const filled = Object.entries(suggested).filter(([, value]) => value);
-  const kept = Object.entries(entered).filter(([input, value]) => value && (input in suggested || !ONE_REFERENCE.test(value)));
-  return Object.fromEntries([...filled, ...kept]);
+  const remaining = Object.entries(entered).filter(([input, value]) => value && (input in suggested || !ONE_REFERENCE.test(value)));
+  return Object.fromEntries([...filled, ...remaining]);
 }
 
 async function select(picker, form) {
