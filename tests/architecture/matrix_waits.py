@@ -54,7 +54,7 @@ def _for_ada(person: Person, canary: str) -> Any:
 
 
 def _token(person: Person, canary: str) -> str:
-    from workflows.execution.wait_links import sign_wait
+    from workflows.execution.questions.links import sign_wait
 
     wait = _wait(person, f"{canary} by link")
     return sign_wait(wait.team_id, wait.pk)

@@ -17,7 +17,7 @@ from workflows.engine.kind_examples import build_example_outputs
 from workflows.engine.language.document import Json, NodeSpec
 from workflows.engine.nodes import build_kinds
 from workflows.engine.runtime.waits import build_uncertain_form
-from workflows.execution.wait_links import sign_wait
+from workflows.execution.questions.links import sign_wait
 from workflows.models import RunWait, StepIntent
 from workflows.models.documents import from_json, to_json
 from workflows.services.runs import waits

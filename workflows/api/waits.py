@@ -13,7 +13,7 @@ from config.http.pages import Listing, Pages, list_rows
 from workflows import permissions
 from workflows.api.request_context import find_run
 from workflows.engine.runtime.waits import is_uncertain
-from workflows.execution.wait_links import sign_wait
+from workflows.execution.questions.links import sign_wait
 from workflows.idempotent_requests import accept_idempotency_key
 from workflows.models import Run, RunWait
 from workflows.schemas.waits import AnswerIn, WaitOut

@@ -51,7 +51,7 @@ from workflows.execution.ports.adapters import (
 )
 from workflows.execution.ports.children import ChildDriver, ChildRuns
 from workflows.execution.ports.workflow_tools import WorkflowTools
-from workflows.execution.question_mail import has_mail, mail_questions
+from workflows.execution.questions.mail import has_mail, mail_questions
 from workflows.execution.rounds.collecting import DistributedRounds
 from workflows.execution.rounds.ranges import parse_range
 from workflows.execution.rounds.whole_run import WholeRun, load_whole_run

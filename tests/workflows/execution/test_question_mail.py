@@ -13,7 +13,7 @@ from tests.factories.workflows import make_run, make_workflow
 from tests.support.cast import Person, make_key
 from workflows.engine.nodes.control.human_input import list_mail_addresses
 from workflows.engine.runtime.waits import build_uncertain_form
-from workflows.execution.question_mail import has_mail, mail_questions
+from workflows.execution.questions.mail import has_mail, mail_questions
 from workflows.models import Run, RunWait
 from workflows.services.catalog import importing
 from workflows.services.editor.drafts import list_problems, load_draft

@@ -35,7 +35,7 @@ from workflows.engine.runtime.waits import (
 )
 from workflows.errors import InvalidValue, WaitClosed
 from workflows.execution.kinds import load_kinds
-from workflows.execution.wait_links import read_signed_wait, sign_wait
+from workflows.execution.questions.links import read_signed_wait, sign_wait
 from workflows.models import Run, RunWait, StepIntent, Workflow
 from workflows.models.documents import from_json
 from workflows.models.run import ENDED, RunStatus

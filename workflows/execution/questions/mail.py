@@ -25,7 +25,7 @@ from accounts.tenancy import tenant
 from workflows import permissions
 from workflows.engine.nodes.control.human_input import URL_PLACE, list_mail_addresses
 from workflows.engine.runtime.waits import UNCERTAIN, is_uncertain
-from workflows.execution.wait_links import sign_wait
+from workflows.execution.questions.links import sign_wait
 from workflows.models import Run, RunWait
 from workflows.models.run import ENDED
 
