@@ -99,6 +99,8 @@ AUDIT_ACTIONS: dict[str, Promise] = {
     "run.continued": _("continued a run that was given up"),
     "run.answered": _("answered a question of a run"),
     "run.question_mailed": _("mailed a question of a run"),
+    "run.question_reminded": _("reminded of a question of a run"),
+    "run.question_escalated": _("let more people answer a question of a run"),
     "run.step_edited": _("edited the outputs of a step"),
     "run.feedback": _("gave feedback on a run"),
     "conversation.deleted": _("deleted a conversation"),

@@ -107,6 +107,12 @@ ROLE_VERBS: dict[Role, frozenset[str]] = {
 }
 
 
+def list_roles_above(lowest: str) -> list[Role]:
+    """Return the role and those with more rights; nothing for a text that is no role."""
+    rank = _RANK.get(lowest)  # type: ignore[call-overload]  # the members are texts
+    return [] if rank is None else [role for role in _RANK if _RANK[role] >= rank]
+
+
 def render_permissions() -> str:
     """Render the table as Markdown."""
     with override("en"):

@@ -68,6 +68,7 @@ app.conf.update(
         "workflows.start_scheduled_runs": {"queue": "upkeep"},
         "workflows.send_deliveries": {"queue": "upkeep"},
         "workflows.tidy_deliveries": {"queue": "upkeep"},
+        "workflows.give_notices": {"queue": "upkeep"},
     },
 )
 app.autodiscover_tasks()

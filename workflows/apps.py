@@ -17,9 +17,11 @@ class WorkflowsConfig(AppConfig):
         for family in audit_lines.FAMILIES:
             register_namer(family, audit_lines.list_display_names)
         # Inline import: models need the app registry.
-        from workflows.services.triggers import periodic  # noqa: PLC0415
+        from workflows.services.questions import periodic as questions  # noqa: PLC0415
+        from workflows.services.triggers import periodic as triggers  # noqa: PLC0415
 
-        periodic.register()
+        questions.register()
+        triggers.register()
         if memory_app.is_on():
             # Inline import: models need the app registry.
             from workflows.memory_host import register  # noqa: PLC0415

@@ -166,8 +166,14 @@ class WaitClosed(WorkflowFault):
 
     sentence = _("This request is closed: its time is up, or the run has ended.")
 
-    def __init__(self, *, was_answered: bool = False) -> None:
-        super().__init__(_("This has already been answered.") if was_answered else None)
+    def __init__(self, *, was_answered: bool = False, answered_by: str = "") -> None:
+        self.answered_by = answered_by
+        sentence = None
+        if answered_by:
+            sentence = _("This has already been answered by %(name)s.") % {"name": answered_by}
+        elif was_answered:
+            sentence = _("This has already been answered.")
+        super().__init__(sentence)
 
 
 class KeyReused(WorkflowFault):

@@ -12,9 +12,12 @@ from django.db.models import Model
 from django.utils.translation import gettext as _
 
 from accounts.access import Principal, can, check, check_key
-from accounts.errors import NotAllowed
+from accounts.errors import NotAllowed, NotFound
+from accounts.models import Role, TeamGroup
 from accounts.principals import get_key_id, get_service_account_id, get_visitor
-from workflows.models import Comment, Conversation, Run, StoredFile, Workflow
+from accounts.roles import list_roles_above
+from workflows.engine.answerers import GROUP, MEMBER, ROLE
+from workflows.models import Comment, Conversation, Run, RunWait, StoredFile, Workflow
 
 
 if TYPE_CHECKING:
@@ -143,6 +146,40 @@ def check_answer(principal: Principal, run: Run) -> None:
     """Check the permission to go on with a run, by an answer or after it was parked, which a read-only API key lacks."""
     check_view_run(principal, run)
     check(principal, "workflow.run", run)
+
+
+def list_answerer_keys(principal: Principal, team_id: UUID) -> list[str]:
+    """Return the keys under which a question asks this person: the person, their groups, and their role or a lower one."""
+    role = principal.get_role(team_id)
+    if principal.kind != "user" or role is None:
+        return []
+    groups = TeamGroup.objects.visible_to(principal).filter(
+        team_id=team_id, group__user=principal.user_id
+    )
+    return [
+        f"{MEMBER}{principal.user_id}",
+        *(f"{GROUP}{group_id}" for group_id in groups.values_list("pk", flat=True)),
+        *(f"{ROLE}{each.value}" for each in Role if role in list_roles_above(each)),
+    ]
+
+
+def may_answer_question(principal: Principal, wait: RunWait) -> bool:
+    """Return whether the question asks the principal: by name, group or role, or as one of the run's own people."""
+    if not can(principal, "workflow.run", wait.run):
+        return False
+    if wait.admits_runner and may_view_run(principal, wait.run):
+        return True
+    keys = list_answerer_keys(principal, wait.team_id) if wait.answerers else ()
+    return not set(wait.answerers).isdisjoint(keys)
+
+
+def check_answer_question(principal: Principal, wait: RunWait) -> None:
+    """Check the permission to answer. The question doesn't exist for those whom it doesn't ask."""
+    if may_answer_question(principal, wait):
+        return
+    if wait.admits_runner:
+        check_answer(principal, wait.run)
+    raise NotFound
 
 
 def check_view_conversation(principal: Principal, conversation: Conversation) -> None:

@@ -34,10 +34,13 @@ RESUME_EVERY_SECONDS = 30.0
 DELETE_KEYS_EVERY_SECONDS = 3600.0
 TIDY_EVERY_SECONDS = 3600.0
 SCHEDULES_EVERY_SECONDS = 5.0
+NOTICES_EVERY_SECONDS = 30.0
 # The tasks of services.triggers.periodic.
 START_SCHEDULED_RUNS_TASK = "workflows.start_scheduled_runs"
 SEND_DELIVERIES_TASK = "workflows.send_deliveries"
 TIDY_DELIVERIES_TASK = "workflows.tidy_deliveries"
+# The task of services.questions.periodic.
+GIVE_NOTICES_TASK = "workflows.give_notices"
 
 # Rows for beat; ``config.celery`` merges what the apps offer.
 BEAT_SCHEDULE: dict[str, dict[str, Any]] = {  # Celery's own open form
@@ -59,6 +62,7 @@ BEAT_SCHEDULE: dict[str, dict[str, Any]] = {  # Celery's own open form
         "task": SEND_DELIVERIES_TASK,
         "schedule": SCHEDULES_EVERY_SECONDS,
     },
+    "workflows-give-notices": {"task": GIVE_NOTICES_TASK, "schedule": NOTICES_EVERY_SECONDS},
     "workflows-tidy-deliveries": {"task": TIDY_DELIVERIES_TASK, "schedule": TIDY_EVERY_SECONDS},
     "workflows-tidy-history": {"task": "workflows.tidy_history", "schedule": TIDY_EVERY_SECONDS},
 }

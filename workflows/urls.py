@@ -214,6 +214,7 @@ pages: list[URLPattern | URLResolver] = [
     path("evaluations/<uuid:evaluation_id>/stop/", evaluations.stop, name="stop_evaluation"),
     path("waiting/", waits.index, name="waiting"),
     path("waiting/count/", waits.count, name="waiting_count"),
+    path("waiting/<uuid:wait_id>/", waits.show_question, name="question"),
     path("answer/<str:token>/", waits.answer_by_link, name="answer"),
     path("tasks/", tasks.index, name="tasks"),
     path("tasks/<uuid:task_id>/", tasks.detail, name="task"),

@@ -53,6 +53,20 @@ def _for_ada(person: Person, canary: str) -> Any:
     return _wait(person, f"{canary} for ada", **given)
 
 
+def _for_viewer(person: Person, canary: str) -> Any:
+    """A question of the person's run that asks Vic, who doesn't see the run."""
+    from accounts.models import User
+    from accounts.tenancy import tenant
+    from workflows.models import RunWait
+
+    wait = _wait(person, f"{canary} for vic")
+    with tenant([person.team.pk]):
+        vic = User.objects.filter(name="Vic", memberships__team=person.team).first()
+        keys = [f"user:{vic.pk}"] if vic else ["email:vic@example.org"]
+        RunWait.objects.unscoped().filter(pk=wait.pk).update(answerers=keys)
+    return wait
+
+
 def _token(person: Person, canary: str) -> str:
     from workflows.execution.questions.links import sign_wait
 
@@ -65,6 +79,8 @@ OBJECTS: dict[str, Maker] = {
     "wait": lambda person, canary: _wait(person, canary).pk,
     "waiting run for ada": lambda person, canary: _for_ada(person, canary).run_id,
     "wait for ada": lambda person, canary: _for_ada(person, canary).pk,
+    "waiting run for vic": lambda person, canary: _for_viewer(person, canary).run_id,
+    "wait for vic": lambda person, canary: _for_viewer(person, canary).pk,
     "wait token": _token,
 }
 
@@ -72,6 +88,7 @@ RUN = {"run_id": "waiting run"}
 ADA = {"run_id": "waiting run for ada"}
 WAIT = {**RUN, "wait_id": "wait"}
 ADAS_WAIT = {**ADA, "wait_id": "wait for ada"}
+VICS_WAIT = {"run_id": "waiting run for vic", "wait_id": "wait for vic"}
 ANSWER = {"values": {"comment": "fine"}, "action": "send"}
 POSTED = {"comment": "fine", "-action": "send"}
 API = "api/v1/runs/<uuid:run_id>/waits"
@@ -84,12 +101,16 @@ ROWS: list[Row] = [
     Row("GET", API, "- 404 404 404 200 404", ADA),
     Row("POST", f"{API}/<uuid:wait_id>", "- 404 404 404 404 404", WAIT, ANSWER),
     Row("POST", f"{API}/<uuid:wait_id>", "- 404 404 404 200 404", ADAS_WAIT, ANSWER),
+    Row("POST", f"{API}/<uuid:wait_id>", "- 404 200 404 404 404", VICS_WAIT, ANSWER),
+    Row("GET", "waiting/<uuid:wait_id>/", "- 404 404 404 404 -", {"wait_id": "wait"}),
+    Row("GET", "waiting/<uuid:wait_id>/", "- 404 200 404 404 -", {"wait_id": "wait for vic"}),
     Row("GET", "waiting/", "- 200 200 200 200 -"),
     Row("GET", "waiting/count/", "- 200 200 200 200 -"),
     Row("GET", PAGE, "- 404 404 404 404 -", RUN),
     Row("GET", PAGE, "- 404 404 404 200 -", ADA),
     Row("POST", f"{PAGE}<uuid:wait_id>/", "- 404 404 404 404 -", WAIT, POSTED),
     Row("POST", f"{PAGE}<uuid:wait_id>/", "- 404 404 404 302 -", ADAS_WAIT, POSTED),
+    Row("POST", f"{PAGE}<uuid:wait_id>/", "- 404 302 404 404 -", VICS_WAIT, POSTED),
     # Whoever has the link: that is its purpose. It shows the question and nothing else.
     Row("GET", "answer/<str:token>/", "200 200 200 200 200 200", {"token": "wait token"}, foreign=200),
     Row("POST", "answer/<str:token>/", "200 200 200 200 200 -", {"token": "wait token"}, POSTED, foreign=200),

@@ -18,6 +18,7 @@ _CONVERTER = re.compile(r"\{\w+:")
 STARTS = {
     "start_run",
     "start_run_with_options",
+    "start_completion",
     "queue_run",
     "run_again",
     "create_task",
@@ -40,6 +41,7 @@ OWN_ROUTES = {
 }
 ROUTES = {
     *OWN_ROUTES,
+    "POST /chat/completions",
     "POST /chat-messages",
     "POST /completion-messages",
     "POST /workflows/run",

@@ -9,14 +9,16 @@ from ninja.pagination import paginate
 
 from accounts.http.auth import api_auth
 from accounts.principals import Principal, get_current_team_id, get_principal
+from accounts.tenancy import tenant
 from config.http.pages import Listing, Pages, list_rows
 from workflows import permissions
 from workflows.api.request_context import find_run
 from workflows.engine.runtime.waits import is_uncertain
-from workflows.execution.questions.links import sign_wait
 from workflows.idempotent_requests import accept_idempotency_key
 from workflows.models import Run, RunWait
 from workflows.schemas.waits import AnswerIn, WaitOut
+from workflows.services.questions.links import make_link_token, may_pass_on
+from workflows.services.questions.people import name_answerers
 from workflows.services.runs import waits
 
 
@@ -26,7 +28,7 @@ router = Router(auth=api_auth(), tags=["runs"])
 @router.get("/waits", response=list[WaitOut], summary="List what waits for you")
 @paginate(Pages)
 def list_waiting(request: HttpRequest) -> Listing[RunWait]:
-    """Return the open questions of your runs in the current team, newest first."""
+    """Return the open questions in the current team that ask you, newest first: those of your runs, and those for you."""
     principal = get_principal(request)
     rows = waits.list_waiting(principal, team_id=get_current_team_id(request))
     return list_rows(rows, lambda page: [serialize_wait(principal, row.run, row) for row in page])
@@ -52,23 +54,26 @@ def answer_wait(
     """Answer a question of a run, which then continues.
 
     Fails with InputRejected naming each field that doesn't fit. The response is 409 if the question has been answered,
-    its time is up, or the run has ended.
+    and then says by whom, if its time is up, or if the run has ended. It is 404 for a question that doesn't ask you.
     """
-    principal, run = find_run(request, run_id)
+    principal = get_principal(request)
+    question = waits.find_question(principal, wait_id, run_id=run_id)
     wait = waits.answer_wait(
-        principal, run, wait_id=wait_id, values=body.values, action=body.action
+        principal, question.run, wait_id=wait_id, values=body.values, action=body.action
     )
-    return serialize_wait(principal, run, wait)
+    return serialize_wait(principal, wait.run, wait)
 
 
 def serialize_wait(principal: Principal, run: Run, wait: RunWait) -> dict[str, object]:
     form = wait.form or {}
     is_open = wait.form is not None and waits.is_open(wait, run)
-    link = None
-    has_link = not is_uncertain(wait.form)
+    link, can_answer = None, False
     lost_call = waits.find_lost_call(wait) if is_uncertain(wait.form) else None
-    if is_open and has_link and permissions.may_answer(principal, run):
-        link = reverse("workflows:answer", args=[sign_wait(wait.team_id, wait.pk)])
+    if is_open:
+        wait.run = run
+        can_answer = permissions.may_answer_question(principal, wait)
+        if may_pass_on(principal, wait):
+            link = reverse("workflows:answer", args=[make_link_token(principal, wait)])
     return {
         "id": wait.pk,
         "run_id": run.pk,
@@ -88,10 +93,20 @@ def serialize_wait(principal: Principal, run: Run, wait: RunWait) -> dict[str, o
         "due_at": wait.due_at,
         "answered_at": wait.answered_at,
         "answered_by": wait.answered_by,
+        "answered_by_name": _name_answerer(wait),
+        "answerers": wait.answerers,
+        "can_answer": can_answer,
         "action": wait.action,
         "values": wait.values,
         "link": link,
     }
+
+
+def _name_answerer(wait: RunWait) -> str:
+    if not wait.answered_by:
+        return ""
+    with tenant([wait.team_id]):
+        return name_answerers([wait])[wait.answered_by]
 
 
 def _get_status(run: Run, wait: RunWait) -> str:

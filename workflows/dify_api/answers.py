@@ -7,7 +7,7 @@ from typing import Final
 from django.db.models import Count, QuerySet
 
 from accounts.principals import Principal
-from workflows import permissions, selectors
+from workflows import selectors
 from workflows.dify_api.calls import Call, get_status, get_workflow_id, to_seconds
 from workflows.dify_api.errors import RUN_ERROR_CODES, DifyError
 from workflows.engine.language.document import Json
@@ -22,8 +22,9 @@ from workflows.engine.runtime.events import (
 from workflows.engine.runtime.waits import list_actions
 from workflows.models import Run, RunWait, Step
 from workflows.models.run import RunStatus, StepStatus
+from workflows.services.questions.links import make_form_token
 from workflows.services.runs.citations import build_answer_metadata
-from workflows.services.runs.waits import list_open_waits, make_link_token
+from workflows.services.runs.waits import list_open_waits
 
 
 CURRENCY: Final = "USD"
@@ -182,9 +183,7 @@ def build_form_data(call: Call, wait: RunWait) -> dict[str, Json]:
         "node_title": str(form.get("title") or wait.node_key),
         **describe_form(form),
         "display_in_ui": True,
-        "form_token": make_link_token(call.principal, wait)
-        if permissions.may_answer(call.principal, call.run)
-        else None,
+        "form_token": make_form_token(call.principal, wait),
         "expiration_time": to_seconds(wait.due_at),
     }
 

@@ -65,6 +65,8 @@ class Widget(StrEnum):
     FORM_FIELDS = "form_fields"  # the inputs of a start node
     ANSWER_FIELDS = "answer_fields"  # the fields of a form for a person
     ACTIONS = "actions"  # the buttons of such a form
+    ANSWERERS = "answerers"  # who may answer it
+    DELIVERIES = "deliveries"  # how its link is sent
     OUTPUTS = "outputs"  # name and variable, in rows
     GROUPS = "groups"
     SECTION = "section"  # a nested object, ``fields`` are its parts

@@ -13,10 +13,12 @@ SEPARATOR: Final = " › "
 _ITEMS_OF_WIDGETS: Final[Mapping[Widget, str]] = {
     Widget.ACTIONS: gettext_noop("Button"),
     Widget.ANSWER_FIELDS: gettext_noop("Field"),
+    Widget.ANSWERERS: gettext_noop("Person"),
     Widget.ASSIGNMENTS: gettext_noop("Assignment"),
     Widget.CASES: gettext_noop("Case"),
     Widget.CLASSES: gettext_noop("Class"),
     Widget.CONDITIONS: gettext_noop("Condition"),
+    Widget.DELIVERIES: gettext_noop("Delivery"),
     Widget.EXPECTED_VALUES: gettext_noop("Value"),
     Widget.FORM_FIELDS: gettext_noop("Input"),
     Widget.GROUPS: gettext_noop("Group"),

@@ -63,6 +63,7 @@ from workflows.sandbox.places import run_for
 log = logging.getLogger(__name__)
 
 STOPPED = "The run was stopped."
+ARCHIVED = "The workflow was archived, so nobody answers its question any more."
 BROKEN = "Internal error in the engine. See the server log for details."
 
 
@@ -83,7 +84,8 @@ class RunExecution:
 
     def stop(self) -> None:
         """Cancel the running steps, and end the run as stopped."""
-        self.control.stop(STOPPED)
+        pause = self.claim.row.get("pause") or {}
+        self.control.stop(ARCHIVED if pause.get("stop_reason") == "archived" else STOPPED)
 
     def hand_over(self) -> None:
         """Interrupt the execution, and release the run for another worker."""

@@ -4,6 +4,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from workflows.engine.answerers import admits_link, admits_runner
 from workflows.models.fields import VerbatimJSONField
 from workflows.models.run import JournalModel, Run
 
@@ -30,6 +31,12 @@ class RunWait(JournalModel):
     answered_by = models.CharField(_("answered by"), max_length=255, blank=True, db_default="")
     answered_at = models.DateTimeField(_("answered at"), null=True, blank=True)
     is_timed_out = models.BooleanField(_("timed out"), default=False, db_default=False)
+    # Who may answer, as keys of ``engine.answerers``; an escalation adds some. Both times are null when they have passed.
+    answerers = ArrayField(
+        models.CharField(max_length=255), verbose_name=_("who answers"), default=list, blank=True
+    )
+    remind_at = models.DateTimeField(_("reminds at"), null=True, blank=True)
+    escalate_at = models.DateTimeField(_("escalates at"), null=True, blank=True)
 
     class Meta:
         verbose_name = _("wait")
@@ -45,8 +52,29 @@ class RunWait(JournalModel):
                 fields=["team"],
                 condition=models.Q(answered_at__isnull=True),
                 name="run_wait_open",
-            )
+            ),
+            *(
+                models.Index(
+                    fields=[field],
+                    condition=models.Q(answered_at__isnull=True, **{f"{field}__isnull": False}),
+                    name=name,
+                )
+                for field, name in (
+                    ("remind_at", "run_wait_to_remind"),
+                    ("escalate_at", "run_wait_to_escalate"),
+                )
+            ),
         ]
+
+    @property
+    def admits_runner(self) -> bool:
+        """Return whether the run's own people may answer."""
+        return admits_runner(self.answerers)
+
+    @property
+    def admits_link(self) -> bool:
+        """Return whether anybody who has the link may answer."""
+        return admits_link(self.answerers)
 
     def __str__(self) -> str:
         return f"{self.node_key} {self.part}".strip()

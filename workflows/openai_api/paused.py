@@ -5,9 +5,9 @@ from collections.abc import Callable
 from django.utils.translation import gettext as _
 
 from accounts.principals import Principal
-from workflows import permissions
 from workflows.engine.runtime.waits import find_reply_field, is_uncertain
 from workflows.models import Run, RunWait
+from workflows.services.questions.links import make_link_token, may_pass_on
 from workflows.services.runs import waits
 
 
@@ -24,10 +24,10 @@ def describe_pause(principal: Principal, run: Run, ask_for_link: AskForLink) -> 
 def _describe(principal: Principal, run: Run, wait: RunWait, ask_for_link: AskForLink) -> str:
     form = wait.form or {}
     content = str(form.get("content") or form.get("title") or "").strip()
-    if is_uncertain(form) or not permissions.may_answer(principal, run):
+    if is_uncertain(form) or not may_pass_on(principal, wait):
         hint = _("The run waits for a decision of the team.")
     else:
-        link = ask_for_link(waits.make_link_token(principal, wait))
+        link = ask_for_link(make_link_token(principal, wait))
         can_reply = run.conversation_id is not None and find_reply_field(form) is not None
         text = (
             _("Reply with your next message, or answer here: %(link)s")

@@ -22,7 +22,12 @@ from accounts.principals import Principal, get_current_team_id, get_principal
 from accounts.tenancy import tenant
 from config.http.event_streams import EventStream
 from workflows import selectors, sse
-from workflows.idempotent_requests import HEADER, REPLAYED, compute_digest
+from workflows.idempotent_requests import (
+    HEADER,
+    REPLAYED,
+    accept_streamed_idempotency_key,
+    compute_digest,
+)
 from workflows.openai_api.answers import AnswerReader
 from workflows.openai_api.completions import CONVERSATION_HEADER, StartedRun, start_completion
 from workflows.openai_api.errors import CompletionError
@@ -53,6 +58,7 @@ def read_model(request: HttpRequest, model_id: str) -> dict[str, Any]:  # Any: J
 
 
 @router.post("/chat/completions", summary="Complete a chat")
+@accept_streamed_idempotency_key
 async def complete_chat(request: HttpRequest, body: CompletionIn) -> HttpResponseBase:
     """Run the workflow that ``model`` names, and answer with its result, at once or as a stream.
 

@@ -40,6 +40,12 @@ class WaitOut(Schema):
     due_at: datetime | None
     answered_at: datetime | None
     answered_by: str
+    answered_by_name: str
+    answerers: list[str] = Field(
+        description="Who may answer: runner, link, user:ID, group:ID, role:NAME or email:ADDRESS. "
+        "Without any: the run's own people, and whoever has the link."
+    )
+    can_answer: bool = Field(description="Whether the question is open, and asks you.")
     action: str
     values: dict[str, Any] | None
     link: str | None

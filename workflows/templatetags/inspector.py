@@ -49,3 +49,18 @@ def or_empty(value: Json) -> Json:
 def as_text(value: Json) -> str:
     """Return the value as people type it: text unchanged, everything else as JSON."""
     return value if isinstance(value, str) else as_json(value)
+
+
+@register.filter
+def split_recipients(config: Json) -> dict[str, list[Json]] | None:
+    """Return the recipients of a mail as addresses and others, such as accounts of Dify; None for another form of them."""
+    recipients = config.get("recipients", {}) if isinstance(config, dict) else {}
+    if not isinstance(recipients, dict) or not isinstance(recipients.get("items", []), list):
+        return None
+    items = recipients.get("items", [])
+    addresses = [item["email"] for item in items if _is_address(item)]
+    return {"addresses": addresses, "others": [item for item in items if not _is_address(item)]}
+
+
+def _is_address(item: Json) -> bool:
+    return isinstance(item, dict) and isinstance(item.get("email"), str)

@@ -32,6 +32,7 @@ export function showValue(el, value) {
 }
 
 const readText = (el) => el.value;
+const readLines = (el) => el.value.split("\n").map((line) => line.trim()).filter(Boolean);
 
 /** Read a value by the type in the same row: the default of a number field is a number. */
 function readByRowType(el) {
@@ -71,7 +72,8 @@ const READERS = {
   switch: (el) => el.checked,
   selector: (el) => parseJson(el.dataset.value, []) ?? [],
   json: (el) => (el.value.trim() === "" ? undefined : JSON.parse(el.value)),
-  lines: (el) => el.value.split("\n").map((line) => line.trim()).filter(Boolean),
+  lines: readLines,
+  addresses: (el) => [...parseJson(el.dataset.others, []), ...readLines(el).map((email) => ({ type: "external", email }))],
   loose: readByRowType,
   typed: readByType,
   boolean: (el) => el.value === "true",
@@ -102,6 +104,13 @@ function showDuration(el, seconds) {
   showText(el, typeof seconds === "number" ? seconds / unit.value : seconds);
 }
 
+/** Show the addresses among recipients, and keep the others, such as accounts of Dify. */
+function showAddresses(el, recipients) {
+  const items = recipients ?? [];
+  el.dataset.others = JSON.stringify(items.filter((item) => typeof item?.email !== "string"));
+  el.value = items.map((item) => item?.email).filter((email) => typeof email === "string").join("\n");
+}
+
 const WRITERS = {
   duration: showDuration,
   argument: (el, value) => showText(el, formatArgument(value)),
@@ -111,4 +120,5 @@ const WRITERS = {
     if (!isEqual(parseJson(el.value, undefined), value)) el.value = value === undefined || value === null ? "" : JSON.stringify(value, null, 2);
   },
   lines: (el, value) => (el.value = (value ?? []).join("\n")),
+  addresses: showAddresses,
 };

@@ -1,5 +1,6 @@
 // Controls that only some kinds of nodes have: the model, the authorization of an HTTP request, the picker of a
-// sub-workflow, the knowledge bases, and the replacement of a node whose type this installation lacks.
+// sub-workflow, the knowledge bases, the people and buttons of a question, and the replacement of a node whose type this
+// installation lacks.
 
 import { getPath } from "./controls.js";
 import { buildOperation, parseJson, setAtPath } from "../common/json_paths.js";
@@ -13,6 +14,47 @@ export function enhance(part, inspector) {
   for (const picker of part.querySelectorAll("[data-workflow-picker]")) setUpWorkflowPicker(picker, part, inspector);
   for (const box of part.querySelectorAll("[data-choices]")) setUpChoices(box, inspector);
   for (const row of part.querySelectorAll("[data-replace-node]")) setUpReplacement(row, inspector);
+  for (const row of queryWithSelf(part, "[data-answerer]")) setUpAnswerer(row, inspector);
+  for (const row of queryWithSelf(part, "[data-button-row]")) setUpButtonId(row);
+}
+
+const queryWithSelf = (part, selector) => [...(part.matches?.(selector) ? [part] : []), ...part.querySelectorAll(selector)];
+
+/** A row of another type is about somebody else: what was chosen is an id, a role or an address. */
+function setUpAnswerer(row, inspector) {
+  const type = row.querySelector('[data-key="type"]');
+  type.addEventListener("change", (event) => {
+    event.stopPropagation(); // the form would store the type alone
+    inspector.form.save(getPath(row), { type: type.value, value: "" }, { el: type });
+  });
+}
+
+const MAX_ID = 20;
+
+/** A new button gets its ID from its title, until somebody writes an ID. */
+function setUpButtonId(row) {
+  const title = row.querySelector('[data-key="title"]');
+  const id = row.querySelector('[data-key="id"]');
+  let isMade = id.value === "";
+  id.addEventListener("input", (event) => event.isTrusted && (isMade = false));
+  title.addEventListener("input", () => {
+    if (!isMade) return;
+    const used = [...row.parentElement.querySelectorAll(':scope > [data-button-row] [data-key="id"]')].filter((other) => other !== id).map((other) => other.value);
+    id.value = makeId(title.value, used);
+    id.dispatchEvent(new Event("input", { bubbles: true })); // the form stores it like typed text
+  });
+}
+
+/** Return an identifier with the letters of a title, which no other button has. A title in another script has a number. */
+function makeId(title, used) {
+  const words = title.normalize("NFKD").toLowerCase().match(/[a-z0-9]+/g) ?? [];
+  const name = words.join("_").slice(0, MAX_ID).replace(/_+$/, "") || "button";
+  const base = /^[a-z]/.test(name) ? name : `b_${name}`.slice(0, MAX_ID);
+  for (let number = 1; ; number++) {
+    const suffix = number === 1 ? "" : `_${number}`;
+    const candidate = base.slice(0, MAX_ID - suffix.length) + suffix;
+    if (!used.includes(candidate)) return candidate;
+  }
 }
 
 /** A provider is stored with its default model, which can be changed; the team's default and the offline model have none. */

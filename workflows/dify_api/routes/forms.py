@@ -13,7 +13,8 @@ from workflows.dify_api.errors import DifyError, refuse_as_missing
 from workflows.engine.language.document import Json
 from workflows.idempotent_requests import accept_idempotency_key
 from workflows.models import Run, RunWait
-from workflows.services.runs.waits import answer_wait, find_linked_wait, is_open
+from workflows.services.questions.links import find_signed_wait
+from workflows.services.runs.waits import answer_wait, is_open
 
 
 router = Router(auth=[KeyAuth()])
@@ -50,7 +51,7 @@ def answer_form(request: HttpRequest, form_token: str, body: FormBody) -> dict[s
 def _find(app: App, token: str) -> tuple[RunWait, Run]:
     """Return an open question of a run of this app, and the run."""
     try:
-        wait = find_linked_wait(token)
+        wait, _address = find_signed_wait(token)
     except NotFound:
         raise refuse_as_missing("Form not found") from None
     run = app.find_run(str(wait.run_id))

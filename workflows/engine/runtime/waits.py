@@ -6,6 +6,8 @@ The form of a wait, which a person is shown:
 - ``content``: Markdown; ``{{#$output.name#}}`` marks the place of a field;
 - ``inputs``: the fields, each with a ``name`` and a ``type`` of the start form, and optionally ``label``, ``required``,
   ``default``, ``example``, ``options`` and ``max_length``;
+- ``answerers``: who may answer, as keys of ``engine.answerers``; without any, the run's own people and whoever has the link;
+- ``remind_after``, ``escalate_after`` and ``escalate_to``: seconds until a reminder and an escalation, and its keys;
 - ``actions``: the buttons, each with ``id``, ``title`` and ``style``; a form without any has one that sends it;
 - ``tool`` and ``arguments`` of an approval: what would be called;
 - ``node`` and ``arguments`` of an uncertain step: what was called, perhaps.
@@ -19,6 +21,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Final
 
+from workflows.engine.answerers import EMAIL
 from workflows.engine.errors import InputRejected
 from workflows.engine.language.document import Json
 from workflows.engine.language.problems import Problem
@@ -65,6 +68,11 @@ class Answer:
     action: str = ""
     answered_by: str = ""
     is_timed_out: bool = False  # nobody answered until ``due_at``
+
+
+def is_from_outside(answer: Answer) -> bool:
+    """Return whether the answer came by a link, so that whoever wrote it has no account here."""
+    return answer.answered_by == BY_LINK or answer.answered_by.startswith(EMAIL)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""Questions to people, as far as the worker that pauses a run needs it: whom they ask, their links, and their mails."""

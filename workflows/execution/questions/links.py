@@ -1,4 +1,4 @@
-"""The signed link to one question, with which anybody may answer it once."""
+"""The signed link to one question, with which anybody may answer it once, or the person to whom it was mailed."""
 
 from uuid import UUID
 
@@ -8,11 +8,13 @@ from django.core import signing
 _SALT = "workflows.wait"
 
 
-def sign_wait(team_id: UUID, wait_id: UUID) -> str:
-    return signing.dumps([team_id.hex, wait_id.hex], salt=_SALT)
+def sign_wait(team_id: UUID, wait_id: UUID, address: str = "") -> str:
+    """Return the token of a link. With an address, it is that person's, and the answer is recorded as theirs."""
+    ids = [team_id.hex, wait_id.hex]
+    return signing.dumps([*ids, address] if address else ids, salt=_SALT)
 
 
-def read_signed_wait(token: str) -> tuple[UUID, UUID]:
-    """Return the ids of the team and of the question. Raises ``signing.BadSignature`` for any other token."""
-    team, wait_id = signing.loads(token, salt=_SALT)
-    return UUID(team), UUID(wait_id)
+def read_signed_wait(token: str) -> tuple[UUID, UUID, str]:
+    """Return the ids of the team and of the question, and the address. Raises ``signing.BadSignature`` for any other token."""
+    team, wait_id, *address = signing.loads(token, salt=_SALT)
+    return UUID(team), UUID(wait_id), address[0] if address else ""

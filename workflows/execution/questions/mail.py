@@ -1,4 +1,4 @@
-"""Mails questions when a run pauses: to the addresses that a node names, and to those who decide about a lost call.
+"""Mails questions when a run pauses: to the people whom a node names, and to those who decide about a lost call.
 
 A mail is sent before the pause is written and noted at the question afterwards, so that a worker that is lost in between
 sends it again rather than never. A mail that fails is logged, and never fails the run.
@@ -7,6 +7,7 @@ sends it again rather than never. A mail that fails is logged, and never fails t
 import re
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
+from enum import Enum
 from typing import Any, Final
 from uuid import UUID
 
@@ -23,9 +24,11 @@ from accounts.principals import UserPrincipal
 from accounts.services.holders import Holder, load_principals
 from accounts.tenancy import tenant
 from workflows import permissions
+from workflows.engine.answerers import EMAIL, LINK, MEMBER, RUNNER, list_values
 from workflows.engine.nodes.control.human_input import URL_PLACE, list_mail_addresses
 from workflows.engine.runtime.waits import UNCERTAIN, is_uncertain
 from workflows.execution.questions.links import sign_wait
+from workflows.execution.questions.people import list_asked_addresses, list_asked_members
 from workflows.models import Run, RunWait
 from workflows.models.run import ENDED
 
@@ -36,9 +39,19 @@ MAIL_PAUSE: Final = timedelta(minutes=10)  # between two mails to a person about
 _PLACE: Final = re.compile(r"\{\{#\$output\.\w+#\}\}")
 
 
+class Notice(Enum):
+    """Why a question is mailed."""
+
+    QUESTION = "question"  # it was asked just now
+    REMINDER = "reminder"  # nobody has answered for a while
+    ESCALATION = "escalation"  # others may answer, too
+
+
 def has_mail(forms: Iterable[Mapping[str, Any] | None]) -> bool:
     return any(
-        is_uncertain(form) or list_mail_addresses(form.get("deliveries") or ())
+        is_uncertain(form)
+        or list_mail_addresses(form.get("deliveries") or ())
+        or not {RUNNER, LINK}.issuperset(form.get("answerers") or ())
         for form in forms
         if form
     )
@@ -60,20 +73,64 @@ def mail_questions(team_id: UUID, run_id: UUID) -> None:
             _record(wait, send_mails(mails, about=f"question {wait.pk}"), len(mails))
 
 
-def _build_question_mails(wait: RunWait) -> list[Mail]:
-    """Return a mail to each address that the node of a question names, with the link to the question."""
+def mail_notice(wait: RunWait, notice: Notice, keys: Iterable[str] | None = None) -> int:
+    """Mail an open question once more, to all whom it asks or to those behind the keys. Return how many mails were sent."""
+    mails = _build_question_mails(wait, notice, keys) if is_mail_configured() else []
+    return send_mails(mails, about=f"question {wait.pk}")
+
+
+def _build_question_mails(
+    wait: RunWait, notice: Notice = Notice.QUESTION, keys: Iterable[str] | None = None
+) -> list[Mail]:
+    """Return a mail to each member and each address that the question asks, or that the keys name."""
+    addresses = list_asked_addresses(wait) if keys is None else list_values(keys, EMAIL)
+    with tenant([wait.team_id]):
+        run = Run.objects.unscoped().select_related("workflow").get(pk=wait.run_id)
+        asked = [*wait.answerers] if keys is None else [*keys]
+        if notice is Notice.REMINDER and wait.admits_runner:
+            # At first they saw the question where they ran the workflow.
+            people = (run.started_by_id, run.subject_user_id)
+            asked += [f"{MEMBER}{user_id}" for user_id in people if user_id]
+        members = list_asked_members(wait.team_id, asked)
+    name = run.workflow.name
+    known = {user.email for user in members}
+    return [
+        *(_build_member_mail(wait, user, name, notice) for user in members),
+        *(_build_address_mail(wait, each, name, notice) for each in addresses if each not in known),
+    ]
+
+
+def _build_member_mail(wait: RunWait, user: User, workflow: str, notice: Notice) -> Mail:
+    """Return the mail to a member, who signs in to answer."""
+    with override(user.locale or settings.LANGUAGE_CODE):
+        url = build_public_url("workflows:question", wait.pk)
+        return Mail(user.email, *_write_mail(wait, workflow, notice, url))
+
+
+def _build_address_mail(wait: RunWait, address: str, workflow: str, notice: Notice) -> Mail:
+    """Return the mail to somebody without an account. Its link is theirs alone."""
+    token = sign_wait(wait.team_id, wait.pk, address)
+    url = build_public_url("workflows:answer", token)
+    return Mail(address, *_write_mail(wait, workflow, notice, url))
+
+
+def _write_mail(wait: RunWait, workflow: str, notice: Notice, url: str) -> tuple[str, str]:
+    """Return the subject and the text of a mail: those of the node's delivery, or else its message."""
     form = wait.form or {}
     methods = form.get("deliveries") or ()
     config: Mapping[str, Any] = next((m["config"] for m in methods if list_mail_addresses([m])), {})
-    subject = str(config.get("subject") or _("Your answer is needed"))
+    subject = str(config.get("subject") or "")
+    subject = subject or _("Your answer is needed: %(workflow)s") % {"workflow": workflow}
     body = str(config.get("body") or "") or _PLACE.sub("", str(form.get("content") or ""))
     body = body[:MAX_BODY]
     if URL_PLACE not in body:
         body = f"{body}\n\n{URL_PLACE}"
-    body = body.replace(
-        URL_PLACE, build_public_url("workflows:answer", sign_wait(wait.team_id, wait.pk))
-    )
-    return [Mail(address, subject, body) for address in list_mail_addresses(methods)]
+    body = body.replace(URL_PLACE, url)
+    if notice is Notice.REMINDER:
+        return _("Reminder: %(subject)s") % {"subject": subject}, body
+    if notice is Notice.ESCALATION:
+        return subject, "\n\n".join((_("Nobody has answered this question so far."), body))
+    return subject, body
 
 
 def _build_decision_mails(wait: RunWait) -> list[Mail]:

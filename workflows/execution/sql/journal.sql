@@ -174,8 +174,9 @@ $$;
 -- Pause a run: write its events and steps so far, where it is paused and what it waits for, and give up the lease. The
 -- waits are p_pause->'waits': [{node_key, rounds, part}]; execution_open_wait has stored them. If somebody has asked to
 -- stop the run, or one of these waits has been answered or its child has ended since this attempt began, queue it instead:
--- the worker that claims it stops or continues it, and the log has that an answer resumed it. A run that is paused for a
--- person who debugs it continues only when that person resumes it.
+-- the worker that claims it stops or continues it, and the log has that an answer resumed it. The same if its workflow was
+-- archived and it waits for a person, who is not asked any more; its pause->'stop_reason' then says so. A run that is paused
+-- for a person who debugs it continues only when that person resumes it.
 create function execution_pause(
     p_team uuid, p_run uuid, p_attempt integer, p_number integer, p_seq bigint, p_is_resent boolean,
     p_events json, p_steps json, p_segments json, p_pause json
@@ -185,6 +186,7 @@ declare
     waits json := coalesce(p_pause->'waits', '[]');
     by_itself boolean := coalesce(p_pause->>'reason' in ('input', 'child', 'time'), false);
     stopping boolean;
+    archived boolean;
     requeued boolean;
     answered boolean;
 begin
@@ -203,7 +205,11 @@ begin
             'id', gen_random_uuid(), 'team', p_team, 'run', p_run, 'attempt', p_attempt, 'segments', p_segments)));
     end if;
     perform execution_settle_children(p_run);
-    select r.cancel_requested_at is not null into stopping from workflows_run r where r.id = p_run;
+    select r.cancel_requested_at is not null,
+            r.cancel_requested_at is null and p_pause->>'reason' = 'input' and f.archived_at is not null
+        into stopping, archived
+        from workflows_run r join workflows_workflow f on f.id = r.workflow_id where r.id = p_run;
+    stopping := stopping or archived;
     select by_itself and count(*) > 0, coalesce(bool_or(x.form is not null), false) into requeued, answered
         from json_to_recordset(waits) as w (node_key text, rounds integer[], part text)
         join workflows_runwait x on x.run_id = p_run and x.node_key = w.node_key and x.rounds = w.rounds
@@ -214,7 +220,10 @@ begin
     update workflows_run set
         status = case when requeued then 'queued' else 'paused' end,
         queued_at = case when requeued then clock_timestamp() else queued_at end,
-        pause = (p_pause::jsonb - 'waits')::json, worker = '', lease_until = null,
+        pause = (p_pause::jsonb - 'waits'
+            || case when archived then '{"stop_reason": "archived"}'::jsonb else '{}' end)::json,
+        cancel_requested_at = case when archived then clock_timestamp() else cancel_requested_at end,
+        worker = '', lease_until = null,
         last_seq = p_seq + answered::int,
         wake_at = case when by_itself and not requeued then (
             select min(x.due_at) from workflows_runwait x where x.run_id = p_run and x.answered_at is null) end

@@ -26,9 +26,11 @@ from workflows.services.editor import draft_rows
 from workflows.services.editor.code_problems import find_code_problems
 from workflows.services.editor.knowledge_problems import find_knowledge_problems
 from workflows.services.editor.mail_problems import find_mail_problems
+from workflows.services.editor.people_problems import find_people_problems
 from workflows.services.editor.snapshots import store_snapshot, take_snapshot
 from workflows.services.model_prices import find_price_problems
 from workflows.services.models.mappings import find_model_problems, load_directory_for
+from workflows.services.questions.closing import close_questions
 from workflows.services.tools.callable_workflows import find_call_problems, refresh_outputs
 from workflows.services.tools.tool_problems import find_tool_problems
 from workflows.services.triggers.activation import restart_schedules
@@ -99,6 +101,7 @@ def _find_problems(
         *find_model_problems(models, document),
         *find_price_problems(models, document),
         *find_mail_problems(document),
+        *find_people_problems(workflow.team_id, document),
         *find_code_problems(document),
         *find_knowledge_problems(workflow.team_id, models, document),
     ]
@@ -161,13 +164,17 @@ def rename(
 
 
 def archive(principal: Principal, *, workflow: Workflow) -> Workflow:
-    """Hide the workflow from the lists and prevent its runs. Nothing is deleted, and ``unarchive`` restores it."""
+    """Hide the workflow from the lists and prevent its runs. Nothing is deleted, and ``unarchive`` restores it.
+
+    Its runs that wait for a person are stopped, because nobody is asked any more.
+    """
     permissions.check_delete(principal, workflow)
     with tenant([workflow.team_id]):
         locked = lock(workflow)
         locked.archived_at = timezone.now()
         locked.save(update_fields=["archived_at", "updated_at"])
         restart_schedules(locked)
+        close_questions(principal, locked)
         audit_lines.record(principal, locked, "workflow.deleted")
     return locked
 

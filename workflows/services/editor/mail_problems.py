@@ -16,14 +16,26 @@ FIELD = "delivery_methods"
 def find_mail_problems(document: Document) -> Iterator[Problem]:
     """Yield a warning for each question that is to be mailed and can't be."""
     for node in document.nodes:
-        if node.kind != "human-input" or not (methods := _list_mail_methods(node)):
+        if node.kind != "human-input":
             continue
-        if not is_mail_configured():
+        methods = _list_mail_methods(node)
+        field = FIELD if methods else _find_mailed_row(node)
+        if field and not is_mail_configured():
             message = "The question is not mailed: this server has no EMAIL_URL or no PUBLIC_URL"
-            yield build_warning("mail.not_configured", message, node.id, FIELD)
-        elif not list_mail_addresses(methods):
+            yield build_warning("mail.not_configured", message, node.id, field)
+        elif methods and not list_mail_addresses(methods):
             message = "The question is not mailed: no address is entered"
             yield build_warning("mail.no_address", message, node.id, FIELD)
+
+
+def _find_mailed_row(node: NodeSpec) -> str:
+    """Return the field whose rows name an address, whose owner can answer by mail only; "" if none does."""
+    for field in ("answerers", "escalate_to"):
+        rows = node.data.get(field)
+        for row in rows if isinstance(rows, list | tuple) else ():
+            if isinstance(row, dict) and row.get("type") == "email":
+                return field
+    return ""
 
 
 def _list_mail_methods(node: NodeSpec) -> list[dict[str, object]]:

@@ -257,7 +257,7 @@ def cancel_run(principal: Principal, run: Run) -> Run:
             locked.save(update_fields=["cancel_requested_at"])
             transaction.on_commit(lambda: announce_cancel(locked.pk))
         else:
-            _stop_unclaimed(locked)
+            stop_unclaimed(locked)
             settle_relatives(locked)
         audit_lines.record(principal, locked, "run.cancelled")
     return locked
@@ -372,13 +372,13 @@ def _build_system_variables(request: RunRequest, run: Run) -> dict[str, Json]:
     return {**system, **request.system}
 
 
-def _stop_unclaimed(run: Run) -> None:
+def stop_unclaimed(run: Run, reason: str = STOPPED) -> None:
     """Stop a run that no worker executes; its row is locked, so no worker can claim it."""
     run.status = RunStatus.STOPPED
-    run.error = STOPPED
+    run.error = reason
     run.attempt += 1
     run.wake_at = None
     run.finished_at = timezone.now()
     run.elapsed = (run.finished_at - run.started_at).total_seconds() if run.started_at else 0.0
-    add_event(run, RunFinished(EngineStatus.STOPPED.value, error=STOPPED))
+    add_event(run, RunFinished(EngineStatus.STOPPED.value, error=reason))
     run.save()

@@ -1,23 +1,22 @@
-"""What paused runs wait for: list it, and answer it, as the run's person or with a signed link.
+"""What paused runs wait for: list it, and answer it, as one of those whom the question asks.
 
-A link leads to one question. It shows nothing else of the run, accepts one answer, and ends with the wait.
+A question may ask members who don't see its run. They see the question, and nothing else of the run.
 """
 
 from collections.abc import Mapping
 from datetime import datetime
 from uuid import UUID
 
-from django.core import signing
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from accounts import audit
 from accounts.access import Principal, can
 from accounts.errors import NotFound
 from accounts.tenancy import tenant
 from workflows import permissions
+from workflows.engine.answerers import DEFAULT, EMAIL
 from workflows.engine.errors import InputRejected
 from workflows.engine.kind_examples import list_outputs
 from workflows.engine.language.document import Json, NodeSpec
@@ -35,12 +34,12 @@ from workflows.engine.runtime.waits import (
 )
 from workflows.errors import InvalidValue, WaitClosed
 from workflows.execution.kinds import load_kinds
-from workflows.execution.questions.links import read_signed_wait, sign_wait
 from workflows.models import Run, RunWait, StepIntent, Workflow
 from workflows.models.documents import from_json
 from workflows.models.run import ENDED, RunStatus
 from workflows.services import audit_lines
 from workflows.services.debugging.pins import check_types
+from workflows.services.questions.people import name_answerers
 from workflows.services.runs.child_runs import lock_parent
 from workflows.services.runs.runs import add_event, cancel_run, resolve_subject
 from workflows.tasks import wake_worker
@@ -52,18 +51,26 @@ _WAITING = frozenset({"input", "time"})
 
 
 def list_waiting(principal: Principal, *, team_id: UUID | None = None) -> QuerySet[RunWait]:
-    """Return the open questions of the runs that the principal may see, newest first."""
+    """Return the open questions that ask the principal, newest first."""
     teams = principal.team_ids if team_id is None else {team_id} & principal.team_ids
     readable = [team for team in teams if can(principal, "run.view", team)]
-    runs = Run.objects.visible_to(principal).filter(team_id__in=readable).exclude(status__in=ENDED)
-    rows = RunWait.objects.visible_to(principal).filter(_match_open(), run__in=runs.order_by())
-    return rows.select_related("run__workflow", "run__subject_user").order_by("-created_at", "-id")
+    own_runs = Run.objects.visible_to(principal).filter(team_id__in=readable)
+    asks_runner = Q(answerers=[]) | Q(answerers__overlap=[*DEFAULT])
+    asks = asks_runner & Q(run__in=own_runs.exclude(status__in=ENDED).order_by())
+    for team in readable:
+        keys = permissions.list_answerer_keys(principal, team)
+        asks |= Q(team_id=team, answerers__overlap=keys) if keys else Q()
+    rows = RunWait.objects.visible_to(principal).filter(_match_open(), asks)
+    rows = rows.filter(run__workflow__archived_at=None).exclude(run__status__in=ENDED)
+    related = ("run__workflow", "run__subject_user", "run__started_by", "run__api_key")
+    return rows.select_related(*related).order_by("-created_at", "-id")
 
 
 def list_waits(principal: Principal, run: Run) -> QuerySet[RunWait]:
     """Return all waits of a run, also those that have ended, in the order in which they began."""
     permissions.check_view_run(principal, run)
-    return RunWait.objects.visible_to(principal).filter(run=run).order_by("created_at", "id")
+    rows = RunWait.objects.visible_to(principal).filter(run=run).select_related("run__api_key")
+    return rows.order_by("created_at", "id")
 
 
 def list_open_waits(principal: Principal, run: Run) -> list[RunWait]:
@@ -88,6 +95,30 @@ def find_lost_call(wait: RunWait) -> StepIntent | None:
     return rows.order_by("-attempt", "-id").first()
 
 
+def list_answered(principal: Principal, run: Run) -> list[RunWait]:
+    """Return the questions of a run that somebody has answered, in the order in which they began."""
+    rows = list_waits(principal, run).filter(form__isnull=False, answered_at__isnull=False)
+    return list(rows.exclude(is_timed_out=True))
+
+
+def find_question(principal: Principal, wait_id: UUID, *, run_id: UUID | None = None) -> RunWait:
+    """Return a question that asks the principal, or one of a run that the principal may see, open or not.
+
+    Raises NotFound for everybody else, and for a delay, which nobody can answer.
+    """
+    rows = RunWait.objects.visible_to(principal).filter(pk=wait_id, form__isnull=False)
+    rows = rows if run_id is None else rows.filter(run_id=run_id)
+    wait = rows.select_related("run__workflow", "run__started_by", "run__api_key").first()
+    if wait is None or not _may_see(principal, wait):
+        raise NotFound
+    return wait
+
+
+def _may_see(principal: Principal, wait: RunWait) -> bool:
+    may_see_run = permissions.may_view_run(principal, wait.run)
+    return may_see_run or permissions.may_answer_question(principal, wait)
+
+
 def find_wait(principal: Principal, run: Run, wait_id: UUID) -> RunWait:
     """Return a question of the run, open or not. Raises NotFound for a delay, which nobody can answer."""
     wait = list_waits(principal, run).filter(pk=wait_id, form__isnull=False).first()
@@ -101,16 +132,18 @@ def answer_wait(
 ) -> RunWait:
     """Answer a question, and continue the run if it is paused for it.
 
-    To decide about an uncertain step, the principal must be allowed to stop the run, too. Raises InputRejected naming each field that doesn't fit, and WaitClosed if there is nothing to answer any more.
+    To decide about an uncertain step, the principal must be allowed to stop the run, too. Raises NotFound for a question that
+    doesn't ask the principal, InputRejected naming each field that doesn't fit, and WaitClosed if there is nothing to answer
+    any more, with the name of the person who was faster.
     """
-    permissions.check_answer(principal, run)
     with tenant([run.team_id]):
+        permissions.check_answer_question(principal, _find_wait(run.pk, wait_id))
         lock_parent(run)
-        wait = _answer(run.pk, wait_id, values, action, principal.actor)
+        wait = store_answer(run.pk, wait_id, values, action, principal.actor)
         if is_uncertain(wait.form):
             permissions.check_cancel(principal, run)
             _check_outputs(run, wait)
-        detail = _describe_answer(wait)
+        detail = describe_answer(wait)
         audit_lines.record(principal, run, "run.answered", **detail)
         if is_uncertain(wait.form) and wait.action == STOP:
             cancel_run(principal, run)
@@ -138,54 +171,11 @@ def answer_with_message(
     )
     for wait in rows:
         name = find_reply_field(wait.form or {})
-        if name is not None:
+        if name is not None and permissions.may_answer_question(principal, wait):
             answer_wait(principal, wait.run, wait_id=wait.pk, values={name: message})
             runs = Run.objects.visible_to(principal)
             return runs.select_related("conversation", "version").get(pk=wait.run_id)
     return None
-
-
-def make_link_token(principal: Principal, wait: RunWait) -> str:
-    """Return the token of the link with which anybody may answer this question.
-
-    Raises NotFound for an uncertain step, about which only those decide who may stop the run.
-    """
-    permissions.check_answer(principal, wait.run)
-    if is_uncertain(wait.form):
-        raise NotFound
-    return sign_wait(wait.team_id, wait.pk)
-
-
-def find_linked_wait(token: str) -> RunWait:
-    """Return the question of a link, open or not. Raises NotFound for a token that this server has not signed."""
-    try:
-        team_id, wait_id = read_signed_wait(token)
-    except signing.BadSignature:
-        raise NotFound from None
-    with tenant([team_id]):
-        wait = RunWait.objects.unscoped().filter(pk=wait_id, form__isnull=False).first()
-        if wait is None or is_uncertain(wait.form):
-            raise NotFound
-        if not Run.objects.unscoped().filter(pk=wait.run_id).exists():
-            raise NotFound
-        wait.run = Run.objects.unscoped().get(pk=wait.run_id)
-    return wait
-
-
-def answer_linked_wait(token: str, *, values: Mapping[str, Json], action: str = "") -> RunWait:
-    """Answer the question of a link. Raises as ``answer_wait`` does."""
-    found = find_linked_wait(token)
-    with tenant([found.team_id]):
-        wait = _answer(found.run_id, found.pk, values, action, BY_LINK)
-        audit.record(
-            team_id=wait.team_id,
-            actor=BY_LINK,
-            actor_kind="system",
-            action="run.answered",
-            subject=f"run:{wait.run_id}",
-            detail=_describe_answer(wait),
-        )
-    return wait
 
 
 def _check_outputs(run: Run, wait: RunWait) -> None:
@@ -213,7 +203,7 @@ def _check_names(node: NodeSpec, outputs: Mapping[str, Json]) -> None:
         )
 
 
-def _describe_answer(wait: RunWait) -> dict[str, Json]:
+def describe_answer(wait: RunWait) -> dict[str, Json]:
     """Return what the audit trail says about an answer: of an approval also the reason that the person gave."""
     detail: dict[str, Json] = {"node": wait.node_key, "chosen": wait.action}
     form = wait.form or {}
@@ -236,23 +226,42 @@ def _match_open() -> Q:
     return Q(form__isnull=False, answered_at__isnull=True) & is_in_time
 
 
-def _answer(
+def _find_wait(run_id: UUID, wait_id: UUID) -> RunWait:
+    rows = RunWait.objects.unscoped().filter(run_id=run_id, pk=wait_id, form__isnull=False)
+    wait = rows.select_related("run").first()
+    if wait is None:
+        raise NotFound
+    return wait
+
+
+def store_answer(
     run_id: UUID, wait_id: UUID, values: Mapping[str, Json], action: str, actor: str
 ) -> RunWait:
     """Store an answer. The caller has checked that the actor may give it, and holds the transaction."""
     # The run is locked first, as by the worker that pauses it: it sees the answer, or this sees the pause.
     run = Run.objects.unscoped().select_for_update(of=("self",)).filter(pk=run_id).first()
-    wait = RunWait.objects.unscoped().filter(run_id=run_id, pk=wait_id, form__isnull=False).first()
-    if run is None or wait is None:
+    if run is None:
         raise NotFound
-    if not is_open(wait, run):
-        raise WaitClosed(was_answered=wait.answered_at is not None and not wait.is_timed_out)
+    wait = _find_wait(run_id, wait_id)
+    if not is_open(wait, run) or run.workflow.is_archived:
+        raise _build_refusal(wait, actor)
     wait.values, wait.action = check_answer(wait.form or {}, values, action)
     wait.answered_by, wait.answered_at = actor, timezone.now()
-    wait.save(update_fields=["values", "action", "answered_by", "answered_at"])
+    wait.remind_at = wait.escalate_at = None
+    wait.save(
+        update_fields=["values", "action", "answered_by", "answered_at", "remind_at", "escalate_at"]
+    )
     _continue(run)
     wait.run = run
     return wait
+
+
+def _build_refusal(wait: RunWait, actor: str) -> WaitClosed:
+    """Return why the question takes no answer. Who has an account hears who was faster."""
+    was_answered = wait.answered_at is not None and not wait.is_timed_out
+    if not was_answered or actor == BY_LINK or actor.startswith(EMAIL):
+        return WaitClosed(was_answered=was_answered)
+    return WaitClosed(was_answered=True, answered_by=name_answerers([wait])[wait.answered_by])
 
 
 def _continue(run: Run) -> None:

@@ -1,7 +1,7 @@
 """What happens to a run of a visitor: its events, its questions, its end, and the visitor's feedback."""
 
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
@@ -12,7 +12,7 @@ from django.views.decorators.http import require_safe
 
 from accounts.errors import NotFound
 from accounts.tenancy import tenant
-from workflows import selectors, sse
+from workflows import permissions, selectors, sse
 from workflows.engine.errors import InputRejected
 from workflows.engine.language.document import Json
 from workflows.errors import WaitClosed
@@ -211,4 +211,6 @@ def _find_run(visit: Visit, run_id: UUID) -> Run:
 
 def _build_question(visit: Visit, run: Run, wait: RunWait, **submission: object) -> Question:
     url = PublicChatUrls(visit).get("answer", run.pk, wait.pk)
-    return build_question(run, wait, url, **submission)  # type: ignore[arg-type]
+    is_asked = permissions.may_answer_question(visit.principal, wait)
+    given: Any = submission  # Any: the keywords of ``build_question``
+    return build_question(run, wait, url, is_asked=is_asked, shows_names=False, **given)

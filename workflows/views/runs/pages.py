@@ -55,7 +55,7 @@ from workflows.views.runs.detail import build_run_context
 from workflows.views.runs.options import start_run_from_form
 from workflows.views.runs.refusals import describe_refusal, render_refusal
 from workflows.views.runs.undo import find_undone_change
-from workflows.views.waits.pages import list_decisions, list_questions
+from workflows.views.waits.pages import build_questions_context, list_decisions
 
 
 MAX_NUMBER: Final = 1e12
@@ -164,7 +164,7 @@ def detail(request: HttpRequest, run_id: UUID) -> HttpResponse:
     context = build_run_context(principal, run)
     context["parent_run"] = selectors.find_parent(principal, run)
     context["child_runs"] = selectors.list_children(principal, [run])
-    context["questions"] = list_questions(request, run)
+    context |= build_questions_context(request, run)
     context["decisions"] = list_decisions(principal, run)
     context["questions_query"] = "?head"
     context["undone"] = find_undone_change(principal, request.GET.get("undone", ""))

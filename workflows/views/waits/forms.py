@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from django.utils.safestring import SafeString
@@ -25,6 +26,7 @@ from workflows.engine.runtime.waits import (
 )
 from workflows.forms import CONTROLS, InputField
 from workflows.models import Run, RunWait, StepIntent
+from workflows.services.questions.people import describe_asked, name_answerers
 from workflows.services.runs import waits
 from workflows.templatetags.markdown_text import render_markdown
 from workflows.templatetags.problems import describe_problem
@@ -80,6 +82,10 @@ class Question:
     tool: str = ""
     arguments: str = ""
     answers: Sequence[tuple[str, str]] = field(default=())
+    is_asked: bool = True  # whether the reader may answer
+    asked: Sequence[str] = field(
+        default=()
+    )  # the names of those who may, unless they are the run's own people
     lost_call: StepIntent | None = None  # of an uncertain step
 
     @property
@@ -94,6 +100,26 @@ class Question:
     @property
     def node(self) -> str:
         return str((self.wait.form or {}).get("node") or self.wait.node_key)
+
+
+@dataclass(frozen=True, slots=True)
+class InboxRow:
+    """A question with what its reader may know of its run: who started it, and perhaps the run itself."""
+
+    run: Run
+    question: Question
+    can_view_run: bool
+    asker: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """Tells on the run's page who answered a question, when, and with which button."""
+
+    node: str
+    name: str
+    at: datetime | None
+    action: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +142,8 @@ class Exchange:
     @property
     def is_for_visitor(self) -> bool:
         """Return whether a visitor of a public page may answer. Calls of tools and lost steps concern the team."""
-        return not (self.question.is_approval or self.question.is_uncertain)
+        is_for_team = self.question.is_approval or self.question.is_uncertain
+        return self.question.is_asked and not is_for_team
 
 
 def build_exchange(question: Question) -> Exchange:
@@ -127,13 +154,27 @@ def build_exchange(question: Question) -> Exchange:
         question,
         text="\n\n".join(piece.text for piece in question.pieces if piece.text),
         answer=", ".join(answers) if is_answered else "",
-        is_card=not is_answered and find_reply_field(form) is None,
+        is_card=not is_answered and (not question.is_asked or find_reply_field(form) is None),
     )
 
 
 def build_decision(wait: RunWait) -> Decision:
     node = str((wait.form or {}).get("node") or wait.node_key)
     return Decision(node, _describe_actions(UNCERTAIN).get(wait.action, wait.action))
+
+
+def list_answered(waits_of_run: Sequence[RunWait], titles: Mapping[str, str]) -> list[Answered]:
+    """Return who answered these questions. ``titles`` are those of the nodes."""
+    names = name_answerers(waits_of_run)
+    return [
+        Answered(
+            str((wait.form or {}).get("node") or titles.get(wait.node_key) or wait.node_key),
+            names.get(wait.answered_by, ""),
+            wait.answered_at,
+            _list_titles(wait.form or {}).get(wait.action, ""),
+        )
+        for wait in waits_of_run
+    ]
 
 
 def build_question(
@@ -143,8 +184,13 @@ def build_question(
     *,
     submitted: Mapping[str, str] | None = None,
     rejected: InputRejected | None = None,
+    is_asked: bool = True,
+    shows_names: bool = True,
 ) -> Question:
-    """Return the form of a question, with what was submitted and why it was rejected."""
+    """Return the form of a question, with what was submitted and why it was rejected.
+
+    ``shows_names``: whether its reader learns who answered it, or whom else it asks.
+    """
     form = wait.form or {}
     errors = (
         {p.field: describe_problem(p) for p in rejected.problems if p.field} if rejected else {}
@@ -156,11 +202,15 @@ def build_question(
         url=url,
         pieces=tuple(_iter_pieces(str(form.get("content", "")), fields)),
         buttons=_build_buttons(form),
-        outcome="" if waits.is_open(wait, run) else _describe_outcome(run, wait),
+        outcome=""
+        if waits.is_open(wait, run)
+        else _describe_outcome(run, wait, shows_names=shows_names),
         error=" ".join(other_errors),
         tool=str(form.get("tool") or ""),
         arguments=format_value(form["arguments"]) if form.get("arguments") is not None else "",
         answers=_list_answers(wait),
+        is_asked=is_asked,
+        asked=describe_asked(wait) if shows_names and not is_asked else (),
         lost_call=waits.find_lost_call(wait) if is_uncertain(form) else None,
     )
 
@@ -270,17 +320,24 @@ def _describe_actions(form_type: str) -> dict[str, str]:
     return {}
 
 
+def _list_titles(form: Mapping[str, Any]) -> dict[str, str]:
+    return {**list_actions(form), **_describe_actions(str(form.get("type")))}
+
+
 def _list_answers(wait: RunWait) -> tuple[tuple[str, str], ...]:
     form = wait.form or {}
-    titles = {**list_actions(form), **_describe_actions(str(form.get("type")))}
+    titles = _list_titles(form)
     values = [(name, format_value(value)) for name, value in (wait.values or {}).items()]
     button = [(pgettext("to-do", "Answer"), titles[wait.action])] if wait.action in titles else []
     return (*button, *values)
 
 
-def _describe_outcome(run: Run, wait: RunWait) -> str:
+def _describe_outcome(run: Run, wait: RunWait, *, shows_names: bool) -> str:
     if wait.answered_at is not None and not wait.is_timed_out:
-        return _("This has been answered.")
+        name = name_answerers([wait]).get(wait.answered_by, "") if shows_names else ""
+        if not name:
+            return _("This has been answered.")
+        return _("Answered by %(name)s.") % {"name": name}
     if run.has_ended:
         return _("The run has ended, so no answer is needed any more.")
     return _("The time to answer is over.")

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BeforeValidator
 from pydantic import Field as Bounded
 
+from workflows.engine.answerers import Answerer, build_keys, find_incomplete_rows
 from workflows.engine.appearance import Data, HandleLabel, iter_objects
 from workflows.engine.configuration import ConfigPart, Field, NodeConfig, Widget
 from workflows.engine.kinds import Execution, NodeContext, NodeKind, NodeResult, Output
@@ -18,7 +19,7 @@ from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.problems import Problem, build_warning
 from workflows.engine.language.templating import Template
 from workflows.engine.language.variables import VariablePool
-from workflows.engine.runtime.waits import BY_LINK, Answer, Wait
+from workflows.engine.runtime.waits import BY_LINK, Answer, Wait, is_from_outside
 from workflows.engine.text_rendering import as_markdown, as_text
 from workflows.engine.texts import Phrase, Text, gettext_noop
 
@@ -29,6 +30,8 @@ _SENT_HANDLE: Final = "source"
 # In the body of a mail, the place of the link to the form.
 URL_PLACE: Final = "{{#url#}}"
 MAX_ADDRESSES: Final = 20
+MAX_ANSWERERS: Final = 50
+MIN_NOTICE: Final = 60  # seconds from a question to its reminder
 _PLACE: Final = re.compile(r"\{\{#\$output\.([A-Za-z_][A-Za-z0-9_]{0,29})#\}\}")
 _IDENTIFIER: Final = r"^[A-Za-z_][A-Za-z0-9_]*$"
 _HOURS: Final = {"hour": 1, "day": 24}
@@ -79,6 +82,11 @@ class UserAction(ConfigPart):
 
 
 class HumanInputConfig(NodeConfig):
+    answerers: tuple[Answerer, ...] = Bounded(default=(), max_length=MAX_ANSWERERS)
+    # Seconds after which nobody has answered; None for never.
+    remind_after: float | None = Bounded(default=None, ge=MIN_NOTICE)
+    escalate_after: float | None = Bounded(default=None, ge=MIN_NOTICE)
+    escalate_to: tuple[Answerer, ...] = Bounded(default=(), max_length=MAX_ANSWERERS)
     delivery_methods: tuple[dict[str, Any], ...] = ()
     form_content: str = ""
     inputs: tuple[FormInput, ...] = ()
@@ -127,15 +135,24 @@ class HumanInput(NodeKind[HumanInputConfig, Prepared]):
               default=_NEW_ACTIONS,
               example=[{"id": "send", "title": "Send", "button_style": "primary"},
                        {"id": "discard", "title": "Discard", "button_style": "default"}]),
+        Field("answerers", gettext_noop("Who answers"), Widget.ANSWERERS, default=[],
+              help=gettext_noop("The question is in the inbox of these people, and mailed to them. Without a row, whoever runs "
+                                "the workflow answers, or anybody to whom they give the link."),
+              example=[{"type": "role", "value": "admin"}]),
         Field("timeout", gettext_noop("Time to answer"), Widget.NUMBER, default=36, low=0,
               help=gettext_noop("After this time, the run continues at the Timeout branch.")),
         Field("timeout_unit", gettext_noop("Unit"), Widget.CHOICE, default="hour",
               choices=(("hour", gettext_noop("Hours")), ("day", gettext_noop("Days")))),
-        Field("delivery_methods", gettext_noop("Delivery"), Widget.OBJECT, default=[],
-              help=gettext_noop("The form is on the page “Inbox”. With “email”, its link is mailed, too."),
+        Field("delivery_methods", gettext_noop("Delivery"), Widget.DELIVERIES, default=[],
+              help=gettext_noop("The form is on the page “Inbox”. With “Email”, its link is mailed, too."),
               example=[{"type": "email", "enabled": True, "config": {
                   "recipients": {"items": [{"type": "external", "email": "desk@example.com"}]},
                   "subject": "A decision is needed", "body": "{{#url#}}"}}]),
+        Field("remind_after", gettext_noop("Remind after"), Widget.DURATION, low=MIN_NOTICE, is_advanced=True,
+              help=gettext_noop("Mails the question once more if nobody has answered by then.")),
+        Field("escalate_after", gettext_noop("Escalate after"), Widget.DURATION, low=MIN_NOTICE, is_advanced=True,
+              help=gettext_noop("From then on, the people below may answer, too, and are told.")),
+        Field("escalate_to", gettext_noop("Escalate to"), Widget.ANSWERERS, default=[], is_advanced=True),
     )  # fmt: skip
 
     def summarize(self, data: Data) -> Iterable[Text]:
@@ -165,6 +182,9 @@ class HumanInput(NodeKind[HumanInputConfig, Prepared]):
         ids = [action.id for action in config.user_actions]
         problems += _list_repeats(spec, "field", "inputs", "output_variable_name", names)
         problems += _list_repeats(spec, "button", "user_actions", "id", ids)
+        problems += find_incomplete_rows(config.answerers, spec.id, "answerers")
+        problems += find_incomplete_rows(config.escalate_to, spec.id, "escalate_to")
+        problems += _find_late_notices(spec.id, config)
         problems += [
             build_warning(
                 "form.no_field",
@@ -219,11 +239,12 @@ class HumanInput(NodeKind[HumanInputConfig, Prepared]):
                 for method in config.delivery_methods
                 if method.get("enabled", True)
             ],
+            **_build_notices(config),
         }
         ctx.record_inputs({"form_content": form["content"]})
         due_at = ctx.ports.clock.now().timestamp() + config.seconds
         answer = ctx.wait_for(Wait(form, due_at, is_duration=True))
-        if answer.answered_by == BY_LINK:
+        if is_from_outside(answer):
             ctx.record_untrusted_keys([BY_LINK])  # anybody may have written it
         return _build_result(prepared, form, texts, answer)
 
@@ -251,6 +272,29 @@ def _build_result(
         "__rendered_content": "".join(_interleave(texts, rendered_values)),
     }
     return NodeResult(outputs, handle=handle)
+
+
+def _build_notices(config: HumanInputConfig) -> dict[str, Json]:
+    """Return the parts of a form that say whom it is for, and what happens while nobody answers."""
+    parts: dict[str, Json] = {
+        "answerers": build_keys(config.answerers),
+        "remind_after": config.remind_after,
+    }
+    if config.escalate_after is not None and (keys := build_keys(config.escalate_to)):
+        parts |= {"escalate_after": config.escalate_after, "escalate_to": keys}
+    return {name: value for name, value in parts.items() if value}
+
+
+def _find_late_notices(node_id: str, config: HumanInputConfig) -> Iterator[Problem]:
+    """Yield a warning for what would happen after the time to answer only, and for an escalation to nobody."""
+    for field in ("remind_after", "escalate_after"):
+        after = getattr(config, field)
+        if after is not None and after >= config.seconds:
+            message = "This is after the time to answer, so it never happens"
+            yield build_warning("form.too_late", message, node_id, field)
+    if config.escalate_after is not None and not build_keys(config.escalate_to):
+        message = "Nobody is chosen to whom the question is escalated"
+        yield build_warning("form.escalates_to_nobody", message, node_id, "escalate_to")
 
 
 def list_mail_addresses(deliveries: Iterable[Mapping[str, Json]]) -> tuple[str, ...]:

@@ -433,6 +433,14 @@ WIDGET_STYLES: Final[Mapping[Widget, WidgetStyle]] = {
     Widget.ACTIONS: WidgetStyle(
         "lists/_actions", {"id": "", "title": "", "button_style": "default"}, is_list=True
     ),
+    Widget.ANSWERERS: WidgetStyle(
+        "variables/_answerers", {"type": "member", "value": ""}, is_list=True
+    ),
+    Widget.DELIVERIES: WidgetStyle(
+        "variables/_deliveries",
+        {"type": "email", "enabled": True, "config": {"recipients": {"items": []}}},
+        is_list=True,
+    ),
     Widget.OUTPUTS: WidgetStyle(
         "variables/_outputs", {"variable": "", "value_selector": _BLANK_SELECTOR}, is_list=True
     ),

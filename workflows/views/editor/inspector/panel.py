@@ -37,6 +37,7 @@ from workflows.execution.kinds import load_kinds
 from workflows.llm.config import DEFAULT, OFFLINE, normalize_name
 from workflows.models import Workflow
 from workflows.services.editor.knowledge_problems import find_knowledge_problems
+from workflows.services.editor.people_problems import find_people_problems
 from workflows.services.model_prices import find_price_problems
 from workflows.services.models.mappings import (
     find_model_problems,
@@ -53,6 +54,7 @@ from workflows.views.editor.inspector import fields as form_fields
 from workflows.views.editor.inspector.agents import build_agent_choices
 from workflows.views.editor.inspector.callable_workflows import build_picker_context
 from workflows.views.editor.inspector.knowledge import KNOWLEDGE_KINDS, build_knowledge_context
+from workflows.views.editor.inspector.people import PEOPLE_KINDS, build_people_context
 from workflows.views.editor.inspector.placeholder import build_placeholder_context
 from workflows.views.editor.inspector.policy import DESCRIPTION, build_policy_controls
 from workflows.views.editor.inspector.tool_node import build_tool_context
@@ -95,6 +97,7 @@ def node(request: HttpRequest, workflow_id: UUID, node_key: str) -> HttpResponse
         *find_model_problems(models, own),
         *find_price_problems(models, own),
         *find_knowledge_problems(workflow.team_id, models, own),
+        *find_people_problems(workflow.team_id, own),
     ]
     context = {
         **_build_node_context(document, spec, workflow.revision, team_problems),
@@ -106,6 +109,7 @@ def node(request: HttpRequest, workflow_id: UUID, node_key: str) -> HttpResponse
         **(build_agent_choices(principal, workflow) if spec.kind == Agent.name else {}),
         **(build_tool_context(principal, workflow, spec) if spec.kind == ToolNode.name else {}),
         **(build_knowledge_context(principal, workflow) if spec.kind in KNOWLEDGE_KINDS else {}),
+        **(build_people_context(principal, workflow, spec) if spec.kind in PEOPLE_KINDS else {}),
         **(build_placeholder_context(workflow, spec) if spec.kind not in load_kinds() else {}),
         "can_edit": permissions.may_edit(principal, workflow),
         **(build_picker_context(principal, workflow, spec) if spec.kind == SUB_WORKFLOW else {}),

@@ -6,7 +6,7 @@ from workflows.engine.kinds import NodeContext
 from workflows.engine.language.document import Json
 from workflows.engine.nodes.agent.agent_config import AgentConfig
 from workflows.engine.nodes.agent.tool_use.toolbox import describe_call
-from workflows.engine.runtime.waits import BY_LINK, Wait
+from workflows.engine.runtime.waits import Wait, is_from_outside
 
 
 ALLOW: Final = "allow"
@@ -39,7 +39,7 @@ def ask_for_approval(
         reason = f" The reason: “{reason_text}”." if reason_text else ""
         raise Refused(
             f"A person refused this call.{reason} Go on without it.",
-            is_untrusted=bool(reason_text) and answer.answered_by == BY_LINK,
+            is_untrusted=bool(reason_text) and is_from_outside(answer),
         )
 
 

@@ -1,0 +1,53 @@
+"""Questions of a document that ask people who are not in the team, as in a document of another installation."""
+
+from collections.abc import Iterator
+from uuid import UUID
+
+from pydantic import ValidationError
+
+from accounts.models import Membership, TeamGroup
+from workflows.engine.answerers import Answerer
+from workflows.engine.language.document import Document, NodeSpec
+from workflows.engine.language.problems import Problem, build_warning
+from workflows.engine.nodes.control.human_input import HumanInput, HumanInputConfig
+
+
+_MESSAGES = {
+    "member": "This is not a member of this team, so nobody is asked",
+    "group": "This is not a group of this team, so nobody is asked",
+}
+
+
+def find_people_problems(team_id: UUID, document: Document) -> Iterator[Problem]:
+    """Yield a warning for each row that names nobody of the team. The tenant is open."""
+    rows = [
+        (node.id, f"{field}.{index}.value", row)
+        for node in document.nodes
+        if node.kind == HumanInput.name
+        for field, answerers in _list_answerers(node).items()
+        for index, row in enumerate(answerers)
+        if row.type in _MESSAGES and row.value
+    ]
+    if not rows:
+        return
+    known = _list_known(team_id)
+    for node_id, field, row in rows:
+        if row.value not in known[row.type]:
+            yield build_warning("answerer.unknown", _MESSAGES[row.type], node_id, field)
+
+
+def _list_known(team_id: UUID) -> dict[str, set[str]]:
+    members = Membership.objects.unscoped().filter(team_id=team_id)
+    groups = TeamGroup.objects.unscoped().filter(team_id=team_id)
+    return {
+        "member": {str(pk) for pk in members.values_list("user_id", flat=True)},
+        "group": {str(pk) for pk in groups.values_list("pk", flat=True)},
+    }
+
+
+def _list_answerers(node: NodeSpec) -> dict[str, tuple[Answerer, ...]]:
+    try:
+        config = HumanInputConfig.model_validate(dict(node.data))
+    except ValidationError:
+        return {}  # an incomplete draft
+    return {"answerers": config.answerers, "escalate_to": config.escalate_to}

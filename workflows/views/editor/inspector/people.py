@@ -1,0 +1,49 @@
+"""The choices in the form of a node that asks people: the members, the groups and the roles of the team."""
+
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from accounts import selectors
+from accounts.models import Role
+from accounts.principals import Principal
+from workflows.engine.answerers import TYPES
+from workflows.engine.language.document import Json, NodeSpec
+from workflows.engine.nodes.control.human_input import HumanInput
+from workflows.models import Workflow
+from workflows.services.questions.people import describe_role
+from workflows.views.phrases import translate_text
+
+
+PEOPLE_KINDS = frozenset({HumanInput.name})
+_FIELDS = ("answerers", "escalate_to")
+
+
+def build_people_context(
+    principal: Principal, workflow: Workflow, spec: NodeSpec
+) -> dict[str, Any]:
+    """Build the context of *Who answers*. Stored values of people who are not in the team stay as choices."""
+    team = selectors.find_team(principal, "team.view", workflow.team_id)
+    members = selectors.list_members(principal, team)
+    choices: dict[str, list[tuple[str, str]]] = {
+        "member": sorted(
+            ((str(member.user_id), str(member.user)) for member in members),
+            key=lambda choice: choice[1].casefold(),
+        ),
+        "group": [(str(pk), name) for pk, name in selectors.list_group_choices(principal, team)],
+        "role": [(role.value, describe_role(role)) for role in reversed(Role)],
+    }
+    for kind, value in _list_stored(spec):
+        if value and value not in dict(choices.get(kind, ())):
+            choices.setdefault(kind, []).append((value, _("Not in this team")))
+    return {
+        "answerer_types": [(name, translate_text(label)) for name, label in TYPES],
+        "people_choices": choices,
+    }
+
+
+def _list_stored(spec: NodeSpec) -> list[tuple[str, str]]:
+    rows: list[Json] = [row for field in _FIELDS for row in spec.data.get(field) or ()]
+    return [
+        (str(row.get("type")), str(row.get("value") or "")) for row in rows if isinstance(row, dict)
+    ]
