@@ -205,3 +205,103 @@ def test_addresses_are_bounded():
     many = [f"a{number}@example.com" for number in range(50)]
 
     assert len(list_mail_addresses([{"type": "email", "config": {"recipients": many}}])) == 20
+
+
+def make_question(person: Person, *keys: str, **form: Any) -> RunWait:
+    wait = make_wait(person, *form.pop("deliveries", ()))
+    with tenant([person.team.pk]):
+        RunWait.objects.unscoped().filter(pk=wait.pk).update(answerers=[*keys])
+    return wait
+
+
+def test_members_who_are_asked_get_the_address_of_the_question_in_their_language(cast):
+    cast.vic.user.locale = "zh-hans"
+    cast.vic.user.save()
+    wait = make_question(cast.bob, f"user:{cast.vic.user.pk}", "role:admin", "runner")
+
+    mail_questions(wait.team_id, wait.run_id)
+
+    sent = {message.to[0]: message for message in mail.outbox}
+    assert set(sent) == {person.user.email for person in (cast.vic, cast.ada, cast.alice)}
+    assert sent[cast.ada.user.email].subject == "Your answer is needed: Echo"
+    assert "Your answer" not in sent[cast.vic.user.email].subject
+    for message in mail.outbox:
+        assert str(message.body).endswith(f"\n\nhttps://flow.example.com/waiting/{wait.pk}/")
+
+
+def test_each_address_has_a_link_of_its_own_and_learns_no_name_of_the_workflow(client, cast):
+    wait = make_question(cast.bob, "email:boss@example.com", deliveries=[MAIL])
+
+    mail_questions(wait.team_id, wait.run_id)
+
+    links = {
+        message.to[0]: re.search(r"https://flow\.example\.com(/answer/\S+)", str(message.body))[1]
+        for message in mail.outbox
+    }
+    assert set(links) == {"desk@example.com", "boss@example.com"}
+    assert len(set(links.values())) == 2
+    assert not any("Echo" in f"{message.subject} {message.body}" for message in mail.outbox)
+    client.post(links["desk@example.com"], {})
+    with tenant([wait.team_id]):
+        assert RunWait.objects.unscoped().get(pk=wait.pk).answered_by == "email:desk@example.com"
+
+
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
+        (["runner", "link"], False),
+        (["user:7"], True),
+        (["runner", "email:a@example.com"], True),
+        ([], False),
+    ],
+)
+def test_pause_has_mail_if_its_question_asks_people(keys, expected):
+    assert has_mail([{"type": "form", "answerers": keys}]) is expected
+
+
+def test_people_who_are_not_in_the_team_are_a_problem(cast):
+    strangers = [
+        {"type": "member", "value": str(cast.carol.user.pk)},
+        {"type": "group", "value": "nobody"},
+        {"type": "member", "value": str(cast.vic.user.pk)},
+        {"type": "role", "value": "admin"},
+    ]
+    ask = {
+        "type": "human-input",
+        "title": "Ask",
+        "form_content": "Well?",
+        "answerers": strangers,
+        "escalate_after": 60,
+        "escalate_to": strangers[:1],
+    }
+    source = {"version": "0.1.0", "nodes": [{"id": "ask", "data": ask}], "edges": []}
+    workflow = importing.import_document(
+        cast.bob.principal, team_id=cast.team_a.pk, source=source, name="Asks"
+    ).workflow
+
+    with tenant([cast.team_a.pk]):
+        problems = list_problems(workflow, load_draft(workflow))
+
+    assert [(p.code, p.field) for p in problems if p.code.startswith("answerer.")] == [
+        ("answerer.unknown", "answerers.0.value"),
+        ("answerer.unknown", "answerers.1.value"),
+        ("answerer.unknown", "escalate_to.0.value"),
+    ]
+
+
+def test_address_that_can_not_be_mailed_is_a_problem(alice, settings):
+    settings.EMAIL_BACKEND = CONSOLE
+    ask = {
+        "type": "human-input",
+        "title": "Ask",
+        "form_content": "Well?",
+        "answerers": [{"type": "email", "value": "boss@example.com"}],
+    }
+    source = {"version": "0.1.0", "nodes": [{"id": "ask", "data": ask}], "edges": []}
+    workflow = importing.import_document(
+        alice.principal, team_id=alice.team.pk, source=source, name="Asks"
+    ).workflow
+
+    found = [p for p in list_problems(workflow, load_draft(workflow)) if p.code.startswith("mail.")]
+
+    assert [(p.code, p.field) for p in found] == [("mail.not_configured", "answerers")]

@@ -96,7 +96,7 @@ def _build_question_mails(
     known = {user.email for user in members}
     return [
         *(_build_member_mail(wait, user, name, notice) for user in members),
-        *(_build_address_mail(wait, each, name, notice) for each in addresses if each not in known),
+        *(_build_address_mail(wait, each, notice) for each in addresses if each not in known),
     ]
 
 
@@ -104,23 +104,23 @@ def _build_member_mail(wait: RunWait, user: User, workflow: str, notice: Notice)
     """Return the mail to a member, who signs in to answer."""
     with override(user.locale or settings.LANGUAGE_CODE):
         url = build_public_url("workflows:question", wait.pk)
-        return Mail(user.email, *_write_mail(wait, workflow, notice, url))
+        subject = _("Your answer is needed: %(workflow)s") % {"workflow": workflow}
+        return Mail(user.email, *_write_mail(wait, subject, notice, url))
 
 
-def _build_address_mail(wait: RunWait, address: str, workflow: str, notice: Notice) -> Mail:
-    """Return the mail to somebody without an account. Its link is theirs alone."""
+def _build_address_mail(wait: RunWait, address: str, notice: Notice) -> Mail:
+    """Return the mail to somebody without an account. Its link is theirs alone, and it says nothing but the question."""
     token = sign_wait(wait.team_id, wait.pk, address)
     url = build_public_url("workflows:answer", token)
-    return Mail(address, *_write_mail(wait, workflow, notice, url))
+    return Mail(address, *_write_mail(wait, _("Your answer is needed"), notice, url))
 
 
-def _write_mail(wait: RunWait, workflow: str, notice: Notice, url: str) -> tuple[str, str]:
-    """Return the subject and the text of a mail: those of the node's delivery, or else its message."""
+def _write_mail(wait: RunWait, subject: str, notice: Notice, url: str) -> tuple[str, str]:
+    """Return the subject and the text of a mail: those of the node's delivery, or else the given one and the message."""
     form = wait.form or {}
     methods = form.get("deliveries") or ()
     config: Mapping[str, Any] = next((m["config"] for m in methods if list_mail_addresses([m])), {})
-    subject = str(config.get("subject") or "")
-    subject = subject or _("Your answer is needed: %(workflow)s") % {"workflow": workflow}
+    subject = str(config.get("subject") or subject)
     body = str(config.get("body") or "") or _PLACE.sub("", str(form.get("content") or ""))
     body = body[:MAX_BODY]
     if URL_PLACE not in body:

@@ -6,6 +6,7 @@ from uuid import UUID
 from pydantic import ValidationError
 
 from accounts.models import Membership, TeamGroup
+from accounts.tenancy import tenant
 from workflows.engine.answerers import Answerer
 from workflows.engine.language.document import Document, NodeSpec
 from workflows.engine.language.problems import Problem, build_warning
@@ -19,7 +20,7 @@ _MESSAGES = {
 
 
 def find_people_problems(team_id: UUID, document: Document) -> Iterator[Problem]:
-    """Yield a warning for each row that names nobody of the team. The tenant is open."""
+    """Yield a warning for each row that names nobody of the team."""
     rows = [
         (node.id, f"{field}.{index}.value", row)
         for node in document.nodes
@@ -37,12 +38,13 @@ def find_people_problems(team_id: UUID, document: Document) -> Iterator[Problem]
 
 
 def _list_known(team_id: UUID) -> dict[str, set[str]]:
-    members = Membership.objects.unscoped().filter(team_id=team_id)
-    groups = TeamGroup.objects.unscoped().filter(team_id=team_id)
-    return {
-        "member": {str(pk) for pk in members.values_list("user_id", flat=True)},
-        "group": {str(pk) for pk in groups.values_list("pk", flat=True)},
-    }
+    with tenant([team_id]):
+        members = Membership.objects.unscoped().filter(team_id=team_id)
+        groups = TeamGroup.objects.unscoped().filter(team_id=team_id)
+        return {
+            "member": {str(pk) for pk in members.values_list("user_id", flat=True)},
+            "group": {str(pk) for pk in groups.values_list("pk", flat=True)},
+        }
 
 
 def _list_answerers(node: NodeSpec) -> dict[str, tuple[Answerer, ...]]:

@@ -107,18 +107,18 @@ def test_answer_from_outside_is_untrusted(answered_by: str) -> None:
     _paused, by_link = run(Answer({"comment": "x"}, "approve", answered_by))
     _paused, by_member = run(Answer({"comment": "x"}, "approve", "user:7"))
 
-    steps = [
-        next(step for step in result.steps if step.key.node_id == "ask")
+    inputs = [
+        next(step.inputs for step in result.steps if step.key.node_id == "ask")
         for result in (by_link, by_member)
     ]
-    assert [bool(step.writes.get(UNTRUSTED_KEYS)) for step in steps] == [True, False]
+    assert [UNTRUSTED_KEYS in step_inputs for step_inputs in inputs] == [True, False]
 
 
 @pytest.mark.parametrize("dialect", [Dialect.DIFY, Dialect.XWORKFLOW])
 def test_delivery_of_a_dify_document_is_kept_in_exports(dialect: Dialect) -> None:
     loaded = load_document(document(delivery_methods=DELIVERIES, answerers=ROWS)).document
 
-    exported = export_document(loaded, dialect, kinds=build_kinds()).data
+    exported = export_document(loaded, dialect, kinds=build_kinds()).text
     again = load_document(exported).document
 
     (ask,) = [node for node in again.nodes if node.id == "ask"]
