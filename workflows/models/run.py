@@ -280,7 +280,8 @@ class Run(Personal):
         if self.is_uncertain:
             return gettext("Uncertain: decide")
         if reason == "input":
-            return gettext("Waiting for you")
+            asks_others = bool((self.pause or {}).get("asks_others"))
+            return gettext("Waiting for an answer") if asks_others else gettext("Waiting for you")
         if reason == "child":
             return gettext("Waiting for another run")
         if reason == "time" and self.wake_at is not None:

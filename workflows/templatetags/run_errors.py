@@ -108,6 +108,7 @@ ERRORS = (
     _("The run exceeded its time limit."),
     _("The run exceeded one of its limits."),
     _("The run was stopped."),
+    _("The workflow was archived, so nobody answers its question any more."),
     # files and documents
     _(
         "%(name)s is an image, which has no text to take out; a model node with Images switched on can read it"

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 from uuid import UUID
 
+from workflows.engine.answerers import admits_runner
 from workflows.engine.kinds import Execution
 from workflows.engine.language.document import Document, Json
 from workflows.engine.language.plan import compile_plan
@@ -141,6 +142,7 @@ def build_pause(
         "inside": [format_step_name(key) for key in _list_enclosing_containers(document, keys)],
         "reason": reason,
         "uncertain": any(is_uncertain(each.wait.form) for each in result.open_waits),
+        "asks_others": _asks_others(result),
         # No call of this attempt or an earlier one is open any more, see execution_history.
         "settled": claim.attempt,
         "at": paused_at,
@@ -152,6 +154,12 @@ def build_pause(
     due = [each.wait.due_at for each in result.open_waits if each.wait.due_at is not None]
     until = min(due, default=None) if reason in ("input", "time") else None
     return RunPaused(nodes, reason, paused_at, until), state
+
+
+def _asks_others(result: RunResult) -> bool:
+    """Return whether the run waits for people, and none of its questions asks whoever runs it."""
+    forms = [each.wait.form for each in result.open_waits if each.wait.form is not None]
+    return bool(forms) and not any(admits_runner(form.get("answerers") or ()) for form in forms)
 
 
 def _get_first_mode(claim: Claim) -> str:

@@ -20,7 +20,7 @@ export function install(editor) {
 
 function describePause(reason, names, until) {
   if (reason === "step") return t("Next: {names}", { names });
-  if (reason === "input") return t("Waiting for you");
+  if (reason === "input") return t("Waiting for an answer");
   if (reason === "time") return t("Waits until {time}", { time: new Date(until * 1000).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" }) });
   return t("Paused before {names}", { names });
 }
