@@ -34,7 +34,7 @@ from workflows.execution.events.stream_events import StreamEvent
 from workflows.execution.journal.codec import parse_step_record
 from workflows.models import Run, RunPartial, Step
 from workflows.services.runs.shell import Operator, get_or_create_operator, queue_request
-from workflows.services.runs.waits import answer_wait
+from workflows.services.runs.waits import answer_as_operator
 
 
 START_TIMEOUT = 60.0  # seconds until a worker must be ready
@@ -197,7 +197,7 @@ def _waits_for_a_person(message: StreamEvent) -> bool:
 
 def _store_answer(operator: Operator, run: Run, wait_id: str, answer: Answer) -> None:
     with tenant([run.team_id]), suppress(WaitClosed):  # it may have been too late
-        answer_wait(
+        answer_as_operator(
             operator.principal,
             run,
             wait_id=UUID(wait_id),

@@ -138,16 +138,14 @@ def answer_wait(
     """
     with tenant([run.team_id]):
         permissions.check_answer_question(principal, _find_wait(run.pk, wait_id))
-        lock_parent(run)
-        wait = store_answer(run.pk, wait_id, values, action, principal.actor)
-        if is_uncertain(wait.form):
-            permissions.check_cancel(principal, run)
-            _check_outputs(run, wait)
-        detail = describe_answer(wait)
-        audit_lines.record(principal, run, "run.answered", **detail)
-        if is_uncertain(wait.form) and wait.action == STOP:
-            cancel_run(principal, run)
-    return wait
+        return _answer(principal, run, wait_id, values, action)
+
+
+def answer_as_operator(
+    principal: Principal, run: Run, *, wait_id: UUID, values: Mapping[str, Json], action: str = ""
+) -> RunWait:
+    """Answer a question of the principal's run at the terminal of the server, whomever else it asks."""
+    return _answer(principal, run, wait_id, values, action)
 
 
 def answer_with_message(
@@ -224,6 +222,22 @@ def is_open(wait: RunWait, run: Run, now: datetime | None = None) -> bool:
 def _match_open() -> Q:
     is_in_time = Q(due_at__isnull=True) | Q(due_at__gt=timezone.now())
     return Q(form__isnull=False, answered_at__isnull=True) & is_in_time
+
+
+def _answer(
+    principal: Principal, run: Run, wait_id: UUID, values: Mapping[str, Json], action: str
+) -> RunWait:
+    with tenant([run.team_id]):
+        lock_parent(run)
+        wait = store_answer(run.pk, wait_id, values, action, principal.actor)
+        if is_uncertain(wait.form):
+            permissions.check_cancel(principal, run)
+            _check_outputs(run, wait)
+        detail = describe_answer(wait)
+        audit_lines.record(principal, run, "run.answered", **detail)
+        if is_uncertain(wait.form) and wait.action == STOP:
+            cancel_run(principal, run)
+    return wait
 
 
 def _find_wait(run_id: UUID, wait_id: UUID) -> RunWait:
