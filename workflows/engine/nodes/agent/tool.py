@@ -143,7 +143,8 @@ class ToolNode(NodeKind[ToolConfig, Prepared]):
         if port is None:
             raise PortMissing("tools")
         tool = await _find(port, prepared.reference)
-        arguments = drop_blanks(arguments, tool.spec.parameters)
+        parameters = tool.spec.parameters
+        arguments = drop_blanks(fill_in(prepared.arguments, ctx.pool, parameters), parameters)
         if tool.needs_approval:
             _ask_for_approval(ctx, tool, arguments)
         result = await port.call(tool, arguments, idempotency_key=ctx.origin.idempotency_key)

@@ -23,6 +23,7 @@ from workflows.engine.language.templating import Template, list_references
 from workflows.engine.language.values import get_file_attribute
 from workflows.engine.nodes.http.request_builder import (
     SAFE_METHODS,
+    BuiltRequest,
     RequestContext,
     build_request,
 )
@@ -38,6 +39,7 @@ _SECRET_HEADERS: Final = frozenset(
 )
 _MASK: Final = "*" * 20
 _MAX_SHOWN_BYTES: Final = 20_000
+_REPAIRED: Final = "The JSON of the body was malformed and has been repaired: check what was sent"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,10 +128,11 @@ class HttpRequestNode(NodeKind[HttpConfig, Prepared]):
         if ctx.ports.http is None:
             raise PortMissing("http")
         context = RequestContext(ctx.pool, partial(_read_file, ctx.ports))
-        request = await build_request(prepared.config, context, ctx.origin.idempotency_key)
-        ctx.record_inputs(_describe_exchange(prepared, request, None))
+        built = await build_request(prepared.config, context, ctx.origin.idempotency_key)
+        request = built.request
+        ctx.record_inputs(_describe_exchange(prepared, built, None))
         response = await ctx.ports.http.send(request)
-        ctx.record_inputs(_describe_exchange(prepared, request, response))
+        ctx.record_inputs(_describe_exchange(prepared, built, response))
         if megabytes := find_exceeded_limit(response):
             raise NodeFailed("ResponseSizeError", f"The response is larger than {megabytes} MB")
         if prepared.fails_on_status and not 200 <= response.status < 300:
@@ -139,10 +142,10 @@ class HttpRequestNode(NodeKind[HttpConfig, Prepared]):
     async def preview_inputs(self, prepared: Prepared, ctx: NodeContext) -> dict[str, Json]:
         context = RequestContext(ctx.pool, _skip_content)
         try:
-            request = await build_request(prepared.config, context, ctx.origin.idempotency_key)
+            built = await build_request(prepared.config, context, ctx.origin.idempotency_key)
         except NodeFailed as fault:
             return {"request_error": fault.message}
-        return _describe_exchange(prepared, request, None)
+        return _describe_exchange(prepared, built, None)
 
 
 async def _read_file(ports: Ports, file: Mapping[str, Json]) -> bytes:
@@ -194,9 +197,10 @@ def _get_suffix(file: Mapping[str, Json]) -> str:
 
 
 def _describe_exchange(
-    prepared: Prepared, request: HttpRequest, response: HttpResponse | None
+    prepared: Prepared, built: BuiltRequest, response: HttpResponse | None
 ) -> dict[str, Json]:
     """Describe the request for display, with its secrets masked, and what the server received once it answered."""
+    request = built.request
     secret_headers = _list_secret_headers(prepared.config)
     description: dict[str, Json] = {
         "method": request.method,
@@ -214,6 +218,8 @@ def _describe_exchange(
         ]
     if (body := _describe_body(request)) is not None:
         description["body"] = body
+    if built.is_repaired:
+        description["body_note"] = _REPAIRED
     if response is not None and response.recorded_request is not None:
         description["sent"] = dict(response.recorded_request)
     return description

@@ -1,6 +1,6 @@
-"""Reads malformed JSON: with missing quotes, extra commas, comments or Python's constants.
+"""Reads JSON, also malformed JSON: with missing quotes, extra commas, comments or Python's constants.
 
-Only text that the standard library rejects is read here.
+Only text that the standard library rejects is repaired.
 The json-repair package (0.64) was tried instead and isn't used: it finds a value in any text, so that "just words"
 would be sent as "", it drops text behind the value, and 8,000 malicious characters take it nine seconds.
 """
@@ -11,6 +11,7 @@ from math import isinf
 from typing import Final
 
 from workflows.engine.language.document import Json
+from workflows.engine.nodes.http.marks import BEGIN
 
 
 _SPACE_OR_COMMENT: Final = re.compile(r"(?:\s+|//[^\n]*|#[^\n]*|/\*.*?\*/)+", re.DOTALL)
@@ -31,16 +32,45 @@ class NotJson(ValueError):
     """The text cannot be read as JSON."""
 
 
+class UnquotedText(str):
+    """A text that malformed JSON has outside quotes."""
+
+    __slots__ = ()
+
+
 def read_json(text: str) -> Json:
-    """Return the value in a text. Raises NotJson, also for numbers that are not finite."""
+    """Return the value in a text, which is repaired if need be. Raises NotJson, also for numbers that are not finite."""
+    try:
+        return load_json(text)
+    except NotJson:
+        return repair_json(text)
+
+
+def load_json(text: str) -> Json:
+    """Return the value in a text that is JSON. Line breaks inside strings are allowed. Raises NotJson."""
     try:
         return json.loads(
             text, strict=False, parse_constant=_reject_constant, parse_float=_parse_float
         )
-    except (ValueError, RecursionError):
-        pass
+    except NotJson:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise NotJson(str(error)) from None
+
+
+def repair_json(text: str, *, tells_unquoted: bool = False) -> Json:
+    """Return the value that the author of a malformed text meant. Raises NotJson.
+
+    With ``tells_unquoted``, texts that have no quotes around them are of the type UnquotedText.
+    """
+    text_type = UnquotedText if tells_unquoted else str
+    return _Reader(remove_fence(text), text_type).read_document()
+
+
+def remove_fence(text: str) -> str:
+    """Return the code in a Markdown block of code, and any other text as it is."""
     fenced = _FENCE.match(text)
-    return _Reader(fenced[1] if fenced else text).read_document()
+    return fenced[1] if fenced else text
 
 
 def _reject_constant(name: str) -> Json:
@@ -57,8 +87,9 @@ def _parse_float(literal: str) -> float:
 class _Reader:
     """Reads one value from a text that may be malformed, from its beginning to its end."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, unquoted_type: type[str]) -> None:
         self._text = text
+        self._unquoted_type = unquoted_type
         self._position = 0
         self._depth = 0
 
@@ -140,11 +171,13 @@ class _Reader:
 
     def _read_escape(self) -> str:
         character = self._text[self._position : self._position + 1]
+        if character == BEGIN:  # the backslash stands before a value
+            return "\\"
         self._position += 1
         if character != "u":
             return _ESCAPES.get(character, character)
-        code = self._text[self._position : self._position + 4]
-        self._position += 4
+        code = self._text[self._position : self._position + 4].partition(BEGIN)[0]
+        self._position += len(code)
         try:
             return json.loads(f'"\\u{code}"')  # type: ignore[no-any-return]
         except ValueError:
@@ -169,7 +202,7 @@ class _Reader:
             raise NotJson(literal)
         if self._depth == 0:
             raise NotJson(f"{literal[:40]!r} is no value")
-        return literal
+        return self._unquoted_type(literal)
 
 
 def _join_parts(parts: list[str]) -> str:

@@ -2,7 +2,7 @@
 
 import base64
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,7 +11,9 @@ from workflows.engine.language.document import Json
 from workflows.engine.language.templating import render_text
 from workflows.engine.language.values import get_file_attribute, is_file
 from workflows.engine.language.variables import VariablePool
-from workflows.engine.nodes.http.json_repair import NotJson, read_json
+from workflows.engine.nodes.http.json_body import build_json
+from workflows.engine.nodes.http.json_repair import NotJson
+from workflows.engine.nodes.http.query_values import render_url
 from workflows.engine.nodes.http.request_config import (
     METHODS,
     Authorization,
@@ -58,21 +60,30 @@ class _RequestBody:
     has_json: bool = False
     form: tuple[tuple[str, str], ...] | None = None
     files: tuple[HttpFile, ...] = ()
+    is_repaired: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltRequest:
+    """A request, and whether its body is another JSON than its author wrote, because that was malformed."""
+
+    request: HttpRequest
+    is_repaired: bool = False
 
 
 async def build_request(
     config: HttpConfig, context: RequestContext, idempotency_key: str
-) -> HttpRequest:
+) -> BuiltRequest:
     """Return the request with its references filled in. Raises NodeFailed if a part of it is invalid."""
     method = _check_method(config.method)
-    url = _check_url(context.render(config.url))
+    url = _check_url(render_url(config.url, context.pool))
     params = _render_params(config.params, context)
     headers = _render_headers(config.headers, context)
     _authorize(config.authorization, context, headers, params)
     body = await _BODY_BUILDERS[config.body.type](config.body, context)
     _add_content_type(config.body.type, headers)
     connect, idle, total = get_timeouts(config.timeout)
-    return HttpRequest(
+    request = HttpRequest(
         method,
         url,
         tuple(_check_header(name, value) for name, value in headers.items()),
@@ -89,6 +100,7 @@ async def build_request(
         verify_tls=config.ssl_verify,
         idempotency_key=None if method in SAFE_METHODS else idempotency_key,
     )
+    return BuiltRequest(request, body.is_repaired)
 
 
 def _check_method(name: str) -> str:
@@ -115,10 +127,21 @@ def _render_params(params: str | tuple[KeyValue, ...], context: RequestContext) 
 
 
 def _render_headers(headers: str | tuple[KeyValue, ...], context: RequestContext) -> dict[str, str]:
-    """Render the headers. Text is split after references are filled in: a variable may have a header in each line."""
-    if isinstance(headers, str):
-        return {key: value for key, value in parse_pairs(context.render(headers)) if key}
-    return {context.render(k): context.render(v) for k, v in parse_pairs(headers) if k}
+    """Render the headers. The text of a variable adds none, unless its line has no colon: then it may have some."""
+    if not isinstance(headers, str):
+        return {context.render(k): context.render(v) for k, v in parse_pairs(headers) if k}
+    rendered: dict[str, str] = {}
+    for line in headers.splitlines():
+        rendered |= dict(_render_header_line(line, context))
+    return rendered
+
+
+def _render_header_line(line: str, context: RequestContext) -> Iterator[tuple[str, str]]:
+    if ":" not in line:
+        yield from ((key, value) for key, value in parse_pairs(context.render(line)) if key)
+    for key, value in parse_pairs(line) if ":" in line else ():
+        if key:
+            yield context.render(key).strip(), context.render(value).strip()
 
 
 def _authorize(
@@ -170,12 +193,13 @@ async def _build_raw_text(body: Body, context: RequestContext) -> _RequestBody:
 
 
 async def _build_json(body: Body, context: RequestContext) -> _RequestBody:
-    text = context.render(_get_template(body))
+    source = _get_template(body)
     try:
-        return _RequestBody(json_value=read_json(text), has_json=True)
+        built = build_json(source, context.pool)
     except NotJson as error:
-        message = f"Failed to parse JSON: {error}; it begins {text[:60]!r}"
+        message = f"Failed to parse JSON: {error}; it begins {source[:60]!r}"
         raise NodeFailed("RequestBodyError", message) from None
+    return _RequestBody(json_value=built.value, has_json=True, is_repaired=built.is_repaired)
 
 
 async def _build_binary(body: Body, context: RequestContext) -> _RequestBody:

@@ -4,11 +4,12 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from workflows.engine.language.document import Json, Selector
-from workflows.engine.language.templating import Template
 from workflows.engine.language.variables import VariablePool
+from workflows.engine.nodes.http.json_body import render_argument
 
 
 _TYPES: Final = frozenset({"mixed", "variable", "constant"})
+_JSON_TYPES: Final = ("object", "array")
 Arguments = Mapping[str, Json]
 
 
@@ -32,9 +33,17 @@ def list_selectors(arguments: Arguments) -> Iterator[Selector]:
             yield selector
 
 
-def fill_in(arguments: Arguments, pool: VariablePool) -> dict[str, Json]:
-    """Return the values of the arguments. One without a value, such as a missing variable, is left out."""
-    values = {name: _fill_in_one(argument, pool) for name, argument in arguments.items()}
+def fill_in(
+    arguments: Arguments, pool: VariablePool, parameters: Arguments | None = None
+) -> dict[str, Json]:
+    """Return the values of the arguments. One without a value, such as a missing variable, is left out.
+
+    With the ``parameters`` of the tool, the author's JSON for an object or a list keeps its members, whatever is in it.
+    """
+    values = {
+        name: _fill_in_one(argument, pool, is_json=is_json_parameter(parameters or {}, name))
+        for name, argument in arguments.items()
+    }
     return {name: value for name, value in values.items() if value is not None}
 
 
@@ -54,17 +63,24 @@ def drop_blanks(arguments: Arguments, parameters: Arguments) -> dict[str, Json]:
     return {name: value for name, value in arguments.items() if value != "" or name in required}
 
 
-def _fill_in_one(argument: Json, pool: VariablePool) -> Json:
+def is_json_parameter(parameters: Arguments, name: str) -> bool:
+    """Return whether a parameter of a tool is an object or a list, which an author may write as text."""
+    properties = parameters.get("properties")
+    schema = properties.get(name) if isinstance(properties, Mapping) else None
+    return isinstance(schema, Mapping) and schema.get("type") in _JSON_TYPES
+
+
+def _fill_in_one(argument: Json, pool: VariablePool, *, is_json: bool) -> Json:
     selector = _get_selector(argument)
     if selector is not None:
         return pool.get_or_none(selector)
-    return _render(argument["value"] if _is_typed(argument) else argument, pool)
+    return _render(argument["value"] if _is_typed(argument) else argument, pool, is_json=is_json)
 
 
-def _render(value: Json, pool: VariablePool) -> Json:
+def _render(value: Json, pool: VariablePool, *, is_json: bool = False) -> Json:
     """Return the value with the references in all its texts filled in."""
     if isinstance(value, str):
-        return Template.of(value).render_text(pool)
+        return render_argument(value, pool, is_json=is_json)
     if isinstance(value, Mapping):
         return {name: _render(item, pool) for name, item in value.items()}
     if isinstance(value, list | tuple):

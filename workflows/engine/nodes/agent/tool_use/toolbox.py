@@ -10,14 +10,15 @@ from workflows.engine.errors import PortMissing, ToolFailed, ToolMissing
 from workflows.engine.kinds import NodeContext
 from workflows.engine.language.document import Json
 from workflows.engine.language.json_schema import find_schema_error
-from workflows.engine.language.templating import Template
 from workflows.engine.language.values import to_json
 from workflows.engine.nodes.agent.agent_config import AgentTool, is_typed_value
+from workflows.engine.nodes.agent.tool_node.tool_arguments import is_json_parameter
 from workflows.engine.nodes.agent.tool_use.tool_results import (
     ToolOutcome,
     build_error,
     limit_result,
 )
+from workflows.engine.nodes.http.json_body import render_argument
 from workflows.engine.nodes.http.json_repair import NotJson, read_json
 from workflows.engine.ports import Origin
 from workflows.engine.text_rendering import as_text
@@ -238,7 +239,7 @@ def _build_tool(
         tool.spec.title,
         (*filter(None, [entry.title]), *tool.spec.aliases),
     )
-    settings = {**tool.settings, **dict(_iter_settings(entry, ctx))}
+    settings = {**tool.settings, **dict(_iter_settings(entry, ctx, tool.spec.parameters))}
     return PortTool(spec, tool, port, settings, entry.needs_approval or tool.needs_approval)
 
 
@@ -294,7 +295,9 @@ def _remove_settings(schema: Mapping[str, Json], settings: Mapping[str, Json]) -
     return result
 
 
-def _iter_settings(entry: AgentTool, ctx: NodeContext) -> Iterator[tuple[str, Json]]:
+def _iter_settings(
+    entry: AgentTool, ctx: NodeContext, parameters: Mapping[str, Json]
+) -> Iterator[tuple[str, Json]]:
     for name, setting in entry.settings.items():
         is_typed = is_typed_value(setting)
         if is_typed and setting["type"] == "variable":
@@ -302,7 +305,8 @@ def _iter_settings(entry: AgentTool, ctx: NodeContext) -> Iterator[tuple[str, Js
             continue
         value = setting["value"] if is_typed else setting
         is_text = isinstance(value, str) and not (is_typed and setting["type"] == "constant")
-        yield name, Template.of(value).render_text(ctx.pool) if is_text else value
+        is_json = is_json_parameter(parameters, name)
+        yield name, render_argument(value, ctx.pool, is_json=is_json) if is_text else value
 
 
 def describe_call(tool_name: str, arguments: Json) -> str:

@@ -1,0 +1,173 @@
+"""Builds JSON from an author's text with references: each reference stands for one value, whatever the value contains.
+
+The text is read with marks in the places of its references, and then the values replace the marks. So a value never
+ends a string, and never adds, hides or changes a member that the author wrote.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from workflows.engine.language.document import Json, Selector
+from workflows.engine.language.templating import Template, format_reference
+from workflows.engine.language.values import to_json
+from workflows.engine.language.variables import MISSING, VariablePool
+from workflows.engine.nodes.http.graphql import is_graphql, render_graphql
+from workflows.engine.nodes.http.json_repair import (
+    NotJson,
+    UnquotedText,
+    load_json,
+    remove_fence,
+    repair_json,
+)
+from workflows.engine.nodes.http.marks import END_OUTSIDE, MARK, mark_references, parse_template
+from workflows.engine.text_rendering import as_text
+
+
+# The member of a request to a GraphQL server that is a text in a language of its own.
+_QUERY: Final = "query"
+_MAX_DEPTH: Final = 100
+_MARK_IN_ERROR: Final = re.compile(r"(?:\ufdd0|\\ufdd0)([0-9]+)(?:[\ufdd1\ufdd2]|\\ufdd[12])")
+_PART_OF_MARK: Final = re.compile(r"[\ufdd0\ufdd1\ufdd2]|\\ufdd[012]")
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltJson:
+    """A JSON value, and whether the text that it was read from had to be repaired."""
+
+    value: Json
+    is_repaired: bool = False
+
+
+def build_json(source: str, pool: VariablePool) -> BuiltJson:
+    """Return the JSON value of a text with references. Raises NotJson.
+
+    Inside quotes, and in keys, a reference is the text of its value. Outside quotes it is the value: a number, a list,
+    an object, or a text, which may itself be JSON. A text that is nothing but one reference is the JSON in its value.
+    """
+    template = parse_template(source)
+    if not template.references:
+        return _read(template.source)
+    if _is_alone(template):
+        return _read_value(template.references[0], pool)
+    values = _Values(template.references, pool)
+    try:
+        marked = _read_marked(template)
+        return BuiltJson(values.fill_in(marked.value), marked.is_repaired)
+    except NotJson as error:
+        raise NotJson(values.name_marks(str(error))) from None
+
+
+def render_argument(source: str, pool: VariablePool, *, is_json: bool = False) -> Json:
+    """Return the text of an argument with its references filled in.
+
+    If the author wrote an object in JSON, it stays one of these members. With ``is_json`` the argument can't be a text.
+    """
+    template = Template.of(source)
+    looks_like_json = is_json or source.lstrip().startswith("{")
+    if template.references and looks_like_json and not _is_alone(template):
+        try:
+            built = build_json(source, pool)
+        except NotJson:
+            return template.render_text(pool)
+        if is_json:
+            return built.value
+        if not built.is_repaired:
+            return to_json(built.value)
+    return template.render_text(pool)
+
+
+def _read(text: str) -> BuiltJson:
+    try:
+        return BuiltJson(load_json(text))
+    except NotJson:
+        return BuiltJson(repair_json(text), is_repaired=True)
+
+
+def _read_marked(template: Template) -> BuiltJson:
+    try:
+        return BuiltJson(load_json(mark_references(template, quotes_outside=True)))
+    except NotJson:
+        value = repair_json(mark_references(template), tells_unquoted=True)
+        return BuiltJson(value, is_repaired=True)
+
+
+def _is_alone(template: Template) -> bool:
+    """Return whether a text is nothing but one reference."""
+    texts = [part for part in template.segments if isinstance(part, str)]
+    return len(template.references) == 1 and not "".join(texts).strip()
+
+
+def _read_value(selector: Selector, pool: VariablePool) -> BuiltJson:
+    """Return the JSON of a value that is the whole text, which models and programs often give as text."""
+    value = pool.get(selector)
+    if value is MISSING:
+        raise NotJson(f"there is no variable {'.'.join(selector)}")
+    if value is None:
+        raise NotJson(f"{'.'.join(selector)} is empty")
+    return _read(value) if isinstance(value, str) else BuiltJson(value)
+
+
+@dataclass(frozen=True, slots=True)
+class _Values:
+    """The values of the references of one text, which replace their marks."""
+
+    references: tuple[Selector, ...]
+    pool: VariablePool
+
+    def fill_in(self, value: Json, depth: int = 0) -> Json:
+        if depth > _MAX_DEPTH:
+            raise NotJson("nested too deeply")
+        if isinstance(value, str):
+            return self._fill_in_value(value)
+        if isinstance(value, dict):
+            return self._fill_in_object(value, depth)
+        if isinstance(value, list):
+            return [self.fill_in(item, depth + 1) for item in value]
+        return value
+
+    def name_marks(self, message: str) -> str:
+        """Return an error's message with the references that the author wrote instead of their marks."""
+        named = _MARK_IN_ERROR.sub(
+            lambda mark: format_reference(self.references[int(mark[1])]), message
+        )
+        return _PART_OF_MARK.sub("", named)
+
+    def _fill_in_object(self, members: Mapping[str, Json], depth: int) -> dict[str, Json]:
+        filled: dict[str, Json] = {}
+        for name, value in members.items():
+            key = self._fill_in_text(name)
+            if key in filled:
+                raise NotJson(f"the member {key[:40]!r} is there twice")
+            if name == _QUERY and isinstance(value, str) and is_graphql(value):
+                filled[key] = render_graphql(value, self._get_value)
+            else:
+                filled[key] = self.fill_in(value, depth + 1)
+        return filled
+
+    def _fill_in_value(self, text: str) -> Json:
+        if not isinstance(text, UnquotedText) and not text.endswith(END_OUTSIDE):
+            return self._fill_in_text(text)
+        if mark := MARK.fullmatch(text):
+            return _read_outside(self._get_value(int(mark[1])))
+        return _read_outside(self._fill_in_text(text)) if MARK.search(text) else str(text)
+
+    def _fill_in_text(self, text: str) -> str:
+        return MARK.sub(lambda mark: as_text(self._get_value(int(mark[1]))), text)
+
+    def _get_value(self, number: int) -> Json:
+        """Return a value; of a missing variable its name, which every text shows in its place."""
+        selector = self.references[number]
+        value = self.pool.get(selector)
+        return ".".join(selector) if value is MISSING else value
+
+
+def _read_outside(value: Json) -> Json:
+    """Return a value that stands outside quotes. A text that is JSON is what it says, and any other text is itself."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return load_json(remove_fence(value))
+    except NotJson:
+        return value
