@@ -46,6 +46,10 @@ SENTENCES = (
     _(
         "%(count)s nodes had the ID %(id)s: the first one keeps it, and edges lead to it; check the edges and the variables of the others"
     ),
+    _("The nodes were read from %(place)s, instead of workflow.graph where they belong"),
+    _(
+        "%(name)s may be missing: a run can come here from %(source)s without it; the reply then shows the name instead"
+    ),
     _("There is no tool %(name)s; no installed plug-in offers it"),
     _("There is no module %(name)s here; the code fails when it imports it"),
     _("The knowledge base %(name)s does not exist; choose another one"),

@@ -68,6 +68,8 @@ class Session:
     segments: tuple[Segment, ...]
     blocking: frozenset[int]  # edges that must be taken on at least one path to the node
     reached: frozenset[int]  # nodes that a run reaches from its root without these edges
+    # A missing variable is printed as its name, as in the text that is stored. End nodes, which store null, print nothing.
+    names_missing: bool = True
 
     @property
     def opens_at_once(self) -> bool:
@@ -334,7 +336,8 @@ class _SessionBuilder:
             if not isinstance(segment, str):  # text with a variable must wait for what writes it
                 blocking_nodes |= self._writers.get(segment[:2], frozenset())
         blocking, reached = self._find_edges(frozenset(blocking_nodes))
-        return Session(response.index, response.id, segments, blocking, reached)
+        names_missing = not response.kind.provides_results
+        return Session(response.index, response.id, segments, blocking, reached, names_missing)
 
     def _find_edges(self, blocking_nodes: frozenset[int]) -> tuple[frozenset[int], frozenset[int]]:
         """Return the edges behind these nodes, and the nodes that the root leads to without them."""

@@ -2,12 +2,14 @@
 
 The session of a response node opens once a run has taken every edge that can change its text on some path to the
 node, which may be long before the node runs. One session is active in a run, from any scope. It prints text at once,
-forwards a stream chunk by chunk, waits for missing values, and leaves out skipped nodes. Later streams are buffered.
+forwards a stream chunk by chunk, and waits for missing values. Of a value that is missing in the end, such as one of a
+skipped node, an answer prints the name, as the stored answer does. Later streams are buffered.
 """
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 
+from workflows.engine.language.document import Json
 from workflows.engine.language.plan import Plan, PlanNode, Session
 from workflows.engine.language.variables import MISSING, VariablePool
 from workflows.engine.runtime.events import TextChunk
@@ -72,7 +74,9 @@ class ScopeStreaming:
         self._pool = pool
         self._queue = queue
         self._buffers: dict[tuple[int, str], list[str]] = {}
-        self._ended = bytearray(len(plan.nodes))  # 1 ran, 2 skipped
+        self._ended = bytearray(
+            len(plan.nodes)
+        )  # 1 ran, 2 skipped, 3 neither, at the end of the scope
         self._closed = [session for session in plan.sessions if not session.opens_at_once]
         self._reached = {session.node: set(session.reached) for session in self._closed}
 
@@ -129,7 +133,7 @@ class ScopeStreaming:
 
     def finish(self) -> None:
         """End the scope, so that missing values are no longer awaited."""
-        self._ended = bytearray(ended or 2 for ended in self._ended)
+        self._ended = bytearray(ended or 3 for ended in self._ended)
         self._queue.advance()
 
     def abandon(self) -> None:
@@ -158,10 +162,9 @@ class ScopeStreaming:
                 queue.offset += 1
                 queue.print_text(session, buffer[queue.offset - 1], name)
             return bool(ended)
-        if ended == 1:
-            value = self._pool.get(segment)
-            if value is not MISSING:
-                queue.print_text(session, as_markdown(value), self._plan.nodes[source].id)
+        if ended in (1, 2):
+            value = self._pool.get(segment) if ended == 1 else MISSING
+            self._print_value(session, segment, value, self._plan.nodes[source].id)
         return bool(ended)
 
     # -------------------------------------------------------------------------------------------
@@ -191,9 +194,13 @@ class ScopeStreaming:
 
     def _print_external(self, session: Session, segment: tuple[str, ...]) -> bool:
         """Print a built-in variable, one of an enclosing scope, or the name of an unknown one."""
-        if segment[0] in self._plan.unreached:
-            return True  # a node that no path leads to counts as skipped
-        value = self._pool.get(segment)
-        text = ".".join(segment) if value is MISSING else as_markdown(value)
-        self._queue.print_text(session, text, None)
+        self._print_value(session, segment, self._pool.get(segment), None)
         return True
+
+    def _print_value(
+        self, session: Session, segment: tuple[str, ...], value: Json, source: str | None
+    ) -> None:
+        if value is not MISSING:
+            self._queue.print_text(session, as_markdown(value), source)
+        elif session.names_missing:
+            self._queue.print_text(session, ".".join(segment), None)

@@ -1,6 +1,6 @@
 """Reads workflow documents in Dify's format."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Final
 
 from workflows.engine.language.document import (
@@ -15,7 +15,10 @@ from workflows.engine.language.document import (
     VariableSpec,
 )
 from workflows.engine.language.dsl.dify_model_apps import draw_graph, has_no_graph
+from workflows.engine.language.dsl.emit import get_canvas_type
+from workflows.engine.language.dsl.foreign_formats import move_graph
 from workflows.engine.language.dsl.limits import check_nesting
+from workflows.engine.language.dsl.loose_values import list_number_ids, read_loosely
 from workflows.engine.language.dsl.reading import (
     Loaded,
     Reader,
@@ -28,7 +31,6 @@ from workflows.engine.language.dsl.reading import (
     read_identifier,
     read_position,
 )
-from workflows.engine.language.dsl.tree import get_canvas_type
 from workflows.engine.language.dsl.versions import check_dify_version
 
 
@@ -54,6 +56,7 @@ def read_dify(tree: Mapping[str, Json], *, confirm_newer: bool = False) -> Loade
     version, pending = check_dify_version(tree.get("version"), reader, confirmed=confirm_newer)
     if has_no_graph(tree):
         tree = draw_graph(tree, reader)
+    tree = move_graph(tree, reader)
     app = reader.get_mapping(tree, "app")
     mode = _read_mode(tree, app, reader)
     workflow = reader.get_mapping(tree, "workflow")
@@ -116,17 +119,20 @@ def _warn_about_unknown_keys(tree: Mapping[str, Json], reader: Reader) -> None:
 def _read_nodes(nodes: list[Json], reader: Reader) -> tuple[tuple[NodeSpec, ...], tuple[Note, ...]]:
     specs: list[NodeSpec] = []
     notes: list[Note] = []
+    number_ids = list_number_ids(nodes)
     for node in reader.iter_nodes(nodes, "workflow.graph.nodes"):
         if node.get("type") == NOTE_TYPE:
             notes.append(_read_note(node))
         else:
-            specs.append(_read_node(node, reader))
+            specs.append(_read_node(node, number_ids, reader))
     return tuple(specs), attach_notes(notes, specs)
 
 
-def _read_node(node: Mapping[str, Json], reader: Reader) -> NodeSpec:
+def _read_node(node: Mapping[str, Json], number_ids: Collection[str], reader: Reader) -> NodeSpec:
     kind = reader.read_kind(node, outside=True)
-    data = node["data"] if node["data"].get("type") else {**node["data"], "type": kind}
+    data = read_loosely(node["data"], number_ids)
+    if not data.get("type"):
+        data["type"] = kind
     return NodeSpec(
         id=read_identifier(node["id"]) or "",
         kind=kind,

@@ -1,11 +1,13 @@
-"""Writes a tree as YAML text that every reader parses to the same values."""
+"""Builds what the trees of both dialects have, and writes a tree as YAML text that every reader parses to the same values."""
 
 import re
 from typing import Any, Final
 
 import yaml
 
-from workflows.engine.language.document import Json
+from workflows.engine.language.containers import ENTRY_KINDS
+from workflows.engine.language.document import Json, NodeSpec, Note
+from workflows.engine.language.dsl.reading import drop_keys, get_text
 
 
 # Strings that some YAML 1.1 or 1.2 reader parses as a number, a boolean or a merge key.
@@ -15,6 +17,27 @@ _AMBIGUOUS: Final = re.compile(
 )
 # Strings that a literal block keeps exactly: plain lines, no trailing spaces, no unusual line ends.
 _BLOCK: Final = re.compile(r"(?!\s)[^\t\r\x85\u2028\u2029\ufeff]*\n[^\t\r\x85\u2028\u2029\ufeff]*")
+
+
+def get_canvas_type(kind: str) -> str:
+    """Return the type that Dify's canvas gives to a node of the kind."""
+    return f"custom-{kind}" if kind in ENTRY_KINDS else "custom"
+
+
+def build_node_data(node: NodeSpec) -> dict[str, Json]:
+    """Return the node's data with its kind and title, as every dialect needs them."""
+    data = dict(node.data)
+    if data.get("type") != node.kind:
+        data = {"type": node.kind, **drop_keys(data, "type")}  # first, for readers of the file
+    if get_text(data.get("title")) != node.title:
+        data["title"] = node.title
+    return data
+
+
+def build_size(part: NodeSpec | Note) -> dict[str, Json]:
+    """Return the width and the height, if the document has them."""
+    size = {"width": part.width, "height": part.height}
+    return {name: value for name, value in size.items() if value is not None}
 
 
 def to_yaml(tree: Json) -> str:

@@ -1,13 +1,21 @@
-"""Recognizes workflow files of other products, which would otherwise be read as documents without nodes."""
+"""Recognizes workflow files of other products, and graphs in another place: both would be read as documents without nodes."""
 
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from workflows.engine.language.document import Json
 from workflows.engine.language.dsl.limits import build_rejection
+from workflows.engine.language.dsl.reading import Reader
 
 
 Tree = Mapping[str, Json]
+
+# The parts of a graph.
+GRAPH_KEYS: Final = ("nodes", "edges", "viewport")
+# Sections that are kept for another dialect or another kind of app, whatever is in them.
+NO_GRAPH: Final = frozenset({"xworkflow", "model_config"})
+MAX_GRAPH_DEPTH: Final = 5
 
 
 def check_format(tree: Tree) -> None:
@@ -16,6 +24,28 @@ def check_format(tree: Tree) -> None:
         if is_of_product(tree):
             message = f"This is a file of {product}. Only documents of Dify and of Mnemoflow can be imported"
             raise build_rejection("foreign", message)
+
+
+def move_graph(tree: Tree, reader: Reader) -> Tree:
+    """Return the document with its graph in ``workflow.graph``, where other tools put it elsewhere, and warn of it."""
+    workflow = tree.get("workflow")
+    graph = workflow.get("graph") if isinstance(workflow, Mapping) else None
+    if isinstance(graph, Mapping) and graph.get("nodes"):
+        return tree
+    path = _find_graph(tree)
+    if path is None or (graph is not None and not isinstance(graph, Mapping)):
+        return tree
+    holder = tree
+    for key in path:
+        holder = holder[key]
+    place = ".".join(path) or "the top level of the document"
+    message = f"The nodes were read from {place}, instead of workflow.graph where they belong"
+    reader.add_warning("document.graph_moved", message, field=".".join((*path, "nodes")))
+    parts = {name: holder[name] for name in GRAPH_KEYS if name in holder}
+    rest = _drop_graph(tree, path)
+    rest_of_workflow = rest.get("workflow")
+    other = rest_of_workflow if isinstance(rest_of_workflow, Mapping) else {}
+    return {**rest, "workflow": {**other, "graph": {**(other.get("graph") or {}), **parts}}}
 
 
 def _is_n8n(tree: Tree) -> bool:
@@ -50,6 +80,36 @@ def _iter_node_data(tree: Tree) -> Iterator[Tree]:
         data = node.get("data")
         if isinstance(data, Mapping):
             yield data
+
+
+def _find_graph(tree: Tree) -> tuple[str, ...] | None:
+    """Return the path of the mapping that has nodes, the workflow's parts first and the outermost of each."""
+    pending: deque[tuple[tuple[str, ...], Tree]] = deque()
+    if isinstance(tree.get("workflow"), Mapping):
+        pending.append((("workflow",), tree["workflow"]))
+    pending.append(((), tree))
+    while pending:
+        path, part = pending.popleft()
+        nodes = part.get("nodes")
+        if isinstance(nodes, list) and any(_is_node(node) for node in nodes):
+            return path
+        if len(path) < MAX_GRAPH_DEPTH:
+            pending.extend(
+                ((*path, key), value)
+                for key, value in part.items()
+                if isinstance(value, Mapping) and key not in NO_GRAPH
+            )
+    return None
+
+
+def _is_node(node: Json) -> bool:
+    return isinstance(node, Mapping) and isinstance(node.get("data"), Mapping) and "id" in node
+
+
+def _drop_graph(tree: Tree, path: tuple[str, ...]) -> dict[str, Json]:
+    if not path:
+        return {key: value for key, value in tree.items() if key not in GRAPH_KEYS}
+    return {**tree, path[0]: _drop_graph(tree[path[0]], path[1:])}
 
 
 _PRODUCTS: Final[tuple[tuple[str, Callable[[Tree], bool]], ...]] = (

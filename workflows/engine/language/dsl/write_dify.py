@@ -16,13 +16,13 @@ from workflows.engine.language.document import (
 from workflows.engine.language.dsl import versions
 from workflows.engine.language.dsl.credential_removal import remove_credentials
 from workflows.engine.language.dsl.dify_agents import update_agent_parameters
-from workflows.engine.language.dsl.reading import drop_keys
-from workflows.engine.language.dsl.sub_graphs import is_foldable
-from workflows.engine.language.dsl.tree import (
+from workflows.engine.language.dsl.emit import (
     build_node_data,
     build_size,
     get_canvas_type,
 )
+from workflows.engine.language.dsl.reading import drop_keys
+from workflows.engine.language.dsl.sub_graphs import is_foldable
 from workflows.engine.language.problems import Problem, build_warning
 from workflows.engine.language.values import ValueType, build_zero_value, parse_type
 

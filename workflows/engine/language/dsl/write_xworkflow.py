@@ -17,8 +17,8 @@ from workflows.engine.language.document import (
 )
 from workflows.engine.language.dsl import versions
 from workflows.engine.language.dsl.credential_removal import remove_credentials
+from workflows.engine.language.dsl.emit import build_node_data, build_size
 from workflows.engine.language.dsl.sub_graphs import fold, is_foldable
-from workflows.engine.language.dsl.tree import build_node_data, build_size
 from workflows.engine.language.dsl.xworkflow_data import translate_to_xworkflow
 from workflows.engine.language.problems import Problem, build_warning
 

@@ -3,7 +3,7 @@
 They have no mode, positions or names. Our writer adds those under ``meta``, which xworkflow ignores.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
 from workflows.engine.language.document import (
@@ -18,6 +18,7 @@ from workflows.engine.language.document import (
     VariableSpec,
 )
 from workflows.engine.language.dsl.limits import check_nesting
+from workflows.engine.language.dsl.loose_values import list_number_ids, read_loosely
 from workflows.engine.language.dsl.reading import (
     Loaded,
     Reader,
@@ -63,7 +64,10 @@ def read_xworkflow(tree: Mapping[str, Json]) -> Loaded:
         reader.add_warning("document.unknown_key", f"{key} is unknown; it is kept", field=key)
     meta = reader.get_mapping(tree, "meta")
     check_foreign_sections(meta, "dify", DIFY_SECTIONS, reader, prefix="meta.")
-    specs = tuple(_read_node(node, reader) for node in reader.iter_nodes(nodes, "nodes"))
+    number_ids = list_number_ids(nodes)
+    specs = tuple(
+        _read_node(node, number_ids, reader) for node in reader.iter_nodes(nodes, "nodes")
+    )
     check_nesting(specs)
     document = Document(
         mode=_read_mode(meta, specs),
@@ -90,8 +94,8 @@ def _read_mode(meta: Mapping[str, Json], nodes: tuple[NodeSpec, ...]) -> Mode:
     return Mode.CHAT if any(node.kind == "answer" for node in nodes) else Mode.WORKFLOW
 
 
-def _read_node(node: Mapping[str, Json], reader: Reader) -> NodeSpec:
-    data, kind = node["data"], reader.read_kind(node)
+def _read_node(node: Mapping[str, Json], number_ids: Collection[str], reader: Reader) -> NodeSpec:
+    data, kind = read_loosely(node["data"], number_ids), reader.read_kind(node)
     extra = drop_keys(node, "id", "data", "position", "parentId", "width", "height")
     if "position" in node and read_position(node["position"]) is None:
         extra["position"] = node["position"]

@@ -9,13 +9,14 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from workflows.engine.kinds import AnyKind, NodeKind
+from workflows.engine.kinds import AnyKind, Execution, NodeKind
 from workflows.engine.language.config_errors import HALF_MADE
 from workflows.engine.language.document import Document, Json, NodeSpec, Selector
 from workflows.engine.language.failure_policy import ERROR_OUTPUTS
 from workflows.engine.language.graph import Graph
 from workflows.engine.language.problems import Problem, build_warning
 from workflows.engine.language.templating import REFERENCE, list_references
+from workflows.engine.language.validation.skipped_sources import SkipFinder
 from workflows.engine.language.validation.suggestions import Suggester
 from workflows.engine.language.variables import (
     CONVERSATION,
@@ -100,6 +101,7 @@ class _ReferenceChecker:
             "__scope__": None,
         }
         self._suggester = Suggester()
+        self._skips = SkipFinder(self.graph, self.kinds)
         self._starts = {node.id for node in self.document.nodes if node.kind == "start"}
         # A loop of the xworkflow dialect offers its variables under this id; their names are not checked.
         if any(node.kind == "loop" and "condition" in node.data for node in self.document.nodes):
@@ -126,7 +128,30 @@ class _ReferenceChecker:
         else:
             if source != node.id and not self.graph.is_visible(source, node.id):
                 yield self._build_unavailable(node, selector, field)
+            elif self._prints_names(node):
+                yield from self._check_branches(node, selector, field)
             yield from self._check_output(node, selector, field)
+
+    def _prints_names(self, node: NodeSpec) -> bool:
+        """Return whether people are shown the name of a variable that is missing in a run."""
+        kind = self.kinds.get(node.kind)
+        is_response = kind is not None and kind.execution is Execution.RESPONSE
+        return kind is not None and is_response and not kind.provides_results
+
+    def _check_branches(
+        self, node: NodeSpec, selector: Selector, field: str | None
+    ) -> Iterator[Problem]:
+        """Yield a warning if a run may come to the node without the variable."""
+        source = selector[0]
+        if len(selector) > 1 and selector[1] in ERROR_OUTPUTS:
+            return
+        branch = self._skips.find_branch(source, node.id)
+        if branch is not None:
+            message = (
+                f"{'.'.join(selector)} may be missing: a run can come here from {branch} without it;"
+                " the reply then shows the name instead"
+            )
+            yield build_warning("reference.may_be_missing", message, node=node.id, field=field)
 
     def _check_output(
         self, node: NodeSpec, selector: Selector, field: str | None
