@@ -183,7 +183,7 @@ def _rename_key(tree: Tree, chance: random.Random) -> None:
 
 
 def _repeat_node(tree: Tree, chance: random.Random) -> None:
-    nodes = _list_parts(tree, "nodes")
+    nodes = list_parts(tree, "nodes")
     if nodes:
         node = copy.deepcopy(chance.choice(nodes))
         if chance.random() < 0.5 and isinstance(node, dict):
@@ -192,8 +192,8 @@ def _repeat_node(tree: Tree, chance: random.Random) -> None:
 
 
 def _add_edge(tree: Tree, chance: random.Random) -> None:
-    edges = _list_parts(tree, "edges")
-    ids = [node.get("id") for node in _list_parts(tree, "nodes") if isinstance(node, dict)]
+    edges = list_parts(tree, "edges")
+    ids = [node.get("id") for node in list_parts(tree, "nodes") if isinstance(node, dict)]
     if ids:
         ends = chance.choice((*ids, "ghost")), chance.choice((*ids, "ghost", True))
         handle = chance.choice(("source", "true", "false", "1", "fail-branch", "success-branch"))
@@ -201,7 +201,7 @@ def _add_edge(tree: Tree, chance: random.Random) -> None:
 
 
 def _nest_node(tree: Tree, chance: random.Random) -> None:
-    nodes = [node for node in _list_parts(tree, "nodes") if isinstance(node, dict)]
+    nodes = [node for node in list_parts(tree, "nodes") if isinstance(node, dict)]
     if nodes:
         node, container = chance.choice(nodes), chance.choice(nodes)
         node["parentId"] = container.get("id")
@@ -210,14 +210,14 @@ def _nest_node(tree: Tree, chance: random.Random) -> None:
 
 
 def _change_kind(tree: Tree, chance: random.Random) -> None:
-    nodes = [node for node in _list_parts(tree, "nodes") if isinstance(node, dict)]
+    nodes = [node for node in list_parts(tree, "nodes") if isinstance(node, dict)]
     data = chance.choice(nodes).get("data") if nodes else None
     if isinstance(data, dict):
         data["type"] = chance.choice((*load_kinds(), "unheard-of", "tool", "agent", "note", ""))
 
 
 def _disable_node(tree: Tree, chance: random.Random) -> None:
-    nodes = [node for node in _list_parts(tree, "nodes") if isinstance(node, dict)]
+    nodes = [node for node in list_parts(tree, "nodes") if isinstance(node, dict)]
     data = chance.choice(nodes).get("data") if nodes else None
     if isinstance(data, dict):
         data["disabled"] = True
@@ -225,7 +225,7 @@ def _disable_node(tree: Tree, chance: random.Random) -> None:
 
 def _reset_field(tree: Tree, chance: random.Random) -> None:
     """Set a field that some kind knows, as the editor does, to a value of any type."""
-    nodes = [node for node in _list_parts(tree, "nodes") if isinstance(node, dict)]
+    nodes = [node for node in list_parts(tree, "nodes") if isinstance(node, dict)]
     data = chance.choice(nodes).get("data") if nodes else None
     if isinstance(data, dict):
         kind = load_kinds().get(str(data.get("type")))
@@ -256,7 +256,7 @@ def _choose_places(tree: Tree, chance: random.Random) -> list[Place]:
     return []
 
 
-def _list_parts(tree: Tree, name: str) -> list[Json]:
+def list_parts(tree: Tree, name: str) -> list[Json]:
     """Return the list of nodes or edges, or a list that nobody sees if the tree has none."""
     graph = tree
     for key in ("workflow", "graph"):

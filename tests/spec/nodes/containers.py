@@ -23,6 +23,7 @@ from workflows.engine.testing.backends import Request
 
 LETTERS = ("array[string]", ["a", "b", "c"])
 PARALLEL: dict[str, Any] = {"is_parallel": True, "parallel_nums": 2}
+MODES = ("terminated", "continue-on-error", "remove-abnormal-output")
 SPREAD: dict[str, Any] = {**PARALLEL, "distributed": True}
 
 
@@ -266,11 +267,47 @@ def _handled(**data: Any) -> Row:
                {"o": "Variable ghost.x not found"}, status="partial-succeeded")  # fmt: skip
 
 
+def _of_null(name: str, **data: Any) -> Row:
+    """The list is a field of the form that nobody filled in."""
+    made = document(
+        [start("q"), *inside(iteration("it", ["start", "q"], ["it", "item"], **data)), end(o=["it", "output"])],
+        ["start -> it", "it -> end"],
+    )  # fmt: skip
+    return Row(f"iteration, of null, {name}", Request(made), {"o": []})
+
+
+def _nothing_in_an_iteration() -> Row:
+    inner = inside(iteration("in", ["out", "item"], ["in", "item"], **PARALLEL))
+    outer = iteration("out", ["conversation", "v"], ["in", "output"], flatten_output=False)
+    made = document(
+        [start("q"), *inside(outer, *inner), end(o=["out", "output"])],
+        ["start -> out", "outstart -> in", "out -> end"],
+        conversation={"v": ("array[any]", [[], ["a"]])},
+    )
+    return Row("iteration of nothing at once, in another one", Request(made), {"o": [[], ["a"]]})
+
+
+def _nothing_in_a_loop() -> Row:
+    inner = inside(iteration("in", ["conversation", "v"], ["in", "item"], **PARALLEL))
+    outer = loop("lp", 2, {"n": ("number", 0)})
+    made = document(
+        [start("q"), *inside(outer, *inner, change("add", ["lp", "n"], "+=", 1)), end(n=["lp", "n"])],
+        ["start -> lp", "lpstart -> in", "in -> add", "lp -> end"],
+        conversation={"v": ("array[any]", [])},
+    )  # fmt: skip
+    return Row("iteration of nothing at once, in a loop", Request(made), {"n": 2})
+
+
 ROWS = [
     _each("in turn", ["a", "b", "c"], ["0a", "1b", "2c"]),
     _each("at once, in the order of the list", ["a", "b", "c"], ["0a", "1b", "2c"], **PARALLEL),
     _each("of nothing", [], []),
     _each("at once, of nothing", [], [], **PARALLEL),
+    *(_each(f"at once, of nothing, {mode}", [], [], error_handle_mode=mode, **PARALLEL) for mode in MODES),
+    *(_of_null(f"at once, {mode}", error_handle_mode=mode, **PARALLEL) for mode in MODES),
+    _of_null("in turn"),
+    _nothing_in_an_iteration(),
+    _nothing_in_a_loop(),
     _each("not of a list", "abc", None, status="failed"),
     _each("more than allowed", ["a", "b"], None, status="failed", max_iterations=1),
     _failing("terminated", None, "failed"),

@@ -64,6 +64,30 @@ def _printed_after_assigner() -> Row:
                {"answer": "v=new"}, stream="v=new", conversation={"v": "new"})  # fmt: skip
 
 
+def _names_missing(name: str, said: str, *nodes: Any, edges: list[str], text: str) -> Row:
+    """What is streamed is what is stored, also where a variable is missing."""
+    made = document(
+        [start("q"), *nodes, answer("say", text)], ["start -> if", "if:false -> say", *edges], mode=Mode.CHAT
+    )  # fmt: skip
+    request = Request(made, inputs={"q": ""})
+    return Row(f"answer names what is missing, {name}", request, {"answer": said}, stream=said)
+
+
+def _missing() -> list[Row]:
+    known, order = branch("if", ["start", "q"], "x"), template("order", "{{ n }}", n=["start", "q"])
+    edges = ["if:true -> order", "order -> say"]
+    return [
+        _names_missing("of a skipped node", "We looked for order.output.", known, order, edges=edges,
+                       text="We looked for {{#order.output#}}."),
+        _names_missing("deep in a skipped node", "<order.output.name> and .", known, order, edges=edges,
+                       text="<{{#order.output.name#}}> and {{#start.q#}}."),
+        _names_missing("of the form", "Dear start.name: bye", known, edges=[], text="Dear {{#start.name#}}: bye"),
+        _names_missing("of a node that no path leads to", "order.output!", known, order, edges=["order -> say"],
+                       text="{{#order.output#}}!"),
+        _names_missing("of a node that is not there", "ghost.text", known, edges=[], text="{{#ghost.text#}}"),
+    ]  # fmt: skip
+
+
 def _groups() -> Row:
     groups = [
         {"group_name": "A", "variables": [["ghost", "x"], ["start", "q"]]},
@@ -95,6 +119,7 @@ ROWS = [
     _assigned("remove-first", None, "variable", "array[number]", [1, 2], [2]),
     _assigned("remove-first", None, "variable", "array[string]", [], []),
     _printed_after_assigner(),
+    *_missing(),
     _groups(),
     _failing("if-else on a missing variable", branch("if", ["ghost", "x"], "1")),
     _failing("clear refuses a constant for a list", assign("s", "v", "clear", None, "constant"),
