@@ -30,7 +30,6 @@ IDS = frozenset({"1801", "1802"})
         ({"cases": [{"id": 1, "case_id": 1, "conditions": [{"id": 2, "variable_selector": [1801, "w"]}]}]},
          {"cases": [{"id": "1", "case_id": "1", "conditions": [{"id": "2", "variable_selector": ["1801", "w"]}]}]}),
         ({"classes": [{"id": 1, "name": "a"}], "version": 2}, {"classes": [{"id": "1", "name": "a"}], "version": "2"}),
-        ({"variable_selector": ["conversation", 7]}, {"variable_selector": ["conversation", "7"]}),
     ],
 )  # fmt: skip
 def test_ids_are_text_wherever_a_node_is_named(data: Any, expected: Any) -> None:
@@ -44,6 +43,9 @@ def test_ids_are_text_wherever_a_node_is_named(data: Any, expected: Any) -> None
         {"default": [1801, 1802]},
         {"value": [7, "x"]},
         {"variable_selector": [True, "x"]},
+        {"variable_selector": ["start", 7]},
+        {"variable_selector": [1801, 7]},
+        {"variable_selector": [1801]},
         {"arguments": {"id": 7, "version": 2}},
         {"loop_count": "many", "retry_config": {"max_retries": "two"}, "top_k": ""},
         {"tool_parameters": {"top_k": "5"}, "metadata": {"timeout": "3"}, "code": "5"},

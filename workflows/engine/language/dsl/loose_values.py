@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping
 from typing import Final
 
 from workflows.engine.language.document import Json
+from workflows.engine.language.dsl.reading import read_identifier
 from workflows.engine.language.values import parse_number
 
 
@@ -58,9 +59,9 @@ _VALUE_LISTS: Final = frozenset({"options", "enum", "default", "examples", "requ
 
 
 def list_number_ids(nodes: Collection[Json]) -> frozenset[str]:
-    """Return the ids, as text, of the nodes whose document writes them as numbers."""
-    ids = (node.get("id") for node in nodes if isinstance(node, Mapping))
-    return frozenset(str(id_) for id_ in ids if _is_integer(id_))
+    """Return the ids of nodes, as text, that a selector may write as numbers."""
+    ids = (read_identifier(node.get("id")) for node in nodes if isinstance(node, Mapping))
+    return frozenset(id_ for id_ in ids if id_ is not None and id_.isdecimal())
 
 
 def read_loosely(data: Mapping[str, Json], number_ids: Collection[str]) -> dict[str, Json]:
@@ -84,8 +85,8 @@ def _read_part(
             for key, item in value.items()
         }
     if isinstance(value, list):
-        if name not in _VALUE_LISTS and _is_selector(name, value, number_ids):
-            return [str(step) for step in value]
+        if name not in _VALUE_LISTS and _is_selector(value, number_ids):
+            return [str(value[0]), *value[1:]]
         return [_read_part(part, name, item, number_ids, is_own=is_own) for item in value]
     if is_own:
         return value
@@ -97,13 +98,11 @@ def _read_part(
     return value
 
 
-def _is_selector(name: str, value: list[Json], number_ids: Collection[str]) -> bool:
-    """Return whether a list is a selector that has numbers in the place of texts."""
-    if len(value) < 2 or not all(isinstance(step, str) or _is_integer(step) for step in value):
+def _is_selector(value: list[Json], number_ids: Collection[str]) -> bool:
+    """Return whether a list is the selector of a variable whose node is named by a number."""
+    if len(value) < 2 or not _is_integer(value[0]) or str(value[0]) not in number_ids:
         return False
-    if all(isinstance(step, str) for step in value):
-        return False
-    return name.endswith("selector") or (_is_integer(value[0]) and str(value[0]) in number_ids)
+    return all(isinstance(step, str) for step in value[1:])
 
 
 def _is_integer(value: Json) -> bool:

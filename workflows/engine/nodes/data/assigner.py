@@ -127,14 +127,13 @@ class Assigner(NodeKind[AssignerConfig, tuple[Assignment, ...]]):
         if problems:
             return problems
         for index, assignment in enumerate(self.prepare(spec)):
-            field = f"items.{index}" if "items" in spec.data else None
+            target, operand = _locate(spec, index)
             if mistake := assignment.find_mistake():
                 message = f"Assignment {index + 1}: {mistake}"
-                problems.append(Problem("assigner.invalid", message, spec.id, field))
+                problems.append(Problem("assigner.invalid", message, spec.id, target))
             elif gap := assignment.find_gap():
                 message = f"Assignment {index + 1} › Value: {gap}"
-                place = f"{field}.value" if field else "input_variable_selector"
-                problems.append(build_warning("config.empty", message, spec.id, place))
+                problems.append(build_warning("config.empty", message, spec.id, operand))
         return problems
 
     def list_reads(self, spec: NodeSpec) -> tuple[Selector, ...]:
@@ -157,6 +156,14 @@ class Assigner(NodeKind[AssignerConfig, tuple[Assignment, ...]]):
         writes = tuple(Write(selector, value) for selector, value in new_values.items())
         inputs = {".".join(selector): value for selector, value in new_values.items()}
         return NodeResult(inputs=inputs, writes=writes)
+
+
+def _locate(spec: NodeSpec, index: int) -> tuple[str, str]:
+    """Return the fields of an assignment and of its value, in the form of the document's age."""
+    if "items" in spec.data:
+        return f"items.{index}", f"items.{index}.value"
+    target = "assigned_variable_selector"
+    return target if target in spec.data else "items", "input_variable_selector"
 
 
 def _is_selector(operand: Json) -> bool:
