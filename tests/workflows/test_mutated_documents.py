@@ -1,25 +1,28 @@
-"""Documents that were damaged at random are read, checked, compiled and shown, or refused with a sentence.
+"""Documents that were damaged at random, or left half-made, are read, checked, compiled and shown, or refused with a sentence.
 
 Whatever a document says, nothing but the engine's own errors is raised, and no document takes long or much memory.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from cProfile import Profile
-from functools import partial
+from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.template.loader import render_to_string
 from django.urls import reverse
 
-from tests.support.mutants import build_mutant, list_originals
+from tests.support.half_made import build_half_made
+from tests.support.mutants import Tree, build_mutant, list_originals
 from tests.support.process_use import measure_growth
 from tests.support.processor_time import limit_cpu
 from workflows.engine.errors import DocumentInvalid
 from workflows.engine.language.document import Dialect, Document
 from workflows.engine.language.dsl import export_document, load_document
+from workflows.engine.language.dsl.loading import load_tree
 from workflows.engine.language.memory_usage import list_memory_scopes
 from workflows.engine.language.plan import compile_plan
 from workflows.engine.language.problems import Problem, mark_unfinished_as_errors
@@ -44,6 +47,11 @@ MAX_CALLS = 2_000_000  # hardly a mutant makes more than a tenth of them
 # A second is promised; hardly a mutant takes more than a tenth of it.
 MAX_SECONDS = 2.0
 MAX_KILOBYTES = 100_000
+# Documents of other people, where they lie beside the checkout. The largest are left out, which take a minute each.
+BESIDE = Path(__file__).resolve().parents[2].parent / "shared"
+FOLDERS = ("real-documents", "conformance", "cases")
+MAX_BYTES = 40_000
+MAX_PANELS = 4  # of a document; with more of them, the tests take too long
 
 
 def examine(tree: Any, *, shown: bool = True) -> str:
@@ -87,7 +95,7 @@ def _show(document: Document, problems: list[Problem]) -> None:
     get_opening(document), list_suggestions(document)
     list(find_mail_problems(document)), list(find_recalled_prompt_problems(document, kinds))
     nodes = {node.id: node for node in document.nodes}
-    for node in document.nodes[:4]:
+    for node in document.nodes[:MAX_PANELS]:
         read_model(node)
         context = panel._build_node_context(document, nodes[node.id], 1, [])
         context |= {"can_edit": True, "workflow": None, "providers": [], "provider_names": []}
@@ -95,23 +103,47 @@ def _show(document: Document, problems: list[Problem]) -> None:
         outline_page._build_node_context(nodes[node.id], document, nodes, {})
 
 
+@cache
+def list_all_originals() -> tuple[Tree, ...]:
+    """Return the documents of the product, and those beside the checkout that are readable and not too large."""
+    paths = sorted(path for name in FOLDERS for path in (BESIDE / name).rglob("*.yml"))
+    texts = [path.read_text() for path in paths if path.stat().st_size < MAX_BYTES]
+    return (*list_originals(), *filter(None, map(_read_tree, texts)))
+
+
+def _read_tree(text: str) -> Tree | None:
+    try:
+        load_document(text, confirm_newer=True)
+        return load_tree(text)
+    except DocumentInvalid:
+        return None
+
+
 Limit = Callable[[], AbstractContextManager[object]]
+Build = Callable[[int], Tree]
 
 
-def _examine_all(seeds: range, *, shown_every: int, limit: Limit) -> None:
+def _examine_all(
+    seeds: range,
+    *,
+    shown_every: int,
+    limit: Limit,
+    build: Build = build_mutant,
+    expected: Sequence[str] = ("refused", "invalid", "valid"),
+) -> None:
     """Examine many mutants. Their limits are on work and on the growth of the process, with the caches already warm."""
     reverse("workflows:list")  # imports every view
     examine(list_originals()[0])
     endings: Counter[str] = Counter()
     for seed in seeds:
-        tree = build_mutant(seed)
+        tree = build(seed)
         try:
             with limit(), measure_growth() as growth:
                 endings[examine(tree, shown=seed % shown_every == 0)] += 1
         except Exception as error:
             raise AssertionError(f"Mutant {seed} raised {error!r}") from error
         assert growth.kilobytes < MAX_KILOBYTES, f"Mutant {seed} is too large"
-    assert set(endings) == {"refused", "invalid", "valid"}
+    assert set(endings) == {*expected}
     assert min(endings.values()) > len(seeds) / 20  # the damage is neither too small nor too large
 
 
@@ -129,6 +161,11 @@ def test_mutated_documents_raise_only_the_engines_errors_and_are_quick():
     _examine_all(range(1000), shown_every=25, limit=limit_calls)
 
 
+def test_half_made_documents_open_with_every_panel():
+    for seed in range(150):
+        assert examine(build_half_made(seed)) in ("invalid", "valid"), seed
+
+
 @pytest.mark.timed
 def test_mutated_documents_take_no_long_single_calls():
     """A regular expression is one call, however long it takes."""
@@ -139,3 +176,15 @@ def test_mutated_documents_take_no_long_single_calls():
 @pytest.mark.parametrize("first", range(10_000, 20_000, 1_000))
 def test_many_mutated_documents_raise_only_the_engines_errors_and_are_quick(first: int):
     _examine_all(range(first, first + 1_000), shown_every=5, limit=limit_calls)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("first", range(0, 10_000, 500))
+def test_many_half_made_documents_open_with_every_panel(first: int):
+    _examine_all(
+        range(first, first + 500),
+        shown_every=1,
+        limit=limit_calls,
+        build=partial(build_half_made, originals=list_all_originals()),
+        expected=("invalid", "valid"),
+    )

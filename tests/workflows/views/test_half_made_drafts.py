@@ -7,6 +7,7 @@ from django.urls import reverse
 
 from tests.factories.workflows import document, make_workflow
 from tests.support.cast import Person
+from tests.support.half_made import build_half_made
 from tests.support.mutants import build_mutant
 from workflows.engine.errors import DocumentInvalid
 from workflows.errors import NewerDocument
@@ -95,3 +96,17 @@ def test_every_page_of_an_ugly_draft_opens(alice: Person):
         assert publishing.status_code < 500, seed
         opened += 1
     assert opened > len(UGLY_SEEDS) / 2
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_every_panel_of_a_half_made_draft_opens(seed: int, alice: Person):
+    workflow = make_workflow(alice, f"Half-made {seed}", build_half_made(seed))
+
+    urls = [reverse(f"workflows:{page}", args=[workflow.pk]) for page in PAGES]
+    urls += [
+        reverse("workflows:node", args=[workflow.pk, node.id])
+        for node in load_draft(workflow).nodes
+    ]
+    statuses = {url: alice.client.get(url, {"q": "a"}).status_code for url in urls}
+
+    assert set(statuses.values()) == {200}, statuses
