@@ -78,7 +78,7 @@ app: {name: Numbers, mode: workflow}
 workflow:
   graph:
     nodes:
-    - {id: 1, data: {type: start, variables: [{variable: words, type: json_object, required: false}]}}
+    - {id: 1, data: {type: start, variables: [{variable: words, type: file-list, required: false}]}}
     - {id: 2, data: {type: iteration, iterator_selector: [1, words], output_selector: [4, output],
        start_node_id: 3, is_parallel: true, parallel_nums: '4'}}
     - {id: 3, parentId: 2, data: {type: iteration-start, isInIteration: true}}

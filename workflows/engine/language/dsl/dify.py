@@ -197,7 +197,7 @@ def _read_edge(edge: Mapping[str, Json], source: str, target: str) -> EdgeSpec:
     is_success = source_handle == "success-branch"
     handle = (not is_success and read_identifier(source_handle)) or "source"
     extra = drop_keys(edge, "id", "source", "target", "sourceHandle", "targetHandle")
-    if "sourceHandle" in edge and source_handle != handle:
+    if "sourceHandle" in edge and read_identifier(source_handle) != handle:
         extra["sourceHandle"] = source_handle
     return EdgeSpec(
         id=read_identifier(edge.get("id")) or f"{source}-{handle}-{target}",
