@@ -168,6 +168,75 @@ async def test_missing_and_unknown_values_give_a_reason(answer: str, reason: str
     assert outputs == failed(reason, **expected)
 
 
+@pytest.mark.parametrize("mode", ["function_call", "prompt"])
+async def test_only_required_values_are_required_in_the_schema_that_is_sent(mode: str) -> None:
+    models = Answers('{"a": "x"}', calls=mode == "function_call")
+    parameters = (
+        parameter("a"),
+        parameter("b", "number", required=False),
+        parameter("c", "array[string]", required=False),
+    )
+
+    outputs = await extract(models, *parameters, reasoning_mode=mode)
+
+    (request,) = models.requests
+    schema = request.tools[0].parameters if request.tools else request.json_schema
+    assert schema is not None
+    assert (schema["required"], [*schema["properties"]]) == (["a"], ["a", "b", "c"])
+    assert outputs == succeeded(a="x", b=0, c=[])
+
+
+@pytest.mark.parametrize("calls", [True, False])
+@pytest.mark.parametrize("answer", ["{}", '{"b": null}', '{"a": null, "b": null}'])
+async def test_leaving_out_optional_values_is_a_success(answer: str, calls: bool) -> None:
+    parameters = (parameter("a", required=False), parameter("b", "number", required=False))
+
+    assert await extract(Answers(answer, calls=calls), *parameters) == succeeded(a="", b=0)
+
+
+async def test_null_is_no_required_value() -> None:
+    reason = invalid("a", "string", "none", "NoneType", "None")
+
+    assert await extract(Answers('{"a": null}'), parameter("a")) == failed(reason, a="")
+
+
+async def test_arguments_that_are_no_json_give_a_reason() -> None:
+    optional = parameter("a", required=False)
+
+    assert await extract(Answers("{", calls=True), optional) == failed(NO_RESULT, a="")
+
+
+@pytest.mark.parametrize(
+    ("answer", "option"),
+    [
+        ("Active", "active"),
+        (" IN STOCK\n", "in stock"),
+        ("in  stock", "in stock"),
+        ("instock", "in stock"),
+        ("ÜBER", "über"),
+        ("active", "active"),
+        ("ACTIVE!", None),
+    ],
+)
+async def test_option_is_found_but_for_case_and_white_space(
+    answer: str, option: str | None
+) -> None:
+    status = parameter("status", "select", options=["active", "in stock", "über"])
+
+    outputs = await extract(Answers(json.dumps({"status": answer})), status)
+
+    reason = "Invalid `select` value for parameter status"
+    expected = succeeded(status=option) if option else failed(reason, status=answer)
+    assert outputs == expected
+
+
+async def test_option_as_it_is_written_comes_first() -> None:
+    status = parameter("status", "select", options=["Ab", "ab", "A b"])
+
+    assert await extract(Answers('{"status": "ab"}'), status) == succeeded(status="ab")
+    assert await extract(Answers('{"status": "AB"}'), status) == succeeded(status="Ab")
+
+
 @pytest.mark.parametrize(
     "answer", ["", "I can't do that.", "[1, 2]", "{}", '{"a": NaN}', "{" * 500]
 )

@@ -14,7 +14,7 @@ from workflows.engine.nodes.llm.question_classifier import QuestionClassifier
 from workflows.engine.ports import ModelChunk, ModelRequest, Usage
 from workflows.engine.runtime.run_request import RunResult
 from workflows.engine.runtime.runner import WorkflowRunner
-from workflows.engine.runtime.step_records import RunStatus, StepError
+from workflows.engine.runtime.step_records import RunStatus, StepError, StepRecord, StepStatus
 from workflows.llm.offline import OfflineModels
 
 
@@ -57,6 +57,14 @@ async def classify(models: Any, q: str = "help", **data: Any) -> RunResult:
     return await WorkflowRunner(build(**data), models=models).run(inputs={"q": q, "kind": "red"})
 
 
+async def run_step(answer: str, **data: Any) -> StepRecord:
+    """Return the classifier's step, which succeeds whatever the model answers."""
+    result = await classify(Answers(answer), **data)
+    (step,) = [step for step in result.steps if step.key.node_id == "qc"]
+    assert step.status == StepStatus.SUCCEEDED
+    return step
+
+
 @pytest.mark.parametrize(
     ("answer", "id_"),
     [
@@ -79,15 +87,15 @@ async def test_answer_leads_to_the_branch_of_its_id(answer: str, id_: str) -> No
 
 
 @pytest.mark.parametrize(
-    "answer",
+    ("answer", "named"),
     [
-        '{"category_id": "9", "category_name": "tech support"}',
-        '{"category_name": "tech support"}',
-        "{}",
+        ('{"category_id": "9", "category_name": "x"}', "none"),
+        ("{}", "none"),
+        ("It may be billing or tech support.", "several"),
     ],
 )
 async def test_first_class_as_a_guess_is_said_and_makes_the_run_partially_succeeded(
-    answer: str,
+    answer: str, named: str
 ) -> None:
     result = await classify(Answers(answer))
 
@@ -98,16 +106,73 @@ async def test_first_class_as_a_guess_is_said_and_makes_the_run_partially_succee
     assert [step.error for step in result.steps if step.key.node_id == "qc"] == [
         StepError(
             "ClassificationUnsure",
-            "The model named none of the classes, so the first one was taken: billing",
+            f"The model named {named} of the classes, so the first one was taken: billing",
         )
     ]
 
 
-@pytest.mark.parametrize("answer", ["", "I don't know", '{"category_id": '])
-async def test_answer_that_names_nothing_fails(answer: str) -> None:
-    result = await classify(Answers(answer))
+@pytest.mark.parametrize(
+    ("answer", "id_"),
+    [
+        ("The text belongs to tech support, because it is about a device.", "2"),
+        ("I would say it's **Billing**.", "1"),
+        ("This is a question about TECH   SUPPORT", "2"),
+        ("The category is 2, as the text is about 1 device.", "2"),
+        ("Class id: '1'", "1"),
+        ("<think>billing? tech support?</think>It is billing.", "1"),
+        ('{"category_name": "tech support", "category_id": ', "2"),
+        ('It is billing. {"confidence": 0.9}', "1"),
+        ('{"category_id": "Tech Support"}', "2"),
+    ],
+)
+async def test_class_is_found_within_a_sentence(answer: str, id_: str) -> None:
+    step = await run_step(answer)
 
-    assert (result.status, result.error_type) == (RunStatus.FAILED, "ClassificationInvalid")
+    assert (step.outputs["class_id"], step.outputs["uncertainty"], step.handle) == (id_, None, id_)
+
+
+@pytest.mark.parametrize(
+    ("answer", "uncertainty"),
+    [
+        ("It may be billing or tech support.", "several classes"),
+        ("Class 1 or class 2", "several classes"),
+        ("", "no class"),
+        ("I don't know", "no class"),
+        ("Somebody asks about 2 billings in prebilling", "no class"),
+        ('{"category_id": ', "no class"),
+        ('{"category_id": "9", "category_name": "x"}', "no class"),
+    ],
+)
+async def test_uncertain_answer_takes_the_other_branch_or_is_marked(
+    answer: str, uncertainty: str
+) -> None:
+    first = await run_step(answer)
+    other = await run_step(answer, default_branch=True)
+
+    assert (first.handle, first.outputs["uncertainty"]) == ("1", uncertainty)
+    assert (other.handle, other.outputs["uncertainty"]) == ("default", uncertainty)
+
+
+async def test_name_within_a_longer_name_is_not_named() -> None:
+    classes = [{"id": "1", "name": "support"}, {"id": "2", "name": "tech support"}]
+
+    assert (await run_step("It is tech support.", classes=classes)).handle == "2"
+    assert (await run_step("It is support.", classes=classes)).handle == "1"
+    both = await run_step("It is support, or tech support.", classes=classes)
+    assert both.outputs["uncertainty"] == "several classes"
+
+
+async def test_chinese_name_is_found_between_other_characters() -> None:
+    classes = [{"id": "1", "name": "退款退货"}, {"id": "2", "name": "物流催件"}]
+
+    assert (await run_step("这段文本属于物流催件类别。", classes=classes)).handle == "2"
+    assert (await run_step("类别：1", classes=classes)).handle == "1"
+
+
+async def test_answer_may_name_the_branch_for_other_texts() -> None:
+    step = await run_step("None fits, so default.", default_branch=True)
+
+    assert (step.handle, step.outputs["uncertainty"]) == ("default", None)
 
 
 @pytest.mark.parametrize(
@@ -135,6 +200,7 @@ async def test_names_hold_references_and_outputs_have_a_label() -> None:
         "class_name": "red things",
         "class_label": "CLASS 1",
         "class_id": "1",
+        "uncertainty": None,
         "usage": {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5},
     }
 

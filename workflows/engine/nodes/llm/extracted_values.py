@@ -75,6 +75,13 @@ class Parameter(ConfigPart):
     def value_type(self) -> ValueType:
         return _find_type(self.type) or ValueType.STRING
 
+    def find_option(self, value: Json) -> Json:
+        """Return the option that a value is, but for case and white space, or else the value itself."""
+        if not isinstance(value, str) or value in (self.options or ()):
+            return value
+        options = {_simplify(option): option for option in reversed(self.options or ())}
+        return options.get(_simplify(value), value)
+
     def build_schema(self, *, may_be_null: bool) -> dict[str, Any]:
         value_type = self.value_type
         schema: dict[str, Any] = {"description": self.description} if self.description else {}
@@ -89,14 +96,17 @@ class Parameter(ConfigPart):
 
 
 def build_schema(parameters: Sequence[Parameter], *, nullable: bool) -> dict[str, Any]:
-    """Return the schema of an object with all values. If it is ``nullable``, required values that the text lacks are null."""
+    """Return the schema of an object with the values. If it is ``nullable``, required values that the text lacks are null.
+
+    A text may lack the other values, which are left out then.
+    """
     return {
         "type": "object",
         "properties": {
             parameter.name: parameter.build_schema(may_be_null=nullable and parameter.required)
             for parameter in parameters
         },
-        "required": [parameter.name for parameter in parameters],
+        "required": [parameter.name for parameter in parameters if parameter.required],
         "additionalProperties": False,
     }
 
@@ -108,6 +118,8 @@ def build_outputs(
     reason = None
     if values is None:
         values, reason = _build_empty_values(parameters), _NO_RESULT
+    else:
+        values = _tidy_values(parameters, values)
     reason = _find_problem(parameters, values) or reason
     return {
         SUCCESS: 0 if reason else 1,
@@ -139,11 +151,22 @@ def _build_empty_values(parameters: Sequence[Parameter]) -> dict[str, Json]:
     return {name: build_zero_value(kind) for name, kind in types.items() if not kind.is_array}
 
 
+def _tidy_values(parameters: Sequence[Parameter], values: Mapping[str, Json]) -> dict[str, Json]:
+    """Return the values without optional ones that are null, and with options as the author wrote them."""
+    by_name = {parameter.name: parameter for parameter in parameters}
+    return {
+        name: by_name[name].find_option(value) if name in by_name else value
+        for name, value in values.items()
+        if value is not None or name not in by_name or by_name[name].required
+    }
+
+
 def _find_problem(parameters: Sequence[Parameter], values: Mapping[str, Json]) -> str | None:
     """Return the first reason why the values are not those that were asked for."""
-    if len(parameters) != len(values):
+    expected = [each for each in parameters if each.required or each.name in values]
+    if len(expected) != len(values):
         return "Invalid number of parameters"
-    for parameter in parameters:
+    for parameter in expected:
         if parameter.required and parameter.name not in values:
             return f"Parameter {parameter.name} is required"
         value = values.get(parameter.name)
@@ -204,6 +227,10 @@ _CONVERTERS: Final[Mapping[ValueType, Callable[[Json], Json]]] = {
     ValueType.BOOLEAN: lambda value: bool(value) if isinstance(value, int) else None,
     ValueType.OBJECT: lambda value: value if isinstance(value, dict) else None,
 }
+
+
+def _simplify(text: str) -> str:
+    return "".join(text.split()).casefold()
 
 
 def _shorten(text: str) -> str:

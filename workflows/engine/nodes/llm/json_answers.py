@@ -16,7 +16,7 @@ def find_json_object(answer: str) -> dict[str, Json] | None:
 
     There may be reasoning before it, a code fence around it, or any other text.
     """
-    text = answer.rsplit(_END_OF_REASONING, 1)[-1]
+    text = strip_reasoning(answer)
     position = text.find("{")
     for _ in range(_MAX_ATTEMPTS):
         if position < 0:
@@ -28,6 +28,11 @@ def find_json_object(answer: str) -> dict[str, Json] | None:
             continue
         return value if isinstance(value, dict) else None
     return None
+
+
+def strip_reasoning(answer: str) -> str:
+    """Return what an answer says after its reasoning."""
+    return answer.rsplit(_END_OF_REASONING, 1)[-1].strip()
 
 
 def _reject_constant(name: str) -> Json:

@@ -1,6 +1,6 @@
 """Parameter extractor: asks a model for values that a text contains. A bad answer gives zero values and a reason."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Literal
 
 from pydantic import field_validator
@@ -148,7 +148,10 @@ class ParameterExtractor(NodeKind[ExtractorConfig, ExtractorConfig]):
             # As in Dify, a model that can't be reached doesn't fail the node.
             outputs, usage = build_failed_outputs(parameters, failure.message), Usage()
         else:
-            outputs, usage = build_outputs(parameters, _read_values(answer)), answer.usage
+            outputs, usage = (
+                build_outputs(parameters, _read_values(answer, parameters)),
+                answer.usage,
+            )
         return NodeResult({**outputs, USAGE: describe_usage(usage)}, usage=usage)
 
     async def preview_inputs(self, prepared: ExtractorConfig, ctx: NodeContext) -> dict[str, Json]:
@@ -196,11 +199,16 @@ async def _ask(config: ExtractorConfig, request: ModelRequest, ctx: NodeContext)
     return await call_model(await _build_request(config, ctx, with_tool=False), ctx)
 
 
-def _read_values(answer: ModelAnswer) -> dict[str, Json] | None:
-    """Return the object in the tool call or, without one, in the text. None if there is none, or if the text's is empty."""
+def _read_values(answer: ModelAnswer, parameters: Sequence[Parameter]) -> dict[str, Json] | None:
+    """Return the object in the tool call or, without one, in the text. None if there is none.
+
+    An empty object in a text counts only if no value is required: some models write one instead of an answer.
+    """
     if answer.tool_calls:
-        return find_json_object(answer.tool_calls[0].arguments) or {}
-    return find_json_object(answer.text) or None
+        return find_json_object(answer.tool_calls[0].arguments or "{}")
+    values = find_json_object(answer.text)
+    is_needed = any(parameter.required for parameter in parameters)
+    return None if is_needed and not values else values
 
 
 def _describe_request(config: ExtractorConfig, request: ModelRequest) -> dict[str, Json]:

@@ -8,7 +8,6 @@ from pydantic import Field as Bounded
 
 from workflows.engine.appearance import Data, HandleLabel, get_model_name, iter_objects
 from workflows.engine.configuration import ConfigPart, Field, Widget
-from workflows.engine.errors import NodeFailed
 from workflows.engine.kinds import Execution, NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.failure_policy import Retry
@@ -16,8 +15,8 @@ from workflows.engine.language.problems import Problem
 from workflows.engine.language.templating import Template
 from workflows.engine.language.variables import VariablePool
 from workflows.engine.model_records import describe_usage
+from workflows.engine.nodes.llm.class_answers import NamedClass, Uncertainty, find_class
 from workflows.engine.nodes.llm.images import add_images
-from workflows.engine.nodes.llm.json_answers import find_json_object
 from workflows.engine.nodes.llm.llm_config import ModelNodeConfig
 from workflows.engine.nodes.llm.llm_fields import MODEL_FIELD, VISION_FIELD, WINDOW_FIELD
 from workflows.engine.nodes.llm.model_calls import (
@@ -37,6 +36,8 @@ from workflows.engine.texts import Phrase, Text, gettext_noop
 
 # The handle for texts that fit no class, and what the outputs say then. It comes from xworkflow.
 DEFAULT_CLASS: Final = "default"
+# The output that says why the answer left the class open; null if it did not.
+UNCERTAINTY: Final = "uncertainty"
 
 
 class TextClass(ConfigPart):
@@ -76,7 +77,7 @@ class QuestionClassifier(NodeKind[ClassifierConfig, ClassifierConfig]):
               default=[{"id": "1", "name": ""}, {"id": "2", "name": ""}],
               example=[{"id": "1", "name": "Billing"}, {"id": "2", "name": "Technical support"}]),
         Field("default_branch", gettext_noop("Branch for other texts"), Widget.SWITCH,
-              help=gettext_noop("Taken if no class fits. Without it, the first class is.")),
+              help=gettext_noop("Taken if no class fits, or the answer names several. Without it, the first class is, and the step says so.")),
         Field("instruction", gettext_noop("Instructions"), Widget.TEMPLATE,
               help=gettext_noop("How to decide when several classes fit.")),
         WINDOW_FIELD,
@@ -123,8 +124,9 @@ class QuestionClassifier(NodeKind[ClassifierConfig, ClassifierConfig]):
             Output("class_name", "string", gettext_noop("Name of the class")),
             Output("class_label", "string", gettext_noop("Short name of the class")),
             Output("class_id", "string", gettext_noop("Id of the class")),
+            Output(UNCERTAINTY, "string", gettext_noop("If the answer names no class or several: which of both")),
             Output("usage", "object", gettext_noop("Prompt and completion tokens")),
-        )
+        )  # fmt: skip
         if not self.configure(spec).default_branch:
             return outputs
         return (*outputs, Output("category_id", "string", gettext_noop("As class_id")))
@@ -144,24 +146,25 @@ class QuestionClassifier(NodeKind[ClassifierConfig, ClassifierConfig]):
         request = await _build_request(prepared, classes, ctx)
         ctx.record_inputs(_describe_request(prepared, request))
         answer = await call_model(request, ctx)
-        named = _find_named_class(answer.text, classes)
-        chosen = named or _choose_fallback(classes, has_default=prepared.default_branch)
+        chosen, uncertainty = _choose_class(
+            answer.text, classes, has_default=prepared.default_branch
+        )
         outputs: dict[str, Json] = {
             "class_name": chosen.name,
             "class_label": chosen.label,
             "class_id": chosen.id,
+            UNCERTAINTY: uncertainty and uncertainty.value,
             "usage": describe_usage(answer.usage),
         }
         if prepared.default_branch:
             outputs["category_id"] = (
                 chosen.id
             )  # the name of xworkflow, whose nodes have this branch
-        is_guess = named is None and not prepared.default_branch
         return NodeResult(
             outputs,
             handle=chosen.id,
             usage=answer.usage,
-            shortfall=_build_shortfall(chosen) if is_guess else None,
+            shortfall=None if prepared.default_branch else _build_shortfall(chosen, uncertainty),
         )
 
     async def preview_inputs(self, prepared: ClassifierConfig, ctx: NodeContext) -> dict[str, Json]:
@@ -236,35 +239,25 @@ def _describe_request(config: ClassifierConfig, request: ModelRequest) -> dict[s
     }
 
 
-def _find_named_class(answer: str, classes: Sequence[TextClass]) -> TextClass | None:
-    """Return the class whose id the answer names, or None for any other id.
-
-    Raises NodeFailed, after which a retry may help, for an answer that names nothing.
-    """
-    id_ = _read_class_id(answer, classes)
-    return next((text_class for text_class in classes if text_class.id == id_), None)
-
-
-def _choose_fallback(classes: Sequence[TextClass], *, has_default: bool) -> TextClass:
-    if not has_default:
-        return classes[0]
-    return TextClass(id=DEFAULT_CLASS, name=DEFAULT_CLASS, label=DEFAULT_CLASS)
+def _choose_class(
+    answer: str, classes: Sequence[TextClass], *, has_default: bool
+) -> tuple[TextClass, Uncertainty | None]:
+    """Return the class that an answer names. If it names none or several, the default one or else the first, and why."""
+    default = TextClass(id=DEFAULT_CLASS, name=DEFAULT_CLASS, label=DEFAULT_CLASS)
+    choices = [*classes, default] if has_default else [*classes]
+    named = find_class(answer, [NamedClass(choice.id, choice.name) for choice in choices])
+    if isinstance(named, Uncertainty):
+        return default if has_default else classes[0], named
+    return next(choice for choice in choices if choice.id == named), None
 
 
-def _build_shortfall(chosen: TextClass) -> StepError:
-    message = f"The model named none of the classes, so the first one was taken: {chosen.name}"
+def _build_shortfall(chosen: TextClass, uncertainty: Uncertainty | None) -> StepError | None:
+    """Return what the step says where the first class was taken as a guess."""
+    if uncertainty is None:
+        return None
+    named = _NAMED_CLASSES[uncertainty]
+    message = f"The model named {named} of the classes, so the first one was taken: {chosen.name}"
     return StepError("ClassificationUnsure", message)
 
 
-def _read_class_id(answer: str, classes: Sequence[TextClass]) -> str | None:
-    """Return the id in an answer: in its JSON object, or alone, as small models give it, or as the name."""
-    parsed = find_json_object(answer)
-    if parsed is not None:
-        id_ = parsed.get("category_id")
-        return str(id_).strip() if isinstance(id_, str | int) else None
-    text = answer.strip().strip("\"'`.。").strip()
-    for text_class in classes:
-        if text and text.casefold() in (text_class.id.casefold(), text_class.name.casefold()):
-            return text_class.id
-    message = "The model's answer names no class"
-    raise NodeFailed("ClassificationInvalid", message, retryable=True)
+_NAMED_CLASSES: Final = {Uncertainty.NO_CLASS: "none", Uncertainty.SEVERAL_CLASSES: "several"}

@@ -8,7 +8,7 @@ from workflows.engine.errors import NodeFailed
 from workflows.engine.kinds import NodeContext
 from workflows.engine.language.document import Json
 from workflows.engine.language.json_schema import list_schema_errors, unwrap_schema
-from workflows.engine.nodes.llm.json_answers import find_json_object
+from workflows.engine.nodes.llm.json_answers import find_json_object, strip_reasoning
 from workflows.engine.nodes.llm.model_calls import ModelAnswer, call_model
 from workflows.engine.ports import Message, ModelRequest
 
@@ -75,11 +75,7 @@ def build_repair_request(request: ModelRequest, text: str, invalid: AnswerInvali
     violations = "\n".join(f"- {violation}" for violation in invalid.violations)
     messages = (
         *request.messages,
-        Message("assistant", _strip_reasoning(text)[:_MAX_QUOTED]),
+        Message("assistant", strip_reasoning(text)[:_MAX_QUOTED]),
         Message("user", _REPAIR.format(violations=violations)),
     )
     return replace(request, messages=messages)
-
-
-def _strip_reasoning(text: str) -> str:
-    return text.rsplit("</think>", 1)[-1].strip()

@@ -1,0 +1,101 @@
+"""Finds the class that a model's answer names: in a JSON object, alone, or within a sentence."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from workflows.engine.nodes.llm.json_answers import find_json_object, strip_reasoning
+
+
+class Uncertainty(StrEnum):
+    """Why an answer doesn't say which class a text belongs to. These are values of an output."""
+
+    NO_CLASS = "no class"
+    SEVERAL_CLASSES = "several classes"
+
+
+@dataclass(frozen=True, slots=True)
+class NamedClass:
+    """A class as models may write it: by its id or by its name."""
+
+    id: str
+    name: str
+
+
+_KEYS: Final = frozenset({"category_id", "category_name"})
+# Chinese has no spaces between words, so its names have no border.
+_CHINESE: Final = r"\u3400-\u9fff"
+_LETTER: Final = rf"[^\W{_CHINESE}]"
+# What stands before the id of a class in a sentence; a mere number may be any number.
+_BEFORE_ID: Final = r"(?:\b(?:class|category|category[ _]id|id)|类别|分类|编号)"
+_BETWEEN: Final = r"(?:\s*(?:id|is|no\.|number|是|为|[:：=#]))*\s*[\"'“「(\[]*"
+
+
+def find_class(answer: str, classes: Sequence[NamedClass]) -> str | Uncertainty:
+    """Return the id of the class that an answer names, or why none is certain.
+
+    In a JSON object the id decides, as in Dify. Otherwise names come before ids, because an id is often a number.
+    """
+    parsed = find_json_object(answer)
+    if parsed is not None and _KEYS & parsed.keys():
+        id_ = parsed.get("category_id")
+        text = str(id_) if isinstance(id_, str | int) else ""
+        return _find_whole(text, classes) or Uncertainty.NO_CLASS
+    text = strip_reasoning(answer)
+    if whole := _find_whole(text, classes):
+        return whole
+    mentioned = _list_mentioned_names(text, classes) or _list_mentioned_ids(text, classes)
+    if len(mentioned) == 1:
+        return mentioned[0]
+    return Uncertainty.SEVERAL_CLASSES if mentioned else Uncertainty.NO_CLASS
+
+
+def _find_whole(text: str, classes: Iterable[NamedClass]) -> str | None:
+    """Return the id of the class whose id or name is the whole text, but for case, white space and quotes."""
+    simple = _simplify(text.strip().strip("\"'`*.。").strip())
+    by_id = {_simplify(each.id): each.id for each in classes}
+    by_name = {_simplify(each.name): each.id for each in reversed([*classes])}
+    return (by_id.get(simple) or by_name.get(simple)) if simple else None
+
+
+def _list_mentioned_names(text: str, classes: Iterable[NamedClass]) -> list[str]:
+    """Return the ids of the classes whose names a text has. A name inside a longer one doesn't count."""
+    text = _simplify(text)
+    mentions = [
+        (match.start(), match.end(), each.id)
+        for each in classes
+        if (name := _simplify(each.name))
+        for match in re.finditer(_build_pattern(name), text)
+    ]
+    return [
+        *dict.fromkeys(
+            id_
+            for start, end, id_ in mentions
+            if not any(
+                first <= start and end <= last and last - first > end - start
+                for first, last, _id in mentions
+            )
+        )
+    ]
+
+
+def _list_mentioned_ids(text: str, classes: Iterable[NamedClass]) -> list[str]:
+    text = _simplify(text)
+    return [
+        each.id
+        for each in classes
+        if re.search(f"{_BEFORE_ID}{_BETWEEN}{_build_pattern(_simplify(each.id))}", text)
+    ]
+
+
+def _build_pattern(name: str) -> str:
+    """Return the pattern of a name that is no part of a longer word."""
+    before = f"(?<!{_LETTER})" if re.match(_LETTER, name[0]) else ""
+    after = f"(?!{_LETTER})" if re.match(_LETTER, name[-1]) else ""
+    return f"{before}{re.escape(name)}{after}"
+
+
+def _simplify(text: str) -> str:
+    return " ".join(text.casefold().split())
