@@ -233,6 +233,7 @@ pages: list[URLPattern | URLResolver] = [
     path("models/", providers.index, name="providers"),
     path("models/local/", providers.find_local, name="local_models"),
     path("models/default/", model_choices.set_default, name="set_default_model"),
+    path("models/fallback/", model_choices.set_fallback, name="set_fallback_model"),
     path("models/mapping/", model_choices.set_mapping, name="set_model_mapping"),
     path(
         "models/default/<str:model_type>/",

@@ -98,6 +98,23 @@ def set_default_model(request: HttpRequest, body: workflows.DefaultModel) -> dic
     return mappings.read_default_model(principal, team_id)
 
 
+@router.get("/models/fallback", response=workflows.FallbackModel, summary="Read the fallback model")
+def read_fallback_model(request: HttpRequest) -> dict[str, str]:
+    """Return the model of your current team that is asked if another one can't be reached or refuses."""
+    return mappings.read_fallback_model(get_principal(request), get_current_team_id(request))
+
+
+@router.put("/models/fallback", response=workflows.FallbackModel, summary="Set the fallback model")
+def set_fallback_model(request: HttpRequest, body: workflows.FallbackModel) -> dict[str, str]:
+    """Set the model that is asked if another one can't be reached or refuses, or remove it with an empty ``provider``."""
+    principal, team_id = get_principal(request), get_current_team_id(request)
+    provider = None
+    if body.provider:
+        provider = selectors.find_provider_by_name(principal, team_id, body.provider)
+    mappings.set_fallback(principal, team_id=team_id, provider=provider, model=body.model)
+    return mappings.read_fallback_model(principal, team_id)
+
+
 @router.get("/models/mappings", response=list[workflows.MappingOut], summary="List mappings")
 @paginate(Pages)
 def list_mappings(request: HttpRequest) -> QuerySet[ModelMapping]:

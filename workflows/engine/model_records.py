@@ -1,10 +1,11 @@
 """What the record of a step says about the model that it asked: which one answered, its tokens and their cost."""
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from workflows.engine.kinds import NodeContext
 from workflows.engine.language.document import Json
-from workflows.engine.ports import ModelSource, Usage
+from workflows.engine.ports import FailedModel, ModelSource, Usage
 
 
 USAGE: Final = "__usage"  # the output with the usage of a node whose outputs are otherwise those of its document
@@ -25,8 +26,26 @@ def record_source(ctx: NodeContext, source: ModelSource | None) -> None:
 
 
 def describe_source(source: ModelSource) -> dict[str, Json]:
-    version = {"version": source.version} if source.version else {}
-    return {"provider": source.provider, "name": source.model, **version}
+    description: dict[str, Json] = {"provider": source.provider, "name": source.model}
+    if source.version:
+        description["version"] = source.version
+    if source.failed:
+        description["failed"] = [
+            {"provider": failed.provider, "name": failed.model, "error": failed.error}
+            for failed in source.failed
+        ]
+    return description
+
+
+def read_source(description: Mapping[str, Any]) -> ModelSource:  # Any: JSON
+    """Return the source that ``describe_source`` described."""
+    failed = (
+        FailedModel(each["provider"], each["name"], each["error"])
+        for each in description.get("failed", ())
+    )
+    return ModelSource(
+        description["provider"], description["name"], description.get("version", ""), (*failed,)
+    )
 
 
 def describe_usage(usage: Usage) -> dict[str, Json]:

@@ -22,6 +22,8 @@ Role = Literal["system", "user", "assistant", "tool"]
 FACTS_TASK: Final = "facts"
 # The answer of a model that can't decide about facts: memory itself does then.
 UNDECIDED: Final = "undecided"
+# In a document: the model of this node has no fallback model, not even the team's.
+NO_FALLBACK: Final = "none"
 # The tasks of requests that only a language model can answer: of knowledge bases the one to search, and the conditions
 # on metadata that a question states.
 CHOICE_TASK: Final = "choose_knowledge_base"
@@ -180,6 +182,14 @@ class ReminderPort(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class FallbackModel:
+    """The model that a node wants to be asked if its own one fails. ``provider`` is ``NO_FALLBACK`` to ask none."""
+
+    provider: str
+    model: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ModelRequest:
     provider: str
     model: str
@@ -196,6 +206,16 @@ class ModelRequest:
     tools: tuple[ToolSpec, ...] = ()
     # Whether the model may, must or must not call a tool.
     tool_choice: Literal["auto", "required", "none"] = "auto"
+    fallback: FallbackModel | None = None  # None: the team's, if it has one
+
+
+@dataclass(frozen=True, slots=True)
+class FailedModel:
+    """A model that was asked first, and why it gave no answer."""
+
+    provider: str
+    model: str
+    error: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +226,8 @@ class ModelSource:
     model: str
     # The exact model that the endpoint names in its answer, if it is another name.
     version: str = ""
+    # The models that failed before a fallback model was asked.
+    failed: tuple[FailedModel, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

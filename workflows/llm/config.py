@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Final
 
 from workflows.engine.ports import Usage
@@ -14,6 +15,8 @@ OFFLINE: Final = "offline"
 CHAT: Final = "chat"
 # In a document: the team's default model.
 DEFAULT: Final = "default"
+# Among the mappings of a team: the model that is asked if another one fails.
+FALLBACK: Final = "fallback"
 
 TOTAL_SECONDS: Final = 600.0
 IDLE_SECONDS: Final = 90.0  # the time that a model may take before its first word
@@ -58,7 +61,8 @@ class ProviderConfig:
     default_model: str = ""
     prices: Mapping[str, Price] = field(default_factory=dict)
     id: str = ""
-    is_unreachable: bool = False  # at its last test
+    is_unreachable: bool = False  # at its last call or test
+    checked_at: datetime | None = None  # the time of that
     total_seconds: float = TOTAL_SECONDS
     idle_seconds: float = IDLE_SECONDS
     # How often a request is repeated that failed before its first word, for a reason that may pass.

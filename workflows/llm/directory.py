@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from workflows.llm.config import DEFAULT, OFFLINE, ProviderConfig, normalize_name
+from workflows.engine.ports import NO_FALLBACK, FallbackModel
+from workflows.llm.config import DEFAULT, FALLBACK, OFFLINE, ProviderConfig, normalize_name
 
 
 ANY_MODEL: Final = ""  # in a mapping: all models of the provider
@@ -32,6 +33,9 @@ class Resolution:
     @property
     def provider(self) -> str:
         return normalize_name(self.config.name) if self.config else OFFLINE
+
+    def is_same_as(self, other: "Resolution") -> bool:
+        return (self.provider, self.model) == (other.provider, other.model)
 
     @property
     def is_offline(self) -> bool:
@@ -90,6 +94,32 @@ class ModelDirectory:
         if default := self.default:
             return Resolution(default.config, default.model, is_mapped=True)
         return NO_MODEL
+
+    def find_fallback(self, wanted: FallbackModel | None = None) -> Resolution | None:
+        """Return the model to ask if another one fails: the wanted one, or else the team's. None if there is none.
+
+        The offline demo model is none, because its answers are not those that people wait for.
+        """
+        if wanted is None:
+            found = self._apply(self._mappings.get((FALLBACK, ANY_MODEL)))
+        elif normalize_name(wanted.provider) == NO_FALLBACK:
+            return None
+        else:
+            found = self.resolve(wanted.provider, wanted.model)
+        return None if found is None or found.is_offline else found
+
+    def list_candidates(
+        self, provider: str, model: str, wanted: FallbackModel | None = None
+    ) -> list[Resolution]:
+        """Return the model that answers for the named one, and the one to ask if it fails, if there is one.
+
+        The offline demo model has no fallback where a document or the team chose it.
+        """
+        first, second = self.resolve(provider, model), self.find_fallback(wanted)
+        is_chosen = first.is_offline and (normalize_name(provider) or DEFAULT) in (OFFLINE, DEFAULT)
+        if second is None or is_chosen or first.is_same_as(second):
+            return [first]
+        return [first, second]
 
     def find_reranker(self, provider: str, model: str) -> Resolution | None:
         """Return the model that ranks documents for the named one, or None if the team has none.

@@ -44,26 +44,37 @@ UNREACHABLE: Final = "{provider} isn't responding at {address}. Is it running?"
 UNKNOWN_HOST: Final = "Can't resolve {host}. Check your connection."
 NO_CERTIFICATE: Final = "{provider} has no valid certificate."
 BAD_ADDRESS: Final = "The base URL of {provider} can't be used."
-# People solve these on the page Models.
-_ABOUT_CONNECTION: Final = (
+# The provider can't be used with any of its models.
+_ABOUT_PROVIDER: Final = (
     UNREACHABLE,
     UNKNOWN_HOST,
     NO_CERTIFICATE,
     BAD_ADDRESS,
     NO_ADDRESS,
     REDIRECT[0],
-    *(BY_STATUS[status][0] for status in (401, 402, 403, 404, 405)),
+    *(BY_STATUS[status][0] for status in (401, 402, 405)),
 )
+# The statuses of a server that is away, or in front of one that is.
+_AWAY_STATUSES: Final = frozenset({502, 503, 504})
+# People solve these on the page Models.
+_ABOUT_CONNECTION: Final = (*_ABOUT_PROVIDER, *(BY_STATUS[status][0] for status in (403, 404)))
 
 
 def is_about_connection(message: str) -> bool:
     """Return whether a failure is solved where the model provider is connected, and not in the workflow."""
-    return any(pattern.fullmatch(message) for pattern in _compile_connection_patterns())
+    return any(pattern.fullmatch(message) for pattern in _compile_patterns(_ABOUT_CONNECTION))
+
+
+def is_about_provider(message: str, status: int | None) -> bool:
+    """Return whether a failure tells that a provider can't be used now, whichever of its models is asked."""
+    if status in _AWAY_STATUSES:
+        return True
+    return any(pattern.fullmatch(message) for pattern in _compile_patterns(_ABOUT_PROVIDER))
 
 
 @cache
-def _compile_connection_patterns() -> tuple[re.Pattern[str], ...]:
+def _compile_patterns(texts: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
     return tuple(
         re.compile(".+".join(map(re.escape, re.split(r"\{[^}]*\}", text))), re.DOTALL)
-        for text in _ABOUT_CONNECTION
+        for text in texts
     )

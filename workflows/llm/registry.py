@@ -14,6 +14,7 @@ from config import plugins
 from config.redaction import Redactor, StreamRedactor, build_redactor
 from workflows.engine.errors import ModelFailed, ModelNeeded, RerankUnavailable
 from workflows.engine.ports import (
+    FailedModel,
     ModelChunk,
     ModelPort,
     ModelRequest,
@@ -25,7 +26,7 @@ from workflows.engine.ports import (
 from workflows.engine.tool_calls import ToolCall
 from workflows.llm.config import OFFLINE, OPENAI_COMPATIBLE, ProviderConfig, normalize_name
 from workflows.llm.directory import Mapping as ModelMapping
-from workflows.llm.directory import ModelDirectory
+from workflows.llm.directory import ModelDirectory, Resolution
 from workflows.llm.measuring import measure_call
 from workflows.llm.offline import OfflineModels
 
@@ -42,6 +43,15 @@ OpenSlot = Callable[[ProviderConfig], AbstractAsyncContextManager[None]]
 _RETRY_SECONDS: Final = 0.5  # before the first retry; each further one waits twice as long
 # A request isn't repeated if the provider asks for a longer wait.
 _MAX_RETRY_SECONDS: Final = 60.0
+_MAX_WAIT_WITH_FALLBACK: Final = 2.0  # before the fallback model is asked instead
+
+
+# Is told how a call of a provider ended: with a failure, or None after an answer.
+Report = Callable[[ProviderConfig, ModelFailed | None], Awaitable[None]]
+
+
+async def report_nothing(config: ProviderConfig, failure: ModelFailed | None) -> None:
+    """Tell nobody how a call ended."""
 
 
 @asynccontextmanager
@@ -79,18 +89,52 @@ class TeamModels:
         reranker: tuple[str, str] | None = None,
         fallback: Fallback = "offline",
         open_slot: OpenSlot = open_any_slot,
+        report: Report = report_nothing,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self.directory = ModelDirectory(configs, mappings, reranker)
         self._fallback = fallback
-        self._open_slot, self._sleep = open_slot, sleep
+        self._open_slot, self._report, self._sleep = open_slot, report, sleep
         self._ports: dict[str, ModelPort] = {}
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
-        resolution = self.directory.resolve(request.provider, request.model)
+        """Stream the answer of the model, or of its fallback model if it fails before its first word."""
+        failed: tuple[FailedModel, ...] = ()
+        may_pass = False
+        candidates = self.directory.list_candidates(
+            request.provider, request.model, request.fallback
+        )
+        for candidate in candidates:
+            is_last, has_begun = candidate is candidates[-1], False
+            try:
+                if candidate.config is None and not is_last:
+                    raise self._build_missing(request.provider)
+                chunks = self._ask(request, candidate, failed, has_fallback=not is_last)
+                async with aclosing(chunks):  # type: ignore[type-var]
+                    async for chunk in chunks:
+                        has_begun = True
+                        yield chunk
+            except ModelFailed as failure:
+                may_pass = failure.retryable = may_pass or failure.retryable
+                # Another model can't continue what this one began.
+                if is_last or has_begun:
+                    raise
+                log.info("model_fallback", extra={"provider": candidate.provider})
+                failed = (*failed, _describe_failure(request, candidate, failure))
+            else:
+                return
+
+    async def _ask(
+        self,
+        request: ModelRequest,
+        resolution: Resolution,
+        failed: tuple[FailedModel, ...],
+        *,
+        has_fallback: bool,
+    ) -> AsyncIterator[ModelChunk]:
         config = resolution.config
-        source = ModelSource(resolution.provider, resolution.model)
-        port = self.get_port(request.provider, request.model)
+        source = ModelSource(resolution.provider, resolution.model, failed=failed)
+        port = self._get_port(request.provider, resolution)
         price = config.find_price(resolution.model) if config else None
         redactor = build_redactor([config.api_key] if config else [])
         text_redactor, reasoning_redactor = redactor.stream(), redactor.stream()
@@ -98,7 +142,9 @@ class TeamModels:
             chunks = port.stream(request)
         else:
             request = _address_request(request, resolution.model, config)
-            chunks = self._call_with_retries(partial(port.stream, request), config)
+            longest_wait = _MAX_WAIT_WITH_FALLBACK if has_fallback else _MAX_RETRY_SECONDS
+            call = partial(port.stream, request)
+            chunks = self._call_with_retries(call, config, longest_wait=longest_wait)
         try:
             async with aclosing(chunks):  # type: ignore[type-var]
                 async for chunk in chunks:
@@ -164,21 +210,34 @@ class TeamModels:
 
     def get_port(self, provider: str, model: str = "") -> ModelPort:
         """Return the port of the model that answers. Raises ModelFailed without a model, if no fallback is allowed."""
-        resolution = self.directory.resolve(provider, model)
+        return self._get_port(provider, self.directory.resolve(provider, model))
+
+    def _get_port(self, provider: str, resolution: Resolution) -> ModelPort:
         config, name = resolution.config, resolution.provider
         if config is None and normalize_name(provider) != OFFLINE and self._fallback == "error":
-            raise ModelFailed(
-                f"The model provider {provider[:80]!r} is not connected. "
-                "Connect it under Models, or select another one in the node."
-            )
+            raise self._build_missing(provider)
         if name not in self._ports:
             self._ports[name] = OfflineModels() if config is None else build_port(config)
         return self._ports[name]
 
+    @staticmethod
+    def _build_missing(provider: str) -> ModelFailed:
+        return ModelFailed(
+            f"The model provider {provider[:80]!r} is not connected. "
+            "Connect it under Models, or select another one in the node."
+        )
+
     async def _call_with_retries(
-        self, call: Callable[[], AsyncIterator[T]], config: ProviderConfig
+        self,
+        call: Callable[[], AsyncIterator[T]],
+        config: ProviderConfig,
+        *,
+        longest_wait: float = _MAX_RETRY_SECONDS,
     ) -> AsyncIterator[T]:
-        """Stream an answer. A request that fails before its first word, for a reason that may pass, is repeated."""
+        """Stream an answer. A request that fails before its first word, for a reason that may pass, is repeated.
+
+        The result of the last request is reported, as it tells whether the provider can be reached.
+        """
         tries = 0
         while True:
             has_begun = False
@@ -190,10 +249,10 @@ class TeamModels:
                         yield chunk
             except ModelFailed as failure:
                 tries += 1
-                if has_begun or not failure.retryable or tries > config.max_retries:
-                    raise
                 seconds = max(_RETRY_SECONDS * 2 ** (tries - 1), failure.retry_after or 0)
-                if seconds > _MAX_RETRY_SECONDS:
+                is_given_up = has_begun or not failure.retryable or tries > config.max_retries
+                if is_given_up or seconds > longest_wait:
+                    await self._report(config, failure)
                     raise
                 log.info(
                     "model_retried",
@@ -201,7 +260,16 @@ class TeamModels:
                 )
                 await self._sleep(seconds)
             else:
+                await self._report(config, None)
                 return
+
+
+def _describe_failure(
+    request: ModelRequest, candidate: Resolution, failure: ModelFailed
+) -> FailedModel:
+    if candidate.config is None:  # it is not connected, so the document's name is all that is known
+        return FailedModel(normalize_name(request.provider), request.model, failure.message)
+    return FailedModel(candidate.provider, candidate.model, failure.message)
 
 
 def _address_request(request: ModelRequest, model: str, config: ProviderConfig) -> ModelRequest:

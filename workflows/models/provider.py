@@ -102,7 +102,8 @@ class ModelProvider(TenantModel):
     # Name of a model, or "*" for all others → {"input", "output"}, in USD per million tokens.
     prices = models.JSONField(_("prices"), default=dict, blank=True, db_default={})
     enabled = models.BooleanField(_("enabled"), default=True)
-    # The result of the last test: when it was, why it failed, and the names of the models.
+    # The result of the last test or call that told something new: when it was, and why it failed. The names of the
+    # models are those of the last test.
     checked_at = models.DateTimeField(_("last check"), null=True, blank=True)
     check_error = models.CharField(_("error of the last check"), max_length=1000, blank=True)
     model_names = models.JSONField(_("models"), default=list, blank=True, db_default=[])
@@ -140,7 +141,7 @@ class ModelProvider(TenantModel):
 
     @property
     def status(self) -> ProviderStatus:
-        """Return the result of the last test."""
+        """Return whether the provider can be used, as its last test or call told (``execution.ports.model_health``)."""
         if self.kind == ProviderKind.OFFLINE:
             return ProviderStatus.CONNECTED
         if self.checked_at is None:

@@ -114,6 +114,13 @@ class RunOut(Schema):
     )
 
 
+class FailedModelOut(Schema):
+    """A model that was asked first, and why it gave no answer."""
+
+    name: str
+    error: str
+
+
 class AnsweringModelOut(Schema):
     """The model that answered. ``requested`` is the one that the document names, if it is another."""
 
@@ -122,6 +129,9 @@ class AnsweringModelOut(Schema):
     requested: str
     version: str = Field(description="The exact model that the endpoint named in its answer.")
     is_offline: bool
+    failed: list[FailedModelOut] = Field(
+        description="The models that failed before, so that this one was asked as their fallback."
+    )
 
 
 class StepOut(Schema):

@@ -320,6 +320,15 @@ class DefaultModel(Body):
     model: str = Field("", max_length=255, description="Empty: the provider's own default model.")
 
 
+class FallbackModel(Body):
+    """The model that is asked if another one can't be reached or refuses; both are empty if the team has none."""
+
+    model_config = with_example(provider="ollama", model="qwen3:4b")
+
+    provider: str = Field("", max_length=255, description="The name of a provider of the team.")
+    model: str = Field("", max_length=255, description="Empty: the provider's own default model.")
+
+
 AddedType = Annotated[Literal["embedding", "rerank"], Field(description="The type of model.")]
 
 

@@ -57,6 +57,16 @@ def set_default(request: HttpRequest) -> HttpResponse:
 
 @login_required
 @require_POST
+def set_fallback(request: HttpRequest) -> HttpResponse:
+    """Set the model that is asked if another one can't be reached or refuses, or remove it."""
+    principal, team_id = get_principal(request), get_current_team_id(request)
+    provider, model = find_choice(principal, read_text(request.POST, "choice"))
+    mappings.set_fallback(principal, team_id=team_id, provider=provider, model=model)
+    return _show(request, principal, team_id)
+
+
+@login_required
+@require_POST
 def set_mapping(request: HttpRequest) -> HttpResponse:
     """Set the model that answers for one that documents name, or remove it."""
     principal, team_id = get_principal(request), get_current_team_id(request)

@@ -11,6 +11,7 @@ from workflows import models
 from workflows.engine.ports import ModelPort
 from workflows.execution.ports.adapters import LazyModels
 from workflows.execution.ports.model_calls import open_slot
+from workflows.execution.ports.model_health import report_call
 from workflows.llm.config import IDLE_SECONDS, TOTAL_SECONDS, Price, ProviderConfig
 from workflows.llm.directory import Mapping as ModelMapping
 from workflows.llm.directory import ModelDirectory
@@ -35,6 +36,7 @@ def load_team_models(team_id: UUID, *, fallback: Fallback = "offline") -> TeamMo
         reranker=reranker,
         fallback=fallback,
         open_slot=partial(open_slot, team_id),
+        report=partial(report_call, team_id),
     )
 
 
@@ -96,6 +98,7 @@ def build_config(row: ModelProvider, *, base_url: str = "") -> ProviderConfig:
         default_model=row.default_model,
         prices=read_prices(row.prices),
         is_unreachable=row.status is ProviderStatus.UNREACHABLE,
+        checked_at=row.checked_at,
         total_seconds=row.timeout_seconds or TOTAL_SECONDS,
         idle_seconds=row.idle_seconds or IDLE_SECONDS,
         max_retries=row.max_retries,

@@ -20,13 +20,25 @@ ASKING_KINDS = (*MODEL_KINDS, *HELPED_STEP_KINDS)
 
 
 @dataclass(frozen=True, slots=True)
+class FailedCall:
+    """A model that was asked first, and why it gave no answer."""
+
+    name: str
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
 class AnsweringModel:
-    """The model that a step asked. ``requested`` is the one that the document names, if it is another."""
+    """The model that a step asked. ``requested`` is the one that the document names, if it is another.
+
+    If other models ``failed`` before, it is a fallback model.
+    """
 
     provider: str
     name: str
     requested: str = ""
     version: str = ""
+    failed: tuple[FailedCall, ...] = ()
 
     @property
     def is_offline(self) -> bool:
@@ -55,4 +67,16 @@ def read_answering_model(inputs: Json) -> AnsweringModel | None:
         if isinstance(requested, Mapping)
         else "",
         str(model.get("version") or ""),
+        _read_failed(model.get("failed")),
+    )
+
+
+def _read_failed(rows: Json) -> tuple[FailedCall, ...]:
+    return tuple(
+        FailedCall(
+            join_name(str(row.get("provider") or ""), str(row.get("name") or "")),
+            str(row.get("error") or ""),
+        )
+        for row in (rows if isinstance(rows, list) else ())
+        if isinstance(row, Mapping)
     )

@@ -18,7 +18,7 @@ from workflows.engine.nodes.memory.knowledge.config import read_rerank_model
 from workflows.engine.nodes.memory.memory_store import FACTS, MemoryStore
 from workflows.errors import InvalidValue
 from workflows.execution.ports.models import load_directory
-from workflows.llm.config import DEFAULT, OFFLINE, normalize_name
+from workflows.llm.config import DEFAULT, FALLBACK, OFFLINE, normalize_name
 from workflows.llm.directory import ANY_MODEL, ModelDirectory
 from workflows.models import ModelMapping, ModelProvider, Node
 from workflows.services import audit_lines
@@ -57,6 +57,18 @@ def set_default(
         delete_mapping(principal, team_id=team_id, name=DEFAULT, model=ANY_MODEL)
         return
     set_mapping(principal, name=DEFAULT, model=ANY_MODEL, target=provider, target_model=model)
+
+
+def set_fallback(
+    principal: Principal, *, team_id: UUID, provider: ModelProvider | None, model: str = ""
+) -> None:
+    """Set the model that is asked if another one can't be reached or refuses. Without a provider, remove it."""
+    if provider is None:
+        permissions.check_manage(principal, team_id)
+        if read_fallback_model(principal, team_id)["provider"]:
+            delete_mapping(principal, team_id=team_id, name=FALLBACK, model=ANY_MODEL)
+        return
+    set_mapping(principal, name=FALLBACK, model=ANY_MODEL, target=provider, target_model=model)
 
 
 def set_first_default(principal: Principal, provider: ModelProvider) -> None:
@@ -204,17 +216,30 @@ def join_name(provider: str, model: str) -> str:
 
 def read_default_model(principal: Principal, team_id: UUID) -> dict[str, str]:
     """Return the names of the team's default provider and model; both are empty if it has none."""
+    return _read_target(principal, team_id, DEFAULT)
+
+
+def read_fallback_model(principal: Principal, team_id: UUID) -> dict[str, str]:
+    """Return the names of the team's fallback provider and model; both are empty if it has none."""
+    return _read_target(principal, team_id, FALLBACK)
+
+
+def _read_target(principal: Principal, team_id: UUID, name: str) -> dict[str, str]:
     permissions.check_view_credentials(principal, team_id)
-    rows = ModelMapping.objects.visible_to(principal).filter(team_id=team_id, provider=DEFAULT)
-    default = rows.select_related("target").first()
-    if default is None:
+    rows = ModelMapping.objects.visible_to(principal).filter(team_id=team_id, provider=name)
+    mapping = rows.select_related("target").first()
+    if mapping is None:
         return {"provider": "", "model": ""}
-    model = default.target_model or default.target.default_model
-    return {"provider": default.target.name, "model": model}
+    model = mapping.target_model or mapping.target.default_model
+    return {"provider": mapping.target.name, "model": model}
 
 
 def list_mappings(principal: Principal, team_id: UUID) -> QuerySet[ModelMapping]:
-    """Return which models of a team answer for others, without the team's default."""
+    """Return which models of a team answer for others, without the team's default and its fallback."""
     permissions.check_view_credentials(principal, team_id)
     rows = ModelMapping.objects.visible_to(principal).filter(team_id=team_id)
-    return rows.exclude(provider=DEFAULT).select_related("target").order_by("provider", "model")
+    return (
+        rows.exclude(provider__in=[DEFAULT, FALLBACK])
+        .select_related("target")
+        .order_by("provider", "model")
+    )

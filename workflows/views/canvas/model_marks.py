@@ -1,7 +1,9 @@
 """The model that answers for a node, for its card: its name, and a badge if it isn't the one that the node names."""
 
 from dataclasses import dataclass
+from datetime import datetime
 
+from django.contrib.humanize.templatetags.humanize import naturaltime
 from django.utils.translation import gettext as _
 
 from workflows.engine.language.document import NodeSpec
@@ -39,9 +41,11 @@ def build_model_mark(node: NodeSpec, directory: ModelDirectory | None) -> ModelM
         )
     name = join_name(resolution.provider, resolution.model)
     if resolution.config and resolution.config.is_unreachable:
-        sentence = _("%(provider)s could not be reached at its last test.")
         return ModelMark(
-            name, "unreachable", _("Not reachable"), sentence % {"provider": resolution.provider}
+            name,
+            "unreachable",
+            _("Not reachable"),
+            _explain_unreachable(resolution.provider, resolution.config.checked_at),
         )
     if normalize_name(provider) == DEFAULT:
         return ModelMark(name)
@@ -59,6 +63,13 @@ def _build_facts_mark(node: NodeSpec, directory: ModelDirectory) -> ModelMark | 
     if not takes_facts(node) or default is None or default.is_offline:
         return None
     return ModelMark(default.model)
+
+
+def _explain_unreachable(provider: str, checked_at: datetime | None) -> str:
+    if checked_at is None:
+        return _("%(provider)s could not be reached.") % {"provider": provider}
+    values = {"provider": provider, "time": naturaltime(checked_at)}
+    return _("%(provider)s could not be reached (%(time)s).") % values
 
 
 def _explain_offline(directory: ModelDirectory, provider: str, name: str) -> str:

@@ -10,6 +10,7 @@ from accounts.principals import Principal
 from workflows import permissions, selectors
 from workflows.engine.language.document import Document, Json
 from workflows.engine.language.values import get_file_attribute, is_file
+from workflows.engine.nodes.llm.question_classifier import UNCERTAINTY, QuestionClassifier
 from workflows.execution.ports.models import load_directory
 from workflows.models import Run, Step
 from workflows.models.documents import from_json
@@ -108,6 +109,13 @@ class StepRow:
     def is_cut(self) -> bool:
         """Return whether the answer reached its length limit."""
         return self.model is not None and self.step.outputs.get("finish_reason") == "length"
+
+    @property
+    def uncertainty(self) -> str:
+        """Return why the answer of a classifier left the class open, so that a branch was taken without it."""
+        outputs = self.step.outputs or {}
+        is_classifier = self.step.kind == QuestionClassifier.name
+        return str(outputs.get(UNCERTAINTY) or "") if is_classifier else ""
 
     @property
     def cost(self) -> float | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from workflows.engine.errors import ModelFailed, UnofferedToolCall
 from workflows.engine.language.document import Json
-from workflows.engine.model_records import describe_source, describe_usage
+from workflows.engine.model_records import describe_source, describe_usage, read_source
 from workflows.engine.nodes.llm.reasoning import ReasoningSplitter
 from workflows.engine.ports import ClockPort, Message, ModelChunk, ModelSource, Usage
 from workflows.engine.text_rendering import remove_unstorable
@@ -67,14 +67,8 @@ def read_answer(outputs: Mapping[str, Any]) -> ModelAnswer:
         Usage(usage["prompt_tokens"], usage["completion_tokens"], usage.get("cost")),
         outputs["seconds"],
         outputs.get("label", ""),
-        _read_source(outputs.get("model")),
+        read_source(outputs["model"]) if outputs.get("model") else None,
     )
-
-
-def _read_source(model: Mapping[str, Any] | None) -> ModelSource | None:
-    if model is None:
-        return None
-    return ModelSource(model["provider"], model["name"], model.get("version", ""))
 
 
 async def receive_answer(

@@ -47,6 +47,7 @@ def build_request(
         origin=origin or ctx.origin,
         mode="completion" if model.is_completion else "chat",
         params=params,
+        fallback=model.get_fallback(),
         **more,
     )
 

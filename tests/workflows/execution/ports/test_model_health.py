@@ -1,0 +1,132 @@
+"""Whether a provider can be reached: calls and tests store it in one place, and every page reads it there."""
+
+import asyncio
+from collections.abc import Iterator
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from accounts.tenancy import tenant
+from tests.factories.workflows import make_provider
+from tests.fakes.openai_server import Failure, FakeOpenAI
+from tests.support.cast import Cast
+from workflows.engine.errors import ModelFailed
+from workflows.engine.ports import Message, ModelRequest, Origin
+from workflows.execution.ports.models import load_directory, load_team_models
+from workflows.models import ModelProvider
+from workflows.models.provider import ProviderStatus
+from workflows.services.models.connecting import test_provider as run_provider_test
+
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+EARLIER = timezone.now() - timedelta(days=3)
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeOpenAI]:
+    from config.net import allow, clients
+
+    with FakeOpenAI() as fake:
+        allowed = allow.parse_allowed((fake.allow, "127.0.0.1:9"))
+        monkeypatch.setattr(clients, "_load_allow_list", lambda: allowed)
+        yield fake
+
+
+def make(cast: Cast, base_url: str, error: str = "") -> ModelProvider:
+    provider = make_provider(cast.alice, name="ollama")
+    with tenant([cast.team_a.pk]):
+        rows = ModelProvider.objects.unscoped().filter(pk=provider.pk)
+        rows.update(base_url=base_url, checked_at=EARLIER, check_error=error, max_retries=0)
+    return provider
+
+
+def call(cast: Cast) -> None:
+    request = ModelRequest("ollama", "tiny", (Message("user", "Hi"),), Origin("r", "n", "k"))
+
+    async def collect() -> None:
+        async for _ in load_team_models(cast.team_a.pk).stream(request):
+            pass
+
+    asyncio.run(collect())
+
+
+def reload(provider: ModelProvider) -> ModelProvider:
+    with tenant([provider.team_id]):
+        return ModelProvider.objects.unscoped().get(pk=provider.pk)
+
+
+def test_good_call_heals_a_provider_that_could_not_be_reached(
+    cast: Cast, server: FakeOpenAI
+) -> None:
+    provider = make(cast, server.base_url, "ollama isn't responding.")
+    assert load_directory(cast.team_a.pk).configs["ollama"].is_unreachable
+
+    call(cast)
+
+    row = reload(provider)
+    assert (row.status, row.check_error) == (ProviderStatus.CONNECTED, "")
+    assert row.checked_at
+    assert row.checked_at > EARLIER
+    assert not load_directory(cast.team_a.pk).configs["ollama"].is_unreachable
+
+
+def test_good_call_of_a_good_provider_writes_nothing(cast: Cast, server: FakeOpenAI) -> None:
+    provider = make(cast, server.base_url)
+
+    call(cast)
+
+    assert reload(provider).checked_at == EARLIER
+
+
+def test_bad_call_marks_the_provider_with_its_time(cast: Cast, server: FakeOpenAI) -> None:
+    provider = make(cast, "http://127.0.0.1:9/v1")
+
+    with pytest.raises(ModelFailed):
+        call(cast)
+
+    row = reload(provider)
+    assert row.status == ProviderStatus.UNREACHABLE
+    assert row.check_error.startswith("ollama isn't responding at http://127.0.0.1:9/v1")
+    assert row.checked_at
+    assert row.checked_at > EARLIER
+    config = load_directory(cast.team_a.pk).configs["ollama"]
+    assert (config.is_unreachable, config.checked_at) == (True, row.checked_at)
+
+
+@pytest.mark.parametrize(
+    ("failure", "status"),
+    [
+        (Failure(401), ProviderStatus.UNREACHABLE),
+        (Failure(503), ProviderStatus.UNREACHABLE),
+        (Failure(404), ProviderStatus.CONNECTED),  # another model may be there
+        (Failure(429), ProviderStatus.CONNECTED),
+        (Failure(400), ProviderStatus.CONNECTED),
+        (Failure(500), ProviderStatus.CONNECTED),
+    ],
+)
+def test_only_a_failure_of_the_provider_itself_marks_it(
+    cast: Cast, server: FakeOpenAI, failure: Failure, status: ProviderStatus
+) -> None:
+    provider = make(cast, server.base_url)
+    server.script(failure)
+
+    with pytest.raises(ModelFailed):
+        call(cast)
+
+    assert reload(provider).status == status
+
+
+def test_test_and_call_store_their_results_in_the_same_place(
+    cast: Cast, server: FakeOpenAI
+) -> None:
+    provider = make(cast, server.base_url)
+    server.script(Failure(401))
+    with pytest.raises(ModelFailed):
+        call(cast)
+    assert reload(provider).status == ProviderStatus.UNREACHABLE
+
+    run_provider_test(cast.alice.principal, provider=reload(provider))
+
+    assert reload(provider).status == ProviderStatus.CONNECTED
