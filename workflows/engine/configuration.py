@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from workflows.engine.fallback_model import FallbackModel
 from workflows.engine.language.document import Json
 
 
@@ -25,6 +27,27 @@ class NamedVariable(ConfigPart):
 
     variable: str
     value_selector: tuple[str, ...] = ()
+
+
+class FallbackChoice(ConfigPart):
+    """The model that is asked if the node's own one fails. ``provider`` may be ``engine.fallback_model.NO_FALLBACK``."""
+
+    provider: str = ""
+    name: str = ""
+
+
+class ModelReference(ConfigPart):
+    """A model that a node names. Without a ``fallback``, the team's fallback model is asked if it fails."""
+
+    provider: str = ""
+    name: str = ""
+    completion_params: dict[str, Any] | None = None
+    fallback: FallbackChoice | None = None
+
+    def get_fallback(self) -> FallbackModel | None:
+        if self.fallback is None or not self.fallback.provider:
+            return None
+        return FallbackModel(self.fallback.provider, self.fallback.name)
 
 
 class Widget(StrEnum):

@@ -22,6 +22,7 @@ class Surroundings:
     message: Selector | None = None
     text: Selector | None = None
     context: Selector | None = None
+    has_memory: bool = True  # of this installation
     translate: Callable[[str], str] = str
 
 

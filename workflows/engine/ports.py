@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Literal, Protocol, runtime_checkable
 
+from workflows.engine.fallback_model import FallbackModel
 from workflows.engine.files.ports import DocumentPort, FilePort
 from workflows.engine.language.document import Json
 from workflows.engine.runtime.events import Event
@@ -22,8 +23,6 @@ Role = Literal["system", "user", "assistant", "tool"]
 FACTS_TASK: Final = "facts"
 # The answer of a model that can't decide about facts: memory itself does then.
 UNDECIDED: Final = "undecided"
-# In a document: the model of this node has no fallback model, not even the team's.
-NO_FALLBACK: Final = "none"
 # The tasks of requests that only a language model can answer: of knowledge bases the one to search, and the conditions
 # on metadata that a question states.
 CHOICE_TASK: Final = "choose_knowledge_base"
@@ -179,14 +178,6 @@ class ReminderPort(Protocol):
     async def remind(
         self, messages: Sequence[Message], origin: Origin, *, without_lessons: bool = False
     ) -> Reminder | None: ...
-
-
-@dataclass(frozen=True, slots=True)
-class FallbackModel:
-    """The model that a node wants to be asked if its own one fails. ``provider`` is ``NO_FALLBACK`` to ask none."""
-
-    provider: str
-    model: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from workflows.engine.ports import NO_FALLBACK, FallbackModel
+from workflows.engine.fallback_model import NO_FALLBACK, FallbackModel
 from workflows.llm.config import DEFAULT, FALLBACK, OFFLINE, ProviderConfig, normalize_name
 
 

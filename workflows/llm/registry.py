@@ -119,7 +119,7 @@ class TeamModels:
                 # Another model can't continue what this one began.
                 if is_last or has_begun:
                     raise
-                log.info("model_fallback", extra={"provider": candidate.provider})
+                log.info("model_fallback", extra={"provider": request.provider})
                 failed = (*failed, _describe_failure(request, candidate, failure))
             else:
                 return

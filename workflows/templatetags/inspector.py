@@ -1,6 +1,7 @@
 """Template filters for the forms of nodes: JSON values for attributes, ids, and translated labels."""
 
 import json
+from typing import Protocol
 
 from django import template
 from django.utils.translation import gettext
@@ -9,6 +10,12 @@ from workflows.engine.language.document import Json
 
 
 register = template.Library()
+
+
+class Choices(Protocol):
+    """The tools or models of the team that a form offers."""
+
+    def find(self, entry: Json) -> object: ...
 
 
 @register.filter
@@ -38,6 +45,12 @@ def in_language(text: str) -> str:
 def get_member(value: Json, name: str) -> Json:
     """Return the member of an object with this name; None if there is none or the value isn't an object."""
     return value.get(name) if isinstance(value, dict) else None
+
+
+@register.filter
+def find_choice(choices: Choices, entry: Json) -> object:
+    """Return what the form shows of a tool or a model in a node's data."""
+    return choices.find(entry)
 
 
 @register.filter

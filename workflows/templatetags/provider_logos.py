@@ -1,6 +1,8 @@
 """The mark of a model provider, of ``static/icons.svg``, and its name for people."""
 
 import re
+from collections.abc import Iterable
+from typing import Protocol
 
 from django import template
 
@@ -18,6 +20,22 @@ def get_logo(name: str) -> str:
     """Return the name of the icon for a provider: its own mark, or else that of any model."""
     preset = find_preset(_NUMBER.sub("", normalize_name(name)))
     return f"logo-{preset.name}" if preset else "model"
+
+
+class ModelGroup(Protocol):
+    """The models of a provider in a list, see ``workflows.views.model_choices``."""
+
+    @property
+    def provider(self) -> str: ...
+    @property
+    def beginning(self) -> str: ...
+
+
+@register.filter
+def get_logo_of_value(value: str, groups: Iterable[ModelGroup]) -> str:
+    """Return the name of the icon for the chosen value of a list of models."""
+    providers = (each.provider for each in groups if value and value.startswith(each.beginning))
+    return next(map(get_logo, providers), "model")
 
 
 @register.filter

@@ -1,6 +1,6 @@
 """The team's default model, and the models that answer for those that documents name, on the page Models."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -8,12 +8,15 @@ from uuid import UUID
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from accounts.errors import NotFound
 from accounts.principals import Principal, get_current_team_id, get_principal
 from workflows import permissions, selectors
-from workflows.llm.config import OFFLINE
+from workflows.execution.ports.models import read_prices
+from workflows.llm.config import ANY_MODEL, OFFLINE, Price
+from workflows.llm.known_models import find_context_size
 from workflows.models import ModelProvider
 from workflows.services.models import mappings
 from workflows.views.request_context import is_htmx, parse_id, read_text
@@ -24,10 +27,20 @@ MAX_OFFERED = 200  # models of one provider
 
 @dataclass(frozen=True, slots=True)
 class ModelOption:
-    """A model in a list: ``value`` is the id of its provider and its name."""
+    """A model in a list: ``value`` is the beginning of its group and its name. ``hint``: its context size and price."""
 
     value: str
     name: str
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelGroup:
+    """The models of a provider in a list. ``beginning`` is that of the values of its models."""
+
+    provider: str
+    beginning: str
+    options: tuple[ModelOption, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,23 +100,67 @@ def build_choice_context(
     """Return the models of the team, the one that is the default, and those that answer for others."""
     providers = [row for row in providers if row.enabled]
     default = mappings.read_default_model(principal, team_id)
-    options = [(row.name, list_options(row)) for row in providers if row.kind != OFFLINE]
+    options = list_groups(providers)
     ids = {row.name: row.pk for row in providers}
-    selected = (
-        f"{ids[default['provider']]}:{default['model']}" if default["provider"] in ids else ""
-    )
+    fallback = mappings.read_fallback_model(principal, team_id)
     return {
         "options": options,
-        "default_value": selected,
+        "default_value": _build_value(ids, default),
+        "fallback_value": _build_value(ids, fallback),
         "default_name": mappings.join_name(default["provider"], default["model"]),
         "mapping_rows": _list_rows(principal, team_id, [*ids]) if options else [],
         "can_edit": permissions.may_manage(principal, team_id),
     }
 
 
-def list_options(row: ModelProvider) -> list[ModelOption]:
+def list_groups(
+    providers: Iterable[ModelProvider],
+    build_beginning: Callable[[ModelProvider], str] | None = None,
+) -> list[ModelGroup]:
+    """Return the models of providers. The values of a group begin with the provider's id, unless told otherwise."""
+    return [
+        list_group(row, build_beginning(row) if build_beginning else f"{row.pk}:")
+        for row in providers
+        if row.kind != OFFLINE
+    ]
+
+
+def list_group(row: ModelProvider, beginning: str) -> ModelGroup:
+    prices = read_prices(row.prices)
     names = dict.fromkeys([row.default_model, *row.model_names[:MAX_OFFERED]])
-    return [ModelOption(f"{row.pk}:{name}", name) for name in names if name]
+    options = (
+        ModelOption(
+            f"{beginning}{name}",
+            name,
+            describe_model(name, prices.get(name) or prices.get(ANY_MODEL)),
+        )
+        for name in names
+        if name
+    )
+    return ModelGroup(row.name, beginning, (*options,))
+
+
+def describe_model(name: str, price: Price | None) -> str:
+    """Return the context size and the price of a model, as far as they are known."""
+    size = find_context_size(name)
+    parts = [_("%(size)s context") % {"size": _shorten(size)}] if size else []
+    if price is not None:
+        parts.append(
+            _("$%(input)s in, $%(output)s out per 1M tokens")
+            % {"input": f"{price.input:g}", "output": f"{price.output:g}"}
+        )
+    return " · ".join(parts)
+
+
+def _shorten(tokens: int) -> str:
+    """Return a number of tokens as people say it: 131072 are 131K."""
+    return f"{tokens / 1_000_000:.2g}M" if tokens >= 1_000_000 else f"{tokens // 1_000}K"
+
+
+def _build_value(ids: Mapping[str, UUID], choice: Mapping[str, str]) -> str:
+    if choice["provider"] not in ids:
+        return ""
+    return f"{ids[choice['provider']]}:{choice['model']}"
 
 
 def _list_rows(principal: Principal, team_id: UUID, connected: Collection[str]) -> list[MappingRow]:

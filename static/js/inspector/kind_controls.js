@@ -2,6 +2,7 @@
 // sub-workflow, the knowledge bases, the people and buttons of a question, and the replacement of a node whose type this
 // installation lacks.
 
+import { showSelected } from "../common/searchable_select.js";
 import { getPath } from "./controls.js";
 import { buildOperation, parseJson, setAtPath } from "../common/json_paths.js";
 import { fetchFragment, setContent } from "./previews.js";
@@ -9,7 +10,7 @@ import { t } from "../common/translations.js";
 import { findOffer, getIncomingEdges, getOutgoingEdges, getParent } from "../editor/graph_queries.js";
 
 export function enhance(part, inspector) {
-  for (const providers of part.querySelectorAll("[data-providers]")) setUpModel(providers, inspector);
+  for (const select of part.querySelectorAll("[data-model-choice]")) setUpModel(select, inspector);
   for (const box of part.querySelectorAll("[data-authorization]")) setUpAuthorization(box, inspector);
   for (const picker of part.querySelectorAll("[data-workflow-picker]")) setUpWorkflowPicker(picker, part, inspector);
   for (const box of part.querySelectorAll("[data-choices]")) setUpChoices(box, inspector);
@@ -57,19 +58,43 @@ function makeId(title, used) {
   }
 }
 
-/** A provider is stored with its default model, which can be changed; the team's default and the offline model have none. */
-function setUpModel(providers, inspector) {
-  const box = providers.closest(".insp-model");
-  const name = box.querySelector('[data-key="name"]');
-  providers.addEventListener("input", (event) => event.stopPropagation()); // the form would store the provider alone
-  providers.addEventListener("change", (event) => {
-    event.stopPropagation();
-    const { value: provider } = providers;
-    name.value = providers.selectedOptions[0]?.dataset.model ?? "";
-    name.hidden = provider === "default" || provider === "offline";
+// These stand for one model each, which has no name.
+const NAMELESS = new Set(["default", "offline", "none"]);
+
+/** The list of models: provider and name are stored together. Hidden fields beside it tell it when others choose a model. */
+function setUpModel(select, inspector) {
+  const nameKey = select.dataset.modelChoice || "name";
+  const box = select.closest("[data-key]");
+  const [provider, name] = ["provider", nameKey].map((key) => box.querySelector(`:scope > [data-key="${key}"]`));
+  select.addEventListener("change", () => {
+    const choice = readModel(select);
     const path = getPath(box);
-    inspector.form.save(path, { ...inspector.form.getValue(path), provider, name: name.value }, { el: box });
+    [provider.value, name.value] = [choice.provider, choice.name];
+    const isRemoved = !choice.provider && box.dataset.key === "fallback";
+    const value = isRemoved ? undefined : { ...inspector.form.getValue(path), provider: choice.provider, [nameKey]: choice.name };
+    inspector.form.save(path, value, { el: box });
   });
+  for (const field of [provider, name]) field.addEventListener("shown", () => showModel(select, provider.value, name.value));
+}
+
+function readModel(select) {
+  const { value } = select;
+  const position = value.indexOf(":");
+  const provider = value.slice(0, Math.max(0, position));
+  return { provider, name: NAMELESS.has(provider) ? provider : value.slice(position + 1) };
+}
+
+function showModel(select, provider, name) {
+  const shortName = provider.split("/").at(-1).toLowerCase();
+  const value = shortName ? `${shortName}:${NAMELESS.has(shortName) ? "" : name}` : "";
+  let option = [...select.options].find((candidate) => candidate.value === value);
+  if (!option) {
+    option = new Option([shortName, name].filter(Boolean).join("/"), value);
+    option.dataset.icon = "model";
+    select.prepend(option);
+  }
+  option.selected = true;
+  showSelected(select);
 }
 
 /** Checkboxes of which the checked ones are stored as a list, with a field that shows only those whose name has a text. */

@@ -42,7 +42,7 @@ function addRow(inspector, button) {
     inspector.form.send([buildChange(inspector, path, next, { path: [...path, index], value: item.value, insert: true })], next, { path, el: list });
   }
   nameCases(list);
-  (row.querySelector("input, select, textarea, .insp-variable") ?? row).focus();
+  if (!row.matches("details")) (row.querySelector("input, select, textarea, .insp-variable") ?? row).focus();
 }
 
 function removeRow(inspector, button) {
@@ -51,7 +51,7 @@ function removeRow(inspector, button) {
   const index = list.matches("[data-list]") ? getIndex(row) : -1;
   const path = getPath(list);
   row.remove();
-  (list.querySelector(":scope > .insp-add") ?? list).focus();
+  (list.querySelector(":scope > .insp-add:not([hidden])") ?? list).focus();
   inspector.editor.say(t("Removed"));
   if (index < 0) return saveRows(inspector, list);
   const next = setAtPath(getBaseData(inspector, path), [...path, index], undefined);

@@ -1,6 +1,7 @@
-// The tools of an agent: a picker that adds one to the list, and the grid of what it may do with memory.
+// The tools of an agent: a picker that adds one to the list, and what it may do with memory: a switch and a grid.
 // The tool of a tool node: a picker that stores the tool with its provider.
 
+import { setIcon } from "../common/searchable_select.js";
 import { CONTROL, getItems, getPath, showValue } from "./controls.js";
 import { buildOperation, parseJson, setAtPath } from "../common/json_paths.js";
 
@@ -16,6 +17,7 @@ function setUpPicker(picker) {
     event.stopPropagation();
     const list = document.getElementById(picker.dataset.toolPicker);
     const tool = parseJson(picker.value, null);
+    const { dataset, text } = picker.selectedOptions[0];
     picker.value = "";
     if (!list || !tool) return;
     const blank = list.dataset.blank;
@@ -23,9 +25,13 @@ function setUpPicker(picker) {
     list.querySelector(":scope > .insp-add").click();
     list.dataset.blank = blank;
     const row = getItems(list).at(-1);
-    for (const control of row?.querySelectorAll(CONTROL) ?? []) {
+    if (!row) return;
+    for (const control of row.querySelectorAll(CONTROL)) {
       if (control.dataset.key in tool) showValue(control, tool[control.dataset.key]);
     }
+    row.querySelector("[data-tool-title]").textContent = text.trim();
+    row.querySelector("[data-tool-hint]").textContent = dataset.hint;
+    setIcon(row.querySelector(".insp-tool-icon"), dataset.icon);
   });
 }
 
@@ -46,10 +52,18 @@ function setUpChoice(picker, inspector) {
   });
 }
 
+/** The switch ticks what a new agent may do, or nothing; the grid shows it, and turns the switch on and off. */
 function setUpGrid(grid, inspector) {
-  grid.addEventListener("change", () => {
+  const memory = grid.querySelector("[data-memory-switch]");
+  const boxes = [...grid.querySelectorAll("[data-scope]")];
+  const initial = parseJson(grid.dataset.initial, {});
+  grid.addEventListener("change", ({ target }) => {
+    if (target === memory) {
+      for (const box of boxes) box.checked = memory.checked && Boolean(initial[box.dataset.tool]?.includes(box.dataset.scope));
+    }
     const value = {};
-    for (const box of grid.querySelectorAll("input:checked")) (value[box.dataset.tool] ??= []).push(box.dataset.scope);
+    for (const box of boxes) if (box.checked) (value[box.dataset.tool] ??= []).push(box.dataset.scope);
+    memory.checked = Object.keys(value).length > 0;
     inspector.form.save(getPath(grid), value, { el: grid });
   });
 }

@@ -1,5 +1,6 @@
 """A new node works as soon as it is added: it has the person's message and the memories of the node before it."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from workflows.engine.editing.ops import Add
 from workflows.engine.language.document import Document, Mode, NodeSpec
 from workflows.engine.language.validation import validate
 from workflows.engine.nodes import build_kinds
+from workflows.engine.tools.builtin import BUILTIN_TOOLS
 
 
 QUERY = ["sys", "query"]
@@ -74,6 +76,52 @@ def test_model_in_a_chat_reads_the_earlier_messages_of_the_conversation() -> Non
 
     assert data["memory"] == {"enabled": True}
     assert not {"enhanced_memory", "vision", "context"} & data.keys()
+
+
+@pytest.mark.parametrize(
+    ("mode", "start", "query"),
+    [
+        (Mode.CHAT, {}, "{{#sys.query#}}"),
+        (Mode.WORKFLOW, FORM, "{{#start.question#}}"),
+    ],
+)
+def test_new_agent_has_an_instruction_memory_and_two_tools_and_no_problems(
+    mode: Mode, start: dict[str, Any], query: str
+) -> None:
+    store = build_store(mode, **start)
+
+    data = add(store, "agent")
+    last = "answer" if mode is Mode.CHAT else "end"
+    add(store, last, after="agent")
+
+    assert data["instruction"]
+    assert data["query"] == query
+    assert data["memory_tools"] == {"recall": ["user"], "remember": ["user"]}
+    names = [tool["name"] for tool in data["tools"]]
+    assert len(names) == 2
+    assert set(names) <= {tool.spec.name for tool in BUILTIN_TOOLS}
+    assert ("memory" in data) is (mode is Mode.CHAT)
+    assert [*validate(store.build_document(), build_kinds())] == []
+
+
+def test_new_agent_behind_a_recall_has_what_was_recalled() -> None:
+    store = build_store()
+    add(store, "memory-recall")
+
+    data = add(store, "agent", after="memory_recall")
+
+    assert data["instruction"].endswith("\n{{#memory_recall.text#}}")
+
+
+def test_new_agent_without_memory_here_has_no_tools_of_memory() -> None:
+    kinds = build_kinds(memory=False)
+    ops = [{"op": "add", "node": {"id": "agent", "kind": "agent", "x": 0, "y": 0, "data": {}}}]
+
+    done = perform(build_store(), read_ops(ops), replace(context("fresh"), kinds=kinds))
+
+    [data] = [op.item.data for op in done.ops if isinstance(op, Add)]
+    assert "memory_tools" not in data
+    assert len(data["tools"]) == 2
 
 
 def test_what_was_chosen_stays() -> None:

@@ -7,17 +7,18 @@ from typing import Any
 import pytest
 
 from tests.fakes.openai_server import Answer, Failure, FakeOpenAI
+from tests.support.documents import document, end, node, start
 from workflows.engine.errors import ModelFailed
+from workflows.engine.fallback_model import NO_FALLBACK, FallbackModel
 from workflows.engine.ports import (
-    NO_FALLBACK,
     FailedModel,
-    FallbackModel,
     Message,
     ModelChunk,
     ModelRequest,
     ModelSource,
     Origin,
 )
+from workflows.engine.runtime.runner import WorkflowRunner
 from workflows.llm.config import DEFAULT, FALLBACK, ProviderConfig
 from workflows.llm.directory import Mapping
 from workflows.llm.registry import TeamModels
@@ -188,3 +189,40 @@ def test_every_call_reports_once_how_it_ended(server: FakeOpenAI) -> None:
     ask(models)
 
     assert reports.told == [("first", True)]
+
+
+async def run_document(models: TeamModels, kind: str, **data: Any) -> Any:
+    """Return the inputs of the step of one node that asks a model, as the run records them."""
+    model = {"provider": "first", "name": "tiny", "mode": "chat", **data.pop("model", {})}
+    asking = node("n", kind, model=model, **data)
+    made = document([start("q"), asking, end(text=["n", "text"])], ["start -> n", "n -> end"])
+    result = await WorkflowRunner(made, models=models).run(inputs={"q": "Hi"})
+    assert result.outputs == {"text": "Hello from the spare."}
+    [step] = [step for step in result.steps if step.key.node_id == "n"]
+    return step.inputs["model"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "data"),
+    [
+        ("llm", {"prompt_template": [{"role": "user", "text": "{{#start.q#}}"}]}),
+        ("agent", {"query": "{{#start.q#}}"}),
+    ],
+)
+@pytest.mark.parametrize(
+    ("fallback", "answered"),
+    [({}, "spare"), ({"fallback": {"provider": "third", "name": "large"}}, "large")],
+)
+def test_step_records_which_model_answered_and_which_failed_before(
+    server: FakeOpenAI, kind: str, data: dict[str, Any], fallback: Any, answered: str
+) -> None:
+    server.script(Failure(401), "Hello from the spare.")
+    models = build_models(server, TEAM_FALLBACK)
+
+    recorded = asyncio.run(run_document(models, kind, model=fallback, **data))
+
+    assert recorded["name"] == answered
+    assert recorded["requested"] == {"provider": "first", "name": "tiny"}
+    [failed] = recorded["failed"]
+    assert (failed["provider"], failed["name"]) == ("first", "tiny")
+    assert "credential" in failed["error"]

@@ -9,10 +9,19 @@ from django.urls import reverse
 
 from accounts.tenancy import tenant
 from config.encryption.crypto import decrypt
-from tests.factories.workflows import document, make_provider, make_workflow, within
+from tests.factories.workflows import (
+    document,
+    make_provider,
+    make_run,
+    make_workflow,
+    within,
+)
 from tests.fakes.openai_server import Failure, FakeOpenAI
 from tests.support.cast import Cast, Person
+from tests.support.markup import markup_of
 from tests.workflows.views.conftest import text_of
+from workflows.engine.errors import ModelNeeded
+from workflows.execution.ports.model_health import mark_reachable, mark_unreachable
 from workflows.execution.ports.models import load_directory
 from workflows.llm.presets import PRESETS
 from workflows.models import ModelProvider
@@ -296,6 +305,100 @@ def test_default_model_is_changed_by_one_choice(
 
     assert "Saved" in text_of(changed)
     assert read_default(ada)["model"] == "tiny"
+
+
+def test_fallback_model_is_chosen_and_removed(
+    ada: Person, server: FakeOpenAI, good: dict[str, str]
+):
+    ada.client.post(PAGE, good)
+    url = reverse("workflows:set_fallback_model")
+    htmx = {"HX-Request": "true"}
+
+    chosen = ada.client.post(url, {"choice": f"{provider(ada).pk}:tiny"}, headers=htmx)
+    fallback = load_directory(ada.team.pk).find_fallback()
+    read = ada.client.get("/api/v1/models/fallback").json()
+    mapped = ada.client.get("/api/v1/models/mappings").json()["items"]
+    ada.client.post(url, {"choice": ""}, headers=htmx)
+    again = ada.client.post(url, {"choice": ""}, headers=htmx)
+
+    assert "Saved" in text_of(chosen)
+    assert fallback is not None
+    assert (fallback.provider, fallback.model) == ("openai", "tiny")
+    assert read == {"provider": "openai", "model": "tiny"}
+    assert mapped == []  # it answers for no model that documents name
+    assert again.status_code == 200
+    assert load_directory(ada.team.pk).find_fallback() is None
+
+
+def test_fallback_model_is_set_over_the_api(ada: Person, server: FakeOpenAI, good: dict[str, str]):
+    ada.client.post(PAGE, good)
+    url, choice = "/api/v1/models/fallback", {"provider": "openai", "model": "small"}
+
+    made = ada.client.put(url, choice, content_type="application/json")
+    removed = ada.client.put(url, {}, content_type="application/json")
+
+    assert (made.json(), removed.json()) == (choice, {"provider": "", "model": ""})
+
+
+def test_models_are_offered_with_context_size_and_price(ada: Person):
+    made = make_provider(ada)
+    with tenant([ada.team.pk]):
+        names = ["gpt-4o-mini", "own"]
+        prices = {"gpt-4o-mini": {"input": 0.15, "output": 0.6}}
+        ModelProvider.objects.unscoped().filter(pk=made.pk).update(model_names=names, prices=prices)
+
+    page = markup_of(ada.client.get(PAGE))
+
+    [hint] = {*re.findall(r'value="[^"]*:gpt-4o-mini"[^>]*data-hint="([^"]*)"', page)}
+    assert hint == "128K context · $0.15 in, $0.6 out per 1M tokens"
+    assert {*re.findall(r'value="[^"]*:own"[^>]*data-hint="([^"]*)"', page)} == {""}
+
+
+def test_provider_that_a_call_could_not_reach_is_marked_with_its_time_everywhere(ada: Person):
+    made = make_provider(ada)
+    ada.client.put(
+        "/api/v1/models/default", {"provider": "openai"}, content_type="application/json"
+    )
+    workflow = make_workflow(ada, source=build_llm_document("default", "default"))
+    urls = [
+        PAGE,
+        reverse("home"),
+        reverse("workflows:detail", args=[workflow.pk]),
+        reverse("workflows:node", args=[workflow.pk, "llm"]),
+    ]
+    error = "openai isn't responding at https://models.example.org/v1. Is it running?"
+
+    def are_marked() -> set[bool]:
+        return {"Not reachable" in text_of(ada.client.get(url)) for url in urls}
+
+    mark_unreachable(ada.team.pk, made.pk, error)
+    bad, since = are_marked(), text_of(ada.client.get(PAGE))
+    mark_reachable(ada.team.pk, made.pk)
+
+    assert bad == {True}
+    assert "now" in since
+    assert error in since
+    assert are_marked() == {False}
+
+
+def test_viewer_gets_no_link_to_the_page_of_models(cast: Cast):
+    made = make_provider(cast.alice)
+    workflow = make_workflow(cast.alice, source=build_llm_document("openai", "gpt-4"))
+    mark_unreachable(cast.team_a.pk, made.pk, "openai isn't responding.")
+    error = f"{ModelNeeded.reason} Connect one under Models."
+
+    def list_links(person: Person) -> list[bool]:
+        run = make_run(person, workflow, status="failed", error=error)
+        urls = [
+            reverse("workflows:node", args=[workflow.pk, "llm"]),
+            reverse("workflows:detail", args=[workflow.pk]),
+            reverse("workflows:run", args=[run.pk]),
+            reverse("home"),
+        ]
+        return [f'href="{PAGE}"' in markup_of(person.client.get(url)) for url in urls]
+
+    assert list_links(cast.vic) == [False] * 4
+    assert list_links(cast.alice)[0]
 
 
 def test_model_that_documents_name_is_offered_and_mapped(

@@ -47,6 +47,7 @@ def _find_surroundings(store: Store, id_: str, ops: Sequence[Op], context: Conte
         message=_find_message(store),
         text=next(filter(_can_be_referenced, texts), None),
         context=next(filter(_can_be_referenced, contexts), None),
+        has_memory=any(kind.needs_memory for kind in context.kinds.values()),
         translate=context.translate,
     )
 

@@ -18,7 +18,6 @@ from workflows.engine.import_report.report import Effect, Finding, ImportReport,
 from workflows.engine.tool_calls import ToolReference
 from workflows.errors import EditConflict, NothingToUndo
 from workflows.execution.kinds import load_kinds
-from workflows.llm.config import OFFLINE
 from workflows.models import ModelProvider, Workflow
 from workflows.services.catalog import importing, knowledge_mappings
 from workflows.services.catalog.import_reports import report_workflow
@@ -36,7 +35,7 @@ from workflows.views.catalog.report_rows import (
     group_problems,
     list_links,
 )
-from workflows.views.model_choices import list_options
+from workflows.views.model_choices import list_groups
 from workflows.views.phrases import translate_text
 from workflows.views.request_context import find_workflow, is_htmx, parse_id, read_text
 
@@ -202,9 +201,9 @@ def _build_model_context(
     options = []
     if permissions.may_view_credentials(principal, workflow.team_id):
         rows = selectors.list_providers(principal, workflow.team_id).filter(enabled=True)
-        options = [(row.name, list_options(row)) for row in rows if row.kind != OFFLINE]
+        options = list_groups(rows)
     return {
-        "options": [option for option in options if option[1]],
+        "options": [group for group in options if group.options],
         "has_missing_models": bool(report.list_findings(Need.MODEL)),
         "can_connect": permissions.may_manage(principal, workflow.team_id),
     }

@@ -83,3 +83,43 @@ def test_model_of_a_memory_node_is_named(alice: Person, chat: Workflow) -> None:
     run = make_answer(alice, chat, "memory-store", ANSWERED)
 
     assert "ollama/llama3.2:3b" in page_of(alice, run)
+
+
+def test_fallback_model_is_shown_with_the_one_that_failed(alice: Person, chat: Workflow) -> None:
+    error = "openai rejected the credential. Check the API key."
+    failed = [{"provider": "openai", "name": "gpt-5", "error": error}]
+    run = make_answer(alice, chat, "llm", {**ANSWERED, "failed": failed})
+
+    page = page_of(alice, run)
+    step = alice.client.get(reverse("workflows:last_step", args=[chat.pk, "node"]))
+    shown = alice.client.get(f"/api/v1/runs/{run.pk}/steps/node").json()
+
+    for text in (page, text_of(step)):
+        assert "ollama/llama3.2:3b" in text
+        assert "Fallback for openai/gpt-5" in text
+        assert error in text
+    assert shown["model"]["failed"] == [{"name": "openai/gpt-5", "error": error}]
+
+
+@pytest.mark.parametrize(
+    ("uncertainty", "mark"),
+    [
+        ("no class", "The answer named no class"),
+        ("several classes", "The answer named several classes"),
+        (None, ""),
+    ],
+)
+def test_step_of_a_classifier_is_marked_if_its_class_was_left_open(
+    alice: Person, chat: Workflow, uncertainty: str | None, mark: str
+) -> None:
+    run = make_answer(alice, chat, "question-classifier", ANSWERED)
+    with within(alice):
+        outputs = {"class_id": "1", "uncertainty": uncertainty}
+        Step.objects.unscoped().filter(run=run).update(outputs=outputs)
+
+    page = page_of(alice, run)
+    step = text_of(alice.client.get(reverse("workflows:last_step", args=[chat.pk, "node"])))
+
+    for text in (page, step):
+        assert ("The answer named" in text) is bool(mark)
+        assert mark in text

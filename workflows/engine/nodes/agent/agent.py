@@ -9,15 +9,19 @@ from pydantic import ValidationError
 from workflows.engine.appearance import Data, get_model_name, iter_objects
 from workflows.engine.configuration import Field, Widget
 from workflows.engine.errors import EngineFault, NodeFailed
+from workflows.engine.initial_values import CHAT_MESSAGE, Surroundings
 from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.failure_policy import Retry
 from workflows.engine.language.problems import Problem
+from workflows.engine.language.templating import format_reference
 from workflows.engine.model_records import describe_usage
 from workflows.engine.nodes.agent.agent_config import AgentConfig
 from workflows.engine.nodes.agent.agent_fields import (
-    LIMIT_FIELDS,
-    MEMORY_FIELDS,
+    ADVANCED_FIELDS,
+    INITIAL_INSTRUCTION,
+    INITIAL_MEMORY_TOOLS,
+    INITIAL_TOOLS,
     TASK_FIELDS,
     TOOL_FIELDS,
 )
@@ -25,7 +29,7 @@ from workflows.engine.nodes.agent.first_prompt import build_first_prompt, previe
 from workflows.engine.nodes.agent.foreign_agents import read_agent_data
 from workflows.engine.nodes.agent.session import AgentAnswer, AgentSession
 from workflows.engine.nodes.agent.strategies import STRATEGIES
-from workflows.engine.nodes.llm.llm_fields import MODEL_FIELD, VISION_FIELD
+from workflows.engine.nodes.llm.llm_fields import MODEL_FIELD
 from workflows.engine.nodes.llm.model_calls import describe_model
 from workflows.engine.nodes.llm.vision_models import find_vision_problems
 from workflows.engine.texts import Phrase, Text, gettext_noop
@@ -67,10 +71,24 @@ class Agent(NodeKind[AgentConfig, AgentConfig]):
               help=gettext_noop("ReAct is for models that can't call functions.")),
         *TASK_FIELDS,
         *TOOL_FIELDS,
-        *MEMORY_FIELDS,
-        VISION_FIELD,
-        *LIMIT_FIELDS,
+        *ADVANCED_FIELDS,
     )  # fmt: skip
+
+    def build_surrounding_data(self, surroundings: Surroundings) -> Data:
+        """Give a new agent an instruction, two tools and memory, with the person's message as its task."""
+        context = format_reference(surroundings.context) if surroundings.context else ""
+        instruction = surroundings.translate(INITIAL_INSTRUCTION)
+        data: dict[str, Json] = {
+            "instruction": f"{instruction}\n{context}" if context else instruction,
+            "tools": [dict(tool) for tool in INITIAL_TOOLS],
+        }
+        if surroundings.has_memory:
+            data["memory_tools"] = {name: [*each] for name, each in INITIAL_MEMORY_TOOLS.items()}
+        if surroundings.message is not None:
+            data["query"] = format_reference(surroundings.message)
+        if surroundings.message == CHAT_MESSAGE:
+            data["memory"] = {"enabled": True}
+        return data
 
     def summarize(self, data: Data) -> Iterable[Text]:
         native = read_agent_data(data)

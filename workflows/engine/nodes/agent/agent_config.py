@@ -61,6 +61,13 @@ Slugs = BeforeValidator(
 )
 
 
+def _leave_out_nameless(value: Any) -> Any:  # Any: JSON
+    """Return the tools without those that have no name: rows of a form in which nothing was chosen yet."""
+    if not isinstance(value, list | tuple):
+        return value or ()
+    return [item for item in value if not isinstance(item, dict) or item.get("name")]
+
+
 class AgentTool(ConfigPart):
     """A tool that the model may call. ``settings`` are arguments that the author sets and the model does not see."""
 
@@ -95,7 +102,7 @@ class AgentConfig(NodeConfig):
     instruction_format: Literal["basic", "jinja2"] = "basic"
     prompt_config: PromptConfig | None = None
     query: str = DEFAULT_QUERY
-    tools: tuple[AgentTool, ...] = ()
+    tools: Annotated[tuple[AgentTool, ...], BeforeValidator(_leave_out_nameless)] = ()
     merge: Annotated[tuple[str, ...], Slugs] = ()  # the workflows whose functions it calls
     memory_tools: dict[MemoryToolName, tuple[str, ...]] = {}  # the scopes of each allowed tool
     knowledge_bases: KnowledgeBases = ()  # that the tool search_pages searches

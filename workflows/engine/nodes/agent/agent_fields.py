@@ -1,5 +1,6 @@
 """The form of an agent. Its prompt has the same fields for memory and the conversation as that of an LLM node."""
 
+from dataclasses import replace
 from typing import Final
 
 from workflows.engine.configuration import Field, Widget
@@ -12,8 +13,19 @@ from workflows.engine.nodes.agent.agent_config import (
     MIN_WINDOW,
 )
 from workflows.engine.nodes.llm.llm import Llm
+from workflows.engine.nodes.llm.llm_fields import VISION_FIELD
 from workflows.engine.texts import gettext_noop
 
+
+# The instruction, the tools and the memory of a new agent, which is to be useful as it is.
+INITIAL_INSTRUCTION: Final = gettext_noop(
+    "You are a helpful assistant. Use your tools where they help, and say so if you can't do something."
+)
+INITIAL_TOOLS: Final = (
+    {"source": "builtin", "name": "time"},
+    {"source": "builtin", "name": "calculator"},
+)
+INITIAL_MEMORY_TOOLS: Final = {"recall": ["user"], "remember": ["user"]}
 
 _LLM_FIELDS: Final = {field.name: field for field in Llm.fields}
 
@@ -27,21 +39,23 @@ TASK_FIELDS: Final = (
 TOOL_FIELDS: Final = (
     Field("tools", gettext_noop("Tools"), Widget.TOOLS,
           help=gettext_noop("What the model may call. A person has to allow each call of a tool that needs approval."),
-          example=[{"source": "builtin", "name": "current_time"}]),
-    Field("merge", gettext_noop("Merged workflows"), Widget.WORKFLOWS,
-          help=gettext_noop("The model may call their functions as workflow.function: the workflow itself, and the tools of its agents. The run then has a memory of its own, apart from that of each workflow."),
-          example=["desktop"]),
-    Field("memory_tools", gettext_noop("Memory tools"), Widget.MEMORY_TOOLS,
-          help=gettext_noop("What the model may do with memory by itself, and in which scopes."),
-          example={"recall": ["user"], "remember": ["user"]}),
+          example=[{"source": "builtin", "name": "time"}]),
+    Field("memory_tools", gettext_noop("Memory"), Widget.MEMORY_TOOLS,
+          help=gettext_noop("The model recalls and remembers what matters about the user."),
+          example=INITIAL_MEMORY_TOOLS),
     Field("knowledge_bases", gettext_noop("Knowledge bases"), Widget.KNOWLEDGE_BASES,
           help=gettext_noop("The model may search them with the tool search_pages."),
           example=["global:handbook"]),
+    _LLM_FIELDS["memory"],
+)  # fmt: skip
+ADVANCED_FIELDS: Final = tuple(replace(field, is_advanced=True) for field in (
+    Field("merge", gettext_noop("Merged workflows"), Widget.WORKFLOWS,
+          help=gettext_noop("The model may call their functions as workflow.function: the workflow itself, and the tools of its agents. The run then has a memory of its own, apart from that of each workflow."),
+          example=["desktop"]),
     Field("approval_timeout_hours", gettext_noop("Wait for approval (hours)"), Widget.NUMBER, low=1,
           help=gettext_noop("After that, the call counts as refused. Leave empty to wait for as long as it takes.")),
-)  # fmt: skip
-MEMORY_FIELDS: Final = (_LLM_FIELDS["enhanced_memory"], _LLM_FIELDS["memory"])
-LIMIT_FIELDS: Final = (
+    replace(_LLM_FIELDS["enhanced_memory"], label=gettext_noop("Recall before the task")),
+    VISION_FIELD,
     Field("completion_threshold", gettext_noop("Completion threshold"), Widget.NUMBER,
           default=DEFAULT_THRESHOLD, low=0.05, high=1, shown_when=("strategy", ("todo",)),
           help=gettext_noop("A to-do is completed when the model rates it at least this high, from 0 to 1.")),
@@ -59,4 +73,4 @@ LIMIT_FIELDS: Final = (
     Field("context_window", gettext_noop("Context window (tokens)"), Widget.NUMBER,
           default=DEFAULT_WINDOW, low=MIN_WINDOW,
           help=gettext_noop("When the messages of a long agent get longer, older results of tools are shortened.")),
-)  # fmt: skip
+))  # fmt: skip

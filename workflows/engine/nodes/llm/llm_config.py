@@ -4,30 +4,14 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from workflows.engine.configuration import ConfigPart, NamedVariable, NodeConfig
+from workflows.engine.configuration import ConfigPart, ModelReference, NamedVariable, NodeConfig
 from workflows.engine.language.document import Json
 from workflows.engine.language.memory_usage import MAX_RECENCY_DAYS
-from workflows.engine.ports import FallbackModel, Role
+from workflows.engine.ports import Role
 
 
-class FallbackChoice(ConfigPart):
-    provider: str = ""
-    name: str = ""
-
-
-class ModelChoice(ConfigPart):
-    provider: str = ""
-    name: str = ""
+class ModelChoice(ModelReference):
     mode: str = "chat"
-    completion_params: dict[str, Any] | None = None
-    # Asked if the model can't be reached or refuses; without one, the team's fallback model is.
-    fallback: FallbackChoice | None = None
-
-    def get_fallback(self) -> FallbackModel | None:
-        fallback = self.fallback
-        if fallback is None or not fallback.provider:
-            return None
-        return FallbackModel(fallback.provider, fallback.name)
 
     @property
     def is_completion(self) -> bool:

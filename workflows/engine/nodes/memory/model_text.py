@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from contextlib import aclosing
 from typing import Any, Final
 
-from workflows.engine.configuration import ConfigPart
+from workflows.engine.configuration import ModelReference
 from workflows.engine.errors import ModelFailed, PortMissing
 from workflows.engine.kinds import NodeContext
 from workflows.engine.language.document import Json
@@ -13,12 +13,8 @@ from workflows.engine.model_records import record_source
 from workflows.engine.ports import Message, ModelRequest, ModelSource, Usage
 
 
-class HelperModel(ConfigPart):
+class HelperModel(ModelReference):
     """The model that a memory node asks. Without a provider, it is the default model of the team."""
-
-    provider: str = ""
-    name: str = ""
-    completion_params: dict[str, Json] | None = None
 
 
 async def ask_model(
@@ -39,6 +35,7 @@ async def ask_model(
         messages=tuple(messages),
         origin=ctx.origin,
         params=model.completion_params or {},
+        fallback=model.get_fallback(),
         **more,
     )
     if model.provider:

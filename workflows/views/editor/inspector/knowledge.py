@@ -9,6 +9,7 @@ from workflows.engine.nodes.memory.knowledge.metadata_filters import OPERATORS, 
 from workflows.engine.nodes.memory.knowledge.questions import METADATA_NAMES
 from workflows.engine.nodes.memory.knowledge_retrieval import KnowledgeRetrieval
 from workflows.models import Workflow
+from workflows.views.editor.inspector.models import build_rerank_choices
 from workflows.views.phrases import translate_text
 
 
@@ -23,6 +24,7 @@ def build_knowledge_context(principal: Principal, workflow: Workflow) -> dict[st
         choices = memory_app.list_choosable_knowledge_bases(caller)
     return {
         "knowledge_choices": choices,
+        "rerank_choices": build_rerank_choices(principal, workflow),
         "knowledge_namespaces": [choice.namespace for choice in choices],
         "page_metadata_names": METADATA_NAMES,
         "page_operators": [(name, translate_text(get_operator_label(name))) for name in OPERATORS],

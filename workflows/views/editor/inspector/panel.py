@@ -1,6 +1,6 @@
 """The panel at the right: the form of the selected node, or of the workflow if none is selected."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
@@ -15,8 +15,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from accounts.errors import NotFound
-from accounts.principals import Principal
-from workflows import memory_app, permissions, selectors
+from workflows import memory_app, permissions
 from workflows.engine.appearance import Appearance
 from workflows.engine.geometry import SOURCE
 from workflows.engine.initial_values import fill_in_message, find_message
@@ -34,16 +33,12 @@ from workflows.engine.nodes import find_appearance
 from workflows.engine.nodes.agent.agent import Agent
 from workflows.engine.nodes.agent.tool import ToolNode
 from workflows.execution.kinds import load_kinds
-from workflows.llm.config import DEFAULT, OFFLINE, normalize_name
-from workflows.models import Workflow
 from workflows.services.editor.knowledge_problems import find_knowledge_problems
 from workflows.services.editor.people_problems import find_people_problems
 from workflows.services.model_prices import find_price_problems
 from workflows.services.models.mappings import (
     find_model_problems,
-    join_name,
     load_directory_for,
-    read_default_model,
 )
 from workflows.services.tools.callable_workflows import SUB_WORKFLOW, find_call_problems
 from workflows.templatetags.problems import describe_problem, list_titles, replace_ids_by_titles
@@ -54,6 +49,7 @@ from workflows.views.editor.inspector import fields as form_fields
 from workflows.views.editor.inspector.agents import build_agent_choices
 from workflows.views.editor.inspector.callable_workflows import build_picker_context
 from workflows.views.editor.inspector.knowledge import KNOWLEDGE_KINDS, build_knowledge_context
+from workflows.views.editor.inspector.models import build_model_context
 from workflows.views.editor.inspector.people import PEOPLE_KINDS, build_people_context
 from workflows.views.editor.inspector.placeholder import build_placeholder_context
 from workflows.views.editor.inspector.policy import DESCRIPTION, build_policy_controls
@@ -89,7 +85,6 @@ def node(request: HttpRequest, workflow_id: UUID, node_key: str) -> HttpResponse
     principal, workflow = find_workflow(request, workflow_id)
     document = get_document(principal, workflow)
     spec = get_node(document, node_key)
-    providers = _list_providers(principal, workflow)
     own = replace(document, nodes=(spec,))
     models = load_directory_for(workflow.team_id, [spec])
     team_problems = [
@@ -102,9 +97,7 @@ def node(request: HttpRequest, workflow_id: UUID, node_key: str) -> HttpResponse
     context = {
         **_build_node_context(document, spec, workflow.revision, team_problems),
         "workflow": workflow,
-        "providers": providers,
-        "provider_names": [name for name, _model in providers],
-        "default_model": _name_default_model(principal, workflow),
+        **build_model_context(principal, workflow),
         "answering": build_model_mark(spec, models),
         **(build_agent_choices(principal, workflow) if spec.kind == Agent.name else {}),
         **(build_tool_context(principal, workflow, spec) if spec.kind == ToolNode.name else {}),
@@ -282,23 +275,6 @@ def _serialize_variable(variable: Variable) -> dict[str, Json]:
         "reference": variable.reference,
         "parts": [_serialize_variable(part) for part in variable.parts],
     }
-
-
-def _list_providers(principal: Principal, workflow: Workflow) -> Sequence[tuple[str, str]]:
-    """Return the names of the available providers with the default model of each."""
-    default_models = {DEFAULT: DEFAULT, OFFLINE: OFFLINE}
-    if permissions.may_view_credentials(principal, workflow.team_id):
-        providers = selectors.list_providers(principal, workflow.team_id).filter(enabled=True)
-        default_models |= {normalize_name(row.name): row.default_model for row in providers}
-    return [*default_models.items()]
-
-
-def _name_default_model(principal: Principal, workflow: Workflow) -> str:
-    """Return the name of the team's default model; empty for people who may not see it, or without one."""
-    if not permissions.may_view_credentials(principal, workflow.team_id):
-        return ""
-    default = read_default_model(principal, workflow.team_id)
-    return join_name(default["provider"], default["model"])
 
 
 def _serialize_node(spec: NodeSpec) -> dict[str, str]:
