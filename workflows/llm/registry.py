@@ -46,11 +46,14 @@ _MAX_RETRY_SECONDS: Final = 60.0
 _MAX_WAIT_WITH_FALLBACK: Final = 2.0  # before the fallback model is asked instead
 
 
-# Is told how a call of a provider ended: with a failure, or None after an answer.
-Report = Callable[[ProviderConfig, ModelFailed | None], Awaitable[None]]
+# Is told how a call of a provider ended, with a failure or None after an answer, and the model if it isn't one that
+# writes texts: a team adds those one by one.
+Report = Callable[[ProviderConfig, ModelFailed | None, str], Awaitable[None]]
 
 
-async def report_nothing(config: ProviderConfig, failure: ModelFailed | None) -> None:
+async def report_nothing(
+    config: ProviderConfig, failure: ModelFailed | None, added_model: str
+) -> None:
     """Tell nobody how a call ended."""
 
 
@@ -187,8 +190,9 @@ class TeamModels:
             yield await port.rerank(addressed)
 
         try:
-            async with aclosing(self._call_with_retries(call, config)) as results:  # type: ignore[type-var]
-                result = await anext(results)
+            calls = self._call_with_retries(call, config, added_model=resolution.model)
+            # To its end, so that its success is reported.
+            [result] = [result async for result in calls]
         except ModelFailed as failure:
             failure.source = source
             raise
@@ -233,6 +237,7 @@ class TeamModels:
         config: ProviderConfig,
         *,
         longest_wait: float = _MAX_RETRY_SECONDS,
+        added_model: str = "",
     ) -> AsyncIterator[T]:
         """Stream an answer. A request that fails before its first word, for a reason that may pass, is repeated.
 
@@ -252,7 +257,7 @@ class TeamModels:
                 seconds = max(_RETRY_SECONDS * 2 ** (tries - 1), failure.retry_after or 0)
                 is_given_up = has_begun or not failure.retryable or tries > config.max_retries
                 if is_given_up or seconds > longest_wait:
-                    await self._report(config, failure)
+                    await self._report(config, failure, added_model)
                     raise
                 log.info(
                     "model_retried",
@@ -260,7 +265,7 @@ class TeamModels:
                 )
                 await self._sleep(seconds)
             else:
-                await self._report(config, None)
+                await self._report(config, None, added_model)
                 return
 
 

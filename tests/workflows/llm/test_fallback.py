@@ -44,7 +44,9 @@ class Reports:
     def __init__(self) -> None:
         self.told: list[tuple[str, bool]] = []
 
-    async def __call__(self, config: ProviderConfig, failure: ModelFailed | None) -> None:
+    async def __call__(
+        self, config: ProviderConfig, failure: ModelFailed | None, added_model: str
+    ) -> None:
         self.told.append((config.name, failure is None))
 
 

@@ -4,10 +4,11 @@ So there is one answer to this question, which every page reads: ``ModelProvider
 """
 
 import logging
+from collections.abc import Iterator
 from uuid import UUID
 
 from django.db import DatabaseError
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from accounts.tenancy import tenant
@@ -15,40 +16,54 @@ from workflows.engine.errors import ModelFailed
 from workflows.execution.threads import run_in_thread
 from workflows.llm.config import ProviderConfig
 from workflows.llm.failure_messages import is_about_provider
-from workflows.models import ModelProvider
+from workflows.models import ModelProvider, ProviderModel
 
 
 log = logging.getLogger(__name__)
 
 
-async def report_call(team_id: UUID, config: ProviderConfig, failure: ModelFailed | None) -> None:
+async def report_call(
+    team_id: UUID, config: ProviderConfig, failure: ModelFailed | None, added_model: str = ""
+) -> None:
     """Store that a provider answered a call, or that it can't be used and since when.
 
-    A failure that tells nothing about the provider, such as a prompt that is too long, changes nothing.
+    A failure that tells nothing about the provider, such as a prompt that is too long, changes nothing. The same is
+    stored of an ``added_model``.
     """
     if not config.id:
         return
     if failure is not None and not is_about_provider(failure.message, failure.status):
         return
+    provider_id = UUID(config.id)
     try:
         if failure is None:
-            await run_in_thread(mark_reachable, team_id, UUID(config.id))
+            await run_in_thread(mark_reachable, team_id, provider_id, added_model)
         else:
-            await run_in_thread(mark_unreachable, team_id, UUID(config.id), failure.message)
+            error = failure.message
+            await run_in_thread(mark_unreachable, team_id, provider_id, error, added_model)
     except DatabaseError:  # the answer of the model is worth more than this note about it
         log.exception("model_health_not_stored", extra={"provider": config.name})
 
 
-def mark_reachable(team_id: UUID, provider_id: UUID) -> None:
+def mark_reachable(team_id: UUID, provider_id: UUID, added_model: str = "") -> None:
     """Store that the provider answered. Nothing is written if that is known."""
+    is_news = ~Q(check_error="") | Q(checked_at=None)
     with tenant([team_id]):
-        rows = ModelProvider.objects.unscoped().filter(pk=provider_id, team_id=team_id)
-        rows.filter(~Q(check_error="") | Q(checked_at=None)).update(
-            checked_at=timezone.now(), check_error=""
-        )
+        for rows in _list_rows(team_id, provider_id, added_model):
+            rows.filter(is_news).update(checked_at=timezone.now(), check_error="")
 
 
-def mark_unreachable(team_id: UUID, provider_id: UUID, error: str) -> None:
+def mark_unreachable(team_id: UUID, provider_id: UUID, error: str, added_model: str = "") -> None:
+    """Store that the provider can't be used, since now."""
     with tenant([team_id]):
-        rows = ModelProvider.objects.unscoped().filter(pk=provider_id, team_id=team_id)
-        rows.update(checked_at=timezone.now(), check_error=error[:1000])
+        for rows in _list_rows(team_id, provider_id, added_model):
+            rows.update(checked_at=timezone.now(), check_error=error[:1000])
+
+
+def _list_rows(
+    team_id: UUID, provider_id: UUID, added_model: str
+) -> Iterator[QuerySet[ModelProvider] | QuerySet[ProviderModel]]:
+    yield ModelProvider.objects.unscoped().filter(pk=provider_id, team_id=team_id)
+    if added_model:
+        models = ProviderModel.objects.unscoped().filter(provider_id=provider_id, team_id=team_id)
+        yield models.filter(name=added_model)

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
 
 from accounts.principals import Principal, get_current_team_id, get_principal
-from workflows import selectors
+from workflows import permissions, selectors
 from workflows.models import Workflow
 from workflows.services.samples import first_steps
 from workflows.services.samples.first_steps import Progress, Step, list_steps
@@ -104,6 +104,8 @@ def _apply_action(principal: Principal, action: str, position: str) -> None:
 def _build_items(request: HttpRequest, progress: Progress) -> list[ChecklistItem]:
     chatbot = _find_own_chatbot(request)
     urls = _build_urls(reverse("workflows:detail", args=[chatbot.pk]) if chatbot else "")
+    if not permissions.may_view_credentials(get_principal(request), get_current_team_id(request)):
+        urls[Step.MODEL] = ""  # the page would refuse this person
     all_steps = list_steps()
     next_step = next((step for step in all_steps if step not in progress.completed), None)
     return [

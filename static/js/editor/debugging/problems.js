@@ -65,6 +65,16 @@ export function install(editor) {
     }).observe(refusal, { childList: true });
   }
 
+  // A run tells whether its models can be reached: the list, and the cards of which it says something else than before.
+  const listModelProblems = () => new Set([...panel.querySelectorAll("[data-jump][data-field=model]")].map(({ dataset }) => dataset.jump));
+  editor.addEventListener("run-over", async () => {
+    const previous = listModelProblems();
+    await refresh();
+    const current = listModelProblems();
+    const changed = [...new Set([...previous, ...current])].filter((id) => previous.has(id) !== current.has(id));
+    if (changed.length) editor.edits.restore(changed);
+  });
+
   // After an edit, once typing pauses, fetch the whole list.
   let timer;
   editor.addEventListener("change", ({ detail: { ops, kind } }) => {

@@ -12,10 +12,10 @@ from tests.factories.workflows import make_provider
 from tests.fakes.openai_server import Failure, FakeOpenAI
 from tests.support.cast import Cast
 from workflows.engine.errors import ModelFailed
-from workflows.engine.ports import Message, ModelRequest, Origin
+from workflows.engine.ports import Message, ModelRequest, Origin, RerankRequest
 from workflows.execution.ports.models import load_directory, load_team_models
-from workflows.models import ModelProvider
-from workflows.models.provider import ProviderStatus
+from workflows.models import ModelProvider, ProviderModel
+from workflows.models.provider import ModelType, ProviderStatus
 from workflows.services.models.connecting import test_provider as run_provider_test
 
 
@@ -130,3 +130,27 @@ def test_test_and_call_store_their_results_in_the_same_place(
     run_provider_test(cast.alice.principal, provider=reload(provider))
 
     assert reload(provider).status == ProviderStatus.CONNECTED
+
+
+def test_good_call_of_a_reranking_model_heals_the_model_and_its_provider(
+    cast: Cast, server: FakeOpenAI
+) -> None:
+    provider = make(cast, server.base_url, "ollama isn't responding.")
+    with tenant([cast.team_a.pk]):
+        model = ProviderModel.objects.create(
+            team_id=cast.team_a.pk,
+            provider=provider,
+            type=ModelType.RERANK,
+            name="ranker",
+            checked_at=EARLIER,
+            check_error="ollama isn't responding.",
+        )
+    request = RerankRequest("ollama", "ranker", "cats", ("dogs", "cats"), 2, Origin("", "", ""))
+
+    asyncio.run(load_team_models(cast.team_a.pk).rerank(request))
+
+    with tenant([cast.team_a.pk]):
+        model.refresh_from_db()
+    assert (model.check_error, reload(provider).check_error) == ("", "")
+    assert model.checked_at
+    assert model.checked_at > EARLIER
