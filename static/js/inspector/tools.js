@@ -55,6 +55,7 @@ function setUpChoice(picker, inspector) {
 /** The switch ticks what a new agent may do, or nothing; the grid shows it, and turns the switch on and off. */
 function setUpGrid(grid, inspector) {
   const memory = grid.querySelector("[data-memory-switch]");
+  if (!memory) return; // memory is off
   const boxes = [...grid.querySelectorAll("[data-scope]")];
   const initial = parseJson(grid.dataset.initial, {});
   grid.addEventListener("change", ({ target }) => {

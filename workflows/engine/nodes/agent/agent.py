@@ -93,13 +93,14 @@ class Agent(NodeKind[AgentConfig, AgentConfig]):
     def summarize(self, data: Data) -> Iterable[Text]:
         native = read_agent_data(data)
         strategy = STRATEGIES.get(str(native.get("strategy") or "function_calling"))
-        count = sum(tool.get("enabled") is not False for tool in iter_objects(native.get("tools")))
+        tools = iter_objects(native.get("tools"))
+        count = sum(bool(tool.get("name")) and tool.get("enabled") is not False for tool in tools)
         memory_tools = native.get("memory_tools")
         count += sum(map(bool, memory_tools.values())) if isinstance(memory_tools, dict) else 0
-        tools = Phrase(gettext_noop("%(count)s tools"), {"count": count}) if count else ""
+        tool_text = Phrase(gettext_noop("%(count)s tools"), {"count": count}) if count else ""
         return [
             get_model_name(native.get("model")),
-            tools,
+            tool_text,
             Phrase(strategy.title) if strategy else str(native.get("strategy")),
         ]
 
