@@ -41,7 +41,9 @@ class ChosenModel:
 class ModelChoices:
     """The models of a list, and the one among them that a node has chosen."""
 
-    def __init__(self, groups: Sequence[ModelGroup], *, extra_values: tuple[str, ...] = ("",)):
+    def __init__(
+        self, groups: Sequence[ModelGroup], *, extra_values: tuple[str, ...] = ("",)
+    ) -> None:
         self.groups = groups
         self._values = {option.value for group in groups for option in group.options}
         self._values.update(extra_values)
