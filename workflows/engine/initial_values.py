@@ -3,7 +3,7 @@
 They differ from the defaults of fields, which apply to documents that lack the value.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -16,14 +16,30 @@ _TEXT_TYPES: Final = ("paragraph", "text-input", "string", "text")
 
 
 @dataclass(frozen=True, slots=True)
+class FoundValue:
+    """A variable that a new node can read, with its type."""
+
+    selector: Selector
+    type: str
+
+
+def _find_nothing(types: Collection[str]) -> FoundValue | None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
 class Surroundings:
-    """A new node can read these values: the person's message, and the text and the context that the node before it makes."""
+    """A new node can read these values: the person's message, and the text and the context that the nodes before it make.
+
+    ``find_value`` returns the nearest value of one of the given types.
+    """
 
     message: Selector | None = None
     text: Selector | None = None
     context: Selector | None = None
     has_memory: bool = True  # of this installation
     translate: Callable[[str], str] = str
+    find_value: Callable[[Collection[str]], FoundValue | None] = _find_nothing
 
 
 def find_message(mode: Mode, starts: Sequence[tuple[str, Mapping[str, Json]]]) -> Selector | None:
@@ -54,6 +70,19 @@ def collect_initial_data(
             value = collect_initial_data(field.fields, message) or None
         if value is not None:
             values[field.name] = value
+    return values
+
+
+def collect_found_values(
+    fields: Iterable[Field], find_value: Callable[[Collection[str]], FoundValue | None]
+) -> dict[str, Json]:
+    """Return the nearest value for each required field that takes a variable of certain types."""
+    values: dict[str, Json] = {}
+    for field in fields:
+        if field.required and field.widget is Widget.SELECTOR and field.accepted_types:
+            found = find_value(field.accepted_types)
+            if found is not None:
+                values[field.name] = [*found.selector]
     return values
 
 

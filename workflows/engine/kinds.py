@@ -251,13 +251,17 @@ class NodeKind(Appearance, Generic[ConfigT, PreparedT]):
             return build_config_problems(spec.id, invalid, self.fields, spec.data)
         return []
 
+    def find_text_output(self, spec: NodeSpec) -> str:
+        """Return the name of the output with the text that the node makes, or "" if it makes none."""
+        return min(self.streams, default=self.context_output)
+
     def build_initial_data(self, text: Selector) -> Data:
-        """Return the data of a new node after a node whose text output has the selector ``text``."""
+        """Return the data of a new node that reads ``text``: that of a node before it, or the person's message."""
         return {}
 
     def build_surrounding_data(self, surroundings: Surroundings) -> Data:
         """Return the data of a new node that depends on its place, besides the initial values of its fields."""
-        text = surroundings.text
+        text = surroundings.text or surroundings.message
         return self.build_initial_data(text) if text else {}
 
     def list_handles(self, spec: NodeSpec) -> tuple[str, ...]:

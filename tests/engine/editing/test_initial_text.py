@@ -35,7 +35,12 @@ def test_what_was_written_stays():
 
 
 @pytest.mark.parametrize(
-    ("behind", "handle"), [("start", "source"), ("code", "source"), ("llm", "fail-branch")]
+    ("behind", "handle", "expected"),
+    [
+        ("start", "source", "{{#sys.query#}}"),
+        ("code", "source", "{{#sys.query#}}"),  # without outputs
+        ("llm", "fail-branch", "{{#before.error_message#}}"),
+    ],
 )
-def test_node_behind_something_else_begins_empty(behind, handle):
-    assert "answer" not in added("answer", behind=behind, handle=handle)
+def test_node_behind_something_else_begins_with_the_error_or_the_message(behind, handle, expected):
+    assert added("answer", behind=behind, handle=handle)["answer"] == expected

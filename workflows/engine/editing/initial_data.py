@@ -1,19 +1,27 @@
-"""Fills new nodes with data that fits their place: the person's message, and the outputs of the node before them."""
+"""Fills new nodes with data that fits their place: the person's message, and the outputs of the nodes before them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import takewhile
 from typing import Final
 
 from workflows.engine.editing.context import Context
-from workflows.engine.editing.ops import Add, Connect, Op
+from workflows.engine.editing.nodes_before import FILE_TYPES, NodeBefore, iter_nodes_before
+from workflows.engine.editing.ops import Add, Op
+from workflows.engine.editing.records import Item
 from workflows.engine.editing.store import Store
-from workflows.engine.initial_values import Surroundings, collect_initial_data, find_message
-from workflows.engine.kinds import AnyKind
+from workflows.engine.initial_values import (
+    FoundValue,
+    Surroundings,
+    collect_found_values,
+    collect_initial_data,
+    find_message,
+)
 from workflows.engine.language.document import Mode, Selector
-from workflows.engine.language.templating import REFERENCE, format_reference
+from workflows.engine.language.values import ValueType
 
 
-PLAIN_HANDLE: Final = "source"  # the handle behind which the text of a model is available
+CHAT_FILES: Final = FoundValue(("sys", "files"), str(ValueType.ARRAY_FILE))
 
 
 def add_initial_data(store: Store, ops: Sequence[Op], context: Context) -> Sequence[Op]:
@@ -28,48 +36,56 @@ def _fill_initial_data(store: Store, op: Add, ops: Sequence[Op], context: Contex
     # Data with a type is that of a whole node, which comes back as it was.
     if kind is None or op.item.is_note or "type" in op.item.data:
         return op
-    surroundings = _find_surroundings(store, op.item.id, ops, context)
+    surroundings = _find_surroundings(store, op.item, ops, context)
     data = kind.build_surrounding_data(surroundings)
     # Data that the client has chosen is not mixed with other data of the same purpose.
     given = op.item.data
     data = data if given.keys().isdisjoint(data) else {}
-    data = {**collect_initial_data(kind.fields, surroundings.message), **data, **given}
+    data = {
+        **collect_initial_data(kind.fields, surroundings.message),
+        **collect_found_values(kind.fields, surroundings.find_value),
+        **data,
+        **given,
+    }
     return replace(op, item=replace(op.item, data=data)) if data != given else op
 
 
-def _find_surroundings(store: Store, id_: str, ops: Sequence[Op], context: Context) -> Surroundings:
-    sources = [*_iter_sources(store, id_, ops, context)]
-    texts = ((source_id, name) for source_id, kind in sources for name in sorted(kind.streams))
-    contexts = (
-        (source_id, kind.context_output) for source_id, kind in sources if kind.context_output
-    )
+def _find_surroundings(
+    store: Store, item: Item, ops: Sequence[Op], context: Context
+) -> Surroundings:
+    def walk() -> Iterator[NodeBefore]:
+        return iter_nodes_before(store, item, ops, context)
+
+    # What was found in memory is for the next model, and not for those behind it.
+    for_this_model = takewhile(lambda before: not before.kind.streams, walk())
     return Surroundings(
-        message=_find_message(store),
-        text=next(filter(_can_be_referenced, texts), None),
-        context=next(filter(_can_be_referenced, contexts), None),
+        message=_find_message(store, walk() if item.parent else ()),
+        text=next(filter(None, (before.find_text() for before in walk())), None),
+        context=next(filter(None, (before.find_context() for before in for_this_model)), None),
         has_memory=any(kind.needs_memory for kind in context.kinds.values()),
         translate=context.translate,
+        find_value=lambda types: _find_value(store, walk(), types),
     )
 
 
-def _iter_sources(
-    store: Store, id_: str, ops: Sequence[Op], context: Context
-) -> Iterator[tuple[str, AnyKind]]:
-    """Yield the nodes behind which the operations add this node, with their kinds. They may be new themselves."""
-    added = {op.item.id: op.item for op in ops if isinstance(op, Add)}
-    for op in ops:
-        if isinstance(op, Connect) and op.edge.target == id_ and op.edge.handle == PLAIN_HANDLE:
-            source = added.get(op.edge.source) or store.get_item(op.edge.source)
-            kind = context.kinds.get(source.kind) if source else None
-            if kind is not None:
-                yield op.edge.source, kind
-
-
-def _can_be_referenced(selector: Selector) -> bool:
-    return REFERENCE.fullmatch(format_reference(selector)) is not None
-
-
-def _find_message(store: Store) -> Selector | None:
+def _find_message(store: Store, before: Iterable[NodeBefore]) -> Selector | None:
+    """Return the person's message, or inside of a container the text that its rounds are about."""
+    for each in before:
+        if each.is_around and (text := each.find_text()):
+            return text
     starts = [root for root in store.list_roots() if root.kind == "start"]
-    mode = Mode(store.get_header("mode"))
-    return find_message(mode, [(start.id, start.data) for start in starts])
+    return find_message(_get_mode(store), [(start.id, start.data) for start in starts])
+
+
+def _find_value(
+    store: Store, before: Iterable[NodeBefore], types: Collection[str]
+) -> FoundValue | None:
+    found = next(filter(None, (each.find_value(types) for each in before)), None)
+    takes_files_only = FILE_TYPES.issuperset(types)
+    if found is None and takes_files_only and _get_mode(store) is Mode.CHAT:
+        return CHAT_FILES
+    return found
+
+
+def _get_mode(store: Store) -> Mode:
+    return Mode(store.get_header("mode"))

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from workflows.engine.appearance import Data
 from workflows.engine.configuration import Field, NodeConfig, Widget
+from workflows.engine.initial_values import Surroundings
 from workflows.engine.kinds import Execution, NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.document import Json, Mode, NodeSpec, Selector
 from workflows.engine.language.templating import Segment, Template
@@ -48,6 +49,11 @@ class Answer(NodeKind[AnswerConfig, Template]):
 
     def build_initial_data(self, text: Selector) -> Data:
         return {"answer": f"{{{{#{'.'.join(text)}#}}}}"}
+
+    def build_surrounding_data(self, surroundings: Surroundings) -> Data:
+        """Return what was found in memory where no node before makes a text."""
+        text = surroundings.text or surroundings.context or surroundings.message
+        return self.build_initial_data(text) if text else {}
 
     def list_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         return (

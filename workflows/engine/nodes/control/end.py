@@ -5,6 +5,7 @@ from typing import Any
 
 from workflows.engine.appearance import Data, join_object_names
 from workflows.engine.configuration import ConfigPart, Field, NodeConfig, Widget
+from workflows.engine.initial_values import Surroundings
 from workflows.engine.kinds import Execution, NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.document import Mode, NodeSpec, Selector
 from workflows.engine.language.templating import Segment
@@ -51,6 +52,11 @@ class End(NodeKind[EndConfig, EndConfig]):
 
     def build_initial_data(self, text: Selector) -> Data:
         return {"outputs": [{"variable": text[-1], "value_selector": list(text)}]}
+
+    def build_surrounding_data(self, surroundings: Surroundings) -> Data:
+        """Return what was found in memory where no node before makes a text."""
+        text = surroundings.text or surroundings.context or surroundings.message
+        return self.build_initial_data(text) if text else {}
 
     def list_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         return tuple(

@@ -64,6 +64,17 @@ class IfElse(NodeKind[IfElseConfig, Cases]):
                    "value": "memory"}]}]),
     )  # fmt: skip
 
+    def build_initial_data(self, text: Selector) -> Data:
+        """Return a case that applies if there is a text, because a case without conditions never applies."""
+        condition = {
+            "variable_selector": [*text],
+            "comparison_operator": "not empty",
+            "value": "",
+            "varType": "string",
+        }
+        case = {"case_id": "true", "logical_operator": "and", "conditions": [condition]}
+        return {"cases": [case]}
+
     def prepare(self, spec: NodeSpec) -> Cases:
         config = self.configure(spec)
         cases = tuple(

@@ -48,6 +48,8 @@ _JAVASCRIPT_MAIN: Final = re.compile(
 )
 _REQUESTS: Final = re.compile(r"^[ \t]*(?:import|from)\b.*\brequests\b", re.MULTILINE)
 _DEFAULT_SOURCE: Final = 'def main() -> dict:\n    return {"result": ""}\n'
+# The source of a new node that reads a text.
+_TEXT_SOURCE: Final = 'def main(text: str) -> dict:\n    return {"result": text}\n'
 
 
 class CodeOutput(ConfigPart):
@@ -115,6 +117,14 @@ class Code(NodeKind[CodeConfig, Prepared]):
 
     def check(self, spec: NodeSpec) -> list[Problem]:
         return super().check(spec) or [*_find_problems(spec, self.configure(spec))]
+
+    def find_text_output(self, spec: NodeSpec) -> str:
+        texts = (output.name for output in self.list_outputs(spec) if output.type == "string")
+        return next(texts, "")
+
+    def build_initial_data(self, text: Selector) -> Data:
+        variables = [{"variable": "text", "value_selector": [*text]}]
+        return {"variables": variables, "code": _TEXT_SOURCE}
 
     def list_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         declared = self.configure(spec).outputs or {}

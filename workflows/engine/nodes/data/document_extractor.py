@@ -7,10 +7,11 @@ from workflows.engine.appearance import Data, get_variable_name
 from workflows.engine.configuration import Field, NodeConfig, Widget
 from workflows.engine.errors import NodeFailed, PortMissing
 from workflows.engine.files.ports import DocumentRequest
+from workflows.engine.initial_values import Surroundings
 from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.problems import Problem, build_warning
-from workflows.engine.language.values import get_file_attribute, is_file
+from workflows.engine.language.values import ValueType, get_file_attribute, is_file
 from workflows.engine.texts import Text, gettext_noop
 
 
@@ -60,6 +61,13 @@ class DocumentExtractor(NodeKind[DocumentConfig, DocumentConfig]):
 
     def check(self, spec: NodeSpec) -> list[Problem]:
         return super().check(spec) or [*_find_problems(spec, self.configure(spec))]
+
+    def build_surrounding_data(self, surroundings: Surroundings) -> Data:
+        found = surroundings.find_value((str(ValueType.FILE), str(ValueType.ARRAY_FILE)))
+        return {"is_array_file": found.type == ValueType.ARRAY_FILE} if found else {}
+
+    def find_text_output(self, spec: NodeSpec) -> str:
+        return "text"
 
     def list_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         is_list = self.configure(spec).is_array_file

@@ -66,6 +66,9 @@ class TemplateTransform(NodeKind[TemplateConfig, Prepared]):
         variables = tuple((v.variable, v.value_selector) for v in config.variables)
         return Prepared(config.template, parse_plain_template(config.template), variables)
 
+    def find_text_output(self, spec: NodeSpec) -> str:
+        return "output"
+
     def build_initial_data(self, text: Selector) -> Data:
         variables = [{"variable": text[-1], "value_selector": list(text)}]
         return {"variables": variables, "template": f"{{{{ {text[-1]} }}}}"}

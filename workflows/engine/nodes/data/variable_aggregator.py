@@ -66,6 +66,12 @@ class VariableAggregator(NodeKind[AggregatorConfig, AggregatorConfig]):
             join_names(dict.fromkeys(map(get_variable_name, list_items(data.get("variables")))))
         ]
 
+    def find_text_output(self, spec: NodeSpec) -> str:
+        return "" if self.configure(spec).groups else "output"
+
+    def build_initial_data(self, text: Selector) -> Data:
+        return {"variables": [[*text]]}
+
     def list_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         config = self.configure(spec)
         if config.groups:

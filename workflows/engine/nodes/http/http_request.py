@@ -108,6 +108,9 @@ class HttpRequestNode(NodeKind[HttpConfig, Prepared]):
     def check(self, spec: NodeSpec) -> list[Problem]:
         return super().check(spec) or [*_find_problems(spec, self.configure(spec))]
 
+    def find_text_output(self, spec: NodeSpec) -> str:
+        return "body"
+
     def list_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         return (
             Output("status_code", "number", example=200),

@@ -123,7 +123,8 @@ class Llm(NodeKind[LlmConfig, LlmConfig]):
 
     def build_surrounding_data(self, surroundings: Surroundings) -> Data:
         """Answer the person's message, with the memories that the node before recalls and the chat's earlier messages."""
-        message = format_reference(surroundings.message) if surroundings.message else ""
+        message_or_text = surroundings.message or surroundings.text
+        message = format_reference(message_or_text) if message_or_text else ""
         context = format_reference(surroundings.context) if surroundings.context else ""
         if not message and not context:
             return {}

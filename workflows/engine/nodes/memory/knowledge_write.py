@@ -2,15 +2,16 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from workflows.engine.appearance import Data, get_variable_name
 from workflows.engine.configuration import Field, NodeConfig, Widget
+from workflows.engine.initial_values import Surroundings
 from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.memory_usage import get_scope_label
 from workflows.engine.language.problems import Problem
-from workflows.engine.language.templating import Template
+from workflows.engine.language.templating import Template, format_reference
 from workflows.engine.language.untrusted import WEB, has_untrusted_source, needs_scope_review
 from workflows.engine.memory_ports import StoredPage
 from workflows.engine.nodes.memory.memory_access import (
@@ -33,6 +34,7 @@ Mode = Literal["merge", "replace"]
 SourceKind = Literal["", "conversation", "text", "url", "run"]
 MERGE: Mode = "merge"
 REPLACE: Mode = "replace"
+NEW_PAGE_TITLE: Final = gettext_noop("Notes")
 
 
 class WriteConfig(NodeConfig):
@@ -124,6 +126,14 @@ class KnowledgeWrite(NodeKind[WriteConfig, Prepared]):
               help=gettext_noop("By rules, after writing: pages with a source that changed or was forgotten.")),
         TRUSTS_OUTSIDE_FIELD,
     )  # fmt: skip
+
+    def build_surrounding_data(self, surroundings: Surroundings) -> Data:
+        """Return the settings that add the text to one page, whose title is there to be changed."""
+        text = surroundings.text or surroundings.message
+        if text is None:
+            return {}
+        title = surroundings.translate(NEW_PAGE_TITLE)
+        return {"page_title": title, "page_content": format_reference(text)}
 
     def summarize(self, data: Data) -> Iterable[Text]:
         page = as_text(data.get("page_title")) or get_variable_name(data.get("pages_selector"))

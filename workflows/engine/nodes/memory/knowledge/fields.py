@@ -37,7 +37,7 @@ _RANKING_FIELDS: Final = (
 
 KNOWLEDGE_FIELDS: Final = (
     Field("query_variable_selector", gettext_noop("Query variable"), Widget.SELECTOR,
-          required=True),
+          required=True, presets_message=True),
     Field("knowledge_bases", gettext_noop("Knowledge bases"), Widget.KNOWLEDGE_BASES,
           help=gettext_noop("They are searched together. Without any, the pages of the scope are searched."),
           example=["global:handbook"]),
