@@ -216,14 +216,17 @@ class RunStream extends HTMLElement {
     return values.length > 1 || values.some((value) => typeof value !== "string");
   }
 
-  /** Show the outputs of a run that streamed nothing; without outputs no empty bubble stays. */
+  /** Show the outputs of a run that streamed nothing; without a value the page's words for that take the bubble's place. */
   #showOutputs(text, outputs) {
-    const isAnswer = typeof outputs.answer === "string" && outputs.answer && !this.#hasNamedOutputs({ outputs });
-    if (isAnswer) return text.append(...splitAtFiles(hideReasoning(outputs.answer)));
-    const outputsWithValue = Object.entries(outputs).filter(([, value]) => value != null && value !== "");
-    const { nothing: emptyText } = this.dataset;
-    if (!outputsWithValue.length && emptyText) {
-      text.replaceWith(Object.assign(document.createElement("p"), { className: "hint chat-none", textContent: emptyText }));
+    const isAnswer = typeof outputs.answer === "string" && !this.#hasNamedOutputs({ outputs });
+    const answer = isAnswer ? hideReasoning(outputs.answer) : "";
+    if (answer.trim()) return text.append(...splitAtFiles(answer));
+    const { nothing, empty } = this.dataset;
+    const isEmptyAnswer = isAnswer && Boolean(empty);
+    const outputsWithValue = isEmptyAnswer ? [] : Object.entries(outputs).filter(([, value]) => value != null && value !== "");
+    const placeholder = isEmptyAnswer ? empty : nothing;
+    if (!outputsWithValue.length && placeholder) {
+      text.replaceWith(Object.assign(document.createElement("p"), { className: "hint chat-none", textContent: placeholder }));
       return;
     }
     text.hidden = outputsWithValue.length === 0;
@@ -258,7 +261,7 @@ class RunStream extends HTMLElement {
         text.after(errorBubble);
         if ("namedOutputs" in this.dataset) text.textContent = text.textContent.trim();
         if (!text.textContent) text.remove();
-      } else if (!text.textContent || this.#hasNamedOutputs(event)) {
+      } else if (!text.textContent.trim() || this.#hasNamedOutputs(event)) {
         text.textContent = ""; // several outputs streamed one after the other, without their names
         this.#showOutputs(text, event.outputs ?? {});
       } else if (this.#answer.includes("?token=")) {

@@ -37,12 +37,14 @@ from workflows.views.chat.addresses import MemberChatUrls, TurnUrls
 from workflows.views.chat.failure_texts import (
     Remedy,
     describe_failure,
+    describe_no_answer,
     find_remedy,
     list_failure_texts,
     load_failed_titles,
 )
 from workflows.views.chat.pane_memories import PaneMemories, load_pane_memories
 from workflows.views.chat.start_fields import build_fields_context
+from workflows.views.chat.turns import get_answer
 from workflows.views.request_context import read_text
 from workflows.views.runs.answering_models import (
     NO_ANSWERS,
@@ -71,6 +73,7 @@ class PaneTurn:
     is_live: bool
     failed: bool
     end_texts: Mapping[str, str]
+    no_answer: str = ""  # in place of an answer without text
     status: str = ""
     memories: PaneMemories | None = None
     in_sandbox: bool = False
@@ -281,7 +284,7 @@ def build_pane_turns(
         ],
     )
     answers = load_run_answers(principal, runs)
-    texts = {run.pk: split_reasoning(str((run.outputs or {}).get("answer", ""))) for run in runs}
+    texts = {run.pk: split_reasoning(get_answer(run)) for run in runs}
     feedback = load_own_feedback(principal, runs)
     citations = load_citations(principal, runs)
     linked_files = load_linked_files(principal, [texts[run.pk][0] for run in runs])
@@ -295,6 +298,7 @@ def build_pane_turns(
             is_live=not run.has_ended,
             failed=_has_failed(run),
             end_texts=end_texts,
+            no_answer=describe_no_answer(run, end_texts),
             status=run.status,
             memories=memories.get(run.pk),
             in_sandbox=(run.debug or {}).get("memory") == "sandbox",

@@ -54,11 +54,19 @@ def list_failure_texts(*, can_edit: bool) -> dict[str, str]:
     texts = {
         "stopped": _("This reply was stopped."),
         "needs_model": _("This task needs a language model."),
-        "nothing": _("No reply: no Answer node was reached, or its answer was empty."),
+        "empty": _("The answer was empty."),
     }
     if can_edit:
-        return texts
-    return texts | {"failed": _("Something went wrong. Please try again.")}
+        return texts | {"nothing": _("No reply: no Answer node was reached.")}
+    return texts | {
+        "nothing": _("There was no reply."),
+        "failed": _("Something went wrong. Please try again."),
+    }
+
+
+def describe_no_answer(run: Run, texts: Mapping[str, str]) -> str:
+    """Return what stands in place of an answer without text: that it was empty, or that there was none."""
+    return texts["empty" if "answer" in (run.outputs or {}) else "nothing"]
 
 
 def load_failed_titles(principal: Principal, runs: Iterable[Run]) -> dict[UUID, str]:

@@ -35,6 +35,7 @@ from workflows.services.runs.feedback import load_own_feedback
 from workflows.views.chat.addresses import ChatUrls, MemberChatUrls, TurnUrls
 from workflows.views.chat.failure_texts import (
     describe_failure,
+    describe_no_answer,
     list_failure_texts,
     load_failed_titles,
 )
@@ -91,6 +92,7 @@ class ChatTurn:
     is_live: bool
     failed: bool
     end_texts: Mapping[str, str]
+    no_answer: str = ""  # in place of an answer without text
     group: str = ""
     used: tuple[UsedMemory, ...] = ()
     stored: tuple[StoredMemory, ...] = ()
@@ -153,12 +155,12 @@ def build_turns(
     answers = load_run_answers(principal, runs)
     feedback = load_own_feedback(principal, runs)
     citations = load_citations(principal, runs)
-    linked_files = load_linked_files(principal, [_get_answer(run) for run in runs])
+    linked_files = load_linked_files(principal, [get_answer(run) for run in runs])
     signed_urls = _sign_own_files(principal, runs, linked_files) if urls.is_public else {}
     turns = []
     for run, linked in zip(runs, linked_files, strict=True):
         memory, has_failed = events.get(run.pk, _MemoryEvents()), _has_failed(run)
-        answer, tagged = split_reasoning(_get_answer(run))
+        answer, tagged = split_reasoning(get_answer(run))
         run_answers = answers.get(run.pk, NO_ANSWERS)
         turns.append(
             ChatTurn(
@@ -171,6 +173,7 @@ def build_turns(
                 is_live=not run.has_ended,
                 failed=has_failed,
                 end_texts=end_texts,
+                no_answer=describe_no_answer(run, end_texts),
                 group=str(run.system.get("group_id", "")),
                 used=lookup.list_used(memory, citations.get(run.pk, ())),
                 stored=lookup.list_stored(memory),
@@ -211,8 +214,10 @@ def _get_query(run: Run) -> str:
     return str(run.system.get("query", ""))
 
 
-def _get_answer(run: Run) -> str:
-    return str((run.outputs or {}).get("answer", ""))
+def get_answer(run: Run) -> str:
+    """Return the answer; one of spaces alone counts as empty."""
+    answer = str((run.outputs or {}).get("answer", ""))
+    return answer if answer.strip() else ""
 
 
 def _has_failed(run: Run) -> bool:
