@@ -54,6 +54,18 @@ def find_choice(choices: Choices, entry: Json) -> object:
 
 
 @register.filter
+def list_rows(value: Json) -> list[Json]:
+    """Return the items of a list; a value of another type, which a wrong document may have, has none."""
+    return list(value) if isinstance(value, list | tuple) else []
+
+
+@register.filter
+def only_text(value: Json) -> str:
+    """Return a text, and "" for a value of another type, which is no choice of a menu."""
+    return value if isinstance(value, str) else ""
+
+
+@register.filter
 def or_empty(value: Json) -> Json:
     return "" if value is None else value
 

@@ -38,8 +38,25 @@ WORDS: Final[Mapping[str, str | Promise]] = {
     "array[file]": pgettext_lazy("type", "array[file]"),
 }
 
+FILE_WORDS: Final[Mapping[str, Promise]] = {
+    "type": _("File type"),
+    "size": _("Size in bytes"),
+    "name": _("File name"),
+    "mime_type": _("MIME type"),
+    "transfer_method": _("Upload method"),
+    "url": _("Address"),
+    "extension": _("File extension"),
+    "related_id": _("File ID"),
+}
+
 
 @register.filter
 def get_type_label(type_name: object) -> str:
     """Return the name of a type of inputs or variables; a plug-in's own type stays as it is."""
     return str(WORDS.get(str(type_name), type_name))
+
+
+@register.filter
+def get_file_label(name: str) -> str:
+    """Return the name of a property of a file, which conditions on files check."""
+    return str(FILE_WORDS.get(name, name))

@@ -53,6 +53,11 @@ function storeDraft() {
 // A field that must be filled in can be inside of what is closed.
 form?.addEventListener("invalid", (event) => event.target.closest("details")?.setAttribute("open", ""), true);
 form?.addEventListener("submit", () => (sent = box.value));
+// A message that was refused stays, whatever else appears in the log.
+form?.addEventListener("htmx:response:error", () => {
+  sent = null;
+  storeDraft();
+});
 
 if (log && box) {
   new MutationObserver(() => {

@@ -200,7 +200,9 @@ def build_pane_context(
         "suggestions": list_suggestions(document),
         "file_choice": build_message_choice(document),
         **build_fields_context(
-            document, last_run.inputs if last_run else _get_trial_inputs(workflow)
+            document,
+            last_run.inputs if last_run else _get_trial_inputs(workflow),
+            is_new=conversation is None,
         ),
     }
 

@@ -227,7 +227,8 @@ def _build_fields(
     principal: Principal, workflow: Workflow, conversation: Conversation | None, document: Document
 ) -> dict[str, Any]:
     last_run = find_last_run(principal, workflow, conversation=conversation)
-    return build_fields_context(document, last_run.inputs if last_run else {})
+    inputs = last_run.inputs if last_run else {}
+    return build_fields_context(document, inputs, is_new=conversation is None)
 
 
 def _build_memory_context(principal: Principal, workflow: Workflow) -> dict[str, Any]:

@@ -17,12 +17,17 @@ PREFIX: Final = "input."  # of the names in the form, which has names of its own
 _PLACE: Final = "#chat-inputs"
 
 
-def build_fields_context(document: Document, last_inputs: Mapping[str, Json]) -> dict[str, Any]:
-    """Return the fields with the values of the conversation's last turn. They are open if one must be filled in."""
+def build_fields_context(
+    document: Document, last_inputs: Mapping[str, Json], *, is_new: bool = False
+) -> dict[str, Any]:
+    """Return the fields with the values of the conversation's last turn.
+
+    They are open before the first message of a conversation, and if one must be filled in.
+    """
     fields = build_input_fields(document, last_inputs=last_inputs)
     return {
         "start_fields": fields,
-        "is_open": any(field.required and not field.value for field in fields),
+        "is_open": is_new or any(field.required and not field.value for field in fields),
     }
 
 

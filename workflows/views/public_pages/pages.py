@@ -83,7 +83,9 @@ def _build_chat_context(request: HttpRequest, visit: Visit) -> dict[str, Any]:
         "suggestions": list_suggestions(document),
         "file_choice": build_message_choice(document),
         **_build_group(request, visit),
-        **build_fields_context(document, last_run.inputs if last_run else {}),
+        **build_fields_context(
+            document, last_run.inputs if last_run else {}, is_new=conversation is None
+        ),
         **build_list_context(request, principal, workflow, conversation, urls),
     }
 

@@ -63,7 +63,18 @@ class Control:
         if self.style in (PROMPT_STYLE, WIDGET_STYLES[Widget.NUMBER]):
             return False
         expected_type = list if self.style.is_list else _VALUE_TYPES.get(self.field.widget)
-        return expected_type is not None and not isinstance(self.value, expected_type)
+        if expected_type is None:
+            return False
+        is_flag = isinstance(self.value, bool)  # which Python takes for a number
+        return is_flag or not isinstance(self.value, expected_type) or self._has_odd_names
+
+    @property
+    def _has_odd_names(self) -> bool:
+        """Return whether it is a model whose names aren't texts, so that no menu can show them."""
+        if self.field.widget not in (Widget.MODEL, Widget.RERANK_MODEL):
+            return False
+        names = [self.value.get(key) for key in ("provider", "name", "model")]
+        return not all(isinstance(name, str) for name in names if name is not None)
 
     @property
     def rows(self) -> list[Json]:
@@ -237,7 +248,7 @@ def _list_choices(field: Field, value: Json) -> tuple[tuple[str, str], ...]:
     elif isinstance(value, Mapping):  # the choices are those of its type
         current_values = [value["type"]] if isinstance(value.get("type"), str) else []
     else:
-        current_values = [str(value)]
+        current_values = [value] if isinstance(value, str) else []
     return (
         *choices,
         *((text, text) for text in dict.fromkeys(current_values) if text not in values),
@@ -354,6 +365,8 @@ _VALUE_TYPES: Final[Mapping[Widget, type | tuple[type, ...]]] = {
     Widget.JINJA: str,
     Widget.NUMBER: (int, float, str),
     Widget.DURATION: (int, float),
+    Widget.CHOICE: str,
+    Widget.TYPE: str,
 }
 
 _TYPED_ROWS: Final = frozenset({Widget.TYPED_OUTPUTS, Widget.PARAMETERS, Widget.EXPECTED_VALUES})
