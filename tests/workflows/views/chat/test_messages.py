@@ -427,6 +427,20 @@ def test_turn_in_which_no_answer_was_reached_says_so(alice: Person, chat: Workfl
     assert '<p class="hint chat-none">No reply' in page
 
 
+@pytest.mark.parametrize("answer", ["", " \n", "<think>Hm.</think>"])
+def test_turn_with_an_empty_answer_says_so(alice: Person, chat: Workflow, answer: str):
+    html = text_of(say(alice, chat, htmx="yes"))
+    (run,) = runs(alice)
+    assert 'data-empty="The answer was empty."' in html
+    ended(alice, run, outputs={"answer": answer, "files": []})
+
+    page = page_of(alice, chat, conversation=key_of(run))
+    details = text_of(alice.client.get(reverse("workflows:run", args=[run.pk])))
+
+    assert '<p class="hint chat-none">The answer was empty.' in page
+    assert "files" not in re.findall(r'<dt class="mono">(.*?)</dt>', details)
+
+
 def test_turn_with_memory_tried_out_promises_nothing_and_leads_to_the_decision(
     alice: Person, chat: Workflow
 ):
