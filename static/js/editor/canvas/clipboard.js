@@ -4,6 +4,7 @@
 import { getSelectedNodes, filterOutermost, getParent, getScope, getVisibleScope } from "../graph_queries.js";
 import { getVisibleMiddle, toScope } from "./add_nodes.js";
 import { remove } from "./selection_commands.js";
+import { showToast } from "../../common/toasts.js";
 import { t } from "../../common/translations.js";
 
 const LOOKS_LIKE_NODES = /(^|\n)\s*["']?(nodes|workflow|kind|app|graph)["']?\s*:|^\s*\{[\s\S]*"(nodes|workflow|graph)"/;
@@ -112,7 +113,8 @@ async function insertFragment(editor, text, { x, y }, scope, label) {
   editor.canvas.revealAll(top);
   const message = label ?? t("Pasted nodes: {n}", { n: top.length });
   const note = change.left_start ? t("Start node skipped (only one allowed)") : "";
-  editor.say([message, note].filter(Boolean).join(". "));
+  if (note) showToast(`${message}. ${note}`); // visible longer than the announcement, and read aloud, too
+  else editor.say(message);
   return change;
 }
 
