@@ -20,7 +20,9 @@ from workflows.engine.errors import DocumentInvalid
 from workflows.engine.files.rules import read_field_rules
 from workflows.engine.language.document import Mode
 from workflows.engine.language.dsl import load_document
+from workflows.engine.language.plan import compile_plan
 from workflows.engine.language.start_form import list_form_variables
+from workflows.execution.kinds import load_kinds
 from workflows.files.accepted import list_kinds
 from workflows.forms import InputField
 from workflows.models import Run, Workflow
@@ -187,6 +189,25 @@ def list_published_chats() -> Iterator[Any]:
 @pytest.mark.nightly
 @pytest.mark.parametrize("source", [*list_published_chats()])
 def test_published_chat_is_started_from_the_editor(alice: Person, source: str):
+    """A chat that its author left half made is refused with the nodes and fields in question."""
     workflow = make_workflow(alice, "Imported", source)
+    chat = ChatPages(alice, workflow, "editor")
 
-    start(ChatPages(alice, workflow, "editor"))
+    if is_complete(workflow):
+        start(chat)
+        return
+
+    fields = list(chat.open().context["start_fields"])
+    refused = chat.say(chat.fill_in(fields, choose_kinds(workflow)))
+    assert (refused.status_code, refused["HX-Retarget"]) == (422, "#run-refused")
+    assert all(problem.node for problem in refused.context["problems"])
+
+
+def is_complete(workflow: Workflow) -> bool:
+    with tenant([workflow.team_id]):
+        document = drafts.load_draft(workflow)
+    try:
+        compile_plan(document, load_kinds())
+    except DocumentInvalid:
+        return False
+    return True
