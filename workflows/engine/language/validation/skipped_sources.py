@@ -1,6 +1,6 @@
 """Finds out whether a run may reach a node without the outputs of another one, because it took another branch."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -11,7 +11,7 @@ from workflows.engine.language.failure_policy import FAIL_HANDLE, has_fail_branc
 from workflows.engine.language.graph import Graph, traverse
 
 
-# Nodes that are visited for all questions together. Without an answer nothing is said to be missing.
+# Nodes and branches that are looked at for all questions together. Beyond that nothing is said to be missing.
 MAX_VISITED: Final = 100_000
 _SUCCESS: Final = "source"
 
@@ -23,6 +23,7 @@ class SkipFinder:
     graph: Graph
     kinds: Mapping[str, AnyKind]
     _reached: dict[tuple[str, str], frozenset[str]] = field(default_factory=dict)
+    _choices: dict[str | None, tuple[tuple[str, str], ...]] = field(default_factory=dict)
     _visited: int = 0
 
     def find_branch(self, source: str, reader: str) -> str | None:
@@ -33,6 +34,9 @@ class SkipFinder:
         if target is None or target == source:
             return None
         for branch, handle in self._list_choices(parent):
+            self._visited += 1
+            if self._visited > MAX_VISITED:
+                return None
             if branch == source:
                 is_missing = handle == FAIL_HANDLE
             elif self.graph.is_visible(branch, source):
@@ -43,11 +47,15 @@ class SkipFinder:
                 return branch
         return None
 
-    def _list_choices(self, parent: str | None) -> Iterator[tuple[str, str]]:
-        """Yield each branch of a level with each of its handles."""
-        for id_ in self.graph.list_children(parent):
-            for handle in self._list_handles(self.graph.nodes[id_]):
-                yield id_, handle
+    def _list_choices(self, parent: str | None) -> tuple[tuple[str, str], ...]:
+        """Return each branch of a level with each of its handles."""
+        if parent not in self._choices:
+            self._choices[parent] = tuple(
+                (id_, handle)
+                for id_ in self.graph.list_children(parent)
+                for handle in self._list_handles(self.graph.nodes[id_])
+            )
+        return self._choices[parent]
 
     def _list_handles(self, spec: NodeSpec) -> tuple[str, ...]:
         kind = self.kinds.get(spec.kind)
@@ -66,8 +74,6 @@ class SkipFinder:
         """Return the nodes of the branch's level that a run may reach if it takes this handle there."""
         key = (branch, handle)
         if key not in self._reached:
-            if self._visited > MAX_VISITED:
-                return frozenset(self.graph.nodes)
             parent = self.graph.nodes[branch].parent
             roots = self._list_roots(parent)
             reached = frozenset(roots) | traverse(roots, lambda id_: self._list_next(id_, key))
