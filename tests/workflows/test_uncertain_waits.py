@@ -20,6 +20,7 @@ from workflows.engine.runtime.waits import build_uncertain_form
 from workflows.execution.questions.links import sign_wait
 from workflows.models import RunWait, StepIntent
 from workflows.models.documents import from_json, to_json
+from workflows.services.questions.links import make_link_token
 from workflows.services.runs import waits
 
 
@@ -120,7 +121,7 @@ def test_nobody_decides_by_a_link(cast: Cast) -> None:
     url = reverse("workflows:answer", args=[sign_wait(wait.team_id, wait.pk)])
 
     with pytest.raises(NotFound), tenant([wait.team_id]):
-        waits.make_link_token(cast.alice.principal, wait)
+        make_link_token(cast.alice.principal, wait)
 
     assert [Client().get(url).status_code, Client().post(url).status_code] == [404, 404]
     [shown] = cast.alice.client.get(f"/api/v1/runs/{wait.run_id}/waits").json()["items"]

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from django.core import mail
+from django.utils import translation
 
 from accounts.mail import CONSOLE
 from accounts.models import AuditEntry, Membership
@@ -223,8 +224,11 @@ def test_members_who_are_asked_get_the_address_of_the_question_in_their_language
 
     sent = {message.to[0]: message for message in mail.outbox}
     assert set(sent) == {person.user.email for person in (cast.vic, cast.ada, cast.alice)}
-    assert sent[cast.ada.user.email].subject == "Your answer is needed: Echo"
-    assert "Your answer" not in sent[cast.vic.user.email].subject
+    subject = "Your answer is needed: %(workflow)s"
+    with translation.override("zh-hans"):
+        in_chinese = translation.gettext(subject) % {"workflow": "Echo"}
+    assert sent[cast.ada.user.email].subject == subject % {"workflow": "Echo"}
+    assert sent[cast.vic.user.email].subject == in_chinese
     for message in mail.outbox:
         assert str(message.body).endswith(f"\n\nhttps://flow.example.com/waiting/{wait.pk}/")
 

@@ -39,7 +39,8 @@ def test_archiving_ends_the_runs_that_wait_for_a_person(cast: Cast) -> None:
     assert finished.data["error"] == ARCHIVED
     assert entry.detail == {"reason": "archived"}
     page = cast.bob.client.get(reverse("workflows:run", args=[run.pk])).content.decode()
-    assert "archived" in page
+    assert "so nobody answers its question any more" in page
+    assert "Stopped by a user" not in page
 
 
 def test_other_runs_of_the_workflow_and_questions_of_others_stay(cast: Cast) -> None:

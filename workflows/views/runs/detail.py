@@ -11,6 +11,7 @@ from workflows import permissions, selectors
 from workflows.engine.language.document import Document, Json
 from workflows.engine.language.values import get_file_attribute, is_file
 from workflows.engine.nodes.llm.question_classifier import UNCERTAINTY, QuestionClassifier
+from workflows.execution.driver import ARCHIVED
 from workflows.execution.ports.models import load_directory
 from workflows.models import Run, Step
 from workflows.models.documents import from_json
@@ -239,6 +240,8 @@ def build_run_context(principal: Principal, run: Run) -> dict[str, Any]:
     return {
         "run": run,
         "live": is_live,
+        # Of a run that no user stopped.
+        "stop_reason": run.error if run.error == ARCHIVED else "",
         "failed_node": load_failed_titles(principal, [run]).get(run.pk),
         "can_cancel": permissions.may_cancel(principal, run),
         "can_delete": permissions.may_delete_run(principal, run),
