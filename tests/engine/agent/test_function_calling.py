@@ -1,6 +1,7 @@
 """Function calling: rounds, results, failures, limits, and what users see of it."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -243,6 +244,21 @@ async def test_settings_of_the_author_are_hidden_from_the_model_and_cannot_be_re
         [],
     )
     assert tools.ledger[0][1] == {"a": 7, "b": "T"}
+
+
+@pytest.mark.parametrize("is_object", [True, False])
+async def test_object_in_a_setting_of_the_author_keeps_its_members(is_object: bool) -> None:
+    model = ScriptedModel(("", [call("book", seats=2)]), "Done")
+    tools = Tools(book=lambda seats, guest: "booked")
+    guest = {"type": "object"} if is_object else {"type": "string"}
+    tools.schemas["book"] = {"type": "object", "properties": {"seats": {}, "guest": guest}}
+    settings = {"guest": {"type": "mixed", "value": '{"name": "{{#start.text#}}"}'}}
+    entry = {"source": "plugin", "name": "book", "settings": settings}
+
+    await build_runner(model, tools, tools=[entry]).run(inputs={"q": "?", "text": 'x", "all": "'})
+
+    given = tools.ledger[0][1]["guest"]
+    assert (given if is_object else json.loads(given)) == {"name": 'x", "all": "'}
 
 
 async def test_tools_of_the_same_name_are_told_apart() -> None:

@@ -1,10 +1,12 @@
 """The tool node: which tool a document names, what it is given, and what comes out."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
+from tests.engine.nodes.http.hostile import TEXTS
 from tests.support.documents import document, end, node, start
 from tests.support.steps import count_steps
 from workflows.engine.kinds import Kinds
@@ -185,6 +187,23 @@ async def test_xworkflow_s_arguments_are_filled_in_at_every_depth() -> None:
     }
 
     assert (await run(data, tool, q="x")).outputs["json"] == [{"a": ["x", 1]}]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+async def test_object_that_an_author_writes_as_text_keeps_its_members(text: str) -> None:
+    given: list[Any] = []
+
+    def book(order: dict[str, Any], note: str) -> str:
+        given.append((order, json.loads(note)))
+        return "booked"
+
+    written = '{"name": "{{#start.q#}}", "seats": 2}'
+    data = plugin("book", order={"type": "mixed", "value": written}, note=written)
+
+    result = await run(data, build_function_tool(book), q=text)
+
+    assert (result.status, result.error) == (RunStatus.SUCCEEDED, None)
+    assert given == [({"name": text, "seats": 2}, {"name": text, "seats": 2})]
 
 
 @pytest.mark.parametrize(
