@@ -11,7 +11,7 @@ from workflows.engine.language.failure_policy import FAIL_HANDLE, has_fail_branc
 from workflows.engine.language.graph import Graph, traverse
 
 
-# Nodes and branches that are looked at for all questions together. Beyond that nothing is said to be missing.
+# Nodes and branches that are looked at for all questions of a document. After that, nothing is found.
 MAX_VISITED: Final = 100_000
 _SUCCESS: Final = "source"
 
