@@ -24,7 +24,7 @@ async def test_values_of_forms_and_parameters_are_the_texts(text: str) -> None:
         ("https://h.test/s?q={{#start.t#}}&n=1", "https://h.test/s?q=a%26b%3Dc%23%20%25&n=1"),
         ("https://h.test/s?q=<{{#start.t#}}>", "https://h.test/s?q=<a%26b%3Dc%23%20%25>"),
         ("{{#start.u#}}", "https://x.test/a?b=c"),
-        ("{{#start.u#}}&d=1", "https://x.test/a?b=c&d=1"),
+        ("{{#start.u#}}&d={{#start.t#}}", "https://x.test/a?b=c&d=a%26b%3Dc%23%20%25"),
         ("https://h.test/?{{#start.u#}}", "https://h.test/?https://x.test/a?b=c"),
         ("https://h.test/{{#start.n#}}#a={{#start.n#}}", "https://h.test/5#a=5"),
         ("https://h.test/?a={{#ghost.x#}}", "https://h.test/?a=ghost.x"),

@@ -1,10 +1,16 @@
 """Fills values into a URL: what stands for the value of a parameter is encoded, so that it can't be anything else."""
 
+import re
+from typing import Final
 from urllib.parse import quote
 
 from workflows.engine.language.templating import Template
 from workflows.engine.language.variables import MISSING, VariablePool
 from workflows.engine.text_rendering import as_text
+
+
+# The end of what is before the value of a parameter, or before the rest of the value.
+_IN_PARAMETER: Final = re.compile(r"^[^#]*[?&][^?&#=]*=[^&#]*$")
 
 
 def render_url(source: str, pool: VariablePool) -> str:
@@ -21,14 +27,6 @@ def render_url(source: str, pool: VariablePool) -> str:
             continue
         value = pool.get(segment)
         text = ".".join(segment) if value is MISSING else as_text(value)
-        parts.append(quote(text, safe="") if _is_in_parameter(written) else text)
+        parts.append(quote(text, safe="") if _IN_PARAMETER.search(written) else text)
         written += "x"
     return "".join(parts)
-
-
-def _is_in_parameter(written: str) -> bool:
-    """Return whether the value of a parameter of the query has begun and not ended."""
-    _address, _mark, query = written.partition("?")
-    if not query or "#" in written:
-        return False
-    return "=" in query.rpartition("&")[2]
