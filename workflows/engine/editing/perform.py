@@ -8,8 +8,8 @@ from workflows.engine.editing.apply import AppliedOp, apply
 from workflows.engine.editing.context import Context
 from workflows.engine.editing.errors import EditRefused
 from workflows.engine.editing.expand import expand
-from workflows.engine.editing.initial_data import add_initial_data
 from workflows.engine.editing.layout.container_growth import grow_containers
+from workflows.engine.editing.new_nodes.initial_data import add_initial_data
 from workflows.engine.editing.ops import Add, Connect, Delete, Disconnect, Op, Reparent
 from workflows.engine.editing.records import EdgeRecord
 from workflows.engine.editing.store import Store

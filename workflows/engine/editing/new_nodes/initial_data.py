@@ -6,7 +6,11 @@ from itertools import takewhile
 from typing import Final
 
 from workflows.engine.editing.context import Context
-from workflows.engine.editing.nodes_before import FILE_TYPES, NodeBefore, iter_nodes_before
+from workflows.engine.editing.new_nodes.nodes_before import (
+    FILE_TYPES,
+    NodeBefore,
+    iter_nodes_before,
+)
 from workflows.engine.editing.ops import Add, Op
 from workflows.engine.editing.records import Item
 from workflows.engine.editing.store import Store
