@@ -205,7 +205,9 @@ def test_node_in_an_iteration_reads_the_current_item_and_nodes_before_it_there()
     add(store, "llm", "ask", "eachstart", parent="each")
     add(store, "template-transform", "show", "ask", parent="each")
 
-    assert store.items["each"].data["iterator_selector"] == ["recall", "results"]
+    each = store.items["each"].data
+    assert each["iterator_selector"] == ["recall", "results"]
+    assert each["output_selector"] == ["ask", "text"]  # of the first node that makes a text
     assert store.items["ask"].data["prompt_template"][1]["text"] == "{{#each.item#}}"
     assert store.items["show"].data["variables"][0]["value_selector"] == ["ask", "text"]
 

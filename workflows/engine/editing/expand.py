@@ -13,6 +13,7 @@ from workflows.engine.editing.context import CONTAINER_SIZE, Context, build_mark
 from workflows.engine.editing.edge_completion import complete_edge
 from workflows.engine.editing.errors import build_refusal
 from workflows.engine.editing.layout.auto_layout import expand_tidy
+from workflows.engine.editing.new_nodes.round_output import set_round_output
 from workflows.engine.editing.ops import ChangeRule, Op
 from workflows.engine.editing.paste import expand_paste
 from workflows.engine.editing.paths import ABSENT, get_value, normalize_change
@@ -54,6 +55,9 @@ def _add(store: Store, op: ops.Add, context: Context) -> PlainOps:
     yield ops.Add(item)
     if has_entry:
         yield ops.Add(_build_entry(item))
+    # Data with a type is that of a whole node, which comes back as it was.
+    if parent is not None and "type" not in op.item.data:
+        yield from set_round_output(store, parent, item, context)
 
 
 def _build_entry(container: Item) -> Item:
