@@ -22,8 +22,8 @@ def format_short_count(value: int) -> str:
     if value < 10_000:
         return format_count(value)
     if value < 1_000_000:
-        return f"{number_format(value / 1_000, 1)}k"
-    return f"{number_format(value / 1_000_000, 1)}M"
+        return f"{_format_rounded(value / 1_000, 1)}k"
+    return f"{_format_rounded(value / 1_000_000, 1)}M"
 
 
 @register.filter
@@ -34,7 +34,7 @@ def format_seconds(value: float | None) -> str:
     if value < ALMOST_A_SECOND:
         return _("%(n)s ms") % {"n": max(round(value * 1000), 1)}
     if value < 60:
-        return _("%(n)s s") % {"n": number_format(value, 1 if value >= 10 else 2)}
+        return _("%(n)s s") % {"n": _format_rounded(value, 1 if value >= 10 else 2)}
     minutes, seconds = divmod(round(value), 60)
     if minutes >= 60:
         hours, minutes = divmod(minutes, 60)
@@ -48,7 +48,7 @@ def format_cost(value: float | None) -> str:
     if value is None:
         return "–"
     digits = 2 if value >= 1 or not value else 4 if value >= 0.001 else 6
-    return f"${number_format(value, digits, use_l10n=True, force_grouping=True)}"
+    return f"${_format_rounded(value, digits)}"
 
 
 @register.filter
@@ -58,3 +58,8 @@ def format_share(value: float | None) -> str:
         return "–"
     percent = round(value * 100, 1)
     return f"{number_format(percent, 0 if percent == int(percent) else 1)}%"
+
+
+def _format_rounded(value: float, digits: int) -> str:
+    """Return a number with so many digits after the point, rounded: ``number_format`` alone cuts off the others."""
+    return number_format(round(value, digits), digits, use_l10n=True, force_grouping=True)

@@ -17,6 +17,7 @@ from workflows.templatetags.usage_numbers import (
         (0.42, "420 ms"),
         (0.9996, "1.00 s"),
         (3.14, "3.14 s"),
+        (3.149, "3.15 s"),
         (95.2, "1 min 35 s"),
         (3599, "59 min 59 s"),
         (3599.6, "1 h 0 min"),

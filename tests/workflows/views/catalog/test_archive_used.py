@@ -62,6 +62,7 @@ def test_what_uses_a_workflow_is_named_before_it_is_archived(bob: Person, name: 
 
 def test_published_version_counts_although_its_draft_has_changed(bob: Person) -> None:
     workflow = make_workflow(bob, "Weather")
+    make_version(bob, workflow)
     caller = make_caller(bob, "Morning", workflow.slug)
     make_version(bob, caller)
     with within(bob):

@@ -27,8 +27,8 @@ def make_ended_run(person: Person, status: str = RunStatus.SUCCEEDED, **fields: 
 def add_step(run: Run, node: str, **fields: Any) -> None:
     with tenant([run.team_id]):
         Step.objects.create(
-            team_id=run.team_id, run=run, node_key=node, kind="agent", title=node.title(),
-            **{"status": "succeeded", **fields},
+            team_id=run.team_id, run=run, node_key=node,
+            **{"kind": "agent", "title": node.title(), "status": "succeeded", **fields},
         )  # fmt: skip
 
 
