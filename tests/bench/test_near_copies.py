@@ -1,0 +1,27 @@
+"""What the judge is trained on is not what it is measured by."""
+
+import json
+
+from bench.judgement.near_copies import list_near_copies
+from bench.judgement.sentences import read_questions, read_sentences
+from bench.paraphrases import read_paraphrases
+from bench.relevance import UNRELATED
+
+
+def test_no_sentence_of_the_training_is_a_near_copy_of_a_question_of_a_benchmark() -> None:
+    pairs = [pair for paraphrases in read_paraphrases() for pair in paraphrases.pairs]
+    questions = [pair.question for pair in pairs]
+    memories = [pair.memory for pair in pairs]
+    unrelated = json.loads(UNRELATED.read_text(encoding="utf-8"))
+    sentences = [sentence.text for sentence in (*read_sentences(), *read_questions())]
+
+    assert list_near_copies(sentences, [*questions, *memories, *unrelated]) == []
+
+
+def test_near_copy_differs_in_a_word_or_a_mark_at_most() -> None:
+    copies = list_near_copies(
+        ["who is my manager", "Where does my manager live?", "我吃素"],
+        ["Who is my manager?", "我吃素。"],
+    )
+
+    assert copies == [("who is my manager", "Who is my manager?"), ("我吃素", "我吃素。")]
