@@ -54,6 +54,16 @@ _MARKS_AND_WORDS: Final = re.compile(
     r"|(?<=[ぁ-んァ-ヶ一-龠])(?:で、|て、|し、|が、)|(?<=[가-힣])(?:고|며)\s+",
     re.IGNORECASE,
 )
+# A clause with one of these says itself whom it is about.
+_OF_SPEAKER: Final = re.compile(
+    r"\b(?:i|me|my|mine|we|ours?|ich|mich|mir|mein\w*|wir|uns|unser\w*|je|j|moi|mon|ma|nous|notre|nos|yo|mis?|nosotr[oa]s|nuestr[oa]s?|"
+    r"eu|meus?|minhas?|noss[oa]s?|io|mio|mia|miei|mie|noi|nostr[oaie]|ik|mijn|wij|ons|onze|mój|moja|moje|moi[mch]|nasz\w*|"
+    r"я|меня|мне|мой|моя|моё|мои|моей|мы|нас|наш\w*|benim|biz|bizim|أنا|نحن)\b"
+    r"|[我咱私僕俺]|うち|(?:^|\s)(?:나|저|내|제|우리|저희)(?:[는가의도를]?\s)|ฉัน|ผม|เรา",
+    re.IGNORECASE,
+)
+# Where these begin a sentence, a later clause about the speaker may leave them out.
+_PRONOUN: Final = re.compile(r"(?:I|Ich|Je|Ik|Я)\s|我们?")
 _REMEMBER: Final = re.compile(
     r"^(?:(?:please|pls)[,\s]+)?(?:(?:remember|note|keep in mind|don't forget|do not forget)(?!\s+to\b)(?:\s+that\b|\s*[:,])?\s+"
     r"|for the record[:,\s]+|fyi[:,\s]+|by the way[:,\s]+|btw[:,\s]+)"
@@ -102,6 +112,17 @@ def list_splits(sentence: str) -> list[list[str]]:
         if len(good_splits) == 2 and good_splits[0] == good_splits[1]
         else good_splits
     )
+
+
+def names_speaker(clause: str) -> bool:
+    return _OF_SPEAKER.search(clause) is not None
+
+
+def repeat_subject(first: str, clause: str) -> str:
+    """Return the clause with the "I" that begins the first clause of its sentence, or an empty text if it needs none."""
+    pronoun = _PRONOUN.match(first)
+    has_subject = clause[:1].isupper() or names_speaker(clause)
+    return pronoun[0] + clause if pronoun and not has_subject else ""
 
 
 def _replace(text: str, patterns: Iterable[re.Pattern[str]]) -> str:

@@ -9,7 +9,9 @@ import numpy as np
 from memory.logic.judgement.clauses import (
     MAX_LENGTH,
     list_splits,
+    names_speaker,
     remove_introduction,
+    repeat_subject,
     split_sentences,
 )
 from memory.logic.judgement.labels import (
@@ -29,6 +31,7 @@ from memory.logic.judgement.rules import asks_to_forget
 # Probabilities. They come from the table that `python -m bench.judgement` prints, and favour keeping what was said.
 MIN_STORED: Final = 0.37  # that a sentence is worth storing
 MIN_CLAUSE: Final = 0.5  # of each half, for a sentence to be split
+MIN_OF_SPEAKER: Final = 0.5  # that a clause is about the speaker
 MIN_FORGET: Final = 0.5
 MIN_FORGET_WORD: Final = 0.2  # … in a clause with a word for it
 
@@ -84,15 +87,35 @@ def judge_message(message: str, encode: Encode, probes: Probes) -> list[Clause]:
     sentences = [remove_introduction(text) for text in split_sentences(message)]
     sentences = [text for text in sentences if len(text) <= MAX_LENGTH]
     splits_by_sentence = {text: list_splits(text) for text in sentences}
-    parts = (part for splits in splits_by_sentence.values() for split in splits for part in split)
-    texts = [*dict.fromkeys([*sentences, *parts])]
+    all_splits = [split for splits in splits_by_sentence.values() for split in splits]
+    parts = [part for split in all_splits for part in split]
+    repeated = [repeat_subject(split[0], part) for split in all_splits for part in split[1:]]
+    texts = [*dict.fromkeys([*sentences, *parts, *filter(None, repeated)])]
     clauses_by_text = dict(zip(texts, judge_texts(texts, encode, probes), strict=True))
     clauses: dict[str, Clause] = {}
     for sentence, splits in splits_by_sentence.items():
-        judged_splits = [[clauses_by_text[part] for part in split] for split in splits]
+        judged_splits = [_judge_parts(split, clauses_by_text) for split in splits]
         for clause in _choose_clauses(clauses_by_text[sentence], judged_splits):
             clauses.setdefault(clause.text, clause)
     return [*clauses.values()]
+
+
+def _judge_parts(parts: Sequence[str], clauses_by_text: Mapping[str, Clause]) -> list[Clause]:
+    """Return the clauses of a split, those that leave out the subject with that of the first one.
+
+    Where words have spaces between them, only what is a clause without it gets one: not the football of "I play tennis and
+    football".
+    """
+    first = clauses_by_text[parts[0]]
+    clauses = [first]
+    for part in parts[1:]:
+        clause = clauses_by_text[part]
+        whole = clauses_by_text.get(repeat_subject(parts[0], part))
+        is_clause = _is_good(clause) or " " not in part
+        if whole and first.is_of_speaker >= MIN_OF_SPEAKER and is_clause and _is_good(whole):
+            clause = whole
+        clauses.append(clause)
+    return clauses
 
 
 def _choose_clauses(sentence: Clause, splits: Sequence[Sequence[Clause]]) -> list[Clause]:
@@ -102,7 +125,7 @@ def _choose_clauses(sentence: Clause, splits: Sequence[Sequence[Clause]]) -> lis
     if any(split[0].kind is Kind.REQUEST for split in splits):
         return []
     if sentence.is_stored:
-        good_split = next((split for split in splits if all(map(_is_good, split))), None)
+        good_split = next((split for split in splits if _can_stand_apart(split)), None)
         return _end_alike(good_split, sentence) if good_split else [sentence]
     return [part for part in _list_before_question(splits) if _is_good(part)]
 
@@ -111,12 +134,30 @@ def _is_good(part: Clause) -> bool:
     return part.is_stored and part.certainty >= MIN_CLAUSE
 
 
+def _can_stand_apart(split: Sequence[Clause]) -> bool:
+    return all(map(_is_good, split)) and len(_list_with_subject(split)) == len(split)
+
+
+def _list_with_subject(split: Sequence[Clause]) -> Sequence[Clause]:
+    """Return the parts up to one that leaves out whom it is about, if that isn't the speaker.
+
+    The second half of "My sister is called Anna and lives in Oslo" would be about the speaker by itself.
+    """
+    subject = split[0]
+    for number, part in enumerate(split):
+        if names_speaker(part.text):
+            subject = part
+        elif number and subject.is_of_speaker < MIN_OF_SPEAKER:
+            return split[:number]
+    return split
+
+
 def _list_before_question(splits: Sequence[Sequence[Clause]]) -> Sequence[Clause]:
     """Return the parts of a sentence before that which asks: of "I live in Lyon, where can I eat?", the first one."""
     for split in splits:
         for number, part in enumerate(split):
             if part.kind in ASKING:
-                return split[:number]
+                return _list_with_subject(split[:number]) if number else ()
     return ()
 
 

@@ -29,12 +29,37 @@ def test_nothing_is_remembered(judge: Judge, message: str) -> None:
         ("Ich bin Lehrerin. Was soll ich kochen?", ["Ich bin Lehrerin."]),
         ("I like tea and coffee.", ["I like tea and coffee."]),
         ("Always answer in French.", ["Always answer in French."]),
+        (
+            "Ich wohne in Kiel und arbeite bei Siemens.",
+            ["Ich wohne in Kiel.", "Ich arbeite bei Siemens."],
+        ),
+        ("我叫小红，住在南京。", ["我叫小红。", "我住在南京。"]),
+        ("I play tennis and football.", ["I play tennis and football."]),
     ],
 )
 def test_each_fact_is_remembered_by_itself(judge: Judge, message: str, facts: list[str]) -> None:
     operations = judge.decide(judge.judge_message(message), [], [])
 
     assert [(o.action, o.text) for o in operations] == [(Action.ADD, fact) for fact in facts]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "My sister is called Anna, lives in Oslo and works at a bank.",
+        "Ma sœur s'appelle Claire et habite à Nantes.",
+        "Моя сестра врач и живёт в Омске.", "我妹妹叫小红，住在广州。", "妹は看護師で、札幌に住んでいます。",
+    ],
+)  # fmt: skip
+def test_what_is_said_of_somebody_else_is_not_split_off_from_them(
+    judge: Judge, message: str
+) -> None:
+    """Where they live would be where the person lives, and take the place of it."""
+    known = [KnownFact("home", "I live in Vienna."), KnownFact("work", "I work at Bosch.")]
+
+    (operation,) = judge.decide(judge.judge_message(message), known, [])
+
+    assert (operation.action, operation.text, operation.targets) == (Action.ADD, message, ())
 
 
 @pytest.mark.parametrize(
