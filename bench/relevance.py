@@ -1,10 +1,11 @@
 """What enters a prompt: `python -m bench.relevance [--json FILE]`.
 
-Two people have told 200 facts each, in English and in Chinese: the memories of `bench/paraphrases.json`, and facts of the
-judge's sentences about what none of the questions asks for. Each person asks the thirty questions of their language, which
-share no content word with the memory that answers them, and the sixty questions and tasks of `bench/unrelated.json` in many
-languages, which no memory answers. No probe was trained on either of them. The questions go through the port of a workflow's
-nodes, in this process, in the scope of the person, and up to five memories enter the prompt.
+Two people have told 200 facts each, in English and in Chinese, which are stored as *Remember* stores them: the memories of
+`bench/paraphrases.json`, and facts of the judge's sentences about what none of the questions asks for. Each person asks
+the thirty questions of their language, which share no content word with the memory that answers them, and the sixty
+questions and tasks of `bench/unrelated.json` in many languages, which no memory answers. No probe was trained on either of
+them. The questions go through the port of a workflow's nodes, in this process, in the scope of the person, and up to five
+memories enter the prompt.
 """
 
 import argparse
@@ -89,11 +90,14 @@ class Person:
 
     def __init__(self, paraphrases: Paraphrases) -> None:
         from memory.core.records import StoreParams
+        from memory.embedding.judge import find_judge
+        from memory.logic.judgement.learning import build_fact_metadata
         from memory.plugins import make_temporary_memory
 
         memory = make_temporary_memory()
         for number, fact in enumerate(list_facts(paraphrases)):
-            memory.store(StoreParams("user:asker", f"m-{number}", value=fact))
+            metadata = build_fact_metadata({}, fact, find_judge())
+            memory.store(StoreParams("user:asker", f"m-{number}", value=fact, metadata=metadata))
         self._port = memory.port()
 
     def ask(self, question: str, min_score: float | None = None) -> tuple[str, ...]:

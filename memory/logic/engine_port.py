@@ -18,7 +18,7 @@ from memory.logic.conversations.conversation_requests import (
     ConversationResult,
     parse_request,
 )
-from memory.logic.judgement.asked_facts import add_facts, build_fact_query
+from memory.logic.judgement.asked_facts import add_facts, find_asked_facts
 from memory.logic.judgement.concern import measure_concern
 from memory.logic.judgement.judge import Judge, Proposal
 from memory.logic.judgement.operations import LearnedChange, LearnRequest, parse_operation
@@ -97,10 +97,11 @@ class EnginePort(ABC):
             return self._recall(step, query, injected)
         query = replace(query, concern=measure_concern(judge, query, step.scope))
         hits = self._recall(step, query, injected)
-        fact_query = build_fact_query(judge, query)
-        if fact_query is None or getattr(hits, "withheld", None):
+        asked = find_asked_facts(judge, query)
+        if asked is None or getattr(hits, "withheld", None):
             return hits
-        entries = add_facts(hits, self._recall(step, fact_query, injected), query.top_k)
+        facts = self._recall(step, asked.query, injected)
+        entries = add_facts(hits, facts, query.top_k, come_first=asked.come_first)
         return build_found(entries, getattr(hits, "left_out", ()))
 
     def _find_judge(self) -> Judge | None:

@@ -38,9 +38,16 @@ class TermWeights:
 
 
 def weigh_terms(
-    content_weights: Mapping[str, float], frequencies: Mapping[str, int], total: int
+    content_weights: Mapping[str, float],
+    frequencies: Mapping[str, int],
+    total: int,
+    *,
+    share_of: TermWeights | None = None,
 ) -> TermWeights:
-    """Weigh the terms of a question by their content and by their frequencies among ``total`` texts."""
+    """Weigh the terms of a question by their content and by their frequencies among ``total`` texts.
+
+    ``share_of`` are the whole weights if the content was lowered: what is missing then is met by no text.
+    """
     weights = [
         (term, content * scoring.compute_rarity(frequencies.get(term, 0), total + BACKGROUND_TEXTS))
         for term, content in sorted(content_weights.items())
@@ -51,7 +58,7 @@ def weigh_terms(
         weight,
     ) in weights:  # not sum(), which rounds better than the arrays of another provider
         whole += weight
-    return TermWeights(weights, whole)
+    return TermWeights(weights, whole if share_of is None else share_of.total)
 
 
 @dataclass(frozen=True, slots=True)

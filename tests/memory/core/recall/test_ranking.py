@@ -110,3 +110,12 @@ def test_vector_is_a_part_like_the_others():
 def test_nothing_asked_of_nothing_is_nothing():
     assert rank_texts("boat", []) == []
     assert rank_texts("…", [Text("boat")]) == []
+
+
+def test_light_word_that_is_all_of_a_question_outweighs_no_meaning():
+    texts = [
+        Text("I collect old stamps.", nearness=Nearness(0.5, 0.3)),
+        Text("I was born in 1987.", nearness=Nearness(1.0, 0.3)),
+    ]
+
+    assert positions(rank_texts("How old am I?", texts)) == [1, 0]

@@ -1,0 +1,74 @@
+"""A question for something that a person has one of is answered by that fact first, whatever its words are."""
+
+import pytest
+
+from memory.core.records import MemoryEntry, MemoryQuery, StoreParams
+from memory.logic.judgement.asked_facts import add_facts, find_asked_facts
+from memory.logic.judgement.judge import Judge
+from memory.logic.judgement.learning import build_fact_metadata
+from memory.providers.in_memory import InMemoryProvider
+from workflows.engine.ports import Origin
+
+
+HITS = [MemoryEntry(f"hit{number}", "user:mia", f"hit{number}") for number in range(3)]
+FACT = MemoryEntry("fact", "user:mia", "fact")
+
+
+def list_ids(entries: list[MemoryEntry]) -> list[str]:
+    return [entry.id for entry in entries]
+
+
+@pytest.mark.parametrize(
+    ("facts", "top_k", "come_first", "ids"),
+    [
+        ([FACT], None, False, ["hit0", "hit1", "hit2", "fact"]),
+        ([FACT], 3, False, ["hit0", "hit1", "hit2"]),
+        ([FACT], 3, True, ["fact", "hit0", "hit1"]),
+        ([FACT, HITS[2]], 3, True, ["hit2", "fact", "hit0"]),
+        ([HITS[1]], 3, False, ["hit0", "hit1", "hit2"]),
+    ],
+)
+def test_facts_take_no_place_of_a_hit_unless_they_come_first(
+    facts: list[MemoryEntry], top_k: int | None, come_first: bool, ids: list[str]
+) -> None:
+    assert list_ids(add_facts(HITS, facts, top_k, come_first=come_first)) == ids
+
+
+@pytest.mark.parametrize(
+    ("question", "come_first"),
+    [
+        ("Where do I live?", True),
+        ("我的家在什么城市？", True),
+        ("Which language did I grow up speaking?", False),
+        ("Why do cats always land on their feet?", None),
+        ("What does my sibling do for a living?", None),
+    ],
+)
+def test_question_asks_for_facts_of_the_person_only(
+    judge: Judge, question: str, come_first: bool | None
+) -> None:
+    asked = find_asked_facts(judge, MemoryQuery("user:mia", query_text=question))
+
+    assert (None if asked is None else asked.come_first) == come_first
+
+
+async def test_home_comes_before_what_has_the_words_of_the_question(judge: Judge) -> None:
+    memory = InMemoryProvider()
+    memory.judge = judge
+    for key, value in {
+        "sister": "My sister lives in Oslo.",
+        "home": "I moved to Lyon in March.",
+        "place": "This is the place where hares live.",
+    }.items():
+        metadata = build_fact_metadata({}, value, judge)
+        memory.store(StoreParams("user:mia", key, value=value, metadata=metadata))
+
+    hits = await memory.port().recall(
+        scope="user",
+        identity={"user_id": "mia"},
+        origin=Origin("run", "node", "1"),
+        query_text="Where do I live?",
+        top_k=2,
+    )
+
+    assert [hit.key for hit in hits][:1] == ["home"]
