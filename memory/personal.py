@@ -18,7 +18,7 @@ from memory import naming, provenance
 from memory.core.errors import AccessDenied, NotFound
 from memory.core.records import MemoryEntry
 from memory.host import RunDescription
-from memory.logic.profile import MAX_TOKENS, build_profile, build_profile_query
+from memory.logic.profile import MAX_ENTRY_TOKENS, build_profile, build_profile_query
 from memory.models import Entry, Namespace, Read, Revision
 from memory.models.entries import Operation, TierChoice
 from memory.models.namespaces import ScopeChoice
@@ -78,12 +78,12 @@ class ProfileLine:
 
 @dataclass(frozen=True, slots=True)
 class PersonProfile:
-    """Every prompt about the user gets these entries."""
+    """Every prompt about the user gets these entries. The tokens are those of the entries alone."""
 
     entries: tuple[ProfileLine, ...]
     left_out: tuple[ProfileLine, ...]
     tokens: int
-    max_tokens: int = MAX_TOKENS
+    max_tokens: int = MAX_ENTRY_TOKENS
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +218,7 @@ def _load_profile(namespace: Namespace) -> PersonProfile:
     hits = search(namespace, build_profile_query(namespace.text), timezone.now())
     profile = build_profile(hits)
     return PersonProfile(
-        _build_lines(profile.entries), _build_lines(profile.left_out), profile.tokens
+        _build_lines(profile.entries), _build_lines(profile.left_out), profile.entry_tokens
     )
 
 

@@ -25,6 +25,7 @@ from memory.logic.judgement.related_entries import ABOUT, ATTRIBUTE, KIND
 
 MAX_TOKENS: Final = 300  # with what a prompt says above the entries
 HEADING_TOKENS: Final = 40
+MAX_ENTRY_TOKENS: Final = MAX_TOKENS - HEADING_TOKENS
 # The attributes that are in a profile by themselves, in the order of the profile.
 ATTRIBUTES: Final = (Attribute.NAME, Attribute.LANGUAGE)
 # The part of a score that says why an entry of the profile was recalled.
@@ -60,6 +61,11 @@ class Profile:
     left_out: tuple[MemoryEntry, ...] = ()
     tokens: int = 0
     withheld: str | None = None
+
+    @property
+    def entry_tokens(self) -> int:
+        """Return the tokens of the entries alone."""
+        return max(0, self.tokens - HEADING_TOKENS)
 
 
 class Usable(Protocol):

@@ -107,6 +107,13 @@ def test_profile_has_at_most_300_tokens_and_says_what_has_no_room() -> None:
     assert estimate_tokens(render_profile(profile.entries)) <= profile.tokens <= MAX_TOKENS
 
 
+def test_tokens_of_the_entries_leave_out_the_heading_of_the_profile() -> None:
+    profile = build_profile([entry("name", "I'm Ana.", attribute="name")])
+
+    assert profile.entry_tokens == estimate_tokens('- "I\'m Ana."\n')
+    assert build_profile([]).entry_tokens == 0
+
+
 @pytest.mark.parametrize("text", ["我叫安娜，请用中文回答。" * 40, {"said": ["word"] * 200}])
 def test_text_of_any_script_and_shape_is_counted(text: Any) -> None:
     profile = build_profile([entry("k", text, PromptUse.ALWAYS)])
