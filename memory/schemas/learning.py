@@ -58,7 +58,7 @@ class UseOut(Body):
 
 
 class KeyLearningOut(Body):
-    """How much the runs of a service account taught, by kind of lesson, and how often other runs used it."""
+    """It says how much the runs of a service account taught, by kind of lesson, and how often other runs used it."""
 
     service_account: UUID
     name: str

@@ -46,10 +46,10 @@ class FoundEntries(list[MemoryEntry]):
 
 def build_found(entries: Iterable[MemoryEntry], left_out: Sequence[LeftOut]) -> FoundEntries:
     """Return the entries with those that were left out and aren't among them."""
-    found = FoundEntries(entries)
-    ids = {entry.id for entry in found}
-    found.left_out = tuple(each for each in left_out if each.id not in ids)
-    return found
+    result = FoundEntries(entries)
+    ids = {entry.id for entry in result}
+    result.left_out = tuple(each for each in left_out if each.id not in ids)
+    return result
 
 
 def find_floor(query: MemoryQuery) -> float | None:

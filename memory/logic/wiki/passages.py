@@ -52,7 +52,7 @@ def list_page_keys(page: KnowledgePage) -> set[str]:
 
 @dataclass(slots=True)
 class _Subject:
-    """What a page is about, and how far the text that is being read is about it."""
+    """The subject says what a page is about, and how far the text that is being read is about it."""
 
     names: Sequence[str]  # normalized
     level: int = 0  # of the heading that names it, below which all is about it

@@ -53,7 +53,7 @@ _NO_CONTENT: Final[Row] = {
 
 @dataclass(frozen=True, slots=True)
 class KeyLearning:
-    """How much the runs of a service account's keys taught. ``use_count`` says how often other runs used it.
+    """It says how much the runs of a service account's keys taught. ``use_count`` is how often other runs used it.
 
     ``is_own`` is true if the reader created one of the keys, and so sees runs of the account.
     """

@@ -25,7 +25,7 @@ class DryRunEnd(Exception):
 
 
 class ConflictRule(StrEnum):
-    """Which of two entries with the same key stays: the existing one, the file's, or the one that was changed last."""
+    """The rule says which of two entries with the same key stays: the existing one, the file's, or the one that was changed last."""
 
     MINE = "mine"
     THEIRS = "theirs"
@@ -85,7 +85,7 @@ class _Total:
 
 @dataclass(slots=True)
 class ImportReport:
-    """What an import did, or would do. With ``problems``, lines that can't be read, nothing was imported."""
+    """The report says what an import did, or would do. With ``problems``, lines that can't be read, nothing was imported."""
 
     new_count = _Total()
     overwritten_count = _Total()
