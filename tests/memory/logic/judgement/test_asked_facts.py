@@ -10,8 +10,8 @@ from memory.providers.in_memory import InMemoryProvider
 from workflows.engine.ports import Origin
 
 
-HITS = [MemoryEntry(f"hit{number}", "user:mia", f"hit{number}") for number in range(3)]
-FACT = MemoryEntry("fact", "user:mia", "fact")
+HITS = [MemoryEntry(f"hit{number}", "user:mia", "k", value="") for number in range(3)]
+FACT = MemoryEntry("fact", "user:mia", "k", value="")
 
 
 def list_ids(entries: list[MemoryEntry]) -> list[str]:
@@ -58,7 +58,7 @@ async def test_home_comes_before_what_has_the_words_of_the_question(judge: Judge
     for key, value in {
         "sister": "My sister lives in Oslo.",
         "home": "I moved to Lyon in March.",
-        "place": "This is the place where hares live.",
+        "music": "I like where Nina Simone plays live.",
     }.items():
         metadata = build_fact_metadata({}, value, judge)
         memory.store(StoreParams("user:mia", key, value=value, metadata=metadata))
