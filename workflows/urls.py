@@ -80,6 +80,7 @@ workflow_pages = [
     path("report/", import_report.import_report, name="import_report"),
     path("report/model/", import_report.use_model, name="use_model"),
     path("report/tool/", import_report.use_tool, name="use_tool"),
+    path("report/kind/", import_report.use_kind, name="use_kind"),
     path("report/undo/", import_report.undo_replacement, name="undo_replacement"),
     path("report/knowledge-base/", import_report.use_knowledge_base, name="use_knowledge_base"),
     path("publish/", workflows.publish, name="publish"),

@@ -296,6 +296,7 @@ ROWS: list[Row] = [
     Row("GET", "workflows/<uuid:workflow_id>/report/", "- 404 200 200 200 -", WORKFLOW),
     Row("POST", "workflows/<uuid:workflow_id>/report/model/", "- 404 403 302 302 -", WORKFLOW, {}),
     Row("POST", "workflows/<uuid:workflow_id>/report/tool/", "- 404 403 302 302 -", WORKFLOW, {}),
+    Row("POST", "workflows/<uuid:workflow_id>/report/kind/", "- 404 403 302 302 -", WORKFLOW, {}),
     Row("POST", "workflows/<uuid:workflow_id>/report/undo/", "- 404 403 302 302 -", WORKFLOW, {}),
     Row("POST", "workflows/<uuid:workflow_id>/report/knowledge-base/", "- 404 403 302 302 -", WORKFLOW, {}),
     Row("GET", "workflows/<uuid:workflow_id>/tool/", "- 404 403 200 200 -", WORKFLOW),

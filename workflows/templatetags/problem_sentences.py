@@ -25,6 +25,21 @@ SENTENCES = (
     ),
     _("The tool %(tool)s isn't connected; select another one, or connect it on the page Tools"),
     _("This is a file of %(product)s. Only documents of Dify and of Mnemoflow can be imported"),
+    _(
+        "This is a knowledge pipeline of Dify, which fills a knowledge base and is no workflow."
+        " Upload its documents into a knowledge base instead"
+    ),
+    _(
+        "This is what Dify's console answers to an import, without the document."
+        " Export the app in Dify, and import that file"
+    ),
+    _(
+        "This is the answer of Dify's console with the export of an app; the document inside it was read"
+    ),
+    _(
+        "This is the answer of Dify's console with the draft of an app; the document inside it was read"
+    ),
+    _("This is TOML. Workflows are YAML or JSON"),
     _("The question is not mailed: this server has no EMAIL_URL or no PUBLIC_URL"),
     _("The question is not mailed: no address is entered"),
     _("Nobody is chosen in this row"),
@@ -53,6 +68,7 @@ SENTENCES = (
     _("There is no tool %(name)s; no installed plug-in offers it"),
     _("There is no module %(name)s here; the code fails when it imports it"),
     _("The knowledge base %(name)s does not exist; choose another one"),
+    _("The knowledge base %(name)s of another installation is not here; choose one of yours"),
     _("The reranking model %(model)s is not connected; the order by words and meaning is kept"),
     _("No reranking model is chosen; the order by words and meaning is kept"),
     _("Condition %(number)s needs the name of a metadata field"),
@@ -118,7 +134,10 @@ SENTENCES = (
     ),
     _("An app of mode %(mode)s needs the section model_config"),
     _("The app of mode %(mode)s was turned into a graph; its own settings are kept, but not used"),
-    _("Version %(version)s is older than %(supported)s; check the workflow before using it"),
+    _(
+        "An older Dify exported this document (format %(version)s, read as %(supported)s);"
+        " run the workflow once before you publish it"
+    ),
     _("Version %(version)s is not the supported version %(supported)s; parts may be misread"),
     _("The document has no version; assuming %(version)s"),
     _("The fields of the form are inputs of the node Start: %(names)s"),

@@ -18,7 +18,7 @@ from workflows.engine.texts import Text
 
 
 SOURCE = "source"
-_TRIGGER_PREFIX = "trigger-"
+TRIGGER_PREFIX = "trigger-"
 
 
 class UnknownAppearance(Appearance):
@@ -135,7 +135,7 @@ def _choose_execution(name: str, is_branch: bool) -> Execution:
 
 def is_missing_root(name: str) -> bool:
     """Return whether runs start at nodes of a missing kind of this name."""
-    return name.startswith(_TRIGGER_PREFIX)
+    return name.startswith(TRIGGER_PREFIX)
 
 
 def _collect_handles(document: Document) -> dict[str, tuple[str, ...]]:

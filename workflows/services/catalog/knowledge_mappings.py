@@ -27,6 +27,7 @@ from workflows.models import KnowledgeMapping, Workflow
 from workflows.services.editing.changes import Change
 from workflows.services.editing.gestures import edit
 from workflows.services.editor.drafts import load_draft
+from workflows.services.editor.knowledge_problems import load_mappings
 
 
 MAX_DATA_SET = 255  # characters of an id that is remembered
@@ -50,9 +51,7 @@ def find_knowledge_bases(
     if not ids:
         return {}
     names = {choice.namespace for choice in list_choices(principal, team_id)}
-    with tenant([team_id]):
-        rows = KnowledgeMapping.objects.unscoped().filter(team_id=team_id, data_set__in=ids)
-        mapped = dict(rows.values_list("data_set", "knowledge_base"))
+    mapped = load_mappings(team_id, ids)
     bases = {data_set: mapped.get(data_set, data_set) for data_set in ids}
     return {data_set: name for data_set, name in bases.items() if name in names}
 
@@ -74,7 +73,8 @@ def replace_data_set(
 ) -> Change:
     """Let every node that names the data set search a knowledge base of the team, and remember it for the team.
 
-    Undo takes it out of the nodes again. Raises NotFound for a knowledge base that the principal may not view.
+    The one that was chosen for it before leaves the nodes, unless it also answers for another of their data sets. Undo
+    brings the old ones back. Raises NotFound for a knowledge base that the principal may not view.
     """
     permissions.check_edit(principal, workflow)
     names = {each.namespace: each.name for each in list_choices(principal, workflow.team_id)}
@@ -82,9 +82,15 @@ def replace_data_set(
         raise NotFound
     nodes = [node for node in load_draft(workflow).nodes if data_set in list_data_sets(node)]
     ids = [each for node in nodes for each in list_data_sets(node)]
-    bases = {**find_knowledge_bases(principal, workflow.team_id, ids), data_set: knowledge_base}
+    old_bases = find_knowledge_bases(principal, workflow.team_id, ids)
+    bases = {**old_bases, data_set: knowledge_base}
     ops: list[Op] = [
-        Set(node.id, (KNOWLEDGE_BASES,), _arrange(node, [knowledge_base], bases)) for node in nodes
+        Set(
+            node.id,
+            (KNOWLEDGE_BASES,),
+            _arrange(_without(node, old_bases.get(data_set), bases), [knowledge_base], bases),
+        )
+        for node in nodes
     ]
     label = _("Search %(new)s for the knowledge base %(name)s") % {
         "name": data_set[:100],
@@ -101,6 +107,14 @@ def _add_known(node: NodeSpec, bases: Mapping[str, str]) -> NodeSpec:
     if not names:
         return node
     return replace(node, data={**node.data, KNOWLEDGE_BASES: _arrange(node, names, bases)})
+
+
+def _without(node: NodeSpec, base: str | None, bases: Mapping[str, str]) -> NodeSpec:
+    """Return the node without the knowledge base, unless it answers for one of the node's data sets."""
+    if base is None or base in map(bases.get, list_data_sets(node)):
+        return node
+    names = [name for name in list_knowledge_bases(node) if name != base]
+    return replace(node, data={**node.data, KNOWLEDGE_BASES: names})
 
 
 def _arrange(node: NodeSpec, new: Iterable[str], bases: Mapping[str, str]) -> list[Json]:

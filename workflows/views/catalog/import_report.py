@@ -14,6 +14,8 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.errors import NotFound
 from accounts.principals import Principal
 from workflows import permissions, selectors
+from workflows.engine.editing import EditRefused
+from workflows.engine.foreign_kinds.placeholders import TRIGGER_PREFIX
 from workflows.engine.import_report.report import Effect, Finding, ImportReport, Need
 from workflows.engine.tool_calls import ToolReference
 from workflows.errors import EditConflict, NothingToUndo
@@ -21,6 +23,7 @@ from workflows.execution.kinds import load_kinds
 from workflows.models import ModelProvider, Workflow
 from workflows.services.catalog import importing, knowledge_mappings
 from workflows.services.catalog.import_reports import report_workflow
+from workflows.services.catalog.kind_replacements import replace_kind
 from workflows.services.catalog.model_replacements import replace_models
 from workflows.services.catalog.replacements import replace_tool
 from workflows.services.editing.changes import Change
@@ -35,6 +38,7 @@ from workflows.views.catalog.report_rows import (
     group_problems,
     list_links,
 )
+from workflows.views.editor.inspector.placeholder import list_replacements
 from workflows.views.model_choices import list_groups
 from workflows.views.phrases import translate_text
 from workflows.views.request_context import find_workflow, is_htmx, parse_id, read_text
@@ -100,6 +104,27 @@ def use_knowledge_base(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
     change = knowledge_mappings.replace_data_set(
         principal, workflow=workflow, data_set=data_set, knowledge_base=choice
     )
+    return _show(request, principal, workflow, change)
+
+
+@login_required
+@require_POST
+def use_kind(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
+    """Let nodes of an available type take the place of all nodes of a missing one."""
+    principal, workflow = find_workflow(request, workflow_id, "edit")
+    missing, choice = read_text(request.POST, "kind"), read_text(request.POST, "choice")
+    if not choice:
+        return _show(request, principal, workflow)
+    kinds = load_kinds()
+    groups = list_replacements(workflow.mode, missing)
+    if missing in kinds or choice not in {item.kind for group in groups for item in group.items}:
+        raise NotFound
+    try:
+        change = replace_kind(
+            principal, workflow=workflow, missing_kind=missing, kind=kinds[choice]
+        )
+    except EditRefused as refused:
+        return _show(request, principal, workflow, refusal=str(refused))
     return _show(request, principal, workflow, change)
 
 
@@ -189,6 +214,7 @@ def _build_context(principal: Principal, workflow: Workflow) -> dict[str, Any]:
         "can_edit": can_edit,
         **_build_model_context(principal, workflow, report),
         **(_build_tool_context(principal, workflow) if Need.TOOL in needs and can_edit else {}),
+        **(_build_kind_context(workflow) if Need.NODE_TYPE in needs and can_edit else {}),
     }
 
 
@@ -212,6 +238,14 @@ def _build_model_context(
 def _build_tool_context(principal: Principal, workflow: Workflow) -> dict[str, Any]:
     groups = list_tool_groups(principal, workflow.team_id, except_workflow=workflow.pk)
     return {"tool_groups": [(group.label, _list_tool_options(group)) for group in groups]}
+
+
+def _build_kind_context(workflow: Workflow) -> dict[str, Any]:
+    """Return the types that can take the place of a missing one: of one that starts runs, and of any other one."""
+    return {
+        "kind_groups": list_replacements(workflow.mode, ""),
+        "root_groups": list_replacements(workflow.mode, TRIGGER_PREFIX),
+    }
 
 
 def _list_tool_options(group: ToolGroup) -> list[tuple[str, str]]:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from workflows.engine.foreign_kinds.placeholders import is_missing_root
 from workflows.engine.import_report.plugins import is_from
 from workflows.engine.import_report.report import Effect, Finding, ImportReport, Need
 from workflows.engine.language.problems import Problem
@@ -21,6 +22,7 @@ _REPORTED_CODES: Final = frozenset(
     {
         *("kind.unknown", "tool.connected", "tool.unavailable", "agent.tool", "model.missing"),
         *("code.module", "feature.not_offered", "llm.vision"),
+        "knowledge.data_set",
     }
 )
 Titles = Mapping[str, str]
@@ -48,6 +50,11 @@ class Row:
     @property
     def is_missing(self) -> bool:
         return self.finding.effect is not Effect.WORKS
+
+    @property
+    def is_root(self) -> bool:
+        """Return whether it is a node type at which runs start."""
+        return is_missing_root(self.finding.name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ HINTS: Final[Mapping[Need, Text]] = {
         "These belong to the installation that the document comes from. Choose a knowledge base of your team for each. Until then, the nodes search the pages of this workflow."
     ),
     Need.NODE_TYPE: _(
-        "These nodes are kept as placeholders. A run fails when it reaches one: replace it in the editor, or pin its output."
+        "These nodes are kept as placeholders. A run fails when it reaches one. Replace all of a type here or each in the editor, which shows before what is lost; or pin its output."
     ),
     Need.MODULE: _("A code node that imports a missing module fails. Rewrite its code without it."),
     Need.LANGUAGE: _("Code in a missing language is kept, but a run fails when it reaches it."),

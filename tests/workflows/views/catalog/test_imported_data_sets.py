@@ -18,7 +18,7 @@ from workflows.services.catalog.import_reports import report_workflow
 from workflows.services.catalog.importing import replace_from_document
 from workflows.services.catalog.knowledge_mappings import replace_data_set
 from workflows.services.editing.undo import undo
-from workflows.services.editor.drafts import load_draft
+from workflows.services.editor.drafts import list_problems, load_draft
 
 
 pytestmark = pytest.mark.django_db
@@ -144,6 +144,40 @@ def test_what_is_no_knowledge_base_of_the_team_is_refused(alice: Person, choice:
     with pytest.raises(NotFound):
         replace_data_set(alice.principal, workflow=workflow, data_set=SALES, knowledge_base=choice)
     assert read_chosen(workflow) == {"one": None}
+
+
+def test_choice_can_be_changed_and_leaves_those_for_other_data_sets(
+    alice: Person, handbook: str
+) -> None:
+    workflow = make_workflow(alice, source=build_document(one=[SALES, HR], two=[SALES]))
+    choose(alice, workflow, SALES, handbook)
+    choose(alice, workflow, HR, handbook)
+
+    page = text_of(choose(alice, workflow, SALES, "global:default"))
+
+    assert 'value="global:default" selected' in page
+    assert read_chosen(workflow) == {"one": ["global:default", handbook], "two": ["global:default"]}
+    assert list_missing(alice, workflow) == []
+
+
+def test_each_data_set_without_a_knowledge_base_is_a_problem_of_its_node(
+    alice: Person, handbook: str
+) -> None:
+    workflow = make_workflow(alice, source=build_document(one=[SALES, HR]))
+
+    def list_unmapped() -> list[tuple[str | None, str | None, str]]:
+        problems = list_problems(workflow, load_draft(workflow))
+        return [
+            (each.node, each.field, next(id_ for id_ in (SALES, HR) if id_ in each.message))
+            for each in problems
+            if each.code == "knowledge.data_set"
+        ]
+
+    assert list_unmapped() == [("one", "knowledge_bases", SALES), ("one", "knowledge_bases", HR)]
+    choose(alice, workflow, SALES, handbook)
+    assert list_unmapped() == [("one", "knowledge_bases", HR)]
+    choose(alice, workflow, HR, handbook)
+    assert list_unmapped() == []
 
 
 def test_long_id_is_replaced_and_not_remembered(alice: Person, handbook: str) -> None:

@@ -7,11 +7,12 @@ dialect cannot express. The rest of the engine does not depend on the dialect.
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from workflows.engine.appearance import Appearance
 from workflows.engine.language.document import Dialect, Document, Json
+from workflows.engine.language.dsl.console_answers import unwrap
 from workflows.engine.language.dsl.dify import read_dify
 from workflows.engine.language.dsl.emit import to_yaml
 from workflows.engine.language.dsl.foreign_formats import check_format
@@ -50,11 +51,12 @@ def load_document(
     source: str | bytes | Mapping[str, Json], *, confirm_newer: bool = False
 ) -> Loaded:
     """Read a document of either dialect. Raises DocumentInvalid with every problem found."""
-    tree = load_tree(source)
+    tree, notes = unwrap(load_tree(source))
     check_format(tree)
     if "nodes" in tree and "workflow" not in tree and "app" not in tree:
         return read_xworkflow(tree)
-    return read_dify(tree, confirm_newer=confirm_newer)
+    loaded = read_dify(tree, confirm_newer=confirm_newer)
+    return replace(loaded, warnings=(*notes, *loaded.warnings)) if notes else loaded
 
 
 def export_document(

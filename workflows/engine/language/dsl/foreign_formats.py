@@ -1,4 +1,8 @@
-"""Recognizes workflow files of other products, and graphs in another place: both would be read as documents without nodes."""
+"""Recognizes files that are no documents of workflows, and graphs in another place.
+
+Both would otherwise be read as documents without nodes. The files are workflow files of other products, and what Dify
+exports or answers beside its apps.
+"""
 
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
@@ -19,10 +23,13 @@ MAX_GRAPH_DEPTH: Final = 5
 
 
 def check_format(tree: Tree) -> None:
-    """Raise DocumentInvalid if the tree is a file of another product."""
+    """Raise DocumentInvalid, which names the file, if the tree is no document of a workflow."""
     for product, is_of_product in _PRODUCTS:
         if is_of_product(tree):
             message = f"This is a file of {product}. Only documents of Dify and of Mnemoflow can be imported"
+            raise build_rejection("foreign", message)
+    for is_kind, message in _KINDS_OF_DIFY:
+        if is_kind(tree):
             raise build_rejection("foreign", message)
 
 
@@ -66,6 +73,16 @@ def _is_langflow(tree: Tree) -> bool:
     if not isinstance(graph, Mapping) or "workflow" in tree:
         return False
     return any("node" in data for data in _iter_node_data(graph))
+
+
+def _is_knowledge_pipeline(tree: Tree) -> bool:
+    """A pipeline of Dify fills a knowledge base: it begins with a source of data and ends in an index."""
+    return tree.get("kind") == "rag_pipeline" or "rag_pipeline" in tree
+
+
+def _is_import_answer(tree: Tree) -> bool:
+    """Dify's console answers an import with its state, and with the versions of the document."""
+    return "imported_dsl_version" in tree and "workflow" not in tree
 
 
 def _iter_nodes(tree: Tree) -> Iterator[Tree]:
@@ -116,4 +133,20 @@ _PRODUCTS: Final[tuple[tuple[str, Callable[[Tree], bool]], ...]] = (
     ("n8n", _is_n8n),
     ("Flowise", _is_flowise),
     ("Langflow", _is_langflow),
+)
+_KINDS_OF_DIFY: Final[tuple[tuple[Callable[[Tree], bool], str], ...]] = (
+    (
+        _is_knowledge_pipeline,
+        (
+            "This is a knowledge pipeline of Dify, which fills a knowledge base and is no workflow."
+            " Upload its documents into a knowledge base instead"
+        ),
+    ),
+    (
+        _is_import_answer,
+        (
+            "This is what Dify's console answers to an import, without the document."
+            " Export the app in Dify, and import that file"
+        ),
+    ),
 )

@@ -1,8 +1,10 @@
 """Parses bytes into a tree of plain values, strictly: JSON or YAML without anything ambiguous."""
 
 import json
+import tomllib
 from collections.abc import Mapping
 
+from workflows.engine.errors import DocumentInvalid
 from workflows.engine.language.document import Json
 from workflows.engine.language.dsl.limits import (
     build_rejection,
@@ -16,12 +18,19 @@ from workflows.engine.language.dsl.yaml_reading import read_yaml
 
 def load_tree(source: str | bytes | Mapping[str, Json]) -> dict[str, Json]:
     """Return the mapping of a document. Raises DocumentInvalid with an error code."""
-    tree = source if isinstance(source, Mapping) else _parse(_decode(source))
-    if not isinstance(tree, Mapping):
-        raise build_rejection(
-            "not_a_mapping", "The document must be a mapping (YAML or JSON), not a list or text"
-        )
-    return check_tree(tree)
+    if isinstance(source, Mapping):
+        return check_tree(source)
+    text = _decode(source)
+    try:
+        tree = _parse(text)
+    except DocumentInvalid:
+        _check_toml(text)
+        raise
+    if isinstance(tree, Mapping):
+        return check_tree(tree)
+    _check_toml(text)
+    message = "The document must be a mapping (YAML or JSON), not a list or text"
+    raise build_rejection("not_a_mapping", message)
 
 
 def _decode(source: str | bytes) -> str:
@@ -46,6 +55,18 @@ def _parse(text: str) -> Json:
         except json.JSONDecodeError:
             pass  # YAML may start with a brace, too
     return read_yaml(text)
+
+
+def _check_toml(text: str) -> None:
+    """Raise DocumentInvalid for a text that is TOML and no YAML."""
+    if "=" not in text:
+        return
+    try:
+        tree = tomllib.loads(text)
+    except (ValueError, RecursionError):  # also a number with too many digits
+        return
+    if tree:
+        raise build_rejection("toml", "This is TOML. Workflows are YAML or JSON")
 
 
 def _read_json(text: str) -> Json:

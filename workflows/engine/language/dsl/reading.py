@@ -41,8 +41,9 @@ class Reader:
         self.problems.append(build_warning(code, message, field=field))
 
     def raise_errors(self) -> None:
-        if any(problem.is_error for problem in self.problems):
-            raise DocumentInvalid(self.problems)
+        """Raise DocumentInvalid with the errors. Warnings are about a document that is read, so that none is among them."""
+        if errors := [problem for problem in self.problems if problem.is_error]:
+            raise DocumentInvalid(errors)
 
     def get_mapping(
         self, tree: Mapping[str, Json], key: str, *, prefix: str = ""

@@ -29,7 +29,10 @@ def check_dify_version(declared: Json, reader: Reader, *, confirmed: bool) -> tu
         reader.add_warning("version.unknown", message, field="version")
         return version, not confirmed
     if parsed[:2] < supported[:2]:
-        message = f"Version {version} is older than {DIFY}; check the workflow before using it"
+        message = (
+            f"An older Dify exported this document (format {version}, read as {DIFY});"
+            " run the workflow once before you publish it"
+        )
         reader.add_warning("version.older", message, field="version")
     return version, False
 

@@ -34,6 +34,14 @@ _CONSTANTS: Final[dict[str, bool | None]] = {
     **dict.fromkeys(("true", "True", "TRUE"), True),
     **dict.fromkeys(("false", "False", "FALSE"), False),
 }
+# What libyaml says → what its reader sees. It expects a line of dashes wherever the first value has ended too early.
+_PLAIN_WORDS: Final[Mapping[str, str]] = {
+    "did not find expected <document start>": "the text goes on after its first value has ended",
+    "did not find expected node content": "a value is missing or cut off",
+    "could not find expected ':'": "a key without a colon",
+    "mapping values are not allowed in this context": "a colon where no key may stand",
+    "found character that cannot start any token": "a character that no value begins with, such as a tab",
+}
 _TEXT_TAGS: Final = frozenset({"!", "tag:yaml.org,2002:str"})
 _COLLECTION_TAGS: Final = frozenset({None, "!", "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"})
 
@@ -191,4 +199,5 @@ def _resolve_scalar(text: str) -> Json:
 def _describe_error(error: yaml.YAMLError) -> str:
     mark = getattr(error, "problem_mark", None)
     problem = getattr(error, "problem", None) or "unexpected character"
+    problem = _PLAIN_WORDS.get(problem, problem)
     return f"{problem} (line {mark.line + 1}, column {mark.column + 1})" if mark else problem

@@ -66,7 +66,7 @@ def build_placeholder_context(workflow: Workflow, spec: NodeSpec) -> dict[str, A
         "replacement_url": reverse("workflows:replacement", args=[workflow.pk, spec.id]),
         "origin": [(ORIGIN_LABELS[name], value) for name, value in list_origin(spec)],
         "settings": [*islice(settings, MAX_SETTINGS)],
-        "replacements": _list_replacements(workflow, spec),
+        "replacements": list_replacements(workflow.mode, spec.kind),
     }
 
 
@@ -122,16 +122,16 @@ def _list_kept(
         yield gettext("settings: %(names)s") % {"names": ", ".join(map(gettext, plan.kept_labels))}
 
 
-def _list_replacements(workflow: Workflow, spec: NodeSpec) -> list[PaletteGroup]:
-    """Return the types that may stand where the node stands: those that start a run, or those that don't."""
-    is_root = is_missing_root(spec.kind)
+def list_replacements(mode: str, missing_kind: str) -> list[PaletteGroup]:
+    """Return the types that may stand where a missing one stands: those that start a run, or those that don't."""
+    is_root = is_missing_root(missing_kind)
     groups = [
         PaletteGroup(
             group.name,
             group.title,
             tuple(item for item in group.items if item.has_input is not is_root),
         )
-        for group in list_palette_groups(workflow.mode)
+        for group in list_palette_groups(mode)
     ]
     return [group for group in groups if group.items]
 
