@@ -119,6 +119,7 @@ AUDIT_ACTIONS: dict[str, Promise] = {
     "data_set.cases_added": _("added cases to a dataset"),
     "data_set.case_saved": _("changed a case of a dataset"),
     "data_set.case_deleted": _("deleted a case of a dataset"),
+    "workflow.gate_changed": _("changed which cases must pass before publishing"),
     "data_set.evaluated": _("started an evaluation"),
     "data_set.evaluation_stopped": _("stopped an evaluation"),
     "workflow.pinned": _("pinned the output of a node"),

@@ -89,6 +89,7 @@ STATUS: Mapping[type[Exception], int] = {
     workflow_errors.NothingToPublish: 409,
     workflow_errors.NotPublished: 409,
     workflow_errors.PublishingUnconfirmed: 409,
+    workflow_errors.CasesNotPassed: 409,
     workflow_errors.NoModelConnected: 409,
     workflow_errors.DraftingFailed: 502,
     workflow_errors.WorkflowArchived: 409,

@@ -178,23 +178,24 @@ class StartCountAdmin(ReadOnlyTenantAdmin):
 
 @admin.register(models.DataSet)
 class DataSetAdmin(ReadOnlyTenantAdmin):
-    list_display = ("name", "team", "created_by", "created_at")
-    list_select_related = ("team", "created_by")
+    list_display = ("title", "team", "created_by", "created_at")
+    list_select_related = ("team", "created_by", "workflow")
     search_fields = ("name",)
 
 
 @admin.register(models.DataCase)
 class DataCaseAdmin(ReadOnlyTenantAdmin):
     verb = "workflow.edit"
-    list_display = ("rank", "data_set", "created_at")
-    list_select_related = ("data_set",)
+    list_display = ("name", "data_set", "created_by", "updated_at")
+    list_select_related = ("data_set__workflow", "created_by")
+    search_fields = ("name",)
 
 
 @admin.register(models.Evaluation)
 class EvaluationAdmin(ReadOnlyTenantAdmin):
     list_display = ("data_set", "workflow", "label", "other_label", "scorer", "status")
     list_filter = ("status",)
-    list_select_related = ("data_set", "workflow")
+    list_select_related = ("data_set__workflow", "workflow")
 
 
 @admin.register(models.EvaluationResult)
@@ -249,20 +250,6 @@ class CommentAdmin(ReadOnlyTenantAdmin):
 class PinAdmin(ReadOnlyTenantAdmin):
     list_display = ("node_key", "workflow", "pinned_by", "pinned_at")
     list_select_related = ("workflow", "pinned_by")
-
-
-@admin.register(models.TestCase)
-class TestCaseAdmin(ReadOnlyTenantAdmin):
-    list_display = ("name", "workflow", "created_by", "updated_at")
-    list_select_related = ("workflow", "created_by")
-    search_fields = ("name",)
-
-
-@admin.register(models.TestResult)
-class TestResultAdmin(ReadOnlyTenantAdmin):
-    list_display = ("case", "status", "started_by", "queued_at", "elapsed")
-    list_filter = ("status",)
-    list_select_related = ("case", "started_by")
 
 
 @admin.register(models.FirstSteps)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from workflows.engine.language.problems import Problem
 
 
+MAX_NAMES = 10  # that a sentence lists
 # For ids of users, groups and conversations; see ``config.ids``.
 INVALID_IDENTIFIER = _(
     "Use 1 to 80 characters. Colons, percent signs, spaces and invisible characters take more room."
@@ -110,6 +111,28 @@ class PublishingUnconfirmed(WorkflowFault):
         super().__init__()
         self.problems = tuple(problems)
         self.titles = titles
+
+
+class CasesNotPassed(WorkflowFault):
+    """The workflow is published only if the cases of a set pass, and these have failed or were not run with it."""
+
+    def __init__(self, data_set: str, failed: Sequence[str], missing: Sequence[str]) -> None:
+        self.failed, self.missing = tuple(failed), tuple(missing)
+        parts = [_("Not published: the cases of %(set)s must pass first.") % {"set": data_set}]
+        if failed:
+            parts.append(_("Failed: %(names)s.") % {"names": _list_names(failed)})
+        if missing:
+            parts.append(
+                _("Not run with this version: %(names)s.") % {"names": _list_names(missing)}
+            )
+        super().__init__(" ".join(parts))
+
+
+def _list_names(names: Sequence[str]) -> str:
+    """Return the first names, shortened, and how many more there are."""
+    texts = [name if len(name) <= 60 else f"{name[:59]}…" for name in names[:MAX_NAMES]]
+    more = len(names) - len(texts)
+    return ", ".join([*texts, _("and %(n)s more") % {"n": more}] if more else texts)
 
 
 class WorkflowArchived(WorkflowFault):

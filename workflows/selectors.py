@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 from uuid import UUID
 
-from django.db.models import Count, Model, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Count, F, Model, OuterRef, Q, QuerySet, Subquery
 
 from accounts.access import Principal, can, check
 from accounts.errors import NotFound
@@ -22,6 +22,7 @@ from workflows.models import (
     DataSet,
     DryRunChange,
     Evaluation,
+    EvaluationResult,
     Feedback,
     Folder,
     FolderTree,
@@ -34,8 +35,6 @@ from workflows.models import (
     Step,
     StepPart,
     Task,
-    TestCase,
-    TestResult,
     ToolConnection,
     Version,
     Workflow,
@@ -131,50 +130,53 @@ def find_version(principal: Principal, workflow: Workflow, number: int) -> Versi
     return _get(rows, workflow=workflow, number=number)
 
 
-def list_cases(principal: Principal, workflow_id: UUID) -> QuerySet[TestCase]:
-    """Return the workflow's test cases in their order."""
+def list_cases(principal: Principal, workflow_id: UUID) -> QuerySet[DataCase]:
+    """Return the tests of the workflow in their order."""
     workflow = find_workflow(principal, workflow_id)
-    return TestCase.objects.visible_to(principal).filter(workflow=workflow)
+    rows = DataCase.objects.visible_to(principal).select_related("data_set__workflow")
+    return rows.filter(data_set__workflow=workflow).order_by("rank", "id")
 
 
 def find_case(
     principal: Principal, workflow_id: UUID, case_id: UUID, verb: str = "view"
-) -> TestCase:
-    rows = TestCase.objects.visible_to(principal).select_related("workflow")
-    case = _get(rows, pk=case_id, workflow_id=workflow_id)
-    CHECKS[verb](principal, case.workflow)
+) -> DataCase:
+    rows = DataCase.objects.visible_to(principal).select_related("data_set__workflow")
+    case = _get(rows, pk=case_id, data_set__workflow_id=workflow_id)
+    CHECKS[verb](principal, case.data_set.workflow)
     return case
 
 
-def find_case_result(principal: Principal, workflow_id: UUID, result_id: UUID) -> TestResult:
-    rows = TestResult.objects.visible_to(principal).select_related("case__workflow")
-    result = _get(rows, pk=result_id, case__workflow_id=workflow_id)
-    permissions.check_view(principal, result.case.workflow)
-    return result
+def find_case_result(principal: Principal, workflow_id: UUID, result_id: UUID) -> EvaluationResult:
+    """Return a result of one of the tests of the workflow."""
+    rows = EvaluationResult.objects.visible_to(principal).select_related("case")
+    workflow = find_workflow(principal, workflow_id)
+    return _get(rows, pk=result_id, case__data_set__workflow=workflow)
 
 
-def list_case_results(principal: Principal, ids: Iterable[UUID]) -> QuerySet[TestResult]:
+def list_case_results(principal: Principal, ids: Iterable[UUID]) -> QuerySet[EvaluationResult]:
     """Return the results with these ids. The caller has started them and may therefore see them."""
-    return TestResult.objects.visible_to(principal).filter(pk__in=list(ids)).order_by("id")
+    rows = EvaluationResult.objects.visible_to(principal).select_related("evaluation")
+    return rows.filter(pk__in=list(ids)).order_by("id")
 
 
 def list_data_sets(principal: Principal, team_id: UUID | None = None) -> QuerySet[DataSet]:
-    """Return the data sets by name, each with the number of its cases (``case_count``)."""
+    """Return the data sets of the team by name, then the tests of workflows, with the number of cases (``case_count``)."""
     teams = _list_team_ids(principal, "workflow.view", team_id)
-    rows = DataSet.objects.visible_to(principal).filter(team_id__in=teams)
-    return rows.annotate(case_count=Count("cases")).order_by("name", "id")
+    rows = DataSet.objects.visible_to(principal).select_related("workflow")
+    rows = rows.filter(team_id__in=teams).annotate(case_count=Count("cases"))
+    return rows.order_by(F("workflow__name").asc(nulls_first=True), "name", "id")
 
 
 def find_data_set(principal: Principal, data_set_id: UUID, verb: str = "view") -> DataSet:
     """Return one data set, to view, or to "edit"."""
     data_set = _get(list_data_sets(principal), pk=data_set_id)
-    check(principal, f"workflow.{verb}", data_set.team_id)
+    check(principal, f"workflow.{verb}", data_set.workflow or data_set.team_id)
     return data_set
 
 
 def list_data_cases(principal: Principal, data_set: DataSet) -> QuerySet[DataCase]:
     """Return the cases of a data set in their order."""
-    check(principal, "workflow.view", data_set.team_id)
+    check(principal, "workflow.view", data_set.workflow or data_set.team_id)
     return DataCase.objects.visible_to(principal).filter(data_set=data_set).order_by("rank", "id")
 
 
@@ -182,22 +184,31 @@ def find_data_case(
     principal: Principal, data_set_id: UUID, case_id: UUID, verb: str = "edit"
 ) -> DataCase:
     data_set = find_data_set(principal, data_set_id, verb)
-    rows = DataCase.objects.visible_to(principal).select_related("data_set")
+    rows = DataCase.objects.visible_to(principal).select_related("data_set__workflow")
     return _get(rows, pk=case_id, data_set=data_set)
 
 
 def list_evaluations(principal: Principal, data_set: DataSet) -> QuerySet[Evaluation]:
     """Return the evaluations with a data set, newest first."""
-    check(principal, "workflow.view", data_set.team_id)
-    rows = Evaluation.objects.visible_to(principal).filter(data_set=data_set)
-    return rows.select_related("workflow").order_by("-created_at", "-id")
+    check(principal, "workflow.view", data_set.workflow or data_set.team_id)
+    return _list_newest_evaluations(principal).filter(data_set=data_set)
+
+
+def list_evaluations_of_workflow(principal: Principal, workflow: Workflow) -> QuerySet[Evaluation]:
+    """Return the evaluations of a workflow with any data set, newest first."""
+    permissions.check_view(principal, workflow)
+    return _list_newest_evaluations(principal).filter(workflow=workflow)
 
 
 def find_evaluation(principal: Principal, evaluation_id: UUID, verb: str = "view") -> Evaluation:
-    rows = Evaluation.objects.visible_to(principal).select_related("workflow", "data_set")
-    evaluation = _get(rows, pk=evaluation_id)
+    evaluation = _get(_list_newest_evaluations(principal), pk=evaluation_id)
     CHECKS[verb](principal, evaluation.workflow)
     return evaluation
+
+
+def _list_newest_evaluations(principal: Principal) -> QuerySet[Evaluation]:
+    rows = Evaluation.objects.visible_to(principal)
+    return rows.select_related("workflow", "data_set__workflow").order_by("-created_at", "-id")
 
 
 def find_version_or_draft(principal: Principal, workflow: Workflow, name: str) -> Version | None:

@@ -12,7 +12,6 @@ from kombu.exceptions import KombuError
 
 from config.checks import refuse_bad_start
 from config.monitoring.server import serve_metrics
-from workflows.execution.debugging.test_cases import run_saved_case
 from workflows.execution.evaluation.running import (
     CONCURRENCY,
     list_waiting_evaluations,
@@ -83,20 +82,6 @@ def wake_worker(run_id: UUID) -> None:
         advance_run.apply_async((str(run_id),), retry=False)
     except (KombuError, OSError) as error:
         log.warning("wake_up_failed", extra={"run": str(run_id), "why": str(error)})
-
-
-@shared_task(name="workflows.run_case", ignore_result=True)
-def run_case(team_id: str, result_id: str) -> None:
-    """Run a test case, and store the result in its row."""
-    run_saved_case(UUID(team_id), UUID(result_id))
-
-
-def wake_worker_for_case(team_id: UUID, result_id: UUID) -> None:
-    """Tell the workers about a queued test case. A case that no worker receives is shown as lost later."""
-    try:
-        run_case.apply_async((str(team_id), str(result_id)), retry=False)
-    except (KombuError, OSError) as error:
-        log.warning("wake_up_failed", extra={"case": str(result_id), "why": str(error)})
 
 
 @shared_task(name="workflows.evaluate", ignore_result=True)

@@ -13,6 +13,7 @@ from workflows.views.catalog import (
     workflows,
 )
 from workflows.views.chat import forgetting, messages, page, wishes
+from workflows.views.data_sets import cases as data_cases
 from workflows.views.data_sets import evaluations
 from workflows.views.data_sets import pages as data_sets
 from workflows.views.editor import edits, export, outline_page, search
@@ -122,6 +123,8 @@ workflow_pages = [
     path("tests/", cases.tests, name="tests"),
     path("tests/run/", cases.run_tests, name="run_tests"),
     path("tests/new/", cases.new_test, name="new_test"),
+    path("tests/publish-gate/", cases.choose_gate, name="publish_gate"),
+    path("scores/", data_sets.scores, name="scores"),
     path("tests/<uuid:case_id>/", cases.test, name="test"),
     path("tests/<uuid:case_id>/delete/", cases.delete_test, name="delete_test"),
     path("tests/results/<uuid:result_id>/", cases.test_result, name="test_result"),
@@ -144,7 +147,7 @@ run_pages = [
     path("delete/", deletion.delete, name="delete_run"),
     path("again/", runs.run_again, name="run_again"),
     path("continue/", parked.continue_run, name="continue_run"),
-    path("add-to-data-set/", data_sets.add_run, name="add_run_to_data_set"),
+    path("add-to-data-set/", data_cases.add_run, name="add_run_to_data_set"),
     path("feedback/", feedback.give, name="run_feedback"),
     path("answer-note/", feedback.show_answer_note, name="run_answer_note"),
     path("resume/", run_actions.resume, name="resume_run"),
@@ -167,11 +170,11 @@ data_set_pages = [
     path("", data_sets.detail, name="data_set"),
     path("rename/", data_sets.change, name="rename_data_set"),
     path("delete/", data_sets.delete, name="delete_data_set"),
-    path("cases/add/", data_sets.add_case, name="add_data_case"),
-    path("cases/import/", data_sets.import_cases, name="import_data_cases"),
+    path("cases/add/", data_cases.add_case, name="add_data_case"),
+    path("cases/import/", data_cases.import_cases, name="import_data_cases"),
     path("cases.jsonl", data_sets.export_cases, name="export_data_cases"),
-    path("cases/<uuid:case_id>/", data_sets.case, name="data_case"),
-    path("cases/<uuid:case_id>/delete/", data_sets.delete_case, name="delete_data_case"),
+    path("cases/<uuid:case_id>/", data_cases.case, name="data_case"),
+    path("cases/<uuid:case_id>/delete/", data_cases.delete_case, name="delete_data_case"),
     path("evaluate/", evaluations.start, name="start_evaluation"),
 ]
 pages: list[URLPattern | URLResolver] = [

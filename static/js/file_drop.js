@@ -1,4 +1,4 @@
-// Imports the files that are dropped anywhere on the workflows page, through the form of the import page.
+// Imports the files that are dropped anywhere on the page of the workflows or of the import, through the form of the import page.
 
 import { importFiles } from "./common/import_files.js";
 
@@ -23,5 +23,7 @@ window.addEventListener("drop", (event) => {
   event.preventDefault();
   depth = 0;
   veil.hidden = true;
-  if (event.dataTransfer.files.length) importFiles(form, event.dataTransfer.files);
+  const files = [...event.dataTransfer.files];
+  const takesSeveral = form.querySelector("input[type=file]").multiple;
+  if (files.length) importFiles(form, takesSeveral ? files : files.slice(0, 1));
 });

@@ -12,28 +12,27 @@ def _result(person: Person, canary: str) -> Any:
     """A case and a result are found only beside their own workflow: the three are made as one."""
     from accounts.tenancy import tenant
     from tests.factories.workflows import make_workflow
-    from workflows.models import TestResult
-    from workflows.services.debugging.cases import save_case
-    from workflows.services.editor.snapshots import take_snapshot
+    from workflows.models import EvaluationResult
+    from workflows.services.debugging.cases import run_cases, save_case
 
     with tenant([person.team.pk]):
-        found = TestResult.objects.unscoped().filter(case__name=canary, team_id=person.team.pk)
-        if known := found.select_related("case").first():
+        found = EvaluationResult.objects.unscoped().filter(
+            case__name=canary, evaluation__label="draft", team_id=person.team.pk
+        )
+        found = found.filter(case__data_set__workflow__isnull=False)
+        if known := found.select_related("case__data_set").first():
             return known
     workflow = make_workflow(person, canary)
     spec = {"name": canary, "inputs": {"text": canary}}
     case = save_case(person.principal, workflow=workflow, spec=spec)
+    (result,) = run_cases(person.principal, workflow=workflow, cases=[case])
     with tenant([workflow.team_id]):
-        return TestResult.objects.create(
-            team_id=workflow.team_id,
-            case=case,
-            snapshot=take_snapshot(workflow),
-            detail={"problem": canary, "turns": []},
-        )
+        EvaluationResult.objects.unscoped().filter(pk=result.pk).update(problem=canary)
+    return result
 
 
 def _workflow(person: Person, canary: str) -> Any:
-    return _result(person, canary).case.workflow_id
+    return _result(person, canary).case.data_set.workflow_id
 
 
 OBJECTS: dict[str, Maker] = {
@@ -69,6 +68,18 @@ ROWS = [
     ),
     Row("GET", PAGE, "- 404 200 200 200 -", WORKFLOW),
     Row("POST", f"{PAGE}run/", "- 404 403 200 200 -", WORKFLOW, {}),
+    Row("POST", f"{PAGE}publish-gate/", "- 404 403 200 200 -", WORKFLOW, {}),
+    Row("GET", "workflows/<uuid:workflow_id>/scores/", "- 404 200 200 200 -", WORKFLOW),
+    Row(
+        "GET", "api/v1/workflows/<uuid:workflow_id>/evaluations", "- 404 200 200 200 404", WORKFLOW
+    ),
+    Row(
+        "PUT",
+        "api/v1/workflows/<uuid:workflow_id>/publish-gate",
+        "- 404 403 200 200 404",
+        WORKFLOW,
+        {},
+    ),
     Row("GET", f"{PAGE}new/", "- 404 403 200 200 -", WORKFLOW),
     Row("POST", f"{PAGE}new/", "- 404 403 200 200 -", WORKFLOW, TYPED),
     Row("GET", f"{PAGE}<uuid:case_id>/", "- 404 403 200 200 -", CASE),

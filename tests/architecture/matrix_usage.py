@@ -14,7 +14,7 @@ def _evaluation(person: Person, canary: str) -> Any:
     from accounts.tenancy import tenant
     from tests.factories.workflows import make_workflow
     from workflows.models import Evaluation
-    from workflows.services.data_sets import data_sets, evaluations
+    from workflows.services.data_sets import cases, data_sets, evaluations
 
     with tenant([person.team.pk]):
         known = Evaluation.objects.unscoped().filter(data_set__name=canary, team_id=person.team.pk)
@@ -22,8 +22,8 @@ def _evaluation(person: Person, canary: str) -> Any:
             return found
     principal = person.principal
     data_set = data_sets.save_data_set(principal, team_id=person.team.pk, name=canary)
-    case = data_sets.CaseValues(canary, {"text": canary}, canary)
-    data_sets.add_cases(principal, data_set, [case])
+    case = cases.make_case(canary, {"text": canary}, canary)
+    cases.add_cases(principal, data_set, [case])
     workflow = make_workflow(person, canary)
     request = evaluations.EvaluationRequest()
     return evaluations.start_evaluation(principal, data_set, workflow, request)
@@ -90,6 +90,7 @@ KEEP = {"keep_days": 7}
 ADA = {"run_id": "run for ada"}
 GOOD = {"rating": 1}
 UP = {"rating": "up"}
+FORM = {"name": "Greets", "turn-0-person": "", "turn-0-say": "Hi?"}
 TYPED = {"query": "Hi?"}
 NAMED = {"name": "Mine"}
 
@@ -154,11 +155,12 @@ ROWS: list[Row] = [
     Row("GET", PAGE, "- 404 200 200 200 -", DATA_SET),
     Row("POST", f"{PAGE}rename/", "- 404 403 302 302 -", DATA_SET, NAMED),
     Row("POST", f"{PAGE}delete/", "- 404 403 302 302 -", DATA_SET, {}),
+    Row("GET", f"{PAGE}cases/add/", "- 404 403 200 200 -", DATA_SET),
     Row("POST", f"{PAGE}cases/add/", "- 404 403 302 302 -", DATA_SET, TYPED),
     Row("POST", f"{PAGE}cases/import/", "- 404 403 302 302 -", DATA_SET, {"text": "query\nHi?"}),
     Row("GET", f"{PAGE}cases.jsonl", "- 404 200 200 200 -", DATA_SET),
     Row("GET", f"{PAGE}cases/<uuid:case_id>/", "- 404 403 200 200 -", CASE),
-    Row("POST", f"{PAGE}cases/<uuid:case_id>/", "- 404 403 302 302 -", CASE, TYPED),
+    Row("POST", f"{PAGE}cases/<uuid:case_id>/", "- 404 403 302 302 -", CASE, FORM),
     Row("POST", f"{PAGE}cases/<uuid:case_id>/delete/", "- 404 403 302 302 -", CASE, {}),
     Row("POST", f"{PAGE}evaluate/", "- 404 403 302 302 -", EVALUATE, {"version": "draft", "scorer": "exact"}),
     Row("GET", "evaluations/<uuid:evaluation_id>/", "- 404 200 200 200 -", EVALUATION),

@@ -9,7 +9,7 @@ import pytest
 from memory.models.jobs import JobStatus
 from tests.architecture.test_translations import CHINESE
 from tests.support.translatable import texts
-from workflows.models.cases import ResultStatus
+from workflows.models.reports.data_sets import Verdict
 from workflows.models.run import RunStatus, StepStatus
 
 
@@ -177,7 +177,7 @@ def test_replaced_word_is_found(planted: str):
     assert list(list_offenders({planted})) == [planted]
 
 
-@pytest.mark.parametrize("statuses", [RunStatus, StepStatus, ResultStatus, JobStatus])
+@pytest.mark.parametrize("statuses", [RunStatus, StepStatus, Verdict, JobStatus])
 def test_states_are_one_set_of_words(statuses):
     words = {str(label) for label in statuses.labels}
 

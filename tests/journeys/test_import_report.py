@@ -175,6 +175,17 @@ def test_choice_made_before_the_scripts_have_come_is_carried_out(signed_in: Page
     )
 
 
+def test_file_dropped_on_the_page_of_the_import_is_imported(signed_in: Page) -> None:
+    page = signed_in
+    page.goto("/workflows/import/")
+    drop(page, "body")
+
+    expect(page.get_by_role("heading", name="Import report")).to_be_visible()
+    page.get_by_label("Node type for drive-reader").select_option(label="Template")
+    expect(page.locator("#import-report")).to_contain_text("Replace drive-reader by Template")
+    look(page, "kind-replaced")
+
+
 PDF = "%PDF-1.7 \x00\x01"
 
 

@@ -11,9 +11,10 @@ from accounts.tenancy import tenant
 from tests.factories.workflows import make_run, make_workflow
 from tests.support.cast import Cast, Person
 from tests.support.markup import markup_of
-from workflows.execution.debugging.test_cases import run_saved_case
-from workflows.models import RunEvent, TestCase, TestResult, WorkflowSecret
+from workflows.execution.evaluation.running import run_next_case
+from workflows.models import DataCase, EvaluationResult, RunEvent, WorkflowSecret
 from workflows.services.debugging import cases
+from workflows.views.editor.debugging.case_form import build_form, read_form
 
 
 CHAT = {
@@ -58,26 +59,30 @@ def kept(person: Person, workflow, spec):
     return cases.save_case(person.principal, workflow=workflow, spec=spec)
 
 
-def stored(workflow) -> list[TestCase]:
+def stored(workflow) -> list[DataCase]:
     with tenant([workflow.team_id]):
-        return list(TestCase.objects.unscoped().filter(workflow=workflow))
+        return list(DataCase.objects.unscoped().filter(data_set__workflow=workflow))
 
 
-def run_now(person: Person, workflow, chosen) -> list[TestResult]:
+def run_all(team_id, evaluation_id) -> None:
+    while run_next_case(team_id, evaluation_id):
+        pass
+
+
+def run_now(person: Person, workflow, chosen) -> list[EvaluationResult]:
     """What the worker does with the message, here."""
     made = cases.run_cases(person.principal, workflow=workflow, cases=chosen)
-    for result in made:
-        run_saved_case(workflow.team_id, result.pk)
+    run_all(workflow.team_id, made[0].evaluation_id)
     with tenant([workflow.team_id]):
-        return [TestResult.objects.unscoped().get(pk=result.pk) for result in made]
+        return [EvaluationResult.objects.unscoped().get(pk=result.pk) for result in made]
 
 
 @pytest.mark.django_db(transaction=True)
 def test_case_passes_and_another_fails_with_what_there_was(alice: Person, chat):
     good, bad = run_now(alice, chat, [kept(alice, chat, GOOD), kept(alice, chat, BAD)])
 
-    assert good.status == "passed"
-    assert bad.status == "failed"
+    assert good.verdict == "passed"
+    assert bad.verdict == "failed"
     assert bad.detail["turns"][0]["findings"][0]["actual"] == "0 known"
     assert [step["node"] for step in bad.detail["turns"][0]["steps"]] == ["start", "recall", "say"]
 
@@ -96,10 +101,10 @@ def test_case_touches_no_real_memory(alice: Person, chat):
 def test_result_is_run_once_though_the_message_comes_twice(alice: Person, chat):
     (done,) = run_now(alice, chat, [kept(alice, chat, GOOD)])
 
-    run_saved_case(chat.team_id, done.pk)
+    run_next_case(chat.team_id, done.evaluation_id)
 
     with tenant([chat.team_id]):
-        assert TestResult.objects.unscoped().get(pk=done.pk).finished_at == done.finished_at
+        assert EvaluationResult.objects.unscoped().get(pk=done.pk).finished_at == done.finished_at
 
 
 @pytest.mark.django_db(transaction=True)
@@ -124,7 +129,7 @@ def test_secret_in_an_output_is_masked_in_the_result(alice: Person):
 
     (result,) = run_now(alice, workflow, [case])
 
-    assert result.status == "passed"  # the check saw it
+    assert result.verdict == "passed"  # the check saw it
     assert "correct-horse" not in json.dumps(result.detail["turns"][0]["outputs"])
 
 
@@ -175,7 +180,9 @@ def test_api_writes_runs_and_reads_cases(alice: Person, chat):
     made = alice.client.post(base, {"case": GOOD}, content_type="application/json").json()
     queued = alice.client.post(f"{base}/run", {}, content_type="application/json")
     assert queued.status_code == 202
-    run_saved_case(chat.team_id, queued.json()[0]["id"])
+    with tenant([chat.team_id]):
+        result = EvaluationResult.objects.unscoped().get(pk=queued.json()[0]["id"])
+    run_all(chat.team_id, result.evaluation_id)
 
     (listed,) = alice.client.get(base).json()["items"]
     assert listed["id"] == made["id"]
@@ -255,6 +262,24 @@ def test_form_saves_what_was_typed_and_grows_a_row(alice: Person, chat):
     assert 'value="recalled.count"' in shown
 
 
+def test_form_keeps_what_it_has_no_fields_for():
+    spec = {
+        "name": "Asks",
+        "turns": [{"say": "hi", "checks": [], "answers": [{"action": "yes"}], "group": "g"}],
+        "memories": [
+            {"key": "pet", "value": "a cat", "scope": "global"},
+            {"key": "page", "value": {"title": "Cats"}, "metadata": {"category": "page"}},
+        ],
+        "expected": ["a", 1],
+    }
+    form = build_form(spec)
+    typed = {"name": form.name, "expected": form.expected, "more": form.more}
+    typed |= {f"turn-0-{key}": getattr(form.turns[0], key) for key in ("say", "person", "rest")}
+    typed |= {f"memory-0-{key}": getattr(form.memories[0], key) for key in ("text", "scope", "key")}
+
+    assert read_form(typed).build_spec() == spec
+
+
 @pytest.mark.django_db
 @pytest.mark.parametrize(
     "typed",
@@ -306,10 +331,11 @@ def test_cases_started_by_a_key_run_the_workflows_that_the_document_calls(cast: 
 
     assert answer.status_code in (200, 202)
     with tenant([cast.team_a.pk]):
-        queued = list(TestResult.objects.unscoped().values_list("pk", flat=True))
-    for result in queued:
-        run_saved_case(cast.team_a.pk, result)
+        queued = set(EvaluationResult.objects.unscoped().values_list("evaluation_id", flat=True))
+    for evaluation_id in queued:
+        run_all(cast.team_a.pk, evaluation_id)
     with tenant([cast.team_a.pk]):
-        results = list(TestResult.objects.unscoped().order_by("pk"))
-    assert {result.api_key_id for result in results} == {client.key.pk}
-    assert [result.status for result in results] == ["passed"] * 3, results[0].detail
+        rows = EvaluationResult.objects.unscoped().select_related("evaluation")
+        results = list(rows.order_by("pk"))
+    assert {result.evaluation.api_key_id for result in results} == {client.key.pk}
+    assert [result.verdict for result in results] == ["passed"] * 3, results[0].detail

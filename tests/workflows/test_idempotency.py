@@ -18,6 +18,7 @@ from workflows.execution.idempotency_keys import delete_expired_keys
 from workflows.models import IdempotencyKey, Run, RunWait
 from workflows.services import tasks
 from workflows.services.data_sets import data_sets
+from workflows.services.data_sets.cases import add_cases, make_case
 from workflows.services.debugging.cases import save_case
 from workflows.services.erasure import erase_person
 
@@ -79,7 +80,7 @@ def start_of_tests(person: Person) -> Start:
 
 def start_of_evaluation(person: Person) -> Start:
     data_set = data_sets.save_data_set(person.principal, team_id=person.team.pk, name="Set")
-    data_sets.add_cases(person.principal, data_set, [data_sets.CaseValues("a", {"text": "a"}, "a")])
+    add_cases(person.principal, data_set, [make_case("a", {"text": "a"}, "a")])
     body = {"workflow": str(make_workflow(person).pk)}
     path = f"{API}/data-sets/{data_set.pk}/evaluations"
     return Start(path, body, {**body, "offline": True}, "data_set.evaluated")

@@ -2,7 +2,7 @@
 
 from workflows.engine.language.dsl import load_document
 from workflows.engine.testing.cases import Case, Turn
-from workflows.execution.debugging.test_cases import CaseRunner
+from workflows.execution.evaluation.case_runner import CaseRunner
 from workflows.execution.ports.adapters import Services
 from workflows.execution.ports.models import build_models
 from workflows.llm.offline.provider import OfflineModels

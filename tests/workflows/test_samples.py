@@ -23,11 +23,12 @@ from workflows.engine.language.validation import select_errors, validate
 from workflows.engine.nodes import build_kinds
 from workflows.engine.runtime.runner import WorkflowRunner
 from workflows.engine.testing.cases import Case, FormAnswer, Turn
-from workflows.execution.debugging.test_cases import CaseRunner, run_saved_case
+from workflows.execution.evaluation.case_runner import CaseRunner
+from workflows.execution.evaluation.running import run_next_case
 from workflows.execution.ports.adapters import Services
 from workflows.execution.ports.models import build_models
 from workflows.llm.offline.provider import OfflineModels
-from workflows.models import TestCase
+from workflows.models import DataCase
 from workflows.samples import SAMPLES, SAMPLES_BY_SLUG
 from workflows.samples.wording import CONTEXT, FOLDER, list_file_texts
 from workflows.services import publishing
@@ -389,14 +390,14 @@ def test_copy_brings_the_workflows_that_the_sample_runs_published_and_as_tools(b
 def test_saved_case_of_a_copy_runs_the_other_workflow(bob):
     workflow = samples.copy_sample(bob.principal, team_id=bob.team.pk, slug="shop")
     with tenant([bob.team.pk]):
-        case = TestCase.objects.unscoped().filter(workflow=workflow).order_by("rank")[0]
+        case = DataCase.objects.unscoped().filter(data_set__workflow=workflow).order_by("rank")[0]
     (result,) = cases.run_cases(bob.principal, workflow=workflow, cases=[case], offline=True)
 
-    run_saved_case(bob.team.pk, result.pk)
+    run_next_case(bob.team.pk, result.evaluation_id)
 
     with tenant([bob.team.pk]):
         result.refresh_from_db()
-    assert (result.status, result.detail["problem"]) == ("passed", "")
+    assert (result.verdict, result.problem) == ("passed", "")
 
 
 @pytest.mark.django_db
@@ -423,7 +424,9 @@ def test_copy_brings_its_cases_and_its_memories_in_the_scope_they_name(sample, b
     workflow = samples.copy_sample(bob.principal, team_id=bob.team.pk, slug=sample.slug)
 
     with tenant([bob.team.pk]):
-        kept = list(TestCase.objects.unscoped().filter(workflow=workflow).order_by("rank"))
+        kept = list(
+            DataCase.objects.unscoped().filter(data_set__workflow=workflow).order_by("rank")
+        )
     assert [case.name for case in kept] == [case.name for case in sample.cases]
     for seed in sample.memories:
         user = make_persona_id(seed.person, bob.user.pk) if seed.person != "somebody" else ""

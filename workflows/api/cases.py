@@ -20,8 +20,9 @@ from workflows.idempotent_requests import (
     find_first_answer,
     store_first_answer,
 )
-from workflows.models import TestCase, TestResult
+from workflows.models import DataCase, EvaluationResult
 from workflows.schemas import cases as schemas
+from workflows.services.data_sets.cases import delete_case as delete_data_case
 from workflows.services.debugging import cases
 
 
@@ -34,7 +35,7 @@ POLL_INTERVAL = 0.2  # seconds between checks of the results
     "/workflows/{uuid:workflow_id}/tests", response=list[schemas.CaseOut], summary="List test cases"
 )
 @paginate(Pages)
-def list_cases(request: HttpRequest, workflow_id: UUID) -> Listing[TestCase]:
+def list_cases(request: HttpRequest, workflow_id: UUID) -> Listing[DataCase]:
     """Return the workflow's test cases in their order, each with its last result."""
     test_cases = selectors.list_cases(get_principal(request), workflow_id)
     return list_rows(test_cases, _serialize_cases)
@@ -64,10 +65,10 @@ def change_case(
     request: HttpRequest, workflow_id: UUID, case_id: UUID, body: schemas.CaseIn
 ) -> dict[str, object]:
     """Replace a test case. Fails with DocumentInvalid with the fields, or NameTaken."""
-    principal = get_principal(request)
+    principal, workflow = find_workflow(request, workflow_id, "edit")
     case = selectors.find_case(principal, workflow_id, case_id, "edit")
     return _serialize_case(
-        cases.save_case(principal, workflow=case.workflow, spec=body.case, case=case),
+        cases.save_case(principal, workflow=workflow, spec=body.case, case=case),
         cases.find_newest_results([case]).get(case.pk),
     )
 
@@ -81,7 +82,7 @@ def delete_case(request: HttpRequest, workflow_id: UUID, case_id: UUID) -> Statu
     """Delete a test case and its results."""
     principal = get_principal(request)
     case = selectors.find_case(principal, workflow_id, case_id, "edit")
-    cases.delete_case(principal, workflow=case.workflow, case=case)
+    delete_data_case(principal, case)
     return Status(204, None)
 
 
@@ -93,7 +94,7 @@ def delete_case(request: HttpRequest, workflow_id: UUID, case_id: UUID) -> Statu
 @accept_idempotency_key
 async def run_cases(
     request: HttpRequest, workflow_id: UUID, body: schemas.RunCasesIn
-) -> Status[list[TestResult]] | HttpResponse:
+) -> Status[list[EvaluationResult]] | HttpResponse:
     """Run the listed test cases against the draft, by default all.
 
     With ``wait_seconds`` the response comes when they have finished or the time is up.
@@ -115,7 +116,7 @@ async def run_cases(
     response=schemas.ResultOut,
     summary="Get a test result",
 )
-def read_result(request: HttpRequest, workflow_id: UUID, result_id: UUID) -> TestResult:
+def read_result(request: HttpRequest, workflow_id: UUID, result_id: UUID) -> EvaluationResult:
     """Return a test result; its ``status`` tells whether the test case is still running."""
     return selectors.find_case_result(get_principal(request), workflow_id, result_id)
 
@@ -129,14 +130,14 @@ def create_case_from_run(request: HttpRequest, run_id: UUID) -> dict[str, object
     return {"case": cases.dump_case(cases.build_case_from_run(run))}
 
 
-def _serialize_cases(test_cases: Sequence[TestCase]) -> list[dict[str, object]]:
+def _serialize_cases(test_cases: Sequence[DataCase]) -> list[dict[str, object]]:
     newest_results = cases.find_newest_results(test_cases)
     return [_serialize_case(case, newest_results.get(case.pk)) for case in test_cases]
 
 
 def _queue_cases(
     request: HttpRequest, principal: Principal, workflow_id: UUID, body: schemas.RunCasesIn
-) -> list[TestResult] | HttpResponse:
+) -> list[EvaluationResult] | HttpResponse:
     """Queue the test cases, or return the first answer to the same request."""
     with sse.close_connections(), tenant(principal.team_ids):
         first_answer = find_first_answer(request)
@@ -155,7 +156,7 @@ def _queue_cases(
 
 async def _wait_for_results(
     principal: Principal, result_ids: Sequence[UUID], seconds: float
-) -> list[TestResult]:
+) -> list[EvaluationResult]:
     """Return the results when all are finished or the time is up; between checks, no database connection is open."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + seconds
@@ -167,12 +168,14 @@ async def _wait_for_results(
         await asyncio.sleep(min(POLL_INTERVAL, remaining))
 
 
-def _load_results(principal: Principal, result_ids: Sequence[UUID]) -> list[TestResult]:
+def _load_results(principal: Principal, result_ids: Sequence[UUID]) -> list[EvaluationResult]:
     with sse.close_connections(), tenant(principal.team_ids):
         return list(selectors.list_case_results(principal, list(result_ids)))
 
 
-def _serialize_case(case: TestCase, newest_result: TestResult | None = None) -> dict[str, object]:
+def _serialize_case(
+    case: DataCase, newest_result: EvaluationResult | None = None
+) -> dict[str, object]:
     return {
         "id": case.pk,
         "name": case.name,

@@ -12,10 +12,11 @@ from accounts.http.auth import api_auth
 from accounts.principals import get_current_team_id, get_principal
 from config.http.pages import Pages
 from workflows import selectors
+from workflows.engine.testing.cases import Case, read_case
 from workflows.idempotent_requests import accept_idempotency_key
-from workflows.models import DataCase, DataSet, Evaluation
+from workflows.models import DataCase, DataSet, Evaluation, Workflow
 from workflows.schemas import data_sets as schemas
-from workflows.services.data_sets import data_sets, evaluations, files
+from workflows.services.data_sets import cases, data_sets, evaluations, files, publish_gate
 
 
 router = Router(auth=api_auth(), tags=["data sets"])
@@ -92,8 +93,7 @@ def add_cases(
     """Add cases at the end: all of them, or none if one is invalid."""
     principal = get_principal(request)
     data_set = selectors.find_data_set(principal, data_set_id, "edit")
-    values = [data_sets.CaseValues(case.query, case.inputs, case.expected) for case in body.cases]
-    return Status(201, data_sets.add_cases(principal, data_set, values))
+    return Status(201, cases.add_cases(principal, data_set, [*map(_read_case, body.cases)]))
 
 
 @router.post(
@@ -107,8 +107,8 @@ def import_cases(
     """Add the cases of a CSV or JSON Lines file: all of them, or none if a row is invalid."""
     principal = get_principal(request)
     data_set = selectors.find_data_set(principal, data_set_id, "edit")
-    cases = files.read_cases(body.text, body.format)
-    return Status(201, data_sets.add_cases(principal, data_set, cases))
+    read_cases = files.read_cases(body.text, body.format)
+    return Status(201, cases.add_cases(principal, data_set, read_cases))
 
 
 @router.post(
@@ -121,7 +121,7 @@ def add_run(request: HttpRequest, data_set_id: UUID, body: schemas.RunCaseIn) ->
     principal = get_principal(request)
     data_set = selectors.find_data_set(principal, data_set_id, "edit")
     run = selectors.find_run(principal, body.run)
-    return Status(201, data_sets.add_run(principal, data_set, run))
+    return Status(201, cases.add_run(principal, data_set, run))
 
 
 @router.put(
@@ -135,8 +135,9 @@ def change_data_case(
     """Replace a case."""
     principal = get_principal(request)
     case = selectors.find_data_case(principal, data_set_id, case_id)
-    values = data_sets.CaseValues(body.query, body.inputs, body.expected)
-    return data_sets.change_case(principal, case, values)
+    return cases.save_case(
+        principal, case.data_set, _read_case(body), case, is_named=body.case is not None
+    )
 
 
 @router.delete(
@@ -147,7 +148,7 @@ def change_data_case(
 def delete_data_case(request: HttpRequest, data_set_id: UUID, case_id: UUID) -> Status[None]:
     """Delete a case with its results."""
     principal = get_principal(request)
-    data_sets.delete_case(principal, selectors.find_data_case(principal, data_set_id, case_id))
+    cases.delete_case(principal, selectors.find_data_case(principal, data_set_id, case_id))
     return Status(204, None)
 
 
@@ -162,6 +163,35 @@ def list_evaluations(request: HttpRequest, data_set_id: UUID) -> "QuerySet[Evalu
     principal = get_principal(request)
     data_set = selectors.find_data_set(principal, data_set_id)
     return selectors.list_evaluations(principal, data_set)
+
+
+@router.get(
+    "/workflows/{uuid:workflow_id}/evaluations",
+    response=list[schemas.EvaluationOut],
+    summary="List evaluations of a workflow",
+)
+@paginate(Pages)
+def list_evaluations_of_workflow(request: HttpRequest, workflow_id: UUID) -> "QuerySet[Evaluation]":
+    """Return the evaluations of a workflow with any data set and with its own tests, newest first."""
+    principal = get_principal(request)
+    workflow = selectors.find_workflow(principal, workflow_id)
+    return selectors.list_evaluations_of_workflow(principal, workflow)
+
+
+@router.put(
+    "/workflows/{uuid:workflow_id}/publish-gate",
+    response=schemas.GateOut,
+    summary="Publish only if cases pass",
+)
+def change_gate(request: HttpRequest, workflow_id: UUID, body: schemas.GateIn) -> Workflow:
+    """Let the workflow be published only if all cases of a data set, or of its own tests, pass; null lifts that."""
+    principal = get_principal(request)
+    workflow = selectors.find_workflow(principal, workflow_id, "publish")
+    data_set = selectors.find_data_set(principal, body.data_set) if body.data_set else None
+    if body.tests:
+        data_set = data_sets.load_tests(workflow)
+    publish_gate.change_gate(principal, workflow=workflow, data_set=data_set)
+    return workflow
 
 
 @router.post(
@@ -208,6 +238,13 @@ def read_evaluation(
         **{name: getattr(evaluation, name) for name in _FIELDS},
         "results": evaluations.list_results(evaluation),
     }
+
+
+def _read_case(body: schemas.DataCaseIn) -> Case:
+    """Return the case. Raises InvalidValue or DocumentInvalid with the fields."""
+    if body.case is not None:
+        return read_case(body.case)
+    return cases.make_case(body.query, body.inputs, body.expected)
 
 
 _FIELDS = (

@@ -1,6 +1,5 @@
 """The models of the workflows app. Import them from here."""
 
-from workflows.models.cases import TestCase, TestResult
 from workflows.models.comments import Comment
 from workflows.models.conversation import Conversation, Message
 from workflows.models.debugging import DryRunChange, Pin
@@ -89,8 +88,6 @@ __all__ = [
     "StoredFile",
     "StreamName",
     "Task",
-    "TestCase",
-    "TestResult",
     "ToolConnection",
     "Trigger",
     "TriggerKind",

@@ -105,6 +105,15 @@ class Workflow(Authored, TenantModel):
         on_delete=models.PROTECT,
         related_name="+",
     )
+    # The set whose cases must pass with whatever is published. A set that is needed is not deleted.
+    must_pass = models.ForeignKey(
+        "workflows.DataSet",
+        verbose_name=_("data set that must pass"),
+        null=True,
+        blank=True,
+        on_delete=models.RESTRICT,
+        related_name="+",
+    )
     # The snapshot of the draft, valid while its revision equals the workflow's: starting a run of an unchanged draft
     # then reads no rows of the draft.
     draft_snapshot = models.ForeignKey(

@@ -8,7 +8,7 @@ from ninja import Schema
 from pydantic import Field
 
 from config.http.openapi import Body, with_example
-from workflows.models import TestResult
+from workflows.models import EvaluationResult
 
 
 class CaseIn(Body):
@@ -32,17 +32,26 @@ class RunCasesIn(Body):
 
 
 class ResultOut(Schema):
+    """The result of a case. ``problem`` says why a case could not be run, and ``reason`` why its score is below 1."""
+
     id: UUID
     case_id: UUID
-    status: Literal["queued", "running", "passed", "failed", "lost"]
+    status: Literal["queued", "running", "passed", "failed", "stopped"]
     queued_at: datetime
     finished_at: datetime | None
     elapsed: float | None
+    score: float | None
+    reason: str
+    problem: str
     detail: dict[str, Any]
 
     @staticmethod
-    def resolve_status(result: TestResult) -> str:
-        return "lost" if result.is_lost else result.status
+    def resolve_status(result: EvaluationResult) -> str:
+        return result.verdict.value
+
+    @staticmethod
+    def resolve_queued_at(result: EvaluationResult) -> datetime:
+        return result.evaluation.created_at
 
 
 class CaseOut(Schema):

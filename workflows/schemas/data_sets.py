@@ -18,22 +18,29 @@ class DataSetIn(Body):
 
 
 class DataSetOut(Schema):
+    """``workflow`` is set for the tests of a workflow, whose name follows that of the workflow."""
+
     id: UUID
-    name: str
+    name: str = Field(validation_alias="title")
     description: str
+    workflow: UUID | None = Field(validation_alias="workflow_id")
     cases: int = Field(validation_alias="case_count")
     created_at: datetime
     updated_at: datetime
 
 
 class DataCaseIn(Body):
-    """A case needs a ``query`` or ``inputs``. ``expected`` is any JSON value; for "contains" it may be a list of texts."""
+    """A case of one message or of inputs, or a whole ``case`` with memories, turns, persons and checks.
+
+    ``expected`` is any JSON value; for the score "contains" it may be a list of texts. In a whole case it is a part of it.
+    """
 
     model_config = with_example(query="When are you open?", expected="nine to five")
 
     query: Annotated[str, Field(max_length=100_000)] = ""
     inputs: dict[str, Any] = Field(default_factory=dict)
     expected: Any = None
+    case: dict[str, Any] | None = None
 
 
 class CasesIn(Body):
@@ -60,7 +67,11 @@ class RunCaseIn(Body):
 
 
 class DataCaseOut(Schema):
+    """``case`` is the whole case; ``query`` and ``inputs`` are those of its last turn, whose answer is scored."""
+
     id: UUID
+    name: str
+    case: dict[str, Any] = Field(validation_alias="spec")
     query: str
     inputs: dict[str, Any]
     expected: Any
@@ -87,6 +98,21 @@ class EvaluationIn(Body):
     criteria: Annotated[str, Field(max_length=2_000)] = ""
 
 
+class GateIn(Body):
+    """``data_set`` is one of the team; with ``tests`` it is the workflow's own tests. Neither lifts the condition."""
+
+    model_config = with_example(tests=True)
+
+    data_set: UUID | None = None
+    tests: bool = False
+
+
+class GateOut(Schema):
+    """``data_set`` is the set whose cases must pass before the workflow is published, or null."""
+
+    data_set: UUID | None = Field(validation_alias="must_pass_id")
+
+
 class EvaluationOut(Schema):
     """``summary`` has the numbers of each version, by "0" and "1"; a case without a score isn't in the mean."""
 
@@ -110,6 +136,7 @@ class EvaluationResultOut(Schema):
     case: UUID = Field(validation_alias="case_id")
     side: int
     status: Literal["queued", "running", "done", "stopped"]
+    has_passed: bool
     answer: Any
     score: float | None
     reason: str

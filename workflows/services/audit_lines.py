@@ -12,6 +12,7 @@ from accounts.access import Principal
 from accounts.tenancy import HasTeams, TenantModel
 from workflows.models import (
     Credential,
+    DataCase,
     DataSet,
     Folder,
     ModelProvider,
@@ -19,7 +20,6 @@ from workflows.models import (
     RunSubscription,
     StoredFile,
     Task,
-    TestCase,
     ToolConnection,
     Trigger,
     Workflow,
@@ -50,7 +50,7 @@ NAME_SOURCES: Mapping[type[TenantModel], tuple[str, str]] = {
     Credential: ("name", ""),
     ModelProvider: ("name", ""),
     Task: ("workflow__name", ""),
-    TestCase: ("name", ""),
+    DataCase: ("name", ""),
     DataSet: ("name", "workflows:data_set"),
     Trigger: ("title", ""),
     RunSubscription: ("url", ""),

@@ -22,6 +22,7 @@ from workflows.live.announce import announce_published
 from workflows.models import Snapshot, Version, Workflow
 from workflows.models.documents import compute_hash, from_json, to_json
 from workflows.services import audit_lines
+from workflows.services.data_sets.publish_gate import check_gate
 from workflows.services.editor import drafts
 from workflows.services.editor.code_problems import find_code_problems
 from workflows.services.editor.snapshots import take_snapshot
@@ -41,6 +42,7 @@ def publish(
 ) -> Version:
     """Publish the current draft as a new version. Raises NothingToPublish, or DocumentInvalid with every error.
 
+    CasesNotPassed names the cases of the set that the workflow must pass, if some have not passed with this draft.
     With ``must_be_finished``, half-made nodes count as errors, as they do when a person tries the draft. Without
     ``accepts_failing_nodes``, PublishingUnconfirmed names each node at which a run of the version would fail.
     """
@@ -55,6 +57,7 @@ def publish(
         _check_document(snapshot)
         if not accepts_failing_nodes:
             _check_failing_nodes(locked, from_json(snapshot.document))
+        check_gate(locked, snapshot)
         version = _create_version(principal, locked, snapshot, note)
         _set_published(principal, workflow, version)
     return version
@@ -77,13 +80,14 @@ def add_version(principal: Principal, *, workflow: Workflow, note: str = "") -> 
 
 
 def publish_version(principal: Principal, *, workflow: Workflow, version: Version) -> Version:
-    """Publish an existing version. Raises NothingToPublish if it is published, or DocumentInvalid."""
+    """Publish an existing version. Raises NothingToPublish if it is published, DocumentInvalid or CasesNotPassed."""
     permissions.check_publish(principal, workflow)
     with tenant([workflow.team_id]):
         locked = drafts.lock(workflow)
         if locked.published_version_id == version.pk:
             raise NothingToPublish
         _check_document(version.snapshot)
+        check_gate(locked, version.snapshot)
         _set_published(principal, workflow, version)
     return version
 

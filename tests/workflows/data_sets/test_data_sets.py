@@ -12,7 +12,8 @@ from tests.support.cast import Cast, Person
 from tests.workflows.usage.test_counting import make_ended
 from workflows.errors import InvalidValue
 from workflows.models import DataCase, DataSet
-from workflows.services.data_sets.data_sets import CaseValues, add_cases, save_data_set
+from workflows.services.data_sets.cases import add_cases, make_case
+from workflows.services.data_sets.data_sets import save_data_set
 from workflows.services.data_sets.files import detect_format, read_cases, write_jsonl
 
 
@@ -34,8 +35,8 @@ def test_csv_columns_are_inputs() -> None:
     cases = read_cases('\ufeffquery,city,expected\n"Where?",Lyon,France\n,Bonn,\n', "csv")
 
     assert cases == [
-        CaseValues("Where?", {"city": "Lyon"}, "France"),
-        CaseValues("", {"city": "Bonn"}, None),
+        make_case("Where?", {"city": "Lyon"}, "France"),
+        make_case("", {"city": "Bonn"}, None),
     ]
 
 
@@ -55,7 +56,7 @@ def test_invalid_file_names_the_row(text: str, kind: Any, message: str) -> None:
 
 
 def test_exported_cases_can_be_imported_again(alice: Person, data_set: DataSet) -> None:
-    values = [CaseValues("Hi?", {"n": 1}, {"a": [1]}), CaseValues("Ho?", {}, "x")]
+    values = [make_case("Hi?", {"n": 1}, {"a": [1]}), make_case("Ho?", {}, "x")]
     rows = add_cases(alice.principal, data_set, values)
 
     assert read_cases(write_jsonl(rows), detect_format("", write_jsonl(rows))) == values
@@ -73,7 +74,8 @@ def test_pages_create_import_edit_and_delete(alice: Person) -> None:
     page = client.get(url).content.decode()
     with tenant([alice.team.pk]):
         case = DataCase.objects.unscoped().select_related("data_set").order_by("rank")[0]
-    client.post(f"{url}cases/{case.pk}/", {"query": "Hi!", "expected": '["a"]'})
+    typed = {"name": "Greets", "turn-0-person": "", "turn-0-say": "Hi!", "expected": '["a"]'}
+    client.post(f"{url}cases/{case.pk}/", typed)
     data_set = case.data_set
     edited = list_cases(data_set)
     client.post(f"{url}cases/{case.pk}/delete/")
@@ -120,5 +122,5 @@ def test_api_manages_data_sets(cast: Cast) -> None:
     assert stopped["status"] == "stopped"
     assert client.get(f"{url}/evaluations").json()["items"][0]["id"] == evaluation["id"]
     exported = [json.loads(line) for line in client.get(f"{url}/export").content.splitlines()]
-    assert [row["query"] for row in exported] == ["", "Ho?"]
+    assert [row["inputs"] for row in exported] == [{"text": "hi"}, {}]
     assert cast.carol.client.get(f"{url}/cases").status_code == 404

@@ -18,11 +18,11 @@ from tests.factories.workflows import document, make_provider, make_version, mak
 from tests.support.cast import Cast, Person
 from workflows.engine.ports import ModelChunk, ModelRequest, Usage
 from workflows.errors import InvalidValue
-from workflows.execution.debugging import test_cases
-from workflows.execution.evaluation import running
+from workflows.execution.evaluation import case_runner, running
 from workflows.models import DataSet, Evaluation, EvaluationResult, Workflow
 from workflows.models.documents import from_json
-from workflows.services.data_sets.data_sets import CaseValues, add_cases, save_data_set
+from workflows.services.data_sets.cases import add_cases, make_case
+from workflows.services.data_sets.data_sets import save_data_set
 from workflows.services.data_sets.evaluations import (
     EvaluationRequest,
     start_evaluation,
@@ -51,7 +51,7 @@ class Judge:
 @pytest.fixture
 def data_set(alice: Person) -> DataSet:
     row = save_data_set(alice.principal, team_id=alice.team.pk, name="Greetings")
-    cases = [CaseValues(inputs={"text": text}, expected="hi") for text in ("hi", "ho", " hi ")]
+    cases = [make_case(inputs={"text": text}, expected="hi") for text in ("hi", "ho", " hi ")]
     add_cases(alice.principal, row, cases)
     return row
 
@@ -139,7 +139,7 @@ def test_the_offline_model_is_no_judge(alice: Person, data_set: DataSet) -> None
 def test_a_model_judges(alice: Person, data_set: DataSet, monkeypatch: Any) -> None:
     make_provider(alice, "acme")
     judge = Judge()
-    services = replace(test_cases.get_services(), models=lambda _team, _offline: judge)
+    services = replace(case_runner.get_services(), models=lambda _team, _offline: judge)
     monkeypatch.setattr(running, "get_services", lambda: services)
 
     evaluation = run_all(
@@ -160,7 +160,7 @@ def test_a_model_judges(alice: Person, data_set: DataSet, monkeypatch: Any) -> N
 def test_a_case_that_fails_has_a_problem(alice: Person, data_set: DataSet) -> None:
     workflow = make_workflow(alice, source=document(type="text-input"))
     add_cases(
-        alice.principal, data_set, [CaseValues(inputs={"text": {"no": "text"}}, expected="hi")]
+        alice.principal, data_set, [make_case(inputs={"text": {"no": "text"}}, expected="hi")]
     )
 
     evaluation = run_all(start(alice, data_set, workflow))

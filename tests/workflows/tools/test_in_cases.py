@@ -8,8 +8,8 @@ from accounts.tenancy import tenant
 from tests.factories.workflows import make_workflow
 from tests.fakes.http_server import FakeHttp, Reply
 from tests.support.cast import Cast
-from workflows.execution.debugging.test_cases import run_saved_case
-from workflows.models import TestResult
+from workflows.execution.evaluation.running import run_next_case
+from workflows.models import EvaluationResult
 from workflows.services.debugging import cases
 from workflows.services.tools import connect_openapi
 
@@ -62,8 +62,8 @@ def test_case_calls_an_operation_of_a_connected_api(cast: Cast):
         case = cases.save_case(alice, workflow=workflow, spec=CASE)
 
         (queued,) = cases.run_cases(alice, workflow=workflow, cases=[case])
-        run_saved_case(team, queued.pk)
+        run_next_case(team, queued.evaluation_id)
 
     with tenant([team]):
-        result = TestResult.objects.unscoped().get(pk=queued.pk)
-    assert result.status == "passed", result.detail
+        result = EvaluationResult.objects.unscoped().get(pk=queued.pk)
+    assert result.verdict == "passed", result.detail

@@ -1,6 +1,6 @@
-"""Saved test cases: the messages or inputs of each turn, and the checks of its result.
+"""Test cases: the messages or inputs of each turn, the memories before the first one, and what is expected.
 
-A case is data, stored as JSON with its workflow or as YAML next to a document:
+A case is data, stored as JSON in the set of a workflow or of a team, or as YAML next to a document:
 
     name: It knows her again
     memories: [{scope: user, key: diet, value: no peanuts}]
@@ -11,6 +11,9 @@ A case is data, stored as JSON with its workflow or as YAML next to a document:
         checks:
           - {of: output.answer, operator: contains, value: peanuts}
           - {of: step.recall.status, operator: is, value: succeeded}
+    expected: No peanuts
+
+Checks hold or don't. The expected answer of the last turn is scored from 0 to 1 by the way that an evaluation chooses.
 """
 
 import json
@@ -34,6 +37,7 @@ from workflows.engine.runtime.step_records import StepRecord
 
 
 MAX_TURNS: Final = 50
+MAX_NAME: Final = 200
 PERSON: Final = "somebody"
 CONVERSATION: Final = "first"
 
@@ -118,11 +122,16 @@ class Seed(_CaseModel):
 
 
 class Case(_CaseModel):
-    name: str = Field(min_length=1, max_length=200)
+    name: str = Field(min_length=1, max_length=MAX_NAME)
     turns: tuple[Turn, ...]
     memories: tuple[Seed, ...] = ()
     variables: dict[str, Json] = Field(default_factory=dict)  # of the conversation, at first
     pins: dict[str, dict[str, Json]] = Field(default_factory=dict)  # node → mock, see ``mocks``
+    expected: Json = None  # the answer of the last turn; for "contains" it may be a list of texts
+
+    @property
+    def has_checks(self) -> bool:
+        return any(turn.checks for turn in self.turns)
 
     @field_validator("turns")
     @classmethod
@@ -196,6 +205,16 @@ def read_case(source: Json) -> Case:
             )
             for error in invalid.errors(include_url=False, include_context=False)
         ) from None
+
+
+def build_simple_case(
+    say: str = "", inputs: Mapping[str, Json] | None = None, expected: Json = None, name: str = ""
+) -> Case:
+    """Return a case of one message or of inputs; without a name it is called by them."""
+    message = say.strip()
+    turn = Turn(say=message or None, inputs=dict(inputs or {}))
+    title = name or message or _shorten(dict(inputs or {}), MAX_NAME)
+    return Case(name=_shorten(title, MAX_NAME), turns=(turn,), expected=expected)
 
 
 def read_cases(sources: Json) -> list[Case]:

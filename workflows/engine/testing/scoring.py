@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from workflows.engine.language.document import Json
 from workflows.engine.nodes.llm.json_answers import find_json_object
+from workflows.engine.testing.cases import Case, CaseResult
 
 
 _MISSING: Final = object()
@@ -69,6 +70,29 @@ SCORERS: Final[Mapping[str, Callable[[Json, Json], Score]]] = {
     "json_subset": score_json_subset,
     "json_equal": score_json_equal,
 }
+
+
+def score_checks(case: Case, result: CaseResult) -> Score:
+    """Return the share of the checks that hold. A case without any needs runs that succeed."""
+    findings = [
+        finding
+        for turn, turn_result in zip(case.turns, result.turns, strict=False)
+        for finding in turn_result.findings
+        if turn.checks or not case.has_checks
+    ]
+    failed = [finding for finding in findings if not finding.ok]
+    if not failed:
+        return Score(1.0)
+    texts = [f"{each.check}; it was {each.actual or 'nothing'}" for each in failed]
+    reason = "Failed: " + ". ".join(texts[:_MAX_DIFFERENCES])
+    return Score(1 - len(failed) / len(findings), reason)
+
+
+def take_lower(one: Score, other: Score) -> Score:
+    """Return the lower of two scores with the reasons of both. A missing score leaves the case without one."""
+    reason = ". ".join(filter(None, (one.reason, other.reason)))
+    lower = min(one, other, key=lambda score: -1.0 if score.value is None else score.value)
+    return replace(lower, reason=reason)
 
 
 def to_text(value: Json) -> str:

@@ -7,7 +7,8 @@ takes over a case whose lease has ended.
 import asyncio
 import json
 import logging
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
 from typing import Final
@@ -19,13 +20,15 @@ from django.utils import timezone
 from accounts.models import Team
 from accounts.principals import RunPrincipal, load_run_principal
 from accounts.tenancy import tenant
+from config.redaction import Redactor
 from workflows.engine.errors import EngineFault
 from workflows.engine.language.document import Document, Json
-from workflows.engine.ports import Usage
-from workflows.engine.testing.cases import Case, Facts, Turn
-from workflows.engine.testing.scoring import SCORERS, Score
-from workflows.execution.debugging.test_cases import (
+from workflows.engine.ports import ModelPort, Usage
+from workflows.engine.testing.cases import Case, CaseResult, Facts, read_case
+from workflows.engine.testing.scoring import SCORERS, Score, score_checks, take_lower
+from workflows.execution.evaluation.case_runner import (
     CaseRunner,
+    describe_result,
     find_published_document,
     get_services,
     load_workflows,
@@ -45,8 +48,8 @@ from workflows.tools.port import build_team_tools
 log = logging.getLogger(__name__)
 
 CONCURRENCY: Final = 3  # cases of an evaluation that run at the same time
-CASE_SECONDS: Final = 120.0
-LEASE: Final = timedelta(minutes=3)
+CASE_SECONDS: Final = 290.0  # of all its turns
+LEASE: Final = timedelta(minutes=5)
 MAX_ATTEMPTS: Final = 3
 
 
@@ -58,6 +61,7 @@ class Outcome:
     score: Score = field(default_factory=lambda: Score(None))
     usage: Usage = field(default_factory=Usage)
     seconds: float = 0.0
+    detail: Mapping[str, Json] = field(default_factory=dict)
 
 
 def run_next_case(team_id: UUID, evaluation_id: UUID) -> bool:
@@ -99,7 +103,8 @@ def claim_result(team_id: UUID, evaluation_id: UUID) -> EvaluationResult | None:
         row.attempt += 1
         row.save(update_fields=["status", "lease_until", "attempt"])
         loaded = EvaluationResult.objects.unscoped().select_related(
-            *("case", "evaluation__snapshot", "evaluation__other_snapshot", "evaluation__workflow"),
+            *("case", "evaluation__snapshot", "evaluation__other_snapshot"),
+            *("evaluation__workflow", "evaluation__data_set"),
         )
         return loaded.get(pk=row.pk)
 
@@ -121,32 +126,56 @@ def _run(row: EvaluationResult) -> Outcome:
 
 
 async def _run_and_score(row: EvaluationResult, prepared: "_Prepared") -> Outcome:
-    evaluation, case = row.evaluation, row.case
-    models = prepared.runner.models
-    turn = Turn(say=case.query or None, inputs=dict(case.inputs))
-    result = await prepared.runner.run(prepared.document, Case(name="case", turns=(turn,)))
-    if not result.turns:
-        return Outcome(score=Score(None, problem=result.problem), seconds=result.seconds)
-    facts = result.turns[0].facts
-    usage = _sum_usage(facts)
-    answer = read_answer(facts, evaluation.output)
+    evaluation, case = row.evaluation, read_case(row.spec or row.case.spec)
+    result = await prepared.runner.run(prepared.document, case)
+    # The steps of a large set would need much room; the editor shows those of its tests on the canvas.
+    detail = describe_result(result, with_steps=evaluation.data_set.workflow_id is not None)
+    usage = sum((_sum_usage(turn.facts) for turn in result.turns), Usage())
+    if not result.turns or result.problem:
+        score = Score(None, problem=result.problem)
+        return Outcome(score=score, usage=usage, seconds=result.seconds, detail=detail)
+    answer = read_answer(result.turns[-1].facts, evaluation.output)
+    score, judge_usage = await _score(row, case, result, answer, prepared.runner.models)
+    return Outcome(answer, score, usage + judge_usage, result.seconds, detail)
+
+
+async def _score(
+    row: EvaluationResult, case: Case, result: CaseResult, answer: Json, models: ModelPort
+) -> tuple[Score, Usage]:
+    """Return the lower of the score of the answer and that of the checks, and the tokens of the judge."""
+    evaluation, facts = row.evaluation, result.turns[-1].facts
+    is_judged = evaluation.scorer == Scorer.JUDGE
+    if case.expected is None and not is_judged:
+        return _explain_failure(score_checks(case, result), case, facts), Usage()
     if facts.status not in ("succeeded", "partial-succeeded"):
-        problem = facts.error or facts.status
-        return Outcome(answer, Score(0.0, problem=problem), usage, facts.seconds)
-    if evaluation.scorer != Scorer.JUDGE:
+        return Score(0.0, problem=facts.error or facts.status), Usage()
+    usage = Usage()
+    if is_judged:
+        score, usage = await _judge(row, case, answer, models)
+    else:
         score = SCORERS[evaluation.scorer](answer, case.expected)
-        return Outcome(answer, score, usage, facts.seconds)
-    score, judge_usage = await judge_answer(
+    return (take_lower(score, score_checks(case, result)) if case.has_checks else score), usage
+
+
+def _explain_failure(score: Score, case: Case, facts: Facts) -> Score:
+    """Return the score with the error of a run that was to succeed."""
+    return score if case.has_checks or not facts.error else replace(score, problem=facts.error)
+
+
+async def _judge(
+    row: EvaluationResult, case: Case, answer: Json, models: ModelPort
+) -> tuple[Score, Usage]:
+    judge, turn = row.evaluation.judge, case.turns[-1]
+    return await judge_answer(
         models,
-        provider=str(evaluation.judge.get("provider", "")),
-        model=str(evaluation.judge.get("model", "")),
-        criteria=str(evaluation.judge.get("criteria", "")),
-        question=case.query or case.inputs,
+        provider=str(judge.get("provider", "")),
+        model=str(judge.get("model", "")),
+        criteria=str(judge.get("criteria", "")),
+        question=turn.say or turn.inputs,
         expected=case.expected,
         answer=answer,
         key=str(row.pk),
     )
-    return Outcome(answer, score, usage + judge_usage, facts.seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,16 +248,21 @@ def _store(row: EvaluationResult, outcome: Outcome) -> None:
         ).update(
             status=CaseStatus.DONE,
             lease_until=None,
-            answer=json.loads(redactor.redact_json_text(dump(outcome.answer))),
+            answer=_mask(redactor, outcome.answer),
+            detail=_mask(redactor, dict(outcome.detail)),
             score=outcome.score.value,
-            reason=outcome.score.reason,
-            problem=outcome.score.problem[:2_000],
+            reason=redactor.redact_text(outcome.score.reason)[:2_000],
+            problem=redactor.redact_text(outcome.score.problem)[:2_000],
             seconds=outcome.seconds,
             prompt_tokens=outcome.usage.prompt_tokens,
             completion_tokens=outcome.usage.completion_tokens,
             cost=outcome.usage.cost,
             finished_at=timezone.now(),
         )
+
+
+def _mask(redactor: Redactor, value: Json) -> Json:
+    return json.loads(redactor.redact_json_text(dump(value)))  # type: ignore[no-any-return]
 
 
 def finish_if_done(team_id: UUID, evaluation_id: UUID) -> None:

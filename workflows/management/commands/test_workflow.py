@@ -20,7 +20,7 @@ from workflows.engine.language.dsl import load_document
 from workflows.engine.language.dsl.yaml_reading import read_yaml
 from workflows.engine.ports import ModelPort
 from workflows.engine.testing.cases import Case, CaseResult, read_cases
-from workflows.execution.debugging.test_cases import CaseRunner
+from workflows.execution.evaluation.case_runner import CaseRunner
 from workflows.execution.ports.adapters import Services
 from workflows.execution.ports.models import build_models
 from workflows.llm.offline import OfflineModels

@@ -1,6 +1,13 @@
-"""Data sets of test cases, and their evaluations: each case is run against one version of a workflow or two."""
+"""Sets of test cases, and their evaluations: each case is run against one version of a workflow or two.
+
+A set belongs to a team, or to one workflow: then it has the cases of the editor's tab *Tests*.
+"""
+
+from collections.abc import Mapping
+from typing import Any
 
 from django.db import models
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.tenancy import TenantModel
@@ -28,54 +35,105 @@ class CaseStatus(models.TextChoices):
     STOPPED = "stopped", _("Stopped")
 
 
+class Verdict(models.TextChoices):
+    """What a result means for people: a case that is done has passed or failed."""
+
+    QUEUED = "queued", _("Queued")
+    RUNNING = "running", _("Running")
+    PASSED = "passed", _("Passed")
+    FAILED = "failed", _("Failed")
+    STOPPED = "stopped", _("Stopped")
+
+
 class DataSet(Authored, TenantModel):
-    """A named list of cases of a team, which any workflow with matching inputs can be evaluated with."""
+    """A named list of cases of a team, or the tests of one workflow, which have no name of their own."""
 
-    workflow_lookup = None
+    workflow_lookup = "workflow_id"
 
-    name = models.CharField(_("name"), max_length=200)
+    name = models.CharField(_("name"), max_length=200, blank=True)
     description = models.TextField(_("description"), blank=True)
+    workflow = models.ForeignKey(
+        "workflows.Workflow",
+        null=True,
+        blank=True,
+        on_delete=models.CASCADE,
+        related_name="data_sets",
+        db_index=False,
+    )
 
     class Meta:
         verbose_name = _("data set")
         verbose_name_plural = _("data sets")
         ordering = ["name", "id"]
-        constraints = [models.UniqueConstraint(fields=["team", "name"], name="data_set_name_once")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["team", "name"],
+                condition=models.Q(workflow=None),
+                name="data_set_name_once",
+            ),
+            models.UniqueConstraint(fields=["workflow"], name="data_set_of_workflow_once"),
+        ]
 
     def __str__(self) -> str:
-        return self.name
+        return self.title
+
+    @property
+    def title(self) -> str:
+        """Return the name; that of a workflow's own set follows the name of the workflow."""
+        if self.workflow is None:
+            return self.name
+        return gettext("Tests of %(name)s") % {"name": self.workflow.name}
 
 
-class DataCase(TenantModel):
-    """A case: what a run is given, and what its answer should be.
+class DataCase(Authored, TenantModel):
+    """A test case. ``spec`` is ``engine.testing.cases.Case`` as JSON; its name is stored separately for lists.
 
     ``subject`` is the person of the run that the case was made from; it is deleted when the person is erased.
     """
 
-    workflow_lookup = None
+    workflow_lookup = "data_set__workflow_id"
 
     data_set = models.ForeignKey(
         DataSet, on_delete=models.CASCADE, related_name="cases", db_index=False
     )
     rank = models.PositiveIntegerField(_("position"))
-    query = models.TextField(_("message"), blank=True)
-    inputs = VerbatimJSONField(_("inputs"), default=dict, blank=True)
-    expected = VerbatimJSONField(_("expected answer"), null=True, blank=True)
+    name = models.CharField(_("name"), max_length=200)
+    spec = VerbatimJSONField(_("case"), default=dict)
     subject = models.CharField(_("subject"), max_length=255, blank=True)
-    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
 
     class Meta:
-        verbose_name = _("case of a data set")
-        verbose_name_plural = _("cases of data sets")
+        verbose_name = _("test case")
+        verbose_name_plural = _("test cases")
         ordering = ["data_set", "rank", "id"]
         indexes = [models.Index(fields=["data_set", "rank"], name="data_case_in_order")]
+        constraints = [
+            models.UniqueConstraint(fields=["data_set", "name"], name="data_case_name_once")
+        ]
 
     def __str__(self) -> str:
-        return self.query or str(self.inputs)
+        return self.name
+
+    @property
+    def last_turn(self) -> Mapping[str, Any]:  # Any: JSON
+        turns = self.spec.get("turns") or [{}]
+        return turns[-1]  # type: ignore[no-any-return]
+
+    @property
+    def query(self) -> str:
+        """Return the message of the last turn, whose answer is scored."""
+        return str(self.last_turn.get("say") or "")
+
+    @property
+    def inputs(self) -> dict[str, Any]:  # Any: JSON
+        return dict(self.last_turn.get("inputs") or {})
+
+    @property
+    def expected(self) -> Any:  # any JSON value
+        return self.spec.get("expected")
 
 
 class Evaluation(Authored, TenantModel):
-    """All cases of a data set, run against a version of a workflow, or against two.
+    """Cases of a set, run against a version of a workflow, or against two.
 
     ``summary`` has the numbers of each side; it stays when cases and their results are deleted.
     """
@@ -112,6 +170,7 @@ class Evaluation(Authored, TenantModel):
         choices=EvaluationStatus,
         default=EvaluationStatus.RUNNING,
     )
+    is_partial = models.BooleanField(_("part of the cases"), default=False)
     summary = models.JSONField(_("summary"), default=dict, blank=True)
     finished_at = models.DateTimeField(_("finished at"), null=True, blank=True)
 
@@ -145,7 +204,10 @@ class Evaluation(Authored, TenantModel):
 
 
 class EvaluationResult(TenantModel):
-    """A case against one version. ``side`` is 0 for the first version and 1 for the second."""
+    """A case against one version. ``side`` is 0 for the first version and 1 for the second.
+
+    ``spec`` is the case as it was run, and ``detail`` has the findings and steps of its turns, with secrets masked.
+    """
 
     workflow_lookup = "evaluation__workflow_id"
 
@@ -160,6 +222,8 @@ class EvaluationResult(TenantModel):
     # A result whose lease has ended is taken over: its worker has died.
     lease_until = models.DateTimeField(_("leased until"), null=True, blank=True)
     attempt = models.PositiveSmallIntegerField(_("attempt"), default=0)
+    spec = VerbatimJSONField(_("test case snapshot"), default=dict)
+    detail = VerbatimJSONField(_("result details"), default=dict)
     answer = VerbatimJSONField(_("answer"), null=True, blank=True)
     score = models.FloatField(_("score"), null=True, blank=True)  # 0 to 1
     reason = models.TextField(_("reason"), blank=True)  # of the judge, or of a score below 1
@@ -185,3 +249,21 @@ class EvaluationResult(TenantModel):
 
     def __str__(self) -> str:
         return f"{self.evaluation_id} {self.case_id} {self.side}"
+
+    @property
+    def verdict(self) -> Verdict:
+        if self.status == CaseStatus.DONE:
+            return Verdict.PASSED if self.has_passed else Verdict.FAILED
+        return Verdict(self.status)
+
+    @property
+    def has_passed(self) -> bool:
+        return self.status == CaseStatus.DONE and self.score == 1
+
+    @property
+    def is_open(self) -> bool:
+        return self.status in (CaseStatus.QUEUED, CaseStatus.RUNNING)
+
+    @property
+    def elapsed(self) -> float | None:
+        return self.seconds if self.status == CaseStatus.DONE else None

@@ -28,6 +28,7 @@ from workflows.models import (
 )
 from workflows.models.reports.data_sets import CaseStatus, EvaluationStatus, Scorer
 from workflows.services import audit_lines
+from workflows.services.data_sets.data_sets import check_change
 from workflows.services.editor.snapshots import take_snapshot
 from workflows.services.runs.runs import check_startable
 from workflows.tasks import wake_workers_for_evaluation
@@ -54,17 +55,41 @@ def start_evaluation(
     principal: Principal, data_set: DataSet, workflow: Workflow, request: EvaluationRequest
 ) -> Evaluation:
     """Queue all cases of a data set against one version of a workflow or two."""
-    permissions.check_arrange(principal, data_set.team_id)
+    check_change(principal, data_set)
     permissions.check_view(principal, workflow)
     check_startable(principal, workflow)
     if workflow.team_id != data_set.team_id:
         raise InvalidValue(_("The workflow belongs to another team."), field="workflow")
-    _check_request(request)
-    judge = _choose_judge(data_set.team_id, request) if request.scorer == Scorer.JUDGE else {}
     with tenant([data_set.team_id]):
         cases = list(DataCase.objects.unscoped().filter(data_set=data_set).order_by("rank", "id"))
         if not cases:
             raise InvalidValue(_("The dataset has no cases."), field="data_set")
+        results = queue_evaluation(principal, data_set, workflow, request, cases)
+        evaluation = results[0].evaluation
+        audit_lines.record(
+            principal,
+            data_set,
+            "data_set.evaluated",
+            evaluation=str(evaluation.pk),
+            count=len(results),
+        )
+    return evaluation
+
+
+def queue_evaluation(
+    principal: Principal,
+    data_set: DataSet,
+    workflow: Workflow,
+    request: EvaluationRequest,
+    cases: Sequence[DataCase],
+) -> list[EvaluationResult]:
+    """Create an evaluation of these cases, and return their unfinished results. The caller has checked permissions.
+
+    Raises InvalidValue for a request that can't be met.
+    """
+    _check_request(request)
+    judge = _choose_judge(data_set.team_id, request) if request.scorer == Scorer.JUDGE else {}
+    with tenant([data_set.team_id]):
         first, *rest = [_take(workflow, version) for version in request.versions]
         other = rest[0] if rest else ("", None)
         evaluation = Evaluation.objects.create(
@@ -79,30 +104,30 @@ def start_evaluation(
             output=request.output.strip()[:255],
             judge=judge,
             offline=request.offline,
+            is_partial=len(cases) < DataCase.objects.unscoped().filter(data_set=data_set).count(),
             created_by_id=principal.user_id,
             api_key_id=get_key_id(principal),
         )
         results = EvaluationResult.objects.bulk_create(
-            EvaluationResult(team_id=data_set.team_id, evaluation=evaluation, case=case, side=side)
+            EvaluationResult(
+                team_id=data_set.team_id,
+                evaluation=evaluation,
+                case=case,
+                spec=case.spec,
+                side=side,
+            )
             for case in cases
             for side in range(len(request.versions))
         )
         evaluation.summary = summarize(results)
         evaluation.save(update_fields=["summary"])
-        audit_lines.record(
-            principal,
-            data_set,
-            "data_set.evaluated",
-            evaluation=str(evaluation.pk),
-            count=len(results),
-        )
         transaction.on_commit(lambda: wake_workers_for_evaluation(data_set.team_id, evaluation.pk))
-    return evaluation
+    return results
 
 
 def stop_evaluation(principal: Principal, evaluation: Evaluation) -> Evaluation:
     """Stop an evaluation: cases that run now end, the others don't begin. A finished one stays as it is."""
-    permissions.check_arrange(principal, evaluation.team_id)
+    check_change(principal, evaluation.data_set)
     with tenant([evaluation.team_id]):
         locked = Evaluation.objects.unscoped().select_for_update().get(pk=evaluation.pk)
         if not locked.is_running:

@@ -1,7 +1,8 @@
 """Reads cases from CSV and JSON Lines, and writes them.
 
-CSV: the columns ``query`` and ``expected``; every other column is an input. JSON Lines: an object with ``query``,
-``inputs`` and ``expected`` a line; an object without ``inputs`` may have the inputs beside the other two.
+CSV: the columns ``query`` and ``expected``; every other column is an input. JSON Lines: an object a line, which is a
+whole case if it has ``turns``, ``say`` or ``memories``, or else has ``query``, ``inputs`` and ``expected``; without
+``inputs`` it may have the inputs beside the other two.
 """
 
 import csv
@@ -12,15 +13,18 @@ from typing import Final, Literal
 
 from django.utils.translation import gettext as _
 
+from workflows.engine.errors import DocumentInvalid
 from workflows.engine.language.document import Json
+from workflows.engine.testing.cases import Case, build_simple_case, read_case
 from workflows.errors import InvalidValue
 from workflows.models import DataCase
-from workflows.services.data_sets.data_sets import MAX_CASES, CaseValues
+from workflows.services.data_sets.cases import MAX_CASES, dump_case, make_case
 
 
 Format = Literal["csv", "jsonl"]
 MAX_BYTES: Final = 5_000_000
 _OWN: Final = ("query", "expected")
+_PARTS_OF_CASES: Final = frozenset({"turns", "say", "memories"})  # that no simple case has
 
 
 def detect_format(name: str, text: str) -> Format:
@@ -32,17 +36,19 @@ def detect_format(name: str, text: str) -> Format:
     return "jsonl" if text.lstrip()[:1] in ("{", "[") else "csv"
 
 
-def read_cases(text: str, kind: Format) -> list[CaseValues]:
+def read_cases(text: str, kind: Format) -> list[Case]:
     """Return the cases of a file. Raises InvalidValue with the number of the first invalid row."""
     text = text.removeprefix("\ufeff").replace("\x00", "")
     rows = _read_csv(text) if kind == "csv" else _read_jsonl(text)
-    cases: list[CaseValues] = []
+    cases: list[Case] = []
     for number, row in rows:
         if len(cases) == MAX_CASES:
             raise InvalidValue(_("A dataset can have at most 1000 cases."), field="file")
         try:
-            cases.append(_read_case(row).clean())
-        except InvalidValue as invalid:
+            case = _read_case(row)
+            dump_case(case)  # checks the size
+            cases.append(case)
+        except (InvalidValue, DocumentInvalid) as invalid:
             message = _("Row %(n)s: %(problem)s") % {"n": number, "problem": invalid}
             raise InvalidValue(message, field="file") from None
     if not cases:
@@ -89,17 +95,34 @@ def _check_object(row: Json, number: int) -> Mapping[str, Json]:
     raise InvalidValue(_("Row %(n)s: a case must be an object.") % {"n": number}, field="file")
 
 
-def _read_case(row: Mapping[str, Json]) -> CaseValues:
+def _read_case(row: Mapping[str, Json]) -> Case:
+    if row.keys() & _PARTS_OF_CASES:
+        return read_case({"name": _name_case(row), **row})
     inputs = row.get("inputs")
     if not isinstance(inputs, dict):
         inputs = {name: value for name, value in row.items() if name not in (*_OWN, "inputs")}
         inputs = {name: value for name, value in inputs.items() if value not in ("", None)}
     expected = row.get("expected")
-    return CaseValues(str(row.get("query") or ""), inputs, None if expected == "" else expected)
+    return make_case(str(row.get("query") or ""), inputs, None if expected == "" else expected)
+
+
+def _name_case(row: Mapping[str, Json]) -> str:
+    """Return a name for a case without one: what is said last in it, or its inputs."""
+    turns = row.get("turns")
+    turn = turns[-1] if isinstance(turns, list) and turns else row
+    turn = turn if isinstance(turn, Mapping) else {}
+    inputs = turn.get("inputs")
+    say = str(turn.get("say") or "")
+    return build_simple_case(say, inputs if isinstance(inputs, Mapping) else {}).name
 
 
 def write_jsonl(cases: Iterable[DataCase]) -> str:
-    rows = (
-        {"query": case.query, "inputs": case.inputs, "expected": case.expected} for case in cases
-    )
-    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    """Return the cases as JSON Lines, those of one message or of inputs in the short form."""
+    return "".join(json.dumps(_write_case(case), ensure_ascii=False) + "\n" for case in cases)
+
+
+def _write_case(row: DataCase) -> Json:
+    case = read_case(row.spec)
+    if case == build_simple_case(row.query, row.inputs, case.expected):
+        return {"query": row.query, "inputs": row.inputs, "expected": row.expected}
+    return row.spec

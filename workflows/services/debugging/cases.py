@@ -1,31 +1,34 @@
-"""Test cases: save them, create one from a run, and run them."""
+"""The tests of a workflow: save them, create one from a run, and run them against the draft.
+
+They are the cases of a data set that belongs to the workflow; a run of them is an evaluation of the draft.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from uuid import UUID
 
-from django.db import transaction
-from django.db.models import Max
+from django.db.models import F, Window
+from django.db.models.functions import RowNumber
 from django.utils.translation import gettext as _
 
 from accounts.access import Principal
 from accounts.personas import strip_player
-from accounts.principals import KeyPrincipal
 from accounts.tenancy import tenant
 from workflows import permissions
 from workflows.engine.language.document import Json
 from workflows.engine.testing.cases import PERSON, Case, Check, Seed, Turn, read_case
-from workflows.errors import InvalidValue, NameTaken
-from workflows.models import Run, RunEvent, TestCase, TestResult, Workflow
+from workflows.models import DataCase, Evaluation, EvaluationResult, Run, RunEvent, Workflow
 from workflows.models.documents import from_json
 from workflows.services import audit_lines
+from workflows.services.data_sets import cases as data_cases
+from workflows.services.data_sets.data_sets import load_tests
+from workflows.services.data_sets.evaluations import EvaluationRequest, queue_evaluation
 from workflows.services.editor.snapshots import take_snapshot
 from workflows.services.runs.document_checks import check_document
-from workflows.tasks import wake_worker_for_case
 
 
-MAX_CASES = 200
 MAX_RESULTS = 20  # of one case; a new result replaces the oldest one
+
+dump_case = data_cases.dump_case
 
 
 def save_case(
@@ -33,37 +36,11 @@ def save_case(
     *,
     workflow: Workflow,
     spec: Mapping[str, Json],
-    case: TestCase | None = None,
-) -> TestCase:
+    case: DataCase | None = None,
+) -> DataCase:
     """Create a case, or change the given one. Raises DocumentInvalid with the fields, or NameTaken."""
     permissions.check_edit(principal, workflow)
-    parsed = read_case(spec)
-    with tenant([workflow.team_id]):
-        siblings = TestCase.objects.unscoped().filter(workflow=workflow)
-        if case is None:
-            if siblings.count() >= MAX_CASES:
-                raise InvalidValue(_("A workflow can have at most 200 test cases."))
-            highest = siblings.aggregate(highest=Max("rank"))["highest"] or 0
-            case = TestCase(
-                team_id=workflow.team_id,
-                workflow=workflow,
-                rank=highest + 1,
-                created_by_id=principal.user_id,
-            )
-        if siblings.filter(name=parsed.name).exclude(pk=case.pk).exists():
-            raise NameTaken(field="name")
-        case.name, case.spec = parsed.name, dump_case(parsed)
-        case.save()
-        audit_lines.record(principal, case, "case.saved", workflow=str(workflow.pk))
-    return case
-
-
-def delete_case(principal: Principal, *, workflow: Workflow, case: TestCase) -> None:
-    permissions.check_edit(principal, workflow)
-    with tenant([workflow.team_id]):
-        case_id = str(case.pk)
-        case.delete()
-        audit_lines.record(principal, workflow, "case.deleted", case=case_id)
+    return data_cases.save_case(principal, load_tests(workflow), read_case(dict(spec)), case)
 
 
 def build_case_from_run(run: Run) -> Case:
@@ -104,62 +81,47 @@ def _build_memory_seeds(run: Run, person: str) -> tuple[Seed, ...]:
 
 
 def run_cases(
-    principal: Principal, *, workflow: Workflow, cases: Iterable[TestCase], offline: bool = False
-) -> list[TestResult]:
+    principal: Principal, *, workflow: Workflow, cases: Iterable[DataCase], offline: bool = False
+) -> list[EvaluationResult]:
     """Queue the cases to run against the current draft, and return their unfinished results.
 
     Raises DocumentInvalid if the draft can't run.
     """
     permissions.check_edit(principal, workflow)
     permissions.check_run(principal, workflow)
-    snapshot = take_snapshot(workflow)
-    key = principal.key if isinstance(principal, KeyPrincipal) else None
+    selected, snapshot = list(cases), take_snapshot(workflow)
     with tenant([workflow.team_id]):
         check_document(workflow, snapshot, from_json(snapshot.document))
-        results = TestResult.objects.bulk_create(
-            TestResult(
-                team_id=workflow.team_id,
-                case=case,
-                snapshot=snapshot,
-                spec=case.spec,
-                offline=offline,
-                started_by_id=principal.user_id,
-                api_key=key,
-            )
-            for case in cases
-        )
-        for result in results:
-            _delete_old_results(result.case_id)
+        if not selected:
+            return []
+        request = EvaluationRequest(offline=offline)
+        results = queue_evaluation(principal, load_tests(workflow), workflow, request, selected)
+        _delete_old_results([case.pk for case in selected])
         audit_lines.record(principal, workflow, "case.run", count=len(results))
-        for result in results:
-            transaction.on_commit(partial(wake_worker_for_case, workflow.team_id, result.pk))
     return results
 
 
-def find_newest_results(cases: Sequence[TestCase]) -> dict[UUID, TestResult]:
+def find_newest_results(cases: Sequence[DataCase]) -> dict[UUID, EvaluationResult]:
     """Return the last result of each case. The caller has found the cases' workflow and may therefore see them."""
     if not cases:
         return {}
     with tenant([cases[0].team_id]):
         results = (
-            TestResult.objects.unscoped()
+            EvaluationResult.objects.unscoped()
+            .select_related("evaluation")
             .filter(case__in=cases)
-            .order_by("case_id", "-queued_at", "-id")
+            .order_by("case_id", "-id")
             .distinct("case_id")
         )
         return {result.case_id: result for result in results}
 
 
-def dump_case(case: Case) -> dict[str, Json]:
-    """Return the case without default values, because people read it."""
-    return case.model_dump(mode="json", exclude_defaults=True)
-
-
-def _delete_old_results(case_id: UUID) -> None:
-    old_ids = (
-        TestResult.objects.unscoped()
-        .filter(case_id=case_id)
-        .order_by("-queued_at", "-id")
-        .values_list("pk", flat=True)[MAX_RESULTS:]
-    )
-    TestResult.objects.unscoped().filter(pk__in=list(old_ids)).delete()
+def _delete_old_results(case_ids: Sequence[UUID]) -> None:
+    """Delete all but the newest results of each case, and the evaluations that have none left."""
+    number = Window(RowNumber(), partition_by=[F("case")], order_by=[F("id").desc()])
+    rows = EvaluationResult.objects.unscoped().filter(case__in=case_ids).annotate(number=number)
+    old_ids = list(rows.filter(number__gt=MAX_RESULTS).values_list("pk", flat=True))
+    EvaluationResult.objects.unscoped().filter(pk__in=old_ids).delete()
+    data_sets = DataCase.objects.unscoped().filter(pk__in=case_ids).values("data_set")
+    empty = Evaluation.objects.unscoped().filter(data_set__in=data_sets, results=None)
+    empty.filter(finished_at__isnull=False).delete()

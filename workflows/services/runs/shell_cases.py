@@ -8,8 +8,8 @@ from accounts.models import Team
 from accounts.tenancy import tenant
 from workflows.engine.language.document import Document
 from workflows.engine.testing.cases import Case, read_case
-from workflows.execution.debugging.test_cases import load_workflows
-from workflows.models import TestCase, Workflow
+from workflows.execution.evaluation.case_runner import load_workflows
+from workflows.models import DataCase, Workflow
 from workflows.services.editor import draft_rows
 from workflows.services.tools.callable_workflows import find_published_document
 
@@ -32,7 +32,9 @@ def load_stored_cases(workflow_id: UUID) -> StoredCases | None:
         return None
     with tenant([team_id]):
         workflow = Workflow.objects.unscoped().get(pk=workflow_id)
-        rows = TestCase.objects.unscoped().filter(workflow=workflow)
+        rows = (
+            DataCase.objects.unscoped().filter(data_set__workflow=workflow).order_by("rank", "id")
+        )
         document = draft_rows.read_rows(workflow)
         return StoredCases(
             team_id,

@@ -19,7 +19,7 @@ from accounts.views.pagination import paginate_by_offset
 from workflows import permissions, selectors
 from workflows.engine.errors import DocumentInvalid
 from workflows.engine.language.document import Dialect
-from workflows.errors import NothingToPublish, PublishingUnconfirmed
+from workflows.errors import CasesNotPassed, NothingToPublish, PublishingUnconfirmed
 from workflows.forms import PublishForm, RenameForm
 from workflows.models import Workflow
 from workflows.services import publishing
@@ -101,7 +101,7 @@ def publish(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
             must_be_finished=True,
             accepts_failing_nodes="confirmed" in request.POST,
         )
-    except (DocumentInvalid, NothingToPublish, PublishingUnconfirmed) as error:
+    except (DocumentInvalid, NothingToPublish, PublishingUnconfirmed, CasesNotPassed) as error:
         has_problems = isinstance(error, DocumentInvalid)  # the page lists each at its node
         reason = _("Not published: the draft has errors.") if has_problems else str(error)
         if is_htmx(request):

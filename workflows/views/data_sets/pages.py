@@ -1,7 +1,7 @@
-"""The pages of data sets: the list, one data set with its cases, and its imports."""
+"""The pages of data sets: the list, and one data set with its cases and evaluations."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 from uuid import UUID
 
@@ -11,20 +11,18 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.principals import Principal, get_current_team_id, get_principal
 from accounts.views.pagination import paginate_by_offset
 from workflows import permissions, selectors
-from workflows.engine.language.document import Json
 from workflows.engine.testing.scoring import to_text
 from workflows.errors import InvalidValue, NameTaken
 from workflows.models import DataCase, DataSet, Version, Workflow
 from workflows.models.reports.data_sets import Scorer
 from workflows.services.data_sets import data_sets, evaluations, files
 from workflows.views.data_sets.scores import build_score_charts
-from workflows.views.request_context import find_run, parse_id, read_text
+from workflows.views.request_context import find_workflow, read_text
 
 
 MAX_EVALUATIONS: Final = 50
@@ -75,26 +73,46 @@ def render_detail(
         request, selectors.list_data_cases(principal, data_set), PAGE_SIZE
     )
     team_id = data_set.team_id
-    rows_by_name = selectors.list_workflows(principal, team_id=team_id).order_by("name", "id")
-    workflows = list(rows_by_name[:500])
+    workflows = _list_workflows(principal, data_set)
     values = request.POST if request.method == "POST" else request.GET
     rows = list(selectors.list_evaluations(principal, data_set)[:MAX_EVALUATIONS])
     context = {
         "data_set": data_set,
         "cases": [build_case_row(case) for case in cases],
         "page": page,
-        "can_edit": permissions.may_arrange(principal, team_id),
+        "can_edit": permissions.may_edit(principal, data_set.workflow or team_id),
         "workflows": workflows,
         "versions": _list_versions(principal, workflows, read_text(values, "workflow")),
         "scorers": Scorer.choices,
         "judges": evaluations.list_judges(team_id),
         "evaluations": [build_evaluation_row(row) for row in rows],
-        "charts": build_score_charts(rows),
+        "charts": build_score_charts(rows, lambda row: row.workflow.name),
         "values": values,
         **more,
     }
     status = 422 if more.get("error") or more.get("start_error") else 200
     return render(request, "data_sets/detail.html", context, status=status)
+
+
+def _list_workflows(principal: Principal, data_set: DataSet) -> list[Workflow]:
+    """Return the workflows to evaluate: of a workflow's own tests, that one comes first."""
+    rows = selectors.list_workflows(principal, team_id=data_set.team_id).order_by("name", "id")
+    workflows = list(rows[:500])
+    return sorted(workflows, key=lambda workflow: workflow.pk != data_set.workflow_id)
+
+
+@login_required
+@require_safe
+def scores(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
+    """Show the scores of a workflow over time, with every data set."""
+    principal, workflow = find_workflow(request, workflow_id)
+    rows = list(selectors.list_evaluations_of_workflow(principal, workflow)[:MAX_EVALUATIONS])
+    context = {
+        "workflow": workflow,
+        "evaluations": [build_evaluation_row(row) for row in rows],
+        "charts": build_score_charts(rows, lambda row: row.data_set.title),
+    }
+    return render(request, "data_sets/scores.html", context)
 
 
 def _list_versions(
@@ -122,10 +140,16 @@ def _describe_version(workflow: Workflow, version: Version) -> str:
 
 
 def build_case_row(case: DataCase) -> dict[str, Any]:  # Any: what the template shows
+    turns = case.spec.get("turns", ())
+    inputs = json.dumps(case.inputs, ensure_ascii=False) if case.inputs else ""
     return {
         "case": case,
-        "inputs": json.dumps(case.inputs, ensure_ascii=False) if case.inputs else "",
+        "inputs": inputs,
         "expected": "" if case.expected is None else to_text(case.expected),
+        "is_named": case.name not in (case.query.strip(), inputs),
+        "turn_count": len(turns),
+        "memory_count": len(case.spec.get("memories", ())),
+        "check_count": sum(len(turn.get("checks", ())) for turn in turns),
     }
 
 
@@ -172,38 +196,12 @@ def change(request: HttpRequest, data_set_id: UUID) -> HttpResponse:
 def delete(request: HttpRequest, data_set_id: UUID) -> HttpResponse:
     principal = get_principal(request)
     data_set = selectors.find_data_set(principal, data_set_id, "edit")
-    data_sets.delete_data_set(principal, data_set)
+    try:
+        data_sets.delete_data_set(principal, data_set)
+    except InvalidValue as refused:
+        return render_detail(request, principal, data_set, error=str(refused))
     messages.success(request, _("Dataset deleted: %(name)s") % {"name": data_set.name})
     return redirect("workflows:data_sets")
-
-
-@login_required
-@require_POST
-def add_case(request: HttpRequest, data_set_id: UUID) -> HttpResponse:
-    principal = get_principal(request)
-    data_set = selectors.find_data_set(principal, data_set_id, "edit")
-    try:
-        data_sets.add_cases(principal, data_set, [read_case_form(request.POST)])
-    except InvalidValue as invalid:
-        return render_detail(request, principal, data_set, error=str(invalid))
-    return redirect("workflows:data_set", data_set.pk)
-
-
-@login_required
-@require_POST
-def import_cases(request: HttpRequest, data_set_id: UUID) -> HttpResponse:
-    """Add the cases of a file or of a pasted text."""
-    principal = get_principal(request)
-    data_set = selectors.find_data_set(principal, data_set_id, "edit")
-    try:
-        name, text = _read_file(request)
-        cases = files.read_cases(text, files.detect_format(name, text))
-        added = data_sets.add_cases(principal, data_set, cases)
-    except InvalidValue as invalid:
-        return render_detail(request, principal, data_set, error=str(invalid))
-    text = ngettext("%(n)s case added", "%(n)s cases added", len(added)) % {"n": len(added)}
-    messages.success(request, text)
-    return redirect("workflows:data_set", data_set.pk)
 
 
 @login_required
@@ -217,86 +215,3 @@ def export_cases(request: HttpRequest, data_set_id: UUID) -> HttpResponse:
         content_type="application/jsonl; charset=utf-8",
         headers={"Content-Disposition": f'attachment; filename="data-set-{data_set.pk}.jsonl"'},
     )
-
-
-@login_required
-@require_http_methods(["GET", "POST"])
-def case(request: HttpRequest, data_set_id: UUID, case_id: UUID) -> HttpResponse:
-    """Show the form of a case, and store it."""
-    principal = get_principal(request)
-    row = selectors.find_data_case(principal, data_set_id, case_id)
-    context = {"data_set": row.data_set, "error": "", **build_case_row(row)}
-    if request.method == "POST":
-        try:
-            data_sets.change_case(principal, row, read_case_form(request.POST))
-        except InvalidValue as invalid:
-            context |= {
-                "error": str(invalid),
-                "inputs": request.POST.get("inputs", ""),
-                "expected": request.POST.get("expected", ""),
-            }
-        else:
-            return redirect("workflows:data_set", data_set_id)
-    return render(request, "data_sets/case.html", context, status=422 if context["error"] else 200)
-
-
-@login_required
-@require_POST
-def delete_case(request: HttpRequest, data_set_id: UUID, case_id: UUID) -> HttpResponse:
-    principal = get_principal(request)
-    data_sets.delete_case(principal, selectors.find_data_case(principal, data_set_id, case_id))
-    return redirect("workflows:data_set", data_set_id)
-
-
-@login_required
-@require_POST
-def add_run(request: HttpRequest, run_id: UUID) -> HttpResponse:
-    """Add a run to the chosen data set."""
-    principal, run = find_run(request, run_id)
-    data_set_id = parse_id(read_text(request.POST, "data_set"))
-    data_set = selectors.find_data_set(principal, data_set_id, "edit")
-    try:
-        data_sets.add_run(principal, data_set, run)
-    except InvalidValue as invalid:
-        messages.error(request, str(invalid))
-        return redirect("workflows:run", run.pk)
-    messages.success(request, _("Added to the dataset %(name)s") % {"name": data_set.name})
-    return redirect("workflows:run", run.pk)
-
-
-def read_case_form(data: Mapping[str, str]) -> data_sets.CaseValues:
-    """Read a case: the inputs are a JSON object; the expected answer is JSON if it looks like it, else a text."""
-    inputs: Json = {}
-    if text := read_text(data, "inputs"):
-        try:
-            inputs = json.loads(text)
-        except ValueError:
-            raise InvalidValue(_("Inputs: this is not valid JSON."), field="inputs") from None
-        if not isinstance(inputs, dict):
-            raise InvalidValue(_("Inputs must be a JSON object."), field="inputs")
-    return data_sets.CaseValues(
-        read_text(data, "query"), inputs, read_expected(read_text(data, "expected"))
-    )
-
-
-def read_expected(text: str) -> Json:
-    """Return an object or a list as JSON, and everything else as text; None without a text."""
-    if text[:1] in ("{", "["):
-        try:
-            return json.loads(text)
-        except ValueError:
-            return text
-    return text or None
-
-
-def _read_file(request: HttpRequest) -> tuple[str, str]:
-    """Return name and text of the file, or the pasted text without a name."""
-    upload = request.FILES.get("file")
-    if upload is None:
-        return "", request.POST.get("text", "")
-    if (upload.size or 0) > files.MAX_BYTES:
-        raise InvalidValue(_("The file is larger than 5 MB."), field="file")
-    try:
-        return upload.name or "", upload.read().decode()
-    except UnicodeDecodeError:
-        raise InvalidValue(_("The file is not UTF-8 text."), field="file") from None

@@ -1,6 +1,6 @@
-"""The scores of each workflow over time, as lines in SVG."""
+"""Scores over time as lines in SVG: of each workflow with a data set, or with each data set of a workflow."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from django.utils.formats import date_format
@@ -28,7 +28,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class ScoreChart:
-    """The scores of one workflow with a data set, oldest first."""
+    """The scores of one workflow with one data set, oldest first."""
 
     name: str
     newest: str
@@ -39,16 +39,22 @@ class ScoreChart:
     last_day: str
 
 
-def build_score_charts(evaluations: Sequence[Evaluation]) -> list[ScoreChart]:
-    """Return a chart for each workflow with a finished evaluation. Of two versions compared, both are points."""
-    by_workflow: dict[str, list[tuple[Evaluation, str, float]]] = {}
+def build_score_charts(
+    evaluations: Sequence[Evaluation], name: Callable[[Evaluation], str]
+) -> list[ScoreChart]:
+    """Return a chart for each name that a finished evaluation has. Of two versions compared, both are points.
+
+    An evaluation of a part of the cases is no point, because its score is that of other cases.
+    """
+    by_name: dict[str, list[tuple[Evaluation, str, float]]] = {}
     for evaluation in reversed(evaluations):
         labels = {"0": evaluation.label, "1": evaluation.other_label}
         for side, numbers in sorted(evaluation.summary.items()):
-            if numbers.get("score") is not None and not evaluation.is_running:
+            is_point = not evaluation.is_running and not evaluation.is_partial
+            if numbers.get("score") is not None and is_point:
                 row = (evaluation, labels.get(side, ""), float(numbers["score"]))
-                by_workflow.setdefault(evaluation.workflow.name, []).append(row)
-    return [_build_chart(name, rows) for name, rows in by_workflow.items()]
+                by_name.setdefault(name(evaluation), []).append(row)
+    return [_build_chart(title, rows) for title, rows in by_name.items()]
 
 
 def _build_chart(name: str, rows: Sequence[tuple[Evaluation, str, float]]) -> ScoreChart:

@@ -258,7 +258,7 @@ def build_run_context(principal: Principal, run: Run) -> dict[str, Any]:
         "shortfalls": list_shortfalls(run, rows),
         "data_sets": []
         if is_live or not permissions.may_arrange(principal, run.team_id)
-        else selectors.list_data_sets(principal, run.team_id)[:200],
+        else selectors.list_data_sets(principal, run.team_id).filter(workflow=None)[:200],
         "can_run": permissions.may_run(principal, run.workflow),
         "can_continue": parked.may_continue(principal, run),
         "parked_steps": _list_parked_steps(run, document),

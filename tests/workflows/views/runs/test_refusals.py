@@ -10,7 +10,7 @@ from tests.factories.workflows import document, make_workflow, within
 from tests.support.cast import KeyClient, Person
 from tests.workflows.views.conftest import HTMX, text_of
 from workflows.engine.errors import DocumentInvalid
-from workflows.models import Run, TestResult, Workflow
+from workflows.models import EvaluationResult, Run, Workflow
 from workflows.services.debugging.cases import save_case
 from workflows.services.runs.runs import start_run
 
@@ -110,7 +110,7 @@ def test_cases_are_not_run(alice: Person, broken: Workflow):
     assert answer.status_code == 422
     assert 'data-jump="memory_store_etnx"' in text_of(answer)
     with within(alice):
-        assert TestResult.objects.visible_to(alice.principal).count() == 0
+        assert EvaluationResult.objects.visible_to(alice.principal).count() == 0
 
 
 @pytest.fixture

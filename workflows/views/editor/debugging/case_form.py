@@ -16,9 +16,14 @@ from workflows.engine.language.comparisons import OPERATORS
 from workflows.engine.language.document import Json
 from workflows.engine.language.dsl.yaml_reading import read_yaml
 from workflows.engine.testing.cases import PERSON
+from workflows.views.runs.memory.recalled import SCOPE_LABELS
 
 
 MAX_ROWS = 50
+# The parts of a turn that have no fields, and go through the form as they are.
+REST_OF_TURN = ("answers", "group")
+# Where a memory before the first turn may be; that of a run begins empty.
+SCOPES = ("user", "global", "workflow", "conversation")
 
 # The subjects of a check, the most common first; a path inside can follow.
 SUBJECTS = (
@@ -47,7 +52,7 @@ class CheckRow:
 
 @dataclass
 class TurnRow:
-    """The fields of a turn with its checks; ``name`` is the prefix of their names."""
+    """The fields of a turn with its checks; ``name`` is the prefix of their names, and ``rest`` JSON without fields."""
 
     name: str
     say: str = ""
@@ -55,25 +60,60 @@ class TurnRow:
     person: str = ""
     conversation: str = ""
     checks: list[CheckRow] = field(default_factory=list)
+    rest: str = ""
+
+
+@dataclass
+class MemoryRow:
+    """The fields of a memory that exists before the first turn; ``name`` is the prefix of their names."""
+
+    name: str
+    text: str = ""
+    scope: str = "user"
+    person: str = ""
+    key: str = ""
 
 
 @dataclass
 class CaseForm:
-    """The form of a test case; ``more`` is YAML with the seed memories, pins and variables, which have no fields."""
+    """The form of a test case; ``more`` is YAML with pins, variables and the memories that are no plain texts."""
 
     name: str = ""
     turns: list[TurnRow] = field(default_factory=list)
+    memories: list[MemoryRow] = field(default_factory=list)
+    expected: str = ""
     more: str = ""
     is_unfinished: bool = False
 
     operators = tuple(OPERATORS)
+    scopes = tuple((scope, SCOPE_LABELS[scope]) for scope in SCOPES)
 
     def build_spec(self) -> dict[str, Json]:
         """Return the case as JSON for the engine to check; raise ValueError for text that is not JSON or YAML."""
         more = read_yaml(self.more) if self.more.strip() else {}
         if not isinstance(more, dict):
             raise ValueError(_("Memories, pins and variables must be a YAML mapping."))
-        return {**more, "name": self.name, "turns": [_serialize_turn(turn) for turn in self.turns]}
+        memories = [_serialize_memory(row, i) for i, row in enumerate(self.memories) if row.text]
+        others = more.get("memories", [])
+        if memories and not isinstance(others, list):
+            raise ValueError(_("Memories must be a YAML list."))
+        spec = {**more, "name": self.name, "turns": [_serialize_turn(turn) for turn in self.turns]}
+        if memories:
+            spec["memories"] = [*memories, *others]
+        if (expected := read_expected(self.expected)) is not None:
+            spec["expected"] = expected
+        return spec
+
+
+def read_expected(text: str) -> Json:
+    """Return an object or a list as JSON, and everything else as text; None without a text."""
+    text = text.strip()
+    if text[:1] in ("{", "["):
+        try:
+            return json.loads(text)
+        except ValueError:
+            return text
+    return text or None
 
 
 def build_form(spec: Mapping[str, Any]) -> CaseForm:
@@ -94,25 +134,67 @@ def build_form(spec: Mapping[str, Any]) -> CaseForm:
                 )
                 for j, check in enumerate(turn.get("checks", ()))
             ],
+            rest=json.dumps({key: turn[key] for key in REST_OF_TURN if turn.get(key)}),
         )
         for i, turn in enumerate(spec.get("turns", ()))
     ]  # fmt: skip
-    other_parts = {key: spec[key] for key in ("memories", "pins", "variables") if spec.get(key)}
+    plain = [memory for memory in spec.get("memories", ()) if _is_plain(memory)]
+    memories = [
+        MemoryRow(
+            f"memory-{i}",
+            memory["value"],
+            memory.get("scope", "user"),
+            memory.get("person", ""),
+            memory["key"],
+        )
+        for i, memory in enumerate(plain)
+    ]
+    other_parts = {key: spec[key] for key in ("pins", "variables") if spec.get(key)}
+    if others := [memory for memory in spec.get("memories", ()) if not _is_plain(memory)]:
+        other_parts = {"memories": others, **other_parts}
     more = yaml.safe_dump(other_parts, allow_unicode=True, sort_keys=False) if other_parts else ""
-    return _add_empty_checks(CaseForm(spec.get("name", ""), turns, more))
+    expected = _format_value(spec.get("expected"))
+    return _add_empty_checks(CaseForm(spec.get("name", ""), turns, memories, expected, more))
+
+
+def _is_plain(memory: Mapping[str, Any]) -> bool:
+    """Return whether a memory has no more than the form has fields for."""
+    is_text = isinstance(memory.get("value"), str) and memory.get("key")
+    return bool(is_text) and memory.keys() <= {"value", "scope", "person", "key"}
 
 
 def read_form(data: Mapping[str, str]) -> CaseForm:
-    """Read the submitted form; with ``add`` or ``drop``, a turn is added or dropped and the form is not saved yet."""
+    """Read the submitted form; with ``add`` or ``drop``, a row is added or dropped and the form is not saved yet."""
     turns = [_read_turn(data, f"turn-{i}") for i in _list_row_numbers(data, "turn-{}-person")]
-    form = CaseForm(data.get("name", "").strip(), turns, data.get("more", ""))
+    memories = [
+        _read_memory(data, f"memory-{i}") for i in _list_row_numbers(data, "memory-{}-text")
+    ]
+    form = CaseForm(
+        data.get("name", "").strip(),
+        turns,
+        memories,
+        data.get("expected", ""),
+        data.get("more", ""),
+    )
     form.is_unfinished = "add" in data or "drop" in data
     if data.get("add") == "turn" and len(turns) < MAX_ROWS:
         turns.append(TurnRow(""))
+    if data.get("add") == "memory" and len(memories) < MAX_ROWS:
+        memories.append(MemoryRow(""))
     dropped = data.get("drop", "")
     if dropped.isdecimal() and int(dropped) < len(turns) and len(turns) > 1:
         del turns[int(dropped)]
     return _add_empty_checks(_number_rows(form)) if form.is_unfinished else form
+
+
+def _read_memory(data: Mapping[str, str], name: str) -> MemoryRow:
+    return MemoryRow(
+        name,
+        data[f"{name}-text"].strip(),
+        data.get(f"{name}-scope", "user"),
+        data.get(f"{name}-person", "").strip(),
+        data.get(f"{name}-key", "").strip(),
+    )
 
 
 def _read_turn(data: Mapping[str, str], name: str) -> TurnRow:
@@ -134,6 +216,7 @@ def _read_turn(data: Mapping[str, str], name: str) -> TurnRow:
             )
             if data[f"{row}-of"].strip()
         ],
+        rest=data.get(f"{name}-rest", ""),
     )
 
 
@@ -147,6 +230,8 @@ def _number_rows(form: CaseForm) -> CaseForm:
         turn.name = f"turn-{i}"
         for j, check in enumerate(turn.checks):
             check.name = f"turn-{i}-check-{j}"
+    for i, memory in enumerate(form.memories):
+        memory.name = f"memory-{i}"
     return form
 
 
@@ -157,10 +242,20 @@ def _add_empty_checks(form: CaseForm) -> CaseForm:
     return form
 
 
+def _serialize_memory(row: MemoryRow, number: int) -> dict[str, Json]:
+    memory: dict[str, Json] = {"key": row.key or f"memory-{number + 1}", "value": row.text}
+    if row.scope != "user":
+        memory["scope"] = row.scope
+    if row.person and row.person != PERSON:
+        memory["person"] = row.person
+    return memory
+
+
 def _serialize_turn(row: TurnRow) -> dict[str, Json]:
     turn: dict[str, Json] = {
         "checks": [_serialize_check(check) for check in row.checks if check.of]
     }
+    turn |= _parse_rest(row.rest)
     if row.say:
         turn["say"] = row.say
     if row.inputs.strip():
@@ -187,6 +282,15 @@ def _parse_value(text: str, operator: str) -> Json:
         except ValueError:
             return text
     return text
+
+
+def _parse_rest(text: str) -> dict[str, Json]:
+    """Return the parts of a turn without fields. The form wrote the text, so that anything else counts as none."""
+    try:
+        rest = json.loads(text or "{}")
+    except ValueError:
+        return {}
+    return {key: rest[key] for key in REST_OF_TURN if key in rest} if isinstance(rest, dict) else {}
 
 
 def _parse_inputs(text: str) -> Json:

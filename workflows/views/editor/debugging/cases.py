@@ -4,6 +4,7 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -13,11 +14,16 @@ from accounts.principals import Principal
 from workflows import permissions, selectors
 from workflows.engine.errors import DocumentInvalid
 from workflows.errors import WorkflowFault
-from workflows.models import TestCase, Workflow
+from workflows.models import DataCase, Workflow
+from workflows.services.data_sets.cases import delete_case
+from workflows.services.data_sets.publish_gate import change_gate
 from workflows.services.debugging import cases
 from workflows.templatetags.problems import describe_problem
 from workflows.views.editor.debugging.case_form import SUBJECTS, CaseForm, build_form, read_form
 from workflows.views.request_context import find_run, find_workflow, parse_id, read_text
+
+
+MAX_GATES = 200
 
 
 @login_required
@@ -39,6 +45,18 @@ def run_tests(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
         cases.run_cases(principal, workflow=workflow, cases=list(selected_cases))
     except DocumentInvalid as invalid:
         return _render_list(request, principal, workflow, invalid)
+    return _render_list(request, principal, workflow)
+
+
+@login_required
+@require_POST
+def choose_gate(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
+    """Let the workflow be published only if the chosen cases pass."""
+    principal, workflow = find_workflow(request, workflow_id, "publish")
+    data_set = None
+    if data_set_id := read_text(request.POST, "data_set"):
+        data_set = selectors.find_data_set(principal, parse_id(data_set_id))
+    change_gate(principal, workflow=workflow, data_set=data_set)
     return _render_list(request, principal, workflow)
 
 
@@ -77,7 +95,7 @@ def test(request: HttpRequest, workflow_id: UUID, case_id: UUID) -> HttpResponse
 def delete_test(request: HttpRequest, workflow_id: UUID, case_id: UUID) -> HttpResponse:
     principal, workflow = find_workflow(request, workflow_id, "edit")
     case = selectors.find_case(principal, workflow.pk, case_id, "edit")
-    cases.delete_case(principal, workflow=workflow, case=case)
+    delete_case(principal, case)
     return _render_list(request, principal, workflow)
 
 
@@ -96,7 +114,7 @@ def test_result(request: HttpRequest, workflow_id: UUID, result_id: UUID) -> Htt
 
 
 def _save_case(
-    request: HttpRequest, principal: Principal, workflow: Workflow, case: TestCase | None
+    request: HttpRequest, principal: Principal, workflow: Workflow, case: DataCase | None
 ) -> HttpResponse:
     form = read_form(request.POST)
     if form.is_unfinished:  # "one more turn", "one more check": not saved yet
@@ -114,7 +132,7 @@ def _save_case(
 def _render_form(
     request: HttpRequest,
     workflow: Workflow,
-    case: TestCase | None,
+    case: DataCase | None,
     form: CaseForm,
     errors: list[str] | None = None,
 ) -> HttpResponse:
@@ -144,10 +162,21 @@ def _render_list(
         "rows": rows,
         "is_open": any(result and result.is_open for _case, result in rows),
         "ran": any(result for _case, result in rows),
-        "passed": sum(bool(result and result.status == "passed") for _case, result in rows),
+        "passed": sum(bool(result and result.has_passed) for _case, result in rows),
         "can_edit": permissions.may_edit(principal, workflow),
+        **_build_gate_context(principal, workflow),
         "problems": invalid.problems if invalid else (),
         "titles": invalid.titles if invalid else {},
     }
     status = 422 if invalid else 200
     return render(request, "editor/debugging/_cases.html", context, status=status)
+
+
+def _build_gate_context(principal: Principal, workflow: Workflow) -> dict[str, Any]:
+    """Return the sets that can be made a condition of publishing: the workflow's own one first."""
+    if not permissions.may_publish(principal, workflow):
+        return {"can_publish": False}
+    rows = selectors.list_data_sets(principal, workflow.team_id)
+    choices = rows.filter(Q(workflow=None) | Q(workflow=workflow))
+    gates = sorted(choices[:MAX_GATES], key=lambda data_set: data_set.workflow_id is None)
+    return {"can_publish": True, "gates": gates}

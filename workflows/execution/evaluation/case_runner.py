@@ -1,47 +1,34 @@
-"""Run a saved test case in a worker, with the team's models and a memory that exists only for this case.
+"""Runs a test case with the models of a team and a memory that exists only for this case.
 
 Neither a run nor a memory nor a message of a conversation is stored.
 """
 
-import asyncio
 import json
-import logging
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cache, partial
 from uuid import UUID
 
-from django.utils import timezone
-
-from accounts.principals import RunPrincipal, load_run_principal
+from accounts.principals import RunPrincipal
 from accounts.tenancy import tenant
-from config.redaction import Redactor
 from workflows import memory_app
-from workflows.engine.errors import EngineFault, SubWorkflowUnavailable
+from workflows.engine.errors import SubWorkflowUnavailable
 from workflows.engine.language.document import Document, Json
 from workflows.engine.nodes import build_kinds
 from workflows.engine.nodes.agent.tool_references import iter_workflow_references
 from workflows.engine.ports import ModelPort
 from workflows.engine.runtime.runner import WorkflowRunner
 from workflows.engine.testing.case_runs import run_case
-from workflows.engine.testing.cases import Case, CaseResult, TurnResult, read_case
+from workflows.engine.testing.cases import Case, CaseResult, TurnResult
 from workflows.engine.tool_calls import ToolPort
 from workflows.engine.tools.port import LocalTools
-from workflows.execution.journal.codec import dump
-from workflows.execution.journal.masking import build_run_redactor, load_secrets
 from workflows.execution.kinds import load_kinds
 from workflows.execution.ports.adapters import Services
 from workflows.execution.ports.children import find_published
 from workflows.execution.ports.models import build_models
-from workflows.execution.threads import run_in_thread
-from workflows.models import TestResult
-from workflows.models.cases import MAX_CASE_TIME, ResultStatus
 from workflows.models.documents import from_json
-from workflows.sandbox.places import run_for
-from workflows.tools.port import build_team_tools, load_local_tools
+from workflows.tools.port import load_local_tools
 
-
-log = logging.getLogger(__name__)
 
 SECONDS_PER_TURN = 60.0
 MAX_VALUE_CHARACTERS = 4000  # characters of one value
@@ -51,51 +38,6 @@ MAX_WORKFLOWS = 50  # that a document runs, itself or through others
 @cache
 def get_services() -> Services:
     return Services(build_models)
-
-
-def run_saved_case(team_id: UUID, result_id: UUID) -> None:
-    """Run a queued case and store its result. A second delivery of the message does nothing."""
-    with tenant([team_id]):
-        claimed = (
-            TestResult.objects.unscoped()
-            .filter(pk=result_id, status=ResultStatus.QUEUED)
-            .update(status=ResultStatus.RUNNING)
-        )
-        if not claimed:
-            return
-        row = TestResult.objects.unscoped().select_related("case", "snapshot").get(pk=result_id)
-        secrets = load_secrets(row.case.workflow_id)
-    result = _run_to_result(row, secrets)
-    with tenant([team_id]):
-        TestResult.objects.unscoped().filter(pk=result_id).update(
-            status=ResultStatus.PASSED if result.has_passed else ResultStatus.FAILED,
-            detail=_build_detail(result, build_run_redactor(str(result_id), secrets)),
-            finished_at=timezone.now(),
-            elapsed=result.seconds,
-        )
-
-
-def _run_to_result(row: TestResult, secrets: dict[str, str]) -> CaseResult:
-    name, seconds = str(row.spec.get("name", "")), MAX_CASE_TIME.total_seconds() - 10
-    document = from_json(row.snapshot.document)
-    try:
-        find_document = partial(find_published_document, _load_starter(row), row.team_id)
-        workflows = load_workflows(document, find_document)
-        with run_for(row.team_id, row.case.workflow_id):
-            return asyncio.run(asyncio.wait_for(_run(row, secrets, workflows), seconds))
-    except EngineFault as fault:
-        return CaseResult(name, problem=fault.message)
-    except TimeoutError:
-        return CaseResult(name, problem="The test case timed out.")
-    except Exception as error:  # the row must record the end in any case
-        log.exception("test_case_broke", extra={"result": str(row.pk)})
-        return CaseResult(name, problem=f"{type(error).__name__}: {error}")
-
-
-def _load_starter(row: TestResult) -> RunPrincipal:
-    return load_run_principal(
-        run_id=row.pk, team_id=row.team_id, user_id=row.started_by_id, key_id=row.api_key_id
-    )
 
 
 @dataclass(frozen=True)
@@ -131,22 +73,6 @@ class CaseRunner:
         return await run_case(document, case, make_runner, memory.port() if memory else None)
 
 
-async def _run(
-    row: TestResult, secrets: dict[str, str], workflows: Mapping[str, Document]
-) -> CaseResult:
-    services = get_services()
-    models = services.models(row.team_id, row.offline)
-    tools = build_team_tools(
-        row.team_id,
-        partial(_load_starter, row),
-        run_in_thread,
-        clock=services.clock,
-        http=services.http,
-    )
-    runner = CaseRunner(services, models, secrets, workflows, tools)
-    return await runner.run(from_json(row.snapshot.document), read_case(row.spec))
-
-
 def load_workflows(
     document: Document, find_document: Callable[[str], Document | None]
 ) -> dict[str, Document]:
@@ -174,12 +100,13 @@ def find_published_document(
     return from_json(version.snapshot.document) if version else None
 
 
-def _build_detail(result: CaseResult, redactor: Redactor) -> dict[str, Json]:
-    detail = {"problem": result.problem, "turns": [_describe_turn(turn) for turn in result.turns]}
-    return json.loads(redactor.redact_json_text(dump(detail)))  # type: ignore[no-any-return]
+def describe_result(result: CaseResult, *, with_steps: bool) -> dict[str, Json]:
+    """Return the findings and values of each turn, shortened for people. Secrets are not masked yet."""
+    turns = [_describe_turn(turn, with_steps=with_steps) for turn in result.turns]
+    return {"problem": result.problem, "turns": turns}
 
 
-def _describe_turn(turn: TurnResult) -> dict[str, Json]:
+def _describe_turn(turn: TurnResult, *, with_steps: bool) -> dict[str, Json]:
     facts = turn.facts
     return {
         "findings": [asdict(finding) for finding in turn.findings],
@@ -201,7 +128,7 @@ def _describe_turn(turn: TurnResult) -> dict[str, Json]:
                 "error": step.error.message if step.error else "",
                 "outputs": _shorten(dict(step.outputs)),
             }
-            for step in facts.steps
+            for step in (facts.steps if with_steps else ())
         ],
     }
 
