@@ -117,7 +117,7 @@ class CasesNotPassed(WorkflowFault):
     """The workflow is published only if the cases of a set pass, and these have failed or were not run with it."""
 
     def __init__(self, data_set: str, failed: Sequence[str], missing: Sequence[str]) -> None:
-        self.failed, self.missing = tuple(failed), tuple(missing)
+        self.data_set, self.failed, self.missing = data_set, tuple(failed), tuple(missing)
         parts = [_("Not published: the cases of %(set)s must pass first.") % {"set": data_set}]
         if failed:
             parts.append(_("Failed: %(names)s.") % {"names": _list_names(failed)})
@@ -126,6 +126,12 @@ class CasesNotPassed(WorkflowFault):
                 _("Not run with this version: %(names)s.") % {"names": _list_names(missing)}
             )
         super().__init__(" ".join(parts))
+
+    @property
+    def hidden_count(self) -> int:
+        """Return how many cases a list of the first ones of each kind leaves out."""
+        lengths = (len(self.failed), len(self.missing))
+        return sum(max(0, length - MAX_NAMES) for length in lengths)
 
 
 def _list_names(names: Sequence[str]) -> str:

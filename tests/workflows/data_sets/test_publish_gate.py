@@ -94,6 +94,8 @@ def test_page_and_api_refuse_with_the_names(alice: Person, gated: Workflow) -> N
 
     assert (page.status_code, published.status_code) == (409, 409)
     assert "Knows a dog" in page.json()["refused"]
+    assert "Knows a dog" in page.json()["html"]
+    assert 'data-open-panel="tests"' in page.json()["html"]
     assert "Knows a dog" in published.json()["error"]["message"]
     lifted = alice.client.put(f"{api}/publish-gate", {}, **body)
     assert lifted.json() == {"data_set": None}

@@ -105,7 +105,7 @@ def publish(request: HttpRequest, workflow_id: UUID) -> HttpResponse:
         has_problems = isinstance(error, DocumentInvalid)  # the page lists each at its node
         reason = _("Not published: the draft has errors.") if has_problems else str(error)
         if is_htmx(request):
-            return render_not_published(request, reason, error)
+            return render_not_published(request, workflow, reason, error)
         messages.add_message(request, messages.ERROR if has_problems else messages.INFO, reason)
         return redirect("workflows:detail", workflow.pk)
     message = _("Published as version %(number)s.") % {"number": version.number}

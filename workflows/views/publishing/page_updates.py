@@ -18,7 +18,7 @@ from workflows.engine.errors import DocumentInvalid
 from workflows.engine.language.document import Document
 from workflows.engine.language.plan import list_node_titles
 from workflows.engine.language.validation.recalled_prompts import find_recalled_prompt_problems
-from workflows.errors import PublishingUnconfirmed
+from workflows.errors import CasesNotPassed, PublishingUnconfirmed
 from workflows.execution.kinds import load_kinds
 from workflows.models import Version, Workflow
 from workflows.models.documents import from_json
@@ -79,7 +79,9 @@ def render_published(
     )
 
 
-def render_not_published(request: HttpRequest, message: str, error: Exception) -> JsonResponse:
+def render_not_published(
+    request: HttpRequest, workflow: Workflow, message: str, error: Exception
+) -> JsonResponse:
     """Return the message, and HTML: of the list of problems, or of the question whether to publish nevertheless."""
     html = ""
     if isinstance(error, DocumentInvalid):
@@ -88,7 +90,22 @@ def render_not_published(request: HttpRequest, message: str, error: Exception) -
         context = {"failing": error.problems, "titles": error.titles}
         html = render_to_string("editor/publishing/_failing_nodes.html", context, request)
         return JsonResponse({"refused": message, "problems": False, "html": html})  # a question
+    elif isinstance(error, CasesNotPassed):
+        html = _render_cases(request, workflow, error)
+        return JsonResponse({"refused": message, "problems": False, "html": html}, status=409)
     return JsonResponse({"refused": message, "problems": bool(html), "html": html}, status=409)
+
+
+def _render_cases(request: HttpRequest, workflow: Workflow, error: CasesNotPassed) -> str:
+    """Return HTML of the cases that must pass first, with the way to them."""
+    data_set = workflow.must_pass
+    context = {
+        "error": error,
+        "workflow_id": workflow.pk,
+        "data_set_id": data_set.pk if data_set else None,
+        "is_own": data_set is None or data_set.workflow_id is not None,
+    }
+    return render_to_string("editor/publishing/_cases_not_passed.html", context, request)
 
 
 @login_required
