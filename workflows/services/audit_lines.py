@@ -56,6 +56,8 @@ NAME_SOURCES: Mapping[type[TenantModel], tuple[str, str]] = {
     RunSubscription: ("url", ""),
     ToolConnection: ("name", ""),
 }
+# What a model was called in older entries of the trail → the model that has its rows.
+FORMER_NAMES: Mapping[str, type[TenantModel]] = {"testcase": DataCase}
 
 
 def record(principal: Principal, row: TenantModel, action: str, **detail: Any) -> None:  # Any: JSON
@@ -79,14 +81,16 @@ def list_display_names(
 ) -> dict[str, audit.DisplayName]:
     """Return the display names of the audit log's subjects. Runs, tasks and files are named without their private texts."""
     names: dict[str, audit.DisplayName] = {}
-    for model, (field, url_name) in NAME_SOURCES.items():
-        ids = _parse_ids(subjects, str(model._meta.model_name))
+    sources = {str(model._meta.model_name): model for model in NAME_SOURCES} | FORMER_NAMES
+    for model_name, model in sources.items():
+        field, url_name = NAME_SOURCES[model]
+        ids = _parse_ids(subjects, model_name)
         if not ids:
             continue
         rows = model._base_manager.filter(team_id=team_id, pk__in=ids).values_list("pk", field)
         for pk, name in rows:
             url = reverse(url_name, args=[pk]) if url_name else ""
-            names[f"{model._meta.model_name}:{pk}"] = audit.DisplayName(_name(model, name), url)
+            names[f"{model_name}:{pk}"] = audit.DisplayName(_name(model, name), url)
     return names
 
 
@@ -95,6 +99,8 @@ def _name(model: type[TenantModel], name: str | None) -> str:
         return _("A run of %(workflow)s") % {"workflow": name}
     if model is StoredFile:
         return _("A file")
+    if model is DataSet and not name:
+        return _("The tests of a workflow")
     if model is Task:
         return _("A task for %(workflow)s") % {"workflow": name} if name else _("A task")
     return name or ""

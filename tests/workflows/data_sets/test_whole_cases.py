@@ -12,6 +12,7 @@ from tests.workflows.test_cases import BAD, CHAT, GOOD, run_all
 from workflows.engine.testing.cases import read_case
 from workflows.errors import InvalidValue
 from workflows.models import DataCase, DataSet, Evaluation, EvaluationResult, Workflow
+from workflows.services.audit_lines import list_display_names
 from workflows.services.data_sets.cases import add_cases, make_case
 from workflows.services.data_sets.data_sets import save_data_set
 from workflows.services.data_sets.evaluations import EvaluationRequest, start_evaluation
@@ -115,6 +116,21 @@ def test_tests_of_a_workflow_are_a_data_set_that_any_version_can_be_evaluated_wi
     page = alice.client.get(f"/data-sets/{own.pk}/").content.decode()
     assert "Knows the cat" in page
     assert alice.client.post(f"/data-sets/{own.pk}/delete/").status_code == 422
+
+
+def test_entries_of_the_trail_name_cases_and_tests_also_by_their_former_model(
+    alice: Person, chat: Workflow
+) -> None:
+    case = save_case(alice.principal, workflow=chat, spec=GOOD)
+    subjects = [f"testcase:{case.pk}", f"datacase:{case.pk}", f"dataset:{case.data_set_id}"]
+
+    names = list_display_names(alice.principal, chat.team_id, subjects)
+
+    assert [names[subject].name for subject in subjects] == [
+        "Knows the cat",
+        "Knows the cat",
+        "The tests of a workflow",
+    ]
 
 
 def test_whole_cases_are_exported_and_imported_again(alice: Person, data_set: DataSet) -> None:
