@@ -108,7 +108,7 @@ MOVE_RESULTS = """
 class Migration(migrations.Migration):
     dependencies = [
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
-        ("workflows", "0042_answers_before_a_pause"),
+        ("workflows", "0043_who_answers"),
     ]
 
     operations = [
