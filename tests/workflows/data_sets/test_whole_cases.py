@@ -126,7 +126,7 @@ def test_entries_of_the_trail_name_cases_and_tests_also_by_their_former_model(
 
     names = list_display_names(alice.principal, chat.team_id, subjects)
 
-    assert [names[subject].name for subject in subjects] == [
+    assert [names[subject].text for subject in subjects] == [
         "Knows the cat",
         "Knows the cat",
         "The tests of a workflow",
