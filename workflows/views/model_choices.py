@@ -15,7 +15,7 @@ from accounts.errors import NotFound
 from accounts.principals import Principal, get_current_team_id, get_principal
 from workflows import permissions, selectors
 from workflows.execution.ports.models import read_prices
-from workflows.llm.config import ANY_MODEL, OFFLINE, Price
+from workflows.llm.config import ANY_MODEL, DEFAULT, FALLBACK, OFFLINE, Price
 from workflows.llm.known_models import find_context_size
 from workflows.models import ModelProvider
 from workflows.services.models import mappings
@@ -99,10 +99,10 @@ def build_choice_context(
 ) -> dict[str, Any]:
     """Return the models of the team, the one that is the default, and those that answer for others."""
     providers = [row for row in providers if row.enabled]
-    default = mappings.read_default_model(principal, team_id)
+    chosen = mappings.read_chosen_models(principal, team_id)
+    default, fallback = chosen[DEFAULT], chosen[FALLBACK]
     options = list_groups(providers)
     ids = {row.name: row.pk for row in providers}
-    fallback = mappings.read_fallback_model(principal, team_id)
     return {
         "options": options,
         "default_value": _build_value(ids, default),

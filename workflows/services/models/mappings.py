@@ -216,22 +216,23 @@ def join_name(provider: str, model: str) -> str:
 
 def read_default_model(principal: Principal, team_id: UUID) -> dict[str, str]:
     """Return the names of the team's default provider and model; both are empty if it has none."""
-    return _read_target(principal, team_id, DEFAULT)
+    return read_chosen_models(principal, team_id)[DEFAULT]
 
 
 def read_fallback_model(principal: Principal, team_id: UUID) -> dict[str, str]:
     """Return the names of the team's fallback provider and model; both are empty if it has none."""
-    return _read_target(principal, team_id, FALLBACK)
+    return read_chosen_models(principal, team_id)[FALLBACK]
 
 
-def _read_target(principal: Principal, team_id: UUID, name: str) -> dict[str, str]:
+def read_chosen_models(principal: Principal, team_id: UUID) -> dict[str, dict[str, str]]:
+    """Return the names of the team's default and fallback providers and models; those that it lacks are empty."""
     permissions.check_view_credentials(principal, team_id)
-    rows = ModelMapping.objects.visible_to(principal).filter(team_id=team_id, provider=name)
-    mapping = rows.select_related("target").first()
-    if mapping is None:
-        return {"provider": "", "model": ""}
-    model = mapping.target_model or mapping.target.default_model
-    return {"provider": mapping.target.name, "model": model}
+    rows = ModelMapping.objects.visible_to(principal).filter(team_id=team_id)
+    chosen = {DEFAULT: {"provider": "", "model": ""}, FALLBACK: {"provider": "", "model": ""}}
+    for mapping in rows.filter(provider__in=[*chosen]).select_related("target"):
+        model = mapping.target_model or mapping.target.default_model
+        chosen[mapping.provider] = {"provider": mapping.target.name, "model": model}
+    return chosen
 
 
 def list_mappings(principal: Principal, team_id: UUID) -> QuerySet[ModelMapping]:

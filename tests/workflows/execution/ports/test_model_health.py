@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from accounts.tenancy import tenant
 from tests.factories.workflows import make_provider
-from tests.fakes.openai_server import Failure, FakeOpenAI
+from tests.fakes.openai_server import Failure, FakeOpenAI, Scores
 from tests.support.cast import Cast
 from workflows.engine.errors import ModelFailed
 from workflows.engine.ports import Message, ModelRequest, Origin, RerankRequest
@@ -45,8 +45,10 @@ def make(cast: Cast, base_url: str, error: str = "") -> ModelProvider:
 def call(cast: Cast) -> None:
     request = ModelRequest("ollama", "tiny", (Message("user", "Hi"),), Origin("r", "n", "k"))
 
+    models = load_team_models(cast.team_a.pk)
+
     async def collect() -> None:
-        async for _ in load_team_models(cast.team_a.pk).stream(request):
+        async for _ in models.stream(request):
             pass
 
     asyncio.run(collect())
@@ -145,9 +147,12 @@ def test_good_call_of_a_reranking_model_heals_the_model_and_its_provider(
             checked_at=EARLIER,
             check_error="ollama isn't responding.",
         )
+    server.script(Scores(len))
     request = RerankRequest("ollama", "ranker", "cats", ("dogs", "cats"), 2, Origin("", "", ""))
 
-    asyncio.run(load_team_models(cast.team_a.pk).rerank(request))
+    models = load_team_models(cast.team_a.pk)
+
+    asyncio.run(models.rerank(request))
 
     with tenant([cast.team_a.pk]):
         model.refresh_from_db()

@@ -11,15 +11,11 @@ from accounts.principals import Principal
 from workflows import permissions, selectors
 from workflows.engine.fallback_model import NO_FALLBACK
 from workflows.engine.language.document import Json
-from workflows.llm.config import DEFAULT, OFFLINE, normalize_name
+from workflows.llm.config import DEFAULT, FALLBACK, OFFLINE, normalize_name
 from workflows.models import ModelProvider, Workflow
 from workflows.models.provider import ModelType
 from workflows.services.models.added_models import list_models
-from workflows.services.models.mappings import (
-    join_name,
-    read_default_model,
-    read_fallback_model,
-)
+from workflows.services.models.mappings import join_name, read_chosen_models
 from workflows.templatetags.provider_logos import get_logo
 from workflows.views.model_choices import ModelGroup, ModelOption, list_groups
 
@@ -66,8 +62,8 @@ def build_model_context(principal: Principal, workflow: Workflow) -> dict[str, A
     default = fallback = ""
     if may_view:
         rows = [*selectors.list_providers(principal, workflow.team_id).filter(enabled=True)]
-        default = _join(read_default_model(principal, workflow.team_id))
-        fallback = _join(read_fallback_model(principal, workflow.team_id))
+        chosen = read_chosen_models(principal, workflow.team_id)
+        default, fallback = (join_name(**chosen[name]) for name in (DEFAULT, FALLBACK))
     groups = list_groups(rows, _build_beginning)
     return {
         "model_choices": ModelChoices(groups, extra_values=(f"{DEFAULT}:", f"{OFFLINE}:")),
@@ -95,7 +91,3 @@ def build_rerank_choices(principal: Principal, workflow: Workflow) -> ModelChoic
 
 def _build_beginning(row: ModelProvider) -> str:
     return f"{normalize_name(row.name)}:"
-
-
-def _join(choice: Mapping[str, str]) -> str:
-    return join_name(choice["provider"], choice["model"])
