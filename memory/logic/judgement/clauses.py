@@ -54,6 +54,7 @@ _MARKS_AND_WORDS: Final = re.compile(
     r"|(?<=[ぁ-んァ-ヶ一-龠])(?:で、|て、|し、|が、)|(?<=[가-힣])(?:고|며)\s+",
     re.IGNORECASE,
 )
+_VERB_END: Final = re.compile(r"(?:で|て|し|が)、|(?:고|며)\s+")
 # A clause with one of these says itself whom it is about.
 _OF_SPEAKER: Final = re.compile(
     r"\b(?:i|me|my|mine|we|ours?|ich|mich|mir|mein\w*|wir|uns|unser\w*|je|j|moi|mon|ma|nous|notre|nos|yo|mis?|nosotr[oa]s|nuestr[oa]s?|"
@@ -62,8 +63,9 @@ _OF_SPEAKER: Final = re.compile(
     r"|[我咱私僕俺]|うち|(?:^|\s)(?:나|저|내|제|우리|저희)(?:[는가의도를]?\s)|ฉัน|ผม|เรา",
     re.IGNORECASE,
 )
-# Where these begin a sentence, a later clause about the speaker may leave them out.
-_PRONOUN: Final = re.compile(r"(?:I|Ich|Je|Ik|Я)\s|我们?")
+# Where these begin a sentence, a later clause about the speaker may leave them out. It leaves out more after a verb that
+# only says what they are: "I am Ana, a nurse".
+_PRONOUN: Final = re.compile(r"(?:I(?! am\b)|Ich(?! bin\b)|Je(?! suis\b)|Ik(?! ben\b)|Я)\s|我们?")
 _REMEMBER: Final = re.compile(
     r"^(?:(?:please|pls)[,\s]+)?(?:(?:remember|note|keep in mind|don't forget|do not forget)(?!\s+to\b)(?:\s+that\b|\s*[:,])?\s+"
     r"|for the record[:,\s]+|fyi[:,\s]+|by the way[:,\s]+|btw[:,\s]+)"
@@ -121,8 +123,9 @@ def names_speaker(clause: str) -> bool:
 def repeat_subject(first: str, clause: str) -> str:
     """Return the clause with the "I" that begins the first clause of its sentence, or an empty text if it needs none."""
     pronoun = _PRONOUN.match(first)
-    has_subject = clause[:1].isupper() or names_speaker(clause)
-    return pronoun[0] + clause if pronoun and not has_subject else ""
+    may_begin_with_verb = clause[:1].isalpha() and not clause[:1].isupper()
+    needs_subject = may_begin_with_verb and not names_speaker(clause)
+    return pronoun[0] + clause if pronoun and needs_subject else ""
 
 
 def _replace(text: str, patterns: Iterable[re.Pattern[str]]) -> str:
@@ -134,9 +137,9 @@ def _replace(text: str, patterns: Iterable[re.Pattern[str]]) -> str:
 def _iterate_parts(sentence: str, separator: re.Pattern[str]) -> Iterator[str]:
     start = 0
     for match in separator.finditer(sentence):
-        # A separator that is a part of the word before it, as in Japanese and Korean, stays with it.
-        is_apart = match[0].strip() != match[0] or match[0][:1] in _SIGNS
-        part = sentence[start : match.start() if is_apart else match.end()].strip(f" {_SIGNS}")
+        # A separator that is the end of the word before it, as in Japanese and Korean, stays with it.
+        end = match.end() if _VERB_END.fullmatch(match[0]) else match.start()
+        part = sentence[start:end].strip(f" {_SIGNS}")
         if part:
             yield part
         start = match.end()

@@ -2,7 +2,12 @@
 
 import pytest
 
-from memory.logic.judgement.clauses import list_splits, remove_introduction, split_sentences
+from memory.logic.judgement.clauses import (
+    list_splits,
+    remove_introduction,
+    repeat_subject,
+    split_sentences,
+)
 
 
 @pytest.mark.parametrize(
@@ -37,10 +42,29 @@ def test_sentences_of_the_person(message: str, sentences: list[str]) -> None:
         ("我叫小明，住在北京。", ["我叫小明", "住在北京。"]),
         ("犬を飼っていて、名古屋に住んでいます。", ["犬を飼っていて", "名古屋に住んでいます。"]),
         ("Me llamo Ana, pero vivo en Lyon", ["Me llamo Ana", "vivo en Lyon"]),
+        ("서울에 살고 고양이를 키워요.", ["서울에 살고", "고양이를 키워요."]),
+        ("我住在南京而且有一只猫。", ["我住在南京", "有一只猫。"]),
+        ("ฉันชื่อมะลิและอยู่ที่เชียงใหม่", ["ฉันชื่อมะลิ", "อยู่ที่เชียงใหม่"]),
     ],
 )
 def test_clauses_of_a_sentence(sentence: str, clauses: list[str]) -> None:
     assert clauses in list_splits(sentence)
+
+
+@pytest.mark.parametrize(
+    ("first", "clause", "whole"),
+    [
+        ("I live in Lyon", "work at Siemens", "I work at Siemens"),
+        ("我叫小红", "住在南京", "我住在南京"),
+        ("I live in Lyon", "my sister lives in Oslo", ""),
+        ("I live in Lyon", "Tom lives in Oslo", ""),
+        ("I am Ana", "a nurse", ""),
+        ("Ich wohne in Bonn", "34 Jahre alt", ""),
+        ("Vivo en Madrid", "trabajo en un banco", ""),
+    ],
+)
+def test_clause_gets_the_subject_that_it_leaves_out(first: str, clause: str, whole: str) -> None:
+    assert repeat_subject(first, clause) == whole
 
 
 @pytest.mark.parametrize("sentence", ["I live in Lyon.", "a, b, c, d, e, f, g, h, i"])

@@ -35,6 +35,7 @@ def test_nothing_is_remembered(judge: Judge, message: str) -> None:
         ),
         ("我叫小红，住在南京。", ["我叫小红。", "我住在南京。"]),
         ("I play tennis and football.", ["I play tennis and football."]),
+        ("I am Ana, a nurse from Madrid.", ["I am Ana.", "A nurse from Madrid."]),
     ],
 )
 def test_each_fact_is_remembered_by_itself(judge: Judge, message: str, facts: list[str]) -> None:
