@@ -30,10 +30,12 @@ from memory.logic.judgement.rules import asks_to_forget
 
 # Probabilities. They come from the table that `python -m bench.judgement` prints, and favour keeping what was said.
 MIN_STORED: Final = 0.37  # that a sentence is worth storing
-MIN_CLAUSE: Final = 0.5  # of each half, for a sentence to be split
+MIN_CLAUSE: Final = 0.4  # of each part, for a sentence to be split
 MIN_OF_SPEAKER: Final = 0.5  # that a clause is about the speaker
 MIN_FORGET: Final = 0.5
 MIN_FORGET_WORD: Final = 0.2  # … in a clause with a word for it
+
+_END_MARKS: Final = ".!。！"
 
 Encode = Callable[[Sequence[str]], Floats]
 
@@ -81,12 +83,14 @@ def judge_texts(texts: Sequence[str], encode: Encode, probes: Probes) -> list[Cl
 def judge_message(message: str, encode: Encode, probes: Probes) -> list[Clause]:
     """Return what the message says, in its own words: a clause for each fact, and for each wish to forget something.
 
-    A sentence is split where both halves are facts by themselves. Of a sentence that asks, the clauses beside the question
+    A sentence is split where all parts are facts by themselves. Of a sentence that asks, the clauses beside the question
     that are facts are kept.
     """
     sentences = [remove_introduction(text) for text in split_sentences(message)]
     sentences = [text for text in sentences if len(text) <= MAX_LENGTH]
-    splits_by_sentence = {text: list_splits(text) for text in sentences}
+    splits_by_sentence = {
+        text: [_end_alike(split, text) for split in list_splits(text)] for text in sentences
+    }
     all_splits = [split for splits in splits_by_sentence.values() for split in splits]
     parts = [part for split in all_splits for part in split]
     repeated = [repeat_subject(split[0], part) for split in all_splits for part in split[1:]]
@@ -125,8 +129,9 @@ def _choose_clauses(sentence: Clause, splits: Sequence[Sequence[Clause]]) -> lis
     if any(split[0].kind is Kind.REQUEST for split in splits):
         return []
     if sentence.is_stored:
-        good_split = next((split for split in splits if _can_stand_apart(split)), None)
-        return _end_alike(good_split, sentence) if good_split else [sentence]
+        finest_first = sorted(splits, key=len, reverse=True)
+        good_split = next((split for split in finest_first if _can_stand_apart(split)), None)
+        return [*map(_capitalize, good_split)] if good_split else [sentence]
     return [part for part in _list_before_question(splits) if _is_good(part)]
 
 
@@ -161,13 +166,14 @@ def _list_before_question(splits: Sequence[Sequence[Clause]]) -> Sequence[Clause
     return ()
 
 
-def _end_alike(parts: Sequence[Clause], sentence: Clause) -> list[Clause]:
-    """Return the parts as sentences: with a capital at the beginning, and the mark at the end that the whole has."""
-    end = sentence.text[-1] if sentence.text[-1] in ".!。！" else ""
-    return [
-        replace(part, text=part.text[:1].upper() + part.text[1:].rstrip(".!。！") + end)
-        for part in parts
-    ]
+def _end_alike(parts: Sequence[str], sentence: str) -> list[str]:
+    """Return the parts with the mark at the end that the whole has."""
+    end = sentence[-1] if sentence[-1] in _END_MARKS else ""
+    return [part.rstrip(_END_MARKS) + end for part in parts]
+
+
+def _capitalize(part: Clause) -> Clause:
+    return replace(part, text=part.text[:1].upper() + part.text[1:])
 
 
 def _build_clause(text: str, shares: Mapping[str, Mapping[str, float]], vector: Floats) -> Clause:
