@@ -23,7 +23,7 @@ from workflows.engine.import_report.report import (
 )
 from workflows.engine.language.document import Document, Json, NodeSpec
 from workflows.engine.nodes.agent.tool_node.tool_choice import get_named_tool, read_reference
-from workflows.engine.nodes.agent.tool_references import list_named_tools
+from workflows.engine.nodes.agent.tool_use.tool_references import list_named_tools
 from workflows.engine.nodes.data.code import LANGUAGES
 from workflows.engine.nodes.memory.knowledge.config import list_retrieval_models, read_rerank_model
 

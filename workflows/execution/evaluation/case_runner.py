@@ -15,7 +15,7 @@ from workflows import memory_app
 from workflows.engine.errors import SubWorkflowUnavailable
 from workflows.engine.language.document import Document, Json
 from workflows.engine.nodes import build_kinds
-from workflows.engine.nodes.agent.tool_references import iter_workflow_references
+from workflows.engine.nodes.agent.tool_use.tool_references import iter_workflow_references
 from workflows.engine.ports import ModelPort
 from workflows.engine.runtime.runner import WorkflowRunner
 from workflows.engine.testing.case_runs import run_case

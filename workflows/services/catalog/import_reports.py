@@ -9,7 +9,7 @@ from workflows.engine.import_report.building import build_report
 from workflows.engine.import_report.data_sets import list_data_sets
 from workflows.engine.import_report.report import ImportReport, Inventory, ModelAnswer
 from workflows.engine.language.document import Document
-from workflows.engine.nodes.agent.tool_references import list_named_tools
+from workflows.engine.nodes.agent.tool_use.tool_references import list_named_tools
 from workflows.engine.nodes.memory.citations import CITATIONS
 from workflows.execution.kinds import load_kinds
 from workflows.execution.ports.models import load_directory

@@ -11,7 +11,7 @@ from workflows.engine.language.document import Json, NodeSpec
 from workflows.engine.nodes.agent.agent_config import AgentConfig
 from workflows.engine.nodes.agent.tool_node.tool_arguments import merge_arguments
 from workflows.engine.nodes.agent.tool_node.tool_choice import build_tool_data, get_named_tool
-from workflows.engine.nodes.agent.tool_references import list_named_tools
+from workflows.engine.nodes.agent.tool_use.tool_references import list_named_tools
 from workflows.models import Workflow
 from workflows.services.editing.changes import Change
 from workflows.services.editing.gestures import edit

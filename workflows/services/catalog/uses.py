@@ -12,7 +12,7 @@ from accounts.principals import Principal
 from accounts.tenancy import tenant
 from workflows import selectors
 from workflows.engine.language.document import Document, Mode, NodeSpec
-from workflows.engine.nodes.agent.tool_references import iter_workflow_references
+from workflows.engine.nodes.agent.tool_use.tool_references import iter_workflow_references
 from workflows.models import DataSet, Evaluation, Node, PublicPage, Trigger, Workflow
 from workflows.models.documents import from_json
 from workflows.models.public_pages.public_page import PageAccess

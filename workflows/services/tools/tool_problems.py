@@ -8,7 +8,7 @@ from workflows.engine.language.document import Document
 from workflows.engine.language.problems import Problem, build_warning
 from workflows.engine.nodes.agent.tool_node.tool_arguments import list_missing, merge_arguments
 from workflows.engine.nodes.agent.tool_node.tool_choice import read_reference
-from workflows.engine.nodes.agent.tool_references import NamedTool, list_named_tools
+from workflows.engine.nodes.agent.tool_use.tool_references import NamedTool, list_named_tools
 from workflows.engine.tool_calls import ALL_TOOLS, ToolReference
 from workflows.engine.tools.web.calls import describe_missing_account
 from workflows.engine.tools.web.services import SERVICES, WebService
