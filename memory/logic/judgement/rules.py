@@ -28,6 +28,8 @@ _REQUEST: Final = re.compile(
     r"|比较|计算|生成|分析|修复|运行|预订|安排)",
     re.IGNORECASE,
 )
+# "Ben wrote me this:" announces words of others, or a list.
+_ANNOUNCEMENT: Final = re.compile(r"[:：]\s*$")
 _FORGET: Final = re.compile(
     r"forget|don't (?:remember|keep|store)|delete|erase|vergiss|lösch|oubli|efface|olvid|borra|esque|apaga|dimentica|cancella|"
     r"vergeet|wis\b|zapomn|usuń|забудь|удали|unut|sil\b|انس|احذف|ลืม|ลบ|忘|删|刪|消して|잊어|지워",
@@ -59,8 +61,10 @@ def asks_to_forget(message: str) -> bool:
 
 
 def is_statement(sentence: str) -> bool:
-    """Return whether the sentence has several words and is no question, request or small talk."""
+    """Return whether the sentence has several words and is no question, request, announcement or small talk."""
     if is_small_talk(sentence) or _REQUEST.match(sentence) or is_question(sentence):
+        return False
+    if _ANNOUNCEMENT.search(sentence):
         return False
     words = _WORDS.findall(sentence)
     # Where words have no spaces between them, one of three characters may be a sentence.
