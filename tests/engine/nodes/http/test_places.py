@@ -72,3 +72,19 @@ async def test_step_says_nothing_of_a_body_that_was_right() -> None:
     outcome = await run(data, q='"')
 
     assert "body_note" not in next(s for s in outcome.steps if s.key.node_id == "h").inputs
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "content"),
+    [
+        ('{"a": "{{#start.q#}}"}', 'x", "b": "', '{"a": "x\\", \\"b\\": \\""}'),
+        ("Dear {{#start.q#}}", '"Mia"', 'Dear "Mia"'),
+        ("{{#start.q#}}", '{"a": 1}', '{"a": 1}'),
+    ],
+)
+async def test_json_in_a_body_of_text_keeps_its_members(
+    text: str, value: str, content: str
+) -> None:
+    data = {"method": "post", "body": {"type": "raw-text", "data": text}}
+
+    assert sent(await run(data, q=value))["content"] == content

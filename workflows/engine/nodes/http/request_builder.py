@@ -11,7 +11,7 @@ from workflows.engine.language.document import Json
 from workflows.engine.language.templating import render_text
 from workflows.engine.language.values import get_file_attribute, is_file
 from workflows.engine.language.variables import VariablePool
-from workflows.engine.nodes.http.json_body import build_json
+from workflows.engine.nodes.http.json_body import build_json, render_argument
 from workflows.engine.nodes.http.json_repair import NotJson
 from workflows.engine.nodes.http.query_values import render_url
 from workflows.engine.nodes.http.request_config import (
@@ -189,7 +189,8 @@ async def _build_no_body(_body: Body, _context: RequestContext) -> _RequestBody:
 
 
 async def _build_raw_text(body: Body, context: RequestContext) -> _RequestBody:
-    return _RequestBody(content=context.render(_get_template(body)).encode("utf-8", "replace"))
+    text = str(render_argument(_get_template(body), context.pool))
+    return _RequestBody(content=text.encode("utf-8", "replace"))
 
 
 async def _build_json(body: Body, context: RequestContext) -> _RequestBody:
