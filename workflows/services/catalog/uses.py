@@ -10,7 +10,6 @@ from django.db.models.functions import Cast
 
 from accounts.principals import Principal
 from accounts.tenancy import tenant
-from workflows import selectors
 from workflows.engine.language.document import Document, Mode, NodeSpec
 from workflows.engine.nodes.agent.tool_use.tool_references import iter_workflow_references
 from workflows.models import DataSet, Evaluation, Node, PublicPage, Trigger, Workflow
@@ -55,7 +54,7 @@ def list_uses(principal: Principal, workflows: Sequence[Workflow]) -> list[Uses]
 def _find_uses(
     principal: Principal, team_id: UUID, workflow: Workflow, together: Iterable[UUID]
 ) -> Uses:
-    visible = selectors.list_workflows(principal, team_id=team_id)
+    visible = Workflow.objects.visible_to(principal).filter(team_id=team_id)
     with tenant([team_id]):
         caller_ids = _find_callers(workflow) - {*together}
         triggers = Trigger.objects.unscoped().filter(
@@ -63,14 +62,15 @@ def _find_uses(
         )
         pages = PublicPage.objects.unscoped().filter(workflow=workflow)
         callers = list(visible.filter(pk__in=caller_ids).order_by("name", "id"))
-        data_sets = selectors.list_data_sets(principal, team_id).filter(
-            pk__in=Evaluation.objects.unscoped().filter(workflow=workflow).values("data_set")
+        data_sets = DataSet.objects.visible_to(principal).filter(
+            team_id=team_id,
+            pk__in=Evaluation.objects.unscoped().filter(workflow=workflow).values("data_set"),
         )
         return Uses(
             workflow,
             callers,
             len(caller_ids) - len(callers),
-            list(data_sets),
+            list(data_sets.order_by("name", "id")),
             list(triggers.order_by("created_at", "id")),
             pages.exclude(access=PageAccess.OFF).exists(),
         )

@@ -139,7 +139,7 @@ class StepRow:
 
 def is_pinned(step: Step, mocks: Mapping[str, Json] | None) -> bool:
     """Return whether the step returned pinned outputs, which are given for its node or for its node type."""
-    return bool(mocks) and (step.node_key in mocks or step.kind in mocks)
+    return mocks is not None and (step.node_key in mocks or step.kind in mocks)
 
 
 def build_step_rows(
