@@ -14,6 +14,7 @@ from tests.support.markup import markup_of
 from workflows.execution.evaluation.running import run_next_case
 from workflows.models import DataCase, EvaluationResult, RunEvent, WorkflowSecret
 from workflows.services.debugging import cases
+from workflows.services.samples import samples
 from workflows.views.editor.debugging.case_form import build_form, read_form
 
 
@@ -319,6 +320,20 @@ def test_shell_runs_a_document_with_the_cases_beside_it(tmp_path, capsys):
 
     (report,) = json.loads(capsys.readouterr().out)
     assert report["passed"]
+
+
+@pytest.mark.django_db
+def test_case_of_a_copied_sample_runs_the_other_workflow(alice: Person):
+    workflow = samples.copy_sample(alice.principal, team_id=alice.team.pk, slug="shop")
+    (result,) = cases.run_cases(
+        alice.principal, workflow=workflow, cases=stored(workflow)[:1], offline=True
+    )
+
+    run_next_case(workflow.team_id, result.evaluation_id)
+
+    with tenant([workflow.team_id]):
+        result.refresh_from_db()
+    assert (result.verdict, result.problem) == ("passed", "")
 
 
 @pytest.mark.django_db(transaction=True)

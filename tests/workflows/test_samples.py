@@ -24,7 +24,6 @@ from workflows.engine.nodes import build_kinds
 from workflows.engine.runtime.runner import WorkflowRunner
 from workflows.engine.testing.cases import Case, FormAnswer, Turn
 from workflows.execution.evaluation.case_runner import CaseRunner
-from workflows.execution.evaluation.running import run_next_case
 from workflows.execution.ports.adapters import Services
 from workflows.execution.ports.models import build_models
 from workflows.llm.offline.provider import OfflineModels
@@ -32,7 +31,6 @@ from workflows.models import DataCase
 from workflows.samples import SAMPLES, SAMPLES_BY_SLUG
 from workflows.samples.wording import CONTEXT, FOLDER, list_file_texts
 from workflows.services import publishing
-from workflows.services.debugging import cases
 from workflows.services.editor.drafts import load_draft
 from workflows.services.samples import samples
 from workflows.services.tools.workflow_tools import list_workflow_tools
@@ -384,20 +382,6 @@ def test_copy_brings_the_workflows_that_the_sample_runs_published_and_as_tools(b
         assert agent.data["tools"][0]["provider"] == agent.data["tools"][0]["name"] == name
         assert script[0]["tool_calls"][0]["name"] == name
         assert f"the tool {name};" in agent.data["instruction"]
-
-
-@pytest.mark.django_db
-def test_saved_case_of_a_copy_runs_the_other_workflow(bob):
-    workflow = samples.copy_sample(bob.principal, team_id=bob.team.pk, slug="shop")
-    with tenant([bob.team.pk]):
-        case = DataCase.objects.unscoped().filter(data_set__workflow=workflow).order_by("rank")[0]
-    (result,) = cases.run_cases(bob.principal, workflow=workflow, cases=[case], offline=True)
-
-    run_next_case(bob.team.pk, result.evaluation_id)
-
-    with tenant([bob.team.pk]):
-        result.refresh_from_db()
-    assert (result.verdict, result.problem) == ("passed", "")
 
 
 @pytest.mark.django_db

@@ -124,7 +124,8 @@ def test_entries_of_the_trail_name_cases_and_tests_also_by_their_former_model(
     case = save_case(alice.principal, workflow=chat, spec=GOOD)
     subjects = [f"testcase:{case.pk}", f"datacase:{case.pk}", f"dataset:{case.data_set_id}"]
 
-    names = list_display_names(alice.principal, chat.team_id, subjects)
+    with tenant([chat.team_id]):
+        names = list_display_names(alice.principal, chat.team_id, subjects)
 
     assert [names[subject].text for subject in subjects] == [
         "Knows the cat",

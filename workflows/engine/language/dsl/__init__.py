@@ -12,10 +12,9 @@ from typing import Final
 
 from workflows.engine.appearance import Appearance
 from workflows.engine.language.document import Dialect, Document, Json
-from workflows.engine.language.dsl.console_answers import unwrap
 from workflows.engine.language.dsl.dify import read_dify
 from workflows.engine.language.dsl.emit import to_yaml
-from workflows.engine.language.dsl.foreign_formats import check_format
+from workflows.engine.language.dsl.foreign_formats import check_format, unwrap_answer
 from workflows.engine.language.dsl.loading import load_tree
 from workflows.engine.language.dsl.reading import Loaded
 from workflows.engine.language.dsl.write_dify import find_unsupported_by_dify, write_dify
@@ -51,7 +50,7 @@ def load_document(
     source: str | bytes | Mapping[str, Json], *, confirm_newer: bool = False
 ) -> Loaded:
     """Read a document of either dialect. Raises DocumentInvalid with every problem found."""
-    tree, notes = unwrap(load_tree(source))
+    tree, notes = unwrap_answer(load_tree(source))
     check_format(tree)
     if "nodes" in tree and "workflow" not in tree and "app" not in tree:
         return read_xworkflow(tree)

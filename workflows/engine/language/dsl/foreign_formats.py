@@ -1,7 +1,8 @@
 """Recognizes files that are no documents of workflows, and graphs in another place.
 
 Both would otherwise be read as documents without nodes. The files are workflow files of other products, and what Dify
-exports or answers beside its apps.
+exports or answers beside its apps. Where the console of Dify answers with a document inside, as people copy it from the
+network tab of their browser, the document is found.
 """
 
 from collections import deque
@@ -10,10 +11,14 @@ from typing import Final
 
 from workflows.engine.language.document import Json
 from workflows.engine.language.dsl.limits import build_rejection
+from workflows.engine.language.dsl.loading import load_tree
 from workflows.engine.language.dsl.reading import Reader
+from workflows.engine.language.dsl.versions import DIFY
+from workflows.engine.language.problems import Problem, build_warning
 
 
 Tree = Mapping[str, Json]
+_MODES: Final = {True: "advanced-chat", False: "workflow"}
 
 # The parts of a graph.
 GRAPH_KEYS: Final = ("nodes", "edges", "viewport")
@@ -53,6 +58,37 @@ def move_graph(tree: Tree, reader: Reader) -> Tree:
     rest_of_workflow = rest.get("workflow")
     other = rest_of_workflow if isinstance(rest_of_workflow, Mapping) else {}
     return {**rest, "workflow": {**other, "graph": {**(other.get("graph") or {}), **parts}}}
+
+
+def unwrap_answer(tree: Tree) -> tuple[Tree, tuple[Problem, ...]]:
+    """Return the document inside an answer with a warning that names the answer, or else the tree itself.
+
+    The answer to an export has the text of the document, and that to the request of a draft has its graph. Raises
+    DocumentInvalid if the text is no YAML.
+    """
+    text, graph = tree.get("data"), tree.get("graph")
+    if tree.keys() == {"data"} and isinstance(text, str):
+        return load_tree(text), (_warn("export"),)
+    if isinstance(graph, Mapping) and "hash" in tree and not tree.keys() & {"app", "workflow"}:
+        app = {"name": "", "mode": _MODES[_has_answer(graph)]}
+        return {"kind": "app", "version": DIFY, "app": app, "workflow": tree}, (_warn("draft"),)
+    return tree, ()
+
+
+def _has_answer(graph: Mapping[str, Json]) -> bool:
+    """Return whether the graph answers in a chat. A draft doesn't say what its app is."""
+    nodes = graph.get("nodes")
+    data = (
+        [node.get("data") for node in nodes if isinstance(node, Mapping)]
+        if isinstance(nodes, list)
+        else []
+    )
+    return any(isinstance(each, Mapping) and each.get("type") == "answer" for each in data)
+
+
+def _warn(answer: str) -> Problem:
+    message = f"This is the answer of Dify's console with the {answer} of an app; the document inside it was read"
+    return build_warning("document.console_answer", message)
 
 
 def _is_n8n(tree: Tree) -> bool:
