@@ -34,6 +34,13 @@ class Question:
         str, ...
     ] = ()  # of the speakers it may name, as ``memory.core.recall.speakers`` says
 
+    @property
+    def has_light_words_only(self) -> bool:
+        """Return whether no word has its whole content in the rank."""
+        return all(
+            self.rank_weights[term] < weight for term, weight in self.content_weights.items()
+        )
+
     def is_in(self, text: str) -> bool:
         return bool(self.folded_text) and self.folded_text in fold(text)
 

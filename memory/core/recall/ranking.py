@@ -71,9 +71,8 @@ def rank_texts(query: str, texts: Sequence[Text], *, language: str = DEFAULT_LAN
     documents_in_context = [_add_context(documents, groups, index) for index in range(len(texts))]
     context_scores = _normalize(_score_documents(documents_in_context))
     if any(text.nearness is not None for text in texts):
-        rank_weights = weigh_terms(
-            question.rank_weights, frequencies, len(texts), share_of=term_weights
-        )
+        whole = term_weights if question.has_light_words_only else None
+        rank_weights = weigh_terms(question.rank_weights, frequencies, len(texts), share_of=whole)
         sufficient = scoring.choose_sufficient_coverage(has_context)
         word_scores = _discount(word_scores, documents, rank_weights, sufficient)
         context_scores = _discount(context_scores, documents_in_context, rank_weights, sufficient)

@@ -46,7 +46,7 @@ def weigh_terms(
 ) -> TermWeights:
     """Weigh the terms of a question by their content and by their frequencies among ``total`` texts.
 
-    ``share_of`` are the whole weights if the content was lowered: what is missing then is met by no text.
+    ``share_of`` are the whole weights if the content of all terms was lowered: what is missing is met by no text.
     """
     weights = [
         (term, content * scoring.compute_rarity(frequencies.get(term, 0), total + BACKGROUND_TEXTS))
