@@ -90,7 +90,7 @@ def test_document_with_its_graph_in_another_place_is_imported_whole_with_a_note(
     made, notes = answer.json()["workflow"], answer.json()["warnings"]
     document = api.get(f"{ROOT}/{made['id']}").json()["document"]
     assert answer.status_code == 201
-    assert [node["id"] for node in document["nodes"]] == ["start", "end"]
+    assert [node["id"] for node in document["workflow"]["graph"]["nodes"]] == ["start", "end"]
     assert [note["message"] for note in notes] == [
         "The nodes were read from workflow, instead of workflow.graph where they belong"
     ]
