@@ -145,7 +145,7 @@ function setUpWorkflowPicker(picker, part, inspector) {
   });
   for (const button of part.querySelectorAll("[data-refresh-outputs]")) {
     button.addEventListener("click", async () => {
-      await select(picker, inspector.form);
+      await select(picker, inspector.form, { fillsInputs: false }); // one that is empty may be meant to be
       button.closest("[data-old-outputs]")?.remove();
     });
   }
@@ -160,12 +160,13 @@ function chooseInputs(entered, suggested) {
   return Object.fromEntries([...filled, ...remaining]);
 }
 
-async function select(picker, form) {
+async function select(picker, form, { fillsInputs = true } = {}) {
   const url = new URL(picker.dataset.workflowPicker, location.href);
   url.searchParams.set("slug", picker.value);
   const response = await fetch(url, { headers: { Accept: "application/json" } });
   const { name, outputs, inputs } = response.ok ? await response.json() : { name: "", outputs: [], inputs: {} };
-  const values = { workflow: picker.value, workflow_name: name, outputs, inputs: chooseInputs(form.data.inputs ?? {}, inputs) };
+  const values = { workflow: picker.value, workflow_name: name, outputs };
+  if (fillsInputs) values.inputs = chooseInputs(form.data.inputs ?? {}, inputs);
   let next = form.data;
   const changes = Object.entries(values).map(([key, value]) => {
     const previous = next;
