@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from typing import Final
 
 from memory.logic.entries.password_words import (
     INNER_SEPARATOR,
@@ -70,9 +71,19 @@ class SecretShape:
     """How the secrets of one kind look; a pattern may name the part that is secret ``secret``."""
 
     kind: str
-    pattern: re.Pattern[str]
-    is_valid: Callable[[str], bool]
+    text: str  # of the pattern
+    is_valid: Callable[[str], bool] = lambda _text: True
     sign: str = ""  # which every match contains
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        return _compile(self.text)
+
+
+@cache
+def _compile(text: str) -> re.Pattern[str]:
+    """Compile a pattern when a first text is searched: most commands start without searching any."""
+    return re.compile(text)
 
 
 def _is_valid_card(text: str) -> bool:
@@ -111,103 +122,84 @@ def _is_varied_number(text: str) -> bool:
     return len(set(text)) > 1
 
 
-def _build_shape(
-    kind: str, pattern: str, is_valid: Callable[[str], bool] = lambda _: True, sign: str = ""
-) -> SecretShape:
-    return SecretShape(kind, re.compile(pattern), is_valid, sign)
-
-
 def _has_digit(text: str) -> bool:
     return any(character.isdigit() for character in text)
 
 
-@cache
-def build_secret_shapes() -> tuple[SecretShape, ...]:
-    """Build the shapes for every text when a first one is searched: most commands start without searching any."""
-    return (
-        _build_shape(
-            "private key",
-            r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
-            # up to the next line of dashes, or to the end of a truncated key
-            r"(?:[^-]"
-            r"|-(?!----)){0,20000}(?:-----END (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----)?",
-        ),
-        _build_shape(
-            "JWT", rf"{_START}eyJ[\w-]{{8,2000}}\.[\w-]{{8,4000}}\.[\w-]{{10,1000}}{_END}"
-        ),
-        _build_shape("AWS key", rf"{_START}(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{{16}}{_END}"),
-        _build_shape(
-            "API key", rf"{_START}sk-(?:[a-z]{{2,10}}-){{0,2}}[\w-]{{16,300}}", _has_digit
-        ),
-        _build_shape("API key", rf"{_START}(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{{16,200}}{_END}"),
-        _build_shape("API key", rf"{_START}AIza[\w-]{{35}}{_END}"),
-        _build_shape("API key", rf"{_START}SG\.[\w-]{{16,32}}\.[\w-]{{16,64}}{_END}"),
-        _build_shape(
-            "API key",
-            rf"{_START}(?:hf|gsk|r8|nvapi|xai|pplx|dop_v1|shpat|lin_api|ntn)[_-][\w-]{{24,200}}",
-            _has_digit,
-        ),
-        _build_shape("access token", rf"{_START}gh[pousr]_[A-Za-z0-9]{{30,255}}{_END}"),
-        _build_shape("access token", rf"{_START}github_pat_[A-Za-z0-9_]{{22,255}}{_END}"),
-        _build_shape("access token", rf"{_START}gl(?:pat|dt|rt|cbt)-[\w-]{{20,100}}"),
-        _build_shape("access token", rf"{_START}xox[abeoprs]-[A-Za-z0-9-]{{10,250}}"),
-        _build_shape("access token", rf"{_START}xapp-\d-[A-Za-z0-9-]{{10,250}}"),
-        _build_shape("access token", rf"{_START}npm_[A-Za-z0-9]{{36}}{_END}"),
-        _build_shape("access token", rf"{_START}pypi-[\w-]{{50,300}}"),
-        _build_shape("access token", rf"{_START}\d{{8,10}}:AA[\w-]{{32,36}}{_END}"),
-        _build_shape("access token", rf"{_START}ya29\.[\w-]{{20,500}}"),
-        _build_shape("secret address", r"https://hooks\.slack\.com/services/[\w/]{20,120}"),
-        _build_shape(
-            "secret address",
-            r"https://(?:\w{1,20}\.)?discord(?:app)?\.com/api/webhooks/\d{5,25}/[\w-]{20,120}",
-        ),
-        _build_shape(
-            "password in an address",
-            r"[a-zA-Z][a-zA-Z0-9+.-]{1,30}://[^\s:/@?#\"'<>]{0,100}:(?P<secret>[^\s/@\"'<>]{1,200})@",
-            lambda text: not text.startswith(("<", "$", "{", "*")),
-        ),
-        _build_shape(
-            "access token",
-            r"(?i:\bauthorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?:bearer|basic"
-            r"|token)\s{1,3})(?P<secret>[\w.~+/=-]{8,4000})",
-        ),
-        _build_shape(
-            "access token",
-            r"(?i:\bbearer)\s{1,3}(?P<secret>[A-Za-z0-9._~+/=-]{20,4000})",
-            _has_digit,
-        ),
-        _build_shape(
-            "account key", r"(?i:\b(?:Account|SharedAccess)Key)=(?P<secret>[A-Za-z0-9+/=]{20,200})"
-        ),
-        *(
-            _build_shape(
-                "password",
-                rf"(?i:(?<![A-Za-z0-9]){_NAME_PATTERN})[\"']?\s{{0,3}}(?:[:=]|=>"
-                rf"|:=)\s{{0,3}}{quote}(?P<secret>[^{quote}\n]{{6,300}}){quote}",
-                is_real_value,
-            )
-            for quote in "\"'"
-        ),
-        _build_shape(
+SECRET_SHAPES: Final = (
+    SecretShape(
+        "private key",
+        r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
+        # up to the next line of dashes, or to the end of a truncated key
+        r"(?:[^-]"
+        r"|-(?!----)){0,20000}(?:-----END (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----)?",
+    ),
+    SecretShape("JWT", rf"{_START}eyJ[\w-]{{8,2000}}\.[\w-]{{8,4000}}\.[\w-]{{10,1000}}{_END}"),
+    SecretShape("AWS key", rf"{_START}(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{{16}}{_END}"),
+    SecretShape("API key", rf"{_START}sk-(?:[a-z]{{2,10}}-){{0,2}}[\w-]{{16,300}}", _has_digit),
+    SecretShape("API key", rf"{_START}(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{{16,200}}{_END}"),
+    SecretShape("API key", rf"{_START}AIza[\w-]{{35}}{_END}"),
+    SecretShape("API key", rf"{_START}SG\.[\w-]{{16,32}}\.[\w-]{{16,64}}{_END}"),
+    SecretShape(
+        "API key",
+        rf"{_START}(?:hf|gsk|r8|nvapi|xai|pplx|dop_v1|shpat|lin_api|ntn)[_-][\w-]{{24,200}}",
+        _has_digit,
+    ),
+    SecretShape("access token", rf"{_START}gh[pousr]_[A-Za-z0-9]{{30,255}}{_END}"),
+    SecretShape("access token", rf"{_START}github_pat_[A-Za-z0-9_]{{22,255}}{_END}"),
+    SecretShape("access token", rf"{_START}gl(?:pat|dt|rt|cbt)-[\w-]{{20,100}}"),
+    SecretShape("access token", rf"{_START}xox[abeoprs]-[A-Za-z0-9-]{{10,250}}"),
+    SecretShape("access token", rf"{_START}xapp-\d-[A-Za-z0-9-]{{10,250}}"),
+    SecretShape("access token", rf"{_START}npm_[A-Za-z0-9]{{36}}{_END}"),
+    SecretShape("access token", rf"{_START}pypi-[\w-]{{50,300}}"),
+    SecretShape("access token", rf"{_START}\d{{8,10}}:AA[\w-]{{32,36}}{_END}"),
+    SecretShape("access token", rf"{_START}ya29\.[\w-]{{20,500}}"),
+    SecretShape("secret address", r"https://hooks\.slack\.com/services/[\w/]{20,120}"),
+    SecretShape(
+        "secret address",
+        r"https://(?:\w{1,20}\.)?discord(?:app)?\.com/api/webhooks/\d{5,25}/[\w-]{20,120}",
+    ),
+    SecretShape(
+        "password in an address",
+        r"[a-zA-Z][a-zA-Z0-9+.-]{1,30}://[^\s:/@?#\"'<>]{0,100}:(?P<secret>[^\s/@\"'<>]{1,200})@",
+        lambda text: not text.startswith(("<", "$", "{", "*")),
+    ),
+    SecretShape(
+        "access token",
+        r"(?i:\bauthorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?:bearer|basic"
+        r"|token)\s{1,3})(?P<secret>[\w.~+/=-]{8,4000})",
+    ),
+    SecretShape(
+        "access token",
+        r"(?i:\bbearer)\s{1,3}(?P<secret>[A-Za-z0-9._~+/=-]{20,4000})",
+        _has_digit,
+    ),
+    SecretShape(
+        "account key", r"(?i:\b(?:Account|SharedAccess)Key)=(?P<secret>[A-Za-z0-9+/=]{20,200})"
+    ),
+    *(
+        SecretShape(
             "password",
-            rf"(?i:(?<![A-Za-z0-9]){_NAME_PATTERN})\s{{0,3}}(?:[:=]|:=|\bis\b"
-            rf"|was\b)\s{{0,3}}(?P<secret>(?:[^\s\"'&,;]|{INNER_SEPARATOR}){{6,300}})",
-            _is_likely_password,
-        ),
-        _build_shape(
-            "card number", r"(?<![\w.-])\d(?:[ -]?\d){11,18}(?![\w-]|\.\d)", _is_valid_card
-        ),
-    )
-
-
-@cache
-def build_password_shapes() -> tuple[SecretShape, ...]:
-    """Build the shapes for texts in which a password is named; there are many, because there are many languages."""
-    return (
-        *(_build_shape("password", text, _is_likely_password) for text in build_plain_patterns()),
-        *(
-            _build_shape("password", text, _is_likely_phrase, sign)
-            for sign, text in build_quoted_patterns().items()
-        ),
-        _build_shape("password", build_pin_pattern(), _is_varied_number),
-    )
+            rf"(?i:(?<![A-Za-z0-9]){_NAME_PATTERN})[\"']?\s{{0,3}}(?:[:=]|=>"
+            rf"|:=)\s{{0,3}}{quote}(?P<secret>[^{quote}\n]{{6,300}}){quote}",
+            is_real_value,
+        )
+        for quote in "\"'"
+    ),
+    SecretShape(
+        "password",
+        rf"(?i:(?<![A-Za-z0-9]){_NAME_PATTERN})\s{{0,3}}(?:[:=]|:=|\bis\b"
+        rf"|was\b)\s{{0,3}}(?P<secret>(?:[^\s\"'&,;]|{INNER_SEPARATOR}){{6,300}})",
+        _is_likely_password,
+    ),
+    SecretShape("card number", r"(?<![\w.-])\d(?:[ -]?\d){11,18}(?![\w-]|\.\d)", _is_valid_card),
+)
+# Only for texts in which a password is named, since there are many languages.
+PASSWORD_SHAPES: Final = (
+    *(SecretShape("password", text, _is_likely_password) for text in build_plain_patterns()),
+    *(
+        SecretShape("password", text, _is_likely_phrase, sign)
+        for sign, text in build_quoted_patterns().items()
+    ),
+    SecretShape("password", build_pin_pattern(), _is_varied_number),
+)

@@ -11,9 +11,9 @@ from memory.core.records import Json
 from memory.logic.entries.secret_shapes import (
     NAME,
     NAME_IN_ANY_LANGUAGE,
+    PASSWORD_SHAPES,
+    SECRET_SHAPES,
     SecretShape,
-    build_password_shapes,
-    build_secret_shapes,
     is_real_value,
 )
 
@@ -89,9 +89,9 @@ def redact_json(value: Json, known_secrets: Iterable[str] = ()) -> Redaction:
 
 
 def _select_shapes(text: str) -> Iterator[SecretShape]:
-    yield from build_secret_shapes()
+    yield from SECRET_SHAPES
     if NAME_IN_ANY_LANGUAGE.search(text.lower()):
-        yield from (shape for shape in build_password_shapes() if shape.sign in text)
+        yield from (shape for shape in PASSWORD_SHAPES if shape.sign in text)
 
 
 def _iterate_spans(form: str, text: str) -> Iterator[tuple[int, int]]:
