@@ -14,7 +14,7 @@ SOURCES = {
 }
 IMPORT = re.compile(r"""import\s+(?:\{([^}]*)\}|\*\s*as\s+(\w+))\s+from\s+"([^"]+)";""")
 EXPORT = re.compile(r"^export\s+(?:async\s+)?(?:const|let|function\*?|class)\s+(\w+)", re.MULTILINE)
-# What the parity test asks of the twins of workflows/engine/geometry.py and edge_routes.py.
+# What the parity test asks of the twins of workflows/engine/geometry.py and drawing/edge_routes.py.
 ASKED_BY_TESTS = {("canvas/geometry.js", name) for name in ("ROW_HEIGHT", "FOOTER_HEIGHT")} | {
     ("canvas/edge_routes.js", name)
     for name in ("LEAD", "LANE", "CLEARANCE", "REACH", "CORNER", "SAMPLES")

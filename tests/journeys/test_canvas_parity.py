@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page
 
-from workflows.engine import edge_routes, geometry
+from workflows.engine import geometry
+from workflows.engine.drawing import edge_routes
 
 
 pytestmark = pytest.mark.browser

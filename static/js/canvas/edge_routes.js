@@ -1,4 +1,4 @@
-// Leads edges around the cards between their ends, without the DOM. Its twin is workflows/engine/edge_routes.py; a parity
+// Leads edges around the cards between their ends, without the DOM. Its twin is workflows/engine/drawing/edge_routes.py; a parity
 // test keeps the two equal.
 
 import { controlOffset, distanceToEdge, distanceToLine, edgeBox, path, pointOnEdge, roundCoordinate } from "./geometry.js";

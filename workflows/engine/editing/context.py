@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from workflows.engine.drawing.layout import Box
 from workflows.engine.editing.records import Item
 from workflows.engine.kinds import AnyKind, Execution
 from workflows.engine.language.containers import CONTAINERS, get_content_markers
 from workflows.engine.language.document import Json
-from workflows.engine.layout import Box
 
 
 CARD_SIZE: Final = Box(244, 90)

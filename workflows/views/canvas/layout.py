@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from workflows.engine.edge_routes import (
+from workflows.engine.drawing.edge_routes import (
     MAX_ROUTED_EDGES,
     MAX_ROUTED_NODES,
     Ends,
@@ -17,12 +17,12 @@ from workflows.engine.edge_routes import (
     build_route_path,
     find_detour,
 )
+from workflows.engine.drawing.layout import Box, arrange_in_layers
 from workflows.engine.editing.layout.auto_layout import HEADER, PADDING
 from workflows.engine.geometry import Shape, compute_note_shape, compute_shape
 from workflows.engine.kinds import AnyKind
 from workflows.engine.language.containers import MAX_NESTING
 from workflows.engine.language.document import Document, EdgeSpec, NodeSpec, Note, Position
-from workflows.engine.layout import Box, arrange_in_layers
 
 
 ROOT: Final = "root"  # the top scope

@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from typing import Final
 
+from workflows.engine.drawing.layout import Box, arrange_in_layers
 from workflows.engine.editing.apply import require_item
 from workflows.engine.editing.context import Context, compute_box
 from workflows.engine.editing.errors import build_refusal
 from workflows.engine.editing.ops import Move, Op, Resize, Tidy
 from workflows.engine.editing.records import Item
 from workflows.engine.editing.store import Store
-from workflows.engine.layout import Box, arrange_in_layers
 
 
 # Space between a container's frame and its content in pixels: above the content, and on the other sides.

@@ -5,7 +5,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workflows.engine.layout import GAP_X, GAP_Y, Box, arrange_in_layers
+from workflows.engine.drawing.layout import GAP_X, GAP_Y, Box, arrange_in_layers
 
 
 BOX = Box(220, 64)
