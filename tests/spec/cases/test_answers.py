@@ -32,7 +32,8 @@ def test_12_answer_that_comes_while_the_run_is_at_work_continues_it_by_a_signal(
     monkeypatch.setattr(workers, "RECOVERY_INTERVAL", NEVER)
     run = start_run(cast.alice.principal, workflow=make_workflow(cast.alice, source=TWO_FORMS),
                     inputs={"ticket": "7"}, version=None)  # fmt: skip
-    pause, attempts = DurableJournal.pause, []
+    pause = DurableJournal.pause
+    states: list[Any] = []  # of each pause
 
     def answer(node: str, name: str, value: str) -> None:
         with tenant([run.team_id]):
@@ -48,10 +49,9 @@ def test_12_answer_that_comes_while_the_run_is_at_work_continues_it_by_a_signal(
     async def pause_after_the_other_answer(
         journal: DurableJournal, events: Sequence[Any], state: Any
     ) -> None:
-        attempts.append(state)
-        if (
-            len(attempts) == 2
-        ):  # the first answer is read, and the run is about to wait for the other one
+        states.append(state)
+        # The first answer is read, and the run is about to wait for the other one.
+        if len(states) == 2:
             await asyncio.to_thread(answer_in_a_thread)
         await pause(journal, events, state)
 
@@ -69,7 +69,7 @@ def test_12_answer_that_comes_while_the_run_is_at_work_continues_it_by_a_signal(
 
     ended = load(run)
     assert (ended.status, ended.outputs, ended.attempt) == ("succeeded", {"out": "A and B"}, 3)
-    assert len(attempts) == 2
+    assert len(states) == 2
     with tenant([run.team_id]):
         names = [*run.events.values_list("name", flat=True)]
     assert (names.count("run_paused"), names.count("run_resumed")) == (2, 2)
