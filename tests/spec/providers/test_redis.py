@@ -260,6 +260,7 @@ def test_silent_server_keeps_one_thread_waiting_and_is_found_again() -> None:
             time.let_pass(AWAY_SECONDS)
             others = [asyncio.create_task(asyncio.to_thread(recall)) for _ in range(8)]
             await until_async(lambda: sum(one.done() for one in others) == 7)
+            await until_async(lambda: silent.connections > 0)  # the seven don't wait for it
             assert silent.connections == 1
             silent.may_break.set()
             assert await asyncio.gather(*others) == [ProviderAway] * 8
