@@ -10,11 +10,14 @@ import pytest
 from django.template.loader import render_to_string
 from django.utils import translation
 
+from workflows.engine.answerers import TYPES
 from workflows.engine.initial_values import collect_initial_data
 from workflows.engine.kind_examples import build_example_data
 from workflows.engine.language.document import Document, Mode, NodeSpec
 from workflows.engine.nodes import build_kinds
 from workflows.views.editor.inspector import panel
+from workflows.views.editor.inspector.agents import ToolChoices
+from workflows.views.editor.inspector.models import ModelChoices
 
 
 KINDS = build_kinds()
@@ -38,6 +41,11 @@ def read_options(name: str, data: dict[str, Any]) -> list[str]:
     document = Document(Mode.CHAT, (start, node), ())
     context = panel._build_node_context(document, node, 1, [])
     context |= {"can_edit": True, "workflow": None, "providers": [], "provider_names": []}
+    context |= dict.fromkeys(
+        ("model_choices", "fallback_choices", "rerank_choices"), ModelChoices(())
+    )
+    context |= {"tool_choices": ToolChoices(()), "people_choices": {}}
+    context["answerer_types"] = [(value, translation.gettext(label)) for value, label in TYPES]
     html = render_to_string("inspector/_node.html", context)
     return [unescape(re.sub(r"<[^>]*>", "", text)).strip() for text in OPTION.findall(html)]
 

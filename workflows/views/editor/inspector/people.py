@@ -8,11 +8,11 @@ from accounts import selectors
 from accounts.models import Role
 from accounts.principals import Principal
 from workflows.engine.answerers import TYPES
-from workflows.engine.language.document import Json, NodeSpec
+from workflows.engine.appearance import iter_objects
+from workflows.engine.language.document import NodeSpec
 from workflows.engine.nodes.control.human_input import HumanInput
 from workflows.models import Workflow
 from workflows.services.questions.people import describe_role
-from workflows.views.phrases import translate_text
 
 
 PEOPLE_KINDS = frozenset({HumanInput.name})
@@ -37,13 +37,11 @@ def build_people_context(
         if value and value not in dict(choices.get(kind, ())):
             choices.setdefault(kind, []).append((value, _("Not in this team")))
     return {
-        "answerer_types": [(name, translate_text(label)) for name, label in TYPES],
+        "answerer_types": [(name, _(label)) for name, label in TYPES],
         "people_choices": choices,
     }
 
 
 def _list_stored(spec: NodeSpec) -> list[tuple[str, str]]:
-    rows: list[Json] = [row for field in _FIELDS for row in spec.data.get(field) or ()]
-    return [
-        (str(row.get("type")), str(row.get("value") or "")) for row in rows if isinstance(row, dict)
-    ]
+    rows = (row for field in _FIELDS for row in iter_objects(spec.data.get(field)))
+    return [(str(row.get("type")), str(row.get("value") or "")) for row in rows]
