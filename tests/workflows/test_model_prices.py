@@ -42,7 +42,7 @@ async def test_answer_carries_the_cost_of_its_tokens(
 ) -> None:
     prices = {name: Price(**price) for name, price in PRICES.items()}
     models = TeamModels([ProviderConfig("mine", default_model="small", prices=prices)])
-    monkeypatch.setattr(models, "get_port", lambda *_names: Endpoint())
+    monkeypatch.setattr(models, "_get_port", lambda *_names: Endpoint())
     request = ModelRequest("mine", model, (), Origin("run", "node", "key"))
 
     chunks = [chunk async for chunk in models.stream(request)]
@@ -52,7 +52,7 @@ async def test_answer_carries_the_cost_of_its_tokens(
 
 async def test_model_without_a_price_has_no_cost(monkeypatch: pytest.MonkeyPatch) -> None:
     models = TeamModels([ProviderConfig("mine", prices={"small": Price(1, 2)})])
-    monkeypatch.setattr(models, "get_port", lambda *_names: Endpoint())
+    monkeypatch.setattr(models, "_get_port", lambda *_names: Endpoint())
 
     chunks = [
         chunk

@@ -56,7 +56,7 @@ def call(cast: Cast) -> None:
 
 def reload(provider: ModelProvider) -> ModelProvider:
     with tenant([provider.team_id]):
-        return ModelProvider.objects.unscoped().get(pk=provider.pk)
+        return ModelProvider.objects.unscoped().select_related("credential").get(pk=provider.pk)
 
 
 def test_good_call_heals_a_provider_that_could_not_be_reached(
