@@ -109,8 +109,8 @@ ROLE_VERBS: dict[Role, frozenset[str]] = {
 
 def list_roles_above(lowest: str) -> list[Role]:
     """Return the role and those with more rights; nothing for a text that is no role."""
-    rank = _RANK.get(lowest)  # type: ignore[call-overload]  # the members are texts
-    return [] if rank is None else [role for role in _RANK if _RANK[role] >= rank]
+    ranks = [rank for role, rank in _RANK.items() if role == lowest]
+    return [role for role in _RANK if ranks and _RANK[role] >= ranks[0]]
 
 
 def render_permissions() -> str:

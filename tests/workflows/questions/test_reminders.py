@@ -12,7 +12,7 @@ from accounts.tenancy import tenant
 from tests.support.cast import Cast
 from tests.workflows.questions.asking import ask_people, list_inbox, load, pay
 from workflows.execution.timers import list_plugged_work
-from workflows.models import RunWait
+from workflows.models import Run, RunWait
 from workflows.services.questions import reminders
 from workflows.services.questions.periodic import NOTICES
 from workflows.services.questions.reminders import give_due_notices
@@ -113,9 +113,8 @@ def test_closed_question_is_neither_reminded_of_nor_escalated(cast: Cast, end: s
         pay(cast.vic, wait)
     elif end == "run":
         with tenant([wait.team_id]):
-            type(wait.run).objects.unscoped().filter(pk=wait.run_id).update(
-                status="stopped", finished_at=DUE
-            )
+            runs = Run.objects.unscoped().filter(pk=wait.run_id)
+            runs.update(status="stopped", finished_at=DUE)
 
     given = give_due_notices(DUE)
 
