@@ -56,7 +56,8 @@ def call(cast: Cast) -> None:
 
 def reload(provider: ModelProvider) -> ModelProvider:
     with tenant([provider.team_id]):
-        return ModelProvider.objects.unscoped().select_related("credential").get(pk=provider.pk)
+        rows = ModelProvider.objects.unscoped().select_related("credential")
+        return rows.get(pk=provider.pk)
 
 
 def test_good_call_heals_a_provider_that_could_not_be_reached(
