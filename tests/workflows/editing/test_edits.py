@@ -55,7 +55,8 @@ def test_container_that_grew_is_one_revision_and_undone_with_it(alice):
         f"/workflows/{workflow.pk}/undo/", "{}", content_type="application/json"
     ).json()
 
-    assert [op["op"] for op in change["ops"]] == ["add", "set", "resize"]  # its text is the output of rounds
+    # The template's text is from now on the output of each round.
+    assert [op["op"] for op in change["ops"]] == ["add", "set", "resize"]
     assert 'data-w="680"' in change["html"]["nodes"]["it"]
     assert sorted(op["op"] for op in undone["ops"]) == ["delete", "resize", "set"]
     assert 'data-w="400"' in undone["html"]["nodes"]["it"]
