@@ -19,6 +19,7 @@ from tests.support.half_made import build_half_made
 from tests.support.mutants import Tree, build_mutant, list_originals
 from tests.support.process_use import measure_growth
 from tests.support.processor_time import limit_cpu
+from tests.workflows.panel_context import build_panel_context
 from workflows.engine.errors import DocumentInvalid
 from workflows.engine.language.document import Dialect, Document
 from workflows.engine.language.dsl import export_document, load_document
@@ -39,7 +40,6 @@ from workflows.views.canvas.drawing import draw
 from workflows.views.canvas.picture import build_picture
 from workflows.views.catalog.workflow_page import get_opening, list_suggestions
 from workflows.views.editor import outline, outline_page
-from workflows.views.editor.inspector import panel
 from workflows.views.editor.search import search_document
 
 
@@ -97,9 +97,7 @@ def _show(document: Document, problems: list[Problem]) -> None:
     nodes = {node.id: node for node in document.nodes}
     for node in document.nodes[:MAX_PANELS]:
         read_model(node)
-        context = panel._build_node_context(document, nodes[node.id], 1, [])
-        context |= {"can_edit": True, "workflow": None, "providers": [], "provider_names": []}
-        render_to_string("inspector/_node.html", context)
+        render_to_string("inspector/_node.html", build_panel_context(document, nodes[node.id]))
         outline_page._build_node_context(nodes[node.id], document, nodes, {})
 
 

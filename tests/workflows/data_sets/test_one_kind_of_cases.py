@@ -15,7 +15,7 @@ from workflows.models import Workflow
 from workflows.services.editor.snapshots import take_snapshot
 
 
-BEFORE = ("workflows", "0042_answers_before_a_pause")
+BEFORE = ("workflows", "0043_who_answers")
 SPEC = {"name": "Knows her", "turns": [{"say": "hi"}], "memories": [{"key": "a", "value": "b"}]}
 
 

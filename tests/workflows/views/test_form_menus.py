@@ -10,14 +10,11 @@ import pytest
 from django.template.loader import render_to_string
 from django.utils import translation
 
-from workflows.engine.answerers import TYPES
+from tests.workflows.panel_context import build_panel_context
 from workflows.engine.initial_values import collect_initial_data
 from workflows.engine.kind_examples import build_example_data
 from workflows.engine.language.document import Document, Mode, NodeSpec
 from workflows.engine.nodes import build_kinds
-from workflows.views.editor.inspector import panel
-from workflows.views.editor.inspector.agents import ToolChoices
-from workflows.views.editor.inspector.models import ModelChoices
 
 
 KINDS = build_kinds()
@@ -39,14 +36,7 @@ def read_options(name: str, data: dict[str, Any]) -> list[str]:
     start = NodeSpec("start", "start", {"type": "start", "title": "Start"})
     node = NodeSpec("n", name, {"type": name, "title": "Node", **data})
     document = Document(Mode.CHAT, (start, node), ())
-    context = panel._build_node_context(document, node, 1, [])
-    context |= {"can_edit": True, "workflow": None, "providers": [], "provider_names": []}
-    context |= dict.fromkeys(
-        ("model_choices", "fallback_choices", "rerank_choices"), ModelChoices(())
-    )
-    context |= {"tool_choices": ToolChoices(()), "people_choices": {}}
-    context["answerer_types"] = [(value, translation.gettext(label)) for value, label in TYPES]
-    html = render_to_string("inspector/_node.html", context)
+    html = render_to_string("inspector/_node.html", build_panel_context(document, node))
     return [unescape(re.sub(r"<[^>]*>", "", text)).strip() for text in OPTION.findall(html)]
 
 
