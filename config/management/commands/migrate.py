@@ -2,23 +2,25 @@
 
 import gc
 from typing import Any
+from unittest.mock import patch
 
 import psycopg
 from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
-from django.core.management.commands.migrate import Command as MigrateCommand
+from django.core.management.commands import migrate as django_migrate
 from django.db import connections
 from django.db.migrations.recorder import MigrationRecorder
 
 from config.embedded.roles import APP_ROLE, ensure_role, join_role
 from config.env import env
+from config.management.migration_states import Executor
 
 
 # This migration was squashed into others before the first release, so only an older database has applied it.
 OLD_MIGRATION = ("accounts", "0002_walls")
 
 
-class Command(MigrateCommand):
+class Command(django_migrate.Command):
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.set_defaults(database=settings.MIGRATE_ALIAS)
@@ -29,7 +31,8 @@ class Command(MigrateCommand):
         # Migrations build thousands of classes. Looking for garbage among all that was loaded before took a third of the time.
         gc.collect()
         gc.freeze()
-        return super().handle(*args, **options)
+        with patch.object(django_migrate, "MigrationExecutor", Executor):
+            return super().handle(*args, **options)
 
     def _ensure_app_role(self, alias: str) -> None:
         wrapper = connections[alias]
