@@ -180,7 +180,7 @@ def _build_environment() -> dict[str, str]:
         "BROKER_URL": settings.BROKER_URL,
         "REDIS_URL": settings.REDIS_URL,
         # This process has run the checks, which take half of the worker's start time.
-        "SKIP_CHECKS": "1",
+        "CELERY_SKIP_CHECKS": "1",
     }
 
 
