@@ -11,7 +11,7 @@ from uuid import UUID
 
 import pytest
 
-from config.embedded.programs import build_web
+from config.embedded.programs import build_web, build_worker
 from config.env import env
 from tests.durability.conftest import Cluster
 from tests.support.ports import hold_port
@@ -30,7 +30,9 @@ class Web:
 
     def start(self) -> None:
         program, log = build_web(env(), self.port), self.cluster.logs / "web.log"
-        environment = {**os.environ, **program.environment, **self.cluster.environment}
+        # With a worker's own settings, too, so that one nursery serves both.
+        own = build_worker(env()).environment | program.environment
+        environment = {**os.environ, **own, **self.cluster.environment}
         process = self.cluster.nurseries.start(program.command, environment, log, log)
         self.cluster.processes["web"] = process
         self.cluster.until(self._is_ready)

@@ -1,7 +1,7 @@
 """Processes of ours that are forked from one that has loaded everything, instead of loading it for seconds each.
 
 What comes out is a process like any other: a session, a log and an environment of its own, killed like any other.
-Only a change that the settings read late (`LATE`) may differ from what the nursery itself was started with.
+Only what is read again in the new process (`LATE`) may differ from what the nursery itself was started with.
 """
 
 import contextlib
@@ -23,10 +23,34 @@ from tests.support.waiting import until
 
 # The name of a module with a function ``install``, which is called in the new process before its program starts.
 PLUGIN = "TEST_PLUGIN"
-LATE = frozenset(
-    {"NET_ALLOW", "RUN_MAX_STEPS", "MEMORY_EMBEDDER", "MEMORY_EMBEDDER_URL", "MEMORY_EMBEDDER_KEY",
+# They differ from test to test, too; a nursery starts with those of the first that asks it.
+INITIAL = frozenset({"DATABASE_URL", "DATABASE_OWNER_URL", "BROKER_URL", "REDIS_URL", "PYTHONPATH"})
+LATE = INITIAL | frozenset(
+    {"NET_ALLOW", "LOG_LEVEL", "LOCAL_MODELS", "OLLAMA_HOST", "MEMORY_PLACES", "MEMORY_REDIS_URL",
+     "DATABASE_POOL_SIZE", "RUN_MAX_STEPS", "MEMORY_EMBEDDER", "MEMORY_EMBEDDER_URL", "MEMORY_EMBEDDER_KEY",
      "MEMORY_EMBEDDER_MODEL", "AGENT_LEDGER", "FAULT", "WORKER_THREADS", PLUGIN}
 )  # fmt: skip
+# What Celery and uvicorn would load when they start.
+PROGRAMS = (
+    *(
+        "celery.bin.celery",
+        "celery.apps.worker",
+        "celery.concurrency.thread",
+        "celery.worker.consumer",
+    ),
+    *(
+        "celery.worker.strategy",
+        "kombu.transport.redis",
+        "uvicorn.main",
+        "uvicorn.protocols.http.auto",
+    ),
+)
+
+
+def is_fixed(name: str, value: str) -> bool:
+    """Tell whether a process with this variable needs a nursery that was started with it."""
+    # pytest writes the running test's name into the environment. How Celery speaks to RabbitMQ is decided when it is loaded.
+    return (name not in LATE and not name.startswith("PYTEST")) or value.startswith("amqp")
 
 
 class Forked:
@@ -107,12 +131,11 @@ class Nurseries:
         self, command: Sequence[str], environment: Mapping[str, str], out: Path, err: Path
     ) -> Forked:
         late = {name: value for name, value in environment.items() if name in LATE}
-        fixed = {name: value for name, value in environment.items() if name not in LATE}
-        # pytest writes the running test's name there.
-        fixed = {name: value for name, value in fixed.items() if not name.startswith("PYTEST")}
+        fixed = {name: value for name, value in environment.items() if is_fixed(name, value)}
         key = tuple(sorted(fixed.items()))
         if key not in self._open:
-            self._open[key] = Nursery(fixed)
+            initial = {name: value for name, value in late.items() if name in INITIAL}
+            self._open[key] = Nursery({**fixed, **initial})
         return self._open[key].start(command, late, out, err)
 
     def close(self) -> None:
@@ -156,6 +179,9 @@ def _poll(pid: int, children: set[int]) -> int | None:
 
 
 def _load() -> None:
+    for name in PROGRAMS:
+        importlib.import_module(name)
+
     import config.asgi  # noqa: F401 - and with it all that a request needs
     import workflows.llm.openai_compatible  # noqa: F401 - a worker loads it in the background
     from config.celery import app
@@ -171,23 +197,39 @@ def _become(*, start: list[str], late: dict[str, str], out: str, err: str) -> No
     for number, path, how in ((0, os.devnull, "rb"), (1, out, "ab"), (2, err, "ab")):
         with Path(path).open(how) as file:
             os.dup2(file.fileno(), number)
+    for name in INITIAL - late.keys():
+        os.environ.pop(name, None)
     os.environ |= late
-    _tell_settings(late)
+    os.environ["CELERY_SKIP_CHECKS"] = "1"  # the nursery has run them
+    _read_settings_again()
     if PLUGIN in late:
         importlib.import_module(late[PLUGIN]).install()
     _run(start)
 
 
-def _tell_settings(late: Mapping[str, str]) -> None:
+def _read_settings_again() -> None:
+    """Give Django what the environment says now. Nothing has been connected to yet."""
     from django.conf import settings
+    from django.core.cache import caches
+    from django.db import connections
 
+    from config import logs
+    from config.celery import app
     from config.env import env
 
     env.cache_clear()
-    for name in late:
-        if hasattr(settings, name):
-            value = getattr(env(), name.lower())
-            setattr(settings, name, None if value == "none" else value)  # as in config.settings
+    module = importlib.reload(sys.modules[os.environ["DJANGO_SETTINGS_MODULE"]])
+    for name in filter(str.isupper, vars(module)):
+        setattr(settings, name, getattr(module, name))
+    handlers: tuple[Any, ...] = (connections, caches)
+    for handler in handlers:
+        handler.settings = handler.configure_settings(None)
+        for alias in handler:
+            with contextlib.suppress(AttributeError):  # nobody has used it
+                del handler[alias]
+    configuration: Any = app.conf
+    configuration.broker_url = settings.BROKER_URL
+    logs.configure(settings.LOGGING)
 
 
 def _run(command: list[str]) -> NoReturn:

@@ -35,7 +35,7 @@ def send_to_all(processes: Sequence[psutil.Process], how: signal.Signals) -> Non
 
 @pytest.fixture
 def deadly(cluster: Cluster, tmp_path: Path) -> None:
-    """Give every process of the cluster a plug-in, with which a template about arsenic kills its process."""
+    """A template about arsenic kills its process: a worker as a fault, and what a worker starts by a plug-in."""
     package = tmp_path / "plugins"
     metadata = package / "deadly-1.0.dist-info"
     metadata.mkdir(parents=True)
@@ -45,7 +45,8 @@ def deadly(cluster: Cluster, tmp_path: Path) -> None:
         "from tests.durability.faults.plugin import poison_templates\n"
         "poison_templates({'poison': 'arsenic'})\n"
     )
-    cluster.environment["PYTHONPATH"] = str(package)
+    fault = {"TEST_PLUGIN": "tests.durability.faults.plugin", "FAULT": '{"poison": "arsenic"}'}
+    cluster.environment |= {"PYTHONPATH": str(package), **fault}
 
 
 @pytest.mark.slow

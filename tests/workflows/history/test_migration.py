@@ -4,10 +4,12 @@ The owner of the tables is a role of its own, bound by their policies, as the ma
 """
 
 import os
-import subprocess
 import sys
+from ast import literal_eval
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -15,8 +17,10 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from config.env import ROOT
+from config.embedded.programs import build_worker
+from config.env import env
 from tests.support import servers
+from tests.support.nursery import Nurseries
 from tests.workflows.history.made import id_of
 
 
@@ -38,25 +42,57 @@ COLUMNS = """
     where table_name = %s and is_nullable = 'NO' and column_default is null"""
 
 
-def migrate(*targets: tuple[str, ...]) -> None:
-    """Migrate to each of these, one after the other, in a process of its own."""
-    server = servers.postgres()
-    environment = {
-        **os.environ,
-        "DATABASE_URL": server.build_url("mnemoflow_app", DATABASE),
-        "DATABASE_OWNER_URL": server.build_url(OWNER, DATABASE),
-        # Given, so that the command doesn't start and stop the broker of the other tests.
-        "BROKER_URL": "redis+socket:///nonexistent/valkey.sock?virtual_host=0",
-        "REDIS_URL": "unix:///nonexistent/valkey.sock",
-        "DJANGO_SETTINGS_MODULE": "config.settings",
-        "MEMORY_EMBEDDER": "none",
-    }
-    program = (
-        "import django; django.setup();"
-        "from django.core.management import call_command;"
-        f"[call_command('migrate', *target, database='owner', verbosity=0) for target in {targets!r}]"
-    )
-    subprocess.run([sys.executable, "-c", program], check=True, env=environment, cwd=ROOT)
+@dataclass(frozen=True)
+class Installation:
+    """The product on that database, in forked processes."""
+
+    nurseries: Nurseries
+    folder: Path
+
+    def migrate(self, *targets: tuple[str, ...]) -> None:
+        """Migrate to each of these, one after the other."""
+        self.execute(
+            "from django.core.management import call_command\n"
+            f"for target in {targets!r}: call_command('migrate', *target, database='owner', verbosity=0)"
+        )
+
+    def tidy(self) -> dict[str, int]:
+        """Upkeep in that database, as the application's role."""
+        said = self.execute(
+            "from workflows.execution.history.upkeep import tidy_history\n"
+            "counts = tidy_history()\n"
+            "print({name: counts[name] for name in ('weeks dropped', 'runs deleted')})"
+        )
+        counts: dict[str, int] = literal_eval(said.strip().splitlines()[-1])
+        return counts
+
+    def execute(self, code: str) -> str:
+        server = servers.postgres()
+        environment = {
+            **os.environ,
+            **build_worker(env()).environment,  # so that a nursery of workers serves it
+            "DATABASE_URL": server.build_url("mnemoflow_app", DATABASE),
+            "DATABASE_OWNER_URL": server.build_url(OWNER, DATABASE),
+            # Given, so that the command doesn't start and stop the broker of the other tests.
+            "BROKER_URL": "redis+socket:///nonexistent/valkey.sock?virtual_host=0",
+            "REDIS_URL": "unix:///nonexistent/valkey.sock",
+            "DJANGO_SETTINGS_MODULE": "config.settings",
+        }
+        command = [sys.executable, "manage.py", "shell", "--no-imports", "-c", code]
+        out, errors = self.folder / "out", self.folder / "errors"
+        out.unlink(missing_ok=True)
+        assert self.nurseries.start(command, environment, out, errors).wait(100) == 0, (
+            errors.read_text()
+        )
+        return out.read_text()
+
+
+@pytest.fixture
+def installation(
+    superuser: psycopg.Connection[Any], nurseries: Nurseries, tmp_path: Path
+) -> Installation:
+    prepare(superuser)
+    return Installation(nurseries, tmp_path)
 
 
 @pytest.fixture
@@ -137,14 +173,15 @@ def describe(db: psycopg.Connection[Any]) -> dict[str, list[Any]]:
     }
 
 
-def test_runs_of_an_installation_are_partitioned(superuser: psycopg.Connection[Any]):
-    prepare(superuser)
-    migrate(("memory",), ("workflows", "0015"))
+def test_runs_of_an_installation_are_partitioned(
+    superuser: psycopg.Connection[Any], installation: Installation
+):
+    installation.migrate(("memory",), ("workflows", "0015"))
     ids = fill_runs(superuser)
     before = describe(superuser)
 
     events = read_events(superuser, ids)
-    migrate(("workflows", "0016"))
+    installation.migrate(("workflows", "0016"))
 
     after = describe(superuser)
     changed = {name for name in before if before[name] != after[name]}
@@ -152,10 +189,10 @@ def test_runs_of_an_installation_are_partitioned(superuser: psycopg.Connection[A
     weeks = {"new": {week_of(0)}, "old": {week_of(40)}, "ancient": {"kept"}}
     tables = ["workflows_step", "workflows_steppart", "workflows_runpartial"]
     assert partitions(superuser, ids, tables) == weeks
-    migrate(())
+    installation.migrate(())
     assert read_events(superuser, ids) == events
     assert partitions(superuser, ids, [*tables, "workflows_runcommit"]) == weeks
-    counts = tidy()
+    counts = installation.tidy()
     assert (counts["weeks dropped"] >= 1, counts["runs deleted"]) == (True, 1)
     assert [row[0] for row in superuser.execute("select id from workflows_run")] == [ids["new"]]
     assert superuser.execute("select run_id from workflows_message").fetchall() == [(None,)]
@@ -202,24 +239,3 @@ def partitions(
         }
         for name, pk in ids.items()
     }
-
-
-def tidy() -> dict[str, int]:
-    """Upkeep in that database, as the application's role."""
-    program = (
-        "import django; django.setup();"
-        "from workflows.execution.history.upkeep import tidy_history;"
-        "counts = tidy_history();"
-        "print({name: counts[name] for name in ('weeks dropped', 'runs deleted')})"
-    )
-    server = servers.postgres()
-    environment = {
-        **os.environ,
-        "DJANGO_SETTINGS_MODULE": "config.settings",
-        "DATABASE_URL": server.build_url("mnemoflow_app", DATABASE),
-        "DATABASE_OWNER_URL": server.build_url(OWNER, DATABASE),
-    }
-    process = subprocess.run(
-        [sys.executable, "-c", program], check=True, env=environment, cwd=ROOT, capture_output=True, text=True
-    )  # fmt: skip
-    return eval(process.stdout.strip().splitlines()[-1])

@@ -10,7 +10,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from config.env import ROOT
+from config.embedded.programs import build_worker
+from config.env import ROOT, env
 from tests.engine.test_memory_nodes import SECTION_12
 from tests.support import servers
 from tests.support.database import database_name, worker_number
@@ -35,6 +36,7 @@ def surroundings(owner_db: psycopg.Connection[Any], valkey_url: str) -> dict[str
     socket = servers.start_valkey().socket
     return {
         **os.environ,
+        **build_worker(env()).environment,  # so that a nursery of workers serves it
         "DJANGO_SETTINGS_MODULE": "config.settings",
         "DATABASE_URL": servers.place().build_database_url("mnemoflow_app", database_name()),
         "BROKER_URL": f"redis+socket://{socket}?virtual_host={worker_number()}",
