@@ -51,20 +51,9 @@ def holding(environment: dict[str, str]):
         process.stdout.close()
 
 
-def test_command_starts_the_services_and_stops_them_again(home: Path, environment: dict[str, str]):
-    shown = manage(
-        environment,
-        "shell",
-        "--no-imports",
-        "-c",
-        "from django.db import connection as c; c.ensure_connection(); print(c.connection.info.user)",
-    )
-
-    assert (shown.stdout, shown.returncode) == ("mnemoflow_app\n", 0)
-    assert postgres(home).find_process() is None
-
-
-def test_command_under_a_strict_umask_reaches_its_database(home: Path, environment: dict[str, str]):
+def test_command_under_a_strict_umask_starts_the_services_and_stops_them_again(
+    home: Path, environment: dict[str, str]
+):
     """Such as 077, which keeps PostgreSQL's user out of whatever root makes."""
     new_home = home / "new"
     code = "from django.db import connection as c; c.ensure_connection(); print(c.connection.info.user)"
@@ -76,6 +65,7 @@ def test_command_under_a_strict_umask_reaches_its_database(home: Path, environme
                 capture_output=True, text=True, check=False, timeout=120,
             )  # fmt: skip
             assert (shown.stdout, shown.returncode) == ("mnemoflow_app\n", 0), shown.stderr
+            assert postgres(new_home).find_process() is None
     finally:
         stop_services(new_home)
 
