@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 from config.env import ROOT
@@ -15,6 +16,8 @@ MOST_ODD_VARIABLES, MOST_PARTICIPLES, MOST_FRAGMENTS = 0.005, 0.005, 0.05
 MOST_FILES_IN_A_FOLDER = 20
 
 Named = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module
+Part = Callable[[ast.AST], Iterator[tuple[int, str]]]
+Names = dict[Part, list[tuple[str, str]]]  # by what they are: pairs of place and text
 
 
 @dataclass(frozen=True)
@@ -66,10 +69,18 @@ def sources() -> Iterator[tuple[str, ast.AST]]:
                 yield path.relative_to(ROOT).as_posix(), ast.parse(path.read_text())
 
 
-def across(part: Callable[[ast.AST], Iterator[tuple[int, str]]]) -> Iterator[tuple[str, str]]:
+@cache
+def read_names() -> Names:
+    """Read every module once, and keep what is asked about rather than the trees."""
+    kept: Names = {part: [] for part in (variables, functions, docstrings)}
     for name, tree in sources():
-        for line, text in part(tree):
-            yield f"{name}:{line}", text
+        for part, pairs in kept.items():
+            pairs += [(f"{name}:{line}", text) for line, text in part(tree)]
+    return kept
+
+
+def across(part: Part) -> Iterator[tuple[str, str]]:
+    return iter(read_names()[part])
 
 
 def test_variables_are_named_by_nouns():
