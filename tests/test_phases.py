@@ -30,7 +30,7 @@ def test_fails_at_first():
     mark.touch()
     assert not is_first
 """
-HANGS = "import threading\n\ndef test_hangs():\n    threading.Event().wait()\n"
+HANGS = "import threading, pytest\n\n@pytest.mark.timeout(1)\ndef test_hangs():\n    threading.Event().wait()\n"
 DIES = "import os\n\ndef test_dies():\n    os._exit(9)\n"
 ELEVEN = "import pytest\n\n@pytest.mark.parametrize('n', range(11))\ndef test_fails(n):\n    assert n < 0\n"
 

@@ -3,6 +3,8 @@
 from collections import Counter
 from typing import Any
 
+import pytest
+
 from accounts.tenancy import tenant
 from memory.models import Curation, Entry
 from memory.public import LearningRule, set_learning_rule
@@ -16,7 +18,6 @@ from workflows.services.catalog import importing
 from workflows.services.runs.runs import start_run
 
 
-ROUNDS = 25  # of two questions by each of two people: a hundred runs
 TOLD = {
     "en": [
         "I'm Zoe, and I'm allergic to walnuts.",
@@ -69,10 +70,20 @@ def curated(person: Person, run: Run) -> bool:
     return row is not None and row.status == "done"
 
 
-def test_memory_after_a_hundred_questions_is_memory_after_the_telling(
-    cluster: Cluster, cast: Cast
+@pytest.mark.parametrize(
+    "rounds",
+    [
+        pytest.param(len(ASKED["en"]), id="each question twice"),
+        pytest.param(25, id="a hundred", marks=pytest.mark.nightly),
+    ],
+)
+def test_memory_after_many_questions_is_memory_after_the_telling(
+    cluster: Cluster, cast: Cast, rounds: int
 ) -> None:
-    """spec §8b: recalled text is never extracted again; the first sample, the shipped provider, two languages."""
+    """spec §8b: recalled text is never extracted again; the first sample, the shipped provider, two languages.
+
+    A round is two questions by each of two people.
+    """
     app = chatbot(cast)
     people = {"en": cast.alice, "zh": cast.bob}
     answers: list[str] = []
@@ -94,7 +105,7 @@ def test_memory_after_a_hundred_questions_is_memory_after_the_telling(
         each_says({who: [texts[number]] for who, texts in TOLD.items()})
     before = {who: held(person) for who, person in people.items()}
     assert before == {who: Counter((text, 1) for text in texts) for who, texts in TOLD.items()}
-    for number in range(ROUNDS):
+    for number in range(rounds):
         each_says(
             {
                 who: [texts[number % len(texts)], texts[(number + 2) % len(texts)]]

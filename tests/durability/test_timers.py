@@ -103,7 +103,7 @@ def test_time_that_passed_during_an_outage_fires_once_and_ends_all_that_is_due(
 
 
 @pytest.mark.timeout(330)
-@pytest.mark.parametrize("count", [100, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [100, pytest.param(1000, marks=pytest.mark.nightly)])
 def test_very_many_that_are_due_at_once_all_go_on_once(
     cluster: Cluster, cast: Cast, count: int
 ) -> None:

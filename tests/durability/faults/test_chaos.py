@@ -1,4 +1,7 @@
-"""The benchmark of failures in a short form: real services of its own, and random kills of workers."""
+"""The benchmark of failures in a short form: real services of its own, and random kills of workers.
+
+By day kills at chosen moments show the same, beside this in ``test_commit_points.py``, and ``test_worker_killed.py``.
+"""
 
 import json
 import os
@@ -24,8 +27,7 @@ def run_chaos(folder: Path, *arguments: str, seconds: float) -> dict[str, float]
     return {bar["name"]: bar["value"] for bar in json.loads(target.read_text())["bars"]}
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(330)
+@pytest.mark.nightly
 def test_killed_workers_lose_and_repeat_nothing(tmp_path: Path) -> None:
     values = run_chaos(
         tmp_path, "--only", "kills", "--runs", "16", "--kills", "2", "--seed", "1", seconds=300

@@ -243,12 +243,18 @@ def test_delete_all_and_undo_gives_back_every_seed_document(alice):
 
 def take_turns(step, people, workflow):
     """Until nobody gets further: whoever conflicts waits for the other."""
-    for person in [*people] * 30:
-        with suppress(NothingToUndo, EditConflict), transaction.atomic():
-            step(person, workflow)
+    has_moved = True
+    while has_moved:
+        has_moved = False
+        for person in people:
+            with suppress(NothingToUndo, EditConflict), transaction.atomic():
+                step(person, workflow)
+                has_moved = True
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(
+    "seed", [0, 1, 2, *(pytest.param(seed, marks=pytest.mark.nightly) for seed in range(3, 12))]
+)
 def test_everybody_undoing_everything_gives_back_the_first_draft(alice, bob, seed):
     workflow = make_workflow(alice, source=build_tree(DOCUMENT))
     before, rng = drafts.load_draft(workflow), Random(seed)

@@ -80,7 +80,7 @@ class Follower:
 @pytest.mark.timeout(400)
 @pytest.mark.parametrize(
     ("client_count", "run_count"),
-    [(70, 5), pytest.param(1_000, 50, marks=pytest.mark.nightly)],
+    [(30, 3), pytest.param(1_000, 50, marks=pytest.mark.nightly)],
 )
 def test_clients_of_a_restarted_server_come_back_and_miss_and_repeat_no_event(
     client_count: int, run_count: int, cluster: Cluster, web: Web, cast: Cast

@@ -240,8 +240,9 @@ def test_said_again_in_another_run_is_one_proof_more(alice: Person):
     assert entry.revision == 2
 
 
+@pytest.mark.parametrize("runs", [len(WRAPPINGS) + 1, pytest.param(100, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("by", ["extractive", "model"])
-def test_hundred_runs_that_recall_and_repeat_learn_nothing_new(alice: Person, by: str):
+def test_runs_that_recall_and_repeat_learn_nothing_new(alice: Person, by: str, runs: int):
     """issue 4: recalled text, as provenance has it, is never extracted again."""
     learns(alice)
     place = f"user:{alice.user.pk}"
@@ -254,7 +255,7 @@ def test_hundred_runs_that_recall_and_repeat_learn_nothing_new(alice: Person, by
             value={"learnings": [fact]},
             category="result",
         )
-    for run in range(100):
+    for run in range(runs):
         caller = in_run(alice, run_id=f"r{run}")
         caller = in_origin(caller, f"r{run}")
         hits = services.recall(

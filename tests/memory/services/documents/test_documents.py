@@ -9,11 +9,11 @@ from django.utils.translation import override
 from accounts.tenancy import tenant
 from memory import services
 from memory.core.errors import AccessDenied, AlreadyExists, NotFound
-from memory.logic.knowledge.documents.pages import MAX_PAGES
 from memory.logic.knowledge.wiki_sources import SourceKind
 from memory.models import DocumentUpload, Entry, Revision
 from memory.models.jobs import JobStatus
 from memory.services.access.quotas import Limits, change_limits
+from memory.services.documents import writing
 from memory.services.documents.reading import count_documents, get_document, read_original
 from memory.services.documents.removal import remove_document, tidy_documents
 from memory.services.documents.uploading import UploadOutcome, retry_document, upload_document
@@ -166,12 +166,17 @@ def test_document_that_cannot_be_read_says_why_and_the_others_go_on(
     ]
 
 
-def test_document_with_too_many_pages_is_refused_whole(alice: Person) -> None:
-    upload(alice, "\n\n".join([ILLNESS * 40] * (MAX_PAGES + 200)), name="Big.txt")
+def test_document_with_too_many_pages_is_refused_whole(
+    alice: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    most = 10
+    monkeypatch.setattr(writing, "MAX_PAGES", most)
+
+    upload(alice, "\n\n".join([ILLNESS * 40] * (2 * most)), name="Big.txt")
 
     ((_name, status, _pages, problem),) = states(alice)
     assert status == "failed"
-    assert "pages, and at most 1000 are allowed. Divide it into several files." in problem
+    assert f"pages, and at most {most} are allowed. Divide it into several files." in problem
     assert titles(alice) == []
 
 

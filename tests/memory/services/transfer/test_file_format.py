@@ -61,7 +61,10 @@ WORDS = [
 ]
 
 
-def filled(person: Person, entries: int = 160) -> list[str]:
+ENTRIES = 90
+
+
+def filled(person: Person, entries: int = ENTRIES) -> list[str]:
     """Groups that somebody left, changed values and groups, forgotten and quarantined ones; the questions."""
     dice, door = random.Random(7), at_door(person)
     for number in range(entries):
@@ -124,7 +127,7 @@ def test_imported_into_an_empty_team_answers_as_the_exported_did(cast: Cast) -> 
     report = brought(carol, io.BytesIO(data))
 
     assert (report.problems, report.refused_count, report.overwritten_count) == ([], 0, 0)
-    assert report.new_count == lines(data)[0]["counts"]["entries"] - len(range(0, 160, 9))
+    assert report.new_count == lines(data)[0]["counts"]["entries"] - len(range(0, ENTRIES, 9))
     assert answers(carol, questions) == before
     assert past(carol) == past(alice)
     with tenant([carol.team.pk]):
