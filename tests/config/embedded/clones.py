@@ -84,14 +84,16 @@ class Clone:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGTERM)
                 process.wait(90)
-        log = self.folder.parent / "down.log"
-        self.start([".venv/bin/python", "manage.py", "down"], log).wait(90)
+        if self.list_processes():
+            log = self.folder.parent / "down.log"
+            self.start([".venv/bin/python", "manage.py", "down"], log).wait(90)
         elsewhere = [
             *SYSTEM_HOME.glob(f"*-{self.digest}"),
             *Path("/tmp").glob(f"mnemoflow-*-{self.digest}"),
         ]
-        for folder in (*elsewhere, self.folder.parent):
-            shutil.rmtree(folder, ignore_errors=True)
+        # Nobody waits for it: an environment has very many files.
+        folders = map(str, (*elsewhere, self.folder.parent))
+        os.posix_spawnp("rm", ["rm", "-rf", "--", *folders], os.environ)
 
     @property
     def digest(self) -> str:

@@ -8,6 +8,7 @@ import os
 import shutil
 import signal
 import socket
+import subprocess
 import tempfile
 import urllib.request
 from collections.abc import Iterator
@@ -43,45 +44,90 @@ def clones(clean_system_home: None) -> Iterator[list[Clone]]:
             clone.remove()
 
 
+@pytest.mark.nightly
 def test_make_run_works_in_closed_clones_of_two_accounts_at_once(
     clones: list[Clone], tmp_path: Path
 ):
     with socket.create_server(("127.0.0.1", 0)) as somebody:
-        command = ["make", "run", f"ARGS=--port {somebody.getsockname()[1]}"]
-        logs = [tmp_path / f"{clone.account.name}.log" for clone in clones]
-        starts = [clone.start(command, log) for clone, log in zip(clones, logs, strict=True)]
-        addresses = [wait_for_address(*start) for start in zip(starts, logs, strict=True)]
+        taken = somebody.getsockname()[1]
+        starts = [start_site(clone, taken, tmp_path) for clone in clones]
+        addresses = [wait_for_address(*start) for start in starts]
 
     assert len(set(addresses)) == len(clones)
     for clone, address in zip(clones, addresses, strict=True):
-        assert len(os.fsencode(clone.folder)) >= 150
-        assert clone.folder.parent.stat().st_mode & 0o777 == 0o700  # nothing has opened it
-        assert not is_package_open(clone.folder / ".venv" / "lib" / VERSION / "site-packages")
-        with urllib.request.urlopen(address, timeout=90) as response:
-            assert response.status == 200
-
-    for process in starts:
-        os.killpg(process.pid, signal.SIGINT)  # as Ctrl-C in a terminal
-        process.wait(90)
+        check_site(clone, address)
+    for process, _log in starts:
+        end_site(process)
     # `make` may end before the program that it has started.
     until(lambda: not any(clone.list_processes() for clone in clones))
     skip_unless_both(clones)
 
 
+@pytest.mark.nightly
 def test_make_test_works_in_closed_clones_of_two_accounts_at_once(
     clones: list[Clone], tmp_path: Path
 ):
+    runs = [start_test(clone, tmp_path) for clone in clones]
+
+    check_tests(clones, runs)
+    skip_unless_both(clones)
+
+
+def test_make_run_and_make_test_work_in_closed_clones_of_two_accounts_at_once(
+    clones: list[Clone], tmp_path: Path
+):
+    """By day each account does one of them, or one after the other where there is one account only."""
+    site, tested = clones[0], clones[-1]
+    with socket.create_server(("127.0.0.1", 0)) as somebody:
+        start, log = start_site(site, somebody.getsockname()[1], tmp_path)
+        if tested is site:
+            wait_for_address(start, log)
+        run = start_test(tested, tmp_path)
+        address = wait_for_address(start, log)
+
+    check_site(site, address)
+    run[0].wait(240)
+    end_site(start)
+    until(lambda: not site.list_processes())
+    check_tests([tested], [run])
+    skip_unless_both(clones)
+
+
+Started = tuple["subprocess.Popen[bytes]", Path]
+
+
+def start_site(clone: Clone, taken_port: int, folder: Path) -> Started:
+    log = folder / f"{clone.account.name}-site.log"
+    return clone.start(["make", "run", f"ARGS=--port {taken_port}"], log), log
+
+
+def check_site(clone: Clone, address: str) -> None:
+    assert len(os.fsencode(clone.folder)) >= 150
+    assert clone.folder.parent.stat().st_mode & 0o777 == 0o700  # nothing has opened it
+    assert not is_package_open(clone.folder / ".venv" / "lib" / VERSION / "site-packages")
+    with urllib.request.urlopen(address, timeout=90) as response:
+        assert response.status == 200
+
+
+def end_site(process: "subprocess.Popen[bytes]") -> None:
+    os.killpg(process.pid, signal.SIGINT)  # as Ctrl-C in a terminal
+    process.wait(90)
+
+
+def start_test(clone: Clone, folder: Path) -> Started:
     # What `make` would install for other tests is no part of this one.
     command = ["make", "-o", "browser", "-o", "bubblewrap", "test", f"ARGS={SMALL_TEST}"]
-    logs = [tmp_path / f"{clone.account.name}.log" for clone in clones]
-    runs = [clone.start(command, log) for clone, log in zip(clones, logs, strict=True)]
+    log = folder / f"{clone.account.name}-test.log"
+    return clone.start(command, log), log
 
-    statuses = [run.wait(240) for run in runs]
 
-    assert statuses == [0] * len(clones), "\n".join(log.read_text()[-3000:] for log in logs)
-    assert ["5 passed" in log.read_text() for log in logs] == [True] * len(clones)
+def check_tests(clones: list[Clone], runs: list[Started]) -> None:
+    said = [(run.wait(240), log.read_text()) for run, log in runs]
+    assert [status for status, _text in said] == [0] * len(runs), "\n".join(
+        text[-3000:] for _status, text in said
+    )
+    assert ["5 passed" in text for _status, text in said] == [True] * len(runs)
     assert [clone.list_processes() for clone in clones] == [[] for _clone in clones]
-    skip_unless_both(clones)
 
 
 def skip_unless_both(clones: list[Clone]) -> None:

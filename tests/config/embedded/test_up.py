@@ -40,7 +40,7 @@ def children(one: Up) -> list[psutil.Process]:
 
 @pytest.mark.slow
 @pytest.mark.timeout(500)  # it starts the whole product several times
-def test_up_taken_port_then_ctrl_c_then_killed_then_again(home: Path, up: Callable[..., Up]):
+def test_up_taken_port_then_killed_then_again_then_ctrl_c(home: Path, up: Callable[..., Up]):
     """One story, because each start takes seconds: see the sentences on the way."""
     with socket.create_server(("127.0.0.1", 0)) as somebody:
         taken = somebody.getsockname()[1]
@@ -57,30 +57,23 @@ def test_up_taken_port_then_ctrl_c_then_killed_then_again(home: Path, up: Callab
     assert second.process.wait(90) != 0
     assert f"already running here: {base(address)}" in second.output
 
-    # Ctrl-C ends every child, and the database.
-    ours = children(first)
-    os.kill(first.process.pid, signal.SIGINT)
-    assert first.process.wait(90) == 0
-    assert [process for process in ours if process.is_running()] == []
-    assert find_services(home) == [None, None]
-
     # Killed with -9 and started again: soon, with its data, nothing left over in the way.
-    third = up()
-    third.address()
     left_running = find_services(home)
-    third.process.kill()
-    third.process.wait()
-    fourth = up()
-    address = fourth.address()
+    first.process.kill()
+    first.process.wait()
+    third = up()
+    address = third.address()
     assert status(address) == 200
-    assert "Migrating the database" not in fourth.output
+    assert "Migrating the database" in first.output
+    assert "Migrating the database" not in third.output
     # What takes the time of a first start has not been done again: the servers are taken over as they are.
     assert None not in left_running
     assert find_services(home) == left_running
 
-    # SIGTERM ends every child, too.
-    ours = children(fourth)
-    fourth.process.terminate()
-    ended = fourth.process.wait(90)
-    assert (ended, [process for process in ours if process.is_running()]) == (0, [])
+    # Ctrl-C ends every child, and the database. So does SIGTERM: see test_up_outages.py.
+    ours = children(third)
+    os.kill(third.process.pid, signal.SIGINT)
+    assert third.process.wait(90) == 0
+    assert [process for process in ours if process.is_running()] == []
     assert len(ours) > 2
+    assert find_services(home) == [None, None]
