@@ -25,7 +25,10 @@ def require_jail() -> None:
     pytest.skip(message)
 
 
-@pytest.fixture(scope="module", params=["bubblewrap", "plain"])
+WALLS = ("bubblewrap", "plain")
+
+
+@pytest.fixture(scope="module", params=WALLS)
 def walls_around(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[str]:

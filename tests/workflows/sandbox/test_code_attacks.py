@@ -18,6 +18,8 @@ import pytest
 
 from tests.support.process_use import measure_growth
 from tests.support.waiting import LIMIT, until_async
+from tests.workflows.sandbox.conftest import WALLS
+from tests.workflows.sandbox.walls import take_turns
 from workflows.sandbox.code import CodeLimits, CodeOutcome
 from workflows.sandbox.escape_tests.corpus import ESCAPES, RESOURCES
 from workflows.sandbox.escape_tests.runner import list_successful_attacks
@@ -106,9 +108,15 @@ def test_control_the_escapes_work_where_nothing_stops_them(place: dict[str, str]
     assert len(through) >= 10, through
 
 
-@pytest.mark.parametrize("name", RESOURCES)
+@pytest.mark.parametrize(
+    ("walls_around", "name"), take_turns(WALLS, RESOURCES), indirect=["walls_around"]
+)
 def test_attack_on_resources_ends_in_time_and_the_caller_is_unharmed(
-    name: str, runner: MontyRunner, place: dict[str, str], time_limits: list[float]
+    name: str,
+    walls_around: str,
+    runner: MontyRunner,
+    place: dict[str, str],
+    time_limits: list[float],
 ) -> None:
     with measure_growth() as growth:
         outcome = run(runner, filled(RESOURCES[name], place), SHORT)

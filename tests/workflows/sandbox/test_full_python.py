@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.workflows.sandbox.conftest import require_jail
+from tests.workflows.sandbox.walls import take_turns
 from workflows.engine.nodes import build_kinds
 from workflows.sandbox import process
 from workflows.sandbox.checking import CodeChecker
@@ -27,7 +28,10 @@ SHORT = replace(LIMITS, seconds=0.6)  # for what runs until it is ended
 STAND_IN = '#!/bin/sh\nwhile [ "$1" != "--" ]; do shift; done; shift; exec "$@"\n'
 
 
-@pytest.fixture(scope="module", params=["bubblewrap", "stand-in"])
+JAILS = ("bubblewrap", "stand-in")
+
+
+@pytest.fixture(scope="module", params=JAILS)
 def jail(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[FullPython]:
@@ -107,10 +111,13 @@ def test_escape_reaches_nothing(jail: FullPython, name: str) -> None:
         assert not place.was_called()
 
 
-@pytest.mark.parametrize(
-    "name", ["endless loop", "loop that swallows", "small objects", "recursion", "bigint chain",
-             "forks", "threads", "disk", "output", "large result", "regular expression"]
-)  # fmt: skip
+LONG = (
+    *("endless loop", "loop that swallows", "small objects", "recursion", "bigint chain", "forks"),
+    *("threads", "disk", "output", "large result", "regular expression"),
+)
+
+
+@pytest.mark.parametrize(("jail", "name"), take_turns(JAILS, LONG), indirect=["jail"])
 def test_attack_on_resources_ends_in_time(
     jail: FullPython, name: str, time_limits: list[float]
 ) -> None:

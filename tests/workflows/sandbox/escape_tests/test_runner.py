@@ -12,6 +12,8 @@ import jinja2
 import pytest
 
 from tests.support.process_use import RunnerUse, measure_growth
+from tests.workflows.sandbox.conftest import WALLS
+from tests.workflows.sandbox.walls import take_turns
 from workflows.engine.errors import TemplateFailed
 from workflows.sandbox.pool import RunnerPool
 from workflows.sandbox.templates import SECONDS, TemplatePool
@@ -112,9 +114,11 @@ def test_control_the_escapes_work_where_nothing_stops_them(templates: TemplatePo
     assert len(through) >= 10, through
 
 
-@pytest.mark.parametrize("name", EXHAUSTIONS)
+@pytest.mark.parametrize(
+    ("walls_around", "name"), take_turns(WALLS, EXHAUSTIONS), indirect=["walls_around"]
+)
 def test_exhaustion_ends_in_time_and_memory_and_the_caller_is_unharmed(
-    templates: TemplatePool, name: str, time_limits: list[float]
+    walls_around: str, templates: TemplatePool, name: str, time_limits: list[float]
 ) -> None:
     asyncio.run(templates.pool.warm())
     with measure_growth() as growth, RunnerUse(templates.pool) as use:
