@@ -28,7 +28,7 @@ from tests.factories.workflows import make_workflow
 from tests.support.cast import Cast, make_key
 from tests.support.own_server import own_server
 from tests.support.waiting import LIMIT, until, until_async
-from workflows.execution.events import run_feed
+from workflows.execution.events import hub, run_feed
 from workflows.models import Run
 from workflows.services.runs.runs import start_run
 
@@ -359,7 +359,7 @@ def test_stream_ends_when_its_reader_may_not_see_the_run_any_more(
 
 
 def count_checks(monkeypatch: pytest.MonkeyPatch) -> list[None]:
-    """Let each poll of the server check who may still read, and return a list that gets an entry after each check."""
+    """Let each poll of the server check who may still read, soon, and return a list that gets an entry after each check."""
     checks: list[None] = []
     end_refused = run_feed.RunFeed.end_refused
 
@@ -367,6 +367,7 @@ def count_checks(monkeypatch: pytest.MonkeyPatch) -> list[None]:
         await end_refused(self)
         checks.append(None)
 
+    monkeypatch.setattr(hub, "POLL_WITH_BUS", 0.05)
     monkeypatch.setattr(run_feed, "CHECK_SECONDS", 0.0)
     monkeypatch.setattr(run_feed.RunFeed, "end_refused", check)
     return checks
