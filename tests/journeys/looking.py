@@ -1,5 +1,7 @@
 """What is wrong with a page for people who look at it, or who can't: asked in the page itself."""
 
+from collections.abc import Sequence
+
 from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Frame, Page
 
@@ -185,9 +187,10 @@ def complaints(page: Page, *checks: str) -> list[str]:
     return [complaint for check in checks for complaint in page.evaluate(check)]
 
 
-AXE = """async (rules) => {
+AXE = """async ([rules, leftOut]) => {
   const only = rules.length ? { runOnly: { type: "rule", values: rules } } : {};
-  const { violations } = await axe.run(document, { ...only, resultTypes: ["violations"] });
+  const off = Object.fromEntries(leftOut.map((rule) => [rule, { enabled: false }]));
+  const { violations } = await axe.run(document, { ...only, rules: off, resultTypes: ["violations"] });
   return violations
     .filter(({ impact }) => ["serious", "critical"].includes(impact))
     .flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) => `axe ${id}: ${target.join(" ")} ${failureSummary.slice(0, 240)}`));
@@ -196,8 +199,8 @@ AXE = """async (rules) => {
 COLOURS = ("color-contrast", "link-in-text-block")
 
 
-def shut_out(page: Page | Frame, *rules: str) -> list[str]:
-    """What axe-core says keeps somebody out: its serious and critical findings, by these rules or by all."""
+def shut_out(page: Page | Frame, *rules: str, without: Sequence[str] = ()) -> list[str]:
+    """What axe-core says keeps somebody out: its serious and critical findings, by these rules or by all but some."""
     if not page.evaluate("() => Boolean(window.axe)"):
         page.evaluate(f"() => {{ {AXE_SCRIPT} }}")
-    return list(page.evaluate(AXE, rules))
+    return list(page.evaluate(AXE, [rules, without]))

@@ -230,7 +230,8 @@ def test_page_fits_reads_and_names_what_it_offers(
 ):
     """At each width light in one language and dark in the other; by night in all ways there are.
 
-    By day axe reads a page in one scheme, every other page in the dark; our own check of the contrast reads it in both.
+    By day axe reads a page in one scheme, every other page in the dark, and leaves the contrast, which takes it longest, to
+    our own check of it, which reads a page in both.
     """
     speak(reader, live_stack, language)
     page = reader.new_page()
@@ -269,7 +270,8 @@ def read_in(page: Page, schemes: Sequence[Scheme], english: bool, whole: bool) -
     for scheme, once, rules in zip(schemes, ([HEADINGS, IDS], []), ((), COLOURS), strict=False):
         page.emulate_media(color_scheme=scheme)
         if english and (whole or not rules):
-            yield f"to axe, {scheme}", shut_out(page, *rules)
+            left_out = () if whole else ("color-contrast",)
+            yield f"to axe, {scheme}", shut_out(page, *rules, without=left_out)
             yield f"focus, {scheme}", complaints(page, UNSEEN_FOCUS)
         yield f"{scheme}", complaints(page, *once, CONTRAST)
 

@@ -19,7 +19,7 @@ from tests.journeys.shell import Shell
 from tests.support.stack import LiveStack
 
 
-SHORT, LONG = 60, 1500  # rounds, in each of which both do something
+SHORT, LONG = 40, 1500  # rounds, in each of which both do something
 BEHIND = 5  # gestures that may wait while the server can be reached, so that a slow machine makes no more conflicts
 MOST_WAITING = 40  # gestures; who has made as many while it can't be reached rests until it can
 SOON = 3_000  # milliseconds
