@@ -5,11 +5,10 @@ time of a first start. Here an operation that changes a table builds the class o
 may concern other tables too, such as a change of a key, and Python code get all models, as from Django itself.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.migrations import Migration
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.state import ModelState, ProjectState, StateApps
 from django.db.migrations.utils import field_is_referenced, resolve_relation
@@ -17,7 +16,6 @@ from django.db.models import Field
 
 
 Key = tuple[str, str]  # the label of an app, and the name of a model in small letters
-Plan = Sequence[tuple[Migration, bool]]
 
 
 class PartialApps(StateApps):
@@ -137,17 +135,11 @@ class PartialState(ProjectState):
 
 
 class Executor(MigrationExecutor):
-    """Runs migrations forwards with partial states, and backwards as Django does."""
+    """Fills an empty database with partial states. One that has data is migrated as Django does."""
 
     def _create_project_state(self, with_applied_migrations: bool = False) -> ProjectState:
         parent: Any = super()
-        state = parent._create_project_state(with_applied_migrations)
+        state: ProjectState = parent._create_project_state(with_applied_migrations)
+        if self.loader.applied_migrations:
+            return state
         return PartialState(state.models, state.real_apps)
-
-    def _migrate_all_backwards(self, plan: Plan, full_plan: Plan, fake: bool) -> Any:
-        plain: Any = MigrationExecutor(self.connection, self.progress_callback)
-        return plain._migrate_all_backwards(plan, full_plan, fake=fake)
-
-    def migrate(self, *arguments: Any, **options: Any) -> ProjectState:
-        state = super().migrate(*arguments, **options)
-        return ProjectState(state.models, state.real_apps)  # whoever is told of the end gets all

@@ -1,14 +1,16 @@
 """Django's migrate on the owner's connection, because the site's role owns no table and may create none."""
 
 import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
-from unittest.mock import patch
 
 import psycopg
 from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
 from django.core.management.commands import migrate as django_migrate
 from django.db import connections
+from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.recorder import MigrationRecorder
 
 from config.embedded.roles import APP_ROLE, ensure_role, join_role
@@ -18,6 +20,17 @@ from config.management.migration_states import Executor
 
 # This migration was squashed into others before the first release, so only an older database has applied it.
 OLD_MIGRATION = ("accounts", "0002_walls")
+
+
+@contextmanager
+def _use_own_executor() -> Iterator[None]:
+    """Let Django's command use our executor, which it can't be told otherwise."""
+    module: Any = django_migrate
+    module.MigrationExecutor = Executor
+    try:
+        yield
+    finally:
+        module.MigrationExecutor = MigrationExecutor
 
 
 class Command(django_migrate.Command):
@@ -31,7 +44,7 @@ class Command(django_migrate.Command):
         # Migrations build thousands of classes. Looking for garbage among all that was loaded before took a third of the time.
         gc.collect()
         gc.freeze()
-        with patch.object(django_migrate, "MigrationExecutor", Executor):
+        with _use_own_executor():
             return super().handle(*args, **options)
 
     def _ensure_app_role(self, alias: str) -> None:

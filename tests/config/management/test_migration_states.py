@@ -125,7 +125,7 @@ def empty_database(django_db_setup: None) -> Iterator[str]:
         connection.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
 
 
-@pytest.mark.nightly
+@pytest.mark.slow  # it migrates an empty database as Django does
 def test_database_has_the_schema_that_django_would_have_made(
     empty_database: str, django_db_blocker: Any
 ):
@@ -141,6 +141,6 @@ def dump_schema(name: str) -> list[str]:
     url = servers.postgres().build_url(name=name)
     with psycopg.connect(url) as connection:
         version = connection.info.server_version // 10_000
-    command = [find_program("pg_dump", version), "--schema-only", url]
+    command = [str(find_program("pg_dump", version)), "--schema-only", url]
     process = subprocess.run(command, capture_output=True, text=True, check=True)
     return [line for line in process.stdout.splitlines() if not re.match(r"\\(un)?restrict ", line)]
