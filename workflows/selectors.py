@@ -140,10 +140,9 @@ def list_cases(principal: Principal, workflow_id: UUID) -> QuerySet[DataCase]:
 def find_case(
     principal: Principal, workflow_id: UUID, case_id: UUID, verb: str = "view"
 ) -> DataCase:
+    workflow = find_workflow(principal, workflow_id, verb)
     rows = DataCase.objects.visible_to(principal).select_related("data_set__workflow")
-    case = _get(rows, pk=case_id, data_set__workflow_id=workflow_id)
-    CHECKS[verb](principal, case.data_set.workflow)
-    return case
+    return _get(rows, pk=case_id, data_set__workflow=workflow)
 
 
 def find_case_result(principal: Principal, workflow_id: UUID, result_id: UUID) -> EvaluationResult:
