@@ -154,7 +154,7 @@ def _build_bars(
 
 
 def _share(flags: Any) -> float:
-    values = [*flags]
+    values: list[bool] = [*flags]
     return sum(values) / len(values)
 
 

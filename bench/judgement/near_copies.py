@@ -33,5 +33,6 @@ def _count_parts(texts: Sequence[str]) -> Floats:
         for start in range(len(plain) - length + 1):
             part = plain[start : start + length]
             counts[row, zlib.crc32(part.encode()) % _BUCKETS] += 1
-    norms: Floats = np.linalg.norm(counts, axis=1, keepdims=True)
-    return counts / np.maximum(norms, 1e-6)
+    lengths: Floats = np.maximum(np.linalg.norm(counts, axis=1, keepdims=True), 1e-6)
+    shares: Floats = (counts / lengths).astype(np.float32)
+    return shares
