@@ -197,7 +197,7 @@ class WaitClosed(WorkflowFault):
 
     def __init__(self, *, was_answered: bool = False, answered_by: str = "") -> None:
         self.answered_by = answered_by
-        sentence = None
+        sentence: str | Promise | None = None
         if answered_by:
             sentence = _("This has already been answered by %(name)s.") % {"name": answered_by}
         elif was_answered:

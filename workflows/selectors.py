@@ -162,8 +162,8 @@ def list_data_sets(principal: Principal, team_id: UUID | None = None) -> QuerySe
     """Return the data sets of the team by name, then the tests of workflows, with the number of cases (``case_count``)."""
     teams = _list_team_ids(principal, "workflow.view", team_id)
     rows = DataSet.objects.visible_to(principal).select_related("workflow")
-    rows = rows.filter(team_id__in=teams).annotate(case_count=Count("cases"))
-    return rows.order_by(F("workflow__name").asc(nulls_first=True), "name", "id")
+    counted = rows.filter(team_id__in=teams).annotate(case_count=Count("cases"))
+    return counted.order_by(F("workflow__name").asc(nulls_first=True), "name", "id")
 
 
 def find_data_set(principal: Principal, data_set_id: UUID, verb: str = "view") -> DataSet:

@@ -31,7 +31,7 @@ class Web:
     def start(self) -> None:
         program, log = build_web(env(), self.port), self.cluster.logs / "web.log"
         # With a worker's own settings, too, so that one nursery serves both.
-        own = build_worker(env()).environment | program.environment
+        own = {**build_worker(env()).environment, **program.environment}
         environment = {**os.environ, **own, **self.cluster.environment}
         process = self.cluster.nurseries.start(program.command, environment, log, log)
         self.cluster.processes["web"] = process

@@ -312,7 +312,7 @@ class Run(Personal):
         return (user.name or user.email) if user else strip_player(self.subject)
 
 
-_EMPTY: Final = (None, "", [], {})
+_EMPTY: Final[tuple[Json, ...]] = (None, "", [], {})
 
 
 def _name_file(value: Json) -> Json:

@@ -21,7 +21,7 @@ FORM = {
     "variables": [{"variable": "topic", "label": "Topic", "type": "paragraph", "required": True}]
 }
 # Kind → fields that only its author can fill in, so that a problem is listed until then.
-CHOICES = {
+CHOICES: dict[str, set[str | None]] = {
     "tool": {"tool_name"},
     "assigner": {"items"},
     "parameter-extractor": {"parameters"},

@@ -37,7 +37,7 @@ def create(apps: Any, model: str, **fields: Any) -> UUID:
     row = (
         apps.get_model("workflows", model)._base_manager.using("owner").create(id=uuid7(), **fields)
     )
-    return row.pk  # type: ignore[no-any-return]
+    return row.pk
 
 
 def read(apps: Any, model: str, pk: UUID) -> Any:

@@ -207,10 +207,14 @@ def test_scores_of_a_workflow_show_every_set_and_leave_parts_out_of_the_chart(
 
 def test_api_adds_whole_cases_and_names_what_is_wrong(alice: Person, data_set: DataSet) -> None:
     url = f"/api/v1/data-sets/{data_set.pk}/cases"
-    body = {"content_type": "application/json"}
+    kind = "application/json"
 
-    added = alice.client.post(url, {"cases": [{"case": TWO_TURNS}, {"query": "Hi?"}]}, **body)
-    wrong = alice.client.post(url, {"cases": [{"case": {"name": "x", "turns": []}}]}, **body)
+    added = alice.client.post(
+        url, {"cases": [{"case": TWO_TURNS}, {"query": "Hi?"}]}, content_type=kind
+    )
+    wrong = alice.client.post(
+        url, {"cases": [{"case": {"name": "x", "turns": []}}]}, content_type=kind
+    )
 
     assert [(row["name"], row["query"]) for row in added.json()] == [
         ("Each knows their own", "cat"),

@@ -262,7 +262,7 @@ def _store(row: EvaluationResult, outcome: Outcome) -> None:
 
 
 def _mask(redactor: Redactor, value: Json) -> Json:
-    return json.loads(redactor.redact_json_text(dump(value)))  # type: ignore[no-any-return]
+    return json.loads(redactor.redact_json_text(dump(value)))
 
 
 def finish_if_done(team_id: UUID, evaluation_id: UUID) -> None:

@@ -48,7 +48,7 @@ NO_LATENCY: Final = -1
 class Latencies(NamedTuple):
     """The latencies of one bucket: how many there are, and their sum in seconds."""
 
-    count: int
+    number: int
     seconds: float
 
 
@@ -81,7 +81,7 @@ class Numbers:
 
     @property
     def average_latency(self) -> float | None:
-        measured = sum(bucket.count for bucket in self.buckets.values())
+        measured = sum(bucket.number for bucket in self.buckets.values())
         return self.seconds / measured if measured else None
 
     @property
@@ -96,7 +96,7 @@ class Numbers:
         buckets = dict(self.buckets)
         for number, (count, seconds) in other.buckets.items():
             known = buckets.get(number, Latencies(0, 0.0))
-            buckets[number] = Latencies(known.count + count, known.seconds + seconds)
+            buckets[number] = Latencies(known.number + count, known.seconds + seconds)
         return Numbers(
             self.count + other.count,
             self.failed + other.failed,
@@ -126,7 +126,7 @@ def estimate_percentile(buckets: Mapping[int, Latencies], share: float) -> float
     It is interpolated within its bucket, around the average there: the latency of a single run is its own, and another
     estimate is off by a quarter at most, usually by less than a tenth.
     """
-    rank = share * sum(bucket.count for bucket in buckets.values())
+    rank = share * sum(bucket.number for bucket in buckets.values())
     if not rank:
         return None
     below = 0

@@ -9,7 +9,7 @@ from accounts.access import Principal
 from workflows import permissions
 from workflows.engine.editing.ops import Add, Connect, Delete, Op, Set
 from workflows.engine.editing.records import UNRANKED, build_edge_record, build_item
-from workflows.engine.editing.references import rename_references
+from workflows.engine.editing.references import Names, rename_references
 from workflows.engine.foreign_kinds.replacement import Replacement, plan_replacement
 from workflows.engine.geometry import list_source_handles
 from workflows.engine.kinds import AnyKind
@@ -81,7 +81,7 @@ def _iter_nodes(document: Document, new: NodeSpec, plan: Replacement) -> Iterato
             yield new
         elif plan.renamed:
             before, after = plan.renamed
-            names = {(new.id, before): (new.id, after)}
+            names: Names = {(new.id, before): (new.id, after)}
             yield replace(node, data=rename_references(dict(node.data), names))
         else:
             yield node

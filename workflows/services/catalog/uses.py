@@ -89,10 +89,10 @@ def _find_callers(workflow: Workflow) -> set[UUID]:
 
 def _find_drafts(others: QuerySet[Workflow], references: set[str]) -> set[UUID]:
     nodes = Node.objects.unscoped().filter(workflow__in=others, is_note=False)
-    nodes = nodes.annotate(text=Cast("data", TextField())).filter(_contains("text", references))
+    naming = nodes.annotate(text=Cast("data", TextField())).filter(_contains("text", references))
     return {
         node.workflow_id
-        for node in nodes.only("workflow_id", "key", "kind", "data")
+        for node in naming.only("workflow_id", "key", "kind", "data")
         if _refers(NodeSpec(node.key, node.kind, node.data), references)
     }
 

@@ -279,7 +279,7 @@ def list_notes(principal: Principal, run: Run, events: Iterable[RunEvent]) -> li
 
 
 def _is_note(event: RunEvent) -> bool:
-    return event.data.get("scope") == "run"
+    return bool(event.data.get("scope") == "run")
 
 
 def _build_note_row(event: RunEvent, titles: Mapping[str, str]) -> MemoryRow:
