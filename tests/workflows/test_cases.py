@@ -1,6 +1,7 @@
 """Saved test cases through the service, the API, the page and the shell; run by a real worker's code."""
 
 import json
+from uuid import UUID
 
 import pytest
 from django.core.management import call_command
@@ -65,7 +66,7 @@ def stored(workflow) -> list[DataCase]:
         return list(DataCase.objects.unscoped().filter(data_set__workflow=workflow))
 
 
-def run_all(team_id, evaluation_id) -> None:
+def run_all(team_id: UUID, evaluation_id: UUID) -> None:
     while run_next_case(team_id, evaluation_id):
         pass
 

@@ -81,8 +81,8 @@ def list_display_names(
 ) -> dict[str, audit.DisplayName]:
     """Return the display names of the audit log's subjects. Runs, tasks and files are named without their private texts."""
     names: dict[str, audit.DisplayName] = {}
-    sources = {str(model._meta.model_name): model for model in NAME_SOURCES}
-    sources.update(FORMER_NAMES)
+    own_names = {str(model._meta.model_name): model for model in NAME_SOURCES}
+    sources = {**own_names, **FORMER_NAMES}
     for model_name, model in sources.items():
         field, url_name = NAME_SOURCES[model]
         ids = _parse_ids(subjects, model_name)

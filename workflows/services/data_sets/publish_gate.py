@@ -70,7 +70,8 @@ def find_gate_state(workflow: Workflow, snapshot: Snapshot) -> GateState:
             evaluation__offline=False,
         )
         newest = {row.case_id: row for row in rows.order_by("case_id", "-id").distinct("case_id")}
-    failed, missing = [], []
+    failed: list[str] = []
+    missing: list[str] = []
     for case in cases:
         row = newest.get(case.pk)
         if row is None or row.is_open or row.spec != case.spec:

@@ -97,7 +97,11 @@ class CaseForm:
         others = more.get("memories", [])
         if memories and not isinstance(others, list):
             raise ValueError(_("Memories must be a YAML list."))
-        spec = {**more, "name": self.name, "turns": [_serialize_turn(turn) for turn in self.turns]}
+        spec: dict[str, Json] = {
+            **more,
+            "name": self.name,
+            "turns": [_serialize_turn(turn) for turn in self.turns],
+        }
         if memories:
             spec["memories"] = [*memories, *others]
         if (expected := read_expected(self.expected)) is not None:
