@@ -27,6 +27,27 @@ def test_the_rule_is_recognised_when_it_is_there() -> None:
     assert not ANY_AFTER_ANY.search(".body > * + .more")
 
 
+# A rule for fields that are read only spares those that lie over what is read, such as a prompt with its pills: their
+# background would hide it.
+OVER_PAPER = ":not(.insp-paper > *)"
+
+
+@pytest.mark.parametrize("sheet", SHEETS, ids=lambda sheet: sheet.name)
+def test_background_of_fields_that_are_read_only_hides_no_prompt(sheet: Path) -> None:
+    rules = re.findall(
+        r"([^{};]+)\{([^{}]*)\}", re.sub(r"/\*.*?\*/", "", sheet.read_text(), flags=re.S)
+    )
+    selectors = [
+        one.strip()
+        for selector, body in rules
+        if re.search(r"\bbackground(?:-color)?:(?!\s*(?:none|transparent))", body)
+        for one in re.split(r",(?![^()]*\))", selector)
+    ]
+    hiding = [one for one in selectors if one.endswith(":read-only")]
+    assert [one for one in hiding if ".input" in one and ":not(:read-only" not in one] == []
+    assert sheet.name != "inspector.css" or any(OVER_PAPER in one for one in selectors)
+
+
 # Where classes, ids and attributes of our pages are written.
 WRITTEN_IN = ("templates", "static/js", "accounts", "memory", "workflows", "config")
 ENDINGS = {".html", ".j2", ".svg", ".js", ".py"}
