@@ -5,7 +5,7 @@ decided by the judgement of both halves (``memory.logic.judgement.turns``), so a
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
 
@@ -46,6 +46,8 @@ _WORDS: Final = (
     r"and|but|so|und|aber|y|pero|et|mais|e|ed|ma|però|mas|en|maar|i|ale|oraz|и|но|а|ve|ama|و|لكن|และ|แต่|"
     r"而且|并且|並且|但是?|还|還|そして|でも|그리고|하지만"
 )
+# Words that mean *and* in one language and something else in another: Dutch "en" is Spanish "in".
+_UNSURE_WORDS: Final = frozenset({"en", "i", "e", "a", "so", "ma"})
 _MARK: Final = rf"\s*[,;:،؛、，；：]\s*(?:(?:{_WORDS})\s+)?|\s+[-–—]+\s+"
 _MARKS: Final = re.compile(_MARK, re.IGNORECASE)
 # With the words for *and* and *but*, some of which mean something else in another language.
@@ -106,14 +108,17 @@ def remove_introduction(sentence: str) -> str:
 
 
 def list_splits(sentence: str) -> list[list[str]]:
-    """Return the ways to split the sentence: at its marks, and at the words for *and* and *but*, too."""
-    splits = ([*_iterate_parts(sentence, pattern)] for pattern in (_MARKS, _MARKS_AND_WORDS))
-    good_splits = [parts for parts in splits if 1 < len(parts) <= MAX_CLAUSES]
-    return (
-        good_splits[:1]
-        if len(good_splits) == 2 and good_splits[0] == good_splits[1]
-        else good_splits
+    """Return the ways to split the sentence: at its marks, and at the words for *and* and *but*, all or the sure ones."""
+    all_parts = (
+        [*_iterate_parts(sentence, _MARKS)],
+        [*_iterate_parts(sentence, _MARKS_AND_WORDS, _UNSURE_WORDS)],
+        [*_iterate_parts(sentence, _MARKS_AND_WORDS)],
     )
+    splits: list[list[str]] = []
+    for parts in all_parts:
+        if 1 < len(parts) <= MAX_CLAUSES and parts not in splits:
+            splits.append(parts)
+    return splits
 
 
 def names_speaker(clause: str) -> bool:
@@ -134,9 +139,13 @@ def _replace(text: str, patterns: Iterable[re.Pattern[str]]) -> str:
     return text
 
 
-def _iterate_parts(sentence: str, separator: re.Pattern[str]) -> Iterator[str]:
+def _iterate_parts(
+    sentence: str, separator: re.Pattern[str], kept_words: Collection[str] = ()
+) -> Iterator[str]:
     start = 0
     for match in separator.finditer(sentence):
+        if match[0].strip().casefold() in kept_words:
+            continue
         # A separator that is the end of the word before it, as in Japanese and Korean, stays with it.
         end = match.end() if _VERB_END.fullmatch(match[0]) else match.start()
         part = sentence[start:end].strip(f" {_SIGNS}")

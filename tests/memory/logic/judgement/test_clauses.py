@@ -42,6 +42,8 @@ def test_sentences_of_the_person(message: str, sentences: list[str]) -> None:
         ("我叫小明，住在北京。", ["我叫小明", "住在北京。"]),
         ("犬を飼っていて、名古屋に住んでいます。", ["犬を飼っていて", "名古屋に住んでいます。"]),
         ("Me llamo Ana, pero vivo en Lyon", ["Me llamo Ana", "vivo en Lyon"]),
+        ("Me llamo Yolanda y vivo en Madrid.", ["Me llamo Yolanda", "vivo en Madrid."]),
+        ("Ik heet Eva en woon in Utrecht.", ["Ik heet Eva", "woon in Utrecht."]),
         ("서울에 살고 고양이를 키워요.", ["서울에 살고", "고양이를 키워요."]),
         ("我住在南京而且有一只猫。", ["我住在南京", "有一只猫。"]),
         ("ฉันชื่อมะลิและอยู่ที่เชียงใหม่", ["ฉันชื่อมะลิ", "อยู่ที่เชียงใหม่"]),
