@@ -130,6 +130,7 @@ def test_test_and_call_store_their_results_in_the_same_place(
         call(cast)
     assert reload(provider).status == ProviderStatus.UNREACHABLE
 
+    server.reset()
     run_provider_test(cast.alice.principal, provider=reload(provider))
 
     assert reload(provider).status == ProviderStatus.CONNECTED
