@@ -428,11 +428,14 @@ def test_tab_alone_goes_through_the_page_with_a_node_focused_at_first(draft: Dra
 def test_enter_leads_into_the_settings_and_adds_nothing(draft: Draft):
     page = draft.page
     draft.add_template_after("Recall")
-    before = draft.data("Template")
     page.keyboard.press("ArrowLeft")
     draft.focus("Template")
     expect(page.locator("#panel-node .insp-title")).to_have_value("Template")
+    page.locator("#panel-node [data-row=remove]").click()  # the variable that it was added with
     expect(page.locator("#panel-node [data-row=add]")).to_be_visible()
+    draft.saved()
+    before = draft.data("Template")
+    draft.focus("Template")
     settings = page.get_by_role("tab", name="Settings")
 
     for _ in range(2):  # what is shown already is led into like what is not

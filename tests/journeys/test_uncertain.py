@@ -83,6 +83,6 @@ def test_uncertain_run_is_found_and_stopped(signed_in: Page, live_stack: LiveSta
     expect(page.get_by_label("If it happened: its outputs as JSON (optional)")).to_be_visible()
     page.get_by_role("button", name="Stop the run").click()
 
-    expect(page.get_by_text("This has been answered.")).to_be_visible()
+    expect(page.get_by_text("Answered by Demo user.")).to_be_visible()
     page.reload()
     expect(page.get_by_text("Stopped").first).to_be_visible()

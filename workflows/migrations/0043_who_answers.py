@@ -20,6 +20,7 @@ class Migration(migrations.Migration):
             field=django.contrib.postgres.fields.ArrayField(
                 base_field=models.CharField(max_length=255),
                 blank=True,
+                db_default=[],
                 default=list,
                 size=None,
                 verbose_name="who answers",

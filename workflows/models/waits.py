@@ -33,7 +33,11 @@ class RunWait(JournalModel):
     is_timed_out = models.BooleanField(_("timed out"), default=False, db_default=False)
     # Who may answer, as keys of ``engine.answerers``; an escalation adds some. Both times are null when they have passed.
     answerers = ArrayField(
-        models.CharField(max_length=255), verbose_name=_("who answers"), default=list, blank=True
+        models.CharField(max_length=255),
+        verbose_name=_("who answers"),
+        default=list,
+        db_default=[],
+        blank=True,
     )
     remind_at = models.DateTimeField(_("reminds at"), null=True, blank=True)
     escalate_at = models.DateTimeField(_("escalates at"), null=True, blank=True)

@@ -44,6 +44,7 @@ function setUpButtonId(row) {
     id.value = makeId(title.value, used);
     id.dispatchEvent(new Event("input", { bubbles: true })); // the form stores it like typed text
   });
+  title.addEventListener("change", () => id.dispatchEvent(new Event("change", { bubbles: true }))); // stored together with its title
 }
 
 /** Return an identifier with the letters of a title, which no other button has. A title in another script has a number. */

@@ -40,6 +40,7 @@ class Inspector {
   #blocks = new Map(); // field → the last HTML of the server for it
   #reloadTimer = null;
   #seen = new Map(); // target → its last HTML, for times without the server
+  #redrawnField = null; // whose control has just been given a value with which the field looks different
   #isForeign = false; // whether fields may have changed, or only problems and variables
 
   constructor(editor) {
@@ -262,8 +263,10 @@ class Inspector {
   /** The form shows its own edits already; problems and variables come from the server. */
   #onSaved({ path, el }) {
     previews.refresh(this, path);
-    if (el && "redraws" in el.dataset) this.#reloadLater(0);
-    else if (!this.#isForeign) this.#reloadLater(RELOAD_DELAY, false);
+    if (el && "redraws" in el.dataset) {
+      this.#redrawnField = String(path[0]);
+      this.#reloadLater(0);
+    } else if (!this.#isForeign) this.#reloadLater(RELOAD_DELAY, false);
   }
 
   /** Return whether a page was rendered before the last change that this tab applied. */
@@ -336,9 +339,13 @@ class Inspector {
       const block = this.#findBlock(field);
       if (!block || this.#blocks.get(field) === html) continue;
       const next = findBlock(page, field);
-      if (block.contains(document.activeElement) || this.#isTypedIn(block)) this.#updateValues(block, next);
+      const focused = [...block.querySelectorAll(CONTROL)].indexOf(document.activeElement);
+      const isInUse = block.contains(document.activeElement) && !(field === this.#redrawnField && focused >= 0);
+      if (isInUse || this.#isTypedIn(block)) this.#updateValues(block, next);
       else this.#replaceBlock(block, next);
+      if (!isInUse && focused >= 0) this.#findBlock(field)?.querySelectorAll(CONTROL)[focused]?.focus();
     }
+    this.#redrawnField = null;
     this.#blocks = blocks;
   }
 

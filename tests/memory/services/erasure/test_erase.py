@@ -264,8 +264,6 @@ STAYS = {
     "workflows_revision": "the team's work",
     "workflows_comment": "what colleagues said to each other about a workflow",
     "workflows_pin": "part of a draft, placed there by hand",
-    "workflows_testcase": "part of a draft, written by hand",
-    "workflows_testresult": "what became of a test case",
     "workflows_modelprovider": "the team's settings",
     "workflows_providermodel": "the team's settings",
     "workflows_credential": "the team's settings",
