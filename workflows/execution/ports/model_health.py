@@ -5,6 +5,7 @@ So there is one answer to this question, which every page reads: ``ModelProvider
 
 import logging
 from collections.abc import Iterator
+from functools import partial
 from uuid import UUID
 
 from django.db import DatabaseError
@@ -12,8 +13,9 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from accounts.tenancy import tenant
+from config.postgres.outages import is_outage
 from workflows.engine.errors import ModelFailed
-from workflows.execution.threads import run_in_thread
+from workflows.execution.threads import run_once_in_thread
 from workflows.llm.config import ProviderConfig
 from workflows.llm.failure_messages import is_about_provider
 from workflows.models import ModelProvider, ProviderModel
@@ -35,14 +37,17 @@ async def report_call(
     if failure is not None and not is_about_provider(failure.message, failure.status):
         return
     provider_id = UUID(config.id)
+    if failure is None:
+        store = partial(mark_reachable, team_id, provider_id, added_model)
+    else:
+        store = partial(mark_unreachable, team_id, provider_id, failure.message, added_model)
     try:
-        if failure is None:
-            await run_in_thread(mark_reachable, team_id, provider_id, added_model)
-        else:
-            error = failure.message
-            await run_in_thread(mark_unreachable, team_id, provider_id, error, added_model)
-    except DatabaseError:  # the answer of the model is worth more than this note about it
-        log.exception("model_health_not_stored", extra={"provider": config.name})
+        # Once only: the answer of the model is worth more than this note about it, and waits for no database.
+        await run_once_in_thread(store)
+    except Exception as error:
+        if not isinstance(error, DatabaseError) and not is_outage(error):
+            raise
+        log.warning("model_health_not_stored", extra={"provider": config.name}, exc_info=True)
 
 
 def mark_reachable(team_id: UUID, provider_id: UUID, added_model: str = "") -> None:

@@ -3,7 +3,9 @@
 import asyncio
 from collections.abc import Iterator
 from datetime import timedelta
+from typing import Any
 
+import psycopg
 import pytest
 from django.utils import timezone
 
@@ -13,6 +15,7 @@ from tests.fakes.openai_server import Failure, FakeOpenAI, Scores
 from tests.support.cast import Cast
 from workflows.engine.errors import ModelFailed
 from workflows.engine.ports import Message, ModelRequest, Origin, RerankRequest
+from workflows.execution.ports import model_health
 from workflows.execution.ports.models import load_directory, load_team_models
 from workflows.models import ModelProvider, ProviderModel
 from workflows.models.provider import ModelType, ProviderStatus
@@ -81,6 +84,23 @@ def test_good_call_of_a_good_provider_writes_nothing(cast: Cast, server: FakeOpe
     call(cast)
 
     assert reload(provider).checked_at == EARLIER
+
+
+def test_answer_waits_for_no_database_that_is_away(
+    cast: Cast, server: FakeOpenAI, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make(cast, server.base_url)
+    asked: list[tuple[Any, ...]] = []
+
+    def fail(*args: Any) -> None:
+        asked.append(args)
+        raise psycopg.OperationalError("server closed the connection unexpectedly")
+
+    monkeypatch.setattr(model_health, "mark_reachable", fail)
+
+    call(cast)
+
+    assert len(asked) == 1
 
 
 def test_bad_call_marks_the_provider_with_its_time(cast: Cast, server: FakeOpenAI) -> None:
