@@ -130,13 +130,15 @@ def test_whoever_comes_first_to_a_site_without_an_owner_gets_no_account(db, sett
     assert not User.objects.exists()
 
 
-def test_page_to_sign_in_names_the_command_until_the_site_has_an_owner(db):
+def test_page_to_sign_in_says_that_there_is_no_owner_and_later_how_to_get_a_new_link(db):
     before = Client().get(reverse("account_login")).content.decode()
     services.prepare_first_run()
     after = Client().get(reverse("account_login")).content.decode()
 
-    assert "manage.py owner_link" in before
-    assert "manage.py owner_link" not in after
+    without_owner, without_password = "This site has no owner yet.", "No password yet?"
+    assert [before.count(text) for text in (without_owner, without_password)] == [1, 0]
+    assert [after.count(text) for text in (without_owner, without_password)] == [0, 1]
+    assert [page.count("manage.py owner_link") for page in (before, after)] == [1, 1]
 
 
 def test_command_says_that_the_database_has_no_tables(monkeypatch: pytest.MonkeyPatch):
