@@ -8,9 +8,10 @@ from typing import Final
 import numpy as np
 
 from memory.logic.judgement import rules
+from memory.logic.judgement.likeness import JudgedFact
 from memory.logic.judgement.operations import Action, KnownFact, Operation
 from memory.logic.judgement.probes import Floats, Probes
-from memory.logic.judgement.relating import JudgedFact, contradicts, decide_operations
+from memory.logic.judgement.relating import contradicts, decide_operations
 from memory.logic.judgement.turns import Clause, Encode, judge_message, judge_texts
 
 

@@ -143,6 +143,72 @@ def test_forget_that_means_what_was_stored_last(judge: Judge) -> None:
     assert (operation.action, operation.targets) == (Action.FORGET, ("2",))
 
 
+@pytest.mark.parametrize(
+    "wish",
+    [
+        "Forget it.",
+        "Forget the last thing.",
+        "Vergiss das.",
+        "Olvida eso.",
+        "Забудь это.",
+        "忘了这个",
+    ],
+)
+def test_wish_without_a_topic_means_what_was_stored_last(judge: Judge, wish: str) -> None:
+    known = [KnownFact("1", "I'm a nurse."), KnownFact("2", "I moved to Lyon.")]
+
+    (operation,) = judge.decide(judge.judge_message(wish), known, ["2"])
+
+    assert (operation.action, operation.targets) == (Action.FORGET, ("2",))
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [
+        *(
+            "Please forget my phone number.",
+            "Forget what I told you about my dog.",
+            "Forget my salary.",
+        ),
+        *("Vergiss meine Telefonnummer.", "Oublie mon adresse.", "Olvida mi número."),
+        *(
+            "Забудь про мою кошку.",
+            "忘记我的电话",
+            "猫のことは忘れて",
+            "내 전화번호 잊어줘",
+            "انس رقم هاتفي",
+        ),
+    ],
+)
+def test_wish_that_names_what_is_not_known_forgets_nothing(judge: Judge, wish: str) -> None:
+    known = [KnownFact("1", "My name is Ana."), KnownFact("2", "I love jazz.")]
+
+    assert judge.decide(judge.judge_message(wish), known, ["2"]) == []
+
+
+def test_wish_whose_topic_is_vague_is_asked_about(judge: Judge) -> None:
+    known = [KnownFact("1", "I moved to Lyon.")]
+
+    (operation,) = judge.decide(judge.judge_message("Forget my boat."), known, ["1"])
+
+    assert (operation.action, operation.targets) == (Action.ASK, ("1",))
+
+
+@pytest.mark.parametrize(
+    "wish", ["Please forget my name.", "Vergiss meinen Namen.", "请忘记我的名字"]
+)
+def test_name_is_forgotten_and_not_what_was_said_after_it(judge: Judge, wish: str) -> None:
+    known = [
+        KnownFact("1", "My name is Ana."),
+        KnownFact("2", "My sister is called Anna."),
+        KnownFact("3", "I moved to Lyon."),
+    ]
+
+    (operation,) = judge.decide(judge.judge_message(wish), known, ["3"])
+
+    assert (operation.action, operation.targets) == (Action.FORGET, ("1",))
+
+
 def test_weights_belong_to_the_encoder_and_know_every_kind() -> None:
     probes = load_probes()
 
