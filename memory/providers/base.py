@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """A namespace has so many entries with so many bytes together, which are None if nobody has counted them."""
+    """The number of entries of a namespace, and of their bytes together, which is None if nobody has counted them."""
 
     entries: int
     size: int | None

@@ -123,7 +123,7 @@ def merge_into_entry(proposal: Proposal, present: MemoryEntry, value: Json) -> P
 
 
 class Choice(StrEnum):
-    """A person decides so about two memories that contradict each other."""
+    """A decision of a person about two memories that contradict each other."""
 
     NEWER = "newer"  # holds, and the older one is former
     OLDER = "older"
