@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.journeys.editing import open_sample
 from tests.journeys.seeing import Gate, ready, until
 
 
@@ -330,3 +331,31 @@ def test_images_are_switched_on_and_their_detail_is_kept(editor: Page) -> None:
             data_of(editor, "llm").get("vision") == {"enabled": True, "configs": {"detail": "low"}}
         ),
     )
+
+
+def test_settings_fetched_before_an_edit_bring_back_nothing(signed_in: Page):
+    """Two quick steps and a removal: the settings from before it arrive when it is stored already."""
+    page = signed_in
+    draft = open_sample(page)
+    draft.add_template_after("Recall")
+    expect(page.locator("#panel-node .insp-title")).to_have_value("Template")
+    early = []
+    page.route("**/nodes/**", lambda route: early.append((route, route.fetch())), times=2)
+    draft.focus("Recall")
+    draft.focus("Template")
+    until(page, lambda: len(early) == 2, why="the settings were not fetched")
+
+    page.locator("#panel-node [data-row=remove]").click()
+    until(page, lambda: draft.data("Template")["variables"] == [], why="the removal was not stored")
+    draft.saved()
+    for route, answer in early:
+        route.fulfill(response=answer)
+    until(
+        page,
+        lambda: page.evaluate(
+            "mnemoflow.editor.inspector.current.revision === mnemoflow.editor.edits.revision"
+        ),
+    )
+
+    assert draft.data("Template")["variables"] == []
+    expect(page.locator("#panel-node [data-row=remove]")).to_have_count(0)

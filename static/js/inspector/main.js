@@ -25,6 +25,7 @@ import * as templateEditor from "./template_editor.js";
 const RELOAD_DELAY = 350; // ms after an edit before the form is fetched again
 const MAX_WAIT = 2000; // ms; a node that an undo has just brought back is not on the server before
 const RETRY_DELAY = 4000; // ms between two attempts to reach the server
+const MAX_FETCHES = 3; // of one form that is being edited; what comes after the last one is merged as a change
 const ENHANCERS = [templateEditor, code, conditions, schema, kindControls, lists, metadata, tools];
 // Operations that no form shows.
 const POSITION_OPS = new Set(["move", "resize"]);
@@ -106,7 +107,7 @@ class Inspector {
     if (html == null || target !== this.#target) return;
     if (this.form?.isBusy) return this.#reloadLater(RELOAD_DELAY, this.#isForeign);
     if (redrawn) return this.#draw(html);
-    const page = new DOMParser().parseFromString(html, "text/html");
+    const page = parseHtml(html);
     if (this.#isOutdated(page)) return this.#reloadLater(RELOAD_DELAY, this.#isForeign);
     if (this.#target?.startsWith("node:") && this.panel?.dataset.inspector === "node") this.#merge(page);
     else if (!this.root.contains(document.activeElement)) this.#draw(html);
@@ -144,9 +145,7 @@ class Inspector {
     this.#target = target;
     this.#request?.abort();
     const request = (this.#request = new AbortController());
-    await this.#saveInput();
-    if (this.#request !== request) return;
-    const html = await this.#fetch(target, request.signal);
+    const html = await this.#fetchAfterEdits(target, request);
     if (this.#request !== request) return;
     this.#request = null;
     if (this.#target !== target) return;
@@ -157,6 +156,23 @@ class Inspector {
     }
     this.#seen.set(target, html);
     this.#draw(html);
+  }
+
+  /**
+   * Fetch a target with all edits of this page in it. The form that is still shown can be edited meanwhile; a fragment from
+   * before such an edit would bring back what was removed.
+   */
+  async #fetchAfterEdits(target, request) {
+    let html;
+    for (let attempt = 0; attempt < MAX_FETCHES; attempt++) {
+      await this.#saveInput();
+      if (this.#request !== request) return;
+      html = await this.#fetch(target, request.signal);
+      if (this.#request !== request || !html) return html;
+      const isUnsaved = this.form?.isBusy || this.form?.isDirty;
+      if (!isUnsaved && !this.#isOutdated(parseHtml(html))) break;
+    }
+    return html;
   }
 
   /** Show the settings as they were last seen, or say that they need the server; they are fetched when it is back. */
@@ -395,6 +411,8 @@ class Inspector {
     });
   }
 }
+
+const parseHtml = (html) => new DOMParser().parseFromString(html, "text/html");
 
 function collectBlocks(root) {
   const fields = [...root.querySelectorAll("[data-field]")].filter((field) => !field.parentElement?.closest("[data-field]"));
