@@ -5,6 +5,7 @@ from collections import defaultdict
 from pathlib import Path
 
 from django.conf import settings
+from django.contrib.staticfiles import finders
 
 
 ROOT = Path(settings.STATICFILES_DIRS[0]) / "js"
@@ -13,6 +14,8 @@ SOURCES = {
     for file in ROOT.rglob("*.js")
 }
 IMPORT = re.compile(r"""import\s+(?:\{([^}]*)\}|\*\s*as\s+(\w+))\s+from\s+"([^"]+)";""")
+HTMX_EVENT = re.compile(r"\bhtmx:[a-zA-Z]+(?::[a-zA-Z]+)*")
+TEMPLATES = Path(settings.TEMPLATES[0]["DIRS"][0])
 EXPORT = re.compile(r"^export\s+(?:async\s+)?(?:const|let|function\*?|class)\s+(\w+)", re.MULTILINE)
 # What the parity test asks of the twins of workflows/engine/geometry.py and drawing/edge_routes.py.
 ASKED_BY_TESTS = {("canvas/geometry.js", name) for name in ("ROW_HEIGHT", "FOOTER_HEIGHT")} | {
@@ -74,3 +77,23 @@ def test_every_export_is_wanted_by_another_module() -> None:
         if name not in wanted[file]
     }
     assert unwanted - ASKED_BY_TESTS == set()
+
+
+def test_events_of_htmx_are_those_of_its_version() -> None:
+    """A listener to the name of another version, such as ``htmx:afterSettle``, is never called."""
+    named = {
+        (file.name, event)
+        for files in (ROOT.rglob("*.js"), TEMPLATES.rglob("*.html"))
+        for file in files
+        for event in HTMX_EVENT.findall(file.read_text())
+    }
+
+    assert len(named) > 3
+    assert {pair for pair in named if pair[1] not in _events_of_htmx()} == set()
+
+
+def _events_of_htmx() -> set[str]:
+    version = re.findall(r"htmx_script version=(\d)", (TEMPLATES / "base.html").read_text())
+    file = finders.find(f"django_htmx/htmx-{version[0]}.js")
+    assert isinstance(file, str)
+    return set(HTMX_EVENT.findall(Path(file).read_text()))

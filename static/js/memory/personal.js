@@ -3,14 +3,15 @@
 let chosen = null;
 document.addEventListener("click", ({ target }) => { chosen = target.closest(".prompt-use button")?.closest("[id]")?.id ?? null; });
 
-function focusChoice() {
+function focusChoice({ detail: { newContent } }) {
   const part = chosen && document.getElementById(chosen);
-  const button = part?.matches("[data-memory]") ? part.querySelector(".prompt-use [aria-pressed=true]") : part;
+  if (!newContent.includes(part)) return;
+  const button = part.matches("[data-memory]") ? part.querySelector(".prompt-use [aria-pressed=true]") : part;
   const { activeElement } = document;
   if (activeElement === document.body || activeElement === part) button?.focus();
   chosen = null;
 }
-document.addEventListener("htmx:afterSettle", focusChoice);
+document.addEventListener("htmx:after:settle", focusChoice);
 
 for (const grid of document.querySelectorAll(".about-grid")) {
   new MutationObserver((changes) => {
