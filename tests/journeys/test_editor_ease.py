@@ -137,6 +137,7 @@ def test_focus_goes_to_what_is_left_and_to_what_comes_back(draft: Draft):
 
     page.keyboard.press("Control+z")
     expect(draft.node("Recall")).to_be_focused()
+    expect(page.locator("#panel-node .insp-title")).to_have_value("Recall")
     page.keyboard.press("Control+y")
     expect(draft.node("Template")).to_be_focused()
 

@@ -292,9 +292,9 @@ class Inspector {
   }
 
   #onChange(change) {
-    if (this.#target === null) return;
+    if (this.#target === null) return this.#follow(); // what the server did not have may have come
     const id = this.current?.id;
-    if (change.html?.gone?.includes(id)) return this.#showTarget("");
+    if (change.html?.gone?.includes(id)) return this.#follow(); // maybe to a node that is being fetched already
     if (change.ops?.some((op) => op.op === "add" && op.node?.id === id && op.node.kind !== this.current.kind)) return this.reload({ redrawn: true });
     // Several changes that arrive together may be of different people, and some of them our own.
     const unseen = (change.parts ?? [change]).map((part) => this.#noteUnseen(part, id));
