@@ -93,6 +93,7 @@ STATUS: Mapping[type[Exception], int] = {
     workflow_errors.NoModelConnected: 409,
     workflow_errors.DraftingFailed: 502,
     workflow_errors.WorkflowArchived: 409,
+    workflow_errors.WorkflowInUse: 409,
     workflow_errors.RunNotPaused: 409,
     workflow_errors.RunNotParked: 409,
     workflow_errors.QueueFull: 429,

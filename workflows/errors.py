@@ -147,6 +147,16 @@ class WorkflowArchived(WorkflowFault):
     sentence = _("This workflow is archived.")
 
 
+class WorkflowInUse(WorkflowFault):
+    """The workflow can be archived only when the caller accepts what that ends. ``problems`` has one for each use."""
+
+    def __init__(self, problems: Sequence["Problem"]) -> None:
+        self.problems = tuple(problems)
+        sentence = _("Not archived, because it is used. Confirm to archive it anyway.")
+        messages = [problem.message for problem in problems[:MAX_NAMES]]
+        super().__init__(" ".join([str(sentence), *messages]))
+
+
 class QueueFull(WorkflowFault):
     """As many runs of the team wait in the queue as the server allows. ``retry_after``: seconds until a retry makes sense."""
 

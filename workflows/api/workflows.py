@@ -25,6 +25,7 @@ from workflows.schemas import workflows
 from workflows.services import publishing
 from workflows.services.catalog import folders, importing
 from workflows.services.catalog.import_reports import report_workflow
+from workflows.services.catalog.uses import check_unused
 from workflows.services.editor import drafts
 from workflows.services.samples import samples
 from workflows.services.tools.workflow_tools import change_tool_settings, list_workflow_tools
@@ -180,9 +181,17 @@ def list_tools(request: HttpRequest) -> list[dict[str, object]]:
 
 
 @router.delete("/workflows/{uuid:workflow_id}", response={204: None}, summary="Archive a workflow")
-def archive_workflow(request: HttpRequest, workflow_id: UUID) -> Status[None]:
-    """Archive a workflow: it leaves the lists, keeps its versions and runs, and can be restored."""
+def archive_workflow(
+    request: HttpRequest, workflow_id: UUID, confirm_used: bool = False
+) -> Status[None]:
+    """Archive a workflow: it leaves the lists, keeps its versions and runs, and can be restored.
+
+    While other workflows run it, triggers start it, its public page is open or a data set was run with it, this fails
+    with WorkflowInUse, whose ``problems`` name each use, unless ``confirm_used`` is set.
+    """
     principal, workflow = find_workflow(request, workflow_id, "delete")
+    if not confirm_used:
+        check_unused(principal, workflow)
     drafts.archive(principal, workflow=workflow)
     return Status(204, None)
 

@@ -1,17 +1,21 @@
 """What uses a workflow: other workflows that run it, data sets that test it, triggers that start it, and its public page."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
 from django.db.models import Q, QuerySet, TextField
 from django.db.models.functions import Cast
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from accounts.principals import Principal
 from accounts.tenancy import tenant
 from workflows.engine.language.document import Document, Mode, NodeSpec
+from workflows.engine.language.problems import Problem
 from workflows.engine.nodes.agent.tool_use.tool_references import iter_workflow_references
+from workflows.errors import WorkflowInUse
 from workflows.models import DataSet, Evaluation, Node, PublicPage, Trigger, Workflow
 from workflows.models.documents import from_json
 from workflows.models.public_pages.public_page import PageAccess
@@ -49,6 +53,35 @@ def list_uses(principal: Principal, workflows: Sequence[Workflow]) -> list[Uses]
     team_id, together = workflows[0].team_id, [workflow.pk for workflow in workflows]
     uses = (_find_uses(principal, team_id, workflow, together) for workflow in workflows)
     return [each for each in uses if not each.is_empty]
+
+
+def check_unused(principal: Principal, workflow: Workflow) -> None:
+    """Raise WorkflowInUse, which names what uses the workflow, as its page does before it is archived."""
+    if workflow.is_archived:
+        return  # whatever it ended has ended already
+    for uses in list_uses(principal, [workflow]):
+        raise WorkflowInUse(list(_describe(uses)))
+
+
+def _describe(uses: Uses) -> Iterator[Problem]:
+    for caller in uses.callers:
+        message = _("“%(name)s” runs it, and will fail.") % {"name": caller.name}
+        yield Problem("used.workflow", message)
+    if hidden := uses.hidden_caller_count:
+        message = ngettext(
+            "%(n)s workflow that you can't see runs it, and will fail.",
+            "%(n)s workflows that you can't see run it, and will fail.",
+            hidden,
+        )
+        yield Problem("used.hidden_workflow", message % {"n": hidden})
+    for trigger in uses.triggers:
+        message = _("The trigger “%(name)s” will start no more runs.") % {"name": trigger}
+        yield Problem("used.trigger", message)
+    if uses.has_public_page:
+        yield Problem("used.public_page", _("Its public page will be closed."))
+    for data_set in uses.data_sets:
+        message = _("The dataset “%(name)s” was run with it.") % {"name": data_set.name}
+        yield Problem("used.data_set", message)
 
 
 def _find_uses(

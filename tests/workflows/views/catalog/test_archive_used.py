@@ -1,5 +1,6 @@
 """Archiving what others use: it says first what uses it, and archives only after that."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -113,3 +114,32 @@ def test_workflow_of_another_team_names_nothing(cast: Cast) -> None:
     make_caller(cast.carol, "Foreign", workflow.slug)
 
     assert list_uses(cast.bob.principal, [workflow]) == []
+
+
+def test_api_names_what_uses_a_workflow_and_archives_it_only_when_told_so(
+    bob: Person, api_key: Callable[..., Any]
+) -> None:
+    client = api_key(bob)
+    workflow = make_workflow(bob, "Weather")
+    make_caller(bob, "Morning", workflow.slug)
+    address = f"/api/v1/workflows/{workflow.pk}"
+
+    refused = client.delete(address)
+
+    error = refused.json()["error"]
+    assert (refused.status_code, error["type"]) == (409, "WorkflowInUse")
+    assert [(each["code"], "Morning" in each["message"]) for each in error["problems"]] == [
+        ("used.workflow", True)
+    ]
+    assert "Morning" in error["message"]
+    assert not is_archived(bob, workflow)
+    assert client.delete(f"{address}?confirm_used=true").status_code == 204
+    assert is_archived(bob, workflow)
+    assert client.delete(address).json()["error"]["type"] == "WorkflowArchived"
+
+
+def test_api_archives_at_once_what_nothing_uses(bob: Person, api_key: Callable[..., Any]) -> None:
+    workflow = make_workflow(bob, "Weather")
+
+    assert api_key(bob).delete(f"/api/v1/workflows/{workflow.pk}").status_code == 204
+    assert is_archived(bob, workflow)
