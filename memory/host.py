@@ -97,13 +97,17 @@ class EmbeddingModel:
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingCall:
-    """A call of a team's embedding model, for the team's usage."""
+    """A call of a team's embedding model. ``error`` is what its client raised, before memory worded it."""
 
     provider: str
     model: str
     tokens: int
     seconds: float
-    has_failed: bool = False
+    error: Exception | None = field(default=None, repr=False)
+
+    @property
+    def has_failed(self) -> bool:
+        return self.error is not None
 
 
 class NodeTrials(Protocol):
@@ -196,7 +200,10 @@ class Host(Protocol):
         ...
 
     def count_embedding(self, team_id: UUID, call: EmbeddingCall) -> None:
-        """Add a call to the team's usage, in a transaction of its own. No error is raised."""
+        """Add a call to the team's usage, and store whether its provider can be reached, in transactions of their own.
+
+        No error is raised.
+        """
         ...
 
     def list_namespaces_of_person(self, team_id: UUID, subject: str) -> Sequence[str]:

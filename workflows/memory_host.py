@@ -27,12 +27,14 @@ from memory.host import (
     register_host,
 )
 from workflows import memory_app, selectors
-from workflows.engine.errors import DocumentUnreadable
+from workflows.engine.errors import DocumentUnreadable, ModelFailed
 from workflows.engine.language.document import Json
 from workflows.errors import FileRefused
 from workflows.execution.curation import run_summary
+from workflows.execution.ports.model_health import store_result
 from workflows.execution.ports.models import build_config
 from workflows.execution.usage.single_calls import count_single_call
+from workflows.llm.config import ProviderConfig
 from workflows.models import Conversation, Message, ModelProvider, Run, Step, StreamName, Workflow
 from workflows.models.personal import match_service_account
 from workflows.models.provider import ModelType
@@ -177,15 +179,17 @@ class WorkflowsHost:
             provider = ModelProvider.objects.unscoped().filter(pk=call.provider).first()
         if provider is None:  # it was removed meanwhile
             return
+        config = build_config(provider)
         count_single_call(
             team_id,
             provider.name,
             call.model,
-            price=build_config(provider).find_price(call.model),
+            price=config.find_price(call.model),
             tokens=call.tokens,
             seconds=call.seconds,
             has_failed=call.has_failed,
         )
+        store_result(team_id, config, _build_failure(call, config), call.model)
 
     def list_namespaces_of_person(self, team_id: UUID, subject: str) -> list[str]:
         rows_of_person = erasure.match_person(subject)
@@ -231,6 +235,16 @@ class WorkflowsHost:
 
     def erase_person(self, team_id: UUID, subject: str, *, dry_run: bool) -> Mapping[str, int]:
         return erasure.erase_person(team_id, subject, dry_run=dry_run)
+
+
+def _build_failure(call: EmbeddingCall, config: ProviderConfig) -> ModelFailed | None:
+    """Return the failure of a call in the words of other calls to its provider."""
+    if call.error is None:
+        return None
+    # On demand, because the openai package takes long to load.
+    from workflows.llm.failures import build_failure  # noqa: PLC0415
+
+    return build_failure(call.error, provider=config.name, model=call.model, address=config.address)
 
 
 def _filter_runs(rows: QuerySet[Run], run_filter: memory_host.RunFilter) -> QuerySet[Run]:

@@ -22,7 +22,7 @@ _PERMANENT_STATUSES: Final = frozenset({400, 401, 402, 403, 404, 405, 413, 422})
 
 PATH: Final = "/embeddings"
 BATCH: Final = 32  # texts in a call of a team's model; some endpoints accept no more
-CountCall = Callable[[int, float, bool], None]  # takes tokens, seconds, and whether the call failed
+CountCall = Callable[[int, float, Exception | None], None]  # takes tokens, seconds, and what failed
 
 
 class OpenAICompatible(Embedder):
@@ -58,8 +58,9 @@ class OpenAICompatible(Embedder):
         try:
             response = self._request(body, seconds)
             vectors = _sort_vectors(response, len(texts))
-        except EmbedderFault:
-            self._count(0, time.monotonic() - begin, has_failed=True)
+        except EmbedderFault as fault:
+            # What the client raised says more than the fault, and leaves no trace in the logs.
+            self._count(0, time.monotonic() - begin, fault.__context__ or fault)
             raise
         self._count(_read_tokens(response), time.monotonic() - begin)
         return vectors
@@ -92,9 +93,9 @@ class OpenAICompatible(Embedder):
             raise ValueError("The answer is not JSON")
         return response
 
-    def _count(self, tokens: int, seconds: float, *, has_failed: bool = False) -> None:
+    def _count(self, tokens: int, seconds: float, error: BaseException | None = None) -> None:
         if self._count_call is not None:
-            self._count_call(tokens, seconds, has_failed)
+            self._count_call(tokens, seconds, error if isinstance(error, Exception) else None)
 
     def _get_client(self, seconds: float) -> openai.OpenAI:
         """Return the client with this timeout. It is reused, because a query has no time for a new connection."""

@@ -71,8 +71,8 @@ def clear_choices() -> None:
 def create_embedder(team_id: UUID, model: EmbeddingModel) -> Embedder:
     """Return an embedder that counts its calls for the team. Raises ValueError for an address that is none."""
 
-    def count(tokens: int, seconds: float, has_failed: bool) -> None:
-        call = EmbeddingCall(model.provider, model.model, tokens, seconds, has_failed)
+    def count(tokens: int, seconds: float, error: Exception | None) -> None:
+        call = EmbeddingCall(model.provider, model.model, tokens, seconds, error)
         get_host().count_embedding(team_id, call)
 
     # On demand, because the openai package takes long to load.

@@ -4,7 +4,8 @@ So there is one answer to this question, which every page reads: ``ModelProvider
 """
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from uuid import UUID
 
@@ -27,23 +28,44 @@ log = logging.getLogger(__name__)
 async def report_call(
     team_id: UUID, config: ProviderConfig, failure: ModelFailed | None, added_model: str = ""
 ) -> None:
+    """Store in a thread what ``store_result`` stores."""
+    if note := _find_note(team_id, config, failure, added_model):
+        with _log_outage(config):
+            # Once only: the answer of the model is worth more than this note about it, and waits for no database.
+            await run_once_in_thread(note)
+
+
+def store_result(
+    team_id: UUID, config: ProviderConfig, failure: ModelFailed | None, added_model: str = ""
+) -> None:
     """Store that a provider answered a call, or that it can't be used and since when.
 
     A failure that tells nothing about the provider, such as a prompt that is too long, changes nothing. The same is
     stored of an ``added_model``.
     """
+    if note := _find_note(team_id, config, failure, added_model):
+        with _log_outage(config):
+            note()
+
+
+def _find_note(
+    team_id: UUID, config: ProviderConfig, failure: ModelFailed | None, added_model: str
+) -> Callable[[], None] | None:
+    """Return the function that stores the result of a call, or None if it tells nothing about the provider."""
     if not config.id:
-        return
-    if failure is not None and not is_about_provider(failure.message, failure.status):
-        return
+        return None
     provider_id = UUID(config.id)
     if failure is None:
-        store = partial(mark_reachable, team_id, provider_id, added_model)
-    else:
-        store = partial(mark_unreachable, team_id, provider_id, failure.message, added_model)
+        return partial(mark_reachable, team_id, provider_id, added_model)
+    if is_about_provider(failure.message, failure.status):
+        return partial(mark_unreachable, team_id, provider_id, failure.message, added_model)
+    return None
+
+
+@contextmanager
+def _log_outage(config: ProviderConfig) -> Iterator[None]:
     try:
-        # Once only: the answer of the model is worth more than this note about it, and waits for no database.
-        await run_once_in_thread(store)
+        yield
     except Exception as error:
         if not isinstance(error, DatabaseError) and not is_outage(error):
             raise

@@ -12,6 +12,7 @@ from workflows import memory_app
 from workflows.engine.errors import ModelFailed
 from workflows.engine.ports import Origin, RerankPort, RerankRequest
 from workflows.errors import InvalidValue
+from workflows.execution.ports.model_health import store_result
 from workflows.execution.ports.models import build_config, load_config
 from workflows.execution.usage.single_calls import count_single_call
 from workflows.llm.config import ProviderConfig
@@ -92,13 +93,14 @@ def _try_reranking(model: ProviderModel, config: ProviderConfig) -> ModelTrial:
         Origin("", "", ""),
     )
     order: tuple[int, ...] = ()
-    begin, error, tokens = time.monotonic(), "", 0
+    failure: ModelFailed | None = None
+    begin, tokens = time.monotonic(), 0
     try:
         result = async_to_sync(port.rerank)(request)
         order = tuple(index + 1 for index, _score in result.scores)
         tokens = result.usage.prompt_tokens if result.usage else 0
-    except ModelFailed as failure:
-        error = failure.message
+    except ModelFailed as error:
+        failure = error
     count_single_call(
         model.team_id,
         config.name,
@@ -106,6 +108,7 @@ def _try_reranking(model: ProviderModel, config: ProviderConfig) -> ModelTrial:
         price=config.find_price(model.name),
         tokens=tokens,
         seconds=time.monotonic() - begin,
-        has_failed=bool(error),
+        has_failed=failure is not None,
     )
-    return ModelTrial(error, order=order)
+    store_result(model.team_id, config, failure, model.name)
+    return ModelTrial(failure.message if failure else "", order=order)

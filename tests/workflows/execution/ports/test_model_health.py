@@ -10,8 +10,10 @@ import pytest
 from django.utils import timezone
 
 from accounts.tenancy import tenant
+from memory.core.recall.embedding import EmbedderFault
+from memory.embedding.team_models import create_embedder
 from tests.factories.workflows import make_provider
-from tests.fakes.openai_server import Failure, FakeOpenAI, Scores
+from tests.fakes.openai_server import Failure, FakeOpenAI, Scores, Vectors
 from tests.support.cast import Cast
 from workflows.engine.errors import ModelFailed
 from workflows.engine.ports import Message, ModelRequest, Origin, RerankRequest
@@ -19,6 +21,7 @@ from workflows.execution.ports import model_health
 from workflows.execution.ports.models import load_directory, load_team_models
 from workflows.models import ModelProvider, ProviderModel
 from workflows.models.provider import ModelType, ProviderStatus
+from workflows.services.models import model_trials
 from workflows.services.models.connecting import test_provider as run_provider_test
 
 
@@ -181,3 +184,75 @@ def test_good_call_of_a_reranking_model_heals_the_model_and_its_provider(
     assert (model.check_error, reload(provider).check_error) == ("", "")
     assert model.checked_at
     assert model.checked_at > EARLIER
+
+
+def add_embedding_model(cast: Cast, provider: ModelProvider, error: str = "") -> ProviderModel:
+    with tenant([cast.team_a.pk]):
+        return ProviderModel.objects.create(
+            team_id=cast.team_a.pk,
+            provider=provider,
+            type=ModelType.EMBEDDING,
+            name="embedder",
+            checked_at=EARLIER,
+            check_error=error,
+        )
+
+
+def embed(model: ProviderModel) -> None:
+    row = reload(model.provider)
+    embedding_model = model_trials.build_embedding_model(model, model_trials.load_config(row))
+    embedder = create_embedder(model.team_id, embedding_model)
+    try:
+        embedder.embed(["cats"], question=False, seconds=30)
+    finally:
+        embedder.close()
+
+
+def test_good_call_of_an_embedding_model_heals_the_model_and_its_provider(
+    cast: Cast, server: FakeOpenAI
+) -> None:
+    provider = make(cast, server.base_url, "ollama isn't responding.")
+    model = add_embedding_model(cast, provider, "ollama isn't responding.")
+    server.script(Vectors(lambda text: [1.0, 0.0]))
+
+    embed(model)
+
+    with tenant([cast.team_a.pk]):
+        model.refresh_from_db()
+    assert (model.check_error, reload(provider).check_error) == ("", "")
+    assert reload(provider).status == ProviderStatus.CONNECTED
+
+
+@pytest.mark.parametrize(
+    ("failure", "error"),
+    [
+        (Failure(401), "ollama rejected the credential. Check the API key."),
+        (Failure(503), "ollama had a server error (status 503)."),
+        (Failure(404), ""),
+        (Failure(429), ""),
+        (Failure(400), ""),
+    ],
+)
+def test_bad_call_of_an_embedding_model_marks_the_provider_in_the_words_of_other_calls(
+    cast: Cast, server: FakeOpenAI, failure: Failure, error: str
+) -> None:
+    model = add_embedding_model(cast, make(cast, server.base_url))
+    server.script(failure)
+
+    with pytest.raises(EmbedderFault):
+        embed(model)
+
+    assert reload(model.provider).check_error == error
+
+
+def test_embedding_model_that_is_not_there_marks_the_provider(
+    cast: Cast, server: FakeOpenAI
+) -> None:
+    model = add_embedding_model(cast, make(cast, "http://127.0.0.1:9/v1"))
+
+    with pytest.raises(EmbedderFault):
+        embed(model)
+
+    row = reload(model.provider)
+    assert row.check_error.startswith("ollama isn't responding at http://127.0.0.1:9/v1")
+    assert row.status == ProviderStatus.UNREACHABLE
