@@ -173,6 +173,15 @@ def test_inputs_reach_the_start_form_of_the_child(inputs: dict[str, Any], text: 
     assert (result.status, result.outputs) == (RunStatus.SUCCEEDED, {"text": text})
 
 
+def test_json_of_an_input_keeps_its_members_whatever_a_value_contains() -> None:
+    outer = caller("echo", inputs={"topic": '{"about": "{{#start.topic#}}"}'})
+    outer["workflow"]["graph"]["nodes"][0]["data"]["variables"] = [TOPIC]
+
+    result = run(outer, inputs={"topic": 'x", "urgent": "'}, echo=ECHO)
+
+    assert result.outputs == {"text": '{"about": "x\\", \\"urgent\\": \\""}/3'}
+
+
 @pytest.mark.parametrize(
     ("inputs", "message"),
     [

@@ -1,11 +1,14 @@
 """Values in headers, forms, URLs and parameters: each is encoded for its place, or refused with a sentence."""
 
+from urllib.parse import unquote
+
 import pytest
 
 from tests.engine.nodes.http.hostile import TEXTS
 from tests.engine.nodes.http.test_json_body import pool
 from tests.engine.test_http_nodes import run, sent
-from workflows.engine.nodes.http.query_values import render_url
+from workflows.engine.errors import NodeFailed
+from workflows.engine.nodes.http.url_values import render_url
 
 
 @pytest.mark.parametrize("text", TEXTS)
@@ -32,6 +35,63 @@ async def test_values_of_forms_and_parameters_are_the_texts(text: str) -> None:
 )
 def test_value_of_a_parameter_in_a_url_is_encoded(url: str, rendered: str) -> None:
     assert render_url(url, pool(t="a&b=c# %", u="https://x.test/a?b=c", n=5)) == rendered
+
+
+@pytest.mark.parametrize(
+    ("url", "rendered"),
+    [
+        ("https://h.test/item/{{#start.t#}}.json", "https://h.test/item/a%2Fb%3Fc%23%20%25.json"),
+        ("https://h.test/{{#start.t#}}/posts", "https://h.test/a%2Fb%3Fc%23%20%25/posts"),
+        ("https://h.test/{{#start.n#}}/{{#start.t#}}", "https://h.test/5/a%2Fb%3Fc%23%20%25"),
+        ("{{#start.base#}}/{{#start.t#}}", "https://x.test/v1/a%2Fb%3Fc%23%20%25"),
+        ("{{#start.base#}}:{{#start.n#}}", "https://x.test/v1:5"),
+        ("https://{{#start.host#}}/{{#start.n#}}:run", "https://x.test:80/5:run"),
+        ("https://{{#start.host#}}{{#start.path#}}", "https://x.test:80/a/b"),
+        # the whole path is a variable
+        ("https://h.test/{{#start.t#}}", "https://h.test/a/b?c# %"),
+        ("https://h.test{{#start.path#}}", "https://h.test/a/b"),
+        ("https://h.test/{{#start.t#}}?n=1", "https://h.test/a/b%3Fc%23 %?n=1"),
+        # no value leads to another host
+        ("https://h.test{{#start.evil#}}", "https://h.test%40evil.test%2F"),
+        ("https://api.{{#start.evil#}}.test/", "https://api.%40evil.test%2F.test/"),
+        ("https://{{#start.evil#}}.test/", "https://%40evil.test%2F.test/"),
+        ("https://api.{{#start.n#}}.test/", "https://api.5.test/"),
+    ],
+)
+def test_value_in_the_path_of_a_url_is_one_segment(url: str, rendered: str) -> None:
+    variables = pool(
+        t="a/b?c# %", n=5, base="https://x.test/v1", host="x.test:80", path="/a/b",
+        evil="@evil.test/",
+    )  # fmt: skip
+
+    assert render_url(url, variables) == rendered
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_segment_of_a_path_is_the_text(text: str) -> None:
+    url = render_url("https://h.test/notes/{{#start.t#}}/edit", pool(t=text))
+
+    assert [unquote(part) for part in url.split("/")[3:]] == ["notes", text, "edit"]
+
+
+@pytest.mark.parametrize(
+    ("url", "dots"),
+    [
+        ("https://h.test/notes/{{#start.t#}}", ".."),
+        ("https://h.test/notes/{{#start.t#}}/edit?a=b", "."),
+        ("https://h.test/notes/.{{#start.t#}}", "."),
+        ("{{#start.base#}}/{{#start.t#}}", ".."),
+    ],
+)
+def test_dots_that_lead_out_of_the_path_are_refused(url: str, dots: str) -> None:
+    with pytest.raises(NodeFailed, match="leads elsewhere"):
+        render_url(url, pool(t=dots, base="https://h.test/v1"))
+
+
+def test_dots_within_a_name_are_kept() -> None:
+    url = "https://h.test/notes/{{#start.t#}}.json"
+
+    assert render_url(url, pool(t="..")) == "https://h.test/notes/...json"
 
 
 async def test_text_adds_no_header() -> None:

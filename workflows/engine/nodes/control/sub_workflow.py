@@ -11,6 +11,7 @@ from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.failure_policy import Retry
 from workflows.engine.language.templating import Template
 from workflows.engine.language.variables import VariablePool
+from workflows.engine.nodes.http.json_body import render_argument
 from workflows.engine.ports import SubRunResult
 from workflows.engine.runtime.step_records import RunStatus, StepError
 from workflows.engine.text_rendering import as_text
@@ -116,7 +117,7 @@ def _read_input(value: Json, pool: VariablePool) -> Json:
     selector = _get_selector(value)
     if selector is not None:
         return pool.get_or_none(selector)
-    return Template.of(value).render_text(pool) if isinstance(value, str) else value
+    return render_argument(value, pool) if isinstance(value, str) else value
 
 
 def _get_selector(value: Json) -> Selector | None:

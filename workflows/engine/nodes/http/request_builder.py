@@ -13,7 +13,6 @@ from workflows.engine.language.values import get_file_attribute, is_file
 from workflows.engine.language.variables import VariablePool
 from workflows.engine.nodes.http.json_body import build_json, render_argument
 from workflows.engine.nodes.http.json_repair import NotJson
-from workflows.engine.nodes.http.query_values import render_url
 from workflows.engine.nodes.http.request_config import (
     METHODS,
     Authorization,
@@ -24,6 +23,7 @@ from workflows.engine.nodes.http.request_config import (
     get_timeouts,
     parse_pairs,
 )
+from workflows.engine.nodes.http.url_values import render_url
 from workflows.engine.ports import HttpFile, HttpRequest
 
 
