@@ -100,18 +100,6 @@ class RunFilter:
         """Return whether each run has to be read to find out whether it matches."""
         return bool(self.text or self.node)
 
-    @property
-    def has_details(self) -> bool:
-        """Return whether one of the filters that the page folds is in use."""
-        basic = RunFilter(
-            status=self.status,
-            workflow_name=self.workflow_name,
-            person=self.person,
-            text=self.text,
-            feedback=self.feedback,
-        )
-        return self != basic
-
     def without_private(self) -> "RunFilter":
         """Return the filter without what would reveal inputs, people or steps of runs that are not the reader's own."""
         return replace(self, person="", user="", text="", node="", parent=None)

@@ -2,23 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
-from typing import Any, Final
+from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils.dateparse import parse_date
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.errors import NotFound
 from accounts.principals import Principal, get_current_team_id, get_principal
-from accounts.views.ignored_filters import IgnoredFilter, list_ignored_filters
 from accounts.views.pagination import (
     CursorPage,
     OffsetPage,
@@ -34,14 +30,11 @@ from workflows.errors import InvalidValue
 from workflows.execution.kinds import load_kinds
 from workflows.execution.usage.counting import count_new
 from workflows.forms import build_input_fields, read_inputs
-from workflows.models.run import Run, RunStatus
+from workflows.models.run import Run
 from workflows.run_filters import (
-    FEEDBACK_FILTERS,
     MAX_EXTERNAL_USERS,
     SEARCHED_RUNS,
     SORT_FIELDS,
-    UNCERTAIN,
-    RunFilter,
     sort_runs,
 )
 from workflows.services.runs.again import run_again as start_again
@@ -52,18 +45,11 @@ from workflows.views.editor.page import build_page_context
 from workflows.views.request_context import find_run, find_workflow, is_htmx, parse_id, read_text
 from workflows.views.runs.agent_rounds import build_rounds_context
 from workflows.views.runs.detail import build_run_context
+from workflows.views.runs.filters import build_filter_context, read_filter
 from workflows.views.runs.options import start_run_from_form
 from workflows.views.runs.refusals import describe_refusal, render_refusal
 from workflows.views.runs.undo import find_undone_change
 from workflows.views.waits.pages import build_questions_context, list_decisions
-
-
-MAX_NUMBER: Final = 1e12
-RATINGS: Final = (
-    ("up", gettext_lazy("Good answer")),
-    ("down", gettext_lazy("Bad answer")),
-    ("any", gettext_lazy("Any feedback")),
-)
 
 
 @login_required
@@ -87,14 +73,12 @@ def index(request: HttpRequest) -> HttpResponse:
         "runs": page.items,
         "rows": build_rows(principal, page.items) if is_nested else list_flat(page.items),
         "page": page,
-        "run_filter": run_filter,
-        "ignored": list_ignored(request.GET, run_filter),
-        "statuses": list_statuses(),
+        **build_filter_context(request, run_filter, search="said"),
         "workflow": workflow,
+        "workflow_chip_url": replace_query(request.GET, workflow=""),
         "columns": list_columns(request, sort),
         "sort": sort,
         "sees_team": permissions.may_view_usage(principal, get_current_team_id(request)),
-        "ratings": RATINGS,
         "searched_runs": SEARCHED_RUNS,
         "max_external_users": MAX_EXTERNAL_USERS,
     }
@@ -258,62 +242,6 @@ def run_again(request: HttpRequest, run_id: UUID) -> HttpResponse:
     return redirect("workflows:run", new_run.pk)
 
 
-def list_statuses() -> list[tuple[str, str]]:
-    """Return the choices of the filter by status, with those of people in addition to those of runs."""
-    return [
-        *((value, str(label)) for value, label in RunStatus.choices),
-        (UNCERTAIN, _("Uncertain")),
-    ]
-
-
-def read_filter(data: Mapping[str, str]) -> RunFilter:
-    """Read the filter from the query; an invalid value is ignored."""
-    status = read_text(data, "status")
-    return RunFilter(
-        status=status if status in {*RunStatus.values, UNCERTAIN} else "",
-        workflow_name=read_text(data, "named"),
-        person=read_text(data, "person"),
-        text=read_text(data, "said"),
-        node=read_text(data, "node"),
-        since=_parse_day(read_text(data, "since")),
-        until=_parse_day(read_text(data, "until")),
-        min_seconds=_read_number(data, "min_seconds"),
-        min_tokens=int(_read_number(data, "min_tokens") or 0) or None,
-        min_cost=_read_number(data, "min_cost"),
-        feedback=feedback if (feedback := read_text(data, "feedback")) in FEEDBACK_FILTERS else "",
-        children=bool(read_text(data, "children")),
-    )
-
-
-def _read_number(data: Mapping[str, str], name: str) -> float | None:
-    """Return a positive number, or None if there is none."""
-    try:
-        number = float(read_text(data, name))
-    except ValueError:
-        return None
-    return number if 0 < number < MAX_NUMBER else None
-
-
-def list_ignored(query: QueryDict, run_filter: RunFilter) -> list[IgnoredFilter]:
-    """Return the filters that were requested and are invalid."""
-    parameters = (
-        ("status", _("Status"), run_filter.status, ""),
-        ("since", _("From"), run_filter.since, _("Enter a valid date.")),
-        ("until", _("To"), run_filter.until, _("Enter a valid date.")),
-        ("min_seconds", _("Duration"), run_filter.min_seconds, _("Enter a number.")),
-        ("min_tokens", _("Tokens"), run_filter.min_tokens, _("Enter a number.")),
-        ("min_cost", _("Cost"), run_filter.min_cost, _("Enter a number.")),
-    )
-    return list_ignored_filters(
-        query,
-        [
-            (name, label, reason)
-            for name, label, value, reason in parameters
-            if read_text(query, name) and not value
-        ],
-    )
-
-
 def _build_form_context(
     data: Mapping[str, str], document: Document, errors: Mapping[str, str], run: Run | None
 ) -> dict[str, Any]:
@@ -329,10 +257,3 @@ def _build_form_context(
         **build_group_context(data, document),
         "group_error": errors.get("group_id", ""),
     }
-
-
-def _parse_day(text: str) -> date | None:
-    try:
-        return parse_date(text)
-    except ValueError:  # the 31st of February
-        return None

@@ -8,15 +8,8 @@ from django.views.decorators.http import require_safe
 from accounts.principals import get_current_team_id, get_principal
 from workflows import selectors
 from workflows.services.runs.team_runs import describe_runs, open_team_list
-from workflows.views.runs.pages import (
-    RATINGS,
-    list_columns,
-    list_ignored,
-    list_statuses,
-    paginate_runs,
-    read_filter,
-    read_sort,
-)
+from workflows.views.runs.filters import build_filter_context, read_filter
+from workflows.views.runs.pages import list_columns, paginate_runs, read_sort
 
 
 @login_required
@@ -43,12 +36,9 @@ def index(request: HttpRequest) -> HttpResponse:
             for run, row in zip(page.items, describe_runs(page.items), strict=True)
         ],
         "page": page,
-        "run_filter": run_filter,
-        "ignored": list_ignored(request.GET, run_filter),
-        "statuses": list_statuses(),
+        **build_filter_context(request, run_filter, search="named"),
         "columns": list_columns(request, sort),
         "sort": sort,
-        "ratings": RATINGS,
         "is_team": True,
         "sees_team": True,
     }

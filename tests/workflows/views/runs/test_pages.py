@@ -4,6 +4,7 @@ import html
 import re
 from functools import partial
 from typing import Any
+from urllib.parse import parse_qs
 
 import pytest
 from django.urls import reverse
@@ -240,6 +241,21 @@ def test_list_is_narrowed_by_status_and_workflow(alice: Person):
     assert [n in failed for n in ("queued-one", "failed-one", "failed-two")] == [False, True, False]
     assert [n in odd for n in ("queued-one", "failed-one", "failed-two")] == [True, True, True]
     assert "No runs match these filters" in text_of(ask(RUNS, {"status": "paused"}))
+
+
+def test_filters_in_use_are_chips_that_remove_them(alice: Person):
+    workflow = make_workflow(alice, "Weather")
+    asked = {"said": "tea", "status": "failed", "min_seconds": "5", "workflow": str(workflow.pk)}
+
+    page = text_of(alice.client.get(RUNS, asked))
+
+    chips = re.findall(r'pill-accent">\s*([^<]+?)\s*<a\s+href="\?([^"]*)"', page)
+    assert {text: {*parse_qs(html.unescape(query))} for text, query in chips} == {
+        "Weather": {"said", "status", "min_seconds"},
+        "Status: Failed": {"said", "min_seconds", "workflow"},
+        "Duration ≥ 5 s": {"said", "status", "workflow"},
+    }
+    assert 'class="count">2<' in page
 
 
 def test_list_is_narrowed_by_what_went_in_whom_it_was_for_and_when(cast: Cast):
