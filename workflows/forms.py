@@ -377,7 +377,6 @@ class ProviderForm(PageForm):
         label=_("Model"),
         required=False,
         max_length=200,
-        help_text=_("Empty: selected from the models that the provider lists."),
     )
 
     def __init__(

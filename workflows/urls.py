@@ -235,6 +235,7 @@ pages: list[URLPattern | URLResolver] = [
     path("tools/<uuid:connection_id>/try/<slug:name>/", trying.try_operation, name="try_tool"),
     path("files/<uuid:file_id>/", files.send_file, name="file"),
     path("models/", providers.index, name="providers"),
+    path("models/offered/", providers.list_offered, name="offered_models"),
     path("models/local/", providers.find_local, name="local_models"),
     path("models/default/", model_choices.set_default, name="set_default_model"),
     path("models/fallback/", model_choices.set_fallback, name="set_fallback_model"),

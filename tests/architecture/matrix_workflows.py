@@ -337,6 +337,7 @@ ROWS: list[Row] = [
     # Pages: models
     Row("GET", "models/", "- 200 403 200 200 -"),
     Row("POST", "models/", "- 302 403 403 302 -", body=ADDRESS),
+    Row("POST", "models/offered/", "- 200 403 403 200 -", body=ADDRESS),
     Row("GET", "models/local/", "- 200 403 403 200 -"),
     Row("POST", "models/default/", "- 404 403 403 404 -", body={}),
     Row("POST", "models/fallback/", "- 302 403 403 302 -", body={}),

@@ -1,7 +1,7 @@
 """The mark of a model provider, of ``static/icons.svg``, and its name for people."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from django import template
@@ -22,6 +22,11 @@ def get_logo(name: str) -> str:
     return f"logo-{preset.name}" if preset else "model"
 
 
+class ModelOption(Protocol):
+    @property
+    def value(self) -> str: ...
+
+
 class ModelGroup(Protocol):
     """The models of a provider in a list, see ``workflows.views.model_choices``."""
 
@@ -29,6 +34,8 @@ class ModelGroup(Protocol):
     def provider(self) -> str: ...
     @property
     def beginning(self) -> str: ...
+    @property
+    def options(self) -> Sequence[ModelOption]: ...
 
 
 @register.filter
@@ -36,6 +43,16 @@ def get_logo_of_value(value: str, groups: Iterable[ModelGroup]) -> str:
     """Return the name of the icon for the chosen value of a list of models."""
     providers = (each.provider for each in groups if value and value.startswith(each.beginning))
     return next(map(get_logo, providers), "model")
+
+
+@register.filter
+def get_missing_name(value: str, groups: Iterable[ModelGroup]) -> str:
+    """Return the name of the chosen model if its provider doesn't list it, or else an empty text."""
+    for group in groups if value else ():
+        if value.startswith(group.beginning):
+            is_listed = any(option.value == value for option in group.options)
+            return "" if is_listed else value.removeprefix(group.beginning)
+    return ""
 
 
 @register.filter

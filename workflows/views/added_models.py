@@ -23,6 +23,8 @@ from workflows.models import ModelProvider, ProviderModel
 from workflows.models.provider import ModelType
 from workflows.services.models import added_models
 from workflows.services.models.model_trials import TRIAL_DOCUMENTS, TRIAL_QUERY, ModelTrial
+from workflows.templatetags.provider_logos import get_logo
+from workflows.views.model_choices import ModelOption
 from workflows.views.request_context import find_provider, is_htmx, parse_id, read_text
 
 
@@ -162,12 +164,21 @@ def build_defaults_context(
     """Return the models of each type and the default one, for the lists on the page."""
     return {
         "default_types": [
-            (type_, [row for row in rows if row.type == type_], _get_default(rows, type_))
-            for type_ in ModelType
+            (type_, _list_options(rows, type_), _get_default(rows, type_)) for type_ in ModelType
         ],
         "has_memory": memory_app.is_on(),
         "can_edit": permissions.may_manage(principal, team_id),
     }
+
+
+def _list_options(rows: Sequence[ProviderModel], model_type: str) -> list[ModelOption]:
+    return [
+        ModelOption(
+            str(row.pk), f"{row.provider.name} / {row.name}", icon=get_logo(row.provider.name)
+        )
+        for row in rows
+        if row.type == model_type
+    ]
 
 
 def announce_trial(request: HttpRequest, provider: str, trial: ModelTrial) -> None:

@@ -27,11 +27,15 @@ MAX_OFFERED = 200  # models of one provider
 
 @dataclass(frozen=True, slots=True)
 class ModelOption:
-    """A model in a list: ``value`` is the beginning of its group and its name. ``hint``: its context size and price."""
+    """A model in a list: ``value`` is the beginning of its group and its name. ``hint``: its context size and price.
+
+    In a group it has the mark of the provider as its icon.
+    """
 
     value: str
     name: str
     hint: str = ""
+    icon: str = "model"
 
 
 @dataclass(frozen=True, slots=True)

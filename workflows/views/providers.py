@@ -1,7 +1,7 @@
 """The page where a team connects its models, tests them, and sets their prices and limits."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from django.conf import settings
@@ -17,7 +17,8 @@ from accounts.principals import Principal, get_current_team_id, get_principal
 from workflows import permissions, selectors
 from workflows.errors import InvalidValue
 from workflows.forms import ProviderForm, ProviderLimitsForm
-from workflows.llm.presets import PRESETS, find_preset
+from workflows.llm.config import CHAT
+from workflows.llm.presets import PRESETS, Preset, find_preset
 from workflows.models import ModelProvider
 from workflows.models.provider import ModelType
 from workflows.services import credentials
@@ -28,8 +29,11 @@ from workflows.views.added_models import (
     attach_models,
     build_defaults_context,
 )
-from workflows.views.model_choices import build_choice_context
-from workflows.views.request_context import find_provider, get_form_data, is_htmx
+from workflows.views.model_choices import ModelGroup, ModelOption, build_choice_context
+from workflows.views.request_context import find_provider, get_form_data, is_htmx, read_text
+
+
+NOTHING_OFFERED: Final = connecting.TestResult()
 
 
 @login_required
@@ -57,10 +61,25 @@ def index(request: HttpRequest) -> HttpResponse:
         "preset": preset,
         "error": error,
         "shows_form": is_asked or not page["providers"],  # else the providers to choose from
+        **_build_offer(form, preset),
     }
     return render(
         request, "providers/list.html", context, status=422 if form.errors or error else 200
     )
+
+
+@login_required
+@require_POST
+def list_offered(request: HttpRequest) -> HttpResponse:
+    """Show the models that the provider in the form lists with the key that was entered; nothing is stored."""
+    principal, team_id = get_principal(request), get_current_team_id(request)
+    preset = find_preset(read_text(request.POST, "preset"))
+    form = ProviderForm(request.POST, preset=preset)
+    form.is_valid()  # what is still missing is told when the form is sent
+    permissions.check_manage(principal, team_id)
+    offered = _ask_for_models(principal, team_id, form)
+    context = {"form": form, "preset": preset, **_build_offer(form, preset, offered)}
+    return render(request, "providers/_offered_models.html", context)
 
 
 @login_required
@@ -190,6 +209,44 @@ def _connect(
         return result.error
     _announce(request, provider, result)
     return ""
+
+
+def _ask_for_models(
+    principal: Principal, team_id: UUID, form: ProviderForm
+) -> connecting.TestResult:
+    values = form.cleaned_data
+    has_key = values.get("api_key") or not form.fields["api_key"].required
+    if not values.get("base_url") or not has_key:
+        return NOTHING_OFFERED
+    try:
+        return connecting.list_offered_models(
+            principal,
+            team_id=team_id,
+            name=values.get("name") or "provider",
+            base_url=values["base_url"],
+            secret=values.get("api_key", ""),
+            model_type=values.get("model_type") or CHAT,
+        )
+    except InvalidValue as invalid:
+        return connecting.TestResult(error=str(invalid))
+
+
+def _build_offer(
+    form: ProviderForm,
+    preset: Preset | None,
+    offered: connecting.TestResult = NOTHING_OFFERED,
+) -> dict[str, Any]:
+    """Return the list of models in the form. It also takes the name of one that the provider doesn't list."""
+    name = preset.title if preset else form["name"].value() or _("the provider")
+    chosen = form["default_model"].value() or ""
+    return {
+        "offered": offered,
+        "offered_groups": [
+            ModelGroup(name, "", tuple(ModelOption(each, each) for each in offered.models))
+        ],
+        "chosen_model": chosen,
+        "missing_model": "" if chosen in offered.models else chosen,
+    }
 
 
 def _build_page(principal: Principal, team_id: UUID) -> dict[str, Any]:

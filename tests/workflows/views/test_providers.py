@@ -199,6 +199,45 @@ def test_what_the_service_refuses_is_said_without_the_key(
     assert CANARY not in text_of(answer)
 
 
+def list_options(page: str) -> list[str]:
+    picker = page.split('name="default_model"')[1].split("</select>")[0]
+    return re.findall(r'value="([^"]*)"', picker)
+
+
+def test_form_offers_the_models_that_the_provider_lists(
+    ada: Person, server: FakeOpenAI, good: dict[str, str]
+):
+    address = reverse("workflows:offered_models")
+
+    chat = text_of(ada.client.post(address, good))
+    embedding = text_of(ada.client.post(address, {**good, "model_type": "embedding"}))
+    own = text_of(ada.client.post(address, {**good, "default_model": "own"}))
+
+    assert list_options(chat) == ["", "nomic-embed-text", "small", "tiny"]
+    assert list_options(embedding) == ["", "nomic-embed-text"]
+    assert list_options(own) == ["own", "", "nomic-embed-text", "small", "tiny"]
+    assert "3 models available" in chat
+    assert CANARY not in chat + embedding + own
+    with within(ada):
+        assert not ModelProvider.objects.unscoped().exists()
+
+
+def test_form_says_why_a_provider_lists_no_models(
+    ada: Person, server: FakeOpenAI, good: dict[str, str]
+):
+    address = reverse("workflows:offered_models")
+    server.script(Failure(401))
+
+    refused = text_of(ada.client.post(address, good))
+    asked = len(server.requests)
+    without_key = text_of(ada.client.post(address, {"preset": "openai", "api_key": ""}))
+
+    assert "Check the API key" in refused
+    assert list_options(refused) == [""]
+    assert "Listed once the key is entered" in without_key
+    assert len(server.requests) == asked
+
+
 def test_page_offers_changes_to_those_who_manage_credentials(cast: Cast):
     make_provider(cast.ada, secret=CANARY)
 

@@ -126,6 +126,23 @@ def connect_for_model(
     return provider, trial
 
 
+def list_offered_models(
+    principal: Principal,
+    *,
+    team_id: UUID,
+    name: str,
+    base_url: str,
+    secret: str = "",
+    model_type: str = CHAT,
+) -> TestResult:
+    """Return the models of a type that a provider lists before it is connected, or why it could not be reached."""
+    permissions.check_manage(principal, team_id)
+    config = ProviderConfig(name, base_url=credentials.clean_url(base_url), api_key=secret)
+    result = run_test(config)
+    select, _beginnings = _SELECTIONS[model_type]
+    return TestResult(tuple(select(result.models)), result.error)
+
+
 def select_added_model(provider: str, listed: Sequence[str], model_type: str) -> str:
     """Return the embedding or reranking model to use at first; empty without a list and a usual one."""
     select, _beginnings = _SELECTIONS[model_type]

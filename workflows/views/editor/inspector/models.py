@@ -26,33 +26,31 @@ _NAMELESS: Final = frozenset({DEFAULT, OFFLINE, NO_FALLBACK})
 
 @dataclass(frozen=True, slots=True)
 class ChosenModel:
-    """The value of the chosen option. One that ``is_missing`` among the options gets one with this ``label``."""
+    """The value of the chosen option, and its name if it is ``missing`` among the options."""
 
     value: str = ""
-    label: str = ""
     icon: str = "model"
-    is_missing: bool = False
+    missing: str = ""
 
 
 class ModelChoices:
-    """The models of a list, and the one among them that a node has chosen."""
+    """The models of a list, ``first`` those that no provider has, and the one among them that a node has chosen."""
 
-    def __init__(
-        self, groups: Sequence[ModelGroup], *, extra_values: tuple[str, ...] = ("",)
-    ) -> None:
-        self.groups = groups
+    def __init__(self, groups: Sequence[ModelGroup], first: Sequence[ModelOption]) -> None:
+        self.groups, self.first = groups, first
         self._values = {option.value for group in groups for option in group.options}
-        self._values.update(extra_values)
+        self._values.update(option.value for option in first)
 
     def find(self, entry: Json) -> ChosenModel:
         """Return the model of a node's data, whose name has the key ``name`` or ``model``."""
         if not isinstance(entry, Mapping) or not entry.get("provider"):
-            return ChosenModel(is_missing="" not in self._values, label=_("Choose a model"))
+            return ChosenModel(missing="" if "" in self._values else _("Choose a model"))
         provider = normalize_name(str(entry["provider"]))
         name = str(entry.get("name") or entry.get("model") or "")
         value = f"{provider}:{'' if provider in _NAMELESS else name}"
         icon = "model" if provider in _NAMELESS else get_logo(provider)
-        return ChosenModel(value, join_name(provider, name), icon, value not in self._values)
+        missing = "" if value in self._values else join_name(provider, name)
+        return ChosenModel(value, icon, missing)
 
 
 def build_model_context(principal: Principal, workflow: Workflow) -> dict[str, Any]:
@@ -66,17 +64,28 @@ def build_model_context(principal: Principal, workflow: Workflow) -> dict[str, A
         default, fallback = (join_name(**chosen[name]) for name in (DEFAULT, FALLBACK))
     groups = list_groups(rows, _build_beginning)
     return {
-        "model_choices": ModelChoices(groups, extra_values=(f"{DEFAULT}:", f"{OFFLINE}:")),
-        "fallback_choices": ModelChoices(groups, extra_values=("", f"{NO_FALLBACK}:")),
-        "default_model": default,
-        "fallback_model": fallback,
+        "model_choices": ModelChoices(
+            groups,
+            (
+                ModelOption(f"{DEFAULT}:", _("Team default"), default),
+                ModelOption(f"{OFFLINE}:", _("Offline demo model")),
+            ),
+        ),
+        "fallback_choices": ModelChoices(
+            groups,
+            (
+                ModelOption("", _("Fallback of the team"), fallback or _("The team has none.")),
+                ModelOption(f"{NO_FALLBACK}:", _("No fallback model")),
+            ),
+        ),
     }
 
 
 def build_rerank_choices(principal: Principal, workflow: Workflow) -> ModelChoices:
     """Return the reranking models of the team; the names of others may be entered."""
+    team_default = (ModelOption("", _("Team default")),)
     if not permissions.may_view_credentials(principal, workflow.team_id):
-        return ModelChoices(())
+        return ModelChoices((), team_default)
     names: dict[str, list[str]] = defaultdict(list)
     for row in list_models(principal, workflow.team_id).filter(type=ModelType.RERANK):
         names[row.provider.name].append(row.name)
@@ -86,7 +95,7 @@ def build_rerank_choices(principal: Principal, workflow: Workflow) -> ModelChoic
         options = (ModelOption(f"{beginning}{name}", name) for name in names[provider.name])
         if provider.kind != OFFLINE:
             groups.append(ModelGroup(provider.name, beginning, (*options,)))
-    return ModelChoices(groups)
+    return ModelChoices(groups, team_default)
 
 
 def _build_beginning(row: ModelProvider) -> str:
