@@ -23,6 +23,13 @@ GROUP: Final = "group:"
 ROLE: Final = "role:"
 EMAIL: Final = "email:"
 DEFAULT: Final = (RUNNER, LINK)
+MAX_ANSWERERS: Final = 50  # rows
+# The fields of each kind of node that say who answers.
+FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
+    "human-input": ("answerers", "escalate_to"),
+    "agent": ("approvers",),
+    "tool": ("approvers",),
+}
 # The type of a row → the prefix of its key, and what the row lacks while it has no value.
 _PREFIXES: Final[Mapping[str, str]] = {
     "member": MEMBER,

@@ -13,6 +13,10 @@ from tests.engine.agent.scripted import (
     collect,
     tool_entries,
 )
+from workflows.engine.kind_examples import build_example_data
+from workflows.engine.language.document import NodeSpec
+from workflows.engine.nodes.agent.agent import Agent
+from workflows.engine.nodes.agent.tool import ToolNode
 from workflows.engine.runtime.step_records import RunStatus, StepKey
 from workflows.engine.runtime.waits import Answer
 
@@ -45,6 +49,27 @@ async def test_call_that_needs_approval_pauses_the_run_and_shows_the_call() -> N
     assert [action["id"] for action in form["actions"]] == ["allow", "refuse"]
     assert [(field["name"], field["required"]) for field in form["inputs"]] == [("comment", False)]
     assert [name for name, _arguments, _key in tools.ledger] == ["look"]
+
+
+async def test_approval_asks_those_whom_the_agent_names() -> None:
+    rows = [{"type": "role", "value": "admin"}, {"type": "email", "value": "boss@example.com"}]
+    runner = build_runner(asking_model(), mail(), approvers=[*rows, {"type": "member"}])
+
+    result = await runner.start(inputs={"q": "?"}).result()
+
+    form: Any = result.open_waits[0].wait.form
+    assert form["answerers"] == ["role:admin", "email:boss@example.com"]
+
+
+@pytest.mark.parametrize("kind", [Agent(), ToolNode()], ids=["agent", "tool"])
+def test_row_of_approvers_that_names_nobody_is_a_problem(kind: Agent | ToolNode) -> None:
+    data = {**build_example_data(kind), "approvers": [{"type": "runner"}, {"type": "group"}]}
+
+    problems = kind.check(NodeSpec("n", kind.name, data))
+
+    assert [(each.code, each.field) for each in problems if "answerer" in each.code] == [
+        ("answerer.missing", "approvers.1.value")
+    ]
 
 
 async def test_allowed_call_is_made_and_nothing_before_it_is_repeated() -> None:

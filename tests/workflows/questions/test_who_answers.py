@@ -16,6 +16,8 @@ from accounts.tenancy import tenant
 from tests.factories.workflows import make_conversation, make_workflow
 from tests.support.cast import Cast, make_key
 from tests.workflows.questions.asking import ask_people, list_inbox, load, make_group, pay
+from workflows.engine.answerers import Answerer
+from workflows.engine.nodes.agent.tool_use.approval import build_form
 from workflows.errors import WaitClosed
 from workflows.models import Run, RunWait
 from workflows.services.runs import waits
@@ -69,6 +71,19 @@ def test_those_whom_a_question_asks_answer_it_and_for_the_others_it_is_not_there
             answered.add(name)
 
     assert answered == expected
+
+
+def test_approval_of_a_call_is_given_by_those_whom_the_agent_names(cast: Cast) -> None:
+    form = build_form("send", {"to": "ana"}, [Answerer(type="role", value="admin")])
+    wait = ask_people(cast.bob, *form["answerers"], form=form)
+    url = reverse("workflows:answer_wait", args=[wait.run_id, wait.pk])
+
+    refused = cast.bob.client.post(url, {"comment": "", "-action": "allow"})
+    allowed = cast.ada.client.post(url, {"comment": "", "-action": "allow"})
+
+    assert [refused.status_code, allowed.status_code] == [404, 302]
+    row = load(wait)
+    assert (row.action, row.answered_by) == ("allow", f"user:{cast.ada.user.pk}")
 
 
 def test_badge_counts_what_asks_a_person(cast: Cast) -> None:

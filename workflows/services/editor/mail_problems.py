@@ -5,9 +5,14 @@ from collections.abc import Iterator
 from pydantic import ValidationError
 
 from accounts.mail import is_mail_configured
+from workflows.engine.answerers import FIELDS
 from workflows.engine.language.document import Document, NodeSpec
 from workflows.engine.language.problems import Problem, build_warning
-from workflows.engine.nodes.control.human_input import HumanInputConfig, list_mail_addresses
+from workflows.engine.nodes.control.human_input import (
+    HumanInput,
+    HumanInputConfig,
+    list_mail_addresses,
+)
 
 
 FIELD = "delivery_methods"
@@ -16,9 +21,7 @@ FIELD = "delivery_methods"
 def find_mail_problems(document: Document) -> Iterator[Problem]:
     """Yield a warning for each question that is to be mailed and can't be."""
     for node in document.nodes:
-        if node.kind != "human-input":
-            continue
-        methods = _list_mail_methods(node)
+        methods = _list_mail_methods(node) if node.kind == HumanInput.name else []
         field = FIELD if methods else _find_mailed_row(node)
         if field and not is_mail_configured():
             message = "The question is not mailed: this server has no EMAIL_URL or no PUBLIC_URL"
@@ -30,7 +33,7 @@ def find_mail_problems(document: Document) -> Iterator[Problem]:
 
 def _find_mailed_row(node: NodeSpec) -> str:
     """Return the field whose rows name an address, whose owner can answer by mail only; "" if none does."""
-    for field in ("answerers", "escalate_to"):
+    for field in FIELDS.get(node.kind, ()):
         rows = node.data.get(field)
         for row in rows if isinstance(rows, list | tuple) else ():
             if isinstance(row, dict) and row.get("type") == "email":

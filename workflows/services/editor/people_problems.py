@@ -1,19 +1,20 @@
 """Questions of a document that ask people who are not in the team, as in a document of another installation."""
 
 from collections.abc import Iterator
+from typing import Final
 from uuid import UUID
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from accounts.models import Membership, TeamGroup
 from accounts.tenancy import tenant
-from workflows.engine.answerers import Answerer
+from workflows.engine.answerers import FIELDS, Answerer
 from workflows.engine.language.document import Document, NodeSpec
 from workflows.engine.language.problems import Problem, build_warning
-from workflows.engine.nodes.control.human_input import HumanInput, HumanInputConfig
 
 
-_MESSAGES = {
+_ROWS: Final = TypeAdapter(tuple[Answerer, ...])
+_MESSAGES: Final = {
     "member": "This is not a member of this team, so nobody is asked",
     "group": "This is not a group of this team, so nobody is asked",
 }
@@ -24,9 +25,8 @@ def find_people_problems(team_id: UUID, document: Document) -> Iterator[Problem]
     rows = [
         (node.id, f"{field}.{index}.value", row)
         for node in document.nodes
-        if node.kind == HumanInput.name
-        for field, answerers in _list_answerers(node).items()
-        for index, row in enumerate(answerers)
+        for field in FIELDS.get(node.kind, ())
+        for index, row in enumerate(_list_answerers(node, field))
         if row.type in _MESSAGES and row.value
     ]
     if not rows:
@@ -47,9 +47,8 @@ def _list_known(team_id: UUID) -> dict[str, set[str]]:
         }
 
 
-def _list_answerers(node: NodeSpec) -> dict[str, tuple[Answerer, ...]]:
+def _list_answerers(node: NodeSpec, field: str) -> tuple[Answerer, ...]:
     try:
-        config = HumanInputConfig.model_validate(dict(node.data))
+        return _ROWS.validate_python(node.data.get(field) or ())
     except ValidationError:
-        return {}  # an incomplete draft
-    return {"answerers": config.answerers, "escalate_to": config.escalate_to}
+        return ()  # an incomplete draft

@@ -6,6 +6,7 @@ from typing import Final
 
 from pydantic import ValidationError
 
+from workflows.engine.answerers import find_incomplete_rows
 from workflows.engine.appearance import Data, get_model_name, iter_objects
 from workflows.engine.configuration import Field, Widget
 from workflows.engine.errors import EngineFault, NodeFailed
@@ -115,7 +116,11 @@ class Agent(NodeKind[AgentConfig, AgentConfig]):
             problems.append(
                 Problem(code="config.strategy", message=message, node=spec.id, field="strategy")
             )
-        return [*problems, *find_vision_problems(spec.id, config.model, config.vision)]
+        return [
+            *problems,
+            *find_incomplete_rows(config.approvers, spec.id, "approvers"),
+            *find_vision_problems(spec.id, config.model, config.vision),
+        ]
 
     def list_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
         return (

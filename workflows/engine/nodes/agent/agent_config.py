@@ -4,6 +4,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from workflows.engine.answerers import MAX_ANSWERERS, Answerer
 from workflows.engine.configuration import ConfigPart, NamedVariable, NodeConfig
 from workflows.engine.language.document import Json, Selector
 from workflows.engine.language.templating import list_references
@@ -122,6 +123,7 @@ class AgentConfig(NodeConfig):
         int, BeforeValidator(lambda value: DEFAULT_WINDOW if value in ("", None) else value)
     ] = Field(default=DEFAULT_WINDOW, ge=MIN_WINDOW)
     approval_timeout_hours: Annotated[float | None, Limit] = Field(default=None, gt=0)
+    approvers: tuple[Answerer, ...] = Field(default=(), max_length=MAX_ANSWERERS)
 
     @model_validator(mode="before")
     @classmethod

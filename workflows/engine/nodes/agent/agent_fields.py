@@ -27,6 +27,13 @@ INITIAL_TOOLS: Final = (
 )
 INITIAL_MEMORY_TOOLS: Final = {"recall": ["user"], "remember": ["user"]}
 
+APPROVERS_FIELD: Final = Field(
+    "approvers", gettext_noop("Who approves"), Widget.ANSWERERS,
+    help=gettext_noop("A call that needs approval is in the inbox of these people, and mailed to them. Without a row, whoever runs the "
+                      "workflow approves it, or anybody to whom they give the link."),
+    example=[{"type": "role", "value": "admin"}],
+)  # fmt: skip
+
 _LLM_FIELDS: Final = {field.name: field for field in Llm.fields}
 
 TASK_FIELDS: Final = (
@@ -54,6 +61,7 @@ ADVANCED_FIELDS: Final = tuple(replace(field, is_advanced=True) for field in (
           example=["desktop"]),
     Field("approval_timeout_hours", gettext_noop("Wait for approval (hours)"), Widget.NUMBER, low=1,
           help=gettext_noop("After that, the call counts as refused. Leave empty to wait for as long as it takes.")),
+    APPROVERS_FIELD,
     replace(_LLM_FIELDS["enhanced_memory"], label=gettext_noop("Recall before the task")),
     VISION_FIELD,
     Field("completion_threshold", gettext_noop("Completion threshold"), Widget.NUMBER,

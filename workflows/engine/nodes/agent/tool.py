@@ -1,9 +1,12 @@
 """Tool: calls one tool of the team, such as an operation of an API, with arguments from the workflow."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from pydantic import Field as Bounded
+
+from workflows.engine.answerers import MAX_ANSWERERS, Answerer, find_incomplete_rows
 from workflows.engine.appearance import Data
 from workflows.engine.configuration import Field, NodeConfig, Widget
 from workflows.engine.errors import PortMissing, ToolFailed
@@ -11,6 +14,7 @@ from workflows.engine.kinds import NodeContext, NodeKind, NodeResult, Output
 from workflows.engine.language.document import Json, NodeSpec, Selector
 from workflows.engine.language.failure_policy import Retry
 from workflows.engine.language.problems import Problem, build_warning
+from workflows.engine.nodes.agent.agent_fields import APPROVERS_FIELD
 from workflows.engine.nodes.agent.tool_node.tool_arguments import (
     drop_blanks,
     fill_in,
@@ -51,6 +55,7 @@ class ToolConfig(NodeConfig):
     mcp_server_ref: str | None = None
     arguments: dict[str, Any] | None = None
     output_schema: Any = None  # of any form, since documents of other products have it
+    approvers: tuple[Answerer, ...] = Bounded(default=(), max_length=MAX_ANSWERERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +66,7 @@ class Prepared:
     name: str
     arguments: Mapping[str, Json]
     output_names: tuple[str, ...]
+    approvers: tuple[Answerer, ...] = ()
 
 
 class ToolNode(NodeKind[ToolConfig, Prepared]):
@@ -84,27 +90,34 @@ class ToolNode(NodeKind[ToolConfig, Prepared]):
         Field("tool_parameters", gettext_noop("Arguments"), Widget.TOOL_ARGUMENTS, default={},
               help=gettext_noop("A text with references to variables, or one variable whose value is passed as it is."),
               example={"url": {"type": "mixed", "value": "{{#start.url#}}"}}),
+        replace(APPROVERS_FIELD, is_advanced=True),
     )  # fmt: skip
 
     def summarize(self, data: Data) -> Iterable[Text]:
         return [as_text(data.get("tool_label") or data.get("tool_name"))]
 
     def prepare(self, spec: NodeSpec) -> Prepared:
-        self.configure(spec)
+        config = self.configure(spec)
         return Prepared(
             read_reference(spec.data),
             describe_choice(spec.data),
             merge_arguments(spec.data),
             tuple(_list_declared(spec.data)),
+            config.approvers,
         )
 
     def check(self, spec: NodeSpec) -> list[Problem]:
         problems = super().check(spec)
-        if problems or not (name := describe_choice(spec.data)):
+        if problems:
+            return problems
+        problems += find_incomplete_rows(self.configure(spec).approvers, spec.id, "approvers")
+        if not (name := describe_choice(spec.data)):
             return problems
         if read_reference(spec.data) is None:
             message = f"The tool {name} isn't connected; select another one, or connect it on the page Tools"
-            problems = [build_warning("tool.connected", message, node=spec.id, field="tool_name")]
+            problems.append(
+                build_warning("tool.connected", message, node=spec.id, field="tool_name")
+            )
         return problems
 
     def list_outputs(self, spec: NodeSpec) -> tuple[Output, ...]:
@@ -146,7 +159,7 @@ class ToolNode(NodeKind[ToolConfig, Prepared]):
         parameters = tool.spec.parameters
         arguments = drop_blanks(fill_in(prepared.arguments, ctx.pool, parameters), parameters)
         if tool.needs_approval:
-            _ask_for_approval(ctx, tool, arguments)
+            _ask_for_approval(ctx, prepared, tool, arguments)
         result = await port.call(tool, arguments, idempotency_key=ctx.origin.idempotency_key)
         if result.is_error:
             raise ToolFailed(result.text[:_MAX_ERROR] or "The tool failed", retryable=True)
@@ -165,9 +178,12 @@ async def _find(port: ToolPort, reference: ToolReference) -> Tool:
     return tools[0]
 
 
-def _ask_for_approval(ctx: NodeContext, tool: Tool, arguments: Mapping[str, Json]) -> None:
+def _ask_for_approval(
+    ctx: NodeContext, prepared: Prepared, tool: Tool, arguments: Mapping[str, Json]
+) -> None:
     """Return if a person allowed the call. Raises ToolFailed, or StepWaiting as long as nobody has answered."""
-    answer = ctx.wait_for(Wait(build_form(tool.spec.name, dict(arguments))))
+    form = build_form(tool.spec.name, dict(arguments), prepared.approvers)
+    answer = ctx.wait_for(Wait(form))
     if answer.action != ALLOW:
         comment = str(answer.values.get("comment") or "").strip()[:_MAX_ERROR]
         raise ToolFailed(f"A person refused the call. {comment}".strip())

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BeforeValidator
 from pydantic import Field as Bounded
 
-from workflows.engine.answerers import Answerer, build_keys, find_incomplete_rows
+from workflows.engine.answerers import MAX_ANSWERERS, Answerer, build_keys, find_incomplete_rows
 from workflows.engine.appearance import Data, HandleLabel, iter_objects
 from workflows.engine.configuration import ConfigPart, Field, NodeConfig, Widget
 from workflows.engine.kinds import Execution, NodeContext, NodeKind, NodeResult, Output
@@ -30,7 +30,6 @@ _SENT_HANDLE: Final = "source"
 # In the body of a mail, the place of the link to the form.
 URL_PLACE: Final = "{{#url#}}"
 MAX_ADDRESSES: Final = 20
-MAX_ANSWERERS: Final = 50
 MIN_NOTICE: Final = 60  # seconds from a question to its reminder
 _PLACE: Final = re.compile(r"\{\{#\$output\.([A-Za-z_][A-Za-z0-9_]{0,29})#\}\}")
 _IDENTIFIER: Final = r"^[A-Za-z_][A-Za-z0-9_]*$"

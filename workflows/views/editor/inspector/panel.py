@@ -16,6 +16,7 @@ from django.views.decorators.http import require_safe
 
 from accounts.errors import NotFound
 from workflows import memory_app, permissions
+from workflows.engine.answerers import FIELDS as ANSWERER_FIELDS
 from workflows.engine.appearance import Appearance
 from workflows.engine.geometry import SOURCE
 from workflows.engine.initial_values import fill_in_message, find_message
@@ -50,7 +51,7 @@ from workflows.views.editor.inspector.agents import build_agent_choices
 from workflows.views.editor.inspector.callable_workflows import build_picker_context
 from workflows.views.editor.inspector.knowledge import KNOWLEDGE_KINDS, build_knowledge_context
 from workflows.views.editor.inspector.models import build_model_context
-from workflows.views.editor.inspector.people import PEOPLE_KINDS, build_people_context
+from workflows.views.editor.inspector.people import build_people_context
 from workflows.views.editor.inspector.placeholder import build_placeholder_context
 from workflows.views.editor.inspector.policy import DESCRIPTION, build_policy_controls
 from workflows.views.editor.inspector.tool_node import build_tool_context
@@ -102,7 +103,7 @@ def node(request: HttpRequest, workflow_id: UUID, node_key: str) -> HttpResponse
         **(build_agent_choices(principal, workflow) if spec.kind == Agent.name else {}),
         **(build_tool_context(principal, workflow, spec) if spec.kind == ToolNode.name else {}),
         **(build_knowledge_context(principal, workflow) if spec.kind in KNOWLEDGE_KINDS else {}),
-        **(build_people_context(principal, workflow, spec) if spec.kind in PEOPLE_KINDS else {}),
+        **(build_people_context(principal, workflow, spec) if spec.kind in ANSWERER_FIELDS else {}),
         **(build_placeholder_context(workflow, spec) if spec.kind not in load_kinds() else {}),
         "can_edit": permissions.may_edit(principal, workflow),
         **(build_picker_context(principal, workflow, spec) if spec.kind == SUB_WORKFLOW else {}),

@@ -7,16 +7,11 @@ from django.utils.translation import gettext as _
 from accounts import selectors
 from accounts.models import Role
 from accounts.principals import Principal
-from workflows.engine.answerers import TYPES
+from workflows.engine.answerers import FIELDS, TYPES
 from workflows.engine.appearance import iter_objects
 from workflows.engine.language.document import NodeSpec
-from workflows.engine.nodes.control.human_input import HumanInput
 from workflows.models import Workflow
 from workflows.services.questions.people import describe_role
-
-
-PEOPLE_KINDS = frozenset({HumanInput.name})
-_FIELDS = ("answerers", "escalate_to")
 
 
 def build_people_context(
@@ -43,5 +38,6 @@ def build_people_context(
 
 
 def _list_stored(spec: NodeSpec) -> list[tuple[str, str]]:
-    rows = (row for field in _FIELDS for row in iter_objects(spec.data.get(field)))
+    fields = FIELDS.get(spec.kind, ())
+    rows = (row for field in fields for row in iter_objects(spec.data.get(field)))
     return [(str(row.get("type")), str(row.get("value") or "")) for row in rows]

@@ -1,7 +1,9 @@
 """Asks a person whether an agent may make a call."""
 
+from collections.abc import Iterable
 from typing import Final
 
+from workflows.engine.answerers import Answerer, build_keys
 from workflows.engine.kinds import NodeContext
 from workflows.engine.language.document import Json
 from workflows.engine.nodes.agent.agent_config import AgentConfig
@@ -30,7 +32,8 @@ def ask_for_approval(
     ctx: NodeContext, config: AgentConfig, part: str, tool_name: str, arguments: Json
 ) -> None:
     """Return if a person allowed the call. Raises Refused, or StepWaiting as long as nobody has answered."""
-    form, due_at = build_form(tool_name, arguments), _get_due_at(ctx, config)
+    form = build_form(tool_name, arguments, config.approvers)
+    due_at = _get_due_at(ctx, config)
     answer = ctx.wait_for(Wait(form, due_at, is_duration=True), part)
     if answer.is_timed_out:
         raise Refused("Nobody allowed this call in time. Go on without it.")
@@ -43,12 +46,16 @@ def ask_for_approval(
         )
 
 
-def build_form(tool_name: str, arguments: Json) -> dict[str, Json]:
+def build_form(
+    tool_name: str, arguments: Json, approvers: Iterable[Answerer] = ()
+) -> dict[str, Json]:
+    """Return the form of a call. Without approvers it asks the run's own people, as every question does."""
     return {
         "type": "approval",
         "content": describe_call(tool_name, arguments),
         "tool": tool_name,
         "arguments": arguments,
+        "answerers": build_keys(approvers),
         "inputs": [
             {
                 "name": REASON_FIELD,
