@@ -97,6 +97,7 @@ ERRORS = (
     _("The template couldn't be rendered."),
     _("The code raised an error."),
     _("The request got no response."),
+    _("A variable in the path of the URL is “.” or “..”, which leads elsewhere"),
     _("The sub-workflow failed."),
     _("The sub-workflow does not exist, is not published, or may not be run."),
     _("Workflows are nested too deep, or in a circle."),
