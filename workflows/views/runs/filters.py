@@ -116,8 +116,8 @@ def _describe(run_filter: RunFilter) -> Iterator[tuple[str, str]]:
         ("named", _("Workflow"), run_filter.workflow_name),
         ("person", _("User"), run_filter.person),
         ("feedback", _("Feedback"), str(dict(RATINGS).get(run_filter.feedback, ""))),
-        ("since", _("From"), run_filter.since and date_format(run_filter.since)),
-        ("until", _("To"), run_filter.until and date_format(run_filter.until)),
+        ("since", _("From"), _format_day(run_filter.since)),
+        ("until", _("To"), _format_day(run_filter.until)),
         ("node", _("Node"), run_filter.node),
     )
     for name, label, text in texts:
@@ -131,6 +131,10 @@ def _describe(run_filter: RunFilter) -> Iterator[tuple[str, str]]:
         yield "min_cost", f"{_('Cost')} ≥ {format_cost(run_filter.min_cost)}"
     if run_filter.children:
         yield "children", _("Include sub-workflows")
+
+
+def _format_day(day: date | None) -> str:
+    return date_format(day) if day else ""
 
 
 def _parse_day(text: str) -> date | None:
