@@ -11,26 +11,21 @@ from workflows.models import Evaluation
 from workflows.templatetags.usage_numbers import format_share
 
 
-WIDTH, HEIGHT = 600, 120
-
-
 @dataclass(frozen=True, slots=True)
 class Point:
+    """A score; its place in percent of the chart, from the left and from the top."""
+
     x: float
     y: float
     text: str
 
-    @property
-    def left(self) -> float:
-        """Return the left edge of the mark at the point."""
-        return self.x - 4
-
 
 @dataclass(frozen=True, slots=True)
 class ScoreChart:
-    """The scores of one workflow with one data set, oldest first."""
+    """The scores of one workflow with one data set and one scorer, oldest first."""
 
     name: str
+    scorer: str
     newest: str
     points: Sequence[Point]
     line: str  # the points of a polyline
@@ -42,29 +37,32 @@ class ScoreChart:
 def build_score_charts(
     evaluations: Sequence[Evaluation], name: Callable[[Evaluation], str]
 ) -> list[ScoreChart]:
-    """Return a chart for each name that a finished evaluation has. Of two versions compared, both are points.
+    """Return a chart for each name and scorer of finished evaluations. Of two versions compared, both are points.
 
     An evaluation of a part of the cases is no point, because its score is that of other cases.
     """
-    by_name: dict[str, list[tuple[Evaluation, str, float]]] = {}
+    by_name: dict[tuple[str, str], list[tuple[Evaluation, str, float]]] = {}
     for evaluation in reversed(evaluations):
         labels = {"0": evaluation.label, "1": evaluation.other_label}
         for side, numbers in sorted(evaluation.summary.items()):
             is_point = not evaluation.is_running and not evaluation.is_partial
             if numbers.get("score") is not None and is_point:
                 row = (evaluation, labels.get(side, ""), float(numbers["score"]))
-                by_name.setdefault(name(evaluation), []).append(row)
-    return [_build_chart(title, rows) for title, rows in by_name.items()]
+                key = (name(evaluation), str(evaluation.get_scorer_display()))
+                by_name.setdefault(key, []).append(row)
+    return [_build_chart(title, scorer, rows) for (title, scorer), rows in by_name.items()]
 
 
-def _build_chart(name: str, rows: Sequence[tuple[Evaluation, str, float]]) -> ScoreChart:
-    step = WIDTH / max(len(rows), 1)
+def _build_chart(
+    name: str, scorer: str, rows: Sequence[tuple[Evaluation, str, float]]
+) -> ScoreChart:
+    last = len(rows) - 1
     points = [
         Point(
-            round(step * (number + 0.5), 2),
-            round(HEIGHT * (1 - score), 2),
+            round(100 * number / last, 2) if last else 50.0,
+            round(100 * (1 - score), 2),
             f"{date_format(evaluation.created_at, 'DATETIME_FORMAT')}, {_write_version(label)},"
-            f" {evaluation.get_scorer_display()}: {format_share(score)}",
+            f" {scorer}: {format_share(score)}",
         )
         for number, (evaluation, label, score) in enumerate(rows)
     ]
@@ -72,6 +70,7 @@ def _build_chart(name: str, rows: Sequence[tuple[Evaluation, str, float]]) -> Sc
     count = ngettext("%(n)s score", "%(n)s scores", len(rows)) % {"n": len(rows)}
     return ScoreChart(
         name,
+        scorer,
         newest,
         points,
         " ".join(f"{point.x},{point.y}" for point in points),
