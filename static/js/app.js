@@ -148,8 +148,9 @@ setTimeout(() => {
   }
 });
 
-// On a narrow screen the current tab may lie outside the view.
+// On a narrow screen the current tab may lie outside the view. Tabs before those in view fade out as those after them do.
 for (const tabs of document.querySelectorAll(".tabs")) {
+  tabs.addEventListener("scroll", () => tabs.classList.toggle("is-scrolled", tabs.scrollLeft > 0));
   const currentTab = tabs.querySelector("[aria-current=page]")?.getBoundingClientRect();
   if (currentTab) tabs.scrollLeft += currentTab.left - tabs.getBoundingClientRect().left - (tabs.clientWidth - currentTab.width) / 2;
 }
