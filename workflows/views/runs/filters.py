@@ -15,7 +15,7 @@ from accounts.views.ignored_filters import IgnoredFilter, list_ignored_filters
 from accounts.views.pagination import replace_query
 from workflows.models.run import RunStatus
 from workflows.run_filters import FEEDBACK_FILTERS, UNCERTAIN, RunFilter
-from workflows.templatetags.usage_numbers import format_cost, format_count, format_seconds
+from workflows.templatetags.usage_numbers import format_cost, format_count
 from workflows.views.request_context import read_text
 
 
@@ -124,7 +124,8 @@ def _describe(run_filter: RunFilter) -> Iterator[tuple[str, str]]:
         if text:
             yield name, _("%(label)s: %(value)s") % {"label": label, "value": text}
     if run_filter.min_seconds:
-        yield "min_seconds", f"{_('Duration')} ≥ {format_seconds(run_filter.min_seconds)}"
+        seconds = _("%(n)s s") % {"n": f"{run_filter.min_seconds:g}"}
+        yield "min_seconds", f"{_('Duration')} ≥ {seconds}"
     if run_filter.min_tokens:
         yield "min_tokens", f"{_('Tokens')} ≥ {format_count(run_filter.min_tokens)}"
     if run_filter.min_cost:
