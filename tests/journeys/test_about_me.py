@@ -120,6 +120,12 @@ def forgotten_and_back(turn: Locator, words: Words) -> None:
 def corrected(page: Page, words: Words) -> None:
     page.goto("/memory/about/")
     card = page.locator("[data-memory]").filter(has_text=FACT)
+    choice = card.locator(".prompt-use [value=never]")
+    choice.press("Enter")
+    expect(choice).to_have_attribute("aria-pressed", "true")
+    expect(choice).to_be_focused()  # although the card was replaced
+    card.locator(".prompt-use [value=relevant]").click()
+    expect(card.locator(".prompt-use [value=relevant]")).to_have_attribute("aria-pressed", "true")
     card.get_by_text(words.correct, exact=True).click()
     card.get_by_label(words.right).fill(RIGHT)
     card.get_by_role("button", name=words.save).click()

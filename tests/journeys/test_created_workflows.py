@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.journeys.chatting import message_box, say
-from tests.journeys.editing import import_workflow
+from tests.journeys.editing import Draft, id_in, import_workflow
 from tests.journeys.seeing import ready
 
 
@@ -38,15 +38,28 @@ EMPTY_ANSWER = {
 }
 
 
-def create(page: Page, mode: str) -> None:
+def create(page: Page, start: str, mode: str) -> Draft:
     page.goto("/workflows/new/")
+    page.locator(f"input[name=start][value={start}]").check()
     page.locator(f"input[name=mode][value={mode}]").check()
     page.get_by_role("button", name="Create", exact=True).click()
     ready(page)
+    return Draft(page, id_in(page))
 
 
 def expect_no_problems(page: Page) -> None:
     expect(page.locator("#problems-button")).to_have_text(re.compile("No problems"))
+
+
+def add_chain(draft: Draft, *names: tuple[str, str]) -> None:
+    """Add nodes one behind the other by the palette, as somebody does who has walked to the node before."""
+    before = "Start"
+    for letters, title in names:
+        draft.focus(before)
+        draft.page.keyboard.press("a")
+        draft.pick(letters)
+        draft.heard(f"Added {title} after {before}")
+        before = title
 
 
 def run_form(page: Page, text: str) -> Locator:
@@ -59,9 +72,13 @@ def run_form(page: Page, text: str) -> Locator:
     return answer
 
 
-def test_new_chat_answers_a_message(signed_in: Page):
+@pytest.mark.parametrize("start", ["ready", "blank"])
+def test_new_chat_answers_a_message(signed_in: Page, start: str):
     page = signed_in
-    create(page, "advanced-chat")
+    draft = create(page, start, "advanced-chat")
+    if start == "blank":
+        add_chain(draft, ("llm", "LLM"), ("answer", "Answer"))
+        page.locator(".ed-right [role=tab]", has_text="Chat").click()
 
     expect_no_problems(page)
     answer = say(page, "My parrot is called Coco.")
@@ -73,7 +90,7 @@ def test_new_chat_answers_a_message(signed_in: Page):
 
 def test_new_workflow_returns_the_text_of_the_model(signed_in: Page):
     page = signed_in
-    create(page, "workflow")
+    create(page, "ready", "workflow")
 
     expect_no_problems(page)
     answer = run_form(page, "My parrot is called Coco.")

@@ -317,6 +317,20 @@ def test_problem_leads_to_its_field(editor: Page) -> None:
     expect(editor.locator("[data-field=outputs] .insp-variable")).to_be_focused()
 
 
+def test_slash_after_a_problem_that_is_pressed_twice_is_typed(editor: Page) -> None:
+    editor.locator("#problems-button").click()
+    problem = editor.locator("#panel-problems [data-jump=llm][data-field^=prompt_template]").first
+    text = editor.locator("[data-field=prompt_template] textarea").first
+    problem.click()
+    expect(text).to_be_focused()
+
+    problem.click()
+    editor.keyboard.press("/")
+
+    expect(text).to_have_value("/")
+    expect(editor.locator("#picker")).to_be_hidden()
+
+
 def test_images_are_switched_on_and_their_detail_is_kept(editor: Page) -> None:
     choose(editor, "llm")
     section = editor.locator("[data-key=vision]")
