@@ -44,7 +44,6 @@ def build_filter_context(
         "ignored": list_ignored(request.GET, run_filter),
         "statuses": list_statuses(),
         "ratings": RATINGS,
-        "search": search,
         "chips": [
             FilterChip(text, replace_query(request.GET, **{name: ""}))
             for name, text in _describe(run_filter)
