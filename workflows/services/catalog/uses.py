@@ -59,8 +59,8 @@ def check_unused(principal: Principal, workflow: Workflow) -> None:
     """Raise WorkflowInUse, which names what uses the workflow, as its page does before it is archived."""
     if workflow.is_archived:
         return  # whatever it ended has ended already
-    for uses in list_uses(principal, [workflow]):
-        raise WorkflowInUse(list(_describe(uses)))
+    if uses := list_uses(principal, [workflow]):
+        raise WorkflowInUse(list(_describe(uses[0])))
 
 
 def _describe(uses: Uses) -> Iterator[Problem]:
