@@ -74,7 +74,7 @@ def test_those_whom_a_question_asks_answer_it_and_for_the_others_it_is_not_there
 
 
 def test_approval_of_a_call_is_given_by_those_whom_the_agent_names(cast: Cast) -> None:
-    form = build_form("send", {"to": "ana"}, [Answerer(type="role", value="admin")])
+    form: Any = build_form("send", {"to": "ana"}, [Answerer(type="role", value="admin")])
     wait = ask_people(cast.bob, *form["answerers"], form=form)
     url = reverse("workflows:answer_wait", args=[wait.run_id, wait.pk])
 
